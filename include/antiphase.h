@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Matrix products and scans for C and for every language that can call C: libantiphase.so.0. C99 or C++; no
-// CUDA headers are needed. Begin with docs/c.md.
+// Matrix products, scans and attention for C and for every language that can call C: libantiphase.so.0. C99
+// or C++; no CUDA headers are needed. Begin with docs/c.md.
 //
 //   antiphase_sgemm_args args = ANTIPHASE_SGEMM_ARGS_INIT;
 //   args.m = 300, args.n = 100, args.k = 200;
@@ -190,7 +190,15 @@ enum {  // types of elements; 0 is the default, which each member names
   ANTIPHASE_F16 = 11,
   ANTIPHASE_BF16 = 12
 };
-enum { ANTIPHASE_SUM = 0, ANTIPHASE_PRODUCT = 1, ANTIPHASE_MIN = 2, ANTIPHASE_MAX = 3 };
+enum {
+  ANTIPHASE_SUM = 0,
+  ANTIPHASE_PRODUCT = 1,
+  ANTIPHASE_MIN = 2,
+  ANTIPHASE_MAX = 3,
+  // log(exp(x0) + exp(x1) + ...) of F32 and F64: inclusive, without keys, policy and workspace, and with no
+  // explanation
+  ANTIPHASE_LOG_SUM_EXP = 4
+};
 enum { ANTIPHASE_INCLUSIVE = 0, ANTIPHASE_EXCLUSIVE = 1 };
 enum { ANTIPHASE_FORWARD = 0, ANTIPHASE_REVERSE = 1 };
 enum { ANTIPHASE_BY_KEYS = 0, ANTIPHASE_BY_HEAD_FLAGS = 1 };
@@ -243,6 +251,124 @@ ANTIPHASE_API antiphase_status antiphase_scan_prepare_workspace(const antiphase_
                                                                 antiphase_stream on);
 ANTIPHASE_API antiphase_status antiphase_scan_explain(const antiphase_scan_args* args, char* text,
                                                       size_t room);
+
+// ---- Attention
+// -----------------------------------------------------------------------------------------------------------
+
+// Which keys a query sees: all; those up to the diagonal, which lies at the query's own index; or at that
+// index + keys - queries.
+enum { ANTIPHASE_ALL_KEYS = 0, ANTIPHASE_CAUSAL_TOP_LEFT = 1, ANTIPHASE_CAUSAL_BOTTOM_RIGHT = 2 };
+
+// Rows of `depth` contiguous elements: those of member b, head h and index i begin at
+// data + b member_stride + h head_stride + i row_stride. Strides count elements. All three 0: densely packed,
+// [member][head][row][depth]. A stride of 0 beside others, or ANTIPHASE_REPEATED, shares what it steps over.
+typedef struct antiphase_heads {
+  const float* data;
+  int64_t member_stride, head_stride, row_stride;
+} antiphase_heads;
+typedef struct antiphase_written_heads {
+  float* data;
+  int64_t member_stride, head_stride, row_stride;
+} antiphase_written_heads;
+// One value for each pair of query and key. All four strides 0: densely packed, [member][head][query][key]. A
+// stride of 0 beside others, or ANTIPHASE_REPEATED, shares the value.
+typedef struct antiphase_bias {
+  const float* data;
+  int64_t member_stride, head_stride, query_stride, key_stride;
+} antiphase_bias;
+typedef struct antiphase_visible {
+  const unsigned char* data;
+  int64_t member_stride, head_stride, query_stride, key_stride;
+} antiphase_visible;
+
+// For every member, head and query i: O_i = sum over keys j of P_ij V_j in FP32, with P_i the softmax of
+// scale Q_i K_j + bias_ij over visible keys. A query that sees no key has O_i = 0. All arrays are device
+// memory.
+//
+//   antiphase_attention_args args = ANTIPHASE_ATTENTION_ARGS_INIT;
+//   args.members = 8, args.heads = 12, args.queries = args.keys = 1024, args.depth = 64;
+//   args.q.data = q, args.k.data = k, args.v.data = v, args.out.data = out;
+//   antiphase_status status = antiphase_attention(&args, stream);
+//
+typedef struct antiphase_attention_args {
+  size_t size;       // sizeof this struct in the caller; set by the initialiser
+  int32_t device;    // a device number, ANTIPHASE_CPU or (initialiser) ANTIPHASE_CURRENT_DEVICE
+  int32_t causal;    // ANTIPHASE_ALL_KEYS, _CAUSAL_TOP_LEFT or _CAUSAL_BOTTOM_RIGHT
+  int64_t members;   // the batch; initialiser: 1
+  int64_t heads;     // of q and out; initialiser: 1
+  int64_t kv_heads;  // of k and v, a divisor of heads: head h reads h / (heads / kv_heads). 0: as many
+  int64_t queries, keys, depth;  // rows of a member, and elements of a row, at most 256
+  antiphase_heads q, k, v;
+  antiphase_written_heads out;
+  float scale;       // 0: 1 / sqrt(depth)
+  int32_t reserved;  // 0
+  // All below may be missing in an older caller's struct.
+  // Visible are only keys at most so far before and behind the diagonal, which lies as with _BOTTOM_RIGHT if
+  // `causal` is ANTIPHASE_ALL_KEYS; negative (initialiser): all.
+  int64_t window_before, window_behind;
+  antiphase_bias bias;        // added to scale Q_i K_j; -infinity hides a key. NULL: none
+  antiphase_visible visible;  // bytes: 0 hides a key. NULL: none
+  // Members of different lengths, packed one after the other: member b has the rows offsets[b] to
+  // offsets[b + 1] - 1, with members + 1 offsets in device memory. `queries` and `keys` are the lengths of
+  // the longest member at least then, and member strides are not used; query_rows and key_rows are rows of
+  // all. NULL: all members have the same length.
+  const int32_t* query_offsets;
+  const int32_t* key_offsets;
+  int64_t query_rows, key_rows;
+  // Results, if not NULL: the logarithm of the sum of exp(scale Q_i K_j + bias_ij), [member][head][query];
+  // and two numbers for each row in the same order, for antiphase_attention_backward(). Packed: [head][row].
+  float* logsumexp;
+  float* softmax;
+  const char* policy;  // NULL: the one with the least predicted time
+  // device memory, aligned to 256 bytes, not to be touched until the work is done; NULL: from the allocator
+  void* workspace;
+  size_t workspace_size;  // at least as antiphase_attention_workspace() says
+  // for antiphase_attention_backward(): the gradient of out, and where to write those of q, k and v
+  antiphase_heads out_gradient;
+  antiphase_written_heads q_gradient, k_gradient, v_gradient;
+} antiphase_attention_args;
+
+#define ANTIPHASE_ATTENTION_ARGS_INIT                                                                      \
+  {                                                                                                        \
+    sizeof(antiphase_attention_args), ANTIPHASE_CURRENT_DEVICE, 0, 1, 1, 0, 0, 0, 0, {NULL, 0, 0, 0},      \
+        {NULL, 0, 0, 0}, {NULL, 0, 0, 0}, {NULL, 0, 0, 0}, 0, 0, -1, -1, {NULL, 0, 0, 0, 0},               \
+        {NULL, 0, 0, 0, 0}, NULL, NULL, 0, 0, NULL, NULL, NULL, NULL, 0, {NULL, 0, 0, 0}, {NULL, 0, 0, 0}, \
+        {NULL, 0, 0, 0}, {                                                                                 \
+      NULL, 0, 0, 0                                                                                        \
+    }                                                                                                      \
+  }
+
+ANTIPHASE_API antiphase_status antiphase_attention(const antiphase_attention_args* args, antiphase_stream on);
+// Computes the gradients of q, k and v from out_gradient, the operands, and `out` and `softmax` as
+// antiphase_attention() has left them. The gradient of a bias is not computed.
+ANTIPHASE_API antiphase_status antiphase_attention_backward(const antiphase_attention_args* args,
+                                                            antiphase_stream on);
+// What follows is of antiphase_attention_backward() if out_gradient is given. Bytes of workspace that the
+// call takes, 0 if none.
+ANTIPHASE_API antiphase_status antiphase_attention_workspace(const antiphase_attention_args* args,
+                                                             size_t* bytes);
+// Predicted seconds; ANTIPHASE_CPU: those of the simulated GPU.
+ANTIPHASE_API antiphase_status antiphase_attention_predict(const antiphase_attention_args* args,
+                                                           double* seconds);
+// What the call would run, and why, as lines of text, truncated to `room` bytes with the final 0 (4096 is
+// enough).
+ANTIPHASE_API antiphase_status antiphase_attention_explain(const antiphase_attention_args* args, char* text,
+                                                           size_t room);
+
+// ---- XLA
+// -----------------------------------------------------------------------------------------------------------
+
+// Handlers of XLA's typed foreign function interface, for `jax.ffi` and other clients of XLA, on GPUs and the
+// CPU executor. XLA tells the stream.
+struct XLA_FFI_CallFrame;
+struct XLA_FFI_Error;
+// One operand, one result, and an attribute, an array of 8 integers of 64 bits: device, type, operation,
+// kind, direction, outer, length and inner, as in antiphase_scan_args.
+ANTIPHASE_API struct XLA_FFI_Error* antiphase_xla_scan(struct XLA_FFI_CallFrame* frame);
+// An attribute, antiphase_attention_args as an array of integers of 64 bits, in which 1 stands for each
+// address that is not NULL. Operands and results come in the order of the struct's members; it is
+// antiphase_attention_backward() if out_gradient is given.
+ANTIPHASE_API struct XLA_FFI_Error* antiphase_xla_attention(struct XLA_FFI_CallFrame* frame);
 
 // ---- Advice
 // -----------------------------------------------------------------------------------------------------------

@@ -7,21 +7,22 @@
 A file includes files of its own room and of lower layers only. A room is a folder; rooms of one layer do not
 include each other.
 
-    core < device, executor < channel < gemm, scan, plain
+    core < device, executor < channel < gemm, scan, attention, plain
          < public headers (include/antiphase/*) < src < tool, bench
     in scan     detail, which only scan.cuh, block_scan.cuh, warp_scan.cuh and ladder.hpp include
     for C       include/antiphase.h and antiphase_cublas.h, which include nothing of the project;
                 src/c_api, in the layer of the checker
-    in src      executor < gemm, scan < trace, model < checker
+    in src      executor < gemm, scan, attention < trace, model < checker
                 in gemm  laws, operands < fp64, tf32, fp16, fp32, f16_ladder < choice < call
                 in scan  passes, ring, wave, columns
+                in attention  fp16
     in tool     base < files < program < pictures, measure < rivals < commands < main.cpp
 
 Exceptions:
 - device includes the headers that describe the machine of a kernel.
 - src/scan and its rooms include each other: it chooses among their kernels.
-- tool and bench include what users can, neither src nor scan/detail. bench also includes device, for kernels
-  of its own; bench/laws, which fits the library's laws, includes everything.
+- tool and bench include what users can, kernels of their own (.cuh) device too; neither src nor scan/detail.
+  bench/laws, which fits the library's laws, includes everything.
 - src/c_api includes the public headers that it wraps for C, src/cublas only those for C; both also include
   src/per_process.hpp, the state that a forked child recreates.
 - A public .hpp needs only a host compiler, so no path leads from it to a .cuh.
@@ -46,6 +47,7 @@ LAYERS = {
     "channel": 2,
     "gemm": 3,
     "scan": 3,
+    "attention": 3,
     "scan/detail": 3,
     "plain": 3,
     "public": 4,
@@ -61,6 +63,8 @@ LAYERS = {
     "src/gemm/f16_ladder": 8,
     "src/gemm/choice": 9,
     "src/gemm/call": 10,
+    "src/attention": 7,
+    "src/attention/fp16": 7,
     "src/scan": 7,
     "src/scan/passes": 7,
     "src/scan/ring": 7,
@@ -95,19 +99,24 @@ BRIDGES = {
 }
 # Rooms that include their subfolders.
 WITH_FOLDERS = ("executor", "plain", "src/executor", "src/checker", "tool/commands")
-KNOW_EACH_OTHER = [{"scan", "scan/detail"}] + [
-    {"src/scan", f"src/scan/{room}"} for room in ("passes", "ring", "wave", "columns")
-]
+KNOW_EACH_OTHER = (
+    [{"scan", "scan/detail"}]
+    + [{"src/scan", f"src/scan/{room}"} for room in ("passes", "ring", "wave", "columns")]
+    + [{"src/attention", "src/attention/fp16"}]
+)
 USERS_SEE = {
-    "tool": ("the library's public headers", {"public", "core", "gemm", "scan", "executor", "channel"}),
+    "tool": (
+        "the library's public headers",
+        {"public", "core", "gemm", "scan", "attention", "executor", "channel"},
+    ),
     "src/c_api": (
         "the library's public headers and antiphase.h",
-        {"public", "core", "gemm", "scan", "executor", "c"},
+        {"public", "core", "gemm", "scan", "attention", "executor", "c"},
     ),
     "src/cublas": ("antiphase.h", {"c"}),
     "bench": (
         "the library's public headers",
-        {"public", "core", "gemm", "scan", "executor", "channel", "device"},
+        {"public", "core", "gemm", "scan", "attention", "executor", "channel", "device"},
     ),
 }
 # Files that may use .major and .minor.
@@ -208,7 +217,8 @@ def judge(file, target):
     ], not goal.startswith(("tool", "bench"))
     if user in USERS_SEE and library:
         what, rooms = USERS_SEE[user]
-        return None if goal in rooms else f"{user} sees {what} only"
+        own_kernel = goal == "device" and file.endswith(".cuh")
+        return None if goal in rooms or own_kernel else f"{user} sees {what} only"
     if LAYERS[goal] < LAYERS[source] and (
         goal != "scan/detail" or source == "public" or source.startswith("src/scan")
     ):

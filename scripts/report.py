@@ -28,6 +28,7 @@ import compiled_code
 import figures
 import ladder_plot
 import marks
+import overlap_plot
 import results
 from results import gain_text, rate_text, shape_text
 
@@ -281,6 +282,7 @@ def main():
         made[pictures / f"ladder_{family}.svg"] = (
             report.picture(family) if family in report.ladders() else None
         )
+    made[pictures / "overlap_gain.svg"] = overlap_plot.picture(options.root / "bench" / "results")
     tables = bench_tables.Tables(report.results, report.marks, report.origin)
     try:
         made |= {path: tables.fill(made[path], folders[path]) for path in pages}

@@ -31,6 +31,8 @@ constexpr const char* examples =
     "  antiphase bench gemm --size 1024,4096        speed and accuracy beside cuBLAS\n"
     "  antiphase trace --stages 1,2,3 -o t.svg      loads and computation overlapping\n"
     "  antiphase check my.cu                        races, missing waits: without a GPU\n"
+    "  antiphase new my_kernel                      a kernel of your own: a folder with all it needs\n"
+    "  antiphase count my.cu                        bank conflicts, coalescing by line: without a GPU\n"
     "  antiphase tune -o tuning.json                better choices on this GPU\n"
     "  antiphase run python3 train.py               a program's cuBLAS products, faster\n"
     "  antiphase help bench gemm                    a command explained\n"
@@ -66,6 +68,8 @@ void run(int argc, char** argv) {
   tool::add_bench(program.commands());
   tool::add_trace(program.commands());
   tool::add_check(program.commands());
+  tool::add_new(program.commands());
+  tool::add_count(program.commands());
   tool::add_tune(program.commands());
   tool::add_run(program.commands());
   tool::add_advise(program.commands());

@@ -19,12 +19,15 @@ module antiphase
   integer(c_int32_t), parameter :: antiphase_f32 = 1, antiphase_f64 = 2, antiphase_i8 = 3, antiphase_i16 = 4, antiphase_i32 = 5, &
     antiphase_i64 = 6, antiphase_u8 = 7, antiphase_u16 = 8, antiphase_u32 = 9, antiphase_u64 = 10, antiphase_f16 = 11, &
     antiphase_bf16 = 12
-  integer(c_int32_t), parameter :: antiphase_sum = 0, antiphase_product = 1, antiphase_min = 2, antiphase_max = 3
+  integer(c_int32_t), parameter :: antiphase_sum = 0, antiphase_product = 1, antiphase_min = 2, antiphase_max = 3, &
+    antiphase_log_sum_exp = 4
   integer(c_int32_t), parameter :: antiphase_inclusive = 0, antiphase_exclusive = 1
   integer(c_int32_t), parameter :: antiphase_forward = 0, antiphase_reverse = 1
   integer(c_int32_t), parameter :: antiphase_by_keys = 0, antiphase_by_head_flags = 1
 
-  integer(c_size_t), parameter, private :: sgemm_bytes = 280, scan_bytes = 120
+  integer(c_int32_t), parameter :: antiphase_all_keys = 0, antiphase_causal_top_left = 1, antiphase_causal_bottom_right = 2
+
+  integer(c_size_t), parameter, private :: sgemm_bytes = 280, scan_bytes = 120, attention_bytes = 496
 
   type, bind(c) :: antiphase_sgemm_args
     integer(c_size_t) :: size = sgemm_bytes
@@ -71,6 +74,49 @@ module antiphase
     type(c_ptr) :: policy = c_null_ptr
     type(c_ptr) :: workspace = c_null_ptr
     integer(c_size_t) :: workspace_size = 0
+  end type
+
+  type, bind(c) :: antiphase_heads
+    type(c_ptr) :: data = c_null_ptr
+    integer(c_int64_t) :: member_stride = 0, head_stride = 0, row_stride = 0
+  end type
+
+  type, bind(c) :: antiphase_written_heads
+    type(c_ptr) :: data = c_null_ptr
+    integer(c_int64_t) :: member_stride = 0, head_stride = 0, row_stride = 0
+  end type
+
+  type, bind(c) :: antiphase_bias
+    type(c_ptr) :: data = c_null_ptr
+    integer(c_int64_t) :: member_stride = 0, head_stride = 0, query_stride = 0, key_stride = 0
+  end type
+
+  type, bind(c) :: antiphase_visible
+    type(c_ptr) :: data = c_null_ptr
+    integer(c_int64_t) :: member_stride = 0, head_stride = 0, query_stride = 0, key_stride = 0
+  end type
+
+  type, bind(c) :: antiphase_attention_args
+    integer(c_size_t) :: size = attention_bytes
+    integer(c_int32_t) :: device = antiphase_current_device
+    integer(c_int32_t) :: causal = antiphase_all_keys
+    integer(c_int64_t) :: members = 1, heads = 1, kv_heads = 0
+    integer(c_int64_t) :: queries = 0, keys = 0, depth = 0
+    type(antiphase_heads) :: q, k, v
+    type(antiphase_written_heads) :: out
+    real(c_float) :: scale = 0
+    integer(c_int32_t) :: reserved = 0
+    integer(c_int64_t) :: window_before = -1, window_behind = -1
+    type(antiphase_bias) :: bias
+    type(antiphase_visible) :: visible
+    type(c_ptr) :: query_offsets = c_null_ptr, key_offsets = c_null_ptr
+    integer(c_int64_t) :: query_rows = 0, key_rows = 0
+    type(c_ptr) :: logsumexp = c_null_ptr, softmax = c_null_ptr
+    type(c_ptr) :: policy = c_null_ptr
+    type(c_ptr) :: workspace = c_null_ptr
+    integer(c_size_t) :: workspace_size = 0
+    type(antiphase_heads) :: out_gradient
+    type(antiphase_written_heads) :: q_gradient, k_gradient, v_gradient
   end type
 
   ! Streams are the cudaStream_t of C, by value: c_null_ptr is the default stream.
@@ -150,6 +196,32 @@ module antiphase
     integer(c_int) function antiphase_scan_explain(args, text, room) bind(c)
       import
       type(antiphase_scan_args), intent(in) :: args
+      character(kind=c_char), intent(out) :: text(*)
+      integer(c_size_t), value :: room
+    end function
+    integer(c_int) function antiphase_attention(args, on) bind(c)
+      import
+      type(antiphase_attention_args), intent(in) :: args
+      type(c_ptr), value :: on
+    end function
+    integer(c_int) function antiphase_attention_backward(args, on) bind(c)
+      import
+      type(antiphase_attention_args), intent(in) :: args
+      type(c_ptr), value :: on
+    end function
+    integer(c_int) function antiphase_attention_workspace(args, bytes) bind(c)
+      import
+      type(antiphase_attention_args), intent(in) :: args
+      integer(c_size_t), intent(out) :: bytes
+    end function
+    integer(c_int) function antiphase_attention_predict(args, seconds) bind(c)
+      import
+      type(antiphase_attention_args), intent(in) :: args
+      real(c_double), intent(out) :: seconds
+    end function
+    integer(c_int) function antiphase_attention_explain(args, text, room) bind(c)
+      import
+      type(antiphase_attention_args), intent(in) :: args
       character(kind=c_char), intent(out) :: text(*)
       integer(c_size_t), value :: room
     end function

@@ -58,9 +58,9 @@ breathe_domain_by_extension = {"cuh": "cpp", "hpp": "cpp", "h": "c"}
 
 logger = logging.getLogger(__name__)
 LISTED = re.compile(r"^- \[[^\]]*\]\(\.\./\.\./(include|python)/(\S+)\)$", re.MULTILINE)
-# Headers that are installed but that nobody includes.
+# Headers that are installed but that nobody includes, and the one that is made of others.
 INTERNAL = re.compile(
-    r"antiphase/(plain/|scan/detail/|executor/cpu/(machine|checked)|device/(call_site|wgmma\w*_instructions))"
+    r"antiphase/(plain/|ring\.cuh|scan/detail/|executor/cpu/(machine|checked)|device/(call_site|wgmma\w*_instructions))"
 )
 
 

@@ -118,6 +118,24 @@ struct finding {
   }
 };
 
+// What a line of a kernel asked memory for, in all warps of a run. A request is one instruction of a warp.
+enum class line_memory { shared, global, constant };
+enum class line_action { read, write, atomic, async_copy, bulk_copy };
+const char* name(line_memory memory);  // "shared", ...
+const char* name(line_action what);    // "read", "write", "atomic", "async copy", "bulk copy"
+struct line_count {
+  std::string kernel = {};
+  code_place at = {};
+  line_memory memory{};
+  line_action what{};
+  std::uint64_t requests = 0;
+  std::uint64_t lanes = 0;  // active ones, over all requests; of a bulk copy 1
+  std::uint64_t bytes = 0;  // that these asked for
+  // Wavefronts of shared memory, or sectors of 32 bytes of global memory; and what the same requests take
+  // without bank conflicts, or if the bytes lie side by side. 0 of bulk copies and atomics in shared memory.
+  std::uint64_t units = 0, ideal = 0;
+};
+
 // Which run's output is shown, on standard error, if runs are processes.
 enum class program_output { none, first_run };
 
@@ -139,6 +157,7 @@ struct check_options {
   std::optional<check_run> replay = {};  // exactly this run and no other
   // repeat the run that shows a finding and keep its schedule in finding::drawn
   bool draw = false;
+  bool count = false;  // fill check_report::counts
   device_limits limits = simulated_device();
   // Not 0: each run is a process of its own, which is ended after this many seconds. Such a program may keep
   // state, exit or crash.
@@ -163,11 +182,12 @@ struct check_report {
   int runs = 0;
   // runs stopped after process_seconds, of which nothing is known
   int unfinished = 0;
-  bool complete = false;            // exhaustive checks only: all schedules were run
-  std::uint64_t accesses = 0;       // by kernels, to memory that the checker tracks
-  std::uint64_t tracked_bytes = 0;  // most in one run, shared and global memory
-  std::uint64_t checker_bytes = 0;  // the checker's own memory for them
-  std::vector<std::string> notes;   // what was not checked, such as blocks of a large launch
+  bool complete = false;                // exhaustive checks only: all schedules were run
+  std::uint64_t accesses = 0;           // by kernels, to memory that the checker tracks
+  std::uint64_t tracked_bytes = 0;      // most in one run, shared and global memory
+  std::uint64_t checker_bytes = 0;      // the checker's own memory for them
+  std::vector<std::string> notes;       // what was not checked, such as blocks of a large launch
+  std::vector<line_count> counts = {};  // of the first run, by kernel and line; if check_options::count
   // for to_json() and to_sarif(), which print it; check() throws instead
   std::vector<check_refusal> refused = {};
   // what was found and does not count, as a user wants it; heal() knows of it

@@ -46,7 +46,8 @@ struct plain_program {
 };
 
 // Compiles the program and runs its main once per schedule, each time in a process of its own, which
-// `options.process_seconds` limits (0: 60 seconds):
+// `options.process_seconds` limits (0: 20 seconds). After two that had to be stopped the others are not
+// tried:
 //
 //   const check_report report = check_plain({.sources = {"sum.cu"}}, {.schedules = 50});
 //   std::fputs(to_text(report).c_str(), stdout);

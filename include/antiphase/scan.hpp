@@ -97,6 +97,11 @@ launch_counts scan(const context& where, const scan_problem& p, const scan_optio
 launch_counts scan_by_key(const context& where, const scan_problem& p, const scan_keys& keys,
                           const scan_options& options = {});
 
+// Running log(exp(in[0]) + ... + exp(in[i])) of f32 or f64, without overflow where the result is finite. The
+// problem's operation, kind, initial and accumulate are the defaults. NaN spreads to all that follow. One
+// line is read once, other lines twice (scan.cuh, whose notes on captured graphs hold). Otherwise as scan().
+launch_counts scan_log_sum_exp(const context& where, const scan_problem& p, stream on = nullptr);
+
 // What scan() would run with these arguments, and why. Nothing is launched, and of the arrays only the
 // addresses are used. Throws what the call would throw.
 struct scan_choice {

@@ -50,11 +50,15 @@ struct timeline {
   std::string kernel = "gemm";           // the family
   std::string step_is = "step along K";  // what passes through the ring in one step
   // phases of a slot: each ends with an event of the ring, the last one releases the slot
-  std::vector<std::string> phases{"load", "compute"};
-  std::vector<std::string> rings{"tiles"};  // the first is the one whose slots are shown
-  std::vector<timeline_role> roles{};       // empty: every warp loads and computes
-  std::int64_t step_bytes = 0;              // loaded by a step
-  recording_cost cost{};                    // if trace_options::cost_runs asked for it
+  std::vector<std::string> phases = load_and_compute();
+  std::vector<std::string> rings = tiles();  // the first is the one whose slots are shown
+  std::vector<timeline_role> roles{};        // empty: every warp loads and computes
+  std::int64_t step_bytes = 0;               // loaded by a step
+  recording_cost cost{};                     // if trace_options::cost_runs asked for it
+
+  // Functions: at a list of strings g++ 12 fails where a template names members of a timeline.
+  static std::vector<std::string> load_and_compute() { return {"load", "compute"}; }
+  static std::vector<std::string> tiles() { return {"tiles"}; }
 };
 // The roles; for a kernel without any, the one of all warps.
 std::vector<timeline_role> roles_of(const timeline& t);

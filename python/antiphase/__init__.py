@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Matrix products and scans of antiphase on arrays of NumPy, torch, CuPy, JAX and others.
+"""Matrix products, scans and attention of antiphase on arrays of NumPy, torch, CuPy, JAX and others.
 
     import antiphase
     c = antiphase.matmul(a, b)
@@ -8,6 +8,7 @@ docs/python.md is the first page.
 """
 from . import _arrays, _products
 from ._advice import advise
+from ._attention import attention
 from ._cublas import disable, enable, enabled, report
 from ._library import VERSION as __version__
 from ._library import device_count
@@ -15,6 +16,7 @@ from ._scans import cumsum, cumulative_sum, scan
 
 __all__ = [
     "advise",
+    "attention",
     "check",
     "cumsum",
     "cumulative_sum",

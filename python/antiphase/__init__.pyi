@@ -7,7 +7,18 @@ from .checking import unwritten as unwritten
 
 _Array = TypeVar("_Array")
 _Operation = Literal[
-    "sum", "product", "min", "max", "add", "prod", "multiply", "minimum", "maximum", "cumsum", "cumprod"
+    "sum",
+    "product",
+    "min",
+    "max",
+    "log_sum_exp",
+    "add",
+    "prod",
+    "multiply",
+    "minimum",
+    "maximum",
+    "cumsum",
+    "cumprod",
 ]
 
 __version__: str
@@ -16,6 +27,18 @@ def matmul(
     a: _Array, b: _Array, /, *, out: _Array | None = None, precision: Literal["fp32", "strict"] | None = None
 ) -> _Array: ...
 def explain(a: _Array, b: _Array, /, *, precision: Literal["fp32", "strict"] | None = None) -> str: ...
+def attention(
+    q: _Array,
+    k: _Array,
+    v: _Array,
+    /,
+    *,
+    causal: bool | Literal["top_left", "bottom_right"] = False,
+    scale: float | None = None,
+    mask: _Array | None = None,
+    bias: _Array | None = None,
+    window: int | tuple[int | None, int | None] | None = None,
+) -> _Array: ...
 def cumulative_sum(
     x: _Array, /, *, axis: int | None = None, dtype: Any = None, include_initial: bool = False
 ) -> _Array: ...
@@ -36,7 +59,7 @@ def scan(
 ) -> _Array: ...
 def advise(about: Literal["gemm", "scan", "kernel"], **question: Any) -> dict[str, Any]: ...
 def device_count() -> int: ...
-def enable() -> int: ...
+def enable(*, scans: bool = False) -> int: ...
 def disable() -> int: ...
-def enabled() -> AbstractContextManager[None]: ...
+def enabled(*, scans: bool = False) -> AbstractContextManager[None]: ...
 def report() -> str: ...

@@ -5,14 +5,15 @@
         prints versions, the library and the devices; --version, -V: the version alone
     python -m antiphase run [options] script.py ...
     python -m antiphase run [options] -m module ...
-        runs a program and computes its FP32 cuBLAS products by antiphase where that is faster. Arguments
-        after its name are passed to it. The exit code is the program's; 127 if it is not found, 126 if it
+        runs a program and computes its FP32 cuBLAS products, and torch's FP32 attention, by antiphase where that
+        is faster. Arguments after its name are passed to it. The exit code is the program's; 127 if it is not found, 126 if it
         cannot be executed, 2 for wrong options
           --report                   print at the end how many products were computed
           --least N                  compute all products of at least this size, the cube root of m n k,
                                      instead of those predicted to be faster
           --precision fp32|strict    strict: FP32 multiply-adds in the order of k instead of Tensor Cores
           --profile [--json FILE]    compute none: list them, with their times, and which would be computed
+          --scans                    lead torch's cumsum, cumprod, cummax, cummin and logcumsumexp too
         With --report or --profile, processes that crash, are killed or leave by os._exit are reported too,
         and the exit is by the program's signal
 """
@@ -80,12 +81,15 @@ def require_program(words):
 
 
 # The environment variables that options set.
-_FLAGS = {"--report": "ANTIPHASE_REPORT", "--profile": "ANTIPHASE_PROFILE"}
+_FLAGS = {"--report": "ANTIPHASE_REPORT", "--profile": "ANTIPHASE_PROFILE", "--scans": "ANTIPHASE_SCANS"}
 _VALUES = {
     "--least": "ANTIPHASE_LEAST",
     "--precision": "ANTIPHASE_PRECISION",
     "--json": "ANTIPHASE_PROFILE_JSON",
 }
+
+
+_HOOK = os.path.join(os.path.dirname(os.path.abspath(__file__)), "_hook")
 
 
 def run(words):
@@ -129,6 +133,8 @@ def run(words):
         )
     before = os.environ.get("LD_PRELOAD")
     os.environ["LD_PRELOAD"] = f"{library}:{before}" if before else library
+    before = os.environ.get("PYTHONPATH")
+    os.environ["PYTHONPATH"] = _HOOK + (os.pathsep + before if before else "")
     os.environ.update(settings)
     sys.stdout.flush()
     try:

@@ -91,6 +91,10 @@ class Kind:
     def permuted(self, x, axes):
         return x.transpose(axes)
 
+    def spread(self, x, shape, to):
+        """x, broadcast to one shape, in another shape: a copy only where strides cannot express it."""
+        return self.module(x).broadcast_to(x, shape).reshape(to)
+
     def assign(self, to, value):
         to[...] = value
 
@@ -146,6 +150,10 @@ class Cupy(Kind):
     def astype(self, x, dtype):
         with x.device:
             return super().astype(x, dtype)
+
+    def spread(self, x, shape, to):
+        with x.device:
+            return super().spread(x, shape, to)
 
     def assign(self, to, value):
         with to.device:
@@ -306,6 +314,9 @@ class Torch(Kind):
     def permuted(self, x, axes):
         return x.permute(axes)
 
+    def spread(self, x, shape, to):
+        return x.expand(shape).reshape(to)
+
     def assign(self, to, value):
         to.copy_(value)
 
@@ -395,6 +406,10 @@ class Capsules(Kind):
 
     def permuted(self, x, axes):
         return x if list(axes) == sorted(axes) else self.module(x).permute_dims(x, axes)
+
+    def spread(self, x, shape, to):
+        module = self.module(x)
+        return module.reshape(module.broadcast_to(x, shape), to)
 
     def zeros(self, like, shape):
         return self.module(like).zeros(shape, dtype=like.dtype, device=like.device)

@@ -4,13 +4,11 @@ computes."""
 import contextlib
 import ctypes
 import os
+import sys
 
 from . import _library
 
 _loaded = None
-_taken = False  # whether calls are rerouted
-_asked = False  # whether enable() holds
-_within = 0  # number of enabled() blocks under way
 _change = _library.lock()
 
 
@@ -41,71 +39,146 @@ def _function(name, *types, result=ctypes.c_int, lacks=_TOO_OLD):
     return function
 
 
-def _reroute():
-    global _taken
-    changed = _function("antiphase_cublas_enable")()
-    if changed < 0:
-        raise MemoryError("antiphase: there was no memory to reroute calls of cuBLAS: none has been")
-    _taken = True
-    return changed
+class _Switch:
+    """Something that is on while it is asked for by enable(), or by an enabled() block under way."""
 
+    def __init__(self, turn_on, turn_off):
+        self._turn_on, self._turn_off = turn_on, turn_off
+        self._is_on = self._asked = False
+        self._within = 0  # number of blocks under way
 
-def _take_back():
-    global _taken
-    changed = _function("antiphase_cublas_disable")() if _taken else 0
-    _taken = False
-    return changed
+    def on(self, asked):
+        changed = self._turn_on()
+        self._is_on = True
+        if asked:
+            self._asked = True
+        else:
+            self._within += 1
+        return changed
 
-
-def enable():
-    """Reroutes this process's FP32 cuBLAS products, those of torch, CuPy and others, to antiphase where that
-    is faster. It affects the libraries loaded so far: call it again after importing others.
-
-    Returns the number of call sites of cuBLAS that have been changed. docs/cublas.md lists the calls taken
-    and the settings. Raises RuntimeError if the library cannot be loaded or cannot be put into a running
-    process, MemoryError if there is no memory for it.
-    """
-    global _asked
-    with _change:
-        changed = _reroute()
-        _asked = True
+    def off(self, asked):
+        if asked:
+            self._asked = False
+        else:
+            self._within -= 1
+            if self._within or self._asked:
+                return 0
+        changed = self._turn_off() if self._is_on else 0
+        self._is_on = False
         return changed
 
 
-def disable():
-    """Undoes enable(): cuBLAS computes everything again. Returns the number of call sites changed back; 0
-    if enable() was not in effect."""
-    global _asked
+def _reroute():
+    changed = _function("antiphase_cublas_enable")()
+    if changed < 0:
+        raise MemoryError("antiphase: there was no memory to reroute calls of cuBLAS: none has been")
+    return changed
+
+
+def _restore():
+    return _function("antiphase_cublas_disable")()
+
+
+def _lead_scans():
+    from ._torch_lead_scans import scans
+
+    scans.begin()
+
+
+def _leave_scans():
+    from ._torch_lead_scans import scans
+
+    scans.end()
+
+
+def _lead_attention():
+    from ._torch_lead_attention import attention
+
+    try:
+        attention.begin()
+    except RuntimeError:  # a torch before 2.9, or without CUDA
+        pass
+
+
+def _leave_attention():
+    from ._torch_lead_attention import attention
+
+    attention.end()
+
+
+_products = _Switch(_reroute, _restore)
+_scans = _Switch(_lead_scans, _leave_scans)
+_attention = _Switch(_lead_attention, _leave_attention)
+
+
+def _turn_on(asked, scans):
+    """What has been turned on: the number of call sites that have changed, and the switches."""
+    on = []
+    try:
+        for switch in (
+            *((_scans,) if scans else ()),
+            *((_attention,) if "torch" in sys.modules else ()),
+            _products,
+        ):
+            changed = switch.on(asked)
+            on.append(switch)
+    except BaseException:
+        for switch in on:
+            switch.off(asked)
+        raise
+    return changed, on
+
+
+def enable(*, scans=False):
+    """Reroutes this process's FP32 cuBLAS products, those of torch, CuPy and others, to antiphase where that
+    is faster, and torch's FP32 attention on CUDA devices of compute capability 9.0 (from torch 2.9 on). It affects
+    the libraries loaded so far: call it again after importing others.
+
+    scans: lead torch's cumsum, cumprod, cummax, cummin and logcumsumexp of CUDA tensors, too, where that is
+    predicted to be faster, also within torch's own functions and gradients. It imports torch.
+
+    Returns the number of call sites of cuBLAS that have been changed. docs/cublas.md lists the calls taken
+    and the settings. Raises RuntimeError if the library cannot be loaded or cannot be put into a running
+    process, or torch is older than 2.9 and scans are asked for; MemoryError if there is no memory for it.
+    """
     with _change:
-        _asked = False
-        return _take_back()
+        return _turn_on(True, scans)[0]
+
+
+def disable():
+    """Undoes enable(): cuBLAS and torch compute everything again. Returns the number of call sites changed
+    back; 0 if enable() was not in effect."""
+    with _change:
+        _scans.off(asked=True)
+        _attention.off(asked=True)
+        return _products.off(asked=True)
 
 
 @contextlib.contextmanager
-def enabled():
+def enabled(*, scans=False):
     """`with antiphase.enabled():` is enable() for its block, in all threads of the process. Blocks may be
-    nested and may overlap in several threads: the last one to end restores cuBLAS, unless enable() holds.
-    Raises what enable() raises."""
-    global _within
+    nested and may overlap in several threads: the last one to end restores cuBLAS and torch's operators, unless
+    enable() holds. Raises what enable() raises."""
     with _change:
-        _reroute()
-        _within += 1
+        _, on = _turn_on(False, scans)
     try:
         yield
     finally:
         with _change:
-            _within -= 1
-            if _within == 0 and not _asked:
-                _take_back()
+            for switch in reversed(on):
+                switch.off(asked=False)
 
 
 def report():
-    """One line: how many of this process's cuBLAS products so far were computed, and how many passed on."""
+    """One line: how many of this process's cuBLAS products so far were computed, and how many passed on; then
+    likewise of torch's attention and scans, if any were seen."""
     text = ctypes.create_string_buffer(4096)
     _function("antiphase_cublas_report", ctypes.c_char_p, ctypes.c_size_t, result=ctypes.c_size_t)(
         text, len(text)
     )
-    return text.value.decode(errors="replace")
+    lead = sys.modules.get(f"{__package__}._torch_lead")
+    led = lead.report() if lead else ""
+    return text.value.decode(errors="replace") + (f"; {led}" if led else "")
 
 
 def run(words):

@@ -85,6 +85,55 @@ class ScanArgs(ctypes.Structure):
     ]
 
 
+def _strided(name, *strides):
+    """A struct of an address and strides."""
+    fields = [("data", ctypes.c_void_p), *((f"{of}_stride", ctypes.c_int64) for of in strides)]
+    return type(name, (ctypes.Structure,), {"_fields_": fields})
+
+
+_Heads = _strided("_Heads", "member", "head", "row")
+_Pairs = _strided("_Pairs", "member", "head", "query", "key")
+
+
+class AttentionArgs(ctypes.Structure):
+    """antiphase_attention_args of antiphase.h, member for member."""
+
+    _fields_ = [
+        ("size", ctypes.c_size_t),
+        ("device", ctypes.c_int32),
+        ("causal", ctypes.c_int32),
+        ("members", ctypes.c_int64),
+        ("heads", ctypes.c_int64),
+        ("kv_heads", ctypes.c_int64),
+        ("queries", ctypes.c_int64),
+        ("keys", ctypes.c_int64),
+        ("depth", ctypes.c_int64),
+        ("q", _Heads),
+        ("k", _Heads),
+        ("v", _Heads),
+        ("out", _Heads),
+        ("scale", ctypes.c_float),
+        ("reserved", ctypes.c_int32),
+        ("window_before", ctypes.c_int64),
+        ("window_behind", ctypes.c_int64),
+        ("bias", _Pairs),
+        ("visible", _Pairs),
+        ("query_offsets", ctypes.c_void_p),
+        ("key_offsets", ctypes.c_void_p),
+        ("query_rows", ctypes.c_int64),
+        ("key_rows", ctypes.c_int64),
+        ("logsumexp", ctypes.c_void_p),
+        ("softmax", ctypes.c_void_p),
+        ("policy", ctypes.c_char_p),
+        ("workspace", ctypes.c_void_p),
+        ("workspace_size", ctypes.c_size_t),
+        ("out_gradient", _Heads),
+        ("q_gradient", _Heads),
+        ("k_gradient", _Heads),
+        ("v_gradient", _Heads),
+    ]
+
+
 def _place():
     """ANTIPHASE_LIBRARY, else the library in the package, else the name for the loader's search path."""
     named = os.environ.get("ANTIPHASE_LIBRARY")
@@ -129,6 +178,7 @@ sgemm.argtypes = [ctypes.c_void_p, ctypes.c_void_p]
 # A second handle without argtypes: converting arguments takes half a call's time. It must be passed byref()
 # of the arguments, and a c_void_p or None.
 sgemm_of_pointers = LIBRARY["antiphase_sgemm"]
+scan_of_pointers = LIBRARY["antiphase_scan"]
 scan.argtypes = [ctypes.c_void_p, ctypes.c_void_p]
 synchronize_stream.argtypes = [ctypes.c_int, ctypes.c_void_p]
 set_interrupt_flag = LIBRARY.antiphase_set_interrupt_flag
@@ -139,6 +189,13 @@ _sgemm_explain = LIBRARY.antiphase_sgemm_explain
 _sgemm_explain.argtypes = [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_size_t]
 _scan_explain = LIBRARY.antiphase_scan_explain
 _scan_explain.argtypes = [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_size_t]
+attention, attention_backward = LIBRARY.antiphase_attention, LIBRARY.antiphase_attention_backward
+for _call in (attention, attention_backward):
+    _call.argtypes = [ctypes.c_void_p, ctypes.c_void_p]
+_attention_workspace = LIBRARY.antiphase_attention_workspace
+_attention_workspace.argtypes = [ctypes.c_void_p, ctypes.POINTER(ctypes.c_size_t)]
+_attention_predict = LIBRARY.antiphase_attention_predict
+_attention_predict.argtypes = [ctypes.c_void_p, ctypes.POINTER(ctypes.c_double)]
 _advise = LIBRARY.antiphase_advise
 _advise.argtypes = [ctypes.c_char_p, ctypes.c_char_p, ctypes.c_size_t]
 LIBRARY.antiphase_last_message.restype = ctypes.c_char_p
@@ -176,6 +233,20 @@ def text_of(args):
     explain = _sgemm_explain if isinstance(args, SgemmArgs) else _scan_explain
     check(explain(ctypes.addressof(args), text, len(text)))
     return text.value.decode(errors="replace")
+
+
+def attention_workspace(args):
+    """Bytes of workspace for attention with these arguments, or for its gradients if they have any."""
+    size = ctypes.c_size_t()
+    check(_attention_workspace(ctypes.addressof(args), ctypes.byref(size)))
+    return size.value
+
+
+def attention_seconds(args):
+    """Likewise, the predicted seconds."""
+    seconds = ctypes.c_double()
+    check(_attention_predict(ctypes.addressof(args), ctypes.byref(seconds)))
+    return seconds.value
 
 
 def advice(question):

@@ -28,6 +28,7 @@ _OPERATIONS = {
     "product": 1,
     "min": 2,
     "max": 3,
+    "log_sum_exp": 4,
     "add": 0,
     "prod": 1,
     "multiply": 1,
@@ -154,7 +155,7 @@ class _Scan:
     ):
         if not isinstance(op, str) or op not in _OPERATIONS:
             raise ValueError(
-                f"antiphase: op is {_library.shown(op)}: expected 'sum', 'product', 'min' or 'max'"
+                f"antiphase: op is {_library.shown(op)}: expected 'sum', 'product', 'min', 'max' or 'log_sum_exp'"
             )
         if by_key is not None and heads is not None:
             raise ValueError("antiphase: by_key and heads are both given: expected one of them")
@@ -178,10 +179,17 @@ class _Scan:
         )
         arrays = [y for y in (x, self.segments, out) if y is not None]
         dtype = self._result_type(kind, x, dtype, out)
-        if kind.is_torch and not kind.plain(*arrays):
-            from . import torch
+        if kind.is_torch:
+            if not kind.plain(*arrays):
+                from . import _torch_scans
 
-            return torch._scan(self, x, axis, dtype, out)
+                return _torch_scans.scan(self, x, axis, dtype, out)
+            if len(arrays) == 1 and self.initial is None and type(axis) is int:
+                to = x.dtype if dtype is None else getattr(kind.torch, dtype, None)
+                if x.layout is kind.torch.strided and -x.dim() <= axis < x.dim() and to is not None:
+                    found = of_tensor(kind, x, axis, self.op, to, bool(self.reverse), bool(self.exclusive))
+                    if found is not None:
+                        return found
         return self.of_plain(kind, x, axis, dtype, out)
 
     def _result_type(self, kind, x, dtype, out):
@@ -216,10 +224,7 @@ class _Scan:
             raise TypeError(f"antiphase: dtype is {to}: expected {', '.join(_TYPES)}")
         if out is not None:
             self._judge_out(kind, kind.view(out), view, to)
-        lines_of_rows = math.prod(view.shape) > view.shape[axis] and view.shape[axis] > 0
-        if to != of and not (
-            self.op == "sum" and _wider(of, to) and not lines_of_rows and self.segments is None
-        ):
+        if to != of and not (self.segments is None and _adds_wider(self.op, of, to, view.shape, axis)):
             x, of = kind.astype(x, to), to
             view = kind.view(x)
         keys = self._keys(kind, view)
@@ -291,23 +296,9 @@ class _Scan:
     def _call(self, kind, view, place, keys, order, axis, of, to):
         if 0 in view.shape:
             return
-        at = order.index(axis)
-        extents = [view.shape[i] for i in order]
         device = kind.number_of(view.device)
-        args = _library.ScanArgs(
-            size=ctypes.sizeof(_library.ScanArgs),
-            device=device,
-            type=_TYPES[of],
-            input=view.pointer,
-            out=place.pointer,
-            outer=math.prod(extents[:at]),
-            length=extents[at],
-            inner=math.prod(extents[at + 1 :]),
-            operation=_OPERATIONS[self.op],
-            kind=bool(self.exclusive),
-            direction=bool(self.reverse),
-            result_type=_TYPES[to],
-        )
+        args = _arguments(kind, view, order, axis, self.op, self.reverse, self.exclusive, of, to)
+        args.input, args.out = view.pointer, place.pointer
         if self.initial is not None:
             initial = ctypes.create_string_buffer(_packed(self.initial, to))
             args.initial = ctypes.addressof(initial)
@@ -316,6 +307,84 @@ class _Scan:
         if not _waiting.run_scan(args, f"{self.name} of shape {tuple(view.shape)}"):
             _library.check(_library.scan(ctypes.addressof(args), kind.stream(view.device)))
         _arrays.finish(kind, device)
+
+
+def _adds_wider(op, of, to, shape, axis):
+    """Whether the library reads elements of type `of` and adds them up in type `to`: of one line only."""
+    return op == "sum" and _wider(of, to) and (math.prod(shape) == shape[axis] or shape[axis] == 0)
+
+
+def _arguments(kind, view, order, axis, op, reverse, exclusive, of, to):
+    """The arguments of a scan, without addresses. order: of the axes in memory."""
+    at = order.index(axis)
+    extents = [view.shape[i] for i in order]
+    return _library.ScanArgs(
+        size=ctypes.sizeof(_library.ScanArgs),
+        device=kind.number_of(view.device),
+        type=_TYPES[of],
+        outer=math.prod(extents[:at]),
+        length=extents[at],
+        inner=math.prod(extents[at + 1 :]),
+        operation=_OPERATIONS[op],
+        kind=bool(exclusive),
+        direction=bool(reverse),
+        result_type=_TYPES[to],
+    )
+
+
+# Scans of torch's tensors, by all that matters of them but their addresses: (arguments, shape and strides of
+# the result, bytes of an element). None: the tensor has to be converted or copied first.
+_known, _MOST_KNOWN = {}, 4096
+
+
+def of_tensor(kind, x, axis, op, to, reverse=False, exclusive=False, in_place=False):
+    """The scan of a plain tensor of torch in one call of the library; None if it takes more. to: torch's dtype
+    of the result. Most of its host time is the library's: what it does depends on x's layout alone, and is
+    worked out once."""
+    key = (op, to, axis, reverse, exclusive, x.dtype, x.shape, x.stride(), x.device)
+    try:
+        known = _known[key]
+    except KeyError:
+        known = _learn(kind, x, axis, op, to, reverse, exclusive)
+        if len(_known) >= _MOST_KNOWN:
+            _known.clear()
+        _known[key] = known
+    if known is None:
+        return None
+    ready, shape, strides, size = known
+    pointer = x.data_ptr()
+    if pointer % size:
+        return None
+    made = x if in_place else kind.torch.empty_strided(shape, strides, dtype=to, device=x.device)
+    args = _library.ScanArgs.from_buffer_copy(ready)
+    args.input, args.out = pointer, made.data_ptr()
+    if args.device == _library.CPU:
+        if x.numel() and not _waiting.run_scan(args, f"a scan of shape {tuple(shape)}"):
+            _library.check(_library.scan(ctypes.addressof(args), None))
+        _arrays.finish(kind, args.device)
+    else:
+        status = _library.scan_of_pointers(ctypes.byref(args), ctypes.c_void_p(kind.stream(x.device)))
+        if status:
+            _library.check(status)
+    return made
+
+
+def _learn(kind, x, axis, op, to, reverse, exclusive):
+    view = kind.view(x)
+    axis = _axis_of(axis, view.shape, "a scan")
+    of, result = kind.dtype_name(view.dtype), kind.dtype_name(to)
+    if of not in _TYPES or result not in _TYPES:
+        return None
+    if result != of and not _adds_wider(op, of, result, view.shape, axis):
+        return None
+    order = _order_in_memory(view, view.strides)
+    if order is None:
+        return None
+    strides, step = [0] * len(order), 1
+    for i in reversed(order):
+        strides[i], step = step, step * view.shape[i]
+    ready = _arguments(kind, view, order, axis, op, reverse, exclusive, of, result)
+    return ready, tuple(view.shape), tuple(strides), _arrays.ITEM_BYTES[of]
 
 
 def scan(
@@ -340,7 +409,9 @@ def scan(
 
     x: float32, float64, float16, bfloat16, or integers of 8 to 64 bits; also bool, for sums and products or
     with a dtype. It is copied first unless it is densely packed in some order of its axes.
-    op: 'sum', 'product', 'min' or 'max', or NumPy's names for them: 'add', 'prod', 'maximum' and others.
+    op: 'sum', 'product', 'min' or 'max', or NumPy's names for them: 'add', 'prod', 'maximum' and others. Or
+    'log_sum_exp', the logarithm of running sums of exponentials: of float32 and float64, inclusive, without
+    segments.
     reverse: from the end of the axis to its beginning.
     exclusive: element i combines the elements before it. The first is `initial`, by default the neutral
     element: 0 for sums, 1 for products, the dtype's largest value for minima, its lowest for maxima.

@@ -128,6 +128,26 @@ def run_scan(args, what):
     return True
 
 
+def run_attention(call, args):
+    """Makes a call of attention, or of its gradients, on the CPU executor."""
+    pairs = max(1, args.queries) * max(1, args.keys)
+    work = args.members * args.heads * pairs * max(args.depth, 16)
+    if work < _LONG_PRODUCT:
+        _library.check(call(ctypes.addressof(args), None))
+        return
+    if work >= _SLOW_PRODUCT:
+        piece = type(args).from_buffer_copy(args)  # what it writes is written again
+        piece.members = piece.heads = piece.kv_heads = 1
+        piece.queries = min(args.queries, 64)
+        piece.keys = min(args.keys, _PROBED_WORK // (piece.queries * max(args.depth, 16)))
+        probed = piece.queries * piece.keys * max(args.depth, 16)
+        _warn(
+            f"attention of {args.members} x {args.heads} heads of {args.queries} queries and {args.keys} keys",
+            work / probed * _seconds(call, piece),
+        )
+    run(call, args)
+
+
 def _seconds(call, args):
     start = time.perf_counter()
     run(call, args)

@@ -1,73 +1,40 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Products for torch, under torch's names: differentiable, under torch.compile too, and for DTensors.
+"""Products and scans for torch, under torch's names: differentiable, under torch.compile too, and for DTensors.
 
     import antiphase.torch
     y = antiphase.torch.linear(x, weight, bias)
 
-Tensors are float32, on CUDA devices or, computed slowly by the CPU executor, on the CPU; any strides are
+Factors are float32, on CUDA devices or, computed slowly by the CPU executor, on the CPU; any strides are
 read in place. Work is queued on the current stream, in memory of torch's allocator, so that it may be
 captured into a CUDA graph. Results have the same bits in every run. Errors are those of antiphase.matmul.
 """
-import sys
-
 import torch
-import torch.autograd.forward_ad as _forward
 import torch.fx
 from torch import library as _ops_of_torch
 
-from . import _arrays, _products, _scans
+from . import _arrays, _products, _torch_ops
+from ._torch_attention import scaled_dot_product_attention
+from ._torch_ops import KIND as _kind
+from ._torch_scans import cummax, cummin, cumprod, cumsum, logcumsumexp
 
-__all__ = ["Linear", "addmm", "baddbmm", "bmm", "linear", "matmul", "mm"]
-
-_kind = _arrays.kind_of(torch.empty(0), "a tensor")
+__all__ = [
+    "Linear",
+    "addmm",
+    "baddbmm",
+    "bmm",
+    "cummax",
+    "cummin",
+    "cumprod",
+    "cumsum",
+    "linear",
+    "logcumsumexp",
+    "matmul",
+    "mm",
+    "scaled_dot_product_attention",
+]
 
 
 # ---- The operators registered with torch -----------------------------------------------------------------
-
-_functorch = torch._C._functorch
-_functions = {}  # operator: its torch.autograd.Function
-_operators = _ops_of_torch.Library("antiphase", "DEF")
-# flexible_layout: operands may have any strides, so that torch.compile makes no copies for them.
-_TAGS = tuple(
-    tag
-    for tag in (getattr(torch.Tag, name, None) for name in ("pt2_compliant_tag", "flexible_layout"))
-    if tag is not None
-)
-
-
-def _define(schema, compute, fake, setup, backward, mapped):
-    name = schema.partition("(")[0]
-    _operators.define(schema, tags=_TAGS)
-    for key in ("CPU", "CUDA"):
-        _operators.impl(name, compute, key)
-    _ops_of_torch.register_fake(f"antiphase::{name}", fake, lib=_operators)
-    _ops_of_torch.register_autograd(f"antiphase::{name}", backward, setup_context=setup, lib=_operators)
-    if hasattr(_ops_of_torch, "register_vmap"):  # torch 2.5
-        _ops_of_torch.register_vmap(
-            f"antiphase::{name}",
-            lambda how, axes, *args: (mapped(how.batch_size, axes, *args), 0),
-            lib=_operators,
-        )
-    operator = getattr(torch.ops.antiphase, name).default
-    # For torch.func.grad, which ignores the registered formulas.
-    _functions[operator] = type(
-        name,
-        (torch.autograd.Function,),
-        {
-            "forward": staticmethod(operator),
-            "setup_context": staticmethod(setup),
-            "backward": staticmethod(backward),
-            "jvp": _refuse_tangents,
-            "generate_vmap_rule": True,
-        },
-    )
-    return operator
-
-
-def _refuse_tangents(*_):
-    raise NotImplementedError(
-        "antiphase: a tensor has a tangent, of forward-mode differentiation: only backward is known here"
-    )
 
 
 def _refuse(name, tensors, why):
@@ -196,33 +163,28 @@ def _compute_added(name, dimensions):
     return compute
 
 
-# torch.func.vmap: everything that is mapped becomes one batch. Results have the mapped axis first.
-def _spread(x, axis, count):
-    """x with the mapped axis first; expanded along it, without memory, where x is not mapped."""
-    return x.movedim(axis, 0) if axis is not None else x.expand(count, *x.shape)
-
-
 def _spread_addend(added, axis, count, shape):
     """The addend for a batch of `count` products of that shape: unchanged if it broadcasts to the batch."""
     if axis is None and added.dim() <= 2:
         return added
-    members = _spread(added, axis, count)
+    members = _torch_ops.spread(added, axis, count)
     return members.reshape(count, *(1,) * (len(shape) - added.dim() + (axis is not None)), *members.shape[1:])
 
 
 def _mapped_product(count, axes, a, b):
     if a.dim() - (axes[0] is not None) == 3:
         return _bmm(
-            _spread(a, axes[0], count).flatten(0, 1), _spread(b, axes[1], count).flatten(0, 1)
+            _torch_ops.spread(a, axes[0], count).flatten(0, 1),
+            _torch_ops.spread(b, axes[1], count).flatten(0, 1),
         ).unflatten(0, (count, -1))
     if axes[1] is None:  # all rows of all members times the same matrix
         rows = a.movedim(axes[0], 0)
         return _mm(rows.flatten(0, 1), b).reshape(*rows.shape[:2], b.shape[1])
-    return _bmm(_spread(a, axes[0], count), _spread(b, axes[1], count))
+    return _bmm(_torch_ops.spread(a, axes[0], count), _torch_ops.spread(b, axes[1], count))
 
 
 def _mapped_added(count, axes, added, a, b, beta=1.0, alpha=1.0):
-    a, b = _spread(a, axes[1], count), _spread(b, axes[2], count)
+    a, b = _torch_ops.spread(a, axes[1], count), _torch_ops.spread(b, axes[2], count)
     shape = (*a.shape[1:-1], b.shape[-1])
     added = _spread_addend(added, axes[0], count, shape)
     if len(shape) == 2:
@@ -233,9 +195,9 @@ def _mapped_added(count, axes, added, a, b, beta=1.0, alpha=1.0):
 
 
 def _define_pair(product, added, dimensions):
-    multiply = lambda a, b: _dispatched(getattr(torch.ops.antiphase, product).default, a, b)(a, b)
+    multiply = lambda a, b: _torch_ops.dispatched(getattr(torch.ops.antiphase, product).default, a, b)(a, b)
     return (
-        _define(
+        _torch_ops.define(
             f"{product}(Tensor a, Tensor b) -> Tensor",
             _compute_product(product, dimensions),
             _fake_product(product, dimensions),
@@ -243,7 +205,7 @@ def _define_pair(product, added, dimensions):
             _product_backward(multiply),
             _mapped_product,
         ),
-        _define(
+        _torch_ops.define(
             f"{added}(Tensor added, Tensor a, Tensor b, float beta=1.0, float alpha=1.0) -> Tensor",
             _compute_added(added, dimensions),
             _fake_added(added, dimensions),
@@ -259,55 +221,7 @@ _bmm, _baddbmm = _define_pair("bmm", "baddbmm", 3)
 _add_mm, _add_bmm = _compute_added("addmm", 2), _compute_added("baddbmm", 3)
 
 
-# Running sums along an axis: the gradient is the same scan in the other direction.
-def _compute_sum(x, axis, reverse, exclusive):
-    return _scans.scan(x, axis=axis, reverse=reverse, exclusive=exclusive)
-
-
-def _save_sum(ctx, inputs, output):
-    _, ctx.axis, ctx.reverse, ctx.exclusive = inputs
-
-
-def _sum_backward(ctx, grad):
-    return (
-        _dispatched(_running_sum, grad)(grad.contiguous(), ctx.axis, not ctx.reverse, ctx.exclusive),
-        None,
-        None,
-        None,
-    )
-
-
-def _mapped_sum(count, axes, x, axis, reverse, exclusive):
-    return _running_sum(_spread(x, axes[0], count), axis if axis < 0 else axis + 1, reverse, exclusive)
-
-
-_running_sum = _define(
-    "running_sum(Tensor x, int axis, bool reverse, bool exclusive) -> Tensor",
-    _compute_sum,
-    lambda x, axis, reverse, exclusive: torch.empty_like(x),
-    _save_sum,
-    _sum_backward,
-    _mapped_sum,
-)
-
-
 # ---- The functions ---------------------------------------------------------------------------------------
-
-
-def _given(result, out, tensors):
-    """The result, copied to `out` unless that is None, by torch's rules for out=."""
-    if out is None:
-        return result
-    if torch.is_grad_enabled() and any(t.requires_grad for t in (*tensors, out)):
-        raise ValueError(
-            "antiphase: out is given, and a tensor requires a gradient: expected one or the other"
-        )
-    if out.shape != result.shape or out.dtype != result.dtype or out.device != result.device:
-        raise ValueError(
-            f"antiphase: out is {_kind.dtype_name(out.dtype)} of shape {tuple(out.shape)} on {out.device}: expected "
-            f"{_kind.dtype_name(result.dtype)} of shape {tuple(result.shape)} on {result.device}"
-        )
-    return out.copy_(result)
 
 
 def _is_direct(*tensors):
@@ -316,27 +230,12 @@ def _is_direct(*tensors):
     return _kind.plain(*tensors) and all(t.dtype is torch.float32 for t in tensors)
 
 
-def _dispatched(operator, *tensors):
-    """The function to call for an operator: handles torch.func.grad, DTensor and tangents, which torch's
-    dispatcher does not."""
-    if not torch.compiler.is_compiling():
-        if torch.is_grad_enabled() and any(
-            way.key() == _functorch.TransformType.Grad for way in _functorch.get_interpreter_stack() or ()
-        ):
-            return _functions[operator].apply
-        _learn_shardings()
-        # A tensor that requires no gradient would lose its tangent silently.
-        if _forward._current_level >= 0 and any(_forward.unpack_dual(t).tangent is not None for t in tensors):
-            _refuse_tangents()
-    return operator
-
-
 def mm(a, b):
     """torch.mm: a of shape (m, k) times b of shape (k, n), giving (m, n)."""
     if _is_direct(a, b):
         _judge("mm", 2, a, b)
         return _product(a, b)
-    return _dispatched(_mm, a, b)(a, b)
+    return _torch_ops.dispatched(_mm, a, b)(a, b)
 
 
 def bmm(a, b):
@@ -344,20 +243,20 @@ def bmm(a, b):
     if _is_direct(a, b):
         _judge("bmm", 3, a, b)
         return _product(a, b)
-    return _dispatched(_bmm, a, b)(a, b)
+    return _torch_ops.dispatched(_bmm, a, b)(a, b)
 
 
 def addmm(input, a, b, *, beta=1, alpha=1):
     """torch.addmm: beta input + alpha ab, with a of shape (m, k) and b of shape (k, n). input must broadcast
     to (m, n); it is not read if beta is 0."""
-    how = _add_mm if _is_direct(input, a, b) else _dispatched(_addmm, input, a, b)
+    how = _add_mm if _is_direct(input, a, b) else _torch_ops.dispatched(_addmm, input, a, b)
     return how(input, a, b, float(beta), float(alpha))
 
 
 def baddbmm(input, a, b, *, beta=1, alpha=1):
     """torch.baddbmm: beta input + alpha ab, with a of shape (batch, m, k) and b of shape (batch, k, n). input
     must broadcast to (batch, m, n); it is not read if beta is 0."""
-    how = _add_bmm if _is_direct(input, a, b) else _dispatched(_baddbmm, input, a, b)
+    how = _add_bmm if _is_direct(input, a, b) else _torch_ops.dispatched(_baddbmm, input, a, b)
     return how(input, a, b, float(beta), float(alpha))
 
 
@@ -382,6 +281,7 @@ def linear(input, weight, bias=None):
 
 torch.fx.wrap("linear")
 torch.fx.wrap("matmul")
+torch.fx.wrap("scaled_dot_product_attention")
 
 
 class Linear(torch.nn.Linear):
@@ -433,22 +333,7 @@ def _matmul(a, b, out, precision):
         result = result.squeeze(-1)
     if a.dim() == 1:
         result = result.squeeze(-1 if b.dim() == 1 else -2)
-    return _given(result, out, (a, b))
-
-
-def _scan(asked, x, axis, dtype, out):
-    """A scan of tensors that are not plain: they need gradients, tracing or transformations."""
-    if asked.op != "sum" or asked.segments is not None or asked.initial is not None:
-        raise TypeError(
-            f"antiphase: {asked.name} of a tensor that requires a gradient, or is traced: only sums without segments and initial "
-            "values have one; detach() it"
-        )
-    axis = _scans._axis_of(axis, x.shape, asked.name)
-    if dtype is not None and x.dtype != getattr(torch, dtype):
-        x = x.to(getattr(torch, dtype))
-    return _given(
-        _dispatched(_running_sum, x)(x, axis, bool(asked.reverse), bool(asked.exclusive)), out, (x,)
-    )
+    return _torch_ops.given(result, out, (a, b))
 
 
 # ---- Autocast and DTensor --------------------------------------------------------------------------------
@@ -456,18 +341,9 @@ def _scan(asked, x, axis, dtype, out):
 if hasattr(_ops_of_torch, "register_autocast"):  # products remain float32 under autocast
     for _name in ("mm", "addmm", "bmm", "baddbmm"):
         for _device in ("cuda", "cpu"):
-            _ops_of_torch.register_autocast(f"antiphase::{_name}", _device, torch.float32, lib=_operators)
-
-
-_shardings_known = False
-
-
-def _learn_shardings():
-    """Registers the sharding rules once torch.distributed.tensor has been imported."""
-    global _shardings_known
-    if not _shardings_known and "torch.distributed.tensor" in sys.modules:
-        _shardings_known = True
-        _register_shardings()
+            _ops_of_torch.register_autocast(
+                f"antiphase::{_name}", _device, torch.float32, lib=_torch_ops.operators
+            )
 
 
 def _register_shardings():
@@ -511,4 +387,5 @@ def _register_shardings():
             ]
 
 
-_learn_shardings()
+_torch_ops.sharding_rules.append(_register_shardings)
+_torch_ops.learn_shardings()

@@ -1,18 +1,24 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""antiphase on JAX arrays, on the CPU executor: operands are read by DLPack, results are JAX arrays."""
+"""antiphase on JAX arrays, and antiphase.jax within jit, on the CPU executor, or antiphase.jax on
+ANTIPHASE_TEST_DEVICE, such as cuda."""
 import os
 
-os.environ["JAX_PLATFORMS"] = "cpu"
+DEVICE = os.environ.get("ANTIPHASE_TEST_DEVICE", "cpu")
+os.environ["JAX_PLATFORMS"] = DEVICE
 import support
 
 numpy, jax = support.need("numpy"), support.need("jax")
+import unittest
+
 import antiphase
+import antiphase.jax as aj
 import jax.numpy as jnp
 
 A = lambda *shape, seed=1: support.pattern(numpy, *shape, seed=seed)
 
 
+@unittest.skipUnless(DEVICE == "cpu", "arrays on a GPU go the way of CuPy's")
 class Jax(support.Case):
     def test_products(self):
         for a, b in (
@@ -113,6 +119,182 @@ class Jax(support.Case):
         ):
             with self.subTest(words):
                 self.refused(error, words, call, a)
+
+
+class WithinPrograms(support.Case):
+    """antiphase.jax, beside jax.lax's functions of the same names."""
+
+    NAMES = ("cumsum", "cumprod", "cummax", "cummin", "cumlogsumexp")
+
+    def setUp(self):
+        jax.config.update("jax_enable_x64", True)
+        self.addCleanup(jax.config.update, "jax_enable_x64", False)
+        self.x = jnp.asarray(A(3, 5, 4), "float64")
+
+    def near(self, found, expected, tolerance=1e-6):
+        self.assertEqual((found.dtype, found.shape), (expected.dtype, expected.shape))
+        numpy.testing.assert_allclose(
+            numpy.asarray(found, "float64"), numpy.asarray(expected, "float64"), tolerance, tolerance
+        )
+
+    def each(self):
+        for name in self.NAMES:
+            for axis in range(3):
+                for reverse in (False, True):
+                    with self.subTest(name, axis=axis, reverse=reverse):
+                        yield (
+                            lambda x, axis=axis: getattr(aj, name)(x, axis, reverse),
+                            lambda x, axis=axis: getattr(jax.lax, name)(x, axis, reverse),
+                        )
+
+    def test_values(self):
+        for dtype in ("float32", "float64"):
+            x = (3 * self.x).astype(dtype)
+            for ours, theirs in self.each():
+                self.near(jax.jit(ours)(x), theirs(x), 1e-5)
+        for dtype in ("float16", "bfloat16", "int8", "int32", "int64", "uint16"):
+            for name in self.NAMES[:4]:
+                x = (3 * self.x).astype(dtype)
+                self.near(
+                    getattr(aj, name)(x, -1), getattr(jax.lax, name)(x, 2), 0.05 if "float" in dtype else 0
+                )
+        self.assertEqual(aj.cumsum(jnp.zeros((0, 3))).shape, (0, 3))
+        big = jnp.ones(100_003, "float32")
+        self.assertEqual(float(jax.jit(lambda x: aj.cumsum(x * 2)[-1])(big)), 200_006)
+
+    def test_derivatives(self):
+        for ours, theirs in self.each():
+            of = [lambda x, f=f: (f(x) ** 2).sum() for f in (ours, theirs)]
+            self.near(*(jax.grad(f)(self.x) for f in of))
+            self.near(*(jax.jvp(f, (self.x,), (self.x + 1,))[1] for f in of))
+        of = [lambda x, f=f: (f(x, 0) ** 3).sum() for f in (aj.cumsum, jax.lax.cumsum)]
+        self.near(*(jax.jit(jax.hessian(f))(self.x[:, 0]) for f in of))
+
+    def test_batches(self):
+        for place in range(3):
+            for ours, theirs in self.each():
+                self.near(
+                    *(jax.vmap(lambda x, f=f: f(x, 1), in_axes=place)(self.x) for f in (ours, theirs)), 1e-5
+                )
+            gradients = (
+                jax.vmap(jax.grad(lambda x, f=f: (f(x, 0) ** 2).sum()), in_axes=place)(self.x)
+                for f in (aj.cumsum, jax.lax.cumsum)
+            )
+            self.near(*gradients)
+
+    def test_what_makes_no_sense(self):
+        for error, words, call in (
+            (TypeError, ["cumsum of complex64", "bfloat16"], lambda: aj.cumsum(jnp.zeros(3, "complex64"))),
+            (TypeError, ["cumlogsumexp of float16"], lambda: aj.cumlogsumexp(jnp.zeros(3, "float16"))),
+            (ValueError, ["axis is 1", "(3,)"], lambda: jax.jit(lambda x: aj.cummax(x, 1))(jnp.zeros(3))),
+        ):
+            with self.subTest(words):
+                self.refused(error, words, call)
+        about = jax.ShapeDtypeStruct((3,), "float32")
+        device = -1 if DEVICE == "cpu" else -2
+        for how, said in (
+            ([device, 1, 0, 0, 0, 1, 3], "an array of 8 integers of 64 bits"),
+            ([device, 1, 9, 0, 0, 1, 3, 1], "operation is 9"),
+        ):
+            with self.assertRaisesRegex(Exception, said):
+                call = jax.ffi.ffi_call("antiphase_scan", about)
+                call(jnp.zeros(3, "float32"), how=numpy.array(how, "int64")).block_until_ready()
+
+
+class Attention(support.Case):
+    """antiphase.jax.dot_product_attention, beside jax.nn's."""
+
+    def tensors(self, q=(2, 5, 4, 8), k=(2, 7, 4, 8)):
+        return [jnp.asarray(A(*shape, seed=i)) for i, shape in enumerate((q, k, k))]
+
+    def near(self, found, expected):
+        for x, y in zip(jax.tree.leaves(found), jax.tree.leaves(expected), strict=True):
+            self.assertEqual((x.dtype, x.shape), (y.dtype, y.shape))
+            numpy.testing.assert_allclose(x, y, 2e-5, 2e-5)
+
+    def both(self, tensors, *more, **how):
+        """Values and gradients, within jit."""
+        of = []
+        for function in (aj.dot_product_attention, jax.nn.dot_product_attention):
+            call = lambda *t, f=function: f(*t, *more, **how)
+            weights = jnp.asarray(A(*tensors[0].shape, seed=9))
+            of.append(
+                (
+                    jax.jit(call)(*tensors),
+                    jax.jit(jax.grad(lambda *t: (call(*t) * weights).sum(), (0, 1, 2)))(*tensors),
+                )
+            )
+        with self.subTest([x.shape for x in tensors], how=list(how)):
+            self.near(*of)
+
+    def test_values_and_gradients(self):
+        with jax.default_matmul_precision("highest"):
+            for shapes in (
+                (),
+                ((2, 7, 4, 8), (2, 7, 4, 8)),
+                ((2, 5, 4, 8), (2, 7, 2, 8)),
+                ((2, 5, 4, 8), (2, 7, 1, 8)),
+                ((5, 4, 8), (7, 4, 8)),
+                ((1, 70, 2, 64), (1, 130, 2, 64)),
+            ):
+                tensors = self.tensors(*shapes)
+                self.both(tensors)
+                self.both(tensors, is_causal=True, scale=0.3)
+            tensors = self.tensors()
+            self.both(tensors, local_window_size=3)
+            self.both(tensors, local_window_size=(1, 2), is_causal=True)
+            self.both(self.tensors(k=(2, 5, 4, 8)), local_window_size=(1, 0))
+            for shape in ((1, 4, 5, 7), (2, 1, 1, 7)):
+                bias, mask = jnp.asarray(A(*shape, seed=4)), jnp.asarray(A(*shape, seed=5) > -0.5).at[
+                    ..., 0
+                ].set(True)
+                self.both(tensors, bias)
+                self.both(tensors, None, mask)
+                self.both(tensors, bias, mask, is_causal=True)
+
+    def test_mapped(self):
+        q, k, v = self.tensors((3, 2, 5, 4, 8), (3, 2, 7, 4, 8))
+        mask = jnp.asarray(A(3, 1, 1, 5, 7) > -0.5).at[..., 0].set(True)
+        for axes, tensors in (
+            ((0, 0, 0, None), (q, k, v, mask[0])),
+            ((1, None, 2, 0), (jnp.moveaxis(q, 0, 1), k[0], jnp.moveaxis(v, 0, 2), mask)),
+            ((None, 0, None, 0), (q[0], k, v[0], mask)),
+        ):
+            for make in (lambda f: f, lambda f: jax.grad(lambda *t: (f(*t) ** 2).sum(), (0, 1, 2))):
+                of = [
+                    jax.vmap(make(lambda q, k, v, mask, f=f: f(q, k, v, None, mask)), axes)(*tensors)
+                    for f in (aj.dot_product_attention, jax.nn.dot_product_attention)
+                ]
+                with self.subTest(axes):
+                    self.near(*of)
+
+    def test_what_makes_no_sense(self):
+        q, k, v = self.tensors()
+        ours = aj.dot_product_attention
+        loss = lambda q, bias=None: (ours(q, k, v, bias) ** 2).sum()
+        for error, words, call in (
+            (TypeError, ["query is float16"], lambda: ours(q.astype("float16"), k, v)),
+            (TypeError, ["mask is float32"], lambda: ours(q, k, v, None, jnp.ones((5, 7)))),
+            (ValueError, ["(2, 7, 3, 8)", "no multiple of 3"], lambda: ours(q, k[:, :, :3], v[:, :, :3])),
+            (ValueError, ["without B"], lambda: ours(q, k[0], v[0])),
+            (ValueError, ["key and value alike"], lambda: ours(q, k, v[:, :6])),
+            (ValueError, ["bias has shape (3, 7)"], lambda: ours(q, k, v, jnp.ones((3, 7)))),
+            (NotImplementedError, ["local_window_size is 1"], lambda: ours(q, k, v, local_window_size=1)),
+            (NotImplementedError, ["bias is differentiated"], lambda: jax.grad(loss, 1)(q, jnp.ones((5, 7)))),
+            (NotImplementedError, ["second derivatives"], lambda: jax.hessian(loss)(q)),
+            (
+                NotImplementedError,
+                ["second derivatives"],
+                lambda: jax.grad(lambda q: jax.grad(loss)(q).sum())(q),
+            ),
+        ):
+            with self.subTest(words):
+                self.refused(error, words, call)
+        about, device = jax.ShapeDtypeStruct((3,), "float32"), -1 if DEVICE == "cpu" else -2
+        with self.assertRaisesRegex(Exception, "expected antiphase_attention_args as an array of integers"):
+            call = jax.ffi.ffi_call("antiphase_attention", about)
+            call(jnp.zeros(3, "float32"), how=numpy.array([496, device & 0xFFFFFFFF, 0])).block_until_ready()
+        self.near(jax.grad(loss)(q, jnp.ones((5, 7))), jax.grad(loss)(q))
 
 
 if __name__ == "__main__":

@@ -312,6 +312,34 @@ class Scans(support.Case):
         self.assert_same(antiphase.cumsum(x), numpy.cumsum(x), near=True)
         self.assert_same(antiphase.cumulative_sum(x[0, 0]), numpy.cumsum(x[0, 0]), near=True)
 
+    def test_log_sum_exp(self):
+        x = 50 * A(3, 40, 5)
+        x[0, 1], x[1, 0] = -numpy.inf, -numpy.inf
+        for dtype in ("float32", "float64"):
+            for axis in range(3):
+                y = x.astype(dtype)
+                self.assert_same(
+                    antiphase.scan(y, op="log_sum_exp", axis=axis),
+                    numpy.logaddexp.accumulate(y, axis),
+                    near=True,
+                )
+        found = antiphase.scan(x[2], op="log_sum_exp", axis=0, reverse=True)
+        self.assert_same(found, numpy.logaddexp.accumulate(x[2, ::-1], 0)[::-1], near=True)
+        for error, words, call in (
+            (
+                NotImplementedError,
+                ["of i32", "f32 or f64"],
+                lambda: antiphase.scan(x.astype("int32"), op="log_sum_exp"),
+            ),
+            (ValueError, ["exclusive"], lambda: antiphase.scan(x, op="log_sum_exp", exclusive=True)),
+            (
+                NotImplementedError,
+                ["segments"],
+                lambda: antiphase.scan(x[0, 0], op="log_sum_exp", by_key=x[0, 0]),
+            ),
+        ):
+            self.refused(error, words, call)
+
     def test_types(self):
         """In the array API, smaller integers are added up in the default integer type."""
         for name in (
@@ -600,6 +628,73 @@ class Scans(support.Case):
                 self.refused(error, words, call, x, out)
 
 
+def attention_in_double(q, k, v, *, causal=False, scale=None, mask=None, bias=None, window=None):
+    q, k, v = (x.astype("float64") for x in (q, k, v))
+    if q.ndim > 2 and k.shape[-3] not in (1, q.shape[-3]):
+        k, v = (x.repeat(q.shape[-3] // k.shape[-3], -3) for x in (k, v))
+    scores = q @ k.swapaxes(-1, -2) * (q.shape[-1] ** -0.5 if scale is None else scale)
+    queries, keys = scores.shape[-2:]
+    diagonal = numpy.arange(queries)[:, None] + (0 if causal is True else keys - queries)
+    places = numpy.arange(keys)
+    seen = places <= diagonal if causal else numpy.ones((queries, keys), bool)
+    if window:
+        seen = seen & (places >= diagonal - window[0]) & (places <= diagonal + window[1])
+    scores = scores if bias is None else scores + bias
+    scores = numpy.where(seen if mask is None else seen & mask, scores, -numpy.inf)
+    top = scores.max(-1, keepdims=True, initial=-1e300)
+    weights = numpy.exp(scores - top)
+    return weights / numpy.maximum(weights.sum(-1, keepdims=True), 1e-300) @ v
+
+
+class Attention(support.Case):
+    def near(self, found, expected):
+        self.assertEqual((found.shape, found.dtype), (expected.shape, numpy.float32))
+        numpy.testing.assert_allclose(found, expected, rtol=2e-6, atol=2e-6)
+
+    def test_values(self):
+        for q, k, how in (
+            ((5, 8), (7, 8), {}),
+            ((3, 5, 8), (3, 7, 8), {"causal": True}),
+            ((2, 4, 5, 8), (2, 2, 7, 8), {"causal": "bottom_right"}),
+            ((2, 1, 4, 5, 8), (3, 4, 7, 8), {"scale": 0.3}),
+            ((2, 4, 5, 8), (2, 4, 7, 8), {"window": (1, 2)}),
+            ((2, 4, 5, 8), (1, 1, 7, 8), {"scale": 0}),
+            ((2, 4, 5, 8), (2, 4, 7, 8), {"mask": A(2, 1, 5, 7) > 0, "causal": True}),
+            ((2, 4, 5, 8), (2, 4, 7, 8), {"mask": A(1, 7) > 0, "bias": A(4, 5, 1)}),
+            ((2, 3, 4, 5, 8), (2, 1, 4, 7, 8), {"mask": A(3, 1, 5, 7) > 0}),
+            ((2, 4, 5, 8), (2, 4, 7, 8), {"mask": numpy.zeros(1, bool)}),
+            ((2, 4, 5, 8), (2, 4, 7, 8), {"bias": numpy.broadcast_to(A(1), (5, 7))}),
+            ((4, 70, 64), (4, 130, 64), {"causal": True}),
+            ((2, 4, 0, 8), (2, 4, 7, 8), {}),
+            ((2, 4, 5, 8), (2, 4, 0, 8), {}),
+        ):
+            q, k, v = A(*q), A(*k, seed=2), A(*k, seed=3)
+            with self.subTest(q=q.shape, k=k.shape, how=list(how)):
+                self.near(antiphase.attention(q, k, v, **how), attention_in_double(q, k, v, **how))
+
+    def test_views(self):
+        q, k, v = A(2, 4, 5, 8), A(2, 4, 7, 8, seed=2), A(2, 4, 7, 8, seed=3)
+        for x, y, z in (
+            (q[:, :, ::-1], k.swapaxes(1, 2).copy().swapaxes(1, 2), v[:, ::-1]),
+            (q.swapaxes(2, 3).copy().swapaxes(2, 3), k, numpy.broadcast_to(v[:1], v.shape)),
+            (numpy.broadcast_to(q[:, :1, :1], q.shape), k, v),
+        ):
+            self.near(antiphase.attention(x, y, z), attention_in_double(x, y, z))
+        found = antiphase.attention(*(Wrapped(x, namespace=Namespace()) for x in (q, k, v)))
+        self.near(found.array, attention_in_double(q, k, v))
+
+    def test_what_makes_no_sense(self):
+        q, k = A(2, 4, 5, 8), A(2, 4, 7, 8)
+        for error, words, call in (
+            (ValueError, ["must agree", "(2, 4, 7, 5)"], lambda: antiphase.attention(q, k, k[..., :5])),
+            (ValueError, ["4 heads", "3 of keys"], lambda: antiphase.attention(q, k[:, :3], k[:, :3])),
+            (TypeError, ["k is float64", "astype"], lambda: antiphase.attention(q, k.astype("float64"), k)),
+            (TypeError, ["one library"], lambda: antiphase.attention(q, k, Wrapped(k))),
+        ):
+            with self.subTest(words):
+                self.refused(error, words, call, q, k)
+
+
 class Waiting(support.Case):
     """Long calls on the CPU executor, which takes minutes for large arrays."""
 
@@ -630,6 +725,7 @@ class Waiting(support.Case):
             lambda: antiphase.matmul(batch, batch),
             lambda: antiphase.cumsum(cube, 1),
             lambda: antiphase.scan(line, by_key=line),
+            lambda: antiphase.attention(*[numpy.ones((8, 4096, 64), "float32")] * 3),
         ):
             self.interrupted(call)
             # Later calls are right, whatever state the interrupted call has left the workspace in.

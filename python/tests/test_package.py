@@ -97,6 +97,7 @@ class Library(Scratch):
         members = {
             "SgemmArgs": ("antiphase_sgemm_args", _library.SgemmArgs),
             "ScanArgs": ("antiphase_scan_args", _library.ScanArgs),
+            "AttentionArgs": ("antiphase_attention_args", _library.AttentionArgs),
         }
         for name, type_ in members.values():
             fields = [field for field, _ in type_._fields_]
@@ -126,17 +127,22 @@ class Library(Scratch):
         package = HERE.parent / "antiphase"
         told, there = {}, {}
         for to, files in (
-            (told, ["__init__.pyi", "checking.pyi", "torch.pyi"]),
+            (told, ["__init__.pyi", "checking.pyi", "jax.pyi", "torch.pyi"]),
             (
                 there,
                 [
                     "__init__.py",
                     "_scans.py",
+                    "_attention.py",
                     "_advice.py",
                     "_cublas.py",
                     "_library.py",
                     "checking.py",
+                    "jax.py",
                     "torch.py",
+                    "_torch_scans.py",
+                    "_torch_attention.py",
+                    "_jax_attention.py",
                     "../antiphase_check/capture.py",
                 ],
             ),
@@ -150,12 +156,18 @@ class Library(Scratch):
                             [ast.unparse(value) for value in kind if value is not None]
                             for kind in (x.defaults, x.kw_defaults)
                         ]
-                        to[(file.partition(".")[0] == "torch", node.name)] = names, defaults
+                        module = next((of for of in ("jax", "torch") if of in file), "")
+                        to[(module, node.name)] = names, defaults
         import antiphase
 
         for module, names in (
-            (False, {*antiphase.__all__, "capture"}),  # antiphase.checking.capture
-            (True, {"mm", "bmm", "addmm", "baddbmm", "linear", "matmul"}),
+            ("", {*antiphase.__all__, "capture"}),  # antiphase.checking.capture
+            ("jax", {"cumlogsumexp", "cummax", "cummin", "cumprod", "cumsum", "dot_product_attention"}),
+            (
+                "torch",
+                {"mm", "bmm", "addmm", "baddbmm", "linear", "matmul"}
+                | {"cummax", "cummin", "cumprod", "cumsum", "logcumsumexp", "scaled_dot_product_attention"},
+            ),
         ):
             self.assertEqual({name for of, name in told if of == module}, names)
         self.assertEqual(told, {name: there[name] for name in told})
@@ -250,7 +262,7 @@ class Enabling(Scratch):
         from antiphase import _cublas
 
         self.module = _cublas
-        _cublas._loaded, _cublas._taken, _cublas._asked = None, False, False
+        _cublas._loaded, _cublas._products = None, _cublas._Switch(_cublas._reroute, _cublas._restore)
         self.addCleanup(os.environ.pop, "ANTIPHASE_CUBLAS_LIBRARY", None)
 
     def use(self, *flags):
@@ -324,7 +336,7 @@ class Enabling(Scratch):
         self.refused(MemoryError, ["no memory", "none has been"], antiphase.enable)
         with self.assertRaises(MemoryError), antiphase.enabled():
             self.fail("the block has been entered")
-        self.assertFalse(self.module._taken)
+        self.assertFalse(self.module._products._is_on)
 
     def test_a_library_that_cannot(self):
         import antiphase

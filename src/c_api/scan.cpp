@@ -37,12 +37,13 @@ scan_value value_of(const void* at, element type) {
   });
 }
 
-// The arguments of scan() or scan_by_key().
+// The arguments of scan(), scan_by_key() or scan_log_sum_exp().
 struct scanning {
   const context& where;
   scan_problem what;
   std::optional<scan_keys> keys;
   scan_options how;
+  bool of_exponentials = false;
 };
 scanning scanning_of(const antiphase_scan_args* given, antiphase_stream on) {
   const antiphase_scan_args initial = ANTIPHASE_SCAN_ARGS_INIT;
@@ -50,11 +51,13 @@ scanning scanning_of(const antiphase_scan_args* given, antiphase_stream on) {
       taken(given, initial, offsetof(antiphase_scan_args, initial), "antiphase_scan_args");
   const element type = type_of("type", x.type, element::f32),
                 result = type_of("result_type", x.result_type, type);
+  const bool of_exponentials = x.operation == ANTIPHASE_LOG_SUM_EXP;
   scan_problem what{
       .type = type,
-      .operation =
-          one_of("operation", x.operation,
-                 {scan_operation::sum, scan_operation::product, scan_operation::min, scan_operation::max}),
+      .operation = of_exponentials ? scan_operation::sum
+                                   : one_of("operation", x.operation,
+                                            {scan_operation::sum, scan_operation::product,
+                                             scan_operation::min, scan_operation::max}),
       .kind = one_of("kind", x.kind, {scan_kind::inclusive, scan_kind::exclusive}),
       .direction = one_of("direction", x.direction, {scan_direction::forward, scan_direction::reverse}),
       .in = x.in,
@@ -71,7 +74,15 @@ scanning scanning_of(const antiphase_scan_args* given, antiphase_stream on) {
                      .by = one_of("segments", x.segments, {segments_by::keys, segments_by::head_flags})};
   scan_options how{.policy = policy_of(x.policy), .on = on};
   if (x.workspace != nullptr) how.workspace = {static_cast<std::byte*>(x.workspace), x.workspace_size};
-  return {where(x.device), what, keys, how};
+  if (of_exponentials && (keys || x.policy != nullptr || x.workspace != nullptr))
+    throw not_supported("log-sum-exp has no segments, policies or workspace of the caller's");
+  return {where(x.device), what, keys, how, of_exponentials};
+}
+// For what is known of the other operations alone.
+scanning explained(const antiphase_scan_args* given, antiphase_stream on) {
+  const scanning s = scanning_of(given, on);
+  if (s.of_exponentials) throw not_supported("log-sum-exp has no policies to explain, and no workspace");
+  return s;
 }
 
 std::string in_words(const scan_choice& c) {
@@ -90,7 +101,9 @@ using namespace antiphase::c_api;
 antiphase_status antiphase_scan(const antiphase_scan_args* args, antiphase_stream on) {
   return guarded([&] {
     const scanning s = scanning_of(args, on);
-    if (s.keys)
+    if (s.of_exponentials)
+      scan_log_sum_exp(s.where, s.what, on);
+    else if (s.keys)
       scan_by_key(s.where, s.what, *s.keys, s.how);
     else
       scan(s.where, s.what, s.how);
@@ -99,7 +112,7 @@ antiphase_status antiphase_scan(const antiphase_scan_args* args, antiphase_strea
 
 antiphase_status antiphase_scan_workspace(const antiphase_scan_args* args, size_t* bytes) {
   return guarded([&] {
-    const scanning s = scanning_of(args, nullptr);
+    const scanning s = explained(args, nullptr);
     required(bytes, "bytes") =
         s.keys ? antiphase::scan_workspace(s.what, *s.keys) : antiphase::scan_workspace(s.what);
   });
@@ -107,14 +120,14 @@ antiphase_status antiphase_scan_workspace(const antiphase_scan_args* args, size_
 
 antiphase_status antiphase_scan_prepare_workspace(const antiphase_scan_args* args, antiphase_stream on) {
   return guarded([&] {
-    const scanning s = scanning_of(args, on);
+    const scanning s = explained(args, on);
     initialise_scan_workspace(s.where, s.how.workspace, on);
   });
 }
 
 antiphase_status antiphase_scan_explain(const antiphase_scan_args* args, char* text, size_t room) {
   return guarded([&] {
-    const scanning s = scanning_of(args, nullptr);
+    const scanning s = explained(args, nullptr);
     hand_out(in_words(s.keys ? explain(s.where, s.what, *s.keys, s.how) : explain(s.where, s.what, s.how)),
              text, room);
   });

@@ -3,12 +3,15 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <bit>
 
 namespace antiphase::checker_detail {
 namespace {
 
 space space_of(std::size_t offset) { return offset < shadow::shared_bytes ? space::shared : space::global; }
+
+constexpr int loop_groups = 16;  // of a word's readers, in which a lane's earlier read is looked for
 
 // Whatever is strong together with `b` is so with `a`, too.
 bool reaches(strength_bits a, strength_bits b) { return of_one_size(a, b) && reach_of(a) >= reach_of(b); }
@@ -115,6 +118,25 @@ bool access_history::reads_anew(const thread_model& t, const void* p, std::size_
   return true;
 }
 
+bool access_history::reads_later(const thread_model& t, const void* p, place_number place) {
+  const std::size_t offset = memory_.offset_of(p);
+  if (offset == shadow::outside) return false;
+  const cell& c = memory_.byte(offset);
+  const auto earlier = [&](const reader& r, std::uint32_t lanes) {
+    return r.block == t.block && r.kind == warp_reads && r.strength == 0 && r.place == place &&
+           r.time != *t.time && (lanes & t.lane) != 0;
+  };
+  if (earlier(c.first, c.first.unit == t.warp ? c.first.lanes : 0)) return true;
+  if (c.state == cell_state::split) return false;
+  std::uint32_t more = c.more;
+  for (int i = 0; i < loop_groups && more != 0; ++i) {
+    reader_group& g = memory_.group(more);
+    if (g.of.kind == warp_reads && g.of.block == t.block && earlier(g.of, g.lanes()[t.warp])) return true;
+    more = g.next;
+  }
+  return false;
+}
+
 bool access_history::writes_anew(const thread_model& t, const void* p, std::size_t bytes,
                                  place_number place) {
   const std::size_t offset = words_at(t, p, bytes);
@@ -203,8 +225,26 @@ void access_history::check_writer(const accessor& w, cell& c, std::size_t offset
   }
 }
 
+void access_history::holds_barrier(const void* word) {
+  const std::size_t offset = memory_.offset_of(word, sizeof(std::uint64_t));
+  for (std::size_t at = offset; at < offset + sizeof(std::uint64_t); at += 4)
+    if (cell& c = memory_.touched(at); c.state == cell_state::written) c.state = cell_state::barrier;
+}
+
+void access_history::check_barrier(const accessor& w, const cell& c, std::size_t offset) const {
+  if (c.state != cell_state::barrier || w.of_barrier) return;
+  found_(w, {.kind = finding_kind::barrier_misuse,
+             .offset = offset,
+             .write = &c,
+             .missing = "mbarrier.inval before the memory of an mbarrier is used for anything else",
+             .in_practice = "PTX leaves open what other accesses to an mbarrier do that has not been "
+                            "invalidated; GPUs load and store its word, and who still uses it is reported as "
+                            "a race"});
+}
+
 void access_history::read_cell(const accessor& w, cell& c, std::size_t offset) {
   const thread_model& t = w.thread;
+  check_barrier(w, c, offset);
   if (w.constant && c.has_writer() && c.block >= launches_.first())
     found_(w, {.kind = finding_kind::race, .offset = offset, .write = &c, .missing = no_constant});
   else if (c.state != cell_state::uninitialised)
@@ -258,6 +298,7 @@ void access_history::check_readers(const accessor& w, cell& c, std::size_t offse
 }
 
 void access_history::write_cell(const accessor& w, cell& c, std::size_t offset) {
+  check_barrier(w, c, offset);
   check_readers(w, c, offset);
   if (c.has_writer()) check_writer(w, c, offset, finding_kind::overwritten_in_use);
   if (w.reach == scope{})
@@ -324,6 +365,20 @@ void access_history::cover(const accessor& w, cell& c) {
   (with != nullptr ? *with : memory_.add_group(c, last, warps_of(last))).lanes_of(last) |= last.lanes;
 }
 
+// In a loop, a lane's later read by the same instruction replaces its earlier one in the group at `link`.
+// False: that group was unlinked.
+bool access_history::keeps_beside(std::uint32_t& link, const reader& r) {
+  reader_group& g = memory_.group(link);
+  if (r.kind != warp_reads || g.of.kind != warp_reads || g.of.place != r.place || g.of.block != r.block ||
+      g.of.strength != r.strength || (g.lanes_of(r) & r.lanes) == 0)
+    return true;
+  g.lanes_of(r) &= ~r.lanes;
+  if (std::any_of(g.lanes(), g.lanes() + g.warps(), [](std::uint32_t lanes) { return lanes != 0; }))
+    return true;
+  unlink(link);
+  return false;
+}
+
 // A reader that a later one is ordered behind is dropped: whatever is ordered behind the later one is behind
 // it too.
 void access_history::add_reader(const thread_model& t, const reader& r, cell& c) {
@@ -348,8 +403,12 @@ void access_history::add_reader(const thread_model& t, const reader& r, cell& c)
                        (r.kind != copy_reads || g.of.unit == r.unit);
     if (alike && g.of.time == r.time && g.of.place == r.place) {
       g.lanes_of(r) |= r.lanes;
+      std::uint32_t* behind = &g.next;
+      for (int i = 0; i < loop_groups && *behind != 0; ++i)
+        if (keeps_beside(*behind, r)) behind = &memory_.group(*behind).next;
       return;
     }
+    if (alike && !keeps_beside(*link, r)) continue;
     // A block that has ended without publishing (no release wider than the block) can never be known to
     // others. One such reader is enough for each kind and scope.
     const block_record& from = clocks_.block(g.of.block);

@@ -27,6 +27,7 @@ struct accessor {
   std::string_view what{};   // replaces "read of 4 bytes" in reports
   bool constant = false;     // a read-only load
   bool updates = false;      // the read of a read-modify-write: the write that follows is recorded instead
+  bool of_barrier = false;   // an operation of an mbarrier, on its word
   bool init_fenced = false;  // the mbarrier's initialisation has been fenced for the async proxy
 
   void become(actor_kind k, actor n, stamp g) {
@@ -90,6 +91,9 @@ class access_history {
   // recorded.
   bool reads_anew(const thread_model& t, const void* p, std::size_t bytes, place_number place);
   bool writes_anew(const thread_model& t, const void* p, std::size_t bytes, place_number place);
+  // Whether the thread has read the word by this instruction before it last met others, and nobody has
+  // written it since. May be false where many have read it too.
+  bool reads_later(const thread_model& t, const void* p, place_number place);
 
   // The same for a read-only load of memory that a launch before has written.
   bool reads_constant_again(const thread_model& t, const void* p, std::size_t bytes);
@@ -132,6 +136,7 @@ class access_history {
   // Memory that nobody has written, allocated in stream order: it is there for what comes behind `w`.
   void allocated(const accessor& w, const void* p);
 
+  void holds_barrier(const void* word);                    // its last write has initialised an mbarrier
   void updates_at(place_number p) { updates_.insert(p); }  // a read-modify-write is at this place
   bool updates(place_number p) const { return updates_.contains(p); }
   // From here on memory that nobody has written is no fault: launches ran only some of their blocks.
@@ -147,6 +152,7 @@ class access_history {
   void read_cell(const accessor& w, cell& c, std::size_t offset);
   void write_cell(const accessor& w, cell& c, std::size_t offset);
   void add_reader(const thread_model& t, const reader& r, cell& c);
+  void check_barrier(const accessor& w, const cell& c, std::size_t offset) const;
   void check_writer(const accessor& w, cell& c, std::size_t offset, finding_kind if_copied);
   void check_readers(const accessor& w, cell& c, std::size_t offset);
   void cover(const accessor& w, cell& c);
@@ -170,6 +176,7 @@ class access_history {
   std::uint32_t warps_of(const reader& r) const {  // warps that a reader_group for it has room for
     return r.by_copy() ? 1 : static_cast<std::uint32_t>((clocks_.block(r.block).threads + 31) / 32);
   }
+  bool keeps_beside(std::uint32_t& link, const reader& r);
   void unlink(std::uint32_t& link);
 
   shadow& memory_;

@@ -56,11 +56,16 @@ void async_work::wait_copies(thread_model& t, int groups_left) {
 
 void async_work::init_barrier(thread_model& t, const void* word, place_number at) {
   end_barrier(t, word, at);
+  history_.holds_barrier(word);
   barriers_.init(t, word, at);
 }
 void async_work::end_barrier(thread_model& t, const void* word, place_number at) {
-  history_.visit({.thread = t, .kind = access_kind::write, .place = at, .bytes = sizeof(std::uint64_t)}, word,
-                 sizeof(std::uint64_t));
+  const accessor w{.thread = t,
+                   .kind = access_kind::write,
+                   .place = at,
+                   .bytes = sizeof(std::uint64_t),
+                   .of_barrier = true};
+  history_.visit(w, word, sizeof(std::uint64_t));
 }
 
 // Checks the mbarrier's word: it must be initialised, and the user must be ordered behind that. Uses of it do
@@ -72,6 +77,7 @@ void async_work::touch_barrier(thread_model& t, const void* word, place_number a
              .bytes = sizeof(std::uint64_t),
              .reach = scope::block};
   w.what = "use of an mbarrier";
+  w.of_barrier = true;
   if (!barriers_.told_of(t, word)) history_.visit(w, word, sizeof(std::uint64_t));
 }
 
@@ -83,8 +89,9 @@ void async_work::issue_load(thread_model& t, const void* to, std::size_t bytes, 
   write_down(t, {reinterpret_cast<std::uintptr_t>(word), counted.phase}, to, bytes, at);
   w.what = "use of an mbarrier by the copy engine";
   w.init_fenced = counted.init_fenced;
+  w.of_barrier = true;
   if (!generic && !barriers_.told_of(t, word)) history_.visit(w, word, sizeof(std::uint64_t));
-  w.init_fenced = false;
+  w.init_fenced = w.of_barrier = false;
   w.what = {};
   for (const auto& r : from) history_.visit(w, r.data(), r.size());
   w.kind = access_kind::write;

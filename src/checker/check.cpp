@@ -110,6 +110,7 @@ outcome run_here(const program_of_runs& program, const check_options& options, c
   outcome result;
   m.reset();
   if (asked.draw) m.write_down_run();
+  if (options.count) m.count_run();
   check_run how = asked.how;
   const std::shared_ptr<executor> on = checker_detail::make_checking_executor(options_for(options, asked), m);
   if (begins)
@@ -187,6 +188,7 @@ outcome run_here(const program_of_runs& program, const check_options& options, c
   for (finding& f : result.findings) f.first = how;
   result.notes = m.findings.notes();
   result.accesses = m.history.effort.accesses;
+  if (m.counts) result.counts = m.counts->lines();
   result.tracked = m.memory.bytes_tracked();
   result.kept = m.memory.bytes_kept();
   return result;
@@ -230,6 +232,7 @@ void add(check_report& report, outcome&& from) {
     if (std::find(report.notes.begin(), report.notes.end(), n) == report.notes.end())
       report.notes.push_back(std::move(n));
   report.accesses += from.accesses;
+  if (report.runs == 0) report.counts = std::move(from.counts);
   if (from.tracked > report.tracked_bytes) {
     report.tracked_bytes = from.tracked;
     report.checker_bytes = from.kept;
@@ -238,6 +241,21 @@ void add(check_report& report, outcome&& from) {
   report.unfinished += from.unfinished ? 1 : 0;
 }
 
+// Counts the runs that were stopped at their time limit: after two, the others are not tried.
+class patience {
+ public:
+  // Whether `o` is the second of them.
+  bool ends_with(const outcome& o) { return o.timed_out && ++stopped_ == most; }
+  static void tell(check_report& report, std::size_t untried) {
+    if (untried > 0)
+      report.notes.emplace_back("two runs had not ended, so the other schedules were not tried");
+  }
+
+ private:
+  static constexpr int most = 2;
+  int stopped_ = 0;
+};
+
 constexpr std::size_t longest_script = 200;  // characters; beyond that the seed is the better replay
 
 // Looks for a simpler run that shows the same finding: first the threads in their order (schedule::forward),
@@ -245,9 +263,12 @@ constexpr std::size_t longest_script = 200;  // characters; beyond that the seed
 // replaced by the finding as that run shows it. `runs_left` bounds the number of runs.
 void shorten(finding& f, runner& runs, int& runs_left) {
   finding shown;
+  bool timed_out = false;  // such runs take long: one is enough
   const auto shows = [&](const check_run& how, std::shared_ptr<schedule_script> script) {
+    if (timed_out) return false;
     --runs_left;
     const outcome o = runs.run({how, std::move(script)});
+    if (timed_out = o.timed_out; timed_out) runs_left = 0;
     const auto at =
         std::find_if(o.findings.begin(), o.findings.end(), [&](const finding& g) { return same(f, g); });
     if (at == o.findings.end() || at->severity() != f.severity()) return false;
@@ -307,11 +328,17 @@ check_report run_plan(const std::function<void(const context&)>& program, const 
   std::mutex mutex;
   check_report report;
   std::size_t added = 0;
+  patience left;
   const auto add_next = [&] {  // in the plan's order, whichever finishes first
-    for (; added < plan.size() && outcomes[added]; outcomes[added++].reset()) {
-      if (outcomes[added]->refused) std::rethrow_exception(outcomes[added]->refused);
-      add(report, std::move(*outcomes[added]));
+    while (added < plan.size() && outcomes[added]) {
+      outcome& o = *outcomes[added++];
+      if (o.refused) std::rethrow_exception(o.refused);
+      const bool is_last = left.ends_with(o);
+      add(report, std::move(o));
       if (options.progress) options.progress(report);
+      if (!is_last) continue;
+      patience::tell(report, plan.size() - added);
+      next = added = plan.size();
     }
   };
   const auto work = [&] {
@@ -321,7 +348,7 @@ check_report run_plan(const std::function<void(const context&)>& program, const 
         outcome o = runs.run({plan[i], nullptr, i == 0 ? options.output : program_output::none});
         const std::lock_guard lock(mutex);
         outcomes[i] = std::move(o);
-        add_next();
+        add_next();  // nothing, behind the last that counts
       }
     } catch (...) {
       const std::lock_guard lock(mutex);
@@ -352,12 +379,14 @@ check_report run_all(const std::function<void(const context&)>& program, const c
       .resident_blocks = options.resident_blocks.empty() ? 3 : std::ranges::max(options.resident_blocks),
       .script = {}};
   const auto script = std::make_shared<schedule_script>();
+  patience left;
   const auto run = [&] {
     outcome o = runs.run({how, script});
     if (o.refused) std::rethrow_exception(o.refused);
     for (finding& f : o.findings) f.first.script = cpu_detail::to_text(cpu_detail::taken(*script));
+    const bool is_last = left.ends_with(o);
     add(report, std::move(o));
-    return true;  // go on after a finding: it ends the run, not the exploration
+    return !is_last;  // go on after a finding: it ends the run, not the exploration
   };
   report.complete = cpu_detail::explore(*script, run, options.exhaustive).complete;
   return report;

@@ -43,7 +43,7 @@ void custom_races::reset() {
 bool custom_races::stores_twice(const accessor& w, const conflict& c) const {
   return c.kind == finding_kind::race && c.write != nullptr && w.kind == access_kind::write &&
          w.reach == scope{} && !w.asynchronous() && w.what.empty() && c.write->strength == 0 &&
-         c.write->state == cell_state::written && c.write->block >= launches_.first();
+         c.write->by_thread() && c.write->block >= launches_.first();
 }
 
 place_number custom_races::first_read(const accessor& w, const conflict& c) const {
@@ -73,14 +73,14 @@ bool custom_races::of_two_sizes(const accessor& w, const conflict& c) const {
 }
 
 bool custom_races::within_cluster(const accessor& w, const conflict& c) const {
-  return c.write != nullptr && c.offset < shadow::shared_bytes && c.write->state == cell_state::written &&
+  return c.write != nullptr && c.offset < shadow::shared_bytes && c.write->by_thread() &&
          clocks_.one_cluster(c.write->block, w.thread.block) &&
          clocks_.knows_over(w.thread, c.write->block, c.write->writer, c.write->time);
 }
 
 bool custom_races::heard(const accessor& w, const conflict& c) const {
   if (w.kind != access_kind::write || (c.read != nullptr && c.read->by_copy()) ||
-      (c.write != nullptr && c.write->state != cell_state::written))
+      (c.write != nullptr && !c.write->by_thread()))
     return false;
   if (c.write != nullptr) return clocks_.has_heard(w.thread, c.write->block, c.write->writer, c.write->time);
   for (std::uint32_t lanes = c.read->lanes; lanes != 0; lanes &= lanes - 1)

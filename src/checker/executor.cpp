@@ -6,6 +6,7 @@
 #include <antiphase/core/error.hpp>
 #include <cstring>
 #include <map>
+#include <thread>
 
 #include "model.hpp"
 #include "places.hpp"
@@ -40,13 +41,13 @@ void leave_kernel(const char* why) {
 }
 
 bool by_atomic = false;  // the look that follows
-void look(const void* p, std::uint64_t value, const void* code) {
+void look(const void* p, std::uint64_t value, const void* code, bool between_meetings) {
   thread_state& t = cpu_detail::here();
   const bool atomic = std::exchange(by_atomic, false);
   t.code = code;
   t.inside_hook = true;
   t.owner->loaded(t, p, value, {});
-  if (atomic && t.loads.is_waiting()) t.loads.looked_in_vain();
+  if ((atomic || between_meetings) && t.loads.is_waiting()) t.loads.looked_in_vain();
   t.inside_hook = false;
 }
 void write() {
@@ -120,6 +121,34 @@ class model_observer final : public cpu_detail::observer {
                      {}, f.in_practice != nullptr ? f.in_practice : "");
   }
 
+  void comes_to_barrier(thread_state& t, const void* frame) override {
+    t.calls.clear();
+    if (!m_.memory.shared_by_variables) return;  // the library's kernels have no frame pointers
+    const auto* const lowest = static_cast<const unsigned char*>(static_cast<const void*>(t.self.bottom));
+    constexpr std::size_t most = 16;
+    for (const void* at = frame; t.calls.size() < most;) {
+      const std::size_t depth = static_cast<std::size_t>(static_cast<const unsigned char*>(at) - lowest);
+      if (depth + 2 * sizeof at > t.self.size || depth % sizeof at != 0) return;  // wraps below the stack
+      const void* two[2];
+      std::memcpy(two, at, sizeof two);  // the caller's frame, and the address in it
+      if (!is_of_program(two[1])) return;
+      t.calls.push_back(two[1]);
+      if (two[0] <= at) return;
+      at = two[0];
+    }
+  }
+  std::string other_way(const thread_state& t, const thread_state& other) override {
+    std::string& way = ways_[{t.calls, other.calls}];
+    if (!way.empty()) return way == same_lines ? "" : way;
+    std::thread([&] {  // the kernel's thread has too little stack for looking up lines
+      const std::vector<code_place> mine = lines_of(t.calls), theirs = lines_of(other.calls);
+      const auto [a, b] = std::ranges::mismatch(mine, theirs);
+      way = a == mine.end() || b == theirs.end() ? same_lines : fmt::format("{}:{}", b->file, b->line);
+    })
+        .join();
+    return way == same_lines ? "" : way;
+  }
+
   void met(block_state& b, std::span<thread_state* const> threads) override {
     m_.meet(models_of(threads),
             static_cast<int>(threads.size()) == b.running ? meeting::of_block : meeting::of_some);
@@ -155,8 +184,11 @@ class model_observer final : public cpu_detail::observer {
   }
 
   void copy_issued(thread_state& t, const cpu_detail::async_copy& c, cpu_detail::place where) override {
+    const place_number here = at(t, where);
     m_.async.issue_copy(model_of(t), c.to, c.from, static_cast<std::size_t>(c.bytes),
-                        static_cast<std::size_t>(c.from_source), at(t, where));
+                        static_cast<std::size_t>(c.from_source), here);
+    m_.count(model_of(t), line_action::async_copy, c.from, static_cast<std::size_t>(c.from_source), here);
+    m_.count(model_of(t), line_action::async_copy, c.to, static_cast<std::size_t>(c.bytes), here);
   }
   void copies_committed(thread_state& t) override { m_.async.commit_copies(model_of(t)); }
   void copies_waited(thread_state& t, int groups_left) override {
@@ -194,8 +226,9 @@ class model_observer final : public cpu_detail::observer {
   }
   void bulk_load_issued(thread_state& t, const cpu_detail::bulk_load_state& l,
                         cpu_detail::place where) override {
-    m_.async.issue_load(model_of(t), l.to, l.bytes, cpu_detail::sources(l), l.word, at(t, where),
-                        l.is_generic);
+    const place_number here = at(t, where);
+    m_.async.issue_load(model_of(t), l.to, l.bytes, cpu_detail::sources(l), l.word, here, l.is_generic);
+    m_.count(model_of(t), line_action::bulk_copy, l.to, l.bytes, here);
   }
   std::uint32_t copies_tracked(thread_state& t, const std::uint64_t* word) override {
     return m_.barriers.track_copies(model_of(t), word);
@@ -208,6 +241,7 @@ class model_observer final : public cpu_detail::observer {
     m_.async.issue_store(model_of(t), cpu_detail::destinations(s), s.from, s.bytes, at(t, where),
                          s.updates ? scope::device : scope{},
                          s.updates ? static_cast<std::size_t>(s.updates->number_bytes) : 0);
+    m_.count(model_of(t), line_action::bulk_copy, s.from, s.bytes, at(t, where));
   }
   void bulk_stores_committed(thread_state& t) override { m_.async.commit_stores(model_of(t)); }
   void bulk_stores_waited(thread_state& t, int groups_left, machine::bulk_done what) override {
@@ -265,8 +299,21 @@ class model_observer final : public cpu_detail::observer {
     return meeting_;
   }
 
+  // A compiler may have made several instructions of one: then their lines are the same.
+  std::vector<code_place> lines_of(const std::vector<const void*>& calls) const {
+    std::vector<code_place> all;
+    for (const void* call : calls)
+      for (const code_place& p : checker_detail::lines_of(call)) all.push_back(p);
+    return all;
+  }
+  static bool is_of_program(const void* code) {
+    return reinterpret_cast<std::uintptr_t>(code) - code_base < place_table::far_code;
+  }
+
   model& m_;
   std::vector<thread_model*> meeting_;
+  static constexpr const char* same_lines = "-";
+  std::map<std::pair<std::vector<const void*>, std::vector<const void*>>, std::string> ways_;
   std::map<const void*, knowledge_ptr> named_;  // arrivals in the phase under way, by named barrier
   struct cluster_barrier {
     knowledge_ptr arrived;  // in the phase under way

@@ -74,7 +74,7 @@ std::pair<std::size_t, bool> finding_list::report(const accessor& w, const confl
                         .earlier = {},
                         .memory = c.offset == shadow::outside ? 0 : memory_.lowest() + c.offset};
   if (earlier)
-    q.earlier = {{c.write != nullptr ? c.write->block : c.read->block, f->what.earlier->thread},
+    q.earlier = {{c.write != nullptr ? c.write->block : c.read->block, std::max(0, f->what.earlier->thread)},
                  *earlier,
                  f->what.earlier->action};
   f->drawn = clocks_.log->taken(q);
@@ -127,6 +127,10 @@ const char* atomically(scope reach) {
 finding_side side_in(const block_record& b, int thread, std::string action) {
   finding_side side;
   side.action = std::move(action);
+  if (b.is_stream_work) {
+    side.when = "in the order of its stream";
+    return side;
+  }
   side.block = b.index;
   side.thread = thread;
   return side;

@@ -47,7 +47,7 @@ block_number happens_before::add_block(block_record of) {
 thread_model happens_before::lone_thread() {
   static stamp time = 1;
   thread_model t;
-  t.block = add_block({.index = {}, .threads = 1, .actors = {}});
+  t.block = add_block({.index = {}, .threads = 1, .is_stream_work = true, .actors = {}});
   t.first_visible = launches_.first_visible();
   t.lane = 1;
   t.time = &time;

@@ -39,7 +39,7 @@ namespace {
     lanes |= t.lane;
   }
   ++m.history.effort.accesses;
-  if (m.clocks.log != nullptr) [[unlikely]]
+  if (m.writes_down) [[unlikely]]
     m.write_down(event_kind::read, p, words * 4, static_cast<place_number>(place));
   if (before != 0) m.loops.read_again(p, words * 4, code);
   return true;
@@ -59,7 +59,7 @@ namespace {
   }
   for (cell* c = start; c < start + words; ++c) m.history.write_over(*c, t, static_cast<place_number>(place));
   ++m.history.effort.accesses;
-  if (m.clocks.log != nullptr) [[unlikely]]
+  if (m.writes_down) [[unlikely]]
     m.write_down(event_kind::write, p, words * 4, static_cast<place_number>(place));
   return true;
 }

@@ -11,6 +11,9 @@ void enter_checked_kernels() {
 #define AP_ENTER_LIST(type, list) append_list(checked_list<gemms::type>(), &gemms::checked::list);
     AP_GEMM_LISTS(AP_ENTER_LIST)
 #undef AP_ENTER_LIST
+#define AP_ENTER_LIST(type, list) append_list(checked_list<attentions::type>(), &attentions::checked::list);
+    AP_ATTENTION_LISTS(AP_ENTER_LIST)
+#undef AP_ENTER_LIST
 #define AP_ENTER_LIST(type, list) append_list(checked_list<scans::type>(), &scans::checked::list);
     AP_SCAN_LISTS(AP_ENTER_LIST)
 #undef AP_ENTER_LIST

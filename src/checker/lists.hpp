@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The library's own kernels, compiled for the checker.
 #pragma once
+#include "src/attention/attention_lists.hpp"
 #include "src/gemm/f16_ladder/f16_lists.hpp"
 #include "src/gemm/fp16/fp16_lists.hpp"
 #include "src/gemm/fp32/fp32_lists.hpp"
@@ -16,8 +17,8 @@
 
 namespace antiphase::checker_detail {
 
-// Registers these kernels for gemm() and scan() on a checking executor. May be called any number of times,
-// from any thread.
+// Registers these kernels for gemm(), attention() and scan() on a checking executor. May be called any number
+// of times, from any thread.
 void enter_checked_kernels();
 
 }  // namespace antiphase::checker_detail

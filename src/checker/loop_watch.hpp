@@ -17,7 +17,7 @@ class loop_watch {
  public:
   explicit loop_watch(const shadow& memory) : memory_(memory) {}
   // Hooks; null: none.
-  void (*on_look)(const void* p, std::uint64_t value, const void* code) = nullptr;
+  void (*on_look)(const void* p, std::uint64_t value, const void* code, bool between_meetings) = nullptr;
   void (*on_write)() = nullptr;
   void (*give_way)(atomic_kind kind, const void* code) = nullptr;
 
@@ -25,17 +25,22 @@ class loop_watch {
   // The result of an atomic or volatile load, or of an update that changed nothing: the thread may be polling
   // for another value.
   void looked(const void* p, std::uint64_t value, const void* code) const {
-    if (on_look != nullptr && memory_.follows(p)) on_look(p, value, code);
+    if (on_look != nullptr && memory_.follows(p)) on_look(p, value, code, false);
+  }
+  // An ordinary read of a word that the thread has read at this place before it last met others, and that
+  // nobody has written since.
+  void read_later(const void* p, std::size_t bytes, const void* code) const {
+    if (on_look != nullptr && memory_.follows(p)) on_look(p, value_at(p, bytes), code, true);
   }
   void wrote(const void* p) const {  // a write: it is not polling
     if (on_write != nullptr && memory_.follows(p)) on_write();
   }
-  // A repeated ordinary read at the same place. Many of them are taken for a polling loop too.
+  // A repeated ordinary read at the same place. Many of them are taken for a polling loop too, and one since
+  // the thread was last resumed, as it may have met others.
   void read_again(const void* p, std::size_t bytes, const void* code) {
-    if (++read_again_ % patience != 0 || on_look == nullptr || !memory_.follows(p)) return;
-    std::uint64_t value = 0;
-    std::memcpy(&value, p, std::min(bytes, sizeof value));
-    on_look(p, value, code);
+    if (++read_again_ == 1) return read_later(p, bytes, code);
+    if (read_again_ % patience != 0 || on_look == nullptr || !memory_.follows(p)) return;
+    on_look(p, value_at(p, bytes), code, false);
   }
   // Called before anything of an atomic operation is looked at.
   void comes_to_atomic(const void* p, atomic_kind kind, const void* code) const {
@@ -46,6 +51,11 @@ class loop_watch {
   }
 
  private:
+  static std::uint64_t value_at(const void* p, std::size_t bytes) {
+    std::uint64_t value = 0;
+    std::memcpy(&value, p, std::min(bytes, sizeof value));
+    return value;
+  }
   // repeated reads that count as one look
   static constexpr std::uint64_t patience = 64;
   const shadow& memory_;

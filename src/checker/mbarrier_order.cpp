@@ -34,20 +34,18 @@ void mbarrier_order::init(const thread_model& t, const void* word, place_number 
   b.initialised_at = at_place;
   b.init_fenced = false;
   b.told = 0;
-  b.lanes.clear();
+  b.latest.clear();
+  b.together = 0;
 }
 
 std::string mbarrier_order::crowded(const block_record& r) {
   for (auto i = first(r); i != behind(r); ++i) {
-    const std::vector<std::uint32_t>& lanes = i->second.lanes;
-    int threads = 0;
-    for (const std::uint32_t l : lanes) threads += std::popcount(l);
-    const bool whole_warps = std::ranges::any_of(lanes, [](std::uint32_t l) { return std::popcount(l) > 1; });
     const auto* const word =
         reinterpret_cast<const std::uint64_t*>(lowest_ + i->first);  // NOLINT: an address
     const int parties = static_cast<int>(cpu_detail::parties_of(*word));
-    if (whole_warps && threads > parties)
-      return fmt::format("{} threads arrive at an mbarrier for {}", threads, parties);
+    if (i->second.together > parties)
+      return fmt::format("{} lanes of a warp arrive together at an mbarrier that counts {}",
+                         i->second.together, parties);
   }
   return {};
 }
@@ -93,8 +91,12 @@ bool mbarrier_order::told_of(const thread_model& t, const void* word) {
 
 void mbarrier_order::arrive(thread_model& t, const void* word, machine::mbarrier_semantics how) {
   mbarrier& b = at(word);
-  if (b.lanes.size() <= t.warp) b.lanes.resize(t.warp + 1u);
-  b.lanes[t.warp] |= t.lane;
+  const auto barriers = static_cast<std::uint32_t>(t.barriers);
+  if (b.latest.size() <= t.warp) b.latest.resize(t.warp + 1u);
+  mbarrier::lanes_of_warp& latest = b.latest[t.warp];
+  if (latest.barriers != barriers || (latest.lanes & t.lane) != 0) latest = {0, barriers};
+  latest.lanes |= t.lane;
+  b.together = std::max(b.together, std::popcount(latest.lanes));
   clocks_.write_down(t, "arrives at an mbarrier");
   if (t.block != b.owner && std::ranges::find(b.arrived.blocks, t.block) == b.arrived.blocks.end())
     b.arrived.blocks.push_back(t.block);

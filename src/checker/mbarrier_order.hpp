@@ -48,8 +48,7 @@ class mbarrier_order {
   void met_in_cluster(thread_model& t);
 
   void arrive(thread_model& t, const void* word, machine::mbarrier_semantics how = {});
-  // "64 threads arrive at an mbarrier for 2": of the block's mbarriers, where several lanes of a warp arrive;
-  // empty: none.
+  // "32 lanes of a warp arrive together at an mbarrier that counts 2": of the block's mbarriers; empty: none.
   std::string crowded(const block_record& b);
   void end_phase(const void* word);
   void wait(thread_model& t, const void* word, machine::mbarrier_semantics how = {});
@@ -90,7 +89,12 @@ class mbarrier_order {
     int told = 0;
     stamp last_load = 0, waited = 0;  // phases: of the last copy, the last one waited for
     counted_copy last;
-    std::vector<std::uint32_t> lanes;  // of this block that have arrived, by warp
+    struct lanes_of_warp {
+      std::uint32_t lanes = 0, barriers = 0;
+    };
+    // by warp: its lanes that arrived between two block barriers, none of them twice
+    std::vector<lanes_of_warp> latest;
+    int together = 0;  // the most
   };
   using mbarriers = std::map<std::uint32_t, mbarrier>;
 

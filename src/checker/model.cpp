@@ -25,6 +25,8 @@ model::model() {
 void model::reset() {
   launches = {};
   clocks.reset();
+  counts.reset();
+  writes_down = false;
   memory.reset();
   barriers.clear();
   atomics.reset();
@@ -49,6 +51,7 @@ void model::begin_launch(const char* kernel, const void* params, std::size_t par
                          overlap with_previous) {
   if (clocks.log != nullptr) clocks.log->begin_launch();
   findings.kernel = kernel;
+  if (counts) counts->begin_launch(kernel);
   misled_before_ = history.misled();  // what a misled thread wrote may mislead later ones
   host.params = {reinterpret_cast<std::uintptr_t>(params), params_bytes};
   launches.begin(on, clocks.next_block(), with_previous);
@@ -92,6 +95,7 @@ block_model* model::begin_block(extent3 index, int threads, unsigned char* share
 
 void model::end_block(block_model& b) {
   lockstep.end_block(b.number);
+  if (counts) counts->end_block(b.number);
   const auto unwaited = barriers.end_block(b);
   clocks.end_block(b);
   for (const mbarrier_order::counted_copy& c : unwaited)
@@ -103,6 +107,7 @@ void model::end_block(block_model& b) {
 }
 
 void model::end_thread(const thread_model& t) {
+  if (counts) counts->ended(t);
   if (t.copies.in_flight())
     left_behind(
         t.block, t.index, t.copies.last_place, "asynchronous copy in flight when its thread ended",
@@ -132,6 +137,7 @@ void model::set_current(thread_model* t) {
 
 void model::meet(std::span<thread_model* const> threads, meeting of) {
   old.met(threads);
+  if (counts) counts->met(threads);
   clocks.meet(threads, of);
 }
 
@@ -150,7 +156,9 @@ void model::access(const void* p, std::size_t bytes, access_kind kind, const voi
   else if (std::exchange(last_slow_read_, std::pair(p, code)) == std::pair(p, code))
     loops.read_again(p, bytes, code);
   const accessor w{.thread = *current_, .kind = kind, .place = places.number_of_code(code), .bytes = bytes};
-  if (clocks.log != nullptr && (memory.follows(p, bytes) || !host.allows(p, bytes, kind)))
+  if (kind == access_kind::read && history.reads_later(*current_, p, w.place))
+    loops.read_later(p, bytes, code);
+  if (writes_down && (memory.follows(p, bytes) || !host.allows(p, bytes, kind)))
     write_down(kind == access_kind::read ? event_kind::read : event_kind::write, p, bytes, w.place);
   history.visit(w, p, bytes);
 }
@@ -160,27 +168,46 @@ void model::read_constant(const void* p, std::size_t bytes, const void* code) {
   if (host.stack.holds(reinterpret_cast<std::uintptr_t>(p))) return;
   if (std::exchange(last_slow_read_, std::pair(p, code)) == std::pair(p, code))
     loops.read_again(p, bytes, code);
-  if (clocks.log == nullptr && history.reads_constant_again(*current_, p, bytes)) return;
+  if (!writes_down && history.reads_constant_again(*current_, p, bytes)) return;
   const accessor w{.thread = *current_,
                    .kind = access_kind::read,
                    .place = places.number_of_code(code),
                    .bytes = bytes,
                    .what = "read-only load",
                    .constant = true};
-  if (clocks.log != nullptr && memory.follows(p, bytes)) write_down(event_kind::read, p, bytes, w.place);
+  if (writes_down && memory.follows(p, bytes)) write_down(event_kind::read, p, bytes, w.place);
   history.visit(w, p, bytes);
 }
 
 void model::write_down(event_kind kind, const void* p, std::size_t bytes, place_number place) {
-  clocks.log->access({current_->block, current_->index}, kind, memory.followed(p), bytes, place);
+  if (clocks.log != nullptr)
+    clocks.log->access({current_->block, current_->index}, kind, memory.followed(p), bytes, place);
+  count(*current_,
+        kind == event_kind::read    ? line_action::read
+        : kind == event_kind::write ? line_action::write
+                                    : line_action::atomic,
+        p, bytes, place);
+}
+
+void model::count(const thread_model& t, line_action what, const void* p, std::size_t bytes,
+                  place_number place) {
+  const std::size_t offset = memory.offset_of(p, bytes);
+  if (!counts || offset == shadow::outside || bytes == 0) return;
+  counts->access(t, what,
+                 offset < shadow::shared_bytes                          ? line_memory::shared
+                 : constants.holds(reinterpret_cast<std::uintptr_t>(p)) ? line_memory::constant
+                                                                        : line_memory::global,
+                 offset, bytes, place);
 }
 
 bool model::reads_anew(const void* p, std::size_t bytes, const void* code) {
   if (last_slow_read_ == std::pair(p, code)) return false;
   const place_number place = places.number_of_code(code);
+  const bool later = history.reads_later(*current_, p, place);
   if (!history.reads_anew(*current_, p, bytes, place)) return false;
   last_slow_read_ = {p, code};
-  if (clocks.log != nullptr) [[unlikely]]
+  if (later) loops.read_later(p, bytes, code);
+  if (writes_down) [[unlikely]]
     write_down(event_kind::read, p, bytes, place);
   return true;
 }
@@ -188,7 +215,7 @@ bool model::reads_anew(const void* p, std::size_t bytes, const void* code) {
 bool model::writes_anew(const void* p, std::size_t bytes, const void* code) {
   const place_number place = places.number_of_code(code);
   if (!history.writes_anew(*current_, p, bytes, place)) return false;
-  if (clocks.log != nullptr) [[unlikely]]
+  if (writes_down) [[unlikely]]
     write_down(event_kind::write, p, bytes, place);
   return true;
 }
@@ -207,7 +234,7 @@ void model::atomic(const void* p, std::size_t bytes, atomic_kind kind, order how
              .reach = reach};
   const std::size_t offset = memory.offset_of(p, bytes);
   if (offset == shadow::outside) return history.visit(w, p, bytes);
-  if (clocks.log != nullptr) write_down(event_kind::atomic, p, bytes, w.place);
+  if (writes_down) write_down(event_kind::atomic, p, bytes, w.place);
   const cell& last = memory.byte(offset);
   const atomic_operation o{.location = memory.lowest() + offset,
                            .kind = kind,

@@ -3,6 +3,7 @@
 #pragma once
 #include <functional>
 
+#include "access_counts.hpp"
 #include "async_work.hpp"
 #include "atomic_order.hpp"
 #include "custom_races.hpp"
@@ -26,8 +27,15 @@ class model {
   model();
   model(const model&) = delete;
   model& operator=(const model&) = delete;
-  void reset();                                            // between runs
-  void write_down_run() { clocks.log = &log_.emplace(); }  // log this run, to draw it
+  void reset();            // between runs
+  void write_down_run() {  // log this run, to draw it
+    clocks.log = &log_.emplace();
+    writes_down = true;
+  }
+  void count_run() {  // count what its lines access
+    counts.emplace(places);
+    writes_down = true;
+  }
 
   // order
   launch_order launches;
@@ -47,6 +55,9 @@ class model {
   lockstep_watch lockstep{memory, clocks, [this](const accessor& w, const conflict& c) { report(w, c); }};
   loop_watch loops{memory};
   custom_races custom{memory, clocks, launches, history, findings};
+
+  std::optional<access_counts> counts;
+  bool writes_down = false;  // accesses go to clocks.log or to `counts`
 
   void begin_launch(const char* kernel, const void* params, std::size_t params_bytes, stream on,
                     overlap with_previous = overlap::no);
@@ -69,8 +80,11 @@ class model {
   bool writes_anew(const void* p, std::size_t bytes, const void* code);
   // A load of the current thread by __ldg or ld.global.nc.
   void read_constant(const void* p, std::size_t bytes, const void* code);
-  // into clocks.log, which must exist
+  // If writes_down: an access of the current thread.
   void write_down(event_kind kind, const void* p, std::size_t bytes, place_number place);
+  // If `counts`: an access of any thread.
+  void count(const thread_model& t, line_action what, const void* p, std::size_t bytes, place_number place);
+  address_range constants;  // of the program's variables
   // An atomic operation, before it is performed.
   void atomic(const void* p, std::size_t bytes, atomic_kind kind, order how, const void* code);
   // True if the current thread's load, about to happen, returns `value` from before the last write. It has

@@ -73,11 +73,11 @@ finding_schedule schedule_of(const json& j) {
   return s;
 }
 json to_json(const outcome& o, const schedule_script* script) {
-  json j{{"accesses", o.accesses},
-         {"tracked", o.tracked},
-         {"kept", o.kept},
-         {"findings", json::array()},
-         {"notes", o.notes}};
+  json j{{"accesses", o.accesses},    {"tracked", o.tracked}, {"kept", o.kept},
+         {"findings", json::array()}, {"notes", o.notes},     {"counts", json::array()}};
+  for (const line_count& c : o.counts)
+    j["counts"].push_back({c.kernel, to_json(c.at), static_cast<int>(c.memory), static_cast<int>(c.what),
+                           c.requests, c.lanes, c.bytes, c.units, c.ideal});
   for (const finding& f : o.findings)
     j["findings"].push_back({static_cast<int>(f.kind), f.kernel, f.memory, to_json(f.access),
                              f.earlier ? to_json(*f.earlier) : json(), f.missing, f.times, to_json(f.drawn),
@@ -102,6 +102,16 @@ outcome outcome_of(const json& j, schedule_script* script, const check_run& how)
             .tracked = j.at("tracked"),
             .kept = j.at("kept"),
             .refused = nullptr};
+  for (const json& c : j.at("counts"))
+    o.counts.push_back({.kernel = c.at(0),
+                        .at = place_of(c.at(1)),
+                        .memory = static_cast<line_memory>(c.at(2).get<int>()),
+                        .what = static_cast<line_action>(c.at(3).get<int>()),
+                        .requests = c.at(4),
+                        .lanes = c.at(5),
+                        .bytes = c.at(6),
+                        .units = c.at(7),
+                        .ideal = c.at(8)});
   for (const json& f : j.at("findings")) {
     finding& to = o.findings.emplace_back();
     to = {.kind = static_cast<finding_kind>(f.at(0).get<int>()),
@@ -265,7 +275,7 @@ outcome outcome_of_end(int status, const std::string& said, const run_request& a
   const int signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
   outcome o;
   if (signal == SIGALRM) {
-    o.unfinished = true;
+    o.unfinished = o.timed_out = true;
     o.notes.push_back(
         fmt::format("a run had not ended after {} seconds and was stopped: it may be slow, or wait for what "
                     "nobody does. Nothing "

@@ -17,7 +17,9 @@ struct outcome {
   std::vector<std::string> notes;
   std::uint64_t accesses = 0, tracked = 0, kept = 0;
   std::exception_ptr refused;  // a bad request, which no schedule changes
-  bool unfinished = false;     // stopped at the time limit
+  bool unfinished = false;     // nothing is known of it
+  bool timed_out = false;      // for it was stopped at the time limit
+  std::vector<line_count> counts = {};
 };
 
 // A run that is asked for.

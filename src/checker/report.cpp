@@ -45,6 +45,14 @@ std::size_t check_report::causes() const {
   return n;
 }
 
+const char* name(line_memory memory) {
+  constexpr const char* names[] = {"shared", "global", "constant"};
+  return names[static_cast<std::size_t>(memory)];
+}
+const char* name(line_action what) {
+  constexpr const char* names[] = {"read", "write", "atomic", "async copy", "bulk copy"};
+  return names[static_cast<std::size_t>(what)];
+}
 const char* name(schedule order) {
   constexpr const char* names[] = {"random", "forward", "reversed", "starved", "priority", "script"};
   return names[static_cast<int>(order)];
@@ -111,7 +119,8 @@ nlohmann::json json(const finding_side& side) {
           {"at", json(side.at)},
           {"through", through},
           {"callers", callers},
-          {"block", {side.block.x, side.block.y, side.block.z}},
+          {"block",
+           side.thread < 0 ? nlohmann::json() : nlohmann::json{side.block.x, side.block.y, side.block.z}},
           {"thread", side.thread},
           {"when", side.when}};
 }

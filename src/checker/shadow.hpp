@@ -51,6 +51,7 @@ enum class cell_state : std::uint8_t {
   nobodys,        // not allocated
   uninitialised,  // allocated but never written
   written,        // by a thread, or by the host
+  barrier,        // by the initialisation of an mbarrier
   copied,         // by an asynchronous copy, landed or not
   split,          // bytes differ: `more` leads to one cell for each
   freed
@@ -67,7 +68,8 @@ struct cell {
   reader first;            // inline, since one warp at a time is the usual case
   std::uint32_t more = 0;  // index of further readers, or of a split cell's bytes; 0: none
 
-  bool has_writer() const { return state == cell_state::written || state == cell_state::copied; }
+  bool by_thread() const { return state == cell_state::written || state == cell_state::barrier; }
+  bool has_writer() const { return by_thread() || state == cell_state::copied; }
   bool exists() const { return state != cell_state::nobodys && state != cell_state::freed; }
 };
 inline cell fresh_cell(cell_state state) {

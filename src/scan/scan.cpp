@@ -2,13 +2,16 @@
 // The public scans.
 #include <antiphase/scan.hpp>
 
+#include <fmt/format.h>
 #include <algorithm>
 #include <antiphase/core/error.hpp>
 #include <antiphase/core/tile.hpp>
 #include <antiphase/executor/scratch.hpp>
 #include <vector>
 
+#include "build_config.hpp"
 #include "src/scan/choose.hpp"
+#include "src/scan/log_sum_exp.hpp"
 
 namespace antiphase {
 namespace {
@@ -79,6 +82,22 @@ launch_counts scan(const context& where, const scan_problem& p, const scan_optio
 launch_counts scan_by_key(const context& where, const scan_problem& p, const scan_keys& keys,
                           const scan_options& options) {
   return run(scans::choose(where.runs_on(), p, &keys, options.policy), options);
+}
+
+launch_counts scan_log_sum_exp(const context& where, const scan_problem& p, stream on) {
+  scans::require_sensible(p);
+  if (p.type != element::f32 && p.type != element::f64)
+    throw not_supported(
+        fmt::format("running log-sum-exp of {}: expected f32 or f64", antiphase::name(p.type)));
+  if (p.operation != scan_operation::sum || p.kind != scan_kind::inclusive || scans::result_type(p) != p.type)
+    throw bad_request(
+        fmt::format("running log-sum-exp of a problem that is {}{}: expected one with the default "
+                    "operation, kind and accumulate",
+                    scans::description(p, nullptr), p.kind == scan_kind::exclusive ? ", exclusive" : ""));
+#if ANTIPHASE_HAS_CUDA
+  if (where.kind() == target::cuda) return scans::cuda::log_sum_exps(where, p, on);
+#endif
+  return scans::cpu::log_sum_exps(where, p, on);
 }
 
 scan_choice explain(const context& where, const scan_problem& p, const scan_options& options) {

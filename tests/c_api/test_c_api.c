@@ -614,6 +614,18 @@ static void scans(void) {
   EXPECT(antiphase_scan_explain(&floats, text, sizeof text) == ANTIPHASE_OK);
   EXPECT(strstr(text, "tiles of") != NULL);
 
+  subject = "log-sum-exp";
+  static double logs[6] = {1000, 1001, -INFINITY, 999, 0, -1000}, sums[6];
+  antiphase_scan_args exponentials = ANTIPHASE_SCAN_ARGS_INIT;
+  exponentials.device = ANTIPHASE_CPU;
+  exponentials.type = ANTIPHASE_F64, exponentials.in = logs, exponentials.out = sums;
+  exponentials.outer = 1, exponentials.length = 3, exponentials.inner = 2;
+  exponentials.operation = ANTIPHASE_LOG_SUM_EXP;
+  EXPECT(antiphase_scan(&exponentials, NULL) == ANTIPHASE_OK);
+  // columns (1000, -inf, 0) and (1001, 999, -1000)
+  EXPECT(sums[0] == 1000 && sums[2] == 1000 && sums[4] == 1000 && sums[1] == 1001);
+  EXPECT(fabs(sums[3] - (1001 + log1p(exp(-2)))) < 1e-12 && sums[5] == sums[3]);
+
   subject = "bad scans";
   memset(y, 0, sizeof y);
 #define BAD(change, status, words)                      \
@@ -627,7 +639,10 @@ static void scans(void) {
   BAD(bad.type = -1, ANTIPHASE_BAD_REQUEST, "type is -1");
   BAD(bad.result_type = 99, ANTIPHASE_BAD_REQUEST, "result_type is 99");
   BAD(bad.result_type = ANTIPHASE_I32, ANTIPHASE_BAD_REQUEST, "");
-  BAD(bad.operation = 4, ANTIPHASE_BAD_REQUEST, "operation is 4");
+  BAD(bad.operation = 5, ANTIPHASE_BAD_REQUEST, "operation is 5");
+  BAD((bad.operation = ANTIPHASE_LOG_SUM_EXP, bad.type = ANTIPHASE_I32), ANTIPHASE_NOT_SUPPORTED, "of i32");
+  BAD((bad.operation = ANTIPHASE_LOG_SUM_EXP, bad.kind = 1), ANTIPHASE_BAD_REQUEST, "sum of f32, exclusive");
+  BAD((bad.operation = ANTIPHASE_LOG_SUM_EXP, bad.keys = x), ANTIPHASE_NOT_SUPPORTED, "no segments");
   BAD(bad.kind = 2, ANTIPHASE_BAD_REQUEST, "kind is 2");
   BAD(bad.direction = 2, ANTIPHASE_BAD_REQUEST, "direction is 2");
   BAD(bad.length = -1, ANTIPHASE_BAD_REQUEST, "-1");
@@ -636,6 +651,118 @@ static void scans(void) {
   BAD((bad.keys = x, bad.segments = 2), ANTIPHASE_BAD_REQUEST, "segments is 2");
   BAD((bad.keys = x, bad.key_type = ANTIPHASE_F16), ANTIPHASE_BAD_REQUEST, "f16");
 #undef BAD
+}
+
+// ---- Attention
+// -----------------------------------------------------------------------------------------------------------
+
+enum { MEMBERS = 2, HEADS = 4, KV_HEADS = 2, QUERIES = 5, KEYS = 7, DEPTH = 3 };
+
+// Of one query and head, in FP64: the output, and for a given gradient of it the loss, their product.
+static double loss_of(const float* q, const float* k, const float* v, const float* grad, const float* bias,
+                      const uint8_t* visible, float* out) {
+  double loss = 0;
+  for (int b = 0; b < MEMBERS; ++b)
+    for (int h = 0; h < HEADS; ++h)
+      for (int i = 0; i < QUERIES; ++i) {
+        double weight[KEYS], sum = 0;
+        const int kv = b * KV_HEADS + h / (HEADS / KV_HEADS), row = (b * HEADS + h) * QUERIES + i;
+        for (int j = 0; j < KEYS; ++j) {
+          double score = 0;
+          for (int d = 0; d < DEPTH; ++d)
+            score += (double)q[row * DEPTH + d] * k[(kv * KEYS + j) * DEPTH + d];
+          const int seen = j <= i + KEYS - QUERIES && visible[b * KEYS + j];
+          weight[j] = seen ? exp(score / sqrt(DEPTH) + bias[i * KEYS + j]) : 0;
+          sum += weight[j];
+        }
+        for (int d = 0; d < DEPTH; ++d) {
+          double o = 0;
+          for (int j = 0; j < KEYS; ++j) o += weight[j] / sum * v[(kv * KEYS + j) * DEPTH + d];
+          if (out != NULL) out[row * DEPTH + d] = (float)o;
+          loss += o * grad[row * DEPTH + d];
+        }
+      }
+  return loss;
+}
+
+static void attending(void) {
+  subject = "attention";
+  static float x[4][MEMBERS * HEADS * KEYS * DEPTH], out[MEMBERS * HEADS * QUERIES * DEPTH],
+      bias[QUERIES * KEYS];
+  static float expected[MEMBERS * HEADS * QUERIES * DEPTH], softmax[2 * MEMBERS * HEADS * QUERIES];
+  static float logsumexp[MEMBERS * HEADS * QUERIES], to[3][MEMBERS * HEADS * KEYS * DEPTH];
+  float *const q = x[0], *const k = x[1], *const v = x[2], *const grad = x[3];
+  uint8_t visible[MEMBERS * KEYS];
+  for (int o = 0; o < 4; ++o)
+    for (int i = 0; i < MEMBERS * HEADS * KEYS * DEPTH; ++i)
+      x[o][i] = (float)((i * 7919 + o * 131) % 101 - 50) / 32;
+  for (int i = 0; i < QUERIES * KEYS; ++i) bias[i] = (float)(i * 37 % 11) / 8;
+  for (int i = 0; i < MEMBERS * KEYS; ++i) visible[i] = i % 3 != 1;
+  antiphase_attention_args args = ANTIPHASE_ATTENTION_ARGS_INIT;
+  args.device = ANTIPHASE_CPU;
+  args.members = MEMBERS, args.heads = HEADS, args.kv_heads = KV_HEADS;
+  args.queries = QUERIES, args.keys = KEYS, args.depth = DEPTH;
+  args.q.data = q, args.k.data = k, args.v.data = v, args.out.data = out;
+  args.causal = ANTIPHASE_CAUSAL_BOTTOM_RIGHT;
+  args.bias.data = bias, args.bias.query_stride = KEYS,
+  args.bias.key_stride = 1;  // shared by members and heads
+  args.visible.data = visible, args.visible.member_stride = KEYS, args.visible.key_stride = 1;
+  args.logsumexp = logsumexp, args.softmax = softmax;
+  EXPECT(antiphase_attention(&args, NULL) == ANTIPHASE_OK);
+  loss_of(q, k, v, grad, bias, visible, expected);
+  int wrong = 0;
+  for (int i = 0; i < MEMBERS * HEADS * QUERIES * DEPTH; ++i) wrong += !(fabsf(out[i] - expected[i]) < 1e-5f);
+  EXPECT(wrong == 0);
+  for (int i = 0; i < MEMBERS * HEADS * QUERIES; ++i)
+    wrong += !(fabs(logsumexp[i] - (softmax[2 * i] + log2(softmax[2 * i + 1])) * 0.6931471805599453) < 1e-5);
+  EXPECT(wrong == 0);
+
+  subject = "gradients of attention";
+  args.out_gradient.data = grad;
+  args.q_gradient.data = to[0], args.k_gradient.data = to[1], args.v_gradient.data = to[2];
+  EXPECT(antiphase_attention_backward(&args, NULL) == ANTIPHASE_OK);
+  for (int o = 0; o < 3; ++o)
+    for (int i = 0; i < MEMBERS * (o == 0 ? HEADS * QUERIES : KV_HEADS * KEYS) * DEPTH; i += 5) {
+      const float was = x[o][i], by = 1.0f / 256;
+      x[o][i] = was + by;
+      const double above = loss_of(q, k, v, grad, bias, visible, NULL);
+      x[o][i] = was - by;
+      const double below = loss_of(q, k, v, grad, bias, visible, NULL);
+      x[o][i] = was;
+      wrong += !(fabs(to[o][i] - (above - below) / (2 * by)) < 1e-3);
+    }
+  EXPECT(wrong == 0);
+
+  subject = "arguments of attention";
+  size_t bytes = 77, forward_bytes = 77;
+  double seconds = 0;
+  char text[4096];
+  EXPECT(antiphase_attention_workspace(&args, &bytes) == ANTIPHASE_OK && bytes > 77);
+  EXPECT(antiphase_attention_predict(&args, &seconds) == ANTIPHASE_OK && seconds > 0 && seconds < 1e-2);
+  EXPECT(antiphase_attention_explain(&args, text, sizeof text) == ANTIPHASE_OK &&
+         strstr(text, "3 launches") != NULL);
+  args.workspace = aligned_alloc(256, (bytes + 255) / 256 * 256), args.workspace_size = bytes;
+  EXPECT(antiphase_attention_backward(&args, NULL) == ANTIPHASE_OK);
+  args.workspace_size = bytes - 1;
+  REFUSED(antiphase_attention_backward(&args, NULL), ANTIPHASE_BAD_REQUEST, "the workspace has");
+  free(args.workspace), args.workspace = NULL;
+  args.out_gradient.data = NULL;
+  EXPECT(antiphase_attention_workspace(&args, &forward_bytes) == ANTIPHASE_OK && forward_bytes != 77);
+  REFUSED(antiphase_attention_backward(&args, NULL), ANTIPHASE_BAD_REQUEST,
+          "the gradient of out is a null pointer");
+  args.causal = 3;
+  REFUSED(antiphase_attention(&args, NULL), ANTIPHASE_BAD_REQUEST, "causal is 3: expected 0 to 2");
+  args.causal = 0, args.reserved = 1;
+  REFUSED(antiphase_attention(&args, NULL), ANTIPHASE_NOT_SUPPORTED, "reserved is 1");
+  args.reserved = 0, args.heads = args.queries = args.keys = INT64_MAX;
+  REFUSED(antiphase_attention(&args, NULL), ANTIPHASE_BAD_REQUEST, "heads is");
+  args.heads = HEADS, args.queries = QUERIES, args.keys = KEYS, args.policy = "fastest";
+  REFUSED(antiphase_attention(&args, NULL), ANTIPHASE_BAD_REQUEST, "fastest");
+  args.policy = "fp32", args.q.row_stride = ANTIPHASE_REPEATED;  // the first query for all
+  args.causal = 0, args.bias.data = NULL, args.visible.data = NULL;
+  EXPECT(antiphase_attention(&args, NULL) == ANTIPHASE_OK);
+  for (int i = 0; i < QUERIES * DEPTH; ++i) wrong += out[i] != out[i % DEPTH];
+  EXPECT(wrong == 0);
 }
 
 // ---- Threads, names
@@ -800,6 +927,7 @@ int main(void) {
   structs_of_other_versions();
   allocators();
   scans();
+  attending();
   messages_of_threads();
   products_of_threads();
   printf("%d faults\n", faults);

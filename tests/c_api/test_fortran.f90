@@ -1,11 +1,12 @@
 ! SPDX-License-Identifier: Apache-2.0
-! The Fortran module on the CPU executor: columns with a leading dimension, a scan, and error reports.
+! The Fortran module on the CPU executor: columns with a leading dimension, a scan, attention, and error reports.
 program test_fortran
   use antiphase
   implicit none
   integer :: faults = 0
   call products()
   call scans()
+  call attending()
   call mistakes()
   print '(i0, a)', faults, ' faults'
   if (faults /= 0) error stop
@@ -69,6 +70,32 @@ contains
     call expect(antiphase_scan(args, c_null_ptr) == antiphase_ok, 'a scan')
     call expect(x(1003) == sum([(mod(i, 7), i = 1, size(x))]), 'its last sum')
     call expect(x(5) == 15, 'its fifth sum')
+  end subroutine
+
+  subroutine attending()
+    real(c_float), target :: q(5, 3), k(5, 4), v(5, 4), out(5, 3)
+    real(c_float) :: weights(4)
+    type(antiphase_attention_args) :: args
+    integer :: i, j
+    do concurrent(i = 1:5, j = 1:4)
+      k(i, j) = mod(7 * i + 3 * j, 11) - 5
+      v(i, j) = mod(5 * i + 2 * j, 13) - 6
+    end do
+    do concurrent(i = 1:5, j = 1:3)
+      q(i, j) = mod(3 * i + 5 * j, 7) - 3
+    end do
+    call expect(args%size == c_sizeof(args), 'the size of the arguments')
+    args%device = antiphase_cpu
+    args%queries = 3; args%keys = 4; args%depth = 5
+    args%q%data = c_loc(q); args%k%data = c_loc(k); args%v%data = c_loc(v); args%out%data = c_loc(out)
+    args%scale = 0.25
+    args%window_before = 1
+    call expect(antiphase_attention(args, c_null_ptr) == antiphase_ok, 'attention')
+    do i = 1, 3
+      ! The diagonal of query i is key i + 1.
+      weights = [(merge(exp(0.25 * dot_product(q(:, i), k(:, j))), 0., j >= i), j = 1, 4)]
+      call expect(all(abs(out(:, i) - matmul(v, weights) / sum(weights)) < 1e-5), 'its results')
+    end do
   end subroutine
 
   subroutine mistakes()

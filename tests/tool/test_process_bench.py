@@ -8,6 +8,21 @@ CPU = ("--on", "cpu")
 SMALL = ("--m", "70", "--n", "130", "--k", "100")
 
 
+class Overlap(ToolTest):
+    def test_law(self):
+        """Without a GPU the sums are verified, and the law is shown."""
+        out = self.run_tool(
+            "bench", "overlap", "--blocks", "1,2", "--rounds", "3,256", "-q", *CPU
+        ).stdout.decode()
+        rows = [line.split()[:2] for line in out.splitlines() if line and line[0].isdigit()]
+        # a narrow terminal has the last columns below
+        self.assertEqual(rows[:4], [["1", "3"], ["1", "256"], ["2", "3"], ["2", "256"]])
+
+    def test_wrong_input(self):
+        done = self.run_tool("bench", "overlap", "--blocks", "0", *CPU, code=2)
+        self.assertIn("--blocks", done.stderr.decode())
+
+
 class Bench(ToolTest):
     def records(self, *arguments):
         return json.loads(self.run_tool("bench", "gemm", *arguments, "--json", "-q", *CPU).stdout)["records"]

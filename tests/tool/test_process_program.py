@@ -29,6 +29,7 @@ COMMANDS = (
     ("bench", "scan"),
     ("trace",),
     ("check",),
+    ("new",),
     ("tune",),
     ("run",),
     ("advise",),

@@ -4,6 +4,7 @@ tests/cublas."""
 import json
 import os
 import pathlib
+import shutil
 import signal
 import subprocess
 
@@ -52,6 +53,27 @@ class Run(ToolTest):
         )
         self.assertEqual(self.shown("--profile")[1:6], ["", "", "", "1", ""])
         self.assertEqual(self.shown(LD_PRELOAD=preloaded)[0], f"{preloaded}:{preloaded}")
+
+    def test_attention_and_scans_are_led_from_the_package_that_holds_the_tool(self):
+        package = self.folder / "antiphase"
+        for name in ("bin/src/cublas", "_hook"):
+            (package / name).mkdir(parents=True)
+        tool = package / "bin/antiphase"
+        shutil.copy(TOOL, tool)
+        library = pathlib.Path(self.shown()[0])
+        shutil.copy(library, package / "bin/src/cublas")
+        run = lambda *words: subprocess.run(
+            [tool, "run", *words, "--", "sh", "-c", 'echo "$PYTHONPATH" $ANTIPHASE_SCANS'],
+            env=os.environ | {"PYTHONPATH": "/theirs"},
+            capture_output=True,
+            text=True,
+        )
+        self.assertEqual(run().stdout, "/theirs\n")
+        failed = run("--scans")
+        self.assertIn(f"{package}/_hook is missing: expected", failed.stderr)
+        (package / "_hook/sitecustomize.py").touch()
+        self.assertEqual(run().stdout, f"{package}/_hook:/theirs\n")
+        self.assertEqual(run("--scans").stdout, f"{package}/_hook:/theirs 1\n")
 
     def test_its_exit_code_is_the_programs(self):
         for code in (0, 3, 77):

@@ -488,6 +488,18 @@ TEST(RecordRoles, ReadsOnlyLogsThatFit) {
   EXPECT_TRUE(refused({.warps = 2, .phases = {"load"}}));
 }
 
+// At other defaults of timeline's members, g++ 12 fails with an internal error.
+template <int Stages> timeline described_in_a_template() {
+  return read_spans({.stages = Stages, .warps = 1, .roles = {{.name = "load", .loads = true}}}, {},
+                    std::vector<std::int32_t>(1));
+}
+TEST(RecordRoles, ATemplateMayDescribeItsTimeline) {
+  const timeline t = described_in_a_template<3>();
+  EXPECT_EQ(t.stages, 3);
+  EXPECT_EQ(t.phases, (std::vector<std::string>{"load", "compute"}));
+  EXPECT_EQ(t.rings, std::vector<std::string>{"tiles"});
+}
+
 template <class Action> std::string refusal_of(Action action) {
   try {
     action();

@@ -47,13 +47,15 @@ constexpr const char* explanation =
     "  antiphase run --profile python3 train.py\n"
     "      computes none: at its end a list of products, the longest first, and whether antiphase would "
     "help\n"
+    "  antiphase run --scans python3 train.py\n"
+    "      torch.cumsum, cumprod, cummax, cummin and logcumsumexp, too\n"
     "  antiphase run --least 1024 python3 train.py\n"
     "      only those with (m n k)^(1/3) of 1024 or more, whatever is predicted";
 
 struct request {
   std::vector<std::string> words;      // the program and its arguments
   std::string least, precision, json;  // empty: not given
-  bool report = false, profile = false;
+  bool report = false, profile = false, scans = false;
 };
 
 // The dynamic loader treats spaces and colons in LD_PRELOAD as separators.
@@ -75,6 +77,10 @@ std::string interposer() {
   throw error(
       fmt::format("libantiphase_cublas.so is missing: expected {}", places[0].lexically_normal().string()));
 }
+
+// The folder from which Python programs lead torch's attention and scans, where this tool lies in the Python
+// package.
+fs::path hook() { return fs::canonical("/proc/self/exe").parent_path().parent_path() / "_hook"; }
 
 // The file that execvp() will run: the path itself, or the first executable file of that name in PATH.
 fs::path file_of(const std::string& program) {
@@ -122,6 +128,11 @@ std::string cannot_be_preloaded(const std::string& program, int depth = 0) {
                      file.string());
 }
 
+// `first`, and behind it what the variable has been so far.
+std::string in_front(const std::string& first, const char* name) {
+  const char* const before = std::getenv(name);
+  return before == nullptr || *before == '\0' ? first : first + ":" + before;
+}
 void set(const char* name, const std::string& value) {
   if (setenv(name, value.c_str(), 1) != 0)
     throw error(fmt::format("setting {} failed: {}", name, std::strerror(errno)));
@@ -135,8 +146,15 @@ void run(request& r) {
   int (*run_program)(char* const[]) = nullptr;
   loaded.find(run_program, "antiphase_cublas_run");
   if (run_program == nullptr) throw error(loaded.why_not());
-  const char* const preloaded = std::getenv("LD_PRELOAD");
-  set("LD_PRELOAD", preloaded == nullptr || *preloaded == '\0' ? library : library + ":" + preloaded);
+  if (fs::exists(hook() / "sitecustomize.py"))
+    set("PYTHONPATH", in_front(hook().string(), "PYTHONPATH"));
+  else if (r.scans)
+    throw error(
+        fmt::format("--scans is for Python, and {} is missing: expected the antiphase that `pip install "
+                    "antiphase` has put there",
+                    hook().string()));
+  if (r.scans) set("ANTIPHASE_SCANS", "1");
+  set("LD_PRELOAD", in_front(library, "LD_PRELOAD"));
   if (!r.least.empty()) set("ANTIPHASE_LEAST", r.least);
   if (!r.precision.empty()) set("ANTIPHASE_PRECISION", r.precision);
   if (r.report) set("ANTIPHASE_REPORT", "1");
@@ -189,6 +207,9 @@ void add_run(arguments program) {
                   "Write the list to a file too; %p in its name is the number of the process")
       .check(not_empty())
       .type_name("FILE");
+  command.add_flag(
+      "--scans", r->scans,
+      "Lead the running sums of torch in Python programs, too, where that is predicted to be faster");
   command.footer(explanation);
   command.runs([r] { run(*r); });
 }

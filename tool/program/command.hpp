@@ -23,10 +23,12 @@ void add_ladder(arguments program);
 void add_bench(arguments program);
 void add_trace(arguments program);
 void add_check(arguments program);
+void add_count(arguments program);
 void add_tune(arguments program);
 void add_run(arguments program);
 void add_model(arguments program);
 void add_advise(arguments program);
 void add_report(arguments program);
+void add_new(arguments program);
 
 }  // namespace antiphase::tool

@@ -19,8 +19,11 @@ namespace ap = antiphase::plain;
 
 class thread_block {
  public:
-  AP_VERB void sync(AP_CG_AT) const { antiphase::machine::block_barrier(at); }
-  AP_VERB void barrier_sync(AP_CG_AT) const { antiphase::machine::block_barrier(at); }
+  // barrier.sync, which is not the aligned form
+  AP_VERB void sync(AP_CG_AT) const {
+    antiphase::machine::barrier(0, 0, {.waits = true, .aligned = false}, at);
+  }
+  AP_VERB void barrier_sync(AP_CG_AT) const { sync(at); }
   // A block that is no cluster's has the cluster barrier to itself. Others wait for all at the end, as GPUs
   // do.
   struct arrival_token {};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the pre-pass of `antiphase check` turns launches and shared variables of plain CUDA into.
 #pragma once
-#include <antiphase/executor/cpu/machine.hpp>
+#include <antiphase/executor/cpu/machine_plain.hpp>
 #include <cstddef>
 #include <cstring>
 #include <new>
@@ -33,6 +33,21 @@ using machine::place;
 // The running thread is about to end, having passed the block barriers in lines [from, behind) of this file.
 void leaves(unsigned from, unsigned behind, place where = place::current()) noexcept;
 void enters_arm(int number) noexcept;  // of a branch that ends with the kernel
+
+// Counts the rounds of a loop around block barriers: `for (rounds r; r.once();) for (...) { r.next(); ... }`.
+class rounds {
+ public:
+  rounds() noexcept;
+  ~rounds();
+  rounds(const rounds&) = delete;
+  rounds& operator=(const rounds&) = delete;
+  bool once() noexcept { return !std::exchange(begun_, true); }
+  void next() noexcept { ++own_.number; }
+
+ private:
+  machine::loop_rounds own_;
+  bool begun_ = false;
+};
 
 void* dynamic_shared_memory(std::size_t align);
 int register_cluster(const char* kernel, int x, int y = 1, int z = 1);  // __cluster_dims__; before main

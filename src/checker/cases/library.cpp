@@ -85,6 +85,40 @@ void add(std::vector<library_kernel>& all, const scans::columns_instance& i) {
   all.push_back({"scan/columns",
                  fmt::format("{} of {} into {}", scans::name(i.operation), name(i.in), name(i.out)), i.code});
 }
+void add(std::vector<library_kernel>& all, const attentions::naive_instance& i) {
+  all.push_back({"attention/naive", "", i.code});
+}
+void add(std::vector<library_kernel>& all, const attentions::tiled_instance& i) {
+  all.push_back({i.how.buffers == 1 ? "attention/tiled" : "attention/double-buffered",
+                 fmt::format("depth {}", i.how.depth), i.code});
+}
+void add(std::vector<library_kernel>& all, const attentions::dots_instance& i) {
+  all.push_back({"attention/gradients", "", i.code});
+}
+void add(std::vector<library_kernel>& all, const attentions::backward_instance& i) {
+  all.push_back({"attention/gradients", fmt::format("depth {}", i.how.depth), i.code});
+}
+void add(std::vector<library_kernel>& all, const attentions::split_instance& i) {
+  all.push_back({"attention/antiphase", "", i.code});
+}
+void add(std::vector<library_kernel>& all, const attentions::judge_instance& i) {
+  all.push_back({"attention/antiphase", "", i.code});
+}
+void add(std::vector<library_kernel>& all, const attentions::forward_instance& i) {
+  all.push_back({i.how.biased        ? "attention/biased"
+                 : i.how.groups == 1 ? "attention/roles"
+                                     : "attention/antiphase",
+                 fmt::format("depth {}", i.how.depth), i.code});
+}
+void add(std::vector<library_kernel>& all, const attentions::few_keys_instance& i) {
+  all.push_back({"attention/antiphase", "", i.code});
+}
+void add(std::vector<library_kernel>& all, const attentions::gradient_split_instance& i) {
+  all.push_back({"attention/gradients-fp16", fmt::format("depth {}", i.depth), i.code});
+}
+void add(std::vector<library_kernel>& all, const attentions::gradient_instance& i) {
+  all.push_back({"attention/gradients-fp16", i.code.name, i.code});
+}
 template <class Instance>
 void add_all(std::vector<library_kernel>& all, const std::vector<Instance>& instances) {
   for (const Instance& i : instances) add(all, i);
@@ -96,6 +130,9 @@ std::vector<library_kernel> library_kernels() {
   std::vector<library_kernel> all;
 #define AP_ADD_LIST(type, list) add_all(all, gemms::checked::list());
   AP_GEMM_LISTS(AP_ADD_LIST)
+#undef AP_ADD_LIST
+#define AP_ADD_LIST(type, list) add_all(all, attentions::checked::list());
+  AP_ATTENTION_LISTS(AP_ADD_LIST)
 #undef AP_ADD_LIST
 #define AP_ADD_LIST(type, list) add_all(all, scans::checked::list());
   AP_SCAN_LISTS(AP_ADD_LIST)
@@ -114,7 +151,8 @@ const std::vector<checked_case>& library_cases() {
     std::vector<checked_case> cases;
     for (auto family :
          {checker_detail::gemm_ladder_cases, checker_detail::split_cases, checker_detail::fp64_cases,
-          checker_detail::tf32_cases, checker_detail::scan_cases, checker_detail::custom_scan_cases})
+          checker_detail::tf32_cases, checker_detail::attention_cases, checker_detail::scan_cases,
+          checker_detail::custom_scan_cases})
       for (checked_case& c : family()) cases.push_back(std::move(c));
     return cases;
   }();

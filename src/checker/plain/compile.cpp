@@ -105,6 +105,7 @@ const words instrumented{"-O1",
                          "-fsanitize-recover=alignment,bounds",
                          "-fno-builtin",
                          "-fno-optimize-sibling-calls",
+                         "-fno-omit-frame-pointer",  // to see by which calls lanes come to a barrier
                          "-fno-weak",
                          "-fpermissive",
                          "-w",

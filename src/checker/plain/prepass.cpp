@@ -45,6 +45,7 @@ class pass {
   translation run() {
     find_kernels();
     find_own_functions();
+    follow_rounds();
     for (index i = 0; i < t_.size(); ++i) {
       if (const index end = binding_at(i); end != none) {
         drop(i, end + 1);
@@ -408,6 +409,26 @@ class pass {
             {t_[i].at, t_[i + 1].at + 1 - t_[i].at,
              fmt::format("{{ {}leaves({}u, {}u); return; }}{}", ours, first, t_[loop != none ? loop : i].line,
                          std::string(static_cast<std::size_t>(t_[i + 1].line - t_[i].line), '\n'))});
+    }
+  }
+
+  // Counts the rounds of loops with a block barrier in them.
+  void follow_rounds() {
+    index behind_do = none;  // the while of a do statement
+    for (index i = 0; i < t_.size(); ++i) {
+      const bool is_do = is(i, "do");
+      if (!is_do && (i == behind_do || !(is(i, "for") || is(i, "while")) || !is(i + 1, "("))) continue;
+      const index body = is_do ? i + 1 : matching(i + 1) + 1, last = end_of_statement(body);
+      if (last >= t_.size() || is(body, ";")) continue;
+      if (is_do) behind_do = last + 1;
+      bool meets = false;
+      for (index k = body; k < last && !meets; ++k) meets = t_[k].is.starts_with("__syncthreads");
+      if (!meets) continue;
+      rounds_.push_back({t_[i].at, 0, fmt::format("for ({}rounds ap_rounds; ap_rounds.once();) ", ours)});
+      const bool braced = is(body, "{");
+      rounds_.push_back(
+          {t_[body].at + (braced ? 1 : 0), 0, braced ? "ap_rounds.next();" : "{ ap_rounds.next(); "});
+      if (!braced) rounds_.push_back({t_[last].at + t_[last].is.size(), 0, " }"});
     }
   }
 
@@ -920,6 +941,7 @@ class pass {
 
   std::string assembled() {
     edits_.insert(edits_.end(), ways_out_.begin(), ways_out_.end());
+    edits_.insert(edits_.begin(), rounds_.begin(), rounds_.end());  // insertions go before replacements
     std::stable_sort(edits_.begin(), edits_.end(), [](const edit& a, const edit& b) { return a.at < b.at; });
     std::string out;
     std::size_t at = 0;
@@ -955,7 +977,7 @@ class pass {
   std::vector<bool> outer_;
   bool in_device_ = false;
   std::string clusters_;  // code that registers cluster sizes of kernels, and notes
-  std::vector<edit> edits_, ways_out_;
+  std::vector<edit> edits_, ways_out_, rounds_;
   std::vector<std::pair<index, refusal>> refused_;  // with the token
   std::vector<definition> definitions_;
 };

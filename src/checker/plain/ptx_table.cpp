@@ -390,16 +390,15 @@ text mbarrier(instruction& i, view what) {
   if (what == "expect_tx")
     return fmt::format("::antiphase::machine::mbarrier_expect({}, {}, {})", i.barrier(0, space),
                        i.get("int", 1), here);
-  if (what == "arrive_drop") {
-    if (i.operand(0) != "_") i.refuse();
-    return fmt::format("::antiphase::machine::mbarrier_arrive_and_drop({}, {}, {}, {})", i.barrier(1, space),
-                       i.count() > 2 ? i.get("int", 2) : "1", here, how);
-  }
-  if (what == "arrive") {
+  if (what == "arrive_drop" || what == "arrive") {
     const text state =
         i.operand(0) == "_"
             ? ""
             : i.put(0, fmt::format("::antiphase::machine::mbarrier_parity({})", i.barrier(1, space))) + "; ";
+    if (what == "arrive_drop" && !i.take("expect_tx"))
+      return state + fmt::format("::antiphase::machine::mbarrier_arrive_and_drop({}, {}, {}, {})",
+                                 i.barrier(1, space), i.count() > 2 ? i.get("int", 2) : "1", here, how);
+    if (what == "arrive_drop") i.refuse();
     if (i.take("expect_tx"))
       return state + fmt::format("::antiphase::machine::mbarrier_arrive({}, {}, {}, {})", i.barrier(1, space),
                                  i.get("int", 2), here, how);
@@ -453,12 +452,15 @@ text voting_barrier(instruction& i) {  // bar.red: of the whole block
 }
 text cluster_barrier(instruction& i, bool waits) {
   const bool relaxed = !waits && i.take("relaxed");
-  i.skip({"aligned", waits ? "acquire" : "release"});
-  return fmt::format("::antiphase::machine::cluster_{}({})",
-                     waits     ? "wait"
-                     : relaxed ? "arrive_relaxed"
-                               : "arrive",
-                     here);
+  const bool aligned = i.take("aligned");
+  i.skip({waits ? "acquire" : "release"});
+  return fmt::format(
+      "{}::antiphase::machine::cluster_{}({})",
+      aligned ? fmt::format("::antiphase::machine::require_aligned({}, {}); ", waits, here) : "",
+      waits     ? "wait"
+      : relaxed ? "arrive_relaxed"
+                : "arrive",
+      here);
 }
 text async_store(instruction& i) {
   i.skip({"weak"});

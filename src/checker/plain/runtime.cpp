@@ -406,6 +406,12 @@ int lane() noexcept { return machine::current->index % 32; }
 void leaves(unsigned from, unsigned behind, place where) noexcept {
   cpu_detail::here().leaves = {where, from, behind};
 }
+rounds::rounds() noexcept {
+  if (on_device()) own_.around = std::exchange(cpu_detail::here().loop, &own_);
+}
+rounds::~rounds() {  // also of a thread that is ended from outside
+  if (on_device()) cpu_detail::here().loop = own_.around;
+}
 void enters_arm(int number) noexcept { cpu_detail::here().arms |= 1u << number; }
 
 int register_cluster(const char* kernel, int x, int y, int z) {
@@ -1627,6 +1633,8 @@ void antiphase_plain_loaded(char** sections, checker_detail::address_range* pass
   checker_detail::model& m = *plain::now.m;
   const auto [low, high] = std::minmax_element(sections, sections + std::size(plain::now.sections));
   m.memory.follow_variables(reinterpret_cast<std::uintptr_t>(*low), reinterpret_cast<std::uintptr_t>(*high));
+  m.constants = {reinterpret_cast<std::uintptr_t>(sections[2]),
+                 static_cast<std::uintptr_t>(sections[3] - sections[2])};
   Dl_info info{};
   if (dladdr(passed_over, &info) != 0)
     checker_detail::code_base = reinterpret_cast<std::uintptr_t>(info.dli_fbase);

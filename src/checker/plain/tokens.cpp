@@ -67,9 +67,9 @@ class reader {
     const auto known = std::find(all_.files.begin(), all_.files.end(), file);
     file_ = static_cast<int>(known - all_.files.begin());
     if (known == all_.files.end()) all_.files.push_back(file);
-    // cuda/ptx is inline PTX
-    systems_ =
-        line.find(" 3", close) != std::string_view::npos && !file.ends_with("antiphase/plain/cuda/ptx");
+    // these are inline PTX
+    systems_ = line.find(" 3", close) != std::string_view::npos &&
+               !file.ends_with("antiphase/plain/cuda/ptx") && !file.ends_with("antiphase/ring.cuh");
   }
 
   void name() {

@@ -45,13 +45,28 @@ namespace {
 // Other threads of the block are at another barrier. Fails if some of the own warp are.
 void meet_apart(thread_state& self, place where) {
   block_state& block = *self.home;
-  std::optional<place>& of_warp = block.warp_at[static_cast<std::size_t>(self.index / 32)];
+  const thread_state* const of_warp = block.warp_at[static_cast<std::size_t>(self.index / 32)];
   kernel_fault f =
       fault_of(self, fault::divergent_barrier, where,
                fmt::format("divergent block barrier: other threads of the {} are at the one in {}",
-                           of_warp ? "warp" : "block", text(of_warp.value_or(block.barrier.where))));
-  if (of_warp || self.owner->watch() == nullptr) throw f;
+                           of_warp != nullptr ? "warp" : "block",
+                           text(of_warp != nullptr ? of_warp->where : block.barrier.where)));
+  if (of_warp != nullptr || self.owner->watch() == nullptr) throw f;
   if (!block.warps_apart) block.warps_apart = {self.block_barriers - 1, std::move(f)};
+}
+// Lanes of a warp come to a barrier of the block by the same calls, in the same round of the loops around it.
+void require_one_way(thread_state& self, const thread_state& other, place where) {
+  const machine::loop_rounds *a = self.loop, *b = other.loop;
+  for (; a != nullptr && b != nullptr; a = a->around, b = b->around)
+    if (a->number != b->number)
+      fail(self, fault::divergent_barrier, where,
+           "divergent block barrier: other threads of the warp are at it in another round of the loop around "
+           "it");
+  if (self.calls == other.calls) return;
+  if (const std::string call = self.owner->watch()->other_way(self, other); !call.empty())
+    fail(self, fault::divergent_barrier, where,
+         fmt::format("divergent block barrier: other threads of the warp come to it by another call, in {}",
+                     call));
 }
 int threads_of_whole_warps(const block_state& block) { return ceil_div(block.threads, 32) * 32; }
 
@@ -98,7 +113,7 @@ void wait_for_warps(block_state& block) {
   std::vector<thread_state*> waiting;
   std::swap(waiting, block.barrier.waiting);
   block.barrier.arrived = 0;
-  block.warp_at.assign(block.lanes.size(), {});
+  block.warp_at.assign(block.lanes.size(), nullptr);
   for (thread_state* t : waiting) {
     const auto warp = static_cast<std::size_t>(t->index / 32);
     named_barrier::of_warp& w = m.warps[warp];
@@ -113,32 +128,40 @@ void wait_for_warps(block_state& block) {
 }
 }  // namespace
 
-void meet_block(thread_state& self, bool yes, bool votes, place where) {
+void meet_block(thread_state& self, block_meeting how, place where, const void* frame) {
   meeting& m = self.home->barrier;
   ++self.block_barriers;
   const named_barrier& part = self.home->named[0];
   const bool begun = part.arrived > 0 || part.incomplete > 0;
-  if (begun && part.whole && !votes)
+  if (begun && part.whole && !how.votes)
     return come_to_barrier(self, 0, 0, {.waits = true, .aligned = false}, where);
-  std::optional<place>& of_warp = self.home->warp_at[static_cast<std::size_t>(self.index / 32)];
-  if (m.arrived > 0 && !same(of_warp.value_or(m.where), where)) meet_apart(self, where);
-  if (m.arrived > 0 && m.votes != votes)
+  const thread_state*& of_warp = self.home->warp_at[static_cast<std::size_t>(self.index / 32)];
+  if (m.arrived > 0 && !same(of_warp != nullptr ? of_warp->where : m.where, where)) meet_apart(self, where);
+  if (observer* const watch = self.owner->watch(); watch != nullptr && how.aligned) {
+    watch->comes_to_barrier(self, frame);
+    if (of_warp != nullptr) require_one_way(self, *of_warp, where);
+  }
+  if (m.arrived > 0 && m.votes != how.votes)
     fail(self, fault::divergent_barrier, where,
          fmt::format("a vote of the block and a barrier without one: other threads are at the one in {}",
                      text(m.where)));
-  of_warp = where;
-  m.votes = votes;
+  of_warp = &self;
+  m.votes = how.votes;
   if (begun)
     fail(self, fault::divergent_barrier, where,
-         fmt::format(
-             "divergent block barrier: other threads of the block are at barrier 0 for a part of it in {}",
-             text(part.where)));
+         part.whole
+             ? fmt::format("a vote of the block while others have arrived at barrier 0 in {}: PTX wants "
+                           "all threads at the vote",
+                           text(part.where))
+             : fmt::format("divergent block barrier: other threads of the block are at barrier 0 for a "
+                           "part of it in {}",
+                           text(part.where)));
   for (block_state::gone_thread& gone : self.home->gone)
     if (gone.by.goes_past(where)) gone_past(self, gone, where);
   m.where = where;
   m.latest = std::max(m.latest, self.time.now());
   m.waiting.push_back(&self);
-  m.yes += yes;
+  m.yes += how.yes;
   const bool last = ++m.arrived == self.home->running;
   if (last) self.owner->complete(m);
   self.owner->suspend(self, last ? condition::ready : condition::at_block_barrier, where);
@@ -200,15 +223,27 @@ void require_shared(const thread_state& self, const void* p, std::size_t bytes, 
 
 }  // namespace
 
-void block_barrier(place where) { meet_block(called_from(__builtin_return_address(0)), false, false, where); }
+namespace {
+// What the meeting brought, as of an exchange: a loop around it may wait.
+void met_once_more(thread_state& self, const void* what, std::uint64_t brought, place where) {
+  if (self.owner->watch() == nullptr)
+    self.loads.something_else();
+  else
+    self.owner->loaded(self, what, brought, where);
+}
+}  // namespace
+
+void block_barrier(place where) {
+  thread_state& self = here();
+  self.code = __builtin_return_address(0);
+  meet_block(self, {}, where, __builtin_frame_address(0));
+  met_once_more(self, &self.home->barrier, 0, where);
+}
 vote_count block_vote(bool yes, place where) {
   thread_state& self = here();
   self.code = __builtin_return_address(0);
-  meet_block(self, yes, true, where);
-  if (self.owner->watch() == nullptr)
-    self.loads.something_else();
-  else  // as of an exchange: the loop may wait
-    self.owner->loaded(self, &self.home->votes, static_cast<std::uint64_t>(self.home->votes.yes), where);
+  meet_block(self, {.yes = yes, .votes = true}, where, __builtin_frame_address(0));
+  met_once_more(self, &self.home->votes, static_cast<std::uint64_t>(self.home->votes.yes), where);
   return self.home->votes;  // valid: the next barrier cannot end before this thread arrives at it
 }
 
@@ -230,11 +265,16 @@ void named_barrier_arrive(int id, int threads, place where) {
   come_to_named(called_from(__builtin_return_address(0)), id, threads, false, where);
 }
 void barrier(int id, int threads, barrier_form how, place where) {
-  thread_state& self = called_from(__builtin_return_address(0));
+  thread_state& self = here();
+  self.code = __builtin_return_address(0);
   if (id < 0 || id > 15)
     fail(self, fault::barrier_misuse, where, fmt::format("barrier {}: expected 0 to 15", id));
   const bool of_block = threads == 0 || threads == threads_of_whole_warps(*self.home);
-  if (id == 0 && of_block && how.waits) return meet_block(self, false, false, where);
+  if (id == 0 && of_block && how.waits) {
+    meet_block(self, {.aligned = how.aligned}, where, __builtin_frame_address(0));
+    return met_once_more(self, &self.home->barrier, 0, where);
+  }
+  self.loads.something_else();
   meeting& block = self.home->barrier;
   if (id == 0 && block.arrived > 0 && (!of_block || block.votes))
     fail(self, fault::barrier_misuse, where,
@@ -259,6 +299,17 @@ void arrive_in_cluster(thread_state& self, bool releases, place where) {
 }
 }  // namespace
 
+void require_aligned(bool waits, place where) {
+  thread_state& self = called_from(__builtin_return_address(0));
+  block_state::aligned_turn& turn =
+      self.home->aligned_turns[static_cast<std::size_t>(self.index / 32)][waits ? 1 : 0];
+  const unsigned number = ++self.aligned_turns[waits ? 1 : 0];
+  if (turn.number == number && !same(turn.where, where))
+    fail(self, fault::divergent_barrier, where,
+         fmt::format("divergent warp operation: other lanes of the warp are at the cluster barrier in {}",
+                     text(turn.where)));
+  if (turn.number < number) turn = {number, where};
+}
 void cluster_arrive(place where) { arrive_in_cluster(called_from(__builtin_return_address(0)), true, where); }
 void cluster_arrive_relaxed(place where) {
   arrive_in_cluster(called_from(__builtin_return_address(0)), false, where);
@@ -430,7 +481,9 @@ void copy_async_wait(int groups_left, place) {
 }
 
 void yield(place where) {
-  thread_state& self = called_from(__builtin_return_address(0));
+  thread_state& self = here();
+  self.code = __builtin_return_address(0);
+  if (self.owner->watch() == nullptr) self.loads.something_else();
   self.time.wait_until(self.time.now() + self.time.costs().look);
   self.owner->suspend(self, condition::polling, where);
 }

@@ -69,6 +69,11 @@ class observer {
   // A fault with which the launch goes on, or which did not end it by itself.
   virtual void found(const kernel_fault& f) = 0;
 
+  // The thread comes to a block barrier; `frame`: of the machine's function.
+  virtual void comes_to_barrier(thread_state&, const void* /*frame*/) {}
+  // Where the calls that led another thread to the same barrier are not this thread's; empty: they are.
+  virtual std::string other_way(const thread_state&, const thread_state& /*other*/) { return {}; }
+
   // All of `threads` have met: what each did before happens before what each does next.
   virtual void met(block_state& block, std::span<thread_state* const> threads) = 0;
   // A named barrier: each arrival; and after the last one, the threads that waited continue.

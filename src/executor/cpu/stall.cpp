@@ -49,7 +49,7 @@ std::string waits_for(const thread_state& t, const observer* watch) {
     case condition::polling:
       return is_placed(t) ? fmt::format("polling in {}", text(t.where)) : "polling in a loop of its own";
     case condition::finished: return "finished";
-    default: return "ready to run";
+    default: return t.loads.is_waiting() ? "in a loop around what does not change" : "ready to run";
   }
 }
 
@@ -93,6 +93,13 @@ std::exception_ptr worker::stall() const {
       separator = ",";
     }
   }
+  if (const std::uint64_t begun = std::min(launch_->next_block.load(), launch_->blocks());
+      begun < launch_->blocks())
+    out += fmt::format(
+        "; {} of {} blocks have not begun, as this schedule has {} resident at a time (--resident), like a "
+        "GPU "
+        "without room for all: no block may wait for a later one, unless the launch is cooperative",
+        launch_->blocks() - begun, launch_->blocks(), blocks_.size());
   kernel_fault deadlock(out, fault::deadlock, launch_->what.name,
                         "nobody can go on:" + out.substr(out.find(';') + 1),
                         first ? first->home->index : extent3{0, 0, 0}, first ? first->index : -1,

@@ -29,6 +29,9 @@ constexpr std::size_t shared_alignment = 1024;
 constexpr unsigned char poison = 0xFF;  // NaN in every floating-point format
 // Rounds in vain before a launch is given up; fewer of many threads.
 constexpr std::uint64_t idle_limit = 150'000, idle_limit_of_many = 1'000, idle_turns = 300'000;
+// Turns of threads that meet again and again, have read what has not changed, and have done nothing else.
+// Many, as a loop may work on registers meanwhile.
+constexpr std::uint64_t idle_turns_of_meetings = 2'000'000;
 constexpr std::int64_t idle_nanoseconds = 30'000'000'000;
 
 std::size_t shared_stride(std::size_t bytes) {
@@ -50,7 +53,7 @@ void reset(meeting& m) {
 
 // A hash of what lanes brought to an exchange: if it repeats, they may be waiting in a loop.
 std::uint64_t number_of_exchange(const warp_meeting& m) {
-  std::uint64_t n = m.where.line() + (std::uint64_t{m.where.column()} << 20);
+  std::uint64_t n = m.arrived;
   for (unsigned left = m.bytes > 0 ? m.arrived : 0; left != 0; left &= left - 1) {
     std::uint64_t words[2] = {};
     std::memcpy(words, m.values[m.buffer][__builtin_ctz(left)].bytes, static_cast<std::size_t>(m.bytes));
@@ -282,7 +285,9 @@ void worker::begin_block(block_state& block, std::uint64_t index) {
 #endif
   reset(block.barrier);
   block.gone.clear();
-  block.warp_at.assign(block.lanes.size(), {});
+  block.warp_at.assign(block.lanes.size(), nullptr);
+  block.aligned_turns.assign(block.lanes.size(), {});
+  block.barriers_before.clear();
   block.warps_apart.reset();
   for (auto& m : block.named) {
     reset(m);
@@ -318,6 +323,8 @@ void worker::begin_block(block_state& block, std::uint64_t index) {
     t->leaves = {};
     t->arms = 0;
     t->block_barriers = 0;
+    t->loop = nullptr;
+    for (unsigned& turns : t->aligned_turns) turns = 0;
     t->registers_set.clear();
     make_ready(*t);
   }
@@ -469,9 +476,11 @@ thread_state* worker::earliest() {
 void worker::complete(meeting& m) {
   block_state& block = *m.waiting.front()->home;
   const bool waits = may_wait(m.waiting),
-             again = waits && m.votes && block.votes.yes == m.yes && block.votes.all == m.arrived;
+             again = block.barriers_before.again(m.where, static_cast<std::uint64_t>(m.yes) << 32 |
+                                                              static_cast<unsigned>(m.arrived)) &&
+                     waits;
   block.votes = {m.yes, m.arrived};
-  block.warp_at.assign(block.lanes.size(), {});
+  block.warp_at.assign(block.lanes.size(), nullptr);
   if (watch() != nullptr) watch()->met(block, m.waiting);
   let_go(m, again && watch() != nullptr);
 }
@@ -482,7 +491,8 @@ void worker::complete(warp_meeting& m) {
   m.came[m.buffer] = m.arrived;
   const std::uint64_t brought = number_of_exchange(m);
   const bool waits = may_wait(m.waiting);
-  m.again = std::exchange(m.brought, brought) == brought && waits;
+  m.brought = brought;
+  m.again = m.before.again(m.where, brought) && waits;
   // Exchanges of values do not order memory.
   if (watch() != nullptr && m.bytes == 0) watch()->met(*m.waiting.front()->home, m.waiting);
   meet_in_time(m.waiting);
@@ -611,6 +621,7 @@ void worker::land_load(std::size_t which) {
 
 thread_state* worker::pick() {
   if (in_time()) return earliest();
+  if (++idle_turns_ > idle_turns_of_meetings && watch() != nullptr) return nullptr;
   if (!schedule_.tracks()) return draw();
   if (last_ != nullptr) {
     const stop why = last_->now == condition::polling ? stop::polls
@@ -751,6 +762,7 @@ void worker::run(launch_state& launch, unsigned index, int resident) {
   counts = {};
   failure_ = nullptr;
   idle_rounds_ = 0;
+  idle_turns_ = 0;
   picks_ = 0;
   last_ = nullptr;
   progressed_ = gave_way_ = wrote_ = moved_ = false;

@@ -3,7 +3,9 @@
 #pragma once
 #include <algorithm>
 #include <antiphase/executor/cpu/cpu_executor.hpp>
+#include <antiphase/executor/cpu/machine_plain.hpp>
 #include <antiphase/executor/cpu/machine_verbs.hpp>
+#include <array>
 #include <atomic>
 #include <cmath>
 #include <exception>
@@ -181,9 +183,12 @@ struct thread_state : machine::thread_view {
   const void* code = nullptr;
   void* watched = nullptr;  // the observer's
   load_history loads;
-  way_out leaves{};        // set when it is about to end
-  std::uint32_t arms = 0;  // see way_out
-  int block_barriers = 0;  // it has come to
+  way_out leaves{};                            // set when it is about to end
+  std::uint32_t arms = 0;                      // see way_out
+  const machine::loop_rounds* loop = nullptr;  // the innermost that is followed
+  std::vector<const void*> calls;              // return addresses at its latest block barrier, if followed
+  unsigned aligned_turns[2] = {};              // aligned arrivals at the cluster's barrier, and waits
+  int block_barriers = 0;                      // it has come to
   struct register_setting {
     int registers;
     place where;
@@ -191,6 +196,29 @@ struct thread_state : machine::thread_view {
   };
   std::vector<register_setting> registers_set;  // setmaxnreg, in order
   bool inside_hook = false;                     // of the checker: a frame that must not be unwound
+};
+
+// What threads have brought to their latest meetings, by place, to distinguish a loop that waits from work.
+class meetings_before {
+ public:
+  // Whether the latest one at this place has brought the same.
+  bool again(place where, std::uint64_t brought) {
+    const auto known = std::ranges::find_if(
+        seen_, [&](const meeting& m) { return m.line == where.line() && m.column == where.column(); });
+    if (known != seen_.end()) return std::exchange(known->brought, brought) == brought;
+    if (seen_.size() == most) seen_.clear();
+    seen_.push_back({where.line(), where.column(), brought});
+    return false;
+  }
+  void clear() { seen_.clear(); }
+
+ private:
+  static constexpr std::size_t most = 16;  // meetings in a loop
+  struct meeting {
+    std::uint_least32_t line, column;
+    std::uint64_t brought;
+  };
+  std::vector<meeting> seen_;
 };
 
 // Threads that have arrived at a barrier and wait for the rest.
@@ -230,8 +258,9 @@ struct warp_meeting {
   std::vector<thread_state*> waiting;
   machine::exchange_slot values[2][32];
   unsigned came[2] = {};      // lanes that arrived, by buffer
-  std::uint64_t brought = 0;  // in the latest exchange: a hash of the values and the place
-  bool again = false;         // the same hash as in the previous one
+  std::uint64_t brought = 0;  // in the latest exchange: a hash of the values
+  meetings_before before;
+  bool again = false;  // the same hash as in the previous one there
 };
 
 // Lanes of a warp that have arrived at an instruction of the whole warp.
@@ -269,8 +298,14 @@ struct block_state : machine::block_view {
   std::vector<std::unique_ptr<thread_state>> thread;
   int running = 0;
   meeting barrier;
-  std::vector<std::optional<place>> warp_at;  // by warp: where its lanes are at the block barrier
-  std::optional<apart> warps_apart;           // the first time
+  std::vector<const thread_state*> warp_at;  // by warp: the first of its lanes at the block barrier
+  struct aligned_turn {
+    unsigned number = 0;
+    place where{};
+  };
+  // by warp: the latest aligned arrival at the cluster's barrier that a lane has come to, and the latest wait
+  std::vector<std::array<aligned_turn, 2>> aligned_turns;
+  std::optional<apart> warps_apart;  // the first time
   // threads that have gone past barriers and ended, one per way
   struct gone_thread {
     int thread;
@@ -279,6 +314,7 @@ struct block_state : machine::block_view {
   };
   std::vector<gone_thread> gone;
   machine::vote_count votes{};  // of the latest block barrier
+  meetings_before barriers_before;
   named_barrier named[16];
   std::vector<std::vector<std::unique_ptr<warp_meeting>>> warp;
   std::vector<unsigned> lanes;                // per warp: those that have not ended
@@ -370,7 +406,7 @@ class worker {
   void in_turn(thread_state& self);
   void will_land(std::int64_t at) { next_landing_ = std::min(next_landing_, at); }
   void progress() {
-    idle_rounds_ = 0;
+    idle_rounds_ = idle_turns_ = 0;
     progressed_ = moved_ = true;
   }
   // A load, at code address self.code, of memory that other threads may write has returned `value`. Suspends
@@ -379,7 +415,10 @@ class worker {
   // Yields without waiting for anything: before an atomic operation of an observed kernel. The observer notes
   // whether the thread has written since it was last taken.
   void give_way(thread_state& self);
-  void note_write() { wrote_ = true; }
+  void note_write() {
+    wrote_ = true;
+    idle_turns_ = 0;
+  }
   // Ends the launch from within a fiber that must not be unwound: the compiler assumes that the checker's
   // hooks do not throw.
   void abandon(thread_state& self, std::exception_ptr why);
@@ -413,7 +452,7 @@ class worker {
   std::vector<cluster_state> clusters_;
   std::vector<unsigned char> shared_storage_;
   std::vector<thread_state*> ready_, polling_;
-  std::uint64_t idle_rounds_ = 0;
+  std::uint64_t idle_rounds_ = 0, idle_turns_ = 0;
   std::uint64_t picks_ = 0;
   // not yet reported to the scheduler: the thread that ran, what it did, and ready_ from known_ on
   thread_state* last_ = nullptr;
@@ -445,7 +484,10 @@ inline void meet_in_time(std::span<thread_state* const> all) {
 // The running thread's state.
 thread_state& here();
 // Arrives at the block barrier and waits for all.
-void meet_block(thread_state& self, bool yes, bool votes, place where);
+struct block_meeting {
+  bool yes = false, votes = false, aligned = true;
+};
+void meet_block(thread_state& self, block_meeting how, place where, const void* frame);
 // Fails: an operation of the whole warp is called by a part of it, since lanes of self's warp have ended
 // without it.
 [[noreturn]] void lanes_missing(const thread_state& self, const char* what, place where);

@@ -396,6 +396,8 @@ class cuda_executor final : public executor {
   tensor_map encoded(const tensor_layout& t) const {
     require_copyable(t);
     const current_device use(device_);
+    // The driver's call needs a current context. A new thread has none, although its device is device 0.
+    check(cudaSetDevice(device_), "cudaSetDevice({})", device_);
     cuuint64_t extents[tensor_dimensions], strides[tensor_dimensions];
     cuuint32_t box[tensor_dimensions], steps[tensor_dimensions];
     for (int d = 0; d < t.dimensions; ++d) {

@@ -756,6 +756,59 @@ int main() { int* x; cudaMalloc(&x, 1024 * 64), cudaMemset(x, 0, 1024 * 64), k<<
         self.assertIn("a run had not ended after 1 seconds and was stopped", done.stdout)
         self.assertIn("is not known to be right", done.stderr)
 
+    def test_two_runs_that_do_not_end_are_enough(self):
+        text = KERNEL + "#include <unistd.h>\nint main() { k<<<1, 32>>>(nullptr, 0); for (;;) sleep(1); }\n"
+        for workers in "1", "3":
+            done = self.check(
+                self.source(text), "--schedules", "9", "--seconds", "1", "--workers", workers, "--quiet"
+            )
+            self.assertEqual(done.returncode, 4, done.stderr)
+            self.assertIn("no finding in 2 schedules, 2 of them not ended", done.stdout)
+            self.assertIn("two runs had not ended, so the other schedules were not tried", done.stdout)
+
+    def test_loops_around_meetings_that_wait_for_ever_end_soon(self):
+        looks = (
+            "while (flag == 0) __syncwarp();",
+            "while (flag == 0) __syncthreads();",
+            "while (*(volatile int*)&flag == 0) { __syncwarp(); __syncthreads(); }",
+            "for (int f = 0; f == 0; __nanosleep(100)) f = __shfl_sync(~0u, flag, 0);",
+            "while (true) { __syncwarp(); const int f = flag; if (__any_sync(~0u, f)) break; }",
+            "while (__syncthreads_and(flag == 0)) __syncthreads();",
+        )
+        for look in looks:
+            with self.subTest(look):
+                text = (
+                    "__global__ void k() { __shared__ int flag; if (threadIdx.x == 0) flag = 0; __syncthreads(); "
+                    + look
+                    + " }\nint main() { k<<<1, 32>>>(); }\n"
+                )
+                done = self.check(self.source(text), "--schedules", "2", "--seconds", "30", "--json")
+                found = json.loads(done.stdout)["programs"][0]
+                self.assertEqual({f["kind"] for f in found["findings"]}, {"deadlock"}, done.stdout)
+                self.assertEqual(found["findings"][0]["times"], 2)
+
+    def test_a_deadlock_says_what_has_not_begun_and_a_copy_has_no_block(self):
+        done = self.check(
+            self.source(
+                "__global__ void k(int* x) { if (blockIdx.x == 5) atomicExch(x, 1); "
+                "else while (atomicAdd(x, 0) == 0) {} }\n"
+                "int main() { int* x; cudaMalloc(&x, 4), cudaMemset(x, 0, 4), k<<<6, 1>>>(x), cudaFree(x); }\n"
+            ),
+            *("--schedules", "1", "--resident", "3", "--quiet"),
+        )
+        self.assertIn("3 of 6 blocks have not begun, as this schedule has 3 resident at a time", done.stdout)
+        done = self.check(
+            self.source(
+                KERNEL
+                + "int main() { int *x, h[32]; cudaStream_t s; cudaStreamCreate(&s), cudaMalloc(&x, 128);\n"
+                "cudaMemcpyAsync(x, h, 128, cudaMemcpyHostToDevice);\n"
+                "cudaStream_t t; cudaStreamCreateWithFlags(&t, cudaStreamNonBlocking);\n"
+                "k<<<1, 32, 0, t>>>(x, 1); cudaDeviceSynchronize(); cudaFree(x); }\n"
+            ),
+            *("--schedules", "1", "--quiet"),
+        )
+        self.assertIn("earlier  write, in the order of its stream", done.stdout)
+
     def test_large_launches_are_sampled(self):
         text = (
             KERNEL.replace("x[threadIdx.x]", "x[blockIdx.x * 32 + threadIdx.x]")

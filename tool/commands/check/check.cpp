@@ -68,6 +68,32 @@ bool is_source(const std::string& name) {
   return false;
 }
 
+void add_program_options(arguments command, const std::shared_ptr<program_request>& r,
+                         const char* of_seconds) {
+  for (const char* letter : {"-I", "-D", "-U", "-L", "-l"})
+    command
+        .add_option(
+            letter, [r, letter](const std::string& value) { r->compiler_options.push_back(letter + value); },
+            "For the compiler of a program, as g++ takes it; as often as it is needed")
+        .repeated()
+        .type_name("...");
+  command.takes_rest(r->arguments);
+  command.rewrites(
+      [r](const std::vector<std::string>& words) { return without_nvcc_options(words, r->said); });
+  command
+      .add_option("--blocks", r->blocks,
+                  "Of a program's large launches: all, or how many threads are enough (default: 65536); "
+                  "blocks are drawn anew in each run")
+      .type_name("all|N");
+  command.add_option("--seconds", r->seconds, of_seconds).check(integer_from(1)).type_name("S");
+  command
+      .add_option("--kernels", r->driver,
+                  "A source with a main that launches the kernels of the others, whose own main and host "
+                  "functions for Python are left out")
+      .type_name("DRIVER");
+  add_common_options(command, r->common);
+}
+
 void add_check(arguments program) {
   arguments command = program.add_subcommand("check",
                                              "Find races, missing waits and bad accesses in a CUDA program "
@@ -110,31 +136,10 @@ void add_check(arguments program) {
         .type_name(s.type)
         .offers(s.offered)
         .otherwise(s.otherwise);
-  for (const char* letter : {"-I", "-D", "-U", "-L", "-l"})
-    command
-        .add_option(
-            letter, [r, letter](const std::string& value) { r->compiler_options.push_back(letter + value); },
-            "For the compiler of a program, as g++ takes it; as often as it is needed")
-        .repeated()
-        .type_name("...");
-  command.takes_rest(r->arguments);
-  command.rewrites(
-      [r](const std::vector<std::string>& words) { return without_nvcc_options(words, r->said); });
-  command
-      .add_option("--blocks", r->blocks,
-                  "Of a program's large launches: all, or how many threads are enough (default: 65536); "
-                  "blocks are drawn anew in each run")
-      .type_name("all|N");
-  command
-      .add_option("--seconds", r->seconds,
-                  "A program's run that takes longer is stopped, and not judged (default: 60)")
-      .check(integer_from(1))
-      .type_name("S");
-  command
-      .add_option("--kernels", r->driver,
-                  "A source with a main that launches the kernels of the others, whose own main and host "
-                  "functions for Python are left out")
-      .type_name("DRIVER");
+  add_program_options(
+      command, r,
+      "A program's run that takes longer is stopped, and not judged; after two of them the rest is not "
+      "tried (default: 20)");
   command
       .add_option("--trace", r->trace,
                   "Draw the schedules that show what was found: .html is a page to zoom into, .svg a "
@@ -176,7 +181,6 @@ void add_check(arguments program) {
   command.add_flag("--strict", r->strict, "Count findings by the letter too: exit code 5");
   command.add_flag("--dialect", r->dialect, "Only list what plain CUDA may use here");
   command.add_flag("--list", r->list, "Only list the kernels");
-  add_common_options(command, r->common);
   command.footer(examples);
   command.runs([r] {
     if (r->dialect) return show_dialect(*r);

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Request and entry points of the subcommand check.
+// Requests and entry points of the subcommands check and count.
 #pragma once
 #include <antiphase/checker.hpp>
 #include <antiphase/core/error.hpp>
 #include <antiphase/plain_cuda.hpp>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -12,24 +13,39 @@
 
 namespace antiphase::tool {
 
-struct check_request {
-  std::vector<std::string> kernels;                           // all, a family, or single kernels
+// A program in plain CUDA, or kernels of the library, to run on the checker's executor.
+struct program_request {
+  std::vector<std::string> kernels;           // sources and arguments of a program; or all, a family, kernels
+  std::vector<std::string> arguments;         // of a program, after --
+  std::vector<std::string> compiler_options;  // for plain CUDA
+  std::string blocks;                         // all, or how many threads of a launch suffice
+  std::string driver;                         // for kernels without a usable main
+  int seconds = 0;  // limit for one run of a program, or for what else is bounded; 0: the usual ones
+  std::vector<std::string> said;  // notes on options that act differently here
+  common_options common;
+
+  int run_seconds() const { return seconds > 0 ? seconds : 20; }
+  int other_seconds() const {
+    return seconds > 0 ? seconds : 60;
+  }  // a capture, a cure, what is needless, a count
+};
+// `of_seconds`: what --seconds says.
+void add_program_options(arguments command, const std::shared_ptr<program_request>& r,
+                         const char* of_seconds);
+// The sources are r.kernels up to the first word that is no source; the words after them are the program's
+// arguments.
+plain_program program_of(const program_request& r);
+
+struct check_request : program_request {
   std::vector<std::pair<std::string, std::string>> settings;  // options of the check and their values
-  std::vector<std::string> arguments;                         // of a program, after --
-  std::vector<std::string> compiler_options;                  // for plain CUDA
-  std::string blocks;                                         // all, or how many threads of a launch suffice
   std::string sarif;                                          // output file; empty: none
   // picture file for the findings; empty: none
   std::string trace;
   // --tool; suppressions and baseline: files
   std::string tool, suppress, baseline, write_baseline;
-  std::string driver;  // for kernels without a usable main
-  int seconds = 60;    // limit for one run of a program
   bool list = false, dialect = false, lines = false;
   bool heal = false, needless = false;
-  bool strict = false;            // findings by the letter count too
-  std::vector<std::string> said;  // notes on options that act differently here
-  common_options common;
+  bool strict = false;  // findings by the letter count too
   bool fails(const check_report& report) const { return strict ? !report.clean() : report.errors() > 0; }
 };
 // If a source is among the words: the words without nvcc's options, some translated to ours. Appends notes to
@@ -40,9 +56,8 @@ std::vector<std::string> without_nvcc_options(const std::vector<std::string>& wo
 bool is_source(const std::string& name);
 // Throws not_supported if this build has no checker.
 void run_check(const check_request& r);
-// The sources are r.kernels up to the first word that is no source; the words after them are the program's
-// arguments.
 void run_check_plain(const check_request& r);
+void run_count(const program_request& r);
 // Checks the kernels of a Python program. `told`: a line for each extension, for a terminal.
 check_report check_python(const check_request& r, const plain_program& program, const check_options& options,
                           std::string& told);

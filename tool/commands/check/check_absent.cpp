@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The subcommand check in a build without the checker.
+// The subcommands check and count in a build without the checker.
 #include <antiphase/core/error.hpp>
 
 #include "tool/commands/check/check.hpp"
@@ -17,6 +17,7 @@ namespace {
 
 void run_check(const check_request&) { refuse(); }
 void run_check_plain(const check_request&) { refuse(); }
+void run_count(const program_request&) { refuse(); }
 void show_dialect(const check_request&) { refuse(); }
 
 }  // namespace antiphase::tool

@@ -36,28 +36,6 @@ std::string quoted_for_shell(const std::string& word) {
   return out + "'";
 }
 
-plain_program program_of(const check_request& r) {
-  plain_program p;
-  const auto end = std::find_if_not(r.kernels.begin(), r.kernels.end(), is_source);
-  p.sources.assign(r.kernels.begin(), end);
-  p.arguments.assign(end, r.kernels.end());
-  p.arguments.insert(p.arguments.end(), r.arguments.begin(), r.arguments.end());
-  p.compiler_options = r.compiler_options;
-  p.driver = r.driver;
-  if (const char* const object = std::getenv("ANTIPHASE_CHECK_OBJECT")) p.object = object;  // for capture.py
-  if (!r.blocks.empty()) p.most_accesses = 0;
-  if (r.blocks == "all") {
-    p.most_threads = 0;
-  } else if (!r.blocks.empty()) {
-    const auto [stop, failed] =
-        std::from_chars(r.blocks.data(), r.blocks.data() + r.blocks.size(), p.most_threads);
-    if (failed != std::errc{} || stop != r.blocks.data() + r.blocks.size() || p.most_threads == 0)
-      throw bad_request(
-          fmt::format("--blocks '{}': expected all, or a number of threads from 1 on", r.blocks));
-  }
-  return p;
-}
-
 // Outputs must not overwrite the inputs or each other.
 void require_outputs_of_their_own(const check_request& r, const plain_program& p) {
   for (const std::string& output : {r.sarif, r.trace, r.write_baseline}) {
@@ -106,6 +84,28 @@ std::string command_of(const check_request& r, const plain_program& p) {
 
 }  // namespace
 
+plain_program program_of(const program_request& r) {
+  plain_program p;
+  const auto end = std::find_if_not(r.kernels.begin(), r.kernels.end(), is_source);
+  p.sources.assign(r.kernels.begin(), end);
+  p.arguments.assign(end, r.kernels.end());
+  p.arguments.insert(p.arguments.end(), r.arguments.begin(), r.arguments.end());
+  p.compiler_options = r.compiler_options;
+  p.driver = r.driver;
+  if (const char* const object = std::getenv("ANTIPHASE_CHECK_OBJECT")) p.object = object;  // for capture.py
+  if (!r.blocks.empty()) p.most_accesses = 0;
+  if (r.blocks == "all") {
+    p.most_threads = 0;
+  } else if (!r.blocks.empty()) {
+    const auto [stop, failed] =
+        std::from_chars(r.blocks.data(), r.blocks.data() + r.blocks.size(), p.most_threads);
+    if (failed != std::errc{} || stop != r.blocks.data() + r.blocks.size() || p.most_threads == 0)
+      throw bad_request(
+          fmt::format("--blocks '{}': expected all, or a number of threads from 1 on", r.blocks));
+  }
+  return p;
+}
+
 void run_check_plain(const check_request& r) {
   const plain_program program = program_of(r);
   require_outputs_of_their_own(r, program);
@@ -116,7 +116,7 @@ void run_check_plain(const check_request& r) {
   check_options options;
   options.draw = trace.wanted();
   for (const auto& [name, value] : r.settings) set_option(options, name, value);
-  options.process_seconds = r.seconds;
+  options.process_seconds = r.run_seconds();
   options.output = r.common.quiet || r.common.json ? program_output::none : program_output::first_run;
   const std::string command = command_of(r, program), name = program.sources.front();
   std::string behind;
@@ -184,7 +184,7 @@ void run_check_plain(const check_request& r) {
   trace.finish(r.common);
   std::string more;
   if (r.heal)
-    for (const plain_cure& c : heal(program, options, report, r.seconds)) {
+    for (const plain_cure& c : heal(program, options, report, r.other_seconds())) {
       more += text_of(c, options.schedules);
       cures.push_back({{"group", c.group},
                        {"what", c.what},
@@ -195,7 +195,7 @@ void run_check_plain(const check_request& r) {
                        {"all_tried", c.all_tried}});
     }
   if (r.needless && report.errors() == 0) {
-    const plain_needless n = find_needless(program, options, r.seconds);
+    const plain_needless n = find_needless(program, options, r.other_seconds());
     more += text_of(n, options.schedules);
     for (const auto& o : n.needless)
       needless.push_back({{"file", o.at.file}, {"line", o.at.line}, {"statement", o.statement}});
@@ -225,7 +225,7 @@ void run_check_plain(const check_request& r) {
   if (report.unfinished > 0)
     throw not_supported(
         fmt::format("{} of {} runs of {} had not ended after {} seconds, so it is not known to be right",
-                    report.unfinished, report.runs, name, r.seconds));
+                    report.unfinished, report.runs, name, r.run_seconds()));
   if (!report.refused.empty()) throw bad_input(fmt::format("{} was not checked, or not all of it", name));
 }
 

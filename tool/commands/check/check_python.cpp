@@ -51,7 +51,7 @@ json captured(const check_request& r, const plain_program& p, const fs::path& fo
   const char* const named = std::getenv("ANTIPHASE_PYTHON");
   const std::string python = named != nullptr ? named : "python3";
   const fs::path manifest = folder / "manifest.json";
-  std::vector<std::string> words{python, capture_script(), manifest, std::to_string(r.seconds)};
+  std::vector<std::string> words{python, capture_script(), manifest, std::to_string(r.other_seconds())};
   for (const std::string& o : p.compiler_options) {
     if (!o.starts_with("-D"))
       throw bad_request(fmt::format(

@@ -20,10 +20,25 @@
 namespace antiphase::tool {
 namespace {
 
-std::vector<const checked_case*> chosen(const check_request& r) {
+void list(const check_request& r, const std::vector<const checked_case*>& cases) {
+  json names = json::array();
+  std::string text;
+  for (const checked_case* c : cases) {
+    names.push_back(c->name);
+    text += fmt::format("{:<32} {}\n", c->name, c->about);
+  }
+  if (r.common.json)
+    print_json({{"schema", 1}, {"command", "check"}, {"kernels", names}});
+  else
+    print(text);
+}
+
+}  // namespace
+
+std::vector<const checked_case*> cases_of(const std::vector<std::string>& names) {
   const std::vector<checked_case>& all = checked_cases();
-  std::vector<bool> wanted(all.size(), r.kernels.empty());
-  for (const std::string& name : r.kernels) {
+  std::vector<bool> wanted(all.size(), names.empty());
+  for (const std::string& name : names) {
     bool found = false;
     for (std::size_t i = 0; i < all.size(); ++i) {
       if (name != "all" && name != all[i].name && !all[i].name.starts_with(name + "/")) continue;
@@ -42,23 +57,8 @@ std::vector<const checked_case*> chosen(const check_request& r) {
   return cases;
 }
 
-void list(const check_request& r, const std::vector<const checked_case*>& cases) {
-  json names = json::array();
-  std::string text;
-  for (const checked_case* c : cases) {
-    names.push_back(c->name);
-    text += fmt::format("{:<32} {}\n", c->name, c->about);
-  }
-  if (r.common.json)
-    print_json({{"schema", 1}, {"command", "check"}, {"kernels", names}});
-  else
-    print(text);
-}
-
-}  // namespace
-
 void run_check(const check_request& r) {
-  const std::vector<const checked_case*> cases = chosen(r);
+  const std::vector<const checked_case*> cases = cases_of(r.kernels);
   if (r.list) return list(r, cases);
   check_options options;
   for (const auto& [name, value] : r.settings) set_option(options, name, value);

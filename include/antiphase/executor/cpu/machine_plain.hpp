@@ -37,6 +37,16 @@ constexpr matrix_place place_in_c(int rows, int lane, int i) {
 void warp_multiply_of(const warp_product& what, void* d, const void* a, const void* b, const void* c,
                       place where);
 
+// A loop that the thread is in, around block barriers, and the round it is in.
+struct loop_rounds {
+  const loop_rounds* around = nullptr;
+  unsigned number = 0;
+};
+
+// Before an aligned instruction that does not wait for the warp's other lanes (barrier.cluster): fails if the
+// warp's other lanes have come to the same arrival, or wait, at another place.
+void require_aligned(bool waits, place where);
+
 // `count` parties arrive, and the phases behind this one have as many less.
 void mbarrier_arrive_and_drop(std::uint64_t* word, int count, place where, mbarrier_semantics how = {});
 

@@ -1,0 +1,145 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Operators of torch that are led here where that is predicted to be faster: how they are taken, and what is told
+of them."""
+import atexit
+import collections
+import os
+import sys
+
+import torch
+
+_MOST_DECIDED = 4096
+
+# A line of a profile: what is called, predicted times here and of torch's own in us, and whether it would be led.
+Row = collections.namedtuple("Row", "text ours theirs wins")
+
+families = []
+
+
+class Led:
+    """A family of torch's operators."""
+
+    profiles = False  # lead nothing, and list what would be
+    computed = passed = 0
+    saved = 0.0  # us
+
+    def __init__(self, noun, operators):
+        self.noun = noun
+        self.operators = operators  # by name: what makes our kernel of torch's
+        self.decided = (
+            {}
+        )  # by call: (whether it is led, its predicted gain in us, its row of the profile or None)
+        self.rows = collections.Counter()  # while profiling
+        self.library = None
+        families.append(self)
+
+    def begin(self, key="CUDA"):
+        """Takes the operators. Raises RuntimeError for a torch that cannot lend its own kernels (before 2.9)."""
+        if self.library is not None:
+            return
+        find = getattr(torch.library, "get_kernel", None)
+        if find is None:
+            raise RuntimeError(
+                f"antiphase: torch is {torch.__version__}: its {self.noun} can be led from 2.9 on, where torch.library "
+                "has get_kernel"
+            )
+        # all of them before any is replaced
+        kernels = [(name, make(find(f"aten::{name}", key))) for name, make in self.operators.items()]
+        self.library = torch.library.Library("aten", "IMPL")
+        for name, kernel in kernels:
+            self.library.impl(name, kernel, key, with_keyset=True)
+
+    def end(self):
+        """Gives the operators back."""
+        if self.library is not None:
+            self.library._destroy()
+            self.library = None
+
+    def decide(self, key, decision):
+        """Remembers the decision of a call."""
+        if len(self.decided) >= _MOST_DECIDED:
+            self.decided.clear()
+        self.decided[key] = decision
+        return decision
+
+    def led(self, decision, call, may=True):
+        """What call() returns, if the decision is to make it; None if torch's own is to compute it. Under a profile
+        it always is, and the call is listed."""
+        takes, gain, row = decision
+        if self.profiles:
+            self.rows[row] += 1
+        elif takes and may:
+            try:
+                found = call()
+                self.computed += 1
+                self.saved += gain
+                return found
+            except (NotImplementedError, MemoryError, RuntimeError, TypeError, ValueError):
+                pass  # nothing has been written: torch's own computes it, or says what is wrong
+        self.passed += 1
+        return None
+
+    def report(self):
+        """What became of the calls, as a part of a sentence; empty if none was seen."""
+        seen = self.computed + self.passed
+        if not seen:
+            return ""
+        return (
+            f"{self.computed} of {seen} {self.noun} computed ({100 * self.computed // seen} %), "
+            f"{self.saved / 1e6:.3g} s saved as predicted"
+        )
+
+    def profile(self):
+        """The list that --profile ends with."""
+        lines = [f"{'calls':>8} {'seconds':>10} {'gain':>7}  {self.noun}"]
+        total = taken = after = 0.0
+        for row, calls in sorted(
+            ((row, calls) for row, calls in self.rows.items() if row), key=lambda one: -one[0].theirs * one[1]
+        ):
+            became = "would be computed" if row.wins else "passed on: no gain predicted"
+            lines.append(
+                f"{calls:8} {calls * row.theirs / 1e6:9.3g}~ {row.theirs / row.ours:7.2f}  {row.text:60} {became}"
+            )
+            total += calls
+            if row.wins:
+                taken, after = taken + calls * row.theirs, after + calls * row.ours
+        lines.append(
+            f"antiphase would compute {self.noun} of {taken / 1e6:.3g} s in {after / 1e6:.3g} s (predicted), of {int(total)} calls"
+        )
+        return "\n".join(lines)
+
+
+def report():
+    """What became of torch's operators that are led, as parts of a sentence."""
+    return "; ".join(filter(None, (family.report() for family in families)))
+
+
+def follow():
+    """For a program that `antiphase run` has started: takes the operators, and tells at its end what became of
+    them, as the library for cuBLAS does."""
+    wish = os.environ.get("ANTIPHASE_REPORT", "")
+    if os.environ.get("ANTIPHASE_DISABLE") == "1":
+        return
+    led = []
+    if os.environ.get("ANTIPHASE_ATTENTION") != "0" and hasattr(torch.library, "get_kernel"):
+        from ._torch_lead_attention import attention
+
+        led.append(attention)
+    if os.environ.get("ANTIPHASE_SCANS") == "1":
+        from ._torch_lead_scans import scans
+
+        led.append(scans)
+    for family in led:
+        family.profiles = os.environ.get("ANTIPHASE_PROFILE") == "1"
+        family.begin()
+
+    def tell():
+        name = f"antiphase[{os.getpid()}]"
+        for family in led:
+            if family.profiles and family.rows:
+                print(f"{name}: {family.noun}\n{family.profile()}", file=sys.stderr)
+        told = report() or ("no scans of torch were seen" if len(led) > 1 else "")
+        if wish != "0" and told and (wish == "1" or any(family.computed for family in led)):
+            print(f"{name}: {told}", file=sys.stderr)
+
+    atexit.register(tell)

@@ -1,0 +1,172 @@
+# SPDX-License-Identifier: Apache-2.0
+"""torch's own FP32 attention on GPUs, led here where that is predicted to be faster.
+
+torch.nn.functional.scaled_dot_product_attention calls the operators below for float32; both agree with torch's on
+what they take and return, so that either half may be torch's."""
+import math
+
+import torch
+
+from . import _attention, _library, _torch_attention, _torch_lead
+from ._torch_ops import KIND as _kind
+
+# ---- Predictions -----------------------------------------------------------------------------------------
+# torch's kernels on an H100: ps for each pair of query and key that a block computes, a + b depth; and the keys
+# that a block's beginning and end take as long as.
+_TORCHS = {"forward": (4.3, 0.0497, 70), "backward": (2.2, 0.239, 175)}
+_TILE = 64  # of their queries and keys
+_LAUNCH = 5  # us
+_OUR_HOST = {"forward": 110, "backward": 400}  # us that a call takes the host, beside an H100
+_MARGIN = 0.9  # of torch's time: what ours may take at most
+_LEAST_WORK = 1 << 25  # products: with fewer torch takes less than 25 us
+_LEAST_QUERIES = 128  # the law was not fitted to fewer
+_MOST_DEPTH = 128
+_LOG2_E = math.log2(math.e)
+
+
+def torchs_us(part, members, heads, queries, keys, depth, is_causal):
+    """Predicted time of torch's own call, in us."""
+    a, b, more = _TORCHS[part]
+    up = lambda n: -(-n // _TILE) * _TILE
+    pairs = sum(
+        _TILE * ((min(up(i + 1), up(keys)) if is_causal else up(keys)) + more)
+        for i in range(0, queries, _TILE)
+    )
+    return _LAUNCH + members * heads * pairs * (a + b * depth) * 1e-6
+
+
+_margins = {}  # device: the part of torch's time that ours may take
+
+
+def _margin(device):
+    if device not in _margins:
+        is_known = device.type == "cuda" and torch.cuda.get_device_capability(device) == (9, 0)
+        _margins[device] = _MARGIN if is_known else 0
+    return _margins[device]
+
+
+try:
+    _tf32 = torch._C._get_fp32_precision_getter
+    _tf32("cuda", "matmul")
+    _allows_tf32 = lambda: _tf32("cuda", "matmul") == "tf32"
+except Exception:  # a private function
+    _allows_tf32 = lambda: torch.backends.cuda.matmul.allow_tf32
+
+
+# ---- What is led -----------------------------------------------------------------------------------------
+
+
+_NO = False, 0, None
+
+
+def _decide(part, q, k, v, bias, grad, how, is_causal):
+    """(whether to lead the call, the predicted gain in us, its row of the profile)."""
+    if q.dim() != 4 or k.shape != v.shape or q.shape[:2] != k.shape[:2] or q.shape[3] != k.shape[3]:
+        return _NO
+    (members, heads, queries, depth), keys = q.shape, k.shape[2]
+    if 0 in q.shape or keys == 0:
+        return _NO
+    most = members, heads, queries, keys
+    if bias is not None and (bias.dim() != 4 or any(x not in (1, y) for x, y in zip(bias.shape, most))):
+        return _NO
+    theirs = torchs_us(part, *most, depth, is_causal)
+    ours, wins = math.inf, False
+    if depth <= _MOST_DEPTH and queries >= _LEAST_QUERIES and not _allows_tf32():
+        try:
+            known = _torch_attention.plan(q, k, v, bias, None, how, grad)
+            if known is not None:
+                args = (known[0], bias is not None, False, grad is not None)
+                asked = _torch_attention.with_made_up_addresses(*args)
+                ours = max(_OUR_HOST[part], 1e6 * _library.attention_seconds(asked))
+        except (NotImplementedError, ValueError):
+            pass
+        wins = ours < _margin(q.device) * theirs
+    text = f"attention {part} of {members} x {heads} x {queries} x {keys} x {depth}"
+    text += ", causal" * is_causal + ", with a mask" * (bias is not None)
+    return wins, theirs - ours, _torch_lead.Row(text, ours, theirs, wins)
+
+
+def _asked(part, q, k, v, bias, grad, is_causal, scale):
+    """The decision, and causal, scale, before, behind."""
+    layouts = [x is not None and (x.shape, x.stride()) for x in (q, k, v, bias, grad)]
+    key = part, *layouts, q.device, is_causal, scale, _allows_tf32()
+    decision = attention.decided.get(key)
+    how = int(is_causal), 1 / math.sqrt(q.shape[-1]) if scale is None else scale, -1, -1
+    if decision is None:
+        decision = attention.decide(key, _decide(part, q, k, v, bias, grad, how, is_causal))
+    return decision, how
+
+
+def _may_win(q, k, v, bias):
+    """What is asked first of every call, as it takes the host a fraction of a microsecond."""
+    float32 = torch.float32
+    return (
+        q.dtype is k.dtype is v.dtype is float32
+        and q.numel() * k.shape[-2] >= _LEAST_WORK
+        and (bias is None or bias.dtype is float32)
+    )
+
+
+def _forward(original):
+    def kernel(keys, q, k, v, bias, compute, dropout_p=0.0, is_causal=False, *, scale=None):
+        decision = _NO
+        if dropout_p == 0 and scale != 0 and _may_win(q, k, v, bias):
+            decision, how = _asked("forward", q, k, v, bias, None, is_causal, scale)
+        found = attention.led(decision, lambda: _led_forward(q, k, v, bias, compute, how))
+        if found is None:
+            return original.call_boxed(keys, q, k, v, bias, compute, dropout_p, is_causal, scale=scale)
+        return found
+
+    return kernel
+
+
+def _led_forward(q, k, v, bias, compute, how):
+    members, heads, queries = q.shape[:3]
+    # torch's own have rows of a multiple of 32, and infinity behind the last query.
+    padded = -(-queries // 32) * 32 if compute else 0
+    dense = padded == queries
+    logsumexp = q.new_empty(members, heads, padded) if dense or not compute else None
+    own = logsumexp if dense else q.new_empty(members, heads, queries) if compute else None
+    out, _ = _torch_attention.forward(q, k, v, bias, None, how, keep=False, logsumexp=own)
+    if logsumexp is None:
+        logsumexp = torch.nn.functional.pad(own, (0, padded - queries), value=math.inf)
+    # of dropout, which there is none of: on the device where torch has them
+    place = q.device if q.is_cuda and _kind.is_capturing() else None
+    seed, offset = (torch.empty((), dtype=torch.int64, device=place) for _ in range(2))
+    return out, logsumexp, seed, offset
+
+
+def _backward(original):
+    def kernel(keys, grad, q, k, v, bias, out, logsumexp, *rest, scale=None):
+        _, _, dropout_p, mask, *is_causal = rest
+        takes = grad is not None and dropout_p == 0 and scale != 0 and not mask[3]
+        decision = _NO
+        if takes and grad.dtype is q.dtype and _may_win(q, k, v, bias):
+            decision, how = _asked("backward", q, k, v, bias, grad, any(is_causal), scale)
+        found = attention.led(decision, lambda: _led_backward(grad, q, k, v, bias, out, logsumexp, how))
+        if found is None:
+            return original.call_boxed(keys, grad, q, k, v, bias, out, logsumexp, *rest, scale=scale)
+        return found
+
+    return kernel
+
+
+def _led_backward(grad, q, k, v, bias, out, logsumexp, how):
+    # The weights of a row are 2 to the (score - top), divided by the sum, which is 0 if no key is seen.
+    logsumexp = logsumexp[:, :, : q.shape[2]]
+    softmax = q.new_empty(*q.shape[:3], 2)
+    # What rounding takes from top goes into the sum: it would be an error of every weight.
+    exact = logsumexp.double() * _LOG2_E
+    top = exact.float()
+    softmax[..., 0] = top
+    softmax[..., 1] = torch.exp2(exact - top).nan_to_num_(0)
+    return *_torch_attention.backward(grad, q, k, v, bias, None, out, softmax, how), None
+
+
+attention = _torch_lead.Led(
+    "calls of attention",
+    {
+        "_scaled_dot_product_efficient_attention": _forward,
+        "_scaled_dot_product_efficient_attention_backward": _backward,
+    },
+)

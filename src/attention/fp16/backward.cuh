@@ -1,0 +1,702 @@
+// SPDX-License-Identifier: Apache-2.0
+// FP32-accurate gradients of attention on Tensor Cores: seven products, each of three products of FP16 parts
+// (TMA and wgmma, sm_90a).
+#pragma once
+#include <antiphase/device/bulk.cuh>
+
+#include "src/attention/fp16/backward.hpp"
+#include "src/attention/fp16/forward.cuh"
+#include "src/attention/fp16/split_pass.cuh"
+
+namespace antiphase::attentions {
+inline namespace AP_TARGET {
+
+// plan
+// -----------------------------------------------------------------------------------------------------------
+// Two kernels of one form, as the forward's: persistent, a producer thread, two computing warpgroups. An item
+// is a tile of rows of one side (keys or queries) of a head; the tiles of the other side pass through the
+// ring, two operands of each by turns:
+//   own:   slots with an item and its two own operands         load | use until the last dP | load ...
+//   ring:  slots of 64 rows of one of the other two operands   load | multiply | load ...
+// For each tile, with the item's rows as rows and the tile's as columns:
+//   x = own[0] other[0]^T, scores      p = 2^x, but for the row's factor
+//   y = own[1] other[1]^T, dP          ds = p (y - D)
+//   keys:  dV += p other[1]            both:  dK or dQ += ds other[0]
+// A query's factor 1 / sum lies in dO and D, see gradient_split: dO is an operand of both dP and dV, so p
+// needs none. Every product is a fresh sum of a tile, mixed products first, that is then added to FP32
+// registers. p and ds pass from registers to products; ds has a scale for each row of a tile.
+//
+// `shared`, where the sums of dK and dV are too many for a warpgroup's registers: the first warpgroup
+// computes x, p and dV, the second dP, ds and dK, and p passes from one to the other in shared memory:
+//   weights:  two slots of p      write | read | write ...
+
+// Splits all operands; dO is divided by the softmax's sum of each row. Prepares the queries' numbers. A block
+// has a tile, those of dO first.
+template <int Depth> struct gradient_split {
+  using in_registers = tile_in_registers<Depth>;
+  using of_others = split_pass<Depth>;
+  static constexpr int threads = in_registers::threads;
+  static constexpr bool overlaps_previous = true;
+  using params = gradient_split_params;
+  using storage = typename of_others::storage;
+
+  AP_DEV void operator()(const params& p) const {
+    storage& s = antiphase::shared<storage, shared_kind::fixed>();
+    std::int64_t block = block_index().x;
+    wait_for_previous_grid();
+    start_next_grid();
+    if (block == 0 && thread_index() < 2) p.others.next_item[thread_index()] = 0;
+    const std::int64_t blocks = p.d_out.count * p.d_out.shape.tiles;
+    if (block < blocks) return split_gradient(p, s, block);
+    of_others::split_one_of(p.others, s, block - blocks);
+  }
+
+ private:
+  AP_DEV static void split_gradient(const params& p, storage& s, std::int64_t block) {
+    const split_operand& o = p.d_out;
+    const tile_place at(o, static_cast<int>(block / o.shape.tiles), block % o.shape.tiles);
+    const int depth = p.others.depth;
+    in_registers g, out;
+    pack<float, 2> softmax[in_registers::count];
+    g.load(at.first_element(o), o.from.row_stride, at.rows, depth, o.in_vectors);
+    out.load(at.first_element(p.out), p.out.from.row_stride, at.rows, depth, p.out.in_vectors);
+    const auto row_of = [](int i) { return in_registers::first_row() + i * in_registers::step; };
+    const float* const of_rows =
+        p.what.softmax + 2 * stored_row(p.what, member_of(p.what, at.member), at.head, at.first_row);
+    AP_UNROLL
+    for (int i = 0; i < in_registers::count; ++i) {
+      const int r = row_of(i);
+      softmax[i] = {{-INFINITY, 0}};
+      if (r < at.rows) softmax[i] = {{of_rows[2 * r], of_rows[2 * r + 1]}};
+    }
+    AP_UNROLL
+    for (int i = 0; i < in_registers::count; ++i) {
+      double d = 0;
+      AP_UNROLL
+      for (int e = 0; e < 4; ++e) d += double{g.row[i].element[e]} * double{out.row[i].element[e]};
+      AP_UNROLL
+      for (int by = 1; by < in_registers::lanes; by *= 2) d += shuffle_xor(d, by);
+      const float top = softmax[i].element[0], sum = softmax[i].element[1];
+      const float back = sum == 0 ? 0 : 1 / sum;
+      AP_UNROLL
+      for (int e = 0; e < 4; ++e) g.row[i].element[e] *= back;
+      if (in_registers::lane() != 0) continue;
+      float* const to = p.numbers + (at.head * o.shape.tiles + at.tile) * 2 * split_rows + row_of(i);
+      to[0] = top == -INFINITY ? INFINITY : top;
+      to[split_rows] = static_cast<float>(sum == 0 ? 0 : d / double{sum});
+    }
+    of_others::write(o, g, at, s, near_lo);
+  }
+};
+
+// How the parts of a block wait for each other. A parameter, so that tests can take one wait away.
+template <gradient_policy P> struct gradient_waits {
+  using ring = channel<mbarrier, P.slots, threads(1), warps(8)>;
+  using weights = channel<mbarrier, 2, warps(4), warps(4)>;
+  AP_DEV static void second(ring& r, cursor<P.slots> at) { r.wait(at, full); }
+  AP_DEV static void read(weights& w, cursor<2> at) { w.wait(at, full); }
+  AP_DEV static void last_part() { wgmma_wait<0>(); }
+};
+
+template <gradient_policy P, class Waits = gradient_waits<P>> struct gradient_kernel {
+  static constexpr bool of_keys = P.of == side::keys;
+  static constexpr int D = P.depth, N = split_rows, chunks = D / 64, Own = P.own_rows();
+  static constexpr int threads = 3 * warpgroup_size;
+  static constexpr shared_kind shared = shared_kind::dynamic;
+  static constexpr bool overlaps_previous = true;
+  static_assert(D == 64 || D == 128);
+  static_assert(of_keys || !P.shared, "dQ fits one warpgroup");
+
+  // params
+  // ---------------------------------------------------------------------------------------------------------
+  using params = gradient_params;
+
+  // storage
+  // ---------------------------------------------------------------------------------------------------------
+  // An item: the tile of keys of a member and head of K, or of queries of a member and head of Q.
+  struct item {
+    std::int32_t member, head, tile;  // member < 0: there are no more
+  };
+  template <int Rows> struct chunk { alignas(1024) f16 part[2][Rows][64]; };
+  struct slot {
+    chunk<N> columns[chunks];
+  };
+  struct no_weights {};
+  struct weights_ring {
+    alignas(16) float p[2][N / 8][warpgroup_size][4];
+    typename Waits::weights ring;
+  };
+  struct own_tile {
+    chunk<Own> operand[2][chunks];
+  };
+  struct storage {
+    own_tile own[P.items];
+    slot slots[P.slots];
+    alignas(16) float numbers[of_keys ? P.slots : 1][N];  // with Q their tops, with dO their D
+    std::conditional_t<P.shared, weights_ring, no_weights> weights;
+    typename Waits::ring ring;
+    channel<mbarrier, P.items, antiphase::threads(1), warps(8)> owned;
+    item now[P.items];
+  };
+  using slot_cursor = cursor<P.slots>;
+  using own_cursor = cursor<P.items>;
+  using scores = float[N / 2];
+  using outputs = float[D / 2];
+  struct halves {
+    std::uint32_t hi[N / 16][4], lo[N / 16][4];
+  };
+
+ private:
+  AP_DEV static item item_at(const params& p, std::uint32_t i) {
+    // By causality the first keys are seen by most queries, and the last queries see most keys.
+    const auto heads = static_cast<std::uint32_t>(of_keys ? p.what.kv_heads : p.what.heads);
+    const auto each = static_cast<std::uint32_t>(p.what.members) * heads;
+    const std::uint32_t rest = i % each;
+    const int tile = static_cast<int>(i / each);
+    if (tile >= p.tiles) return {-1, 0, 0};
+    return {static_cast<int>(rest / heads), static_cast<int>(rest % heads),
+            of_keys ? tile : p.tiles - 1 - tile};
+  }
+  AP_DEV static const split_shape& own_shape(const params& p) { return of_keys ? p.keys : p.queries; }
+  AP_DEV static const split_shape& other_shape(const params& p) { return of_keys ? p.queries : p.keys; }
+  AP_DEV static int group_of(const params& p) { return p.group; }
+
+  // Tiles of the other side.
+  struct range {
+    int begin, end;
+    AP_DEV int count() const { return end - begin; }
+  };
+  // Those that rows `first` to `first + count - 1`, or as many as there are, have to do with.
+  AP_DEV static range range_of(const reach& sees, const member& m, int first, int count) {
+    const int rows = of_keys ? m.keys : m.queries, last = (first + count < rows ? first + count : rows) - 1;
+    if (first > last) return {0, 0};
+    int begin, end;
+    if (of_keys) {
+      begin = first - sees.high + 1 > 0 ? first - sees.high + 1 : 0;
+      end = last - sees.low < m.queries ? last - sees.low + 1 : m.queries;
+    } else {
+      begin = sees.begin(first), end = sees.end(last);
+    }
+    return {begin / N, end > begin ? (end + N - 1) / N : begin / N};
+  }
+  // The heads of the other side whose tiles pass: of Q those that share K, of K one.
+  AP_DEV static range heads_of(const params& p, const item& w) {
+    const int group = group_of(p);
+    if (of_keys) return {w.head * group, w.head * group + group};
+    return {w.head / group, w.head / group + 1};
+  }
+
+  // load
+  // ---------------------------------------------------------------------------------------------------------
+  AP_DEV static void load_tile(const params& p, storage& s, slot_cursor& at, int operand, int row, int head) {
+    s.ring.acquire(at);
+    mbarrier& landed = s.ring.barrier[full][at.index];
+    AP_UNROLL
+    for (int c = 0; c < chunks; ++c)
+      tensor_load(s.slots[at.index].columns[c].part, p.other[operand], landed, 64 * c, row, 0, head);
+    if constexpr (of_keys)
+      bulk_load(s.numbers[at.index], p.numbers + 2 * (head * p.queries.tiles * N + row) + operand * N,
+                sizeof s.numbers[0], landed);
+    s.ring.commit(at++, full, bytes{sizeof(slot) + (of_keys ? sizeof s.numbers[0] : 0)});
+  }
+  AP_DEV static void load(const params& p, storage& s) {
+    own_cursor own;
+    slot_cursor at;
+    for (;;) {
+      const item w = item_at(p, atomic_add(p.next_item, 1u));
+      if (w.member < 0) {
+        s.owned.acquire(own);
+        s.now[own.index] = w;
+        s.owned.commit(own, full);
+        return;
+      }
+      const int first = w.tile * Own, kv_head = of_keys ? w.head : heads_of(p, w).begin;
+      if (first >= own_shape(p).rows_of(w.member) || p.flags[w.member * p.what.kv_heads + kv_head] != 0)
+        continue;
+      const int row = static_cast<int>(own_shape(p).first_tile(w.member)) * N + first;
+      s.owned.acquire(own);
+      s.now[own.index] = w;
+      AP_UNROLL
+      for (int o = 0; o < 2; ++o) {
+        AP_UNROLL
+        for (int c = 0; c < chunks; ++c)
+          tensor_load(s.own[own.index].operand[o][c].part, p.own[o], s.owned.barrier[full][own.index], 64 * c,
+                      row, 0, w.head);
+      }
+      s.owned.commit(own++, full, bytes{sizeof(own_tile)});
+      const member m = member_of(p.what, w.member);
+      const range tiles = range_of(reach_of(p.what, m), m, first, Own);
+      const int at_begin = static_cast<int>(other_shape(p).first_tile(w.member)) + tiles.begin;
+      const range heads = heads_of(p, w);
+      int tile = at_begin, head = heads.begin;
+      for (int left = 2 * tiles.count() * (of_keys ? heads.count() : 1); left > 0; --left) {
+        const int operand = left % 2;
+        load_tile(p, s, at, operand, tile * N, head);
+        tile += operand;
+        if (of_keys && tile == at_begin + tiles.count()) tile = at_begin, ++head;
+      }
+    }
+  }
+
+  // multiply
+  // ---------------------------------------------------------------------------------------------------------
+  // Parts of an own operand that are kept in registers: as A of a product they need no shared memory.
+  template <bool There> struct fragments { std::uint32_t word[There ? D / 16 : 1][4]; };
+  template <int Operand> struct own_parts {
+    fragments<(P.held > Operand)> hi;
+    fragments<(P.held > 2 + Operand)> lo;
+  };
+  template <int Operand>
+  AP_DEV static void fetch(own_parts<Operand>& held, const chunk<Own> (&own)[chunks], int first_row) {
+    const int row = first_row + thread_index() % warpgroup_size / 32 * 16 + lane_index() / 4;
+    AP_UNROLL
+    for (int i = 0; i < D / 4; ++i) {
+      const int r = row + i % 2 * 8, piece = i / 4 * 2 % 8 + i % 4 / 2;
+      const int at = (piece ^ r % 8) * 8 + 2 * (lane_index() % 4);
+      const auto word = [&](int part) {
+        const f16* const from = &own[i / 16].part[part][r][at];
+        return load_pack<1>(reinterpret_cast<const std::uint32_t*>(from)).element[0];
+      };
+      if constexpr (P.held > Operand) held.hi.word[i / 4][i % 4] = word(0);
+      if constexpr (P.held > 2 + Operand) held.lo.word[i / 4][i % 4] = word(1);
+    }
+  }
+  template <bool There> AP_DEV static void step(scores& x, const fragments<There>& f, int i,
+                                                matrix_descriptor a, matrix_descriptor b, bool accumulate) {
+    if constexpr (There) {
+      wgmma<major::k>(x, f.word[i], b, accumulate);
+    } else {
+      wgmma<major::k, major::k>(x, a, b, accumulate);
+    }
+  }
+  // Starts x = own other^T, of 64 own rows.
+  template <int Operand>
+  AP_DEV static void multiply_rows(scores& x, const storage& s, const chunk<Own> (&own)[chunks],
+                                   const own_parts<Operand>& held, slot_cursor at, int first_row) {
+    constexpr int own_lo = Own * 128, other_lo = N * 128;  // bytes to the lo parts
+    matrix_descriptor a[chunks], b[chunks];
+    AP_UNROLL
+    for (int c = 0; c < chunks; ++c) {
+      a[c] = describe(own[c].part[0][first_row], 16, 1024, swizzle::bytes_128);
+      b[c] = describe(s.slots[at.index].columns[c].part, 16, 1024, swizzle::bytes_128);
+    }
+    AP_UNROLL
+    for (int i = 0; i < D / 16; ++i) {
+      const int c = i / 4, by = i % 4 * 32;
+      step(x, held.lo, i, further(a[c], own_lo + by), further(b[c], by), i > 0);
+      step(x, held.hi, i, further(a[c], by), further(b[c], other_lo + by), true);
+    }
+    AP_UNROLL
+    for (int i = 0; i < D / 16; ++i)
+      step(x, held.hi, i, further(a[i / 4], i % 4 * 32), further(b[i / 4], i % 4 * 32), true);
+  }
+  // Starts part = h other.
+  AP_DEV static void multiply_columns(outputs& part, const halves& h, const storage& s, slot_cursor at) {
+    const matrix_descriptor b =
+        describe(s.slots[at.index].columns[0].part, sizeof(chunk<N>), 1024, swizzle::bytes_128);
+    constexpr int other_lo = N * 128, by = 2048;
+    AP_UNROLL
+    for (int i = 0; i < N / 16; ++i) {
+      wgmma<major::mn>(part, h.lo[i], further(b, i * by), i > 0);
+      wgmma<major::mn>(part, h.hi[i], further(b, other_lo + i * by), true);
+    }
+    AP_UNROLL
+    for (int i = 0; i < N / 16; ++i) wgmma<major::mn>(part, h.hi[i], further(b, i * by), true);
+  }
+
+  // compute
+  // ---------------------------------------------------------------------------------------------------------
+  static constexpr float log2_e = 1.44269504f, up = 1 << part_exponent;
+
+  // Of the two rows of a thread, of which the second is 8 further.
+  struct rows {
+    int first;
+    reach sees;
+    float top[2], d[2];  // of queries
+  };
+  // The numbers of the four elements 4 b to 4 b + 3 of a thread: of two columns, or of two rows.
+  AP_DEV static pack<float, 2> of_columns(const float (&numbers)[N], int b) {
+    return load_pack<2>(numbers + 8 * b + 2 * (lane_index() % 4));
+  }
+  AP_DEV static bool sees(const rows& r, int row, int column) {
+    return of_keys ? r.sees.sees(column, row) : r.sees.sees(row, column);
+  }
+  // Adds the bias of each pair, and hides what problem::visible hides. `head` of Q.
+  AP_DEV static void add_bias(const params& p, scores& x, const rows& r, int member, int head,
+                              int first_column, float to_score) {
+    const problem& a = p.what;
+    const int queries = member_of(a, member).queries;
+    AP_UNROLL
+    for (int i = 0; i < N / 2; ++i) {
+      const int column = first_column + i / 4 * 8 + 2 * (lane_index() % 4) + i % 2,
+                row = r.first + i % 4 / 2 * 8;
+      x[i] *= to_score;
+      if ((of_keys ? column : row) >= queries || !sees(r, row, column)) continue;
+      const auto at = [&](const auto& pairs) {
+        return pairs.data[member * pairs.member_stride + head * pairs.head_stride +
+                          (of_keys ? column : row) * pairs.query_stride +
+                          (of_keys ? row : column) * pairs.key_stride];
+      };
+      if (a.bias.data != nullptr) x[i] = multiply_add(at(a.bias), log2_e, x[i]);
+      if (a.visible.data != nullptr && at(a.visible) == 0) x[i] = -INFINITY;
+    }
+  }
+  AP_DEV static void hide(scores& x, const rows& r, int first_column) {
+    const int row = r.first - lane_index() / 4, last_row = row + 15,  // the warp's
+        last_column = first_column + N - 1;
+    if (of_keys ? r.sees.begin(last_column) <= row && last_row < r.sees.end(first_column)
+                : r.sees.begin(last_row) <= first_column && last_column < r.sees.end(row))
+      return;
+    AP_UNROLL
+    for (int i = 0; i < N / 2; ++i)
+      if (!sees(r, r.first + i % 4 / 2 * 8, first_column + i / 4 * 8 + 2 * (lane_index() % 4) + i % 2))
+        x[i] = -INFINITY;
+  }
+  // Scores to weights: probabilities but for the factor of each query, of keys times 2^15.
+  AP_DEV static void weigh(const params& p, scores& x, const rows& r, const float (&tops)[N], int member,
+                           int head, int first_column, float to_score) {
+    if constexpr (P.biased) {
+      add_bias(p, x, r, member, head, first_column, to_score);
+      to_score = 1;
+    }
+    hide(x, r, first_column);
+    AP_UNROLL
+    for (int b = 0; b < N / 8; ++b) {
+      pack<float, 2> top;
+      if constexpr (of_keys) top = of_columns(tops, b);
+      AP_UNROLL
+      for (int i = 0; i < 4; ++i) {
+        float& e = x[4 * b + i];
+        e = exp2_near(multiply_add(e, to_score, -(of_keys ? top.element[i % 2] : r.top[i / 2])));
+        if constexpr (of_keys) e *= up;
+      }
+    }
+  }
+  // dP to dS = p (dP - D), each row with the largest in [2^14, 2^15) `back`.
+  AP_DEV static void differentiate(scores& y, const scores& weights, const rows& r, const float (&ds)[N],
+                                   float to_dp, float (&back)[2]) {
+    float largest[2] = {};
+    AP_UNROLL
+    for (int b = 0; b < N / 8; ++b) {
+      pack<float, 2> d;
+      if constexpr (of_keys) d = of_columns(ds, b);
+      AP_UNROLL
+      for (int i = 0; i < 4; ++i) {
+        float& e = y[4 * b + i];
+        e = weights[4 * b + i] * multiply_add(e, to_dp, -(of_keys ? d.element[i % 2] : r.d[i / 2]));
+        largest[i / 2] = fmaxf(largest[i / 2], fabsf(e));
+      }
+    }
+    float by[2];
+    AP_UNROLL
+    for (int h = 0; h < 2; ++h) {
+      largest[h] = fmaxf(largest[h], shuffle_xor(largest[h], 1));
+      largest[h] = fmaxf(largest[h], shuffle_xor(largest[h], 2));
+      back[h] = scale_for(largest[h]);
+      by[h] = inverse_of(back[h]);
+    }
+    AP_UNROLL
+    for (int i = 0; i < N / 2; ++i) y[i] *= by[i % 4 / 2];
+  }
+  AP_DEV static void split(halves& parts, const scores& x) {
+    AP_UNROLL
+    for (int i = 0; i < N / 4; ++i) {
+      const std::uint32_t hi = to_halves(x[2 * i], x[2 * i + 1]);
+      parts.hi[i / 4][i % 4] = hi;
+      parts.lo[i / 4][i % 4] = to_halves(x[2 * i] - lower_half(hi), x[2 * i + 1] - upper_half(hi));
+    }
+  }
+  AP_DEV static void promote(outputs& sum, const outputs& part, float by0, float by1) {
+    AP_UNROLL
+    for (int i = 0; i < D / 2; ++i) sum[i] = multiply_add(part[i], i % 4 < 2 ? by0 : by1, sum[i]);
+  }
+  AP_DEV static void store(const params& p, const outputs& sum, const rows& r, const heads<float>& to,
+                           const item& w, float factor) {
+    const member m = member_of(p.what, w.member);
+    const int depth = static_cast<int>(p.what.depth);
+    AP_UNROLL
+    for (int h = 0; h < 2; ++h) {
+      const int row = r.first + 8 * h;
+      if (row >= (of_keys ? m.keys : m.queries)) continue;
+      float* const at = of_keys ? key_row(p.what, to, m, w.head, row) : query_row(p.what, to, m, w.head, row);
+      const bool in_pairs = depth % 2 == 0 && reinterpret_cast<std::uintptr_t>(at) % 8 == 0;
+      AP_UNROLL
+      for (int b = 0; b < D / 8; ++b) {
+        const int c = 8 * b + 2 * (lane_index() % 4);
+        const pack<float, 2> pair{{sum[4 * b + 2 * h] * factor, sum[4 * b + 2 * h + 1] * factor}};
+        if (in_pairs) {
+          if (c < depth) store_pack<2>(at + c, pair);
+        } else {
+          if (c < depth) at[c] = pair.element[0];
+          if (c + 1 < depth) at[c + 1] = pair.element[1];
+        }
+      }
+    }
+  }
+
+  // What the tiles of an item have in common, as a warpgroup sees them.
+  struct job {
+    item w;
+    rows r;
+    int first_row;       // in the item's tile
+    range tiles, block;  // its own, and those in the ring
+    range heads;
+    float own_scale[2];  // of the first the score's, in log2 units
+  };
+  AP_DEV static job job_of(const params& p, const item& now, int group) {
+    job b;
+    b.w = {uniform(now.member), uniform(now.head), uniform(now.tile)};
+    if (b.w.member < 0) return b;
+    const member m = member_of(p.what, b.w.member);
+    b.first_row = P.shared ? 0 : 64 * group;
+    const int first = b.w.tile * Own, mine = first + b.first_row;
+    b.r.sees = reach_of(p.what, m);
+    b.r.first = mine + thread_index() % warpgroup_size / 32 * 16 + lane_index() / 4;
+    b.block = range_of(b.r.sees, m, first, Own);
+    b.tiles = range_of(b.r.sees, m, mine, 64);
+    if (b.tiles.count() == 0) b.tiles = {b.block.begin, b.block.begin};
+    b.heads = heads_of(p, b.w);
+    // Rows behind the last have no tile of their own: any scale will do.
+    const bool there = mine < (of_keys ? m.keys : m.queries);
+    const std::int64_t tile =
+        there ? b.w.head * own_shape(p).tiles + own_shape(p).first_tile(b.w.member) + mine / N : 0;
+    b.own_scale[0] = p.what.scale * log2_e * (of_keys ? p.k_scale : p.q_scale)[tile];
+    b.own_scale[1] = (of_keys ? p.v_scale : p.g_scale)[tile];
+    if constexpr (!of_keys) {
+      AP_UNROLL
+      for (int h = 0; h < 2; ++h) {
+        const float* const at = p.numbers + tile * 2 * N + (b.r.first + 8 * h) % N;
+        b.r.top[h] = at[0], b.r.d[h] = at[N];
+      }
+    }
+    return b;
+  }
+  // The scales of the other operands in tile 0 of a head.
+  AP_DEV static const float* other_scales(const params& p, int operand, const job& b, int head) {
+    const float* const all = operand == 0 ? (of_keys ? p.q_scale : p.k_scale)
+                             : of_keys    ? p.g_scale
+                                          : p.v_scale;
+    return all + head * other_shape(p).tiles + other_shape(p).first_tile(b.w.member);
+  }
+  // Slots that the warpgroup has no use for.
+  AP_DEV static void skip(storage& s, slot_cursor& at, int tiles) {
+    for (int i = 0; i < 2 * tiles; ++i, ++at) {
+      s.ring.wait(at, full);
+      s.ring.release(at, by_warp{});
+    }
+  }
+  AP_DEV static const float (&numbers_in(const storage& s, slot_cursor at))[N] {
+    return s.numbers[of_keys ? at.index : 0];
+  }
+  // Calls take(head of the other side, tile, is last) for each tile of the job.
+  template <class Take>
+  AP_DEV static void for_each_tile(storage& s, slot_cursor& at, const job& b, Take take) {
+    for (int h = b.heads.begin; h < b.heads.end; ++h) {
+      skip(s, at, b.tiles.begin - b.block.begin);
+      for (int j = b.tiles.begin; j < b.tiles.end; ++j)
+        take(h, j, h == b.heads.end - 1 && j == b.tiles.end - 1);
+      skip(s, at, b.block.end - b.tiles.end);
+    }
+  }
+
+  AP_DEV static void compute(const params& p, storage& s, int group) {
+    own_cursor own;
+    slot_cursor at;
+    for (;; ++own) {
+      s.owned.wait(own, full);
+      const job b = job_of(p, s.now[own.index], group);
+      if (b.w.member < 0) return;
+      own_parts<0> held0;
+      own_parts<1> held1;
+      const own_tile& mine = s.own[own.index];
+      fetch(held0, mine.operand[0], b.first_row);
+      fetch(held1, mine.operand[1], b.first_row);
+      if (b.tiles.count() == 0) s.owned.release(own, by_warp{});
+      outputs sum0 = {}, sum1 = {};  // sum1 of keys only
+      scores x, y;
+      halves parts;
+      outputs part0, part1;
+      for_each_tile(s, at, b, [&](int head, int j, bool last) {
+        const float scale0 = other_scales(p, 0, b, head)[j], scale1 = other_scales(p, 1, b, head)[j];
+        const slot_cursor first = at++, second = at++;
+        s.ring.wait(first, full);
+        wgmma_fence();
+        multiply_rows(x, s, mine.operand[0], held0, first, b.first_row);
+        wgmma_commit();
+        Waits::second(s.ring, second);
+        multiply_rows(y, s, mine.operand[1], held1, second, b.first_row);
+        wgmma_commit();
+        wgmma_wait<1>();
+        pin_registers(x);
+        weigh(p, x, b.r, numbers_in(s, first), b.w.member, of_keys ? head : b.w.head, j * N,
+              b.own_scale[0] * scale0);
+        if constexpr (of_keys) {
+          split(parts, x);
+          wgmma_fence();
+          multiply_columns(part1, parts, s, second);
+          wgmma_commit();
+          wgmma_wait<1>();
+        } else {
+          wgmma_wait<0>();
+        }
+        pin_registers(y);
+        if (last) s.owned.release(own, by_warp{});
+        float back[2];
+        differentiate(y, x, b.r, numbers_in(s, second), b.own_scale[1] * scale1, back);
+        if constexpr (of_keys) {
+          wgmma_wait<0>();
+          pin_registers(part1);
+          s.ring.release(second, by_warp{});
+        } else {
+          s.ring.release(second, by_warp{});
+        }
+        split(parts, y);
+        wgmma_fence();
+        multiply_columns(part0, parts, s, first);
+        wgmma_commit();
+        if constexpr (of_keys) promote(sum1, part1, scale1, scale1);
+        Waits::last_part();
+        pin_registers(part0);
+        s.ring.release(first, by_warp{});
+        promote(sum0, part0, back[0] * scale0, back[1] * scale0);
+      });
+      if constexpr (of_keys) {
+        store(p, sum0, b.r, p.to.k, b.w, p.factor);
+        store(p, sum1, b.r, p.to.v, b.w, 1 / up);
+      } else {
+        store(p, sum0, b.r, p.to.q, b.w, p.factor);
+      }
+    }
+  }
+
+  // `shared`: the first warpgroup's scores, weights and dV.
+  AP_DEV static void compute_values(const params& p, storage& s) {
+    own_cursor own;
+    cursor<2> to;
+    slot_cursor at;
+    for (;; ++own) {
+      s.owned.wait(own, full);
+      const job b = job_of(p, s.now[own.index], 0);
+      if (b.w.member < 0) return;
+      own_parts<0> held;
+      const chunk<Own>(&mine)[chunks] = s.own[own.index].operand[0];
+      fetch(held, mine, 0);
+      if (b.tiles.count() == 0) s.owned.release(own, by_warp{});
+      outputs sum = {}, part;
+      scores x;
+      halves parts;
+      for_each_tile(s, at, b, [&](int head, int j, bool last) {
+        const float scale0 = other_scales(p, 0, b, head)[j], scale1 = other_scales(p, 1, b, head)[j];
+        const slot_cursor first = at++, second = at++;
+        s.ring.wait(first, full);
+        wgmma_fence();
+        multiply_rows(x, s, mine, held, first, 0);
+        wgmma_commit();
+        wgmma_wait<0>();
+        pin_registers(x);
+        if (last) s.owned.release(own, by_warp{});
+        weigh(p, x, b.r, s.numbers[first.index], b.w.member, head, j * N, b.own_scale[0] * scale0);
+        s.ring.release(first, by_warp{});
+        s.weights.ring.acquire(to);
+        AP_UNROLL
+        for (int i = 0; i < N / 8; ++i)
+          store_pack<4>(s.weights.p[to.index][i][thread_index() % warpgroup_size],
+                        pack<float, 4>{{x[4 * i], x[4 * i + 1], x[4 * i + 2], x[4 * i + 3]}});
+        s.weights.ring.commit(to++, full, by_warp{});
+        split(parts, x);
+        Waits::second(s.ring, second);
+        wgmma_fence();
+        multiply_columns(part, parts, s, second);
+        wgmma_commit();
+        Waits::last_part();
+        pin_registers(part);
+        s.ring.release(second, by_warp{});
+        promote(sum, part, scale1, scale1);
+      });
+      store(p, sum, b.r, p.to.v, b.w, 1 / up);
+    }
+  }
+  // `shared`: the second warpgroup's dP, dS and dK.
+  AP_DEV static void compute_keys(const params& p, storage& s) {
+    own_cursor own;
+    cursor<2> from;
+    slot_cursor at;
+    for (;; ++own) {
+      s.owned.wait(own, full);
+      const job b = job_of(p, s.now[own.index], 0);
+      if (b.w.member < 0) return;
+      own_parts<1> held;
+      const chunk<Own>(&mine)[chunks] = s.own[own.index].operand[1];
+      fetch(held, mine, 0);
+      if (b.tiles.count() == 0) s.owned.release(own, by_warp{});
+      outputs sum = {}, part;
+      scores x, y;
+      halves parts;
+      for_each_tile(s, at, b, [&](int head, int j, bool last) {
+        const float scale0 = other_scales(p, 0, b, head)[j], scale1 = other_scales(p, 1, b, head)[j];
+        const slot_cursor first = at++, second = at++;
+        s.ring.wait(second, full);
+        wgmma_fence();
+        multiply_rows(y, s, mine, held, second, 0);
+        wgmma_commit();
+        wgmma_wait<0>();
+        pin_registers(y);
+        if (last) s.owned.release(own, by_warp{});
+        Waits::read(s.weights.ring, from);
+        AP_UNROLL
+        for (int i = 0; i < N / 8; ++i) {
+          const pack<float, 4> p4 = load_pack<4>(s.weights.p[from.index][i][thread_index() % warpgroup_size]);
+          AP_UNROLL
+          for (int e = 0; e < 4; ++e) x[4 * i + e] = p4.element[e];
+        }
+        s.weights.ring.release(from++, by_warp{});
+        float back[2];
+        differentiate(y, x, b.r, s.numbers[second.index], b.own_scale[1] * scale1, back);
+        s.ring.release(second, by_warp{});
+        split(parts, y);
+        s.ring.wait(first, full);
+        wgmma_fence();
+        multiply_columns(part, parts, s, first);
+        wgmma_commit();
+        Waits::last_part();
+        pin_registers(part);
+        s.ring.release(first, by_warp{});
+        promote(sum, part, back[0] * scale0, back[1] * scale0);
+      });
+      store(p, sum, b.r, p.to.k, b.w, p.factor);
+    }
+  }
+
+ public:
+  // kernel
+  // ---------------------------------------------------------------------------------------------------------
+  AP_DEV void operator()(const params& p) const {
+    storage& s = antiphase::shared<storage, shared>();
+    if (thread_index() == 0) {
+      s.owned.init();
+      s.ring.init();
+      if constexpr (P.shared) s.weights.ring.init();
+      fence_mbarrier_init();
+    }
+    block_barrier();
+    wait_for_previous_grid();
+    start_next_grid();
+    const int warpgroup = warp_index() / 4;
+    if (warpgroup == 0) {
+      release_registers<504 - 2 * P.registers>();
+      if (thread_index() == 0) load(p, s);
+      return;
+    }
+    request_registers<P.registers>();
+    if constexpr (!P.shared) {
+      compute(p, s, warpgroup - 1);
+    } else if (warpgroup == 1) {
+      compute_values(p, s);
+    } else {
+      compute_keys(p, s);
+    }
+  }
+};
+
+}  // namespace AP_TARGET
+}  // namespace antiphase::attentions

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// The tables of attention's kernels on Tensor Cores, and of the passes that split their operands.
+#pragma once
+#include "src/attention/fp16/backward.hpp"
+#include "src/attention/fp16/forward.hpp"
+#include "src/attention/fp16/split_pass.hpp"
+
+namespace antiphase::attentions::fp16 {
+
+struct forward_row {
+  const char* name;
+  forward_policy how;
+};
+constexpr forward_row forward[] = {
+    {.name = "attention.fp16-64", .how = {.depth = 64}},
+    {.name = "attention.fp16-128", .how = {.depth = 128, .apart = false}},
+    {.name = "attention.fp16-64-biased", .how = {.depth = 64, .biased = true}},
+    {.name = "attention.fp16-128-biased", .how = {.depth = 128, .apart = false, .biased = true}},
+    // the ladder's step before
+    {.name = "attention.roles-64", .how = {.depth = 64, .groups = 1}},
+    {.name = "attention.roles-128", .how = {.depth = 128, .groups = 1, .apart = false}}};
+
+struct gradient_row {
+  const char* name;
+  gradient_policy how;
+};
+constexpr gradient_row gradients[] = {
+    {.name = "attention.fp16-64-keys", .how = {.of = side::keys, .depth = 64, .registers = 240}},
+    {.name = "attention.fp16-64-queries", .how = {.of = side::queries, .depth = 64, .held = 4}},
+    {.name = "attention.fp16-128-keys",
+     .how = {.of = side::keys, .depth = 128, .slots = 4, .items = 1, .shared = true}},
+    {.name = "attention.fp16-128-queries",
+     .how = {.of = side::queries, .depth = 128, .slots = 3, .items = 1, .held = 0}},
+    {.name = "attention.fp16-64-keys-biased",
+     .how = {.of = side::keys, .depth = 64, .held = 0, .biased = true}},
+    {.name = "attention.fp16-64-queries-biased",
+     .how = {.of = side::queries, .depth = 64, .held = 4, .biased = true}},
+    {.name = "attention.fp16-128-keys-biased",
+     .how = {.of = side::keys, .depth = 128, .slots = 4, .items = 1, .shared = true, .biased = true}},
+    {.name = "attention.fp16-128-queries-biased",
+     .how = {.of = side::queries, .depth = 128, .slots = 3, .items = 1, .held = 0, .biased = true}}};
+
+}  // namespace antiphase::attentions::fp16

@@ -1,0 +1,296 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "src/attention/fp16/fp16_plan.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <antiphase/core/error.hpp>
+#include <antiphase/core/tile.hpp>
+#include <antiphase/executor/machine.hpp>
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include "src/attention/attention_lists.hpp"
+#include "src/attention/fp32_plan.hpp"
+
+namespace antiphase::attentions {
+
+std::span<const split_instance> split_instances(target where) {
+  return instances_of<attention_lists, split_instance>(where);
+}
+std::span<const judge_instance> judge_instances(target where) {
+  return instances_of<attention_lists, judge_instance>(where);
+}
+std::span<const forward_instance> forward_instances(target where) {
+  return instances_of<attention_lists, forward_instance>(where);
+}
+
+std::span<const gradient_split_instance> gradient_split_instances(target where) {
+  return instances_of<attention_lists, gradient_split_instance>(where);
+}
+std::span<const gradient_instance> gradient_instances(target where) {
+  return instances_of<attention_lists, gradient_instance>(where);
+}
+
+namespace {
+
+// What FP16 parts keep of a logit: an error of at most u in its exponential (docs/accuracy.md#attention).
+constexpr float most_logit = 0x1p23f, most_logit_of_gradients = 0x1p14f;
+
+int padded(std::int64_t depth) { return depth <= 64 ? 64 : 128; }
+bool is_biased(const problem& p) { return p.bias.data != nullptr || p.visible.data != nullptr; }
+
+bool in_vectors(const heads<const float>& rows, std::int64_t depth) {
+  return reinterpret_cast<std::uintptr_t>(rows.data) % 16 == 0 && rows.member_stride % 4 == 0 &&
+         rows.head_stride % 4 == 0 && rows.row_stride % 4 == 0 && depth % 4 == 0;
+}
+
+std::int64_t tiles_of_all(const request& r, std::int64_t rows, std::int64_t packed_rows) {
+  return r.packed() ? most_tiles(packed_rows, r.what.members) : r.what.members * tiles_in(rows);
+}
+std::int64_t query_tiles(const request& r) {
+  return tiles_of_all(r, r.what.queries, r.what.lengths.query_rows);
+}
+std::int64_t key_tiles(const request& r) { return tiles_of_all(r, r.what.keys, r.what.lengths.key_rows); }
+
+// The parts of an operand in the workspace.
+split_operand lay_out(const request& r, cutter& memory, const heads<const float>& from, bool of_queries,
+                      bool by_column) {
+  const problem& p = r.what;
+  const std::int64_t count = of_queries ? p.heads : p.kv_heads,
+                     tiles = of_queries ? query_tiles(r) : key_tiles(r), depth = padded(p.depth);
+  split_operand o{.from = from,
+                  .shape = {of_queries ? p.lengths.query_offsets : p.lengths.key_offsets,
+                            static_cast<std::int32_t>(p.members),
+                            static_cast<std::int32_t>(of_queries ? p.queries : p.keys), tiles},
+                  .count = static_cast<std::int32_t>(count),
+                  .in_vectors = in_vectors(from, p.depth),
+                  // a negative factor of scores is Q's: the kernels' is positive, so that -infinity hides
+                  .sign = of_queries && p.scale < 0 ? -1.f : 1.f,
+                  .by_column = by_column,
+                  .parts = nullptr,
+                  .scale = nullptr,
+                  .column_scale = nullptr};
+  o.parts = memory.take<f16>(2 * count * tiles * split_rows * depth);
+  o.scale = memory.take<float>(count * tiles);
+  if (by_column || r.back.has_value()) o.column_scale = memory.take<float>(count * tiles * depth);
+  return o;
+}
+
+template <class Instances, class Matches> const auto& find_instance(const Instances& all, Matches matches) {
+  for (const auto& i : all)
+    if (matches(i)) return i;
+  throw not_supported("this build has no such kernel of attention on Tensor Cores");
+}
+
+// The workspace of a forward.
+struct forward_memory {
+  split_operand q, k, v;
+  std::uint32_t *flags, *next_item;
+  std::size_t bytes;
+
+  forward_memory(const request& r, std::span<std::byte> workspace) {
+    cutter memory(workspace);
+    q = lay_out(r, memory, r.what.q, true, false);
+    k = lay_out(r, memory, r.what.k, false, false);
+    v = lay_out(r, memory, r.what.v, false, true);
+    flags = memory.take<std::uint32_t>(r.what.members * r.what.kv_heads);
+    next_item = memory.take<std::uint32_t>(1);
+    bytes = memory.used();
+  }
+};
+
+extent3 line(std::int64_t blocks) { return {static_cast<unsigned>(blocks), 1, 1}; }
+
+std::vector<launchable> forward_launches(const request& r, const forward_instance& with,
+                                         std::span<std::byte> workspace) {
+  const problem& p = r.what;
+  const forward_policy& how = with.how;
+  const forward_memory m(r, workspace);
+  const auto depth = static_cast<std::int32_t>(p.depth);
+  const split_instance& split = find_instance(split_instances(r.where()),
+                                              [&](const split_instance& i) { return i.depth == how.depth; });
+  const kernel& judge = judge_instances(r.where()).front().code;
+  std::int64_t tiles = 0;
+  for (const split_operand* o : {&m.q, &m.k, &m.v}) tiles += o->count * o->shape.tiles;
+  const std::int64_t query_blocks = ceil_div<std::int64_t>(p.queries, how.queries()),
+                     items = query_blocks * p.heads * p.members,
+                     blocks = std::min<std::int64_t>(items, std::max(1, r.on.limits().multiprocessors));
+  problem positive = p;
+  positive.scale = std::abs(p.scale);
+  const forward_params product{.q = r.on.encode(parts_layout(m.q, how.depth, how.queries())),
+                               .k = r.on.encode(parts_layout(m.k, how.depth, how.keys)),
+                               .v = r.on.encode(parts_layout(m.v, how.depth, how.keys * 64 / how.depth)),
+                               .what = positive,
+                               .queries = m.q.shape,
+                               .keys = m.k.shape,
+                               .q_scale = m.q.scale,
+                               .k_scale = m.k.scale,
+                               .v_scale = m.v.column_scale,
+                               .flags = m.flags,
+                               .next_item = m.next_item,
+                               .tiles = static_cast<std::int32_t>(query_blocks)};
+  return {launch_of(split.code, line(tiles), split_params{{m.q, m.k, m.v}, 3, depth, far_lo, m.next_item}),
+          launch_of(judge, line(p.members * p.kv_heads),
+                    judge_params{m.q, m.k, {m.v}, 1, depth, p.scale, most_logit, m.flags}),
+          launch_of(with.code, line(blocks), product), few_keys_forward(r), fp32_forward(r, m.flags)};
+}
+
+}  // namespace
+
+namespace {
+
+// The workspace of a backward.
+struct gradient_memory {
+  split_operand q, k, v, g;
+  float* numbers;
+  std::uint32_t *flags, *next_item;
+
+  gradient_memory(const request& r, cutter& memory) {
+    q = lay_out(r, memory, r.what.q, true, false);
+    k = lay_out(r, memory, r.what.k, false, false);
+    v = lay_out(r, memory, r.what.v, false, false);
+    g = lay_out(r, memory, r.back->out, true, false);
+    g.sign = 1;
+    numbers = memory.take<float>(2 * r.what.heads * query_tiles(r) * split_rows);
+    flags = memory.take<std::uint32_t>(r.what.members * r.what.kv_heads);
+    next_item = memory.take<std::uint32_t>(2);
+  }
+};
+
+launchable gradient_launch(const request& r, const gradient_memory& m, side of) {
+  const problem& p = r.what;
+  const int depth = padded(p.depth);
+  const gradient_instance& with =
+      find_instance(gradient_instances(r.where()), [&](const gradient_instance& i) {
+        return i.how.of == of && i.how.depth == depth && i.how.biased == is_biased(p);
+      });
+  const bool keys = of == side::keys;
+  const auto map = [&](const split_operand& o, int rows) {
+    return r.on.encode(parts_layout(o, depth, rows));
+  };
+  const int own_rows = with.how.own_rows();
+  gradient_params all{
+      .own = {map(keys ? m.k : m.q, own_rows), map(keys ? m.v : m.g, own_rows)},
+      .other = {map(keys ? m.q : m.k, split_rows), map(keys ? m.g : m.v, split_rows)},
+      .what = p,
+      .to = *r.back,
+      .factor = keys ? std::abs(p.scale) / (1 << part_exponent) : p.scale,
+      .queries = m.q.shape,
+      .keys = m.k.shape,
+      .q_scale = m.q.scale,
+      .k_scale = m.k.scale,
+      .v_scale = m.v.scale,
+      .g_scale = m.g.scale,
+      .numbers = m.numbers,
+      .flags = m.flags,
+      .next_item = m.next_item + (keys ? 0 : 1),
+      .tiles = static_cast<std::int32_t>(ceil_div<std::int64_t>(keys ? p.keys : p.queries, own_rows)),
+      .group = static_cast<std::int32_t>(p.heads / p.kv_heads)};
+  all.what.scale = std::abs(p.scale);
+  const std::int64_t items = all.tiles * p.members * (keys ? p.kv_heads : p.heads);
+  return launch_of(with.code, line(std::min<std::int64_t>(items, std::max(1, r.on.limits().multiprocessors))),
+                   all);
+}
+
+std::vector<launchable> gradient_launches(const request& r, cutter& memory) {
+  const problem& p = r.what;
+  const gradient_memory m(r, memory);
+  const auto depth = static_cast<std::int32_t>(p.depth);
+  const gradient_split_instance& split =
+      find_instance(gradient_split_instances(r.where()),
+                    [&](const gradient_split_instance& i) { return i.depth == padded(p.depth); });
+  split_operand out = m.g;
+  out.from = {p.out.data, p.out.member_stride, p.out.head_stride, p.out.row_stride};
+  out.in_vectors = in_vectors(out.from, p.depth);
+  std::int64_t tiles = 0;
+  for (const split_operand* o : {&m.q, &m.k, &m.v, &m.g}) tiles += o->count * o->shape.tiles;
+  problem positive = p;
+  positive.scale = std::abs(p.scale);
+  const gradient_split_params parts{
+      {{m.q, m.k, m.v}, 3, depth, near_lo, m.next_item}, m.g, out, positive, m.numbers};
+  std::vector<launchable> all{
+      launch_of(split.code, line(tiles), parts),
+      launch_of(judge_instances(r.where()).front().code, line(p.members * p.kv_heads),
+                judge_params{m.q, m.k, {m.v, m.g}, 2, depth, p.scale, most_logit_of_gradients, m.flags}),
+      gradient_launch(r, m, side::keys), gradient_launch(r, m, side::queries)};
+  for (launchable& l : fp32_backward(r, memory, m.flags)) all.push_back(std::move(l));
+  return all;
+}
+
+plan plan_backward(const request& r) {
+  cutter counted({});
+  gradient_memory(r, counted);
+  fp32_backward(r, counted, nullptr);
+  return {counted.used(), [r](std::span<std::byte> workspace) {
+            cutter memory(workspace);
+            return gradient_launches(r, memory);
+          }};
+}
+
+}  // namespace
+
+plan plan_forward(const request& r, const forward_instance& with) {
+  return {forward_memory(r, {}).bytes,
+          [r, &with](std::span<std::byte> workspace) { return forward_launches(r, with, workspace); }};
+}
+
+std::string fp16_unsuited(const request& r) {
+  const problem& p = r.what;
+  if (p.depth > 128) return fmt::format("its rows have {} elements: it takes at most 128", p.depth);
+  constexpr std::int64_t most = std::numeric_limits<std::int32_t>::max();
+  const double tiles = static_cast<double>(std::max(query_tiles(r), key_tiles(r))),
+               heads = static_cast<double>(std::max(p.heads, p.kv_heads));
+  if (tiles * split_rows > most || 3 * tiles * heads > most)
+    return fmt::format("{} would need more than 2^31 rows or blocks", r.text());
+  if (r.key_rows() == 0) return "there are no keys";
+  return fp32_unsuited(r);
+}
+
+// Splitting reads and writes 4 bytes of each element; then three products of FP16 for each of FP32, at a
+// share of the Tensor Cores' rate that was measured on an H100 (bench/results/experiments).
+double fp16_seconds(const request& r) {
+  if (r.where() != target::cuda) return 0;
+  const machine_profile on = profile_of(r.on.limits());
+  const problem& p = r.what;
+  const bool back = r.back.has_value();
+  const double depth = padded(p.depth), tile = 128;
+  const double operands_of_queries = back ? 2.5 : 1, operands_of_keys = 2;  // O is only read
+  const double bytes = 8 * depth * split_rows *
+                       (operands_of_queries * static_cast<double>(query_tiles(r) * p.heads) +
+                        operands_of_keys * static_cast<double>(key_tiles(r) * p.kv_heads));
+  // Rows of tiles are computed whole, and a block begins and ends each with a wait.
+  const double queries = std::max(1., static_cast<double>(p.queries)),
+               rows = static_cast<double>(p.members * p.heads) * std::ceil(queries / tile) * tile,
+               keys = r.pairs() / (static_cast<double>(p.members * p.heads) * queries) + tile;
+  const int multiprocessors = std::max(1, on.limits.multiprocessors);
+  const double items = rows / tile, rounds = std::ceil(items / multiprocessors),
+               whole = rounds * multiprocessors / items;
+  const double products = whole * (back ? 7 : 2) * rows * keys * depth * 3 / (0.83 * on.tensor_fp16.value);
+  constexpr double round = 3e-6;  // an item begins and ends with nothing to overlap
+  return (back ? 7 : 5) * on.launch.value + bytes / (0.85 * on.memory_bytes.value) +
+         (back ? 2 : 1) * rounds * round + products;
+}
+
+namespace {
+const forward_instance& forward_of(const request& r, int groups, bool biased) {
+  return find_instance(forward_instances(r.where()), [&](const forward_instance& i) {
+    return i.how.depth == padded(r.what.depth) && i.how.groups == groups && i.how.biased == biased;
+  });
+}
+}  // namespace
+
+plan plan_fp16(const request& r) {
+  return r.back.has_value() ? plan_backward(r) : plan_forward(r, forward_of(r, 2, is_biased(r.what)));
+}
+
+std::string roles_unsuited(const request& r) {
+  if (r.back.has_value()) return "it is a step of the forward's ladder, which computes no gradients";
+  if (is_biased(r.what)) return "it is a step of the ladder, which takes neither a bias nor hidden pairs";
+  return fp16_unsuited(r);
+}
+plan plan_roles(const request& r) { return plan_forward(r, forward_of(r, 1, false)); }
+plan plan_antiphase(const request& r) { return plan_forward(r, forward_of(r, 2, false)); }
+
+}  // namespace antiphase::attentions

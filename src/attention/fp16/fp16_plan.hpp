@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// Plans of attention on Tensor Cores: policy fp16, and the ladder's last steps, which are the same kernels.
+#pragma once
+#include <span>
+#include <string>
+
+#include "src/attention/fp16/fp16_kernels.hpp"
+#include "src/attention/plan.hpp"
+
+namespace antiphase::attentions {
+
+// Columns of the table in plan.cpp.
+std::string fp16_unsuited(const request& r);
+double fp16_seconds(const request& r);
+plan plan_fp16(const request& r);
+std::string roles_unsuited(const request& r);
+plan plan_roles(const request& r);
+plan plan_antiphase(const request& r);
+
+std::span<const split_instance> split_instances(target where);
+std::span<const judge_instance> judge_instances(target where);
+std::span<const forward_instance> forward_instances(target where);
+std::span<const gradient_split_instance> gradient_split_instances(target where);
+std::span<const gradient_instance> gradient_instances(target where);
+
+// A given forward kernel, without a choice.
+plan plan_forward(const request& r, const forward_instance& with);
+
+}  // namespace antiphase::attentions

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// The kernels of attention's gradients on Tensor Cores, and the pass that splits their operands (sm_90a).
+#include <cstddef>
+#include <iterator>
+#include <utility>
+#include <vector>
+#include "src/attention/fp16/backward.cuh"
+
+#include "src/attention/fp16/fp16_kernels.hpp"
+
+namespace antiphase::attentions {
+inline namespace AP_TARGET {
+
+std::vector<gradient_instance> gradient_kernels() {
+  return []<std::size_t... I>(std::index_sequence<I...>) {
+    return std::vector<gradient_instance>{
+        {fp16::gradients[I].how,
+         kernel_of<gradient_kernel<fp16::gradients[I].how>>(fp16::gradients[I].name)}...};
+  }
+  (std::make_index_sequence<std::size(fp16::gradients)>());
+}
+
+std::vector<gradient_split_instance> gradient_split_kernels() {
+  return {{64, kernel_of<gradient_split<64>>("attention.split-64-gradients")},
+          {128, kernel_of<gradient_split<128>>("attention.split-128-gradients")}};
+}
+
+}  // namespace AP_TARGET
+}  // namespace antiphase::attentions

@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: Apache-2.0
+// The passes that split attention's operands into FP16 parts.
+#pragma once
+#include <antiphase/device/barrier.cuh>
+#include <antiphase/device/kernel.cuh>
+#include <antiphase/device/lanes.cuh>
+#include <antiphase/device/launch.cuh>
+#include <antiphase/device/math.cuh>
+#include <antiphase/device/vector.cuh>
+#include <cmath>
+
+#include "src/attention/fp16/split_pass.hpp"
+
+namespace antiphase::attentions {
+inline namespace AP_TARGET {
+
+// 2^e so that largest * 2^-e is in [2^14, 2^15). At least 2^-126: smaller elements keep all their bits.
+// Infinite where `largest` is infinite or NaN.
+AP_DEV float scale_for(float largest) {
+  const std::uint32_t exponent = bit_cast<std::uint32_t>(largest) >> 23;
+  if (exponent == 255) return INFINITY;
+  const int e = static_cast<int>(exponent) - 127 - (part_exponent - 1);
+  return bit_cast<float>(static_cast<std::uint32_t>((e < -126 ? -126 : e) + 127) << 23);
+}
+// 1 / scale; 0 for infinity.
+AP_DEV float inverse_of(float scale) {
+  return scale == INFINITY ? 0 : bit_cast<float>((254u << 23) - bit_cast<std::uint32_t>(scale));
+}
+
+// 256 threads have a tile of 64 rows in registers, four columns to a thread.
+template <int Depth> struct tile_in_registers {
+  static constexpr int threads = 256, lanes = Depth / 4, step = threads / lanes, count = split_rows / step;
+  pack<float, 4> row[count];
+
+  AP_DEV static int lane() { return thread_index() % lanes; }
+  AP_DEV static int first_row() { return thread_index() / lanes; }
+
+  // `from`: the tile's first element; zeros behind `rows` rows and `depth` columns.
+  AP_DEV void load(const float* from, std::int64_t row_stride, int rows, int depth, bool in_vectors) {
+    AP_UNROLL
+    for (int i = 0; i < count; ++i) {
+      const int r = first_row() + i * step, column = 4 * lane();
+      row[i] = {};
+      if (r >= rows) continue;
+      const float* const at = from + r * row_stride + column;
+      if (in_vectors) {
+        if (column < depth) row[i] = load_pack<4>(at);
+      } else {
+        AP_UNROLL
+        for (int e = 0; e < 4; ++e)
+          if (column + e < depth) row[i].element[e] = at[e];
+      }
+    }
+  }
+  // Writes the parts; `up` of each of the thread's columns.
+  AP_DEV void store(f16* parts, std::int64_t lo_at, const float (&up)[4], float lo_factor) const {
+    AP_UNROLL
+    for (int i = 0; i < count; ++i) {
+      pack<std::uint32_t, 2> hi, lo;
+      AP_UNROLL
+      for (int e = 0; e < 2; ++e) {
+        // What is not finite, of scale 0, becomes zeros: its neighbours in a tile multiply it by zeros.
+        const auto scaled = [&](int c) { return up[c] == 0 ? 0 : row[i].element[c] * up[c]; };
+        const float a = scaled(2 * e), b = scaled(2 * e + 1);
+        hi.element[e] = to_halves(a, b);
+        lo.element[e] = to_halves((a - lower_half(hi.element[e])) * lo_factor,
+                                  (b - upper_half(hi.element[e])) * lo_factor);
+      }
+      f16* const at = parts + (first_row() + i * step) * Depth + 4 * lane();
+      store_pack<2>(reinterpret_cast<std::uint32_t*>(at), hi);
+      store_pack<2>(reinterpret_cast<std::uint32_t*>(at + lo_at), lo);
+    }
+  }
+};
+
+// The tile of an operand that a block takes.
+struct tile_place {
+  int head, member, rows;        // rows: that there are in the tile
+  std::int64_t tile, first_row;  // of the member
+  AP_DEV tile_place(const split_operand& o, int of_head, std::int64_t number) : head(of_head), tile(number) {
+    member = o.shape.member_at(tile);
+    first_row = (tile - o.shape.first_tile(member)) * split_rows;
+    const std::int64_t left = o.shape.rows_of(member) - first_row;
+    rows = left < 0 ? 0 : left < split_rows ? static_cast<int>(left) : split_rows;
+  }
+  AP_DEV const float* first_element(const split_operand& o) const {
+    const std::int64_t row = first_row + (o.shape.offsets == nullptr ? 0 : o.shape.offsets[member]);
+    return o.from.data + (o.shape.offsets == nullptr ? member * o.from.member_stride : 0) +
+           head * o.from.head_stride + row * o.from.row_stride;
+  }
+};
+template <int Depth> struct split_pass {
+  using in_registers = tile_in_registers<Depth>;
+  static constexpr int threads = in_registers::threads, warps = threads / warp_size;
+  static constexpr bool overlaps_previous = true;
+  using params = split_params;
+  struct storage {
+    float of_columns[in_registers::step][Depth];  // largest magnitudes
+    float of_warps[warps];
+  };
+
+  // A block has a tile of a head of an operand.
+  AP_DEV void operator()(const params& p) const {
+    storage& s = antiphase::shared<storage, shared_kind::fixed>();
+    const std::int64_t block = block_index().x;
+    wait_for_previous_grid();
+    start_next_grid();
+    if (block == 0 && thread_index() == 0) *p.next_item = 0;
+    split_one_of(p, s, block);
+  }
+
+  AP_DEV static void split_one_of(const params& p, storage& s, std::int64_t block) {
+    for (int i = 0; i < p.operands; ++i) {
+      const split_operand& o = p.operand[i];
+      const std::int64_t blocks = o.count * o.shape.tiles;
+      if (block < blocks) {
+        const tile_place at(o, static_cast<int>(block / o.shape.tiles), block % o.shape.tiles);
+        in_registers x;
+        x.load(at.first_element(o), o.from.row_stride, at.rows, p.depth, o.in_vectors);
+        return write(o, x, at, s, p.lo_factor);
+      }
+      block -= blocks;
+    }
+  }
+  // Writes the parts of a tile, and its scales.
+  AP_DEV static void write(const split_operand& o, const in_registers& x, const tile_place& at, storage& s,
+                           float lo_factor) {
+    const int warp = warp_index();
+    const std::int64_t index = at.head * o.shape.tiles + at.tile;
+    float of_column[4], largest = 0;
+    AP_UNROLL
+    for (int e = 0; e < 4; ++e) {
+      of_column[e] = 0;
+      AP_UNROLL
+      for (int i = 0; i < in_registers::count; ++i)
+        of_column[e] = larger_magnitude(of_column[e], x.row[i].element[e]);
+      if (o.column_scale != nullptr)
+        s.of_columns[in_registers::first_row()][4 * in_registers::lane() + e] = of_column[e];
+      largest = larger_magnitude(largest, of_column[e]);
+    }
+    AP_UNROLL
+    for (int by = 1; by < warp_size; by *= 2) largest = larger_magnitude(largest, shuffle_xor(largest, by));
+    if (lane_index() == 0) s.of_warps[warp] = largest;
+    block_barrier();
+    AP_UNROLL
+    for (int w = 0; w < warps; ++w) largest = larger_magnitude(largest, s.of_warps[w]);
+    const float scale = scale_for(largest);
+    if (thread_index() == 0) o.scale[index] = scale;
+    float up[4];
+    AP_UNROLL
+    for (int e = 0; e < 4; ++e) {
+      float own = scale;
+      if (o.column_scale != nullptr) {
+        const int column = 4 * in_registers::lane() + e;
+        AP_UNROLL
+        for (int i = 0; i < in_registers::step; ++i)
+          of_column[e] = larger_magnitude(of_column[e], s.of_columns[i][column]);
+        const float of_this = scale_for(of_column[e]);
+        if (o.by_column) own = of_this;
+        if (in_registers::first_row() == 0)
+          o.column_scale[index * Depth + column] =
+              !o.by_column && of_column[e] == 0 ? 0 : of_this * (1.f / (1 << part_exponent));
+      }
+      up[e] = inverse_of(own) * o.sign;
+    }
+    x.store(o.parts + (at.head * 2 * o.shape.tiles + at.tile) * split_rows * Depth,
+            o.shape.tiles * split_rows * Depth, up, lo_factor);
+  }
+};
+
+// A block for each member and head of K, a warp for each operand.
+struct judge_pass {
+  static constexpr int operands = 4, threads = operands * warp_size;
+  static constexpr bool overlaps_previous = true;
+  using params = judge_params;
+  struct storage {
+    float largest[operands];
+    int near[operands];
+  };
+
+  AP_DEV void operator()(const params& p) const {
+    storage& s = antiphase::shared<storage, shared_kind::fixed>();
+    wait_for_previous_grid();
+    start_next_grid();
+    const int head = static_cast<int>(block_index().x) % p.k.count,
+              member = static_cast<int>(block_index().x) / p.k.count, warp = warp_index();
+    if (warp < 2 + p.other_count) {
+      const split_operand& o = warp == 0 ? p.q : warp == 1 ? p.k : p.others[warp - 2];
+      const int of_key = o.count / p.k.count;  // heads
+      const float largest = largest_scale(o, member, head * of_key, of_key);
+      const bool near = o.by_column || o.column_scale == nullptr ||
+                        columns_are_near(o, p.depth <= 64 ? 64 : 128, member, head * of_key, of_key);
+      if (lane_index() == 0) s.largest[warp] = (1 << part_exponent) * largest, s.near[warp] = near;
+    }
+    block_barrier();
+    if (thread_index() != 0) return;
+    bool fine = fabsf(p.scale) * static_cast<float>(p.depth) * s.largest[0] * s.largest[1] <= p.logit_limit;
+    float product = static_cast<float>(p.depth);
+    for (int i = 0; i < p.other_count; ++i) {
+      fine = fine && s.largest[2 + i] * static_cast<float>(p.others[i].shape.rows_of(member)) < INFINITY;
+      product *= s.largest[2 + i];
+    }
+    if (p.other_count == 2) fine = fine && product < INFINITY;
+    for (int i = 0; i < 2 + p.other_count; ++i) fine = fine && s.near[i] != 0;
+    p.flags[block_index().x] = fine ? 0 : 1;
+  }
+
+ private:
+  AP_DEV static float largest_scale(const split_operand& o, int member, int first_head, int heads) {
+    const std::int64_t first = o.shape.first_tile(member), tiles = tiles_in(o.shape.rows_of(member));
+    float largest = 0;
+    for (int h = first_head; h < first_head + heads; ++h)
+      for (std::int64_t t = lane_index(); t < tiles; t += warp_size)
+        largest = larger_magnitude(largest, o.scale[h * o.shape.tiles + first + t]);
+    AP_UNROLL
+    for (int by = 1; by < warp_size; by *= 2) largest = larger_magnitude(largest, shuffle_xor(largest, by));
+    return largest;
+  }
+  AP_DEV static bool columns_are_near(const split_operand& o, int padded, int member, int first_head,
+                                      int heads) {
+    const std::int64_t first = o.shape.first_tile(member), tiles = tiles_in(o.shape.rows_of(member));
+    const int column = 4 * lane_index() % padded, at_once = 4 * warp_size / padded;  // tiles
+    bool near = true;
+    for (int h = first_head; h < first_head + heads; ++h) {
+      pack<float, 4> of_column = {};
+      for (std::int64_t t = 4 * lane_index() / padded; t < tiles; t += at_once) {
+        const auto there = load_pack<4>(o.column_scale + (h * o.shape.tiles + first + t) * padded + column);
+        AP_UNROLL
+        for (int e = 0; e < 4; ++e) of_column.element[e] = fmaxf(of_column.element[e], there.element[e]);
+      }
+      float largest = 0, smallest = INFINITY;
+      AP_UNROLL
+      for (int e = 0; e < 4; ++e) {
+        float& x = of_column.element[e];
+        if (at_once == 2) x = fmaxf(x, shuffle_xor(x, 16));
+        largest = fmaxf(largest, x);
+        if (x > 0) smallest = fminf(smallest, x);
+      }
+      AP_UNROLL
+      for (int by = 1; by < warp_size; by *= 2) {
+        largest = fmaxf(largest, shuffle_xor(largest, by));
+        smallest = fminf(smallest, shuffle_xor(smallest, by));
+      }
+      near = near && largest <= most_between_columns * smallest;
+    }
+    return near;
+  }
+};
+
+}  // namespace AP_TARGET
+}  // namespace antiphase::attentions

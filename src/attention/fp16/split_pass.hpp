@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+// The operands of attention as two FP16 parts of every element: how they lie, and the passes that write them.
+#pragma once
+#include <antiphase/core/half.hpp>
+#include <antiphase/executor/kernel.hpp>
+#include <cstddef>
+#include <cstdint>
+
+#include "src/attention/members.hpp"
+
+namespace antiphase::attentions {
+
+// An element x of a tile or column with scale s (a power of two; its largest magnitude is in [2^14, 2^15) s)
+// is h s + l s / lo_factor, with h the f16 nearest to x / s and l the one nearest to lo_factor (x / s - h).
+// With lo_factor = 2^11 elements down to 2^-27 of the largest are kept as well as FP32 keeps them, with 1
+// those down to 2^-18.
+constexpr int part_exponent = 15;
+constexpr float far_lo = 2048, near_lo = 1;
+// With near_lo and one scale for a tile, elements are off by up to 2^-40 of the largest. Columns that pass
+// through a product separately keep FP32's accuracy if none is smaller than the largest by more than this.
+constexpr float most_between_columns = 0x1p16f;
+
+// Rows of a tile that share a scale. Every member begins a tile: rows behind its last are zeros.
+constexpr int split_rows = 64;
+AP_FN constexpr std::int64_t tiles_in(std::int64_t rows) { return (rows + split_rows - 1) / split_rows; }
+
+// The rows of all members, each padded to whole tiles: [head][hi, lo][row][padded depth].
+struct split_shape {
+  const std::int32_t* offsets;  // of packed members, or null
+  std::int32_t members, rows;   // rows of a member if not packed
+  std::int64_t tiles;           // of all members
+  // The tile that a member begins.
+  AP_FN std::int64_t first_tile(int member) const {
+    return offsets == nullptr ? member * tiles_in(rows) : offsets[member] / split_rows + member;
+  }
+  AP_FN int rows_of(int member) const {
+    return offsets == nullptr ? rows : offsets[member + 1] - offsets[member];
+  }
+  // The member that a tile belongs to; it may be one behind its last.
+  AP_FN int member_at(std::int64_t tile) const {
+    if (offsets == nullptr) return static_cast<int>(tile / tiles_in(rows));
+    int from = 0, to = members;
+    while (to - from > 1) {
+      const int middle = (from + to) / 2;
+      (first_tile(middle) <= tile ? from : to) = middle;
+    }
+    return from;
+  }
+};
+// An upper bound of the tiles of packed members, whose lengths only the device knows.
+constexpr std::int64_t most_tiles(std::int64_t all_rows, std::int64_t members) {
+  return all_rows / split_rows + members;
+}
+
+struct split_operand {
+  heads<const float> from;
+  split_shape shape;
+  std::int32_t count;
+  bool in_vectors;  // rows are read in pieces of 16 bytes
+  float sign;       // 1 or -1, by which elements are multiplied
+  bool by_column;   // a scale for each column of a tile, else one for the tile
+  f16* parts;
+  float*
+      scale;  // [head][tile], of a tile or the largest of its columns; infinite if an element is not finite
+  // [head][tile][padded depth]: scales times 2^-15 that columns of a tile have, or would have, 0 of a column
+  // of zeros that shares the tile's; or null if not by_column.
+  float* column_scale;
+};
+
+// Writes the parts, and 0 to the counter of items that the product takes.
+struct split_params {
+  static constexpr int most = 4;
+  split_operand operand[most];
+  std::int32_t operands, depth;
+  float lo_factor;
+  std::uint32_t* next_item;
+};
+// Judges whether FP16 parts keep the contract: a word for each member and head of K, 0 if they do. Columns
+// that share their tile's scale, of operands that have column scales, must be within most_between_columns.
+struct judge_params {
+  // Of the others, elements must be finite, and their sums; of two, sums of their products too.
+  split_operand q, k, others[2];
+  std::int32_t other_count, depth;
+  float scale, logit_limit;  // on scale * depth * max |q| * max |k|
+  std::uint32_t* flags;      // [member][kv head]
+};
+
+struct split_instance {
+  int depth;  // padded
+  kernel code;
+};
+struct judge_instance {
+  kernel code;
+};
+
+}  // namespace antiphase::attentions

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// Kernels of attention's gradients in FP32.
+#include <cstddef>
+#include <iterator>
+#include <utility>
+#include <vector>
+#include "src/attention/backward.cuh"
+
+#include "src/attention/fp32_kernels.hpp"
+
+namespace antiphase::attentions {
+inline namespace AP_TARGET {
+
+std::vector<dots_instance> dots_kernels() { return {{kernel_of<row_dots>("attention.dots")}}; }
+
+std::vector<backward_instance> backward_kernels() {
+  return []<std::size_t... I>(std::index_sequence<I...>) {
+    return std::vector<backward_instance>{
+        {backward_policies[I],
+         kernel_of<attention_gradient<backward_policies[I]>>(
+             backward_policies[I].of == owned::keys ? "attention.gradient-kv" : "attention.gradient-q")}...};
+  }
+  (std::make_index_sequence<std::size(backward_policies)>());
+}
+
+}  // namespace AP_TARGET
+}  // namespace antiphase::attentions

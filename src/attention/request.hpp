@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// A judged call of attention: defaults resolved, arguments sensible.
+#pragma once
+#include <antiphase/attention/problem.hpp>
+#include <antiphase/executor/executor.hpp>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+
+namespace antiphase::attentions {
+
+// Extents of a member are below this.
+constexpr std::int64_t extent_limit = std::int64_t{1} << 30;
+constexpr std::int64_t most_depth = 256;
+
+struct request {
+  const executor& on;
+  problem what;                   // kv_heads and scale are not 0
+  std::optional<gradients> back;  // asked for: attention_backward()
+
+  target where() const { return on.kind(); }
+  bool packed() const { return what.lengths.query_offsets != nullptr; }
+  // Rows of Q, and of K and V, of all members but of one head.
+  std::int64_t query_rows() const { return packed() ? what.lengths.query_rows : what.members * what.queries; }
+  std::int64_t key_rows() const { return packed() ? what.lengths.key_rows : what.members * what.keys; }
+  // Nothing is written.
+  bool empty() const {
+    return what.members == 0 || what.heads == 0 ||
+           (query_rows() == 0 && (!back.has_value() || key_rows() == 0));
+  }
+  // Pairs of a query and a key that mask and window let it see, of all members and heads; of packed members
+  // as if each were the average one.
+  double pairs() const;
+  // "8 x 12 heads of 1024 queries and 1024 keys, depth 64"
+  std::string text() const;
+};
+
+// Throws bad_request, which names the first argument that is wrong.
+request judged(const executor& on, const problem& p, const gradients* back);
+
+// Throws bad_request if a result overlaps an operand, another result or the workspace, or an operand the
+// workspace. Called before launches only: who asks for a plan may not have allocated memory yet.
+void require_own_memory(const request& r, std::span<const std::byte> workspace);
+
+}  // namespace antiphase::attentions

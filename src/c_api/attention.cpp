@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+// Attention for C.
+#include <antiphase.h>
+#include <fmt/format.h>
+
+#include <antiphase/attention.hpp>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "src/c_api/arguments.hpp"
+#include "src/c_api/devices.hpp"
+#include "src/c_api/status.hpp"
+
+namespace antiphase::c_api {
+namespace {
+
+std::int64_t step(std::int64_t stride) { return stride == ANTIPHASE_REPEATED ? 0 : stride; }
+// Of extents that are judged only later: it may wrap around.
+std::int64_t times(std::int64_t a, std::int64_t b) {
+  return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) * static_cast<std::uint64_t>(b));
+}
+
+// All strides 0: densely packed.
+template <class T> attentions::heads<T> rows_of(T* data, std::int64_t member_stride, std::int64_t head_stride,
+                                                std::int64_t row_stride, std::int64_t count,
+                                                std::int64_t rows, std::int64_t depth) {
+  if (member_stride == 0 && head_stride == 0 && row_stride == 0)
+    return {data, times(count, times(rows, depth)), times(rows, depth), depth};
+  return {data, step(member_stride), step(head_stride), step(row_stride)};
+}
+template <class Heads>
+auto rows_of(const Heads& x, std::int64_t count, std::int64_t rows, std::int64_t depth) {
+  return rows_of(x.data, x.member_stride, x.head_stride, x.row_stride, count, rows, depth);
+}
+
+template <class T, class Pairs> attentions::pairs<T> pairs_of(const Pairs& x, const attention_problem& p) {
+  if (x.member_stride == 0 && x.head_stride == 0 && x.query_stride == 0 && x.key_stride == 0)
+    return {x.data, times(p.heads, times(p.queries, p.keys)), times(p.queries, p.keys), p.keys, 1};
+  return {x.data, step(x.member_stride), step(x.head_stride), step(x.query_stride), step(x.key_stride)};
+}
+
+// The arguments of attention() or attention_backward().
+struct attending {
+  const context& where;
+  attention_problem what;
+  std::optional<attention_gradients> back;
+  attention_options how;
+};
+attending attending_of(const antiphase_attention_args* given, antiphase_stream on) {
+  const antiphase_attention_args initial = ANTIPHASE_ATTENTION_ARGS_INIT;
+  const antiphase_attention_args x =
+      taken(given, initial, offsetof(antiphase_attention_args, window_before), "antiphase_attention_args");
+  if (x.reserved != 0) throw not_supported(fmt::format("reserved is {}: expected 0", x.reserved));
+  attention_problem p;
+  p.members = x.members, p.heads = x.heads, p.kv_heads = x.kv_heads;
+  p.queries = x.queries, p.keys = x.keys, p.depth = x.depth;
+  p.lengths = {x.query_offsets, x.key_offsets, x.query_rows, x.key_rows};
+  const std::int64_t kv_heads = x.kv_heads == 0 ? x.heads : x.kv_heads,
+                     queries = x.query_offsets == nullptr ? x.queries : x.query_rows,
+                     keys = x.query_offsets == nullptr ? x.keys : x.key_rows;
+  const auto of_queries = [&](const auto& rows) { return rows_of(rows, x.heads, queries, x.depth); };
+  const auto of_keys = [&](const auto& rows) { return rows_of(rows, kv_heads, keys, x.depth); };
+  p.q = of_queries(x.q), p.k = of_keys(x.k), p.v = of_keys(x.v), p.out = of_queries(x.out);
+  p.scale = x.scale;
+  p.mask = one_of("causal", x.causal, {causal::no, causal::top_left, causal::bottom_right});
+  p.window_before = x.window_before, p.window_behind = x.window_behind;
+  p.bias = pairs_of<float>(x.bias, p), p.visible = pairs_of<unsigned char>(x.visible, p);
+  p.logsumexp = x.logsumexp, p.softmax = x.softmax;
+  attention_options how{.policy = policy_of(x.policy), .on = on};
+  if (x.workspace != nullptr) how.workspace = {static_cast<std::byte*>(x.workspace), x.workspace_size};
+  std::optional<attention_gradients> back;
+  if (x.out_gradient.data != nullptr)
+    back = attention_gradients{of_queries(x.out_gradient), of_queries(x.q_gradient), of_keys(x.k_gradient),
+                               of_keys(x.v_gradient)};
+  return {where(x.device), p, back, how};
+}
+
+attention_choice explained(const antiphase_attention_args* args) {
+  const attending a = attending_of(args, nullptr);
+  return a.back ? explain(a.where, a.what, *a.back, a.how) : explain(a.where, a.what, a.how);
+}
+
+std::string in_words(const attention_choice& c) {
+  std::string text = fmt::format("{}: {} launches, {} bytes of workspace, predicted to take {:.3g} us\n",
+                                 c.kernel, c.launches, c.workspace, 1e6 * c.predicted);
+  for (const std::string& why : c.why) text += why + '\n';
+  for (const std::string& why : c.refused) text += "refused: " + why + '\n';
+  return text;
+}
+
+}  // namespace
+}  // namespace antiphase::c_api
+
+using namespace antiphase;
+using namespace antiphase::c_api;
+
+antiphase_status antiphase_attention(const antiphase_attention_args* args, antiphase_stream on) {
+  return guarded([&] {
+    const attending a = attending_of(args, on);
+    attention(a.where, a.what, a.how);
+  });
+}
+
+antiphase_status antiphase_attention_backward(const antiphase_attention_args* args, antiphase_stream on) {
+  return guarded([&] {
+    const attending a = attending_of(args, on);
+    attention_backward(a.where, a.what, a.back.value_or(attention_gradients{}), a.how);
+  });
+}
+
+antiphase_status antiphase_attention_workspace(const antiphase_attention_args* args, size_t* bytes) {
+  return guarded([&] { required(bytes, "bytes") = explained(args).workspace; });
+}
+
+antiphase_status antiphase_attention_predict(const antiphase_attention_args* args, double* seconds) {
+  return guarded([&] { required(seconds, "seconds") = explained(args).predicted; });
+}
+
+antiphase_status antiphase_attention_explain(const antiphase_attention_args* args, char* text, size_t room) {
+  return guarded([&] { hand_out(in_words(explained(args)), text, room); });
+}

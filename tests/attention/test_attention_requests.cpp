@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: Apache-2.0
+// What attention refuses, in which words; what it answers about itself.
+#include <gmock/gmock.h>
+
+#include <antiphase/core/error.hpp>
+
+#include "src/attention/row_set.hpp"
+#include "tests/attention/on_device.hpp"
+#include "tests/attention/support.hpp"
+
+namespace antiphase::attention_test {
+namespace {
+
+using attentions::overlap, attentions::row_set;
+
+TEST(attention_rows, interleaved_sets_are_apart_and_shared_bytes_are_found) {
+  // Q, K and V of one array [row][q, k, v][head][depth]: 5 heads of 64 bytes
+  const auto of = [](std::uintptr_t address, std::int64_t count) {
+    return row_set{address, {{{2, 100 * 960}, {5, 64}, {count, 960}}}, 64};
+  };
+  EXPECT_FALSE(overlap(of(4096, 100), of(4096 + 320, 100)));
+  EXPECT_FALSE(overlap(of(4096, 100), of(4096 + 640, 100)));
+  EXPECT_TRUE(overlap(of(4096, 100), of(4096 + 319, 100)));
+  EXPECT_TRUE(overlap(of(4096, 100), of(4096, 100)));
+  EXPECT_FALSE(overlap(of(4096, 0), of(4096, 100)));
+  EXPECT_TRUE(rows_nest(of(0, 100)));
+  EXPECT_FALSE(rows_nest(of(0, 101)));
+  // members that lie anywhere: heads of padded members between those of others
+  const row_set a{0, {{{3, 1000}, {2, 300}, {4, 50}}}, 20}, b{20, {{{3, 1000}, {2, 300}, {4, 50}}}, 30},
+      c{21, {{{3, 1000}, {2, 300}, {4, 50}}}, 30};
+  EXPECT_FALSE(overlap(a, b));
+  EXPECT_TRUE(overlap(a, c));
+  // far behind: the 10 millionth row
+  const row_set many{0, {{{10'000'000, 256}}}, 256},
+      late{256 * std::uintptr_t{9'999'999}, {{{10, 256}}}, 256},
+      behind{256 * std::uintptr_t{10'000'000}, {{{10, 256}}}, 256};
+  EXPECT_TRUE(overlap(many, late));
+  EXPECT_TRUE(overlap(late, many));
+  EXPECT_FALSE(overlap(many, behind));
+}
+
+// At addresses that nobody reads.
+template <class T> T* at(std::uintptr_t address) { return reinterpret_cast<T*>(address); }
+attention_problem fine() {
+  return {.q = packed_heads(at<const float>(1 << 20), 6, 100, 64),
+          .k = packed_heads(at<const float>(2 << 20), 3, 90, 64),
+          .v = packed_heads(at<const float>(3 << 20), 3, 90, 64),
+          .out = packed_heads(at<float>(4 << 20), 6, 100, 64),
+          .members = 2,
+          .heads = 6,
+          .kv_heads = 3,
+          .queries = 100,
+          .keys = 90,
+          .depth = 64};
+}
+attention_gradients fine_gradients() {
+  return {.out = packed_heads(at<const float>(5 << 20), 6, 100, 64),
+          .q = packed_heads(at<float>(6 << 20), 6, 100, 64),
+          .k = packed_heads(at<float>(7 << 20), 3, 90, 64),
+          .v = packed_heads(at<float>(8 << 20), 3, 90, 64)};
+}
+
+template <class Error = bad_request> std::string refusal_of(const auto& call) {
+  try {
+    call();
+  } catch (const Error& e) {
+    return e.what();
+  }
+  return "accepted";
+}
+// Of a change of a call that is fine.
+std::string refused(const auto& change, bool launches = false) {
+  attention_problem p = fine();
+  attention_options options;
+  change(p, options);
+  const context where = context::on("cpu");
+  return refusal_of([&] {
+    if (launches)
+      attention(where, p, options);
+    else
+      explain(where, p, options);
+  });
+}
+std::string refused_gradients(const auto& change, bool launches = false) {
+  attention_problem p = fine();
+  p.softmax = at<float>(9 << 20);
+  attention_gradients g = fine_gradients();
+  change(p, g);
+  const context where = context::on("cpu");
+  return refusal_of([&] {
+    if (launches)
+      attention_backward(where, p, g);
+    else
+      explain(where, p, g);
+  });
+}
+
+TEST(attention_requests, bad_arguments_are_named) {
+  using problem = attention_problem;
+  using options = attention_options;
+  const auto of = [](auto change) { return refused([&](problem& p, options&) { change(p); }); };
+  EXPECT_EQ(of([](problem&) {}), "accepted");
+  EXPECT_EQ(of([](problem& p) { p.members = -1; }), "members is -1: expected 0 to 1073741823");
+  EXPECT_EQ(of([](problem& p) { p.queries = std::int64_t{1} << 30; }),
+            "queries is 1073741824: expected 0 to 1073741823");
+  EXPECT_EQ(of([](problem& p) { p.depth = 257; }), "depth is 257: expected 1 to 256");
+  EXPECT_EQ(of([](problem& p) { p.depth = 0; }), "depth is 0: expected 1 to 256");
+  EXPECT_EQ(of([](problem& p) { p.kv_heads = 4; }),
+            "kv_heads is 4: expected a divisor of heads, which is 6, or 0");
+  EXPECT_EQ(of([](problem& p) { p.scale = std::nanf(""); }), "scale is nan: expected a finite number, or 0");
+  EXPECT_EQ(of([](problem& p) { p.mask = static_cast<causal>(7); }),
+            "mask is 7: expected causal::no, top_left or bottom_right");
+  EXPECT_EQ(of([](problem& p) { p.q.data = nullptr; }), "q is a null pointer: expected 307200 bytes");
+  EXPECT_EQ(of([](problem& p) { p.v.data = at<const float>(3 << 20 | 2); }),
+            "v is at address 0x300002: expected a multiple of 4");
+  EXPECT_EQ(of([](problem& p) { p.k.row_stride = -64; }),
+            "k has a stride of -64 elements along an extent of 90: expected 0 or more, and less than 2^52 "
+            "bytes in all");
+  EXPECT_THAT(of([](problem& p) { p.k.head_stride = std::int64_t{1} << 60; }),
+              testing::HasSubstr("k has a stride of 1152921504606846976 elements"));
+  EXPECT_THAT(of([](problem& p) { p.out.row_stride = 63; }),
+              testing::StartsWith("out has rows that overlap each other: expected strides of at least"));
+  EXPECT_THAT(of([](problem& p) {
+                p.bias = {at<const float>(10 << 20 | 1), 0, 0, 90, 1};
+              }),
+              testing::StartsWith("bias is at address 0xa00001"));
+  EXPECT_EQ(of([](problem& p) { p.lengths.query_offsets = at<const std::int32_t>(16); }),
+            "there are offsets of queries alone: expected those of queries and keys, or none");
+  EXPECT_EQ(of([](problem& p) {
+              p.lengths = {at<const std::int32_t>(16), at<const std::int32_t>(32), -1, 3};
+            }),
+            "query_rows is -1: expected 0 to 1073741823");
+  EXPECT_EQ(of([](problem& p) {
+              p.lengths = {at<const std::int32_t>(16), at<const std::int32_t>(32), 3, 181};
+            }),
+            "keys is 90: 2 packed members have 181 rows in all, expected the length of the longest");
+  // strides of extents of 1 are not used, whatever they are
+  EXPECT_EQ(of([](problem& p) {
+              p.members = 1;
+              p.q.member_stride = p.out.member_stride = -1;
+            }),
+            "accepted");
+  // rows of inputs may be shared
+  EXPECT_EQ(of([](problem& p) { p.k.member_stride = p.v.head_stride = 0; }), "accepted");
+}
+
+TEST(attention_requests, unknown_policies_and_small_workspaces_are_named) {
+  EXPECT_EQ(
+      refused([](auto&, auto& o) { o.policy = "fp23"; }),
+      "there is no attention policy 'fp23': did you mean fp32? Expected auto, fp16, fp32, naive, tiled, "
+      "double-buffered, roles or antiphase");
+  std::byte small[256];
+  EXPECT_EQ(refused(
+                [&](auto&, auto& o) {
+                  o = {.policy = "naive", .workspace = {small, 256}};
+                },
+                true),
+            "the workspace has 256 bytes: this call needs 432000");
+  EXPECT_EQ(refused(
+                [&](auto&, auto& o) {
+                  o = {.policy = "naive", .workspace = {at<std::byte>(264), 1 << 20}};
+                },
+                true),
+            "the workspace is at address 0x108: expected a multiple of 256");
+  const context where = context::on("cpu");
+  EXPECT_EQ(refusal_of<not_supported>([&] {
+              attention_problem p = fine();
+              p.softmax = at<float>(9 << 20);
+              attention_backward(where, p, fine_gradients(), {.policy = "tiled"});
+            }),
+            "attention policy tiled does not take 2 x 6 heads (3 of K and V) of 100 queries and 90 keys, "
+            "depth 64: it "
+            "is a step of the forward's ladder, which computes no gradients");
+}
+
+TEST(attention_requests, overlaps_are_found_before_a_launch) {
+  using problem = attention_problem;
+  const auto of = [](auto change) {
+    return refused([&](problem& p, attention_options&) { change(p); }, true);
+  };
+  EXPECT_EQ(of([](problem& p) { p.out.data = at<float>((1 << 20) + 307200 - 256); }),
+            "out overlaps q: expected memory of its own");
+  EXPECT_EQ(of([](problem& p) { p.logsumexp = at<float>(4 << 20); }),
+            "logsumexp overlaps out: expected memory of its own");
+  EXPECT_EQ(of([](problem& p) {
+              p.visible = {at<unsigned char>((4 << 20) + 5), 0, 0, 0, 1};
+            }),
+            "out overlaps visible: expected memory of its own");
+  EXPECT_EQ(refused(
+                [](problem&, attention_options& o) {
+                  o = {.policy = "naive", .workspace = {at<std::byte>(2 << 20), 1 << 20}};
+                },
+                true),
+            "the workspace overlaps k: expected memory of its own");
+}
+
+TEST(attention_requests, gradients_are_judged_too) {
+  const auto of = [](auto change, bool launches = false) { return refused_gradients(change, launches); };
+  EXPECT_EQ(of([](auto&, auto&) {}), "accepted");
+  EXPECT_EQ(of([](auto& p, auto&) { p.softmax = nullptr; }),
+            "softmax is a null pointer: expected 9600 bytes");
+  EXPECT_EQ(of([](auto&, auto& g) { g.out.data = nullptr; }),
+            "the gradient of out is a null pointer: expected 307200 bytes");
+  EXPECT_EQ(of([](auto&, auto& g) { g.k.data = nullptr; }),
+            "the gradient of k is a null pointer: expected 138240 bytes");
+  EXPECT_THAT(of([](auto&, auto& g) { g.v.head_stride = 0; }),
+              testing::StartsWith("the gradient of v has rows that overlap each other"));
+  EXPECT_EQ(of([](auto&, auto& g) { g.q.data = at<float>(4 << 20); }, true),
+            "the gradient of q overlaps out: expected memory of its own");
+  EXPECT_EQ(of([](auto&, auto& g) { g.v.data = g.k.data; }, true),
+            "the gradient of v overlaps the gradient of k: expected memory of its own");
+}
+
+TEST(attention_requests, explain_names_the_kernels) {
+  const context where = context::on("cpu");
+  attention_problem p = fine();
+  EXPECT_THAT(explain(where, p).code, testing::ElementsAre("attention.double-buffered"));
+  EXPECT_EQ(explain(where, p).kernel, "fp32");
+  EXPECT_EQ(explain(where, p).workspace, 0u);
+  EXPECT_GT(explain(where, p).predicted, 0);
+  EXPECT_THAT(
+      explain(where, p, {.policy = "naive"}).code,
+      testing::ElementsAre("attention.naive.scores", "attention.naive.softmax", "attention.naive.product"));
+  EXPECT_EQ(attention_workspace(where, p, {.policy = "naive"}), 432000u);
+  p.softmax = at<float>(9 << 20);
+  EXPECT_THAT(explain(where, p, fine_gradients()).code,
+              testing::ElementsAre("attention.dots", "attention.gradient-kv", "attention.gradient-q"));
+  EXPECT_EQ(attention_workspace(where, p, fine_gradients()), 4864u);
+  p.queries = 0;
+  EXPECT_EQ(explain(where, p).launches, 0);
+  EXPECT_THAT(explain(where, p).why, testing::ElementsAre("there is nothing to compute"));
+}
+
+}  // namespace
+}  // namespace antiphase::attention_test

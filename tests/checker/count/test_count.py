@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: Apache-2.0
+"""antiphase count as a process: kernels with known counts, its table, and what it refuses."""
+
+import json
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+import unittest
+
+TOOL = sys.argv.pop(1)
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parents[2]
+EXPECTED = re.compile(
+    r"(shared|global|constant) (read|write|atomic|async copy) (\d+) x (\d+)(?:: (\d+) of (\d+))?"
+)
+
+
+def expectations(source):
+    """What the comments of a source say: by line, memory and access: requests, lanes, units and ideal."""
+    told = {}
+    for number, line in enumerate(source.read_text().splitlines(), 1):
+        if "//" not in line or line.lstrip().startswith("//"):
+            continue
+        for memory, access, *numbers in EXPECTED.findall(line[line.index("//") :]):
+            told[number, memory, access] = tuple(int(n or 0) for n in numbers)
+    return told
+
+
+class Counts(unittest.TestCase):
+    maxDiff = None
+
+    def count(self, *arguments, **others):
+        return subprocess.run(
+            [TOOL, "count", *map(str, arguments)], capture_output=True, text=True, timeout=120, **others
+        )
+
+    def lines(self, *arguments):
+        done = self.count(*arguments, "--json")
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        return [line for k in json.loads(done.stdout)["kernels"] for line in k["lines"]]
+
+    def test_known_counts(self):
+        for name in ("kernels.cu", "more.cu"):
+            source = HERE / name
+            found = {
+                (c["line"], c["memory"], c["access"]): (
+                    c["requests"],
+                    c["lanes"],
+                    c["wavefronts"] if c["memory"] == "shared" else c["sectors"],
+                    c["ideal"],
+                )
+                for c in self.lines(source)
+            }
+            told = expectations(source)
+            self.assertGreater(len(told), 5)
+            self.assertEqual(found, told)
+
+    def test_bytes_and_source(self):
+        read = next(
+            c
+            for c in self.lines(HERE / "kernels.cu")
+            if c["source"].startswith("float4 v") and c["access"] == "read"
+        )
+        self.assertEqual(read["bytes"], 512)
+
+    def test_table(self):
+        done = self.count("kernels.cu", cwd=HERE)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        table = done.stdout.split("kernel transpose, kernels.cu\n")[1].split("\n\n")[0]
+        self.assertRegex(
+            table, r"(?m)^ *\d+ +shared read +32 +32 +32 wavefronts +1 +4096 +y\[32 \* r \+ c\] = tile"
+        )
+        self.assertIn("global memory: 8192 bytes asked for, 8192 in sectors (1.00 times as many)", table)
+        self.assertIn("shared memory: 8192 bytes asked for, 1056 wavefronts (16.50 times the ideal)", table)
+
+    def test_kernels_of_the_library(self):
+        """No warp of the textbook's product reads a column of a tile; where one is written, padding helps."""
+        for name, conflicts in (("tiled", True), ("padded", False)):
+            shared = [c for c in self.lines(f"gemm/{name}") if c["memory"] == "shared"]
+            for access, has in (("read", False), ("write", conflicts)):
+                units, ideal = (
+                    sum(c[n] for c in shared if c["access"] == access) for n in ("wavefronts", "ideal")
+                )
+                self.assertGreater(ideal, 0)
+                self.assertEqual(units > ideal, has, (name, access))
+
+    def test_the_example_of_the_docs(self):
+        done = self.count("examples/plain_cuda/transpose.cu", "--quiet", cwd=ROOT)
+        self.assertEqual(done.stdout, (ROOT / "examples/plain_cuda/counts.txt").read_text())
+
+    def test_faults_are_told(self):
+        with tempfile.TemporaryDirectory() as folder:
+            source = pathlib.Path(folder) / "my.cu"
+            source.write_text(
+                "__global__ void k(int* x) { x[threadIdx.x + 1] = 1; }\n"
+                "int main() { int* x; cudaMalloc(&x, 128); k<<<1, 32>>>(x); cudaDeviceSynchronize(); cudaFree(x); }\n"
+            )
+            done = self.count(source)
+            self.assertEqual(done.returncode, 0)
+            self.assertIn("the run has faults, so the counts may be wrong", done.stderr)
+
+    def test_refusals(self):
+        for arguments, code, text in (
+            (("no.cu",), 2, "no file"),
+            (("gemm/none",), 2, "there is no kernel"),
+            ((), 2, "kernel"),
+        ):
+            done = self.count(*arguments)
+            self.assertEqual(done.returncode, code, arguments)
+            self.assertIn(text, done.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()

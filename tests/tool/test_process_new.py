@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The folder that antiphase new makes, as a process."""
+import os
+import pathlib
+import re
+import unittest
+
+from process import ToolTest, main
+
+WITH_CHECKER = unittest.skipUnless(os.environ.get("ANTIPHASE_BROKEN_TOOL"), "this build has no checker")
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+KERNELS = {"pipeline": "cp.async", "roles": "bulk_load"}
+FAULTS = {  # a slot that is still being loaded; a slot that may not be full
+    "pipeline": ("sum += tile[slot][y][t];", "sum += tile[(slot + 1) % stages][y][t];"),
+    "roles": ("slots.wait(at);", ""),
+}
+
+
+class New(ToolTest):
+    def make(self, form, name="rows"):
+        done = self.run_tool("new", name, "--form", form)
+        self.assertIn(f"antiphase check {name}/{name}.cu", done.stdout.decode())
+        return self.folder / name
+
+    def test_files(self):
+        for form, uses in KERNELS.items():
+            with self.subTest(form=form):
+                made = self.make(form, f"of_{form}")
+                names = {f"of_{form}.cuh", f"of_{form}.cu", "ring.cuh", "CMakeLists.txt", "README.md"}
+                self.assertEqual({file.name for file in made.iterdir()}, names)
+                self.assertEqual(
+                    (made / "ring.cuh").read_text(), (ROOT / "include/antiphase/ring.cuh").read_text()
+                )
+                kernel = (made / f"of_{form}.cuh").read_text()
+                self.assertIn(uses, kernel)
+                self.assertIn(f"of_{form}_kernel(const float* matrix", kernel)
+                self.assertIn('#include "ring.cuh"', kernel)
+                for file in names - {"ring.cuh"}:
+                    self.assertNotRegex((made / file).read_text(), r"my_kernel|@\w+@|\bpipeline\.cuh")
+
+    @WITH_CHECKER
+    def test_pipeline_is_clean(self):
+        self.is_clean_until_broken("pipeline")
+
+    @WITH_CHECKER
+    def test_roles_is_clean(self):
+        self.is_clean_until_broken("roles")
+
+    def is_clean_until_broken(self, form):
+        made = self.make(form)
+        quick = ("--schedules", "3", "--workers", "1")
+        done = self.run_tool("check", str(made / "rows.cu"), *quick)
+        self.assertIn("no finding in 3 schedules", done.stdout.decode())
+        self.assertIn("100 x 260: right", done.stderr.decode())
+        kernel = made / "rows.cuh"
+        right, wrong = FAULTS[form]
+        self.assertIn(right, kernel.read_text())
+        kernel.write_text(kernel.read_text().replace(right, wrong))
+        done = self.run_tool("check", str(made / "rows.cu"), *quick, code=5)
+        self.assertRegex(done.stdout.decode(), r"at .*rows\.cuh:\d+")
+
+    def test_advice_of_the_page_is_taken(self):
+        for form in KERNELS:
+            made = self.make(form, f"advice_of_{form}")
+            kernel = re.search(r"antiphase advise --kernel (\S+)", (made / "README.md").read_text())[1]
+            self.assertIn("in flight", self.run_tool("advise", "--kernel", kernel).stdout.decode())
+
+    def test_what_is_there_stays(self):
+        self.make("roles")
+        before = (self.folder / "rows/rows.cu").read_text()
+        self.refused(2, ["'rows' is there already: expected a name that is free"], "new", "rows")
+        self.assertEqual((self.folder / "rows/rows.cu").read_text(), before)
+
+    def test_refused(self):
+        for name in ("2d", "a-b", ".."):
+            self.refused(2, [f"'{name}' cannot be the name of a kernel: expected letters"], "new", name)
+        self.refused(2, ["did you mean roles?"], "new", "other", "--form", "rolls")
+
+
+if __name__ == "__main__":
+    main()
