@@ -77,10 +77,9 @@ json data_of(const timeline& t) {
 }
 
 constexpr const char* model_clock =
-    "A tick is a cycle of a simple model of a multiprocessor, on which the CPU executor keeps time: nothing "
-    "was measured, and the same "
-    "problem gives "
-    "the same timeline everywhere. The structure is the kernel's own; the durations are the model's.";
+    "A tick is a cycle of a modelled multiprocessor, on which the CPU executor keeps time: nothing was "
+    "measured, and the same problem gives the same timeline everywhere. The structure is the kernel's own; "
+    "the durations are the model's.";
 constexpr const char* gpu_clock =
     "Times are cycles of the multiprocessor's clock, read by the recording twin of the kernel while it ran. "
     "Reading clocks and logging "

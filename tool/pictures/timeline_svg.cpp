@@ -161,7 +161,7 @@ void draw_axis(picture& p, const scale& s, double top, double y) {
 
 std::string caption(const timeline& t) {
   if (t.runs_on == target::cpu)
-    return fmt::format("Block {}, {}: a tick is a cycle of a simple model, nothing was measured.", t.block,
+    return fmt::format("Block {}, {}: a tick is a cycle of the model, nothing was measured.", t.block,
                        origin_of(t));
   return fmt::format("Block {} of the running kernel, {}.", t.block, origin_of(t));
 }
