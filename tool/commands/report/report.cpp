@@ -142,8 +142,8 @@ std::string origin(const std::vector<named_result>& results, std::string_view fi
                      results.size(), least, least == most ? "" : " to " + most, driver);
 }
 
-// Timelines of the asynchronous kernel's first steps with one, two and three buffers: recorded on a GPU, on the
-// CPU executor modelled for the machine `as`.
+// Timelines of the asynchronous kernel's first steps with one, two and three buffers: recorded on a GPU, on
+// the CPU executor modelled for the machine `as`.
 std::vector<timeline> overlap_of(const context& where, const machine_profile& as) {
   const std::int64_t m = where.kind() == target::cuda ? 4096 : 128, k = 512;
   const std::vector<float> values = random_values(static_cast<std::size_t>(m * k), 1);
