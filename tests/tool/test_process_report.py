@@ -94,12 +94,10 @@ class Report(ToolTest):
             ).stdout
         )
         self.assertIn(
-            f"<title>One block of a GEMM kernel, m{for_a100}</title>",
-            (self.folder / "t.svg").read_text(),
+            f"<title>One block of a GEMM kernel, m{for_a100}</title>", (self.folder / "t.svg").read_text()
         )
         self.assertEqual(
-            [(t["origin"], len(t["step_times"])) for t in told["timelines"]],
-            [(f"m{for_a100}", 8)] * 2,
+            [(t["origin"], len(t["step_times"])) for t in told["timelines"]], [(f"m{for_a100}", 8)] * 2
         )
         (self.folder / "t.json").write_text(json.dumps({**told, "machine": {"name": "NVIDIA A100"}}))
         text = self.page("a100.json", "t.json")[0]

@@ -201,21 +201,11 @@ std::vector<std::string> scan_policies_of(const request& r) {
   return policies.empty() ? std::vector<std::string>{"single-pass"} : policies;
 }
 
-// Multiply-adds per block and cycle or tick: comparable between kernels with different tiles, unlike
-// durations. 0: unknown.
-double work_rate(const timeline& t, const overlap& o) {
-  const auto rate = [&](const auto& step) {
-    return o.duration == 0 ? 0.
-                           : static_cast<double>(step.tile.m) * step.tile.n * step.tile_k * o.steps /
-                                 static_cast<double>(o.duration);
-  };
-  if (t.kernel != "gemm") return 0;
-  for (const gemms::step& s : gemms::steps)
-    if (s.name == (t.policy == "async-1" ? std::string_view("async-2") : std::string_view(t.policy)))
-      return rate(s.how);
-  for (const gemms::tensor_core_step& s : gemms::tensor_core_steps)
-    if (t.policy == s.name) return rate(s);
-  return 0;
+// "multiply_adds_per_tick"
+std::string rate_name(const timeline& t) {
+  std::string name = t.work_is + "_per_" + unit_of_one(t);
+  std::ranges::replace(name, '-', '_');
+  return name;
 }
 
 json to_json(const timeline& t, const overlap& o) {
@@ -242,8 +232,7 @@ json to_json(const timeline& t, const overlap& o) {
           {"mean_wait", o.mean_wait},
           {"mean_compute", o.mean_compute},
           {"duration", o.duration},
-          {"multiply_adds_per_" + std::string(t.unit == "cycles" ? "cycle" : "tick"),
-           work_rate(t, o) > 0 ? json(work_rate(t, o)) : json()},
+          {rate_name(t), o.work_rate > 0 ? json(o.work_rate) : json()},
           {"waiting_share", o.waiting},
           {"waiting_for", causes},
           {"bytes_in_flight", {{"mean", o.mean_bytes}, {"most", o.most_bytes}}},
@@ -285,7 +274,7 @@ std::string gain_text(const overlap& o) {
 void report(const request& r, const place& at, const std::vector<timeline>& timelines) {
   std::vector<std::vector<std::string>> table{{"policy", "stages", "steps", "loads hidden", "warps wait",
                                                "in flight", "limited by", "one more stage", "duration",
-                                               "multiply-adds"}};
+                                               timelines.front().work_is}};
   json list = json::array();
   for (const timeline& t : timelines) {
     const overlap o = measure(t);
@@ -298,9 +287,7 @@ void report(const request& r, const place& at, const std::vector<timeline>& time
                      fmt::format("{:.0f} %", o.hidden * 100), fmt::format("{:.0f} %", o.waiting * 100),
                      fmt::format("{:.1f} KiB", o.mean_bytes / 1024), o.limited_by, gain_text(o),
                      fmt::format("{} {}", o.duration, t.unit),
-                     work_rate(t, o) > 0
-                         ? fmt::format("{:.1f} a {}", work_rate(t, o), t.unit == "cycles" ? "cycle" : "tick")
-                         : "-"});
+                     o.work_rate > 0 ? fmt::format("{:.1f} a {}", o.work_rate, unit_of_one(t)) : "-"});
     if (o.loads_block && t.stages > 1)
       say(r.common, fmt::format("{}: loads block their warps, so nothing hides them: store after the "
                                 "computation, or copy asynchronously",
@@ -318,10 +305,10 @@ void report(const request& r, const place& at, const std::vector<timeline>& time
     content["output"] = r.output;
     print_json(content);
   }
-  if (at.where->kind() != target::cuda)
-    say(r.common, fmt::format("the times are ticks of a model of an {}: nothing was measured",
-                              timelines.front().device));
-  if (!r.common.json && !is_standard_output(r.output)) print(table_text(table, terminal_columns()));
+  if (!r.common.json && !is_standard_output(r.output))
+    print(origin_sentence(timelines) + "\n" + table_text(table, terminal_columns()));
+  else if (at.where->kind() != target::cuda)
+    say(r.common, origin_sentence(timelines));
 }
 
 bool is_tensor_core(std::string_view policy) {
