@@ -138,7 +138,7 @@ TEST(SumCheck, IntegersAreExactAndWrapAround) {
 }
 
 TEST(AttentionCheck, RejectsWhatIsNotWithinTheBound) {
-  const context where = context::cpu();
+  const context where = context::on("cpu");
   for (const bool causal : {false, true}) {
     attention_operands data(where, 2, 3, 41, 40, causal);
     attention_problem p = data.problem();
