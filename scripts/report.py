@@ -97,12 +97,7 @@ class Report:
         main_rival = next(iter(RIVALS[ladder]), None)
         overlaps = any(getattr(self.results.find(ladder, step, at), "overlap", None) for step in steps)
         hot = any(self.results.find(ladder, step, at, "hot") for step in steps)
-        head = [
-            "step",
-            "adds",
-            *(shape_text(shape) for shape in shapes),
-            f"gain at {shape_text(at)}",
-        ]
+        head = ["step", "adds", *(shape_text(shape) for shape in shapes), f"gain at {shape_text(at)}"]
         head += [f"of {RIVALS[ladder][main_rival]}"] if main_rival else []
         head += ["(Tl + Tc) / max"] * overlaps + [f"{shape_text(at)}, hot"] * hot
         rows = [head, ["---", "---"] + ["--:"] * (len(head) - 2)]

@@ -272,8 +272,7 @@ class Report(ReportTest):
         )
         self.run_report()
         self.assertEqual(
-            self.row("step"),
-            ["step", "adds", "8×12×1024×64, causal", "8×12×1024×64", "gain at 8×12×1024×64"],
+            self.row("step"), ["step", "adds", "8×12×1024×64, causal", "8×12×1024×64", "gain at 8×12×1024×64"]
         )
         self.assertEqual(self.row("`naive`")[2:], ["0.43", "", ""])
         self.assertEqual(self.row("`roles`")[2:], ["42.9", "51.5", ""])

@@ -38,8 +38,8 @@ inline constexpr step steps[] = {
 // The step of that name; throws bad_request, with the known names.
 const step& find_step(std::string_view name);
 
-// The kernels that a step launches for a problem, in order, those that prepare its operands among them. Throws
-// as attention() does.
+// The kernels that a step launches for a problem, in order, those that prepare its operands among them.
+// Throws as attention() does.
 std::vector<kernel> kernels_of(const executor& on, const step& s, const problem& p);
 
 }  // namespace antiphase::attentions
