@@ -221,7 +221,7 @@ class Program(ToolTest):
         self.refused(2, ["'multiply'", "info, gemm, scan, ladder, bench, trace, check"], "multiply")
         self.refused(2, ["'--colour'"], "--colour")
         self.refused(2, ["a command is missing", "gemm, scan or attention"], "ladder")
-        self.refused(2, ["'sort'", "gemm or scan"], "ladder", "sort")
+        self.refused(2, ["'sort'", "gemm, scan or attention"], "ladder", "sort")
 
     def test_options_in_the_wrong_place(self):
         self.refused(2, ["'--json'", "before the command", "antiphase info"], "--json", "info")
