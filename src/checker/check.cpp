@@ -306,6 +306,7 @@ void shorten(finding& f, runner& runs, trials& left) {
   script->choices = cpu_detail::taken(*script);
   script->taken.clear();
   if (!shows(scripted, script)) return;
+  if (left.accesses <= 0) return;
   cpu_detail::shorten(
       *script, [&] { return left.accesses <= 0 || !shows(scripted, script); },
       static_cast<unsigned>(std::max(1, left.runs)));
