@@ -24,6 +24,7 @@ COMMANDS = (
     ("ladder",),
     ("ladder", "gemm"),
     ("ladder", "scan"),
+    ("ladder", "attention"),
     ("bench",),
     ("bench", "gemm"),
     ("bench", "scan"),
@@ -57,6 +58,8 @@ class Program(ToolTest):
             ("gemm", "--size", "40", "--shared-limit", "48"),
             ("scan", "--size", "65536"),
             ("scan", "--size", "3000", "--shared-limit", "20"),
+            ("attention", "--size", "70", "--causal"),
+            ("attention", "--size", "33", "--depth", "200"),
         ):
             self.fits_a_terminal(self.run_tool("ladder", *arguments, *CPU).stdout.decode())
         self.write("A.npy", [1.0], (1, 1))
@@ -147,6 +150,7 @@ class Program(ToolTest):
             ("'async-1' only trace", ("ladder", "gemm", "--policy", "async-1", *CPU)),
             ("'auto' choice not a step of the scan ladder", ("ladder", "scan", "--policy", "auto", *CPU)),
             ("'one-wav' did mean one-wave", ("ladder", "scan", "--policy", "one-wav", *CPU)),
+            ("'role' did mean roles", ("ladder", "attention", "--policy", "role", *CPU)),
             ("'fp64-dots' policy gemm beside not twin", (*trace, "--policy", "fp64-dots")),
             ("'fp64-short' not", (*trace, "--policy", "fp64-short")),
             ("'single-pas' did mean single-pass", (*trace, "scan", "--policy", "single-pas")),
@@ -216,8 +220,8 @@ class Program(ToolTest):
         self.refused(2, ["'gem'", "did you mean gemm"], "gem")
         self.refused(2, ["'multiply'", "info, gemm, scan, ladder, bench, trace, check"], "multiply")
         self.refused(2, ["'--colour'"], "--colour")
-        self.refused(2, ["a command is missing", "gemm or scan"], "ladder")
-        self.refused(2, ["'sort'", "gemm or scan"], "ladder", "sort")
+        self.refused(2, ["a command is missing", "gemm, scan or attention"], "ladder")
+        self.refused(2, ["'sort'", "gemm, scan or attention"], "ladder", "sort")
 
     def test_options_in_the_wrong_place(self):
         self.refused(2, ["'--json'", "before the command", "antiphase info"], "--json", "info")
@@ -473,6 +477,35 @@ class Ladder(ToolTest):
                     self.assertTrue(record["verified"], record)
                 self.assertEqual(record["shape"], {"n": 9000})
             self.assertGreater(records[0]["counts"]["barriers"], records[1]["counts"]["barriers"])
+
+    def test_attention(self):
+        steps = ["naive", "tiled", "double-buffered", "roles", "antiphase"]
+        records = self.records("attention", "--members", "2", "--heads", "3", "--size", "70", "--causal")
+        self.assertEqual([r["policy"] for r in records], steps)
+        shape = {"members": 2, "heads": 3, "queries": 70, "keys": 70, "depth": 64}
+        for record in records:
+            self.assertEqual(record["kernel"], f"attention.ladder.{record['policy']}")
+            self.assertTrue(record["verified"], record)
+            self.assertTrue(0 < record["error"]["ours"] < 1e-6, record)
+            self.assertEqual((record["shape"], record["mask"]), (shape, "causal"))
+            self.assertNotIn("time_us", record)
+        naive, tiled, double, roles, antiphase = records
+        self.assertEqual([r["kernels"] for r in records], [3, 1, 1, 5, 5])
+        self.assertEqual(naive["shared_bytes"], 0)
+        self.assertGreater(tiled["counts"]["barriers"], double["counts"]["barriers"])
+        self.assertEqual(tiled["counts"]["copies"], 0)
+        self.assertGreater(double["counts"]["copies"], 0)
+        self.assertGreater(antiphase["shared_bytes"], roles["shared_bytes"])
+        refused = [r["policy"] for r in self.records("attention", "--depth", "200") if "refused" in r]
+        self.assertEqual(refused, ["roles", "antiphase"])
+        text = self.run_tool(
+            "ladder", "attention", "--size", "33", "--policy", "tiled,roles", *CPU
+        ).stdout.decode()
+        self.assertEqual(self.steps_of(text), ["tiled", "roles"])
+        self.refused(2, ["--depth", "'257'"], "ladder", "attention", "--depth", "257", *CPU)
+        self.refused(
+            2, ["2^34"], "ladder", "attention", "--members", str(2**62), "--heads", str(2**62), *CPU
+        )
 
     def steps_of(self, text):
         """The first column of a table, which is split into parts that fit a terminal: each has all steps."""
