@@ -378,6 +378,7 @@ class checking_executor final : public executor {
       model* before;
     } now(m_);
     m_.old.on = options_.copies == landing::late;
+    m_.old.seed = options_.seed;
     return workers_.launch(options_, k, grid, params, on, &watch_, chosen_);
   }
 

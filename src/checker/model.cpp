@@ -257,7 +257,8 @@ void model::atomic(const void* p, std::size_t bytes, atomic_kind kind, order how
   atomics.end(t, o);
 }
 
-bool model::brings_old(const void* p, std::size_t bytes, order how, const void* code, std::uint64_t& value) {
+bool model::brings_old(const void* p, std::size_t bytes, order how, const void* code, std::uint64_t& value,
+                       old_values::change_of change, const void* with) {
   const std::size_t offset = memory.offset_of(p, bytes);
   if (!old.on || how == order::total || offset == shadow::outside) return false;
   thread_model& t = *current_;
@@ -267,7 +268,7 @@ bool model::brings_old(const void* p, std::size_t bytes, order how, const void* 
                            .reach = machine::next_scope,
                            .follows_atomic = true};
   const cell& c = memory.byte(offset);
-  const atomic_write* const unseen = old.unseen(t, o.location, bytes, c, o.reach);
+  const atomic_write* const unseen = old.unseen(t, o.location, bytes, c, o.reach, change, with);
   if (unseen == nullptr) return false;
   const accessor w{.thread = t,
                    .kind = access_kind::read,
@@ -291,7 +292,8 @@ bool model::brings_old(const void* p, std::size_t bytes, order how, const void* 
     brought_old = {.load = findings.side_of(w),
                    .write = findings.side_of_write(c),
                    .at = w.place,
-                   .written_at = c.place};
+                   .written_at = c.place,
+                   .behind_a_write = old.buffers_a_write(t, o.location)};
   history.visit(w, p, bytes);
   return true;
 }

@@ -648,8 +648,9 @@ std::uint64_t update(void* p, int bytes, scope reach, ordering how,
   // others may run until here, but none from here to the end
   machine::next_scope = reach;
   // acquire_release: sequentially consistent, so never an old value
-  if (same == unchanged::only_read && how != ordering::acquire_release &&
-      m.brings_old(p, size, static_cast<checker_detail::order>(how), self.code, before)) {
+  if (same != unchanged::not_read && how != ordering::acquire_release && how != ordering::release &&
+      m.brings_old(p, size, static_cast<checker_detail::order>(how), self.code, before,
+                   same == unchanged::only_read ? nullptr : change, with)) {
     self.owner->loaded(self, p, before, where);
     if (self.loads.is_waiting()) self.loads.looked_in_vain();
     return before;
@@ -1132,6 +1133,16 @@ cudaError_t copy_now(void* to, const void* from, std::size_t bytes, cudaMemcpyKi
                     "the cudaMemcpyKind of what the pointers are");
     return fails(cudaErrorInvalidValue);
   }
+  const auto wait = [&] {
+    if (on == nullptr)
+      m.launches.synchronize_default();
+    else
+      m.launches.synchronize(on);
+  };
+  // From pageable host memory a copy is staged: the call waits for the stream first, and may return before
+  // the device's memory is written (CUDA runtime, API synchronization behavior).
+  const bool staged = only_device(to) && !from_device;
+  if (when == returns::when_done && staged) wait();
   m.host_place = where;
   if (to_device && from_device)
     now.on->copy(to, from, bytes, on);
@@ -1142,12 +1153,7 @@ cudaError_t copy_now(void* to, const void* from, std::size_t bytes, cudaMemcpyKi
   else
     std::memmove(to, from, bytes);
   m.host_place = {};
-  if (when == returns::when_done && !(only_device(to) && only_device(from))) {
-    if (on == nullptr)
-      m.launches.synchronize_default();
-    else
-      m.launches.synchronize(on);
-  }
+  if (when == returns::when_done && !staged && !(only_device(to) && only_device(from))) wait();
   return cudaSuccess;
 }
 cudaError_t copy_rows_now(const row_copy& c, cudaStream_t on, returns when, place where) {
