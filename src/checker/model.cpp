@@ -40,6 +40,7 @@ void model::reset() {
   brought_old.reset();
   host_read_ = nullptr;
   host_place = {};
+  host_stages = false;
   host_touches = nullptr;
   schedule_begins = nullptr;
 }
@@ -312,6 +313,7 @@ void model::fence(order how) {
 bool model::host_access(const void* p, std::size_t bytes, access_kind kind, stream on, const char* what) {
   if (bytes == 0) return true;
   stream_work work = begin_stream_work(what, on);
+  clocks.block(work.thread.block).copies_staged = host_stages;
   const accessor w{.thread = work.thread,
                    .kind = kind,
                    .place = places.number_of(host_place.line() != 0 ? host_place : machine::place::current()),

@@ -117,6 +117,7 @@ class model {
   // fresh memory, allocated in the order of the stream
   void host_allocates(const void* p, std::size_t bytes, stream on);
   machine::place host_place;  // where such copies were asked for, if known
+  bool host_stages = false;  // they are from pageable memory, and the call may return before they have landed
   // Work in the order of a stream that is no kernel, such as a host function: a launch of one thread.
   struct stream_work {
     thread_model thread;

@@ -29,9 +29,9 @@ struct atomic_write {
 // invisible for a while to a thread that is not ordered behind it by a fence, release and acquire, or barrier
 // (PTX ISA, memory consistency model: causality, coherence). So such a thread's load may return a value from
 // before, until it has seen the write once: the oldest of the last few that coherence allows, or one behind
-// it. So may an update that leaves that value as it is. Not after a barrier with a thread that has read what a fence
-// published, even if that thread has no fence itself: the example of __threadfence() in the CUDA guide has
-// none.
+// it. So may an update that leaves that value as it is. Not after a barrier with a thread that has read what
+// a fence published, even if that thread has no fence itself: the example of __threadfence() in the CUDA
+// guide has none.
 //
 // Assumes: all atomic writes and fences are reported. Unless `on`, no load returns an old value.
 class old_values {

@@ -647,17 +647,18 @@ std::uint64_t update(void* p, int bytes, scope reach, ordering how,
   }
   // others may run until here, but none from here to the end
   machine::next_scope = reach;
+  if (there) std::memcpy(&before, p, size);
+  const std::uint64_t after = there ? change(before, with) : 0;
+  if (same == unchanged::is_read) m.compares(p, size, expected);
   // acquire_release: sequentially consistent, so never an old value
-  if (same != unchanged::not_read && how != ordering::acquire_release && how != ordering::release &&
+  if (after == before && same != unchanged::not_read && how != ordering::acquire_release &&
+      how != ordering::release &&
       m.brings_old(p, size, static_cast<checker_detail::order>(how), self.code, before,
                    same == unchanged::only_read ? nullptr : change, with)) {
     self.owner->loaded(self, p, before, where);
     if (self.loads.is_waiting()) self.loads.looked_in_vain();
     return before;
   }
-  if (there) std::memcpy(&before, p, size);
-  const std::uint64_t after = there ? change(before, with) : 0;
-  if (same == unchanged::is_read) m.compares(p, size, expected);
   machine::next_scope = reach;
   const bool writes = same == unchanged::is_written || same == unchanged::not_read || after != before;
   m.atomic(p, size,
@@ -1144,6 +1145,7 @@ cudaError_t copy_now(void* to, const void* from, std::size_t bytes, cudaMemcpyKi
   const bool staged = only_device(to) && !from_device;
   if (when == returns::when_done && staged) wait();
   m.host_place = where;
+  m.host_stages = staged;
   if (to_device && from_device)
     now.on->copy(to, from, bytes, on);
   else if (to_device)
@@ -1153,6 +1155,7 @@ cudaError_t copy_now(void* to, const void* from, std::size_t bytes, cudaMemcpyKi
   else
     std::memmove(to, from, bytes);
   m.host_place = {};
+  m.host_stages = false;
   if (when == returns::when_done && !staged && !(only_device(to) && only_device(from))) wait();
   return cudaSuccess;
 }
