@@ -218,13 +218,20 @@ std::map<std::string, dim3, std::less<>>& clusters() {
   static std::map<std::string, dim3, std::less<>> all;
   return all;
 }
+dim3* asked_cluster = nullptr;  // if a kernel's body is called for it
 // Of a launch's attribute, or what __cluster_dims__ says; a template's name has its arguments behind it.
-dim3 cluster_of(std::string_view name, const config& c) {
+dim3 cluster_of(std::string_view name, const config& c, void (*body)(const void*), const void* params) {
   if (c.cluster[0] != 0) return {c.cluster[0], c.cluster[1], c.cluster[2]};
   name = name.substr(0, name.find('<'));
   name.remove_prefix(name.rfind(':') + 1);  // npos: nothing
   const auto at = clusters().find(name);
-  return at == clusters().end() ? dim3() : at->second;
+  dim3 size = at == clusters().end() ? dim3() : at->second;
+  if (size.x == 0) {
+    asked_cluster = &size;
+    body(params);
+    asked_cluster = nullptr;
+  }
+  return size;
 }
 // Blocks of a grid, those of a cluster one after the other.
 std::vector<std::uint64_t> by_clusters(dim3 grid, dim3 cluster) {
@@ -279,7 +286,7 @@ bool fits(const char* name, const config& c, const void* entry, place where) {
   if (c.grid.x > 0x7FFFFFFF || c.grid.y > 65535 || c.grid.z > 65535)
     return refuse(fmt::format("a launch of {} x {} x {} blocks", c.grid.x, c.grid.y, c.grid.z),
                   "at most 65535 blocks along y and z");
-  if (const dim3 of = cluster_of(name, c); of.x != 1 || of.y != 1 || of.z != 1) {
+  if (const dim3 of = now.cluster; of.x != 1 || of.y != 1 || of.z != 1) {
     const std::uint64_t size = std::uint64_t{of.x} * of.y * of.z;
     if (size < 1 || size > 16)
       return refuse(fmt::format("a launch in clusters of {} x {} x {} blocks", of.x, of.y, of.z),
@@ -417,6 +424,10 @@ void enters_arm(int number) noexcept { cpu_detail::here().arms |= 1u << number; 
 int register_cluster(const char* kernel, int x, int y, int z) {
   clusters().insert_or_assign(kernel, dim3(x, y, z));
   return 0;
+}
+bool tells_cluster(int x, int y, int z) noexcept {
+  if (asked_cluster != nullptr) *asked_cluster = dim3(x, y, z);
+  return asked_cluster != nullptr;
 }
 int add_note(const char* text) {
   notes().push_back(text);
@@ -770,6 +781,7 @@ void launch(const char* name, const config& c, place where, const void* entry, s
   now.overlapped |= c.overlaps || c.lets_begin != nullptr;
   if (++now.launches == 1)
     for (const char* note : notes()) now.m->findings.say(note);
+  now.cluster = cluster_of(name, c, body, params);
   if (!fits(name, c, entry, where)) return;
   model& m = *now.m;
   now.misled = now.sampled;
@@ -777,7 +789,6 @@ void launch(const char* name, const config& c, place where, const void* entry, s
   now.launched_at = where;
   now.grid = c.grid;
   now.block = c.block;
-  now.cluster = cluster_of(name, c);
   now.asked_of = -1;
   now.together = c.together;
   begin_keeping();

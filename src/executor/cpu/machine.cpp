@@ -134,7 +134,10 @@ void meet_block(thread_state& self, block_meeting how, place where, const void* 
   if (begun && part.whole && !how.votes)
     return come_to_barrier(self, 0, 0, {.waits = true, .aligned = false}, where);
   const thread_state*& of_warp = self.home->warp_at[static_cast<std::size_t>(self.index / 32)];
-  if (m.arrived > 0 && !same(of_warp != nullptr ? of_warp->where : m.where, where)) meet_apart(self, where);
+  self.may_diverge = !how.aligned;
+  if (const bool all_may = self.may_diverge && (of_warp == nullptr || of_warp->may_diverge);
+      m.arrived > 0 && !all_may && !same(of_warp != nullptr ? of_warp->where : m.where, where))
+    meet_apart(self, where);
   if (observer* const watch = self.owner->watch(); watch != nullptr && how.aligned) {
     watch->comes_to_barrier(self, frame);
     if (of_warp != nullptr) require_one_way(self, *of_warp, where);

@@ -186,6 +186,7 @@ struct thread_state : machine::thread_view {
   std::vector<const void*> calls;              // return addresses at its latest block barrier, if followed
   unsigned aligned_turns[2] = {};              // aligned arrivals at the cluster's barrier, and waits
   int block_barriers = 0;                      // it has come to
+  bool may_diverge = false;                    // at the block barrier: barrier.sync without .aligned
   struct register_setting {
     int registers;
     place where;

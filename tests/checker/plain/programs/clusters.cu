@@ -32,7 +32,7 @@ __global__ void __cluster_dims__(2, 2, 1) histogram(const int* from, int* bins) 
 }
 
 // Each block takes the number of the next block.
-__global__ void __cluster_dims__(4) rotate(const int* from, int* to) {
+template <int blocks> __global__ void __cluster_dims__(blocks) rotate(const int* from, int* to) {
   __shared__ int number;
   auto cluster = cg::this_cluster();
   if (threadIdx.x == 0) number = from[blockIdx.x];
