@@ -48,6 +48,7 @@ void look(const void* p, std::uint64_t value, const void* code, bool between_mee
   t.inside_hook = true;
   t.owner->loaded(t, p, value, {});
   if ((atomic || between_meetings) && t.loads.is_waiting()) t.loads.looked_in_vain();
+  if (atomic && t.loads.is_waiting()) t.owner->polls();
   t.inside_hook = false;
 }
 void write() {

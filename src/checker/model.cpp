@@ -288,6 +288,7 @@ bool model::brings_old(const void* p, std::size_t bytes, order how, const void* 
   }
   machine::next_scope = scope::device;
   value = unseen->before;
+  if (std::memcmp(&value, p, bytes) != 0) machine::polled();  // the next look brings another value
   atomics.take_in(t, o, unseen->released_before);
   if (!brought_old)
     brought_old = {.load = findings.side_of(w),

@@ -632,7 +632,8 @@ class pass {
           if (!is(body, "{"))
             refuse(i, "__cluster_dims__ of a template's parameter without the kernel's body",
                    "it where the kernel is defined");
-          insert_before(body + 1, fmt::format("if (::antiphase::plain::tells_cluster({})) return; ", size));
+          edits_.push_back({t_[body].at + 1, 0,
+                            fmt::format(" if (::antiphase::plain::tells_cluster({})) return; ", size)});
           size = "0";
         }
         clusters_ += fmt::format(

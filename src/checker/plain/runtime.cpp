@@ -667,7 +667,7 @@ std::uint64_t update(void* p, int bytes, scope reach, ordering how,
       m.brings_old(p, size, static_cast<checker_detail::order>(how), self.code, before,
                    same == unchanged::only_read ? nullptr : change, with)) {
     self.owner->loaded(self, p, before, where);
-    if (self.loads.is_waiting()) self.loads.looked_in_vain();
+    if (self.loads.is_waiting()) self.loads.looked_in_vain(), self.owner->polls();
     return before;
   }
   machine::next_scope = reach;
@@ -681,7 +681,7 @@ std::uint64_t update(void* p, int bytes, scope reach, ordering how,
   std::memcpy(p, &after, size);
   if (after == before) {
     self.owner->loaded(self, p, before, where);  // may be a polling loop
-    if (self.loads.is_waiting()) self.loads.looked_in_vain();
+    if (self.loads.is_waiting()) self.loads.looked_in_vain(), self.owner->polls();
   } else {
     self.loads.something_else();
     self.owner->note_write();

@@ -36,6 +36,7 @@ unsigned lanes_present(const block_state& block, std::size_t warp) {
 
 void land_copies(thread_state& of, std::uint64_t end) {
   copy_queue& q = of.copies;
+  if (q.gone + q.landed < end) of.owner->changed();
   for (; q.gone + q.landed < end; ++q.landed) perform(q.copies[q.landed]);
 }
 
@@ -410,7 +411,7 @@ void meet_warp(thread_state& self, const char* what, place where) {
     meet_in_time(m.waiting);
     for (thread_state* t : m.waiting) self.owner->make_ready(*t);
     m.waiting.clear();
-    self.owner->progress();
+    self.owner->met();
   }
   self.owner->suspend(self, last ? condition::ready : condition::at_whole_warp, where);
 }
@@ -482,6 +483,7 @@ void yield(place where) {
   thread_state& self = here();
   self.code = __builtin_return_address(0);
   if (self.owner->watch() == nullptr) self.loads.something_else();
+  self.owner->polls();
   self.owner->suspend(self, condition::polling, where);
 }
 void proxy_fence(proxy of) {
@@ -511,9 +513,10 @@ void loaded(const void* at, std::uint64_t value, place where) {
 }
 
 std::int64_t clock() {
-  thread_clock& time = here().time;
-  time.instructions(1);
-  return time.now();
+  thread_state& self = here();
+  self.owner->changed();
+  self.time.instructions(1);
+  return self.time.now();
 }
 void clock_instructions(int count) { here().time.instructions(count); }
 void clock_register_loads(int bytes) { here().time.load_registers(bytes); }

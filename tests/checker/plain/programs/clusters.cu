@@ -92,7 +92,7 @@ int main() {
   }
   cudaMemset(to, 0, sizeof bins);
   places<<<2, threads>>>(to + 8);
-  rotate<<<8, 32>>>(from, to);
+  rotate<4><<<8, 32>>>(from, to);
   cudaMemcpy(bins, to, sizeof bins, cudaMemcpyDeviceToHost);
   cudaFree(from), cudaFree(to);
   for (int b = 0; b < 8; ++b) good &= bins[b] == h[b / 4 * 4 + (b + 1) % 4];
