@@ -589,8 +589,8 @@ void worker::track() {
   for (; known_ < ready_.size(); ++known_) schedule_.made_ready(ready_[known_]->number);
 }
 
-// A loop around ordinary reads alone may work on registers for long, unless the states of threads show that it
-// does not.
+// A loop around ordinary reads alone may work on registers for long, unless the states of threads show that
+// it does not.
 bool worker::may_wait_for_ever() { return polls_ || watch() == nullptr || !knows_states; }
 
 // Counts a round in which all runnable threads polled in vain. True if there have been too many.
