@@ -63,10 +63,16 @@ const char* name(landing copies) {
   return names[static_cast<int>(copies)];
 }
 
+const char* name(ring_wait wait) {
+  constexpr const char* names[] = {"none", "data", "slot", "barrier"};
+  return names[static_cast<int>(wait)];
+}
+
 std::string to_text(const check_run& run) {
   std::string text = fmt::format("--seed {} --order {} --landing {} --resident {}", run.seed, name(run.order),
                                  name(run.copies), run.resident_blocks);
   if (!run.script.empty()) text += fmt::format(" --script '{}'", run.script);
+  if (run.without != ring_wait::none) text += fmt::format(" --without {}", name(run.without));
   return text;
 }
 

@@ -300,7 +300,13 @@ void mbarrier_expect(std::uint64_t* word, int bytes, place where) {
 
 unsigned mbarrier_parity(const std::uint64_t* word) { return unpack(*word).parity; }
 namespace {
+// What a ring waits for in the end is a released slot; at all others, data.
 bool see_end(thread_state& self, const std::uint64_t* word, unsigned parity, mbarrier_semantics how) {
+  if (self.owner->watch() != nullptr) {
+    const ring_event of = self.home->clock_of(word).of;
+    if (left_out(self, of.events > 0 && of.event + 1 == of.events ? wait_kind::slot : wait_kind::data))
+      return true;
+  }
   const bool ended = cpu_detail::mbarrier_ended(*word, parity);
   if (ended) self.time.wait_until(self.home->clock_of(word).ended);
   if (observer* watch = self.owner->watch(); watch != nullptr && ended)
