@@ -155,8 +155,8 @@ struct check_options {
   std::vector<int> resident_blocks = {};
   // runs at a time, one OS thread each; 0: one per core. Findings do not depend on it.
   int workers = 0;
-  std::string script = {};       // for runs of order schedule::script
-  ring_wait without = ring_wait::none;  // in all runs
+  std::string script = {};              // for runs of order schedule::script
+  ring_wait without = ring_wait::none;  // in all runs; each then ends at the wait after its first finding
   std::uint64_t exhaustive = 0;  // not 0: run every possible schedule, at most this many; for tiny cases
   // for findings that only some schedules show, search for a simpler schedule; not with a single run
   bool shorten = true;
@@ -220,8 +220,8 @@ struct check_report {
 check_report check(const std::function<void(const context&)>& program, const check_options& options = {});
 
 // Sets an option by its command-line name: --schedules, --seed, --order, --landing, --resident, --workers,
-// --exhaustive, --script or --without. Orders, landings and residents are comma-separated lists; `all` is the default.
-// options_of() reads pairs of name and value. Both throw bad_request.
+// --exhaustive, --script or --without. Orders, landings and residents are comma-separated lists; `all` is the
+// default. options_of() reads pairs of name and value. Both throw bad_request.
 void set_option(check_options& options, std::string_view name, std::string_view value);
 check_options options_of(std::span<const char* const> arguments);
 

@@ -122,6 +122,9 @@ class model_observer final : public cpu_detail::observer {
   }
 
   bool leaves_out(cpu_detail::wait_kind wait) const override {
+    // What follows the first finding is only more of it, and may not end.
+    if (m_.without != ring_wait::none && !m_.findings.all().empty())
+      leave_kernel("a kernel without its waits was stopped at its first finding");
     switch (m_.without) {
       case ring_wait::none: return false;
       case ring_wait::data: return wait == cpu_detail::wait_kind::data;
