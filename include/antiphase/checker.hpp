@@ -59,8 +59,8 @@ struct finding_side {
   std::string when;  // "after 3 block barriers, copy group 2", or empty
 };
 
-// Waits that a run leaves out of a kernel, to show what they are for: of copies, and of mbarriers of a ring, for
-// data; for a free slot of a ring; or barriers of a block or of a part of it.
+// Waits that a run leaves out of a kernel, to show what they are for: for data of asynchronous copies, or at
+// an mbarrier; for a free slot, at the last event of a channel; or at barriers of a block or a part of it.
 enum class ring_wait { none, data, slot, barrier };
 
 // The schedule of one run: enough to replay it on any machine, bit for bit.

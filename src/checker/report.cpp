@@ -196,7 +196,8 @@ std::string to_json(const check_report& report, const std::string& command, cons
                        {"order", name(f.first.order)},
                        {"landing", name(f.first.copies)},
                        {"resident", f.first.resident_blocks},
-                       {"script", f.first.script}}}};
+                       {"script", f.first.script},
+                       {"without", name(f.first.without)}}}};
     j["earlier"] = f.earlier ? json(*f.earlier) : nlohmann::json();
     if (!command.empty()) j["replay"] = replay_command(f, command, behind);
     findings.push_back(std::move(j));

@@ -74,8 +74,7 @@ TEST(Perfetto, CountsBuffersAndBytesInFlight) {
   ASSERT_GT(at.size(), 6u);
   EXPECT_EQ(at.begin()->second,
             (std::map<std::string, int>{{"in use", 0}, {"full", 0}, {"loading", 1}, {"bytes", 100}}));
-  EXPECT_EQ(at[.2],
-            (std::map<std::string, int>{{"in use", 1}, {"full", 0}, {"loading", 1}, {"bytes", 100}}));
+  EXPECT_EQ(at[.2], (std::map<std::string, int>{{"in use", 1}, {"full", 0}, {"loading", 1}, {"bytes", 100}}));
   EXPECT_EQ(at[.4], (std::map<std::string, int>{{"in use", 1}, {"full", 1}, {"loading", 0}, {"bytes", 0}}));
   EXPECT_EQ(at.rbegin()->second, none);
 }

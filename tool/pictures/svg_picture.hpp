@@ -90,7 +90,8 @@ class picture {
     return fmt::format(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {0:.0f} {1:.0f}\" width=\"{0:.0f}\" "
         "height=\"{1:.0f}\" "
-        "style=\"max-width:100%;height:auto\" role=\"img\">\n<title>{2}</title>\n{3}<rect width=\"100%\" height=\"100%\" "
+        "style=\"max-width:100%;height:auto\" role=\"img\">\n<title>{2}</title>\n{3}<rect width=\"100%\" "
+        "height=\"100%\" "
         "fill=\"#ffffff\"/>\n{4}</svg>\n",
         width, height, xml_text(title), svg_style, out_);
   }
