@@ -135,7 +135,7 @@ class Page(ToolTest):
                     page.key("n")
                 self.assertIn("found here", page.value("agents.textContent"))
             page.value("without.value = -1, void without.onchange({target: without})")
-            self.assertEqual(self.states(page), [["empty", ""]] * 2)
+            self.assertEqual(self.states(page), [["being loaded", "0"], ["empty", ""]])
             self.assertEqual(page.errors, [])
 
     def view(self, page):
@@ -165,7 +165,7 @@ class Page(ToolTest):
                 self.assertGreater(self.view(page)[0], near[0])
                 page.key("0")
                 self.assertEqual(self.view(page), everything)
-                page.value("scrollTo(0, lanes.getBoundingClientRect().top - 300)")
+                page.value("scrollTo(0, scrollY + lanes.getBoundingClientRect().top - 300)")
                 x, y, width = page.value("(r => [r.left, r.top, r.width])(lanes.getBoundingClientRect())")
                 page.mouse("mouseWheel", x + width / 2, y + 45, deltaX=0, deltaY=-60, modifiers=2)
                 self.assertLess(self.view(page)[1] - self.view(page)[0], everything[1] - everything[0])

@@ -304,7 +304,7 @@ namespace {
 bool see_end(thread_state& self, const std::uint64_t* word, unsigned parity, mbarrier_semantics how) {
   if (self.owner->watch() != nullptr) {
     const ring_event of = self.home->clock_of(word).of;
-    if (left_out(self, of.events > 0 && of.event + 1 == of.events ? wait_kind::slot : wait_kind::data))
+    if (left_out(self, of.events > 1 && of.event + 1 == of.events ? wait_kind::slot : wait_kind::data))
       return true;
   }
   const bool ended = cpu_detail::mbarrier_ended(*word, parity);
