@@ -76,7 +76,9 @@ class Plain(unittest.TestCase):
         for without, kind in (("data", "read before landing"), ("barrier", "uninitialised memory read")):
             done = self.check(right, "--without", without, "--schedules", "1", "--json")
             finding = json.loads(done.stdout)["programs"][0]["findings"][0]
-            self.assertEqual((done.returncode, finding["kind"], finding["run"]["without"]), (5, kind, without))
+            self.assertEqual(
+                (done.returncode, finding["kind"], finding["run"]["without"]), (5, kind, without)
+            )
             self.assertIn(f" --without {without}", finding["replay"])
         self.assertEqual(self.check(right, "--without", "slot", "--schedules", "1").returncode, 0)
 
