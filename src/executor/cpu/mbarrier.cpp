@@ -307,10 +307,10 @@ unsigned mbarrier_parity(const std::uint64_t* word) { return unpack(*word).parit
 namespace {
 // What a ring waits for in the end is a released slot; at all others, data.
 bool see_end(thread_state& self, const std::uint64_t* word, unsigned parity, mbarrier_semantics how) {
-  if (self.owner->watch() != nullptr) {
+  if (const bool slots = left_out(self, wait_kind::slot), data = left_out(self, wait_kind::data);
+      slots || data) {
     const ring_event of = self.home->clock_of(word).of;
-    if (left_out(self, of.events > 1 && of.event + 1 == of.events ? wait_kind::slot : wait_kind::data))
-      return true;
+    if (of.events > 1 && of.event + 1 == of.events ? slots : data) return true;
   }
   const bool ended = cpu_detail::mbarrier_ended(*word, parity);
   if (ended) self.time.wait_until(self.home->clock_of(word).ended);
