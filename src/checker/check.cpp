@@ -44,7 +44,8 @@ std::vector<check_run> plan_of(const check_options& options) {
                     .order = orders[step % orders.size()],
                     .copies = copies[turn % copies.size()],
                     .resident_blocks = resident[(coprime ? turn : turn / copies.size()) % resident.size()],
-                    .script = orders[step % orders.size()] == schedule::script ? options.script : ""});
+                    .script = orders[step % orders.size()] == schedule::script ? options.script : "",
+                    .without = options.without});
   }
   return plan;
 }
@@ -109,6 +110,7 @@ outcome run_here(const program_of_runs& program, const check_options& options, c
                  model& m, const run_processes::fork_point& begins = {}) {
   outcome result;
   m.reset();
+  m.without = asked.how.without;
   if (asked.draw) m.write_down_run();
   if (options.count) m.count_run();
   check_run how = asked.how;
@@ -387,7 +389,8 @@ check_report run_all(const std::function<void(const context&)>& program, const c
       .order = schedule::script,
       .copies = options.copies.size() == 1 ? options.copies.front() : landing::mixed,
       .resident_blocks = options.resident_blocks.empty() ? 3 : std::ranges::max(options.resident_blocks),
-      .script = {}};
+      .script = {},
+      .without = options.without};
   const auto script = std::make_shared<schedule_script>();
   patience left;
   const auto run = [&] {

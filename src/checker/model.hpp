@@ -57,7 +57,8 @@ class model {
   custom_races custom{memory, clocks, launches, history, findings};
 
   std::optional<access_counts> counts;
-  bool writes_down = false;  // accesses go to clocks.log or to `counts`
+  ring_wait without = ring_wait::none;  // set anew for every run
+  bool writes_down = false;             // accesses go to clocks.log or to `counts`
 
   void begin_launch(const char* kernel, const void* params, std::size_t params_bytes, stream on,
                     overlap with_previous = overlap::no);
