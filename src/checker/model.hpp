@@ -97,7 +97,6 @@ class model {
   struct old_load {
     finding_side load, write;
     place_number at = 0, written_at = 0;
-    bool behind_a_write = false;  // of the reader's own, without a fence.sc between
   };
   std::optional<old_load> brought_old;
   // For a load that the program makes itself after the hook: memory holds the old value until settle().
