@@ -100,7 +100,7 @@ class Page(ToolTest):
             self.assertEqual(page.errors, [])
 
     def test_roles_wait_for_each_other(self):
-        with self.page("--policy", "fp16", "--k", "1024") as page:
+        with self.page("--policy", "tensor-core-tma", "--k", "1024") as page:
             heads = page.value("[...states.tHead.rows[0].cells].map(c => c.firstChild.textContent)")
             self.assertEqual(heads, ["slot", "state", "step", "round", "full", "empty"])
             # What is told, and the phases of full barriers, at each of the player's stops.
