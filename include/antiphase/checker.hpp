@@ -123,7 +123,7 @@ struct finding {
   }
 };
 
-// What a line of a kernel asked memory for, in all warps of a run. A request is one instruction of a warp.
+// The requests of a kernel's line to memory, in all warps of a run. One is one instruction of a warp.
 enum class line_memory { shared, global, constant };
 enum class line_action { read, write, atomic, async_copy, bulk_copy };
 const char* name(line_memory memory);  // "shared", ...
