@@ -87,12 +87,9 @@ void add_counters(json& events, const timeline& t, const std::vector<step_times>
   change now;
   for (const auto& [time, by] : at) {
     now = {now.loading + by.loading, now.full + by.full, now.in_use + by.in_use};
-    const auto count = [&](const char* name, const json& values) {
-      events.push_back({{"name", name},
-                        {"ph", "C"},
-                        {"pid", process},
-                        {"ts", static_cast<double>(time) / per_microsecond},
-                        {"args", values}});
+    const double ts = static_cast<double>(time) / per_microsecond;
+    const auto count = [&events, process, ts](const char* name, const json& values) {
+      events.push_back({{"name", name}, {"ph", "C"}, {"pid", process}, {"ts", ts}, {"args", values}});
     };
     count("buffers", {{"in use", now.in_use}, {"full", now.full}, {"loading", now.loading}});
     if (t.step_bytes > 0) count("bytes in flight", {{"bytes", now.loading * t.step_bytes}});
