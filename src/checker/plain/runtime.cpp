@@ -617,12 +617,17 @@ void begin_keeping() {
   const unsigned seed = checker_detail::seed_of(*now.on);
   kept = {.left = seed % 2 == 0 ? most_kept : 0, .draw = seed};
 }
+// Such a turn is no wait in vain: the one that is waited for may have finished, or wait itself.
+void wait_a_turn(cpu_detail::thread_state& self, place where) {
+  self.owner->suspend(self, cpu_detail::condition::polling, where);
+  self.owner->progress();
+}
 void let_alone(cpu_detail::thread_state& self, place where) {
   if (kept.alone == &self && --kept.steps_alone <= 0) kept.alone = nullptr;
   for (int turns = 0; kept.back || (kept.alone != nullptr && kept.alone != &self); ++turns) {
     // and from then on each turn: others may have set them again since
     if (turns >= most_turns) kept.alone = nullptr, kept.back = false;
-    self.owner->suspend(self, cpu_detail::condition::polling, where);
+    wait_a_turn(self, where);
   }
 }
 void keep_before_swap(cpu_detail::thread_state& self, const void* p, std::uint64_t expected, place where) {
@@ -631,9 +636,7 @@ void keep_before_swap(cpu_detail::thread_state& self, const void* p, std::uint64
   --kept.left;
   kept.at = p;
   kept.expected = expected;
-  for (int turns = 0; turns < most_turns && !kept.back; ++turns)
-    self.owner->suspend(self, cpu_detail::condition::polling, where);
-  self.owner->progress();  // those turns do not count as a wait in vain
+  for (int turns = 0; turns < most_turns && !kept.back; ++turns) wait_a_turn(self, where);
   kept.at = nullptr;
   if (!std::exchange(kept.back, false)) return;
   kept.alone = &self;
