@@ -1495,12 +1495,12 @@ std::uintptr_t interrupted_at(const void* context) {
 // anything.
 void look_for_empty_loop(int, siginfo_t*, void* context) {
   const std::uintptr_t at = interrupted_at(context);
+  constexpr unsigned char jump_to_itself[] = {0xEB, 0xFE};
+  if (std::memcmp(reinterpret_cast<const void*>(at), jump_to_itself, sizeof jump_to_itself) != 0) return;
   Dl_info info{};
   if (now.m == nullptr || now.m->current() == nullptr || dladdr(reinterpret_cast<void*>(at), &info) == 0 ||
       reinterpret_cast<std::uintptr_t>(info.dli_fbase) != checker_detail::code_base)
     return;
-  constexpr unsigned char jump_to_itself[] = {0xEB, 0xFE};
-  if (std::memcmp(reinterpret_cast<const void*>(at), jump_to_itself, sizeof jump_to_itself) != 0) return;
   end_at(at, finding_kind::deadlock,
          "a loop that looks at no memory any more: the compiler reads once what it waits for, as nothing "
          "says that others change it",
@@ -1528,8 +1528,8 @@ void watch_for_signals() {
   sigaction(SIGVTALRM, &action, nullptr);
   action.sa_sigaction = look_at_division;
   sigaction(SIGFPE, &action, nullptr);
-  const itimerval often{.it_interval = {.tv_sec = 0, .tv_usec = 500'000},
-                        .it_value = {.tv_sec = 0, .tv_usec = 500'000}};
+  const itimerval often{.it_interval = {.tv_sec = 0, .tv_usec = 20'000},
+                        .it_value = {.tv_sec = 0, .tv_usec = 20'000}};
   setitimer(ITIMER_VIRTUAL, &often, nullptr);
 }
 #else
