@@ -139,7 +139,7 @@ TEST(simulated_clock, loads_land_in_the_background) {
   EXPECT_NEAR(latest(3), transfer + latency, 4);
 }
 
-// Two warps of each scheduler share its Tensor Core; the first to come is served first, whatever the other does.
+// Two warps of each scheduler share its Tensor Core: the first to come is served first.
 struct multiplies_on_tensor_cores {
   using params = times;
   struct storage {};

@@ -664,7 +664,7 @@ class Trace(ToolTest):
             "warps wait",
             "in flight",
             "limited by",
-            "one more stage",
+            "a stage more saves",
             "multiply-adds",
         ):
             self.assertIn(words, table)

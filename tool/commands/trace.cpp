@@ -311,19 +311,21 @@ std::string nothing_recorded(const timeline& t) {
       t.block);
 }
 
-// Best possible gain from one more stage.
+// What a step would take less if one more stage took all waits for data away that it can: a bound.
 std::string gain_text(const overlap& o) {
   const double gain = o.step_time > 0 ? 1 - o.next_time / o.step_time : 0;
-  return gain < 0.005 ? "nothing" : fmt::format("up to -{:.0f} %", gain * 100);
+  return gain < 0.005 ? "nothing" : fmt::format("at most {:.0f} %", gain * 100);
 }
 
 void report(const request& r, const place& at, const std::vector<timeline>& timelines) {
   std::vector<std::vector<std::string>> table{{"policy", "stages", "steps", "loads hidden", "warps wait",
-                                               "in flight", "limited by", "one more stage", "duration",
+                                               "in flight", "limited by", "a stage more saves", "duration",
                                                timelines.front().work_is}};
   json list = json::array();
+  bool bounded = false;
   for (const timeline& t : timelines) {
     const overlap o = measure(t);
+    bounded = bounded || gain_text(o) != "nothing";
     list.push_back(to_json(t, o));
     if (o.steps == 0) {
       say(r.common, nothing_recorded(t));
@@ -354,7 +356,11 @@ void report(const request& r, const place& at, const std::vector<timeline>& time
     print_json(content);
   }
   if (!r.common.json && !is_standard_output(r.output))
-    print(in_a_terminal(origin_sentence(timelines)) + "\n" + table_text(table, terminal_columns()));
+    print(in_a_terminal(origin_sentence(timelines)) + "\n" + table_text(table, terminal_columns()) +
+          (bounded
+               ? "\n" + wrapped("\"At most\" is no forecast: it is the time that warps now wait for data and "
+                                "that one more stage could take away. --compare stages= measures it.\n")
+               : ""));
   else if (at.where->kind() != target::cuda)
     say(r.common, origin_sentence(timelines));
 }
