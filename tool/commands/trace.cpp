@@ -409,7 +409,8 @@ std::vector<timeline> record_products(const context& where, const request& r,
 std::vector<timeline> record_attentions(const context& where, const request& r,
                                         const std::vector<std::string>& policies,
                                         const trace_options& options) {
-  const auto [queries, keys, depth] = sizes_of(r);
+  const sizes of = sizes_of(r);
+  const std::int64_t queries = of.m, keys = of.n, depth = of.k;
   const auto numbers = [&](std::int64_t rows, unsigned seed) {
     return device_array<float>(where, random_values(static_cast<std::size_t>(rows * depth), seed));
   };
