@@ -71,7 +71,8 @@ void lockstep_watch::write(thread_model& t, const void* p, std::size_t bytes, pl
         const bool is_new = std::ranges::none_of(of_one_line_, [&](const too_early& known) {
           return known.place == place && known.by.place == read.place && known.by.block == t.block;
         });
-        if (is_new && memory_.offset_of(p) < shadow::shared_bytes && of_one_line_.size() < 64) of_one_line_.push_back(early);
+        if (is_new && memory_.offset_of(p) < shadow::shared_bytes && of_one_line_.size() < 64)
+          of_one_line_.push_back(early);
       } else if (theirs.last > read.number)
         report(early);
       else if (too_early_.size() < 64)

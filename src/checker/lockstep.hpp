@@ -17,8 +17,8 @@ namespace antiphase::checker_detail {
 // would have come before A's read. A lane that polls reads the word again, and a flag that all lanes set is
 // one word: neither is reported.
 //
-// In shared memory it is also reported if A reads and writes in one line, and has done both before B writes, as
-// in s[t] += s[t + 16]: a __syncwarp() behind that line does not keep B from writing before A reads.
+// In shared memory it is also reported if A reads and writes in one line, and has done both before B writes,
+// as in s[t] += s[t + 16]: a __syncwarp() behind that line does not keep B from writing before A reads.
 //
 // Assumes: thread_models of a block are contiguous, and every volatile access is reported here after it has
 // been judged.
