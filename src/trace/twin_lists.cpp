@@ -48,6 +48,15 @@ const std::vector<instance>& traced_instances(target where) {
 
 }  // namespace gemms
 
+namespace attentions {
+
+const std::vector<twin>& twins_on_cpu() {
+  static constinit made_once<std::vector<twin>> made;
+  return made.get([] { return all_of<twin>({cpu::twins_by_multiply_adds, cpu::twins_on_tensor_cores}); });
+}
+
+}  // namespace attentions
+
 namespace scans {
 
 const std::vector<twin>& all_twins(target where) {
