@@ -181,6 +181,19 @@ bool begins(const std::string& option, std::initializer_list<const char*> with) 
 bool is_for_linker(const std::string& option) { return begins(option, {"-l", "-L", "-Wl,"}); }
 // Where headers are found and what they are told; g++ takes no precompiled header that these would change.
 bool is_for_preprocessor(const std::string& option) { return begins(option, {"-I", "-D", "-U"}); }
+// A macro of the program's, unlike those that tell the standard library something. It is defined behind the
+// first headers, where other things have its name: -D T=float, -D threads=256.
+bool is_own_macro(const std::string& option) {
+  return begins(option, {"-D", "-U"}) && !begins(option, {"-D_", "-U_", "-DNDEBUG", "-UNDEBUG"});
+}
+// The directive that an option -D or -U stands for.
+std::string directive_of(const std::string& option) {
+  const std::string text = option.substr(2, option.find('\n') - 2);
+  if (option[1] == 'U') return "#undef " + text + "\n";
+  const std::size_t equals = text.find('=');
+  if (equals == std::string::npos) return "#define " + text + " 1\n";
+  return "#define " + text.substr(0, equals) + " " + text.substr(equals + 1) + "\n";
+}
 bool is_for_compiler(const std::string& option) {
   return begins(option, {"-std=", "-O", "-g", "-f", "-m", "-W", "-w"});
 }
@@ -303,7 +316,7 @@ compilation::compilation(const plain_program& p, fs::path folder)
       common_(compiler_) {
   if (!has_standard(p.compiler_options)) common_.emplace_back("-std=gnu++20");
   for (const std::string& o : p.compiler_options)
-    if (!is_for_linker(o) && !names_toolkit(o)) common_.push_back(o);
+    if (!is_for_linker(o) && !names_toolkit(o) && !is_own_macro(o)) common_.push_back(o);
   if (p.driver.empty())
     units_ = p.sources;
   else
@@ -343,6 +356,12 @@ words compilation::preprocessing() const {
 
 void compilation::preprocess() {
   if (!program_.driver.empty()) include_together();
+  const fs::path macros = folder_ / "macros.h";
+  {
+    std::ofstream file(macros);
+    for (const std::string& o : program_.compiler_options)
+      if (is_own_macro(o)) file << directive_of(o);
+  }
   for (std::size_t i = 0; i < units_.size(); ++i) {
     words command = common_;
     const words more = preprocessing();
@@ -354,7 +373,7 @@ void compilation::preprocess() {
       for (const char* header : first_headers)
         if (is_cuda(units_[i]) || header != first_headers.back())
           command.insert(command.end(), {"-include", header});
-    command.insert(command.end(), {"-E", "-x", "c++", "-o", file(i, ".ii"), units_[i]});
+    command.insert(command.end(), {"-include", macros, "-E", "-x", "c++", "-o", file(i, ".ii"), units_[i]});
     run_or_fail(command, file(i, ".said"));
   }
 }

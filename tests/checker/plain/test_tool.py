@@ -213,6 +213,17 @@ int main() {
         done = self.check(one, two, "-I", "inc", "-I", ".", "-DN=M", "-D", "M=4", "-lm", "-lpthread", *QUICK)
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
 
+    def test_macros_may_have_names_of_the_stand_ins(self):
+        name = self.source(
+            "#include <cassert>\n"
+            + KERNEL
+            + "static_assert(blocks(2) == 3 && A == 1 && sizeof *SAID == 1);\nint main() { assert(A == 2); T* x;\n"
+            "cudaMalloc(&x, 128); k<<<1, threads>>>(x, 4); cudaDeviceSynchronize(); cudaFree(x); }\n"
+        )
+        macros = ["-DT=int", "-D", "threads=32", "-Dblocks(n)=(n + 1)", "-DA", '-DSAID="a b"', "-Dx=y", "-Ux"]
+        done = self.check(name, *macros, "-DNDEBUG", *QUICK)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+
     def test_options_of_nvcc(self):
         toolkit = self.folder / "cuda/include/crt"
         toolkit.mkdir(parents=True)

@@ -1,6 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // A program's own variables, parameters and members with the names of CUDA's: on the host, and in kernels
-// next to these.
+// next to these. Headers of CUDA's with other names for what is there anyway.
+#include <channel_descriptor.h>
+#include <common_functions.h>
+#include <cuda_surface_types.h>
+#include <cuda_texture_types.h>
+#include <device_double_functions.h>
+#include <nvToolsExt.h>
+#include <sm_61_intrinsics.h>
+#include <math_functions.hpp>
+
 const int warpSize = 32;
 struct shape {
   dim3 gridDim, blockDim{64};
@@ -48,7 +57,10 @@ int main() {
   blockDim.y = 4;
   unsigned* to;
   cudaMalloc(&to, n * sizeof *to);
+  nvtxMark("n is 200");
+  nvtxRangePush("number");
   number<<<gridDim, blockDim>>>(to, n);
+  nvtxRangePop();
   unsigned got[n];
   cudaMemcpy(got, to, sizeof got, cudaMemcpyDeviceToHost);
   for (unsigned i = 0; i < n; ++i)
