@@ -18,6 +18,7 @@ namespace {
 void run_check(const check_request&) { refuse(); }
 void run_check_plain(const check_request&) { refuse(); }
 void run_count(const program_request&) { refuse(); }
+void run_lab(const lab_request&) { refuse(); }
 void show_dialect(const check_request&) { refuse(); }
 
 }  // namespace antiphase::tool

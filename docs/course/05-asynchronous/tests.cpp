@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// Judges lab 5: right products, asynchronous copies alone, and a tile on its way while another is used.
+#include "../lab.h"
+
+int main() {
+  using namespace lab;
+  const recording r;
+  for (const auto& p : std::vector<lab::product>{{1, 1, 1}, {9, 17, 19}, {8, 8, 40}}) {
+    p.run(tile, [&](dim3 grid, const float* A, const float* B, float* C) {
+      ::product<<<grid, dim3(tile, tile)>>>(A, B, C, p.m, p.n, p.k);
+    });
+    const int tiles = (p.k + tile - 1) / tile;
+    const acts of = r.of(0, 0);
+    demand(count(of, reads_global) == 0,
+           p.name() + ": a thread loads from global memory itself: expected asynchronous copies alone");
+    const int reads = count(of, reads_shared), covered = reads_under_way(of, 1);
+    demand(covered * tiles >= reads * (tiles - 1),
+           p.name() + ": no copy is on its way during " + std::to_string(reads - covered) + " of " +
+               std::to_string(reads) +
+               " reads of shared memory: expected the next tile's, but for the last tile");
+    demand(barriers(of) <= 2 * tiles,
+           p.name() + ": " + std::to_string(barriers(of)) + " barriers: expected at most two a tile");
+  }
+}

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the tests of the labs share: demands on results, and on what threads did.
+#pragma once
+#include <antiphase/plain/driver.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace lab {
+
+using namespace antiphase::driver;
+using act = recording::act;
+using acts = std::vector<act>;
+
+// Ends the tests with a sentence for the student.
+inline void demand(bool met, const std::string& otherwise) {
+  if (!met) throw std::runtime_error(otherwise);
+}
+inline std::string text(double v) {
+  char out[32];
+  std::snprintf(out, sizeof out, "%g", v);
+  return out;
+}
+inline std::string text(const dim3& d) { return std::to_string(d.x) + " x " + std::to_string(d.y); }
+
+// `of` says which case it is. NaN is never right.
+template <class T, class F>
+void same(const std::string& of, const array<T>& a, F expected, double tolerance = 0) {
+  const std::vector<T> all = a.to_host();
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const double is = static_cast<double>(all[i]), wanted = static_cast<double>(expected(static_cast<int>(i)));
+    demand(std::fabs(is - wanted) <= tolerance, "wrong result, " + of + ": element " + std::to_string(i) +
+                                                    " is " + text(is) + ", expected " + text(wanted));
+  }
+}
+
+template <class F> int count(const acts& of, F that) {
+  return static_cast<int>(std::count_if(of.begin(), of.end(), that));
+}
+inline int barriers(const acts& of) {
+  return count(of, [](const act& a) { return a.is("block barrier"); });
+}
+inline bool reads_shared(const act& a) { return a.shared && a.reads(); }
+inline bool reads_global(const act& a) { return !a.shared && a.reads(); }
+
+// A thread's reads of shared memory during which at least `groups` of its copies' groups were in flight, by
+// its waits: what it has not waited for may be on its way.
+inline int reads_under_way(const acts& of, int groups) {
+  std::set<std::pair<unsigned long, unsigned long>> open;
+  int reads = 0;
+  for (const act& a : of) {
+    if (a.copies()) open.insert({a.of, a.number});
+    if (a.waits())
+      for (auto g = open.begin(); g != open.end();)
+        g = g->first == a.of && g->second <= a.number ? open.erase(g) : std::next(g);
+    reads += reads_shared(a) && static_cast<int>(open.size()) >= groups;
+  }
+  return reads;
+}
+
+// `ticks` that a kernel took for `tiles` tiles; a trip to global memory takes 500, and `ahead` tiles are to be
+// on their way at a time.
+inline void in_time(const std::string& of, unsigned long ticks, int tiles, int ahead) {
+  const int trips = (tiles + ahead - 1) / ahead;
+  demand(ticks > 0 && ticks < 500ul * static_cast<unsigned long>(trips) * 5 / 4 + 250,
+         of + ": " + std::to_string(tiles) + " tiles took " + std::to_string(ticks) +
+             " ticks of the checker's clock. A trip to global memory takes 500, and with " +
+             std::to_string(ahead) + " tiles on their way at a time " + std::to_string(trips) +
+             " trips suffice: somebody waits too early");
+}
+
+// C = A·B of small integers, exact in float.
+struct product {
+  int m, n, k;
+  std::vector<float> a = numbers<float>(static_cast<std::size_t>(m * k), 1);
+  std::vector<float> b = numbers<float>(static_cast<std::size_t>(k * n), 2);
+  std::string name() const {
+    return "M x N x K = " + std::to_string(m) + " x " + std::to_string(n) + " x " + std::to_string(k);
+  }
+  float operator()(int i) const {
+    float sum = 0;
+    for (int x = 0; x < k; ++x) sum += a[static_cast<std::size_t>(i / n * k + x)] * b[static_cast<std::size_t>(x * n + i % n)];
+    return sum;
+  }
+  // `launch` is called with a grid, A, B and C.
+  template <class F> void run(int tile, F launch) const {
+    const array<float> on_a(a), on_b(b), c(static_cast<std::size_t>(m * n));
+    launch(dim3((n + tile - 1) / tile, (m + tile - 1) / tile), on_a, on_b, c);
+    cudaDeviceSynchronize();
+    same(name(), c, *this);
+  }
+};
+
+}  // namespace lab

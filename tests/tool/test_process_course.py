@@ -1,0 +1,162 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The course: every lab refuses its start and each mutant of its solution, and passes the solution."""
+import json
+import os
+import pathlib
+import re
+import unittest
+
+from process import ToolTest, main
+
+WITH_CHECKER = unittest.skipUnless(os.environ.get("ANTIPHASE_BROKEN_TOOL"), "this build has no checker")
+COURSE = pathlib.Path(__file__).resolve().parents[2] / "docs/course"
+STARTS = {  # what a lab says of its unfilled start
+    1: "race",
+    2: "7 barriers|expected one in each of 1 steps",
+    3: "a thread loads 2 elements|expected two for each",
+    4: "stores a number that was loaded just before",
+    5: "no copy is on its way|overwritten in use",
+    6: "fewer than 1 tiles are on their way",
+    7: "race|read before landing",
+    8: "a thread reads or writes global memory itself",
+    9: "a scanning thread reads global memory",
+    10: "products are made in 0 turns",
+}
+MUTANTS = {  # lab: (text of the solution, what takes its place, what is said)
+    1: [
+        ("    __syncthreads();\n    x[t] += other;", "    x[t] += other;", "overwritten in use|race"),
+        ("x[t] += other;\n    __syncthreads();", "x[t] += other;", "overwritten in use|race"),
+        ("t >= stride", "t > stride", "wrong result, 33 numbers, 33 threads: element 1 is"),
+        ("    x[t] += other;", "    if (t >= stride) { x[t] += other;", None),
+        (
+            "  for (int stride = 1; stride < blockDim.x; stride *= 2) {",
+            "  if (t == 0) for (int i = 1; i < n; ++i) x[i] += x[i - 1];\n  __syncthreads();\n"
+            "  for (int stride = 1; stride < 0; stride *= 2) {",
+            "does the work of others",
+        ),
+        ("    x[t] += other;", "    __syncthreads();\n    x[t] += other;", "19 barriers: expected two in each of 6"),
+    ],
+    2: [
+        ("    in = 1 - in;\n    __syncthreads();", "    in = 1 - in;", "race"),
+        ("to[t] = x[in][t]", "to[t] = x[0][t]", "wrong result, 2 numbers"),
+        (" : x[in][t];", " : x[1 - in][t];", "uninitialised|wrong result"),
+    ],
+    3: [
+        ("    __syncthreads();\n    for (int i", "    for (int i", "race|uninitialised"),
+        ("b[i][x];\n    __syncthreads();", "b[i][x];", "overwritten in use|race"),
+        ("row < M && k + x < K ? A[row * K + k + x] : 0", "A[row * K + k + x]", "outside memory|wrong result"),
+        (": 0;\n    b", ": a[y][x];\n    b", "uninitialised"),
+        ("k < K; k += tile", "k < K / tile * tile; k += tile", "wrong result, M x N x K = 1 x 1 x 1"),
+    ],
+    4: [
+        (
+            "    for (int k = 0; k < tile; ++k) sum",
+            "    if (i + 1 < tiles) a[next][y][x] = next_a, b[next][y][x] = next_b;\n"
+            "    for (int k = 0; k < tile; ++k) sum",
+            "stores a number that was loaded just before",
+        ),
+        ("    __syncthreads();\n    float", "    float", "race"),
+        ("a[next][y][x] = next_a", "a[now][y][x] = next_a", "race|wrong result"),
+        ("i % 2, next = 1 - now", "0, next = 0", "race|overwritten in use"),
+    ],
+    5: [
+        ("wait_prior(0)", "wait_prior(1)", "read before landing"),
+        ("    __syncthreads();\n", "", "read before landing|race"),
+        (
+            "    if (i + 1 < tiles) load(i + 1, (i + 1) % 2);\n    __pipeline_commit();\n",
+            "",
+            "uninitialised|wrong result",
+        ),
+        (
+            "    __pipeline_wait_prior(0);\n    __syncthreads();\n    if (i + 1 < tiles) load(i + 1, (i + 1) % 2);\n"
+            "    __pipeline_commit();\n",
+            "    if (i + 1 < tiles) load(i + 1, (i + 1) % 2);\n    __pipeline_commit();\n"
+            "    __pipeline_wait_prior(1);\n    __syncthreads();\n",
+            "overwritten in use",
+        ),
+        ("in_a ? 0 : 4", "0", "wrong result"),
+        ("load(i + 1, (i + 1) % 2);\n    __pipeline_commit();", "load(i + 1, (i + 1) % 2);\n    __pipeline_commit();\n"
+         "    __pipeline_wait_prior(0);", "no copy is on its way"),
+    ],
+    6: [
+        ("stages == 1 ? 0 : stages - 2", "stages - 1", "read before landing|uninitialised"),
+        ("stages == 1 ? 0 : stages - 2", "0", "fewer than 2 tiles are on their way"),
+        ("    if (i < tiles) load(i, i % stages);\n    __pipeline_commit();", "    if (i < tiles) load(i, i % stages), "
+         "__pipeline_commit();", "read before landing"),
+        ("i < stages - 1; ++i) load_if", "i < 1; ++i) load_if", "uninitialised|read before landing|wrong result"),
+        ("    if (stages == 1) __syncthreads();\n", "", "overwritten in use|race"),
+    ],
+    7: [
+        ("      empty[s].wait(i / stages % 2 ^ 1);\n", "", "overwritten in use"),
+        ("empty[s].wait(i / stages % 2 ^ 1)", "empty[s].wait(i / stages % 2)", "deadlock"),
+        ("full[s].wait(i / stages % 2)", "full[s].wait(0)", "read before landing|race"),
+        ("      empty[s].arrive();\n", "", "deadlock"),
+        ("full[s].arrive_with_copies()", "full[s].arrive()", "read before landing|misuse"),
+        ("        full[s].arrive_with_copies();", "", None),
+        (
+            "      full[s].arrive_with_copies();",
+            "      full[s].arrive_with_copies();\n      full[s].wait(i / stages % 2);",
+            "somebody waits too early",
+        ),
+    ],
+    8: [
+        ("    fence_proxy();\n", "", "missing proxy fence"),
+        ("wait_until_read<1>", "wait_until_read<2>", "overwritten in use"),
+        ("  if (t == 0) wait_until_stored();\n", "", "never waited for|in flight"),
+        ("full[s].expect(bytes(i))", "full[s].expect(tile * 4)", "deadlock|misuse"),
+        ("i < stages - 1 && i < tiles; ++i) load(i)", "i < 1 && i < tiles; ++i) load(i)", "deadlock"),
+        ("    full[s].wait(i / stages % 2);\n", "", "read before landing"),
+    ],
+    9: [
+        ("      empty[s].wait(i / stages % 2 ^ 1);\n", "", "overwritten in use"),
+        ("    empty[s].arrive();\n", "", "deadlock"),
+        ("    before += all;\n", "", "wrong result"),
+        ("empty[s].init(tile)", "empty[s].init(1)", "misuse|overwritten in use"),
+        (
+            "      bulk_load(slot[s], from + i * tile, bytes, full[s]);",
+            "      bulk_load(slot[s], from + i * tile, bytes, full[s]);\n      full[s].wait(i / stages % 2);",
+            "somebody waits too early",
+        ),
+        ("in ? slot[s][t] : 0", "slot[s][t]", "uninitialised|wrong result"),
+    ],
+    10: [
+        ("    take_turn();\n", "", None),
+        ("    if (group == 0 || i < tiles - 1) pass_turn();\n    softmax();",
+         "    softmax();\n    if (group == 0 || i < tiles - 1) pass_turn();", None),
+        ("  multiply_v(tiles - 1);\n", "", "wrong result"),
+        ("arrive_at(2 - group, queries)", "arrive_at(1 + group, queries)", None),
+        ("      empty[(i - 1) % stages].arrive();\n", "", "deadlock"),
+        ("empty[(i - 1) % stages].arrive();\n    }\n    multiply_k(i);",
+         "}\n    multiply_k(i);\n    empty[i % stages].arrive();", "overwritten in use"),
+    ],
+}
+
+
+class Course(ToolTest):
+    def judge(self, lab, text, code):
+        (self.folder / "start.cu").write_text(text)
+        done = self.run_tool("course", "check", lab, "--json", code=code)
+        return json.loads(done.stdout)
+
+    def said(self, report):
+        return " | ".join(report["missing"] + [f["kind"] + ": " + f.get("missing", "") for f in report["findings"]])
+
+    def lab(self, number):
+        (folder,) = COURSE.glob(f"{number:02}-*")
+        solution = (COURSE / "solutions" / f"{folder.name}.cu").read_text()
+        start = (folder / "start.cu").read_text()
+        self.assertRegex(self.said(self.judge(number, start, 5)), STARTS[number])
+        report = self.judge(number, solution, 0)
+        self.assertTrue(report["passed"])
+        for right, wrong, words in MUTANTS[number]:
+            with self.subTest(lab=number, wrong=wrong):
+                self.assertEqual(solution.count(right), 1, right)
+                self.assertRegex(self.said(self.judge(number, solution.replace(right, wrong), 5)), words)
+
+
+for n in MUTANTS:
+    pass
+
+
+if __name__ == "__main__":
+    main()

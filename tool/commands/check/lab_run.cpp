@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// Judges a lab of the course: its tests are a driver, which also asks what threads did.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <antiphase/core/error.hpp>
+
+#include "tool/base/errors.hpp"
+#include "tool/commands/check/check.hpp"
+#include "tool/measure/provenance.hpp"
+#include "tool/program/console.hpp"
+
+namespace antiphase::tool {
+
+void run_lab(const lab_request& r) {
+  const plain_program program{.sources = {r.file}, .driver = r.tests};
+  check_options options;
+  options.process_seconds = 10;
+  check_report report;
+  try {
+    report = check_plain(program, options);
+  } catch (const bad_source& e) {
+    for (const check_refusal& why : refusals_of(e, r.file))
+      complain((why.at.line > 0 ? fmt::format("{}:{}: ", why.at.file, why.at.line) : "") + why.text);
+    throw bad_input(fmt::format(
+        "{} does not compile with the tests of lab {}: expected the kernel's name and parameters to stay",
+        r.file, r.number));
+  }
+  // What the tests say comes first: it is the lab's own, and findings are often its cause.
+  std::vector<std::string> missing;
+  std::erase_if(report.findings, [&](const finding& f) {
+    if (f.kind != finding_kind::wrong_result) return false;
+    if (std::ranges::find(missing, f.access.action) == missing.end()) missing.push_back(f.access.action);
+    return true;
+  });
+  const bool passed = missing.empty() && report.errors() == 0 && report.unfinished == 0;
+  if (report.unfinished > 0) missing.push_back("it does not end: a loop waits for what never comes");
+  if (r.common.json) {
+    json found = json::parse(to_json(report));
+    print_json({{"schema", 1},
+                {"command", "course"},
+                {"commit", built_from()},
+                {"lab", r.number},
+                {"name", r.name},
+                {"file", r.file},
+                {"passed", passed},
+                {"missing", missing},
+                {"findings", found["findings"]}});
+  } else {
+    std::string text;
+    for (const std::string& m : missing) text += fmt::format("- {}\n", m);
+    if (report.errors() > 0)
+      text += to_text(report, fmt::format("antiphase check {} --kernels {}", r.file, r.tests));
+    if (passed)
+      text = fmt::format(
+          "lab {} is done: {} in {} schedules.{}\n", r.number, "right, and no finding", report.runs,
+          r.last ? " That was the last." : fmt::format(" Next: antiphase course start {}", r.number + 1));
+    print(text);
+  }
+  if (!passed) throw verification_failed(fmt::format("lab {} is not done yet", r.number));
+}
+
+}  // namespace antiphase::tool
