@@ -81,9 +81,13 @@ def main():
         packed = {name for name in names if not name.startswith(f"antiphase-{version}.dist-info/")}
         carried = {
             f"antiphase/{where}{path.relative_to(root / what)}"
-            for what, where in (("include", "include/"), ("examples", "share/antiphase/examples/"))
+            for what, where in (
+                ("include", "include/"),
+                ("examples", "share/antiphase/examples/"),
+                ("docs/course", "share/antiphase/course/"),
+            )
             for path in (root / what).rglob("*")
-            if path.is_file()
+            if path.is_file() and path.parent.name != "solutions"
         }
         binaries = {
             "antiphase/bin/antiphase",

@@ -3,10 +3,10 @@
 import json
 import os
 import pathlib
-import re
+import subprocess
 import unittest
 
-from process import ToolTest, main
+from process import TOOL, ToolTest, main
 
 WITH_CHECKER = unittest.skipUnless(os.environ.get("ANTIPHASE_BROKEN_TOOL"), "this build has no checker")
 COURSE = pathlib.Path(__file__).resolve().parents[2] / "docs/course"
@@ -34,7 +34,11 @@ MUTANTS = {  # lab: (text of the solution, what takes its place, what is said)
             "  for (int stride = 1; stride < 0; stride *= 2) {",
             "does the work of others",
         ),
-        ("    x[t] += other;", "    __syncthreads();\n    x[t] += other;", "19 barriers: expected two in each of 6"),
+        (
+            "    x[t] += other;",
+            "    __syncthreads();\n    x[t] += other;",
+            "19 barriers: expected two in each of 6",
+        ),
     ],
     2: [
         ("    in = 1 - in;\n    __syncthreads();", "    in = 1 - in;", "race"),
@@ -44,7 +48,11 @@ MUTANTS = {  # lab: (text of the solution, what takes its place, what is said)
     3: [
         ("    __syncthreads();\n    for (int i", "    for (int i", "race|uninitialised"),
         ("b[i][x];\n    __syncthreads();", "b[i][x];", "overwritten in use|race"),
-        ("row < M && k + x < K ? A[row * K + k + x] : 0", "A[row * K + k + x]", "outside memory|wrong result"),
+        (
+            "row < M && k + x < K ? A[row * K + k + x] : 0",
+            "A[row * K + k + x]",
+            "outside memory|wrong result",
+        ),
         (": 0;\n    b", ": a[y][x];\n    b", "uninitialised"),
         ("k < K; k += tile", "k < K / tile * tile; k += tile", "wrong result, M x N x K = 1 x 1 x 1"),
     ],
@@ -75,15 +83,25 @@ MUTANTS = {  # lab: (text of the solution, what takes its place, what is said)
             "overwritten in use",
         ),
         ("in_a ? 0 : 4", "0", "wrong result"),
-        ("load(i + 1, (i + 1) % 2);\n    __pipeline_commit();", "load(i + 1, (i + 1) % 2);\n    __pipeline_commit();\n"
-         "    __pipeline_wait_prior(0);", "no copy is on its way"),
+        (
+            "load(i + 1, (i + 1) % 2);\n    __pipeline_commit();",
+            "load(i + 1, (i + 1) % 2);\n    __pipeline_commit();\n" "    __pipeline_wait_prior(0);",
+            "no copy is on its way",
+        ),
     ],
     6: [
         ("stages == 1 ? 0 : stages - 2", "stages - 1", "read before landing|uninitialised"),
         ("stages == 1 ? 0 : stages - 2", "0", "fewer than 2 tiles are on their way"),
-        ("    if (i < tiles) load(i, i % stages);\n    __pipeline_commit();", "    if (i < tiles) load(i, i % stages), "
-         "__pipeline_commit();", "read before landing"),
-        ("i < stages - 1; ++i) load_if", "i < 1; ++i) load_if", "uninitialised|read before landing|wrong result"),
+        (
+            "    if (i < tiles) load(i, i % stages);\n    __pipeline_commit();",
+            "    if (i < tiles) load(i, i % stages), " "__pipeline_commit();",
+            "read before landing",
+        ),
+        (
+            "i < stages - 1; ++i) load_if",
+            "i < 1; ++i) load_if",
+            "uninitialised|read before landing|wrong result",
+        ),
         ("    if (stages == 1) __syncthreads();\n", "", "overwritten in use|race"),
     ],
     7: [
@@ -121,25 +139,41 @@ MUTANTS = {  # lab: (text of the solution, what takes its place, what is said)
     ],
     10: [
         ("    take_turn();\n", "", None),
-        ("    if (group == 0 || i < tiles - 1) pass_turn();\n    softmax();",
-         "    softmax();\n    if (group == 0 || i < tiles - 1) pass_turn();", None),
+        (
+            "    if (group == 0 || i < tiles - 1) pass_turn();\n    softmax();",
+            "    softmax();\n    if (group == 0 || i < tiles - 1) pass_turn();",
+            None,
+        ),
         ("  multiply_v(tiles - 1);\n", "", "wrong result"),
         ("arrive_at(2 - group, queries)", "arrive_at(1 + group, queries)", None),
         ("      empty[(i - 1) % stages].arrive();\n", "", "deadlock"),
-        ("empty[(i - 1) % stages].arrive();\n    }\n    multiply_k(i);",
-         "}\n    multiply_k(i);\n    empty[i % stages].arrive();", "overwritten in use"),
+        (
+            "empty[(i - 1) % stages].arrive();\n    }\n    multiply_k(i);",
+            "}\n    multiply_k(i);\n    empty[i % stages].arrive();",
+            "overwritten in use",
+        ),
     ],
 }
 
 
 class Course(ToolTest):
+    def run_in(self, folder, code=0):
+        done = subprocess.run(
+            [TOOL, "course", "check", "1"], cwd=self.folder / folder, capture_output=True, timeout=100
+        )
+        done.message = done.stderr.decode()
+        self.assertEqual(done.returncode, code, done.message)
+        return done
+
     def judge(self, lab, text, code):
         (self.folder / "start.cu").write_text(text)
         done = self.run_tool("course", "check", lab, "--json", code=code)
         return json.loads(done.stdout)
 
     def said(self, report):
-        return " | ".join(report["missing"] + [f["kind"] + ": " + f.get("missing", "") for f in report["findings"]])
+        return " | ".join(
+            report["missing"] + [f["kind"] + ": " + f.get("missing", "") for f in report["findings"]]
+        )
 
     def lab(self, number):
         (folder,) = COURSE.glob(f"{number:02}-*")
@@ -153,9 +187,70 @@ class Course(ToolTest):
                 self.assertEqual(solution.count(right), 1, right)
                 self.assertRegex(self.said(self.judge(number, solution.replace(right, wrong), 5)), words)
 
+    @WITH_CHECKER
+    def test_first_lab_as_a_student(self):
+        self.assertIn("10  10-antiphase", self.run_tool("course", "list").stdout.decode())
+        self.refused(2, ["no file 'start.cu'", "course start 1"], "course", "check", "1")
+        self.refused(2, ["no lab 11", "1 to 10"], "course", "start", "11")
+        done = self.run_tool("course", "start", "1", "mine").stdout.decode()
+        self.assertIn("antiphase course check 1 mine/01-two-barriers/start.cu", done)
+        self.refused(2, ["'mine/01-two-barriers' is there already"], "course", "start", "1", "mine")
+        folder = self.folder / "mine/01-two-barriers"
+        self.assertEqual({file.name for file in folder.iterdir()}, {"README.md", "start.cu"})
+        self.assertNotIn("<!--", (folder / "README.md").read_text())
+        done = self.run_in("mine", 5)
+        self.assertIn("missing  a __syncthreads()", done.stdout.decode())
+        self.assertIn("lab 1 is not done yet", done.message)
+        (folder / "start.cu").write_text((COURSE / "solutions/01-two-barriers.cu").read_text())
+        done = self.run_in(folder)
+        self.assertIn("lab 1 is done", done.stdout.decode())
+        (folder / "start.cu").write_text("__global__ void scan(int* x) {}")
+        self.assertIn("the kernel's name and parameters", self.run_in(folder, 3).message)
 
-for n in MUTANTS:
-    pass
+    @WITH_CHECKER
+    def test_lab_1(self):
+        self.lab(1)
+
+    @WITH_CHECKER
+    def test_lab_2(self):
+        self.lab(2)
+
+    @WITH_CHECKER
+    def test_lab_3(self):
+        self.lab(3)
+
+    @WITH_CHECKER
+    def test_lab_4(self):
+        self.lab(4)
+
+    @WITH_CHECKER
+    def test_lab_5(self):
+        self.lab(5)
+
+    @WITH_CHECKER
+    def test_lab_6(self):
+        self.lab(6)
+
+    @WITH_CHECKER
+    def test_lab_7(self):
+        self.lab(7)
+
+    @WITH_CHECKER
+    def test_lab_8(self):
+        self.lab(8)
+
+    @WITH_CHECKER
+    def test_lab_9(self):
+        self.lab(9)
+
+    @WITH_CHECKER
+    def test_lab_10(self):
+        self.lab(10)
+
+    def test_readmes_name_their_labs(self):
+        for number, folder in enumerate(sorted(COURSE.glob("??-*")), 1):
+            self.assertTrue((folder / "README.md").read_text().startswith(f"# Lab {number}: "), folder)
+            self.assertIn(f"{folder.name}/README.md", (COURSE / "README.md").read_text())
 
 
 if __name__ == "__main__":

@@ -73,6 +73,16 @@ lab lab_of(int number) {
   return *at;
 }
 
+// A file without the HTML comments that mark its figures.
+std::string without_comments(const fs::path& file) {
+  std::stringstream text;
+  text << std::ifstream(file).rdbuf();
+  std::string all = text.str();
+  for (std::size_t at = 0; (at = all.find("<!--", at)) != std::string::npos;)
+    all.erase(at, all.find("-->", at) + 3 - at);
+  return all;
+}
+
 struct request {
   int number = 0;
   std::string path;
@@ -99,10 +109,8 @@ void start(const request& r) {
   fs::create_directories(to, failed);
   if (failed) throw output_failed(fmt::format("'{}' cannot be made: {}", to.string(), failed.message()));
   for (const char* name : {"README.md", "start.cu"}) {
-    std::stringstream text;
-    text << std::ifstream(l.folder / name).rdbuf();
     output_file out((to / name).string());
-    out.write(text.str());
+    out.write(without_comments(l.folder / name));
     out.commit();
   }
   const std::string file = (to / "start.cu").string();

@@ -13,7 +13,9 @@
 namespace antiphase::tool {
 
 void run_lab(const lab_request& r) {
-  const plain_program program{.sources = {r.file}, .driver = r.tests};
+  plain_program program;
+  program.sources = {r.file};
+  program.driver = r.tests;
   check_options options;
   options.process_seconds = 10;
   check_report report;
