@@ -3,8 +3,10 @@
 // --read` draws the output.
 #include <antiphase/channel/recorded.cuh>
 #include <antiphase/context.hpp>
+#include <antiphase/executor/cpu/cpu_executor.hpp>
 #include <antiphase/trace.hpp>
 #include <cstdio>
+#include <memory>
 #include <vector>
 #include "bulk_copy.cuh"
 
@@ -16,7 +18,8 @@ int main() {
   using ring = recorded<examples::bulk_copy_ring<how>, warps, 50>;
   using twin = recording<examples::bulk_copy<how, ring>>;
 
-  const context where = context::on("cpu");
+  const auto h200 = std::make_shared<const timed_machine>(timed_machine{.profile = shipped_profile("H200")});
+  const context where(make_cpu_executor({.limits = h200->profile.limits, .timed = h200}));
   const std::vector<float> ones(40 * 1024, 1);
   const device_array<float> from(where, ones);
   device_array<float> to(where, ones.size());

@@ -38,6 +38,12 @@ void same(const std::string& of, const array<T>& a, F expected, double tolerance
   }
 }
 
+// What a thread of the last kernel did.
+inline acts done_by(const recording& r, int thread) {
+  acts all = r.of(0, thread);
+  demand(!all.empty(), "the kernel has no thread " + std::to_string(thread));
+  return all;
+}
 template <class F> int count(const acts& of, F that) {
   return static_cast<int>(std::count_if(of.begin(), of.end(), that));
 }

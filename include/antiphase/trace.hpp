@@ -4,10 +4,13 @@
 #pragma once
 #include <antiphase/channel/record.hpp>
 #include <antiphase/context.hpp>
+#include <antiphase/executor/machine.hpp>
 #include <antiphase/gemm/problem.hpp>
 #include <antiphase/gemm/tensor_core.hpp>
 #include <antiphase/scan/problem.hpp>
 #include <cstdint>
+#include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -52,6 +55,10 @@ struct timeline {
   std::vector<timeline_role> roles{};        // empty: every warp loads and computes
   std::int64_t step_bytes = 0;               // loaded by a step
   recording_cost cost{};                     // if trace_options::cost_runs asked for it
+  // What a step does, by which kernels with different tiles can be compared: multiply-adds of a product,
+  // elements of a scan. 0: not known.
+  std::int64_t step_work = 0;
+  std::string work_is = "multiply-adds";
 
   // Functions: at a list of strings g++ 12 fails where a template names members of a timeline.
   static std::vector<std::string> load_and_compute() { return {"load", "compute"}; }
@@ -72,6 +79,13 @@ struct trace_options {
   // cannot be compared: cost.runs stays 0.
   int cost_runs = 0;
   stream on = nullptr;
+  // On the CPU executor, the machine whose times are modelled (docs/timelines.md); null: an H200. The
+  // context's limits decide which kernel runs, and its grid: give it those of that machine.
+  std::shared_ptr<const machine_profile> as = nullptr;
+  // Blocks that share a multiprocessor of it; 0: as many as the launch puts on each.
+  int blocks = 0;
+  // Whether what is loaded comes from its memory or its L2 cache; not set: by the size of the operands.
+  std::optional<bool> from_memory = {};
 };
 
 // Computes the product with a recording twin of its kernel and returns the timeline of one block:
@@ -86,7 +100,8 @@ struct trace_options {
 // row-major operands with wide copies, one for all others.
 //
 // On the CPU executor the times are those of a model of a multiprocessor, in ticks (docs/timelines.md):
-// nothing is measured, and the same problem gives the same timeline everywhere.
+// nothing is measured, and the same problem gives the same timeline everywhere. timeline::device is then the
+// machine that is modelled.
 //
 // Throws bad_request for an unknown policy, for "naive", which has no pipeline, for a problem without steps
 // and for a block that does not exist; not_supported, naming the kernels and why, where the problem is
@@ -163,6 +178,7 @@ struct overlap {
   double mean_wait = 0;
   double mean_compute = 0;    // per step and warp
   std::int64_t duration = 0;  // from the first load to the end of the last computation
+  double work_rate = 0;       // timeline::step_work of a block per unit of time; 0: not known
 
   double waiting = 0;                   // share of the computing warps' time spent waiting
   std::vector<waiting_share> causes{};  // of that, the largest first

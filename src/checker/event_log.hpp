@@ -91,8 +91,10 @@ class event_log {
   // The block of the last launch at that index of the grid; 0: none.
   block_number block_at(extent3 index) const;
   // What a thread of the last kernel did; `block` counts as they began. Null: there is none.
-  const std::vector<event>* of_last_kernel(block_number block, int thread) const {
-    return find({kernel_first_ + block, thread});
+  const std::vector<event>* of_last_kernel(unsigned block, int thread) const {
+    auto b = blocks_.lower_bound(kernel_first_);
+    while (b != blocks_.end() && block-- > 0) ++b;
+    return b == blocks_.end() ? nullptr : find({b->first, thread});
   }
 
  private:

@@ -7,11 +7,8 @@
 namespace antiphase {
 namespace {
 
-// Fitted to the ladders at 1024^3 and 4096^3 on an H200; scripts/model_error.py reports the error elsewhere.
-// Stalls, in warps: w warps of a scheduler keep a unit busy for w / (w + this) of the time.
-constexpr double waits_reading_ahead = 0.305, waits_reading = 0.413;
-// clocks of a step's barriers and its loop, per warp
-constexpr double barrier_of_warp = 14.2;
+using namespace fitted;
+
 // exponent of soft_maximum()
 constexpr double sharpness = 4;
 constexpr int schedulers = 4;

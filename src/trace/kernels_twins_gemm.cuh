@@ -2,6 +2,7 @@
 // Recording twins of Tensor Core products with asynchronous copies by all threads (sm_80).
 #include <antiphase/channel/recorded.cuh>
 #include <antiphase/channel/recorder.cuh>
+#include <antiphase/executor/pipeline_law.hpp>
 #include <vector>
 #include "src/gemm/f16_ladder/tensor_core.cuh"
 #include "src/gemm/fp16/split_mma_product.cuh"
@@ -9,6 +10,11 @@
 
 namespace antiphase::gemms {
 inline namespace AP_TARGET {
+
+// The same as tensor_core_work() for mma.sync, which reaches a third of the rate of wgmma.
+constexpr int warp_multiply_work(std::int64_t macs, int threads) {
+  return static_cast<int>(static_cast<double>(macs) / fitted::warp_multiplies * 128 / threads);
+}
 
 // The recorder needs registers of its own, so no second block per multiprocessor is requested: spills would
 // show up as time.
@@ -21,7 +27,7 @@ template <tensor_policy P> struct traced_tensor_core {
 
   AP_DEV void operator()(const params& p) const {
     recorder<step_work{.multiply_adds =
-                           tensor_core_work(std::int64_t{P.tile.m} * P.tile.n * P.tile_k, threads)}>
+                           warp_multiply_work(std::int64_t{P.tile.m} * P.tile.n * P.tile_k, threads)}>
         spans(p.log);
     plain::run(p.what, spans);
     spans.finish(p.log);
@@ -35,20 +41,22 @@ template <int Stages> twin tensor_core_twin(const char* of, const char* name) {
           .stages = Stages,
           .step_bytes = std::int64_t{how.tile.m + how.tile.n} * how.tile_k * static_cast<int>(sizeof(f16)),
           .spans_are = twin::spans::complete,
-          .tile_k = how.tile_k};
+          .tile_k = how.tile_k,
+          .step_work = std::int64_t{how.tile.m} * how.tile.n * how.tile_k};
 }
 
 inline twin split_mma_twin() {
   constexpr product_policy how = split_mma_policy;
   using plain = split_mma_product<how>;
   constexpr int warps = plain::threads / 32,
-                work =
-                    tensor_core_work(std::int64_t{3} * split_tile * split_tile * split_step, plain::threads);
+                work = warp_multiply_work(std::int64_t{3} * split_tile * split_tile * split_step,
+                                          plain::threads);
   using ring = recorded_copies<async_copies<how.stages>, typename plain::storage, warps, work>;
   return {.of = "gemm.fp16-mma",
           .code = kernel_of<recording_copies<split_mma_product<how, ring>, warps>>("gemm.fp16-mma, recorded"),
           .stages = how.stages,
-          .step_bytes = 2 * static_cast<std::int64_t>(sizeof(typename plain::part))};
+          .step_bytes = 2 * static_cast<std::int64_t>(sizeof(typename plain::part)),
+          .step_work = std::int64_t{split_tile} * split_tile * split_step};
 }
 
 std::vector<twin> twins_by_threads() {

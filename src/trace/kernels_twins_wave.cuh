@@ -2,6 +2,7 @@
 // Recording twins of one-wave scans: sums of FP32. A block has one tile and no ring; its phases are recorded.
 #include <antiphase/channel/recorded.cuh>
 #include <antiphase/channel/recorder.cuh>
+#include <antiphase/device/clock_work.cuh>
 #include <cstddef>
 #include <utility>
 #include <vector>
@@ -23,7 +24,7 @@ template <int Bytes> class wave_recorder {
     switch (at) {
       case wave_phase::begins: break;
       case wave_phase::loading:
-        clock_register_loads(Bytes);
+        clock_wide_loads(Bytes, false);
         log(span_kind::load, 0, since_);
         break;
       case wave_phase::loaded:
@@ -79,7 +80,8 @@ template <wave_policy P> twin wave_twin() {
           .step_bytes = P.tile_bytes(),
           .step_is = "tile",
           .phases = {"load", "totals", "look back", "scan", "store"},
-          .roles = {{.name = "scan", .first = 0, .count = P.warps, .loads = true, .computes = true}}};
+          .roles = {{.name = "scan", .first = 0, .count = P.warps, .loads = true, .computes = true}},
+          .step_work = P.tile_bytes() / static_cast<int>(sizeof(float))};
 }
 
 std::vector<twin> wave_twins() {

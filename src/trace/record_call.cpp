@@ -28,8 +28,9 @@ std::string why_nothing(const std::string& policy, const std::vector<const char*
 }
 
 timeline record_once(const context& where, const std::vector<twin>& twins, const timeline& empty,
-                     const trace_options& options, const std::function<void(const context&)>& call) {
-  const auto recording = std::make_shared<recording_executor>(where.runs_on(), twins, options);
+                     const trace_options& options, const recorded_work& work,
+                     const std::function<void(const context&)>& call) {
+  const auto recording = std::make_shared<recording_executor>(where.runs_on(), twins, options, work);
   call(context(recording));
   where.runs_on().synchronize(options.on);
   std::optional<timeline> t = recording->take(empty);
@@ -64,22 +65,22 @@ void require_sensible(const trace_options& options) {
 }
 
 timeline record_call(const context& where, const std::vector<twin>& twins, const timeline& empty,
-                     const trace_options& options, bool once,
+                     const trace_options& options, const recorded_work& work, bool once,
                      const std::function<void(const context&)>& call) {
   require_sensible(options);
   if (options.cost_runs > 0 && once)
     throw bad_request(
         "the cost of recording takes many runs: expected beta = 0, or a scan whose result lies elsewhere");
-  timeline best = record_once(where, twins, empty, options, call);
+  timeline best = record_once(where, twins, empty, options, work, call);
   const int runs = where.kind() != target::cuda || once ? 1 : options.runs;
   for (int i = 1; i < runs; ++i) {
-    timeline next = record_once(where, twins, empty, options, call);
+    timeline next = record_once(where, twins, empty, options, work, call);
     if (measure(next).duration < measure(best).duration) best = std::move(next);
   }
   if (options.cost_runs > 0)
     best.cost = cost_of(options, [&](bool recorded) {
       using enum recording_executor::mode;
-      const auto on = std::make_shared<recording_executor>(where.runs_on(), twins, options,
+      const auto on = std::make_shared<recording_executor>(where.runs_on(), twins, options, work,
                                                            recorded ? timed : timed_as_is);
       call(context(on));
       where.runs_on().synchronize(options.on);

@@ -5,6 +5,7 @@
 #include <functional>
 #include <vector>
 
+#include "src/trace/recording_executor.hpp"
 #include "src/trace/twin.hpp"
 
 namespace antiphase {
@@ -16,7 +17,7 @@ void require_sensible(const trace_options& options);
 // times, keeping the fastest, unless `once`. Throws not_supported, naming the kernels, if the call launches
 // none with a twin.
 timeline record_call(const context& where, const std::vector<twin>& twins, const timeline& empty,
-                     const trace_options& options, bool once,
+                     const trace_options& options, const recorded_work& work, bool once,
                      const std::function<void(const context&)>& call);
 
 // Medians of options.cost_runs times of the kernel and of its twin, taken alternately. time_of(recorded): one

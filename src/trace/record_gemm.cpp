@@ -9,11 +9,13 @@
 #include <antiphase/core/tile.hpp>
 #include <antiphase/gemm.hpp>
 #include <antiphase/gemm/ladder.hpp>
+#include <antiphase/gemm/law.hpp>
 #include <antiphase/gemm/policies.hpp>
 #include <antiphase/gemm/tensor_core_ladder.hpp>
 #include <optional>
 #include <span>
 #include <utility>
+#include "src/trace/launch_twin.hpp"
 #include "src/trace/record_call.hpp"
 #include "src/trace/spans.hpp"
 #include "src/trace/traced_problem.hpp"
@@ -35,6 +37,10 @@ void require_something(std::int64_t m, std::int64_t n, std::int64_t k) {
     throw bad_request(fmt::format(
         "there is nothing to record: M = {}, N = {}, K = {} (0 where alpha is 0), expected 1 or more each", m,
         n, k));
+}
+
+double operand_bytes(std::int64_t m, std::int64_t n, std::int64_t k, std::size_t element) {
+  return static_cast<double>(element) * static_cast<double>(m * k + k * n);
 }
 
 struct launch_plan {
@@ -88,7 +94,15 @@ timeline record_once(const context& where, const launch_plan& plan, timeline t,
   device_array<span_record> spans(where, warps * static_cast<std::size_t>(capacity));
   device_array<std::int32_t> counts(where, warps);
   const gemms::traced_problem params{plan.arguments, {spans.data(), counts.data(), capacity, options.block}};
-  where.runs_on().launch(plan.twin->code, plan.grid, &params, options.on);
+  const gemms::problem& p = plan.arguments;
+  const double bytes = operand_bytes(p.m(), p.n(), p.k(), sizeof(float));
+  launch_twin(where.runs_on(), where.limits(),
+              {.code = plan.twin->code,
+               .grid = plan.grid,
+               .params = &params,
+               .bytes = bytes,
+               .resident = gemms::shape_of(machine_of(options), plan.twin->how, bytes).resident},
+              options);
   where.runs_on().synchronize(options.on);
   collect(t, spans.to_host(), counts.to_host(), capacity);
   t.recorded = computed_steps(t);
@@ -120,7 +134,8 @@ timeline record_gemm(const context& where, std::string_view policy, const gemms:
   if (std::ranges::find(beside_the_ladder, policy) != std::end(beside_the_ladder)) {
     require_something(p.m(), p.n(), p.alpha == 0 ? 0 : p.k());
     return record_call(
-        where, gemms::all_twins(where.kind()), {.policy = std::string(policy)}, options, p.beta != 0,
+        where, gemms::all_twins(where.kind()), {.policy = std::string(policy)}, options,
+        {.bytes = operand_bytes(p.m(), p.n(), p.k(), sizeof(float))}, p.beta != 0,
         [&](const context& recording) { gemm(recording, p, {.policy = policy, .on = options.on}); });
   }
   const launch_plan plan = choose(where.kind(), policy, p);
@@ -128,7 +143,7 @@ timeline record_gemm(const context& where, std::string_view policy, const gemms:
   gemms::require_own_memory(p);
   const instance& twin = *plan.twin;
   const timeline empty{.policy = std::string(policy),
-                       .device = where.limits().name,
+                       .device = device_of(where.runs_on(), options),
                        .runs_on = where.kind(),
                        .unit = where.kind() == target::cuda ? "cycles" : "ticks",
                        .stages = twin.how.stages,
@@ -136,7 +151,8 @@ timeline record_gemm(const context& where, std::string_view policy, const gemms:
                        .warps = ceil_div(twin.code.threads, 32),
                        .block = options.block,
                        .step_bytes = std::int64_t{twin.how.tile.m + twin.how.tile.n} * twin.how.tile_k *
-                                     static_cast<int>(sizeof(float))};
+                                     static_cast<int>(sizeof(float)),
+                       .step_work = std::int64_t{twin.how.tile.m} * twin.how.tile.n * twin.how.tile_k};
   timeline best = record_once(where, plan, empty, options);
   // the clock of the CPU executor is deterministic
   const int runs = where.kind() != target::cuda || p.beta != 0 ? 1 : options.runs;
@@ -158,7 +174,8 @@ timeline record_gemm(const context& where, std::string_view policy, const gemms:
   require_something(p.m(), p.n(), p.k());
   const auto steps = static_cast<int>(ceil_div<std::int64_t>(p.k(), how.tile_k));
   return record_call(where, gemms::all_twins(where.kind()), {.policy = std::string(policy), .steps = steps},
-                     options, false, [&](const context& recording) {
+                     options, {.bytes = operand_bytes(p.m(), p.n(), p.k(), sizeof(f16))}, false,
+                     [&](const context& recording) {
                        const executor& on = recording.runs_on();
                        gemms::run(on, gemms::prepare(on, how, p), options.on);
                      });

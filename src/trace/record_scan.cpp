@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <antiphase/core/error.hpp>
 #include <antiphase/scan.hpp>
 #include <antiphase/scan/ladder.hpp>
@@ -39,9 +40,18 @@ timeline record(const context& where, std::string_view policy, const scan_proble
   if (!sum_of_floats)
     throw bad_request("only sums of f32 are recorded: expected operation sum, elements and results f32");
   const std::vector<twin> twins = twins_for(where.kind(), p);
-  return record_call(
-      where, twins, {.policy = std::string(policy), .kernel = "scan"}, options, p.in == p.out,
-      [&](const context& recording) { call(recording, {.policy = policy, .on = options.on}); });
+  const double bytes = static_cast<double>(sizeof(float)) * static_cast<double>(p.outer * p.length * p.inner);
+  // A ring needs tiles to get going; the blocks of large arrays wait for each other as on the whole machine.
+  constexpr double tile_bytes = 24576, tiles_of_a_block = 24;
+  const recorded_work work{
+      .bytes = 2 * bytes,
+      .multiprocessors = policy == "one-wave"
+                             ? 0
+                             : static_cast<int>(std::clamp(bytes / tile_bytes / tiles_of_a_block, 2., 32.))};
+  return record_call(where, twins, {.policy = std::string(policy), .kernel = "scan", .work_is = "elements"},
+                     options, work, p.in == p.out, [&](const context& recording) {
+                       call(recording, {.policy = policy, .on = options.on});
+                     });
 }
 
 }  // namespace

@@ -5,12 +5,12 @@
 
 #include <algorithm>
 #include <antiphase/core/error.hpp>
-#include <antiphase/executor/cpu/cpu_executor.hpp>
 #include <cstddef>
 #include <cstring>
 #include <string_view>
 #include <utility>
 
+#include "src/trace/launch_twin.hpp"
 #include "src/trace/spans.hpp"
 
 namespace antiphase {
@@ -32,14 +32,20 @@ constexpr std::size_t log_at(std::size_t params_bytes) {
 }  // namespace
 
 recording_executor::recording_executor(const executor& on, const std::vector<twin>& twins,
-                                       const trace_options& options, mode how)
+                                       const trace_options& options, const recorded_work& work, mode how)
     : forwarding_executor(on),
+      limits_(on.limits()),
+      bytes_(work.bytes),
+      multiprocessors_(std::max(1, work.multiprocessors)),
       twins_(twins),
       options_(options),
       capacity_(spans_of_step * options.steps + spans_besides),
       spans_(on_borrowed(on), static_cast<std::size_t>(most_warps) * static_cast<std::size_t>(capacity_)),
       counts_(on_borrowed(on), std::vector<std::int32_t>(most_warps, 0)),
-      how_(how) {}
+      how_(how) {
+  if (on.kind() != target::cuda && work.multiprocessors > 0)
+    limits_.multiprocessors = std::min(limits_.multiprocessors, work.multiprocessors);
+}
 
 launch_counts recording_executor::launch(const kernel& k, extent3 grid, const void* params, stream s) const {
   const auto found = std::ranges::find(twins_, std::string_view(k.name),
@@ -61,27 +67,21 @@ launch_counts recording_executor::launch(const kernel& k, extent3 grid, const vo
   recorded_ = &*found;
   const kernel& what = how_ == mode::timed_as_is ? k : code;
   const void* with = how_ == mode::timed_as_is ? params : all.data();
-  if (how_ == mode::record) return launch_twin(what, grid, with, s);
+  if (how_ == mode::record)
+    return launch_twin(
+        to(), limits(),
+        {.code = what, .grid = grid, .params = with, .bytes = bytes_, .multiprocessors = multiprocessors_},
+        options_);
   launch_counts done;
   milliseconds_ = forwarding_executor::milliseconds(
       [&](stream queue) { done = forwarding_executor::launch(what, grid, with, queue); }, s);
   return done;
 }
 
-// Which block draws a tile depends on the order in which threads run, with several workers on the operating
-// system. On the CPU, one worker in a fixed order makes the timeline independent of the context's seed and of
-// the machine.
-launch_counts recording_executor::launch_twin(const kernel& k, extent3 grid, const void* params,
-                                              stream s) const {
-  if (to().kind() == target::cuda) return forwarding_executor::launch(k, grid, params, s);
-  const auto in_order = to().hold(s);
-  return make_cpu_executor({.workers = 1, .limits = to().limits()})->launch(k, grid, params, s);
-}
-
 std::optional<timeline> recording_executor::take(timeline t) const {
   if (recorded_ == nullptr) return std::nullopt;
   const twin& by = *recorded_;
-  t.device = to().limits().name;
+  t.device = device_of(to(), options_);
   t.runs_on = to().kind();
   t.unit = to().kind() == target::cuda ? "cycles" : "ticks";
   t.stages = by.stages;
@@ -91,6 +91,7 @@ std::optional<timeline> recording_executor::take(timeline t) const {
   t.phases = by.phases;
   t.roles = by.roles;
   t.step_bytes = by.step_bytes;
+  t.step_work = by.step_work;
   const std::vector<std::int32_t> counts = counts_.to_host();
   collect(t, spans_.to_host(), counts, capacity_);
   if (by.spans_are == twin::spans::complete)

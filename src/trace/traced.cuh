@@ -2,6 +2,7 @@
 // The tiled GEMM kernel with a recorder: the same code, which also logs the timeline of one block.
 #pragma once
 #include <antiphase/channel/recorder.cuh>
+#include <antiphase/device/clock_work.cuh>
 #include <antiphase/gemm/ladder.hpp>
 #include <array>
 #include <cstddef>
@@ -9,6 +10,7 @@
 #include <string_view>
 #include <utility>
 #include <vector>
+#include "src/gemm/fp32/reads_of_step.hpp"
 #include "src/gemm/fp32/tiled.cuh"
 #include "src/joined_name.hpp"
 #include "src/trace/traced_problem.hpp"
@@ -28,12 +30,32 @@ template <policy P> struct traced {
   static constexpr int register_floats =
       (P.copy == copy_kind::registers || P.a.transposed() ? P.tile.m * P.tile_k : 0) +
       (P.copy == copy_kind::registers || P.b.transposed() ? P.tile.n * P.tile_k : 0);
-  static constexpr step_work work{
-      .multiply_adds = P.tile.m * P.tile.n * P.tile_k / threads,
-      .register_bytes = register_floats * static_cast<int>(sizeof(float)) / threads};
+  static constexpr int register_bytes = register_floats * static_cast<int>(sizeof(float)) / threads;
+
+  // Says what a step does, for the clock of the CPU executor: loads to registers, narrow, or wide ones that
+  // are transposed there; multiply-adds, and reads of what they multiply.
+  struct working_recorder : recorder<> {
+    using recorder<>::recorder;
+    template <class Load> AP_DEV auto load(Load load) {
+      return recorder<>::load([load](int step, int slot) {
+        load(step, slot);
+        if constexpr (P.copy == copy_kind::registers)
+          clock_register_loads(register_bytes);
+        else if constexpr (register_bytes > 0)
+          clock_wide_loads(register_bytes, true);
+      });
+    }
+    template <class Compute> AP_DEV auto compute(Compute compute) {
+      return recorder<>::compute([compute](int step, int slot) {
+        compute(step, slot);
+        clock_multiplies(P.tile.m * P.tile.n * P.tile_k / threads, static_cast<int>(reads_of_step(P)),
+                         P.fragments > 1);
+      });
+    }
+  };
 
   AP_DEV void operator()(const params& p) const {
-    recorder<work> spans(p.log);
+    working_recorder spans(p.log);
     tiled<P>::run(p.what, spans);
     spans.finish(p.log);
   }

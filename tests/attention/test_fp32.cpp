@@ -205,8 +205,8 @@ TEST_P(attention_fp32, one_visible_key_has_weight_1_in_gradients_however_large_i
     EXPECT_NEAR(c.d_v(0, 0, 0, n), c.d_out(0, 0, 0, n), 8 * unit * std::abs(c.d_out(0, 0, 0, n)));
 }
 
-// The forward's FP16 parts do not hold such logits, nor does its softmax: heads of large logits get the bits of
-// fp32's forward and backward.
+// The forward's FP16 parts do not hold such logits, nor does its softmax: heads of large logits get the bits
+// of fp32's forward and backward.
 TEST_P(attention_fp32, gradients_of_large_logits_are_fp32s_from_its_own_forward) {
   for (const shape& s : {shape{.members = 2,
                         .heads = 2,

@@ -105,8 +105,11 @@ TEST(TimelineSvg, SaysThatTheCpuExecutorsTimesAreAModels) {
   const std::string svg =
       timeline_svg(std::vector{record_gemm(where, "async-2", p), record_gemm(where, "double-buffered", p)});
   EXPECT_EQ(xml_fault(svg), "");
-  EXPECT_THAT(svg, HasSubstr("CPU executor: a tick is a cycle of a simple model, nothing was measured"));
-  EXPECT_THAT(svg, HasSubstr("<title>One block of a GEMM kernel, modelled on the CPU executor</title>"));
+  EXPECT_THAT(
+      svg, HasSubstr("CPU executor, for NVIDIA H200: a tick is a cycle of the model, nothing was measured"));
+  EXPECT_THAT(
+      svg,
+      HasSubstr("<title>One block of a GEMM kernel, modelled on the CPU executor, for NVIDIA H200</title>"));
   EXPECT_THAT(svg, HasSubstr("time in ticks"));
   EXPECT_THAT(svg, HasSubstr("(in 2 of 3 steps)"));
 }

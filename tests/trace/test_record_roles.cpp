@@ -169,7 +169,7 @@ TEST(RecordRoles, StreamingProducts) {
       {2001, 63, 129, 4, 4, 2, 128 * 32 * 4},  {65, 31, 2047, 3, 8, 8, 64 * 256 * 4}};
   const context where = on_cpu();
   for (const form& f : stream_shapes) {
-    SCOPED_TRACE(testing::Message() << f.m << " x " << f.n << " x " << f.k);
+    SCOPED_TRACE(::testing::Message() << f.m << " x " << f.n << " x " << f.k);
     product p(where, f.m, f.n, f.k), plain(where, f.m, f.n, f.k);
     const timeline t = record_gemm(where, "fp64", p.problem());
     gemm(where, plain.problem(), {.policy = "fp64"});
@@ -565,14 +565,14 @@ TEST(RecordRoles, CudaTwinsComputeTheSameBits) {
                              {"fp64", 129, 129, 4095},
                              {"fp64", 2000, 131, 67}}) {
     product p(where, f.m, f.n, f.k), plain(where, f.m, f.n, f.k);
-    SCOPED_TRACE(testing::Message() << f.policy << ", " << f.m << " x " << f.n << " x " << f.k);
+    SCOPED_TRACE(::testing::Message() << f.policy << ", " << f.m << " x " << f.n << " x " << f.k);
     timeline t;
     try {
       t = record_gemm(where, f.policy, p.problem());
     } catch (const not_supported& e) {
       // Twins that this build lacks; or, by its cost model, a kernel without a ring.
-      EXPECT_THAT(e.what(), testing::AnyOf(testing::HasSubstr("ANTIPHASE_TWINS=all"),
-                                           testing::HasSubstr("straight into registers")));
+      EXPECT_THAT(e.what(), ::testing::AnyOf(::testing::HasSubstr("ANTIPHASE_TWINS=all"),
+                                             ::testing::HasSubstr("straight into registers")));
       continue;
     }
     if (!t.roles.empty()) expect_in_order(t);

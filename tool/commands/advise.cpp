@@ -9,14 +9,13 @@
 #include <antiphase/core/error.hpp>
 #include <antiphase/core/names.hpp>
 #include <cmath>
-#include <filesystem>
 #include <memory>
 #include <optional>
-#include <system_error>
 
 #include "tool/base/wrap.hpp"
 #include "tool/program/command.hpp"
 #include "tool/program/console.hpp"
+#include "tool/program/profiles.hpp"
 #include "tool/program/table.hpp"
 
 namespace antiphase::tool {
@@ -56,10 +55,7 @@ struct request {
 // A shipped profile's name or a file; if empty, the profile of the first GPU, or of the H200 if there is
 // none.
 machine_profile profile_for(const std::string& device, std::string& why) {
-  std::error_code not_even_a_name;
-  if (device.ends_with(".json") || std::filesystem::exists(device, not_even_a_name))
-    return read_profile(device);
-  if (!device.empty()) return shipped_profile(device);
+  if (!device.empty()) return named_profile(device);
   const context best = context::best(&why);
   if (best.kind() == target::cuda) return profile_of(best.limits());
   why = "no GPU is usable here, so it is about an H200 (--device)";
@@ -132,13 +128,11 @@ template <class Advise> void run(const request& r, Advise advise) {
 }
 
 void add_device_options(arguments command, const std::shared_ptr<request>& r) {
-  std::vector<std::string> names;
-  for (const machine_profile& p : shipped_profiles()) names.push_back(p.limits.name);
   command
       .add_option(
           "--device", r->device,
           fmt::format("{}, or a file that info --measure wrote (default: the GPU here, else the H200)",
-                      listed(names)))
+                      profile_names()))
       .check(not_empty())
       .type_name("NAME");
   add_common_options(command, r->common);

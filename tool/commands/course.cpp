@@ -86,6 +86,7 @@ std::string without_comments(const fs::path& file) {
 struct request {
   int number = 0;
   std::string path;
+  int schedules = 20;
   common_options common;
 };
 
@@ -122,6 +123,8 @@ void start(const request& r) {
 }
 
 void judge(const request& r) {
+  if (r.schedules < 1)
+    throw bad_request(fmt::format("--schedules is {}: expected a number of runs from 1 on", r.schedules));
   const lab l = lab_of(r.number);
   std::string file = r.path;
   if (file.empty()) {
@@ -137,6 +140,7 @@ void judge(const request& r) {
            .file = file,
            .tests = (l.folder / "tests.cpp").string(),
            .last = l.number == labs().back().number,
+           .schedules = r.schedules,
            .common = r.common});
 }
 
@@ -168,6 +172,7 @@ void add_course(arguments program) {
   checking.add_option("file", c->path, "Yours (default: start.cu in the lab's folder, or here)")
       .check(not_empty())
       .type_name("FILE");
+  checking.add_option("--schedules", c->schedules, "Runs of each test (default: 20)").type_name("N");
   add_common_options(checking, c->common);
   checking.runs([c = c] { judge(*c); });
 }

@@ -15,6 +15,7 @@
 #include <antiphase/gemm/policies.hpp>
 #include <antiphase/gemm/tensor_core_ladder.hpp>
 #include <cerrno>
+#include <charconv>
 #include <limits>
 #include <memory>
 #include <span>
@@ -35,19 +36,20 @@
 #include "tool/program/console.hpp"
 #include "tool/program/names.hpp"
 #include "tool/program/place.hpp"
+#include "tool/program/profiles.hpp"
 #include "tool/program/table.hpp"
 
 namespace antiphase::tool {
 namespace {
 
 constexpr const char* examples =
-    "Without a GPU it records the CPU executor, in ticks of its clock.\n\n"
+    "Without a GPU it runs the CPU executor and models the times, in ticks: those of an H200, or --as.\n\n"
     "Runs a product of random matrices, or a scan of a random array, with a recording twin of the kernel and "
     "writes what one block did and "
     "when: loads in "
-    "flight, waits, computation. On the CPU executor the clock is the simulation's, a simple model of a GPU "
-    "(docs/measuring.md): "
-    "times are ticks of the model, not measured, and the same in every run.\n"
+    "flight, waits, computation. On the CPU executor the clock is that of a model of a GPU "
+    "(docs/timelines.md): "
+    "times are not measured, and the same in every run.\n"
     "The output's name says the format: .html is a page to zoom into, with what the figures say; .svg a "
     "picture; .json a trace for "
     "ui.perfetto.dev or chrome://tracing; --format for others.\n"
@@ -61,6 +63,8 @@ constexpr const char* examples =
     "  antiphase trace scan --policy one-wave --block 7 --output wave.html\n"
     "  antiphase trace gemm --policy fp16 --m 4096 --n 4096 --k 4096 --overhead 50 --output split.json\n"
     "      the same, and how much longer the kernel takes because it is recorded\n"
+    "  antiphase trace gemm --compare stages=1,2,3 --as A100 --on cpu --output ampere.html\n"
+    "      modelled for another GPU\n"
     "  antiphase trace gemm --policy double-buffered --output trace.json\n"
     "  antiphase trace gemm --policy warp-tile --block 5 -o - --format svg > t.svg";
 
@@ -72,6 +76,7 @@ struct request {
   unsigned block = 0;
   int recorded = 16, cost_runs = 0;
   std::string output, format;
+  std::string as, blocks = "auto", data;
   place_options place;
   common_options common;
 };
@@ -196,21 +201,11 @@ std::vector<std::string> scan_policies_of(const request& r) {
   return policies.empty() ? std::vector<std::string>{"single-pass"} : policies;
 }
 
-// Multiply-adds per block and cycle or tick: comparable between kernels with different tiles, unlike
-// durations. 0: unknown.
-double work_rate(const timeline& t, const overlap& o) {
-  const auto rate = [&](const auto& step) {
-    return o.duration == 0 ? 0.
-                           : static_cast<double>(step.tile.m) * step.tile.n * step.tile_k * o.steps /
-                                 static_cast<double>(o.duration);
-  };
-  if (t.kernel != "gemm") return 0;
-  for (const gemms::step& s : gemms::steps)
-    if (s.name == (t.policy == "async-1" ? std::string_view("async-2") : std::string_view(t.policy)))
-      return rate(s.how);
-  for (const gemms::tensor_core_step& s : gemms::tensor_core_steps)
-    if (t.policy == s.name) return rate(s);
-  return 0;
+// "multiply_adds_per_tick"
+std::string rate_name(const timeline& t) {
+  std::string name = t.work_is + "_per_" + unit_of_one(t);
+  std::ranges::replace(name, '-', '_');
+  return name;
 }
 
 json to_json(const timeline& t, const overlap& o) {
@@ -237,8 +232,7 @@ json to_json(const timeline& t, const overlap& o) {
           {"mean_wait", o.mean_wait},
           {"mean_compute", o.mean_compute},
           {"duration", o.duration},
-          {"multiply_adds_per_" + std::string(t.unit == "cycles" ? "cycle" : "tick"),
-           work_rate(t, o) > 0 ? json(work_rate(t, o)) : json()},
+          {rate_name(t), o.work_rate > 0 ? json(o.work_rate) : json()},
           {"waiting_share", o.waiting},
           {"waiting_for", causes},
           {"bytes_in_flight", {{"mean", o.mean_bytes}, {"most", o.most_bytes}}},
@@ -280,7 +274,7 @@ std::string gain_text(const overlap& o) {
 void report(const request& r, const place& at, const std::vector<timeline>& timelines) {
   std::vector<std::vector<std::string>> table{{"policy", "stages", "steps", "loads hidden", "warps wait",
                                                "in flight", "limited by", "one more stage", "duration",
-                                               "multiply-adds"}};
+                                               timelines.front().work_is}};
   json list = json::array();
   for (const timeline& t : timelines) {
     const overlap o = measure(t);
@@ -293,9 +287,7 @@ void report(const request& r, const place& at, const std::vector<timeline>& time
                      fmt::format("{:.0f} %", o.hidden * 100), fmt::format("{:.0f} %", o.waiting * 100),
                      fmt::format("{:.1f} KiB", o.mean_bytes / 1024), o.limited_by, gain_text(o),
                      fmt::format("{} {}", o.duration, t.unit),
-                     work_rate(t, o) > 0
-                         ? fmt::format("{:.1f} a {}", work_rate(t, o), t.unit == "cycles" ? "cycle" : "tick")
-                         : "-"});
+                     o.work_rate > 0 ? fmt::format("{:.1f} a {}", o.work_rate, unit_of_one(t)) : "-"});
     if (o.loads_block && t.stages > 1)
       say(r.common, fmt::format("{}: loads block their warps, so nothing hides them: store after the "
                                 "computation, or copy asynchronously",
@@ -313,9 +305,10 @@ void report(const request& r, const place& at, const std::vector<timeline>& time
     content["output"] = r.output;
     print_json(content);
   }
-  if (at.where->kind() != target::cuda)
-    say(r.common, "the times are ticks of the simulation's clock, a model of a GPU: nothing was measured");
-  if (!r.common.json && !is_standard_output(r.output)) print(table_text(table, terminal_columns()));
+  if (!r.common.json && !is_standard_output(r.output))
+    print(origin_sentence(timelines) + "\n" + table_text(table, terminal_columns()));
+  else if (at.where->kind() != target::cuda)
+    say(r.common, origin_sentence(timelines));
 }
 
 bool is_tensor_core(std::string_view policy) {
@@ -429,6 +422,38 @@ void require_whole_rows(const request& r, bool of_scan) {
     throw bad_request(fmt::format("--rows {}: expected a divisor of --size {}", r.rows, r.size));
 }
 
+trace_options options_of(const request& r) {
+  trace_options options{.block = r.block, .steps = r.recorded, .cost_runs = r.cost_runs};
+  if (r.blocks != "auto") {
+    int blocks = 0;
+    const char* const end = r.blocks.data() + r.blocks.size();
+    if (const auto [at, failed] = std::from_chars(r.blocks.data(), end, blocks);
+        failed != std::errc{} || at != end || blocks < 1)
+      throw bad_request(fmt::format("--blocks {}: expected auto, or 1 or more", tool::quoted(r.blocks)));
+    options.blocks = blocks;
+  }
+  if (!r.data.empty()) options.from_memory = choice_of("--data", r.data, {"cache", "memory"}) == 1;
+  return options;
+}
+
+// Where it runs. On the CPU, `options` and the simulated device become those of the modelled machine.
+place choose_machine(const request& r, trace_options& options) {
+  place at = choose_place(r.place, reference::not_offered);
+  if (at.where->kind() == target::cuda) {
+    if (!r.as.empty() || r.blocks != "auto" || !r.data.empty())
+      throw bad_request(
+          "--as, --blocks and --data are of the clock that is modelled on the CPU executor: expected --on "
+          "cpu "
+          "beside them; a GPU is recorded as it is");
+    return at;
+  }
+  options.as = std::make_shared<const machine_profile>(named_profile(r.as.empty() ? "H200" : r.as));
+  place_options simulated = r.place;
+  simulated.simulated = options.as->limits;
+  simulated.simulated.name = simulated_device().name;
+  return choose_place(simulated, reference::not_offered);
+}
+
 void run(const request& r) {
   if (!r.files.empty()) return draw_files(r);
   const bool of_scan = choice_of("KERNEL", r.kernel, {"gemm", "scan"}) == 1;
@@ -436,10 +461,10 @@ void run(const request& r) {
   const std::vector<std::string> policies = of_scan ? scan_policies_of(r) : gemm_policies_of(r);
   require_whole_rows(r, of_scan);
   refuse_mixed_results(r.common, r.output);
-  const place at = choose_place(r.place, reference::not_offered);
+  trace_options options = options_of(r);
+  const place at = choose_machine(r, options);
   say_place(r.common, at);
   output_file out{r.output};
-  const trace_options options{.block = r.block, .steps = r.recorded, .cost_runs = r.cost_runs};
   const std::vector<timeline> timelines = of_scan ? record_scans(*at.where, r, policies, options)
                                                   : record_products(*at.where, r, policies, options);
   out.write(drawn(as, timelines));
@@ -521,6 +546,27 @@ void add_trace(arguments program) {
                   "both times (medians)")
       .check(integer_between(1, 10000))
       .type_name("RUNS");
+  command
+      .add_option(
+          "--as", r->as,
+          fmt::format("Machine whose times are modelled, on the CPU executor: {}, or a file that info "
+                      "--measure wrote (default: NVIDIA H200)",
+                      profile_names()))
+      .check(not_empty())
+      .type_name("NAME");
+  command
+      .add_option(
+          "--blocks", r->blocks,
+          "Blocks that share a multiprocessor of it: auto, as many as the launch puts there, or a number")
+      .shows_default()
+      .check(not_empty())
+      .type_name("auto|N");
+  command
+      .add_option("--data", r->data,
+                  "What is loaded comes from its L2 cache or its memory: cache, memory (default: by size)")
+      .check(not_empty())
+      .type_name("WHERE")
+      .offers({"cache", "memory"});
   command.add_option("-o,--output", r->output, "Where to write the timeline").required().type_name("FILE");
   command.add_option("--format", r->format, "html, svg or json, where the output's name does not say")
       .check(not_empty())

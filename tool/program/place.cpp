@@ -22,7 +22,7 @@ constexpr std::string_view no_gpu = "no GPU is usable: ", as_asked = "as --on as
 constexpr long long most_shared_kib = 1 << 20;  // above any device's limit; no overflow in bytes
 
 context cpu_context(const place_options& options) {
-  cpu_options cpu{.seed = options.seed};
+  cpu_options cpu{.seed = options.seed, .limits = options.simulated};
   if (options.shared_limit > 0) {
     const auto limit = static_cast<std::size_t>(options.shared_limit) * 1024;
     cpu.limits.shared_opt_in = std::min(cpu.limits.shared_opt_in, limit);

@@ -2,6 +2,7 @@
 // Where a command runs: --on and related options.
 #pragma once
 #include <antiphase/context.hpp>
+#include <antiphase/executor/cpu/cpu_executor.hpp>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -16,6 +17,8 @@ struct place_options {
   std::string on;
   std::int64_t shared_limit = 0;  // limit on shared memory per block, KiB; 0: the device's own
   unsigned seed = 1;              // seed of the CPU executor's schedule
+  // limits of the device that the CPU executor simulates
+  device_limits simulated = simulated_device();
 };
 // Whether --on reference exists, and what it is: OpenBLAS, or plain loops on the host.
 enum class reference { offered, offered_as_loops, not_offered };

@@ -16,7 +16,7 @@ int main() {
     const std::string name = std::to_string(s.n) + " numbers, " + std::to_string(s.threads) + " threads";
     int sum = 0;
     same(name, to, [&](int i) { return sum += host[static_cast<std::size_t>(i)]; });
-    const acts last = r.of(0, s.threads - 1), first = r.of(0, 0);
+    const acts last = done_by(r, s.threads - 1), first = done_by(r, 0);
     for (const acts& of : {first, last})
       demand(count(of, [](const act& a) { return a.reads() || a.writes(); }) <= 4 * s.steps + 4,
              name + ": a thread does the work of others: expected one addition a step from each");

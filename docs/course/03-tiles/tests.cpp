@@ -10,7 +10,7 @@ int main() {
       ::product<<<grid, dim3(tile, tile)>>>(A, B, C, p.m, p.n, p.k);
     });
     const int tiles = (p.k + tile - 1) / tile;
-    const acts of = r.of(0, 0);
+    const acts of = done_by(r, 0);
     const int loads = count(of, reads_global);
     demand(loads <= 2 * tiles, p.name() + ": a thread loads " + std::to_string(loads) +
                                    " elements from global memory: expected two for each of " +

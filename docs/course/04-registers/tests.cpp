@@ -10,7 +10,7 @@ int main() {
       ::product<<<grid, dim3(tile, tile)>>>(A, B, C, p.m, p.n, p.k);
     });
     const int tiles = (p.k + tile - 1) / tile;
-    const acts of = r.of(0, 0);
+    const acts of = done_by(r, 0);
     demand(barriers(of) <= tiles + 1, p.name() + ": " + std::to_string(barriers(of)) +
                                           " barriers: expected one for each of " + std::to_string(tiles) +
                                           " pairs of tiles");

@@ -10,7 +10,7 @@ int main() {
       ::product<<<grid, dim3(tile, tile)>>>(A, B, C, p.m, p.n, p.k);
     });
     const int tiles = (p.k + tile - 1) / tile;
-    const acts of = r.of(0, 0);
+    const acts of = done_by(r, 0);
     demand(count(of, reads_global) == 0,
            p.name() + ": a thread loads from global memory itself: expected asynchronous copies alone");
     const int reads = count(of, reads_shared), covered = reads_under_way(of, 1);

@@ -10,7 +10,7 @@ template <int stages> void judge(const lab::recording& r) {
       ::product<stages><<<grid, dim3(tile, tile)>>>(A, B, C, p.m, p.n, p.k);
     });
     const int tiles = (p.k + tile - 1) / tile, ahead = std::min(stages - 1, tiles - 1);
-    const acts of = r.of(0, 0);
+    const acts of = done_by(r, 0);
     demand(count(of, reads_global) == 0,
            name + ": a thread loads from global memory itself: expected asynchronous copies alone");
     const int reads = count(of, reads_shared), covered = reads_under_way(of, ahead);

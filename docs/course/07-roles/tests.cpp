@@ -16,7 +16,7 @@ int main() {
       for (int i = t; i < n; i += tile) sum += host[static_cast<std::size_t>(i)];
       return sum;
     });
-    const acts of = r.of(0, 32);
+    const acts of = done_by(r, 32);
     demand(count(of, reads_global) == 0, name + ": a computing thread reads global memory: the loading warp is "
                                                 "there for that");
     demand(barriers(of) <= 1, name + ": " + std::to_string(barriers(of)) +

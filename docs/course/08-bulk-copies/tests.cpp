@@ -12,7 +12,7 @@ int main() {
     cudaDeviceSynchronize();
     const std::string name = std::to_string(n) + " numbers";
     same(name, to, [&](int i) { return 2 * host[static_cast<std::size_t>(i)] + 1; });
-    const acts of = r.of(0, 1);
+    const acts of = done_by(r, 1);
     demand(count(of, [](const act& a) { return !a.shared && (a.reads() || a.writes()); }) == 0,
            name + ": a thread reads or writes global memory itself: expected bulk copies alone");
     if (n == 12 * tile) in_time(name, r.ticks(0, 1), 12, stages - 1);

@@ -12,7 +12,7 @@ template <int stages> void judge(const lab::recording& r) {
     const std::string name = std::to_string(stages) + " stages, " + std::to_string(n) + " numbers";
     int sum = 0;
     same(name, to, [&](int i) { return sum += host[static_cast<std::size_t>(i)]; });
-    const acts of = r.of(0, 0);
+    const acts of = done_by(r, 0);
     demand(count(of, reads_global) == 0, name + ": a scanning thread reads global memory: the loading thread is "
                                                 "there for that");
     demand(barriers(of) <= 1, name + ": " + std::to_string(barriers(of)) +

@@ -46,7 +46,7 @@ __device__ void arrive_at(int barrier, int threads) {
   asm volatile("bar.arrive %0, %1;" ::"r"(barrier), "r"(threads) : "memory");
 }
 
-constexpr int dim = 8, keys = 8, stages = 3;  // numbers in a row; rows of K and V in a slot; slots
+constexpr int dim = 4, keys = 4, stages = 3;  // numbers in a row; rows of K and V in a slot; slots
 constexpr int group_size = 32;                // a query each. Real groups are warpgroups of 128
 constexpr int queries = 2 * group_size;       // of a block
 constexpr int block_size = queries + 32;      // the last warp loads

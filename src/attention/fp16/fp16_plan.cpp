@@ -194,8 +194,8 @@ launchable gradient_launch(const request& r, const gradient_memory& m, side of) 
                    all);
 }
 
-// Flagged heads in FP32, from a softmax of their own: the forward's may come from FP16 parts, and the error of
-// a large logit is only in no weight if both round it alike. Results go where the kernels before keep what
+// Flagged heads in FP32, from a softmax of their own: the forward's may come from FP16 parts, and the error
+// of a large logit is in no weight only if both round it alike. Results go where the kernels before keep what
 // nobody reads any more.
 std::vector<launchable> flagged_launches(const request& r, const gradient_memory& m, cutter& memory) {
   request again = r;

@@ -88,8 +88,9 @@ void issue(thread_state& self, bulk_store_state store, place where) {
   ++self.owner->counts.copies;
   self.owner->counts.copied_bytes += store.bytes;
   if (observer* watch = self.owner->watch()) watch->bulk_store_issued(self, store, where);
-  self.time.instructions(1);
-  store.lands = self.home->bulk_copies.land(self.time.now(), store.bytes / ticks::bytes);
+  self.time.instruction_alone();
+  self.owner->in_turn(self);
+  store.lands = self.time.landing_by_engine(store.bytes);
   if (self.owner->lands_now()) {
     capture(*self.home, store);
     finish(store);
@@ -152,7 +153,9 @@ void bulk_wait(int groups_left, bulk_done what, place) {
   if (q.groups.size() <= left) return;
   const std::size_t done = q.groups.size() - left;
   for (std::size_t i = 0; i < done; ++i)
-    for (const auto& store : q.groups[i]) self.time.wait_until(store.lands);
+    for (const auto& store : q.groups[i])
+      self.time.wait_until(store.lands - (what == bulk_done::read ? self.time.costs().latency : 0));
+  self.owner->in_turn(self);
   for (; q.read < done; ++q.read)
     for (auto& store : q.groups[q.read]) capture(*self.home, store);
   if (what == bulk_done::read) return;

@@ -1,69 +1,141 @@
 // SPDX-License-Identifier: Apache-2.0
-// The clock of the simulation: costs, and the time of a thread.
+// The clock of the simulation: what operations cost on a machine, the units that threads share, and the time
+// of a thread.
 #pragma once
 #include <algorithm>
+#include <antiphase/executor/cpu/machine.hpp>
+#include <antiphase/executor/machine.hpp>
+#include <array>
 #include <cstdint>
+#include <utility>
 
 namespace antiphase::cpu_detail {
 
-// A model, not a measurement. Every thread has its own time, which begins at 0 with its block. An operation
-// advances it by its cost, a wait to the time of the event. So times depend on the kernel and its arguments
-// alone, not on the schedule, the seed, when copies land in memory, or the host machine. The exception is
-// what a kernel does by the order of its threads, such as drawing tiles from an atomic counter; recorded
-// launches therefore have a fixed order (src/trace/recording_executor.cpp). The clock counts the verbs of
-// `device` and what a kernel reports (device/clock.cuh). Ordinary code, polling and waits between blocks take
-// no time. A Tensor Core operation counts as one instruction.
+// A model, not a measurement, of a machine whose profile it is given. Every thread has its own time. An
+// operation advances it, a wait sets it to the time of the event. The clock counts the verbs of `device` and
+// what a kernel reports (device/clock.cuh); ordinary code takes no time.
 //
-// A tick is a cycle of a multiprocessor. The figures are round ones, of the magnitude of a large GPU's.
-namespace ticks {
-// threads that execute an instruction in one tick; larger blocks take more ticks per instruction
-constexpr int threads_at_once = 128;
-constexpr int barrier = 30;  // from the last arrival until all continue
-// from the end of a transfer from or to global memory until it has landed
-constexpr int latency = 500;
-constexpr int load_bytes = 4;  // per instruction that loads to registers
-// that a block transfers from or to global memory per tick, in the background
-constexpr int bytes = 32;
-}  // namespace ticks
+// In a timed launch (worker::in_time) threads run in the order of their times. They queue for the units of
+// their multiprocessor, which its resident blocks share, so that times depend on the kernel and its arguments
+// alone. In other launches every thread has an equal share of the units for itself.
+//
+// Moments and durations are int64s of 1/1024 tick. A tick is a cycle of a multiprocessor.
+constexpr std::int64_t one_tick = 1024;
 
-// Background transfers, one after the other.
-class transfer_lane {
+// Durations; of a lane where a warp's 32 lanes share an operation.
+struct clock_costs {
+  std::int64_t instruction, multiply_add;  // by one of four schedulers
+  std::int64_t wavefront;                  // of shared memory
+  std::int64_t barrier_of_warp;            // behind a computation: until all go on, for each warp
+  std::int64_t latency;                    // of a load
+  std::int64_t varies;                     // mean of what a load from memory takes longer than others
+  std::int64_t look;                       // from one look at another block's word to the next
+  double bytes;                            // of a byte from or to global memory, by the copy engine
+  double bytes_of_lane;                    // the same by a thread
+  // longer for computing, for each warp of a scheduler: of threads that read ahead, and of others
+  double stalls_ahead, stalls;
+};
+// `in_memory`: what is loaded comes from memory, not from the L2 cache.
+clock_costs costs_on(const machine_profile& machine, bool in_memory);
+// For a thread that has a share of the units, one of `threads`, for itself.
+clock_costs shared_equally(clock_costs costs, int threads);
+
+// A unit serves requests one after the other, and by turns with them what is to be done in the background.
+class clock_unit {
  public:
-  // The time when a transfer of that duration, requested at `now`, has landed.
-  std::int64_t land(std::int64_t now, std::int64_t duration) {
-    free_ = std::max(free_, now) + duration;
-    return free_ + ticks::latency;
+  // The end of a request that somebody waits for.
+  std::int64_t until(std::int64_t from, std::int64_t duration) {
+    background_ -= std::min(background_, std::max<std::int64_t>(0, from - free_));
+    const std::int64_t between = std::min(background_, duration);
+    background_ -= between;
+    free_ = std::max(free_, from) + duration + between;
+    return free_;
+  }
+  // The earliest end of one that is served in the background.
+  std::int64_t later(std::int64_t from, std::int64_t duration) {
+    until(from, 0);
+    background_ += duration;
+    return free_ + background_;
   }
 
  private:
-  std::int64_t free_ = 0;
+  std::int64_t free_ = 0, background_ = 0;
+};
+
+struct multiprocessor {
+  std::array<clock_unit, 4> schedulers = {}, multipliers = {};
+  clock_unit shared = {}, memory = {};
+  int warps = 1;  // resident on it
 };
 
 class thread_clock {
  public:
   thread_clock() = default;
-  explicit thread_clock(int threads)
-      : threads_(threads), instruction_((threads + ticks::threads_at_once - 1) / ticks::threads_at_once) {}
+  // shared: null if every thread has its share for itself
+  thread_clock(const clock_costs& costs, multiprocessor* shared, int warp, std::int64_t begin)
+      : costs_(&costs), on_(shared), scheduler_(static_cast<std::size_t>(warp) % 4), now_(begin) {}
 
   std::int64_t now() const { return now_; }
-  void instructions(int count) { now_ += std::int64_t{count} * instruction_; }
-  void wait_until(std::int64_t time) { now_ = std::max(now_, time); }
-  // Starts a load; returns when it has landed. The block's threads share its bandwidth equally.
-  std::int64_t load(int bytes_of_thread) {
-    return lane_.land(now_, (std::int64_t{bytes_of_thread} * threads_ + ticks::bytes - 1) / ticks::bytes);
+  std::int64_t ticks() const { return now_ / one_tick; }
+  const clock_costs& costs() const { return *costs_; }
+  void wait_until(std::int64_t moment) { now_ = std::max(now_, moment); }
+  // Whether it has computed since this was last called: the units' pipelines are empty behind a barrier.
+  bool has_computed() { return std::exchange(computed_, false); }
+  // Warp instructions in which this lane takes part, that also take shared memory for so many clocks.
+  void instructions(double count, double wavefronts = 0) { work(count, 0, wavefronts, 1); }
+  void compute(int count) {
+    computed_ = true;
+    instructions(count);
   }
-  // Loads to registers: issue, and first use.
-  void load_registers(int bytes) {
-    instructions((bytes + ticks::load_bytes - 1) / ticks::load_bytes);
-    registers_land_ = load(bytes);
+  // Asynchronous copies of a warp, each of which takes shared memory for so many clocks in the background.
+  void copy(double count, double wavefronts) {
+    instructions(count);
+    const auto shared = static_cast<std::int64_t>(wavefronts * static_cast<double>(costs_->wavefront));
+    copied_ = on_ != nullptr ? on_->shared.later(now_, shared) : now_ + shared;
   }
+  std::int64_t copied() const { return copied_; }
+  // An instruction of a single lane.
+  void instruction_alone() { instructions(on_ != nullptr ? 32 : 1); }
+  void multiply(int multiply_adds, int reads, bool ahead) {
+    computed_ = true;
+    const double of_scheduler = std::max(1., (on_ != nullptr ? on_->warps : 4) / 4.);
+    const double stalls = ahead ? costs_->stalls_ahead : costs_->stalls;
+    work(multiply_adds + reads, multiply_adds, reads, 1 + stalls / of_scheduler);
+  }
+  // Transfers bytes from or to global memory in the background: when they have landed.
+  std::int64_t landing(double bytes) { return landing_after(bytes * costs_->bytes_of_lane); }
+  std::int64_t landing_by_engine(double bytes) { return landing_after(bytes * costs_->bytes); }
+  void registers_land_at(std::int64_t moment) { registers_land_ = std::max(registers_land_, moment); }
   void wait_for_registers() { wait_until(registers_land_); }
 
  private:
-  std::int64_t now_ = 0;
-  int threads_ = 0, instruction_ = 1;
-  transfer_lane lane_;
-  std::int64_t registers_land_ = 0;
+  std::int64_t landing_after(double duration) {
+    return (on_ != nullptr ? on_->memory : memory_).until(now_, static_cast<std::int64_t>(duration)) +
+           costs_->latency;
+  }
+  void work(double instructions, double multiply_adds, double wavefronts, double longer) {
+    const auto of = [&](double count, std::int64_t each) {
+      return static_cast<std::int64_t>(count * longer * static_cast<double>(each));
+    };
+    const std::int64_t issue = of(instructions, costs_->instruction),
+                       multiplying = of(multiply_adds, costs_->multiply_add),
+                       shared = of(wavefronts, costs_->wavefront);
+    if (on_ == nullptr) {
+      now_ += std::max({issue, multiplying, shared});
+      return;
+    }
+    const std::int64_t from = now_;
+    now_ = on_->schedulers[scheduler_].until(from, issue);
+    if (multiplying > 0) now_ = std::max(now_, on_->multipliers[scheduler_].until(from, multiplying));
+    if (shared > 0) now_ = std::max(now_, on_->shared.until(from, shared));
+  }
+
+  const clock_costs* costs_ = nullptr;
+  multiprocessor* on_ = nullptr;
+  std::size_t scheduler_ = 0;
+  std::int64_t now_ = 0, registers_land_ = 0, copied_ = 0;
+  bool computed_ = false;
+  clock_unit memory_;  // if it has no other
 };
 
 // An mbarrier's times: the latest arrival or landing of the current phase, and the end of the previous one.

@@ -38,6 +38,32 @@ int resident_blocks(const cpu_options& options, const kernel& k, extent3 grid, u
   return static_cast<int>(clusters * cluster);
 }
 
+// The clock of a launch: the costs, and of a timed one the blocks that share a multiprocessor.
+void model_time(launch_state& launch, bool timed, int& resident) {
+  const cpu_options& options = launch.options;
+  static const clock_costs plain = costs_on(shipped_profile("H200"), true);
+  if (!timed) {
+    launch.costs = shared_equally(plain, launch.what.threads);
+    return;
+  }
+  const timed_machine& machine = *options.timed;
+  launch.costs = costs_on(machine.profile, machine.in_memory);
+  const auto cluster = launch.what.cluster;
+  const std::uint64_t blocks = launch.grid.count();
+  if (machine.blocks < 0 || static_cast<std::uint64_t>(machine.blocks) > blocks)
+    throw bad_request(fmt::format("{} blocks on a multiprocessor: expected 1 to {}, as many as the grid has",
+                                  machine.blocks, blocks));
+  const auto spread = static_cast<int>(
+      ceil_div<std::uint64_t>(blocks, static_cast<unsigned>(std::max(1, options.limits.multiprocessors))));
+  const int by_limits = usage(options.limits, launch.what).blocks_per_multiprocessor,
+            fit = machine.fit > 0 ? std::min(machine.fit, by_limits) : by_limits;
+  launch.on_multiprocessor = machine.blocks > 0 ? machine.blocks : std::max(1, std::min(fit, spread));
+  if (launch.what.blocks == residency::any)
+    resident = static_cast<int>(std::min<std::uint64_t>(
+        blocks, static_cast<unsigned>(ceil_div(launch.on_multiprocessor * machine.multiprocessors, cluster) *
+                                      cluster)));
+}
+
 }  // namespace
 
 launch_counts worker_pool::launch(const cpu_options& options, const kernel& k, extent3 grid,
@@ -56,10 +82,12 @@ launch_counts worker_pool::launch(const cpu_options& options, const kernel& k, e
                       .watch = watch,
                       .chosen = chosen,
                       .interrupt_flag = interrupt_flag};
+  const bool timed = options.timed != nullptr && watch == nullptr;
   const auto count = static_cast<unsigned>(
-      std::min<std::uint64_t>(static_cast<unsigned>(options.workers), grid.count() / cluster));
+      std::min<std::uint64_t>(timed ? 1u : static_cast<unsigned>(options.workers), grid.count() / cluster));
   launch.options.workers = static_cast<int>(count);
-  const int resident = resident_blocks(options, k, grid, count);
+  int resident = resident_blocks(options, k, grid, count);
+  model_time(launch, timed, resident);
 
   std::vector<std::unique_ptr<worker>> workers;
   for (unsigned i = 0; i < count; ++i) workers.push_back(take());

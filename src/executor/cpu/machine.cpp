@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <antiphase/core/tile.hpp>
 #include <antiphase/executor/cpu/machine.hpp>
+#include <antiphase/executor/cpu/machine_clock.hpp>
+#include <antiphase/executor/pipeline_law.hpp>
 #include <bit>
 #include <cstring>
 
@@ -443,8 +445,10 @@ void copy_async(void* to, const void* from, int bytes, int from_source, place wh
                      from_source, bytes));
   ++self.owner->counts.copies;
   self.owner->counts.copied_bytes += static_cast<std::uint64_t>(from_source);
-  self.time.instructions(1);
-  if (from_source > 0) self.copies.lands = self.time.load(from_source);
+  self.time.copy(fitted::copy_instructions,
+                 bytes < 16 ? fitted::narrow_copy_clocks : fitted::wide_copy_clocks);
+  self.owner->in_turn(self);
+  if (from_source > 0) self.copies.lands = std::max(self.time.copied(), self.time.landing(from_source));
   const async_copy copy{to, from, bytes, from_source};
   if (observer* watch = self.owner->watch()) watch->copy_issued(self, copy, where);
   if (self.owner->lands_now())
@@ -469,6 +473,7 @@ void copy_async_wait(int groups_left, place) {
   const std::size_t done = q.groups.size() - left;
   const copy_queue::group last = q.groups[done - 1];
   self.time.wait_until(last.lands);
+  self.owner->in_turn(self);
   land_copies(self, q.gone + last.end);
   land_arrivals(self);
   q.groups.erase(q.groups.begin(), q.groups.begin() + static_cast<std::ptrdiff_t>(done));
@@ -479,6 +484,7 @@ void yield(place where) {
   thread_state& self = here();
   self.code = __builtin_return_address(0);
   if (self.owner->watch() == nullptr) self.loads.something_else();
+  self.time.wait_until(self.time.now() + self.time.costs().look);
   self.owner->suspend(self, condition::polling, where);
 }
 void proxy_fence(proxy of) {
@@ -510,11 +516,52 @@ void loaded(const void* at, std::uint64_t value, place where) {
 std::int64_t clock() {
   thread_clock& time = here().time;
   time.instructions(1);
-  return time.now();
+  return time.ticks();
 }
-void clock_instructions(int count) { here().time.instructions(count); }
-void clock_register_loads(int bytes) { here().time.load_registers(bytes); }
-void clock_registers_needed() { here().time.wait_for_registers(); }
+void clock_instructions(int count) {
+  thread_state& self = here();
+  self.time.compute(count);
+  self.owner->in_turn(self);
+}
+void clock_multiplies(int multiply_adds, int reads, bool reads_ahead) {
+  thread_state& self = here();
+  constexpr int turns = 8;  // of the threads, in one step
+  for (int left = turns; left > 0; --left) {
+    const int some = multiply_adds / left, of_reads = reads / left;
+    self.time.multiply(some, of_reads, reads_ahead);
+    self.owner->in_turn(self);
+    multiply_adds -= some;
+    reads -= of_reads;
+  }
+}
+namespace {
+void load_to_registers(int bytes, int width, double instructions, double shared_clocks) {
+  thread_state& self = here();
+  for (; bytes > 0; bytes -= width) {
+    self.time.instructions(instructions, shared_clocks);
+    self.owner->in_turn(self);
+    self.time.registers_land_at(self.time.landing(std::min(width, bytes)));
+  }
+}
+}  // namespace
+void clock_register_loads(int bytes) {
+  load_to_registers(bytes, 4, fitted::staged_instructions, fitted::staged_copy_clocks);
+}
+void clock_wide_loads(int bytes, bool transposes) {
+  load_to_registers(bytes, 16,
+                    fitted::copy_instructions + (transposes ? fitted::transposing_instructions : 0),
+                    fitted::wide_copy_clocks);
+}
+void clock_latency(int ticks) {
+  thread_state& self = here();
+  self.time.wait_until(self.time.now() + ticks * one_tick);
+  self.owner->in_turn(self);
+}
+void clock_registers_needed() {
+  thread_state& self = here();
+  self.time.wait_for_registers();
+  self.owner->in_turn(self);
+}
 
 void trap(const char* why, place where) {
   fail(here(), fault::gave_up, where, fmt::format("the kernel gave up: {}", why));

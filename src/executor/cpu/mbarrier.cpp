@@ -149,18 +149,21 @@ void issue_to(thread_state& self, block_state& block, bulk_load_state load, plac
          fmt::format("a {} of {} bytes does not lie in the block's {} bytes of shared memory", what,
                      load.bytes, block.shared_bytes));
   if (observer* watch = self.owner->watch()) watch->bulk_load_issued(self, load, where);
-  if (self.owner->lands_now())
+  if (self.owner->lands_now()) {
     land(block, *self.owner, load);
-  else
+  } else {
+    self.owner->will_land(load.lands);
     block.loads.push_back(std::move(load));
+  }
 }
 }  // namespace
 
 void issue(thread_state& self, const bulk_load_state& load, unsigned ranks, place where) {
   ++self.owner->counts.copies;
   for (const auto& part : sources(load)) self.owner->counts.copied_bytes += part.size();
-  self.time.instructions(1);
-  const std::int64_t lands = self.home->bulk_copies.land(self.time.now(), load.bytes / ticks::bytes);
+  self.time.instruction_alone();
+  self.owner->in_turn(self);
+  const std::int64_t lands = self.time.landing_by_engine(load.bytes) + self.home->later(self.time.costs());
   const auto issue_in = [&](block_state& block, std::ptrdiff_t away) {
     bulk_load_state l = load;
     l.to = static_cast<unsigned char*>(load.to) + away;
@@ -285,10 +288,12 @@ void mbarrier_copies_arrive(std::uint64_t* word, copies_arrive how, place where)
                           .copies = self.copies.issued()};
   if (observer* watch = self.owner->watch()) arrival.mark = watch->copies_tracked(self, word);
   self.copies.forget_landed();
-  if (arrival.copies == self.copies.gone + self.copies.landed)
+  if (arrival.copies == self.copies.gone + self.copies.landed) {
     land(block, *self.owner, arrival);
-  else
+  } else {
+    self.owner->will_land(arrival.lands);
     block.loads.push_back(arrival);
+  }
 }
 void mbarrier_expect(std::uint64_t* word, int bytes, place where) {
   thread_state& self = called_from(__builtin_return_address(0));
@@ -384,8 +389,9 @@ block_state& block_of(thread_state& self, int rank, const char* what, place wher
 void copy_to(thread_state& self, block_state& theirs, bulk_load_state load, place where) {
   ++self.owner->counts.copies;
   self.owner->counts.copied_bytes += load.bytes;
-  self.time.instructions(1);
-  load.lands = self.home->bulk_copies.land(self.time.now(), load.bytes / ticks::bytes);
+  self.time.instruction_alone();
+  self.owner->in_turn(self);
+  load.lands = self.time.landing_by_engine(load.bytes);
   issue_to(self, theirs, std::move(load), where);
 }
 }  // namespace

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <antiphase/core/error.hpp>
+#include <antiphase/core/tile.hpp>
 #include <bit>
 #include <chrono>
 #include <cstring>
@@ -303,12 +304,16 @@ void worker::begin_block(block_state& block, std::uint64_t index) {
   }
   block.at_mbarriers.clear();
   block.loads.clear();
-  block.bulk_copies = {};
+  multiprocessor* const on =
+      in_time() ? &multiprocessors_[block.thread[0]->number / static_cast<std::size_t>(threads_) /
+                                    static_cast<std::size_t>(launch_->on_multiprocessor)]
+                : nullptr;
   block.mbarriers.clear();
+  block.delays = random_source(index + 1);
   for (auto& m : block.matrices) m.clear();
   for (auto& m : block.warpgroup) m.arrived = 0;
   for (auto& t : block.thread) {
-    t->time = thread_clock(block.threads);
+    t->time = thread_clock(launch_->costs, on, t->index / 32, block.ended);
     t->copies.clear();
     t->stores = {};
     t->cluster_arrived = false;
@@ -340,6 +345,7 @@ void worker::finish_thread(thread_state& self) {
     for (auto& store : group) finish(store);
   stores = {};
   self.now = condition::finished;
+  block.ended = std::max(block.ended, self.time.now());
   progress();
   cluster_state& cluster = *block.cluster;
   --cluster.running;
@@ -412,9 +418,59 @@ void worker::note_way_out(const thread_state& self) {
       require_none_past(*m.warps[warp].coming.front(), lane, m.warps[warp].where, all_of_warp);
 }
 
+namespace {
+bool is_later(const thread_state* a, const thread_state* b) {
+  return a->time.now() != b->time.now() ? a->time.now() > b->time.now() : a->turn > b->turn;
+}
+}  // namespace
+
 void worker::make_ready(thread_state& t) {
   t.now = condition::ready;
   ready_.push_back(&t);
+  if (!in_time()) return;
+  t.turn = ++turns_;
+  std::ranges::push_heap(ready_, is_later);
+}
+void worker::in_turn(thread_state& self) {
+  if (!in_time()) return;
+  const std::int64_t next = ready_.empty() ? never : ready_.front()->time.now();
+  if (std::min(next, next_landing_) >= self.time.now()) return;
+  make_ready(self);
+  suspend(self, condition::ready, self.where);
+}
+
+// In a timed launch, the thread with the earliest time, after what has landed by then. A thread that polls
+// looks again and again.
+thread_state* worker::earliest() {
+  for (;;) {
+    const std::int64_t next = ready_.empty() ? never : ready_.front()->time.now();
+    if (next_landing_ <= next && next_landing_ != never) {
+      std::int64_t first = never, second = never;
+      std::size_t which = 0, at = 0;
+      for (const auto& block : blocks_)
+        for (const bulk_load_state& l : block->loads) {
+          if (l.lands < first) {
+            second = first;
+            first = l.lands;
+            which = at;
+          } else {
+            second = std::min(second, l.lands);
+          }
+          ++at;
+        }
+      next_landing_ = first <= next ? second : first;
+      if (first <= next && first != never) land_load(which);
+      continue;
+    }
+    if (ready_.empty()) return nullptr;
+    std::ranges::pop_heap(ready_, is_later);
+    thread_state* const t = ready_.back();
+    ready_.pop_back();
+    constexpr std::uint64_t most_looks = 10'000'000;
+    if (t->now == condition::polling && ++idle_rounds_ > most_looks) return nullptr;
+    t->now = condition::ready;
+    return t;
+  }
 }
 
 void worker::complete(meeting& m) {
@@ -493,8 +549,11 @@ void worker::tell_apart(block_state& block, bool ended) {
   block.warps_apart.reset();
 }
 void worker::let_go(meeting& m, bool again) {
+  bool computed = false;
+  for (thread_state* t : m.waiting) computed |= t->time.has_computed();
+  const std::int64_t warps = computed ? static_cast<std::int64_t>(m.waiting.size() + 31) / 32 : 0;
   for (thread_state* t : m.waiting) {
-    t->time.wait_until(m.latest + ticks::barrier);
+    t->time.wait_until(m.latest + t->time.costs().barrier_of_warp * warps);
     make_ready(*t);
   }
   reset(m);
@@ -507,9 +566,12 @@ void worker::arrive(cluster_state& c) {
   if (--c.missing > 0 || c.running == 0) return;
   if (watch() != nullptr) watch()->cluster_phase_ended(c);
   ++c.phase;
-  c.ended = c.latest + ticks::barrier;
+  c.ended = c.latest + launch_->costs.barrier_of_warp * c.running / 32;
   c.missing = c.running;
-  for (thread_state* t : c.waiting) make_ready(*t);
+  for (thread_state* t : c.waiting) {
+    t->time.wait_until(c.ended);
+    make_ready(*t);
+  }
   c.waiting.clear();
   ++counts.barriers;
   progress();
@@ -526,6 +588,7 @@ void worker::wake_mbarrier(block_state& block, const void* word) {
 }
 
 bool worker::lands_now() {
+  if (in_time()) return false;
   switch (launch_->options.copies) {
     case landing::early: return true;
     case landing::late: return false;
@@ -557,6 +620,7 @@ void worker::land_load(std::size_t which) {
 }
 
 thread_state* worker::pick() {
+  if (in_time()) return earliest();
   if (++idle_turns_ > idle_turns_of_meetings && watch() != nullptr) return nullptr;
   if (!schedule_.tracks()) return draw();
   if (last_ != nullptr) {
@@ -642,9 +706,10 @@ thread_state* worker::choose() {
 }
 
 void worker::suspend(thread_state& self, condition why, place where) {
-  self.now = why;
   self.where = where;
-  if (why == condition::polling)
+  if (why == condition::polling && in_time()) make_ready(self);
+  self.now = why;
+  if (why == condition::polling && !in_time())
     polling_.push_back(&self);
   else
     moved_ = true;
@@ -670,6 +735,7 @@ void worker::switch_from(fiber& from) {
 }
 
 void worker::loaded(thread_state& self, const void* at, std::uint64_t value, place where) {
+  if (in_time()) return;  // all go on: a loop that waits does so through poll()
   if (self.loads.waits(self.code, at, value))
     suspend(self, condition::polling, where);
   else if (self.loads.goes_on())
@@ -701,7 +767,14 @@ void worker::run(launch_state& launch, unsigned index, int resident) {
   last_ = nullptr;
   progressed_ = gave_way_ = wrote_ = moved_ = false;
   known_ = 0;
+  next_landing_ = never;
+  turns_ = 0;
   prepare(resident);
+  if (in_time()) {
+    multiprocessors_.assign(static_cast<std::size_t>(ceil_div(resident, launch.on_multiprocessor)),
+                            {.warps = std::min(resident, launch.on_multiprocessor) * ceil_div(threads_, 32)});
+    for (auto& block : blocks_) block->ended = 0;
+  }
   ready_.clear();
   polling_.clear();
   for (auto& cluster : clusters_)

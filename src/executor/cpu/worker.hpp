@@ -7,7 +7,9 @@
 #include <antiphase/executor/cpu/machine_verbs.hpp>
 #include <array>
 #include <atomic>
+#include <cmath>
 #include <exception>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <span>
@@ -164,6 +166,7 @@ struct thread_state : machine::thread_view {
   condition now = condition::idle;
   place where{};
   thread_clock time;          // next to what every switch writes
+  std::uint64_t turn = 0;     // of threads with the same time, the first runs first
   std::size_t number = 0;     // the scheduler's number
   const void* key = nullptr;  // the mbarrier waited for
   unsigned parity = 0;
@@ -321,10 +324,17 @@ struct block_state : machine::block_view {
   std::vector<bulk_load_state> loads;   // issued, not landed
   std::vector<warp_matrices> matrices;  // by warp
   std::vector<collective> warpgroup;    // by warpgroup
-  transfer_lane bulk_copies;            // of the clock
+  random_source delays{1};              // of its loads
+  std::int64_t ended = 0;               // its latest thread, by the clock
   std::vector<mbarrier_clock> mbarriers;
   void* watched = nullptr;  // the observer's
 
+  // By how much a load of the copy engine from memory takes longer than others: drawn, exponentially.
+  std::int64_t later(const clock_costs& costs) {
+    if (costs.varies == 0) return 0;
+    return static_cast<std::int64_t>(-std::log((delays() + 1.) / 4294967296.) *
+                                     static_cast<double>(costs.varies));
+  }
   mbarrier_clock& clock_of(const std::uint64_t* word) {
     for (mbarrier_clock& m : mbarriers)
       if (m.word == word) return m;
@@ -356,6 +366,8 @@ struct launch_state {
   // the blocks to run, if not all in their order; those of a cluster are neighbours
   std::span<const std::uint64_t> chosen = {};
   const int* interrupt_flag = nullptr;  // of the launching thread
+  clock_costs costs{};
+  int on_multiprocessor = 0;  // resident blocks, of a timed launch; 0: it is not timed
   bool is_interrupted() const {
     return interrupt_flag != nullptr && __atomic_load_n(interrupt_flag, __ATOMIC_RELAXED) != 0;
   }
@@ -388,6 +400,11 @@ class worker {
   void tell_apart(block_state& block, bool ended);
   void wake_mbarrier(block_state& block, const void* word);
   bool lands_now();  // whether a copy issued now lands at once
+  bool in_time() const { return launch_->on_multiprocessor > 0; }
+  // In a timed launch: runs the threads first whose time is earlier, and lands what has landed by then.
+  // Called when the clock of a thread has advanced.
+  void in_turn(thread_state& self);
+  void will_land(std::int64_t at) { next_landing_ = std::min(next_landing_, at); }
   void progress() {
     idle_rounds_ = idle_turns_ = 0;
     progressed_ = moved_ = true;
@@ -417,6 +434,7 @@ class worker {
   thread_state* pick();
   thread_state* draw();
   thread_state* choose();
+  thread_state* earliest();
   void track();
   bool gives_up();
   std::size_t loads() const;
@@ -443,6 +461,10 @@ class worker {
   bool moved_ = false;
   std::size_t known_ = 0;
   std::int64_t idle_since_ = 0;
+  std::vector<multiprocessor> multiprocessors_;  // of a timed launch
+  std::uint64_t turns_ = 0;
+  static constexpr std::int64_t never = std::numeric_limits<std::int64_t>::max();
+  std::int64_t next_landing_ = never;  // or earlier
   switching switch_;
   fiber main_;
   std::exception_ptr failure_;

@@ -6,20 +6,14 @@
 #include <cmath>
 #include <limits>
 
+#include "src/gemm/fp32/reads_of_step.hpp"
+
 namespace antiphase::gemms {
 namespace {
 
+using namespace fitted;
+
 // Fitted, as those of the pipeline's law, to the ladders at 1024^3 and 4096^3 on an H200.
-// of a warp, for each of its copies: addresses, bounds, the copy
-constexpr double copy_instructions = 11.1;
-constexpr double staged_instructions = 17.1;  // the same where it goes through registers
-// of a 16-byte copy that is transposed in registers, beside those of a copy
-constexpr double transposing_instructions = 12;
-// of shared memory for the 4-byte asynchronous copies of a warp, which go one by one
-constexpr double narrow_copy_clocks = 8.57;
-constexpr double wide_copy_clocks = 4;  // 512 bytes
-// multiply-adds per clock that mma.sync of FP16 reaches on Hopper, fed by ldmatrix
-constexpr double warp_multiplies = 684;
 constexpr double warp_multiply_share = 0.8;  // of the rate where it is the only instruction: assumed
 // of both loads of a warp, from the L2 cache or from memory
 constexpr double naive_clocks = 3.47, naive_clocks_of_memory = 7.6;
@@ -33,14 +27,6 @@ double real(int x) { return x; }
 
 double latency_of(const machine_profile& on, double bytes) {
   return bytes < on.cache_size.value ? on.cache_latency.value : on.memory_latency.value;
-}
-
-// Reads of a warp from shared memory for one k. What lies along k is read four values at a time where rows
-// are not padded.
-double reads_per_k(const policy& p) {
-  const double of_a = p.a.order == layout::outer_major ? (p.a.padding == 0 ? 0.25 : 1) * p.thread.m
-                                                       : real(p.thread.m) / p.read_width;
-  return of_a + real(p.thread.n) / p.read_width;
 }
 
 std::size_t shared_bytes_of(const policy& p) {
@@ -132,7 +118,7 @@ pipeline_shape shape_of(const machine_profile& on, const policy& p, double bytes
   const double warps = p.threads() / 32., a = p.tile.m * p.tile_k / 32., b = p.tile.n * p.tile_k / 32.;
   const auto copies = [](const operand_policy& o, double narrow) { return narrow / o.copy_width; };
   const double all_copies = copies(p.a, a) + copies(p.b, b);
-  const double reads = warps * p.slice_k() * reads_per_k(p);
+  const double reads = warps * reads_of_step(p);
   s.step = {.threads = p.threads(),
             .stages = p.stages,
             .asynchronous = p.copy == copy_kind::asynchronous,
@@ -149,7 +135,7 @@ pipeline_shape shape_of(const machine_profile& on, const policy& p, double bytes
     }
   } else {
     s.step.issue += staged_instructions * all_copies;
-    s.step.shared += 2 * all_copies;  // read from memory, and written
+    s.step.shared += staged_copy_clocks * all_copies;
   }
   s.step.shared *= 128 / on.shared_bytes.value;
   s.shared_bytes = shared_bytes_of(p);

@@ -63,6 +63,7 @@ struct lab_request {
   int number = 0;
   std::string name, file, tests;
   bool last = false;
+  int schedules = 20;
   common_options common;
 };
 void run_lab(const lab_request& r);

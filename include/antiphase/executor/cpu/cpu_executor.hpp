@@ -3,6 +3,7 @@
 #pragma once
 #include <antiphase/core/error.hpp>
 #include <antiphase/executor/executor.hpp>
+#include <antiphase/executor/machine.hpp>
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -47,6 +48,17 @@ struct schedule_script {
 // truncated 25 bits below it), or plain sums, which are faster and enough for checking schedules.
 enum class tensor_sums { as_hardware, plain };
 
+// The machine behind the clock of timed launches, docs/timelines.md. They run on one worker, in the order of
+// their threads' times: seed, order, copies and workers make no difference to them.
+struct timed_machine {
+  machine_profile profile;
+  // resident on a multiprocessor, which they share; 0: as many as fit there, with the grid spread over all
+  int blocks = 0;
+  int fit = 0;  // on one, where more is known than the limits tell, such as of registers; 0: it is not
+  int multiprocessors = 1;  // modelled at a time, each with its blocks
+  bool in_memory = false;   // what is loaded comes from memory, not from the L2 cache
+};
+
 // The device that the CPU executor simulates by default. Its name is "CPU executor".
 device_limits simulated_device();
 
@@ -65,6 +77,8 @@ struct cpu_options {
   // decisions to follow (schedule::script), and where those taken are recorded; needs workers = 1
   std::shared_ptr<schedule_script> script = nullptr;
   tensor_sums sums = tensor_sums::as_hardware;
+  // null: launches are not timed, and their clocks know no other thread
+  std::shared_ptr<const timed_machine> timed = nullptr;
 };
 
 // set_interrupt_flag(): from now on the calling thread's launches on CPU executors throw `interrupted` soon

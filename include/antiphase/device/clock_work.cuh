@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a kernel does, for the clock of the CPU executor, in more detail than clock.cuh has.
+#pragma once
+#include <antiphase/device/index.cuh>
+#if !AP_ON_GPU
+#include <antiphase/executor/cpu/machine_clock.hpp>
+#endif
+
+namespace antiphase {
+inline namespace AP_TARGET {
+
+// On a GPU these calls do nothing. A thread says by them what it has done:
+//   clock_multiplies  FP32 multiply-adds, with so many reads from shared memory; ahead: the reads are of
+//                     what it multiplies next
+//   clock_wide_loads  issued loads from global memory to registers, 16 bytes at a time, which it transposes
+//                     there or not; clock_registers_needed() waits for them
+//   clock_latency     waited so many ticks for results of its own instructions
+#if AP_ON_GPU
+AP_DEV void clock_multiplies(int, int, bool) {}
+AP_DEV void clock_wide_loads(int, bool) {}
+AP_DEV void clock_latency(int) {}
+#else
+AP_DEV void clock_multiplies(int multiply_adds, int reads, bool ahead) {
+  machine::clock_multiplies(multiply_adds, reads, ahead);
+}
+AP_DEV void clock_wide_loads(int bytes, bool transposes) { machine::clock_wide_loads(bytes, transposes); }
+AP_DEV void clock_latency(int ticks) { machine::clock_latency(ticks); }
+#endif
+
+}  // namespace AP_TARGET
+}  // namespace antiphase

@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
+// The CPU executor's clock, as kernels that record advance it beside machine.hpp: see device/clock_work.cuh.
+#pragma once
+
+namespace antiphase::machine {
+
+void clock_multiplies(int multiply_adds, int reads, bool reads_ahead);
+void clock_wide_loads(int bytes, bool transposes);
+void clock_latency(int ticks);
+
+}  // namespace antiphase::machine
