@@ -20,8 +20,8 @@ int main() {
     for (const acts& of : {first, last})
       demand(count(of, [](const act& a) { return a.reads() || a.writes(); }) <= 4 * s.steps + 4,
              name + ": a thread does the work of others: expected one addition a step from each");
-    demand(barriers(last) <= s.steps + 1,
-           name + ": " + std::to_string(barriers(last)) + " barriers: expected one in each of " +
-               std::to_string(s.steps) + " steps, and the one before them");
+    demand(barriers(last) <= s.steps + 1, name + ": " + std::to_string(barriers(last)) +
+                                              " barriers: expected one in each of " +
+                                              std::to_string(s.steps) + " steps, and the one before them");
   }
 }

@@ -18,9 +18,9 @@ template <int stages> void judge(const lab::recording& r) {
            name + ": during " + std::to_string(reads - covered) + " of " + std::to_string(reads) +
                " reads of shared memory fewer than " + std::to_string(ahead) +
                " tiles are on their way: expected that only of the last tiles");
-    demand(barriers(of) <= (stages == 1 ? 2 : 1) * tiles + 1,
-           name + ": " + std::to_string(barriers(of)) + " barriers: expected one for each of " +
-               std::to_string(tiles) + " tiles");
+    demand(barriers(of) <= (stages == 1 ? 2 : 1) * tiles + 1, name + ": " + std::to_string(barriers(of)) +
+                                                                  " barriers: expected one for each of " +
+                                                                  std::to_string(tiles) + " tiles");
   }
 }
 

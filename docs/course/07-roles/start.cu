@@ -12,7 +12,9 @@ struct mbarrier {
   __device__ void init(int parties) {
     asm volatile("mbarrier.init.shared.b64 [%0], %1;" ::"r"(address()), "r"(parties) : "memory");
   }
-  __device__ void arrive() { asm volatile("mbarrier.arrive.shared.b64 _, [%0];" ::"r"(address()) : "memory"); }
+  __device__ void arrive() {
+    asm volatile("mbarrier.arrive.shared.b64 _, [%0];" ::"r"(address()) : "memory");
+  }
   // Arrives once the thread's copies so far have landed; does not wait for that.
   __device__ void arrive_with_copies() {
     asm volatile("cp.async.mbarrier.arrive.noinc.shared.b64 [%0];" ::"r"(address()) : "memory");
@@ -22,11 +24,10 @@ struct mbarrier {
   __device__ void wait(int parity) {
     unsigned ended = 0;
     while (ended == 0)
-      asm volatile(
-          "{ .reg .pred p; mbarrier.try_wait.parity.shared.b64 p, [%1], %2; selp.u32 %0, 1, 0, p; }"
-          : "=r"(ended)
-          : "r"(address()), "r"(parity)
-          : "memory");
+      asm volatile("{ .reg .pred p; mbarrier.try_wait.parity.shared.b64 p, [%1], %2; selp.u32 %0, 1, 0, p; }"
+                   : "=r"(ended)
+                   : "r"(address()), "r"(parity)
+                   : "memory");
   }
 };
 

@@ -10,7 +10,9 @@ struct mbarrier {
   __device__ void init(int parties) {
     asm volatile("mbarrier.init.shared.b64 [%0], %1;" ::"r"(address()), "r"(parties) : "memory");
   }
-  __device__ void arrive() { asm volatile("mbarrier.arrive.shared.b64 _, [%0];" ::"r"(address()) : "memory"); }
+  __device__ void arrive() {
+    asm volatile("mbarrier.arrive.shared.b64 _, [%0];" ::"r"(address()) : "memory");
+  }
   // Arrives, and announces bytes of bulk copies.
   __device__ void expect(int bytes) {
     asm volatile("mbarrier.arrive.expect_tx.shared.b64 _, [%0], %1;" ::"r"(address()), "r"(bytes) : "memory");
@@ -20,11 +22,10 @@ struct mbarrier {
   __device__ void wait(int parity) {
     unsigned ended = 0;
     while (ended == 0)
-      asm volatile(
-          "{ .reg .pred p; mbarrier.try_wait.parity.shared.b64 p, [%1], %2; selp.u32 %0, 1, 0, p; }"
-          : "=r"(ended)
-          : "r"(address()), "r"(parity)
-          : "memory");
+      asm volatile("{ .reg .pred p; mbarrier.try_wait.parity.shared.b64 p, [%1], %2; selp.u32 %0, 1, 0, p; }"
+                   : "=r"(ended)
+                   : "r"(address()), "r"(parity)
+                   : "memory");
   }
 };
 // The initialisation of mbarriers becomes known to the copy engine.

@@ -50,7 +50,8 @@ int main() {
           for (int j = 0; j < n; ++j) {
             double score = 0;
             for (int d = 0; d < dim; ++d)
-              score += q[static_cast<std::size_t>(i / dim * dim + d)] * k[static_cast<std::size_t>(j * dim + d)];
+              score +=
+                  q[static_cast<std::size_t>(i / dim * dim + d)] * k[static_cast<std::size_t>(j * dim + d)];
             all += std::exp(score);
             sum += std::exp(score) * v[static_cast<std::size_t>(j * dim + i % dim)];
           }
@@ -62,15 +63,18 @@ int main() {
     const unsigned long product = keys * dim * sizeof(float);  // bytes that one reads
     const turns one(done_by(r, 0)), other(done_by(r, group_size));
     for (const turns& of : {one, other}) {
-      demand(of.all.size() >= tiles,
-             name + ": products are made in " + std::to_string(of.all.size()) +
-                 " turns: expected one for each of " + std::to_string(tiles) + " tiles, between a wait at the "
-                 "group's named barrier and an arrival at the other's");
-      demand(of.outside <= product, name + ": products are made outside of turns: expected that of the last "
-                                           "tile of V at most");
-      demand(of.all.front().bytes <= product,
-             name + ": in its first turn a group multiplies by K and by V, so its softmax lies within: expected K "
-                    "alone, then the turn passed on, then the softmax");
+      demand(of.all.size() >= tiles, name + ": products are made in " + std::to_string(of.all.size()) +
+                                         " turns: expected one for each of " + std::to_string(tiles) +
+                                         " tiles, between a wait at the "
+                                         "group's named barrier and an arrival at the other's");
+      demand(of.outside <= product, name +
+                                        ": products are made outside of turns: expected that of the last "
+                                        "tile of V at most");
+      demand(
+          of.all.front().bytes <= product,
+          name +
+              ": in its first turn a group multiplies by K and by V, so its softmax lies within: expected K "
+              "alone, then the turn passed on, then the softmax");
     }
     for (std::size_t i = 0; i < tiles; ++i)
       demand(one.all[i].last < other.all[i].first && (i == 0 || other.all[i - 1].last < one.all[i].first),

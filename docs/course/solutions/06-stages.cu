@@ -8,8 +8,7 @@
 constexpr int tile = 8;  // a block of tile x tile threads makes as many outputs; small, to be checked fast
 
 // C = A·B for row-major A (M x K), B (K x N) and C (M x N), of any size. gridDim covers C.
-template <int stages>
-__global__ void product(const float* A, const float* B, float* C, int M, int N, int K) {
+template <int stages> __global__ void product(const float* A, const float* B, float* C, int M, int N, int K) {
   const int x = threadIdx.x, y = threadIdx.y;
   const int row = blockIdx.y * tile + y, column = blockIdx.x * tile + x;
   float sum = 0;

@@ -19,11 +19,10 @@ struct mbarrier {
   __device__ void wait(int parity) {
     unsigned ended = 0;
     while (ended == 0)
-      asm volatile(
-          "{ .reg .pred p; mbarrier.try_wait.parity.shared.b64 p, [%1], %2; selp.u32 %0, 1, 0, p; }"
-          : "=r"(ended)
-          : "r"(address()), "r"(parity)
-          : "memory");
+      asm volatile("{ .reg .pred p; mbarrier.try_wait.parity.shared.b64 p, [%1], %2; selp.u32 %0, 1, 0, p; }"
+                   : "=r"(ended)
+                   : "r"(address()), "r"(parity)
+                   : "memory");
   }
 };
 // The initialisation of mbarriers becomes known to the copy engine.

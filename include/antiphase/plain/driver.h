@@ -116,8 +116,8 @@ class recording {
     antiphase_plain_recorded(block, thread, all.data(), all.size());
     return all;
   }
-  // The time that such a thread took, by the executor's clock: what it waited for copies, barriers and other
-  // threads, at 500 ticks for a trip to global memory. Ordinary code takes none. 0 if it did not end.
+  // Ticks of the executor's clock that such a thread took: for copies, barriers and other threads that it
+  // waited for. Ordinary code takes none. 0 if it did not end.
   unsigned long ticks(unsigned block, int thread) const {
     const std::vector<act> all = of(block, thread);
     return !all.empty() && all.back().is("ends") ? all.back().number : 0;
