@@ -69,8 +69,8 @@ inline int reads_under_way(const acts& of, int groups) {
   return reads;
 }
 
-// Ticks of the checker's clock that a kernel took for one tile, and for so many; `ahead` are to be on their way
-// at a time.
+// Ticks of the checker's clock that a kernel took for one tile, and for so many; `ahead` are to be on their
+// way at a time.
 inline void in_time(const std::string& of, unsigned long one, unsigned long all, int tiles, int ahead) {
   const int trips = (tiles + ahead - 1) / ahead;
   demand(one > 0 && static_cast<double>(all) < static_cast<double>(one) * (trips + 0.2 * tiles),

@@ -12,7 +12,7 @@ WITH_CHECKER = unittest.skipUnless(os.environ.get("ANTIPHASE_BROKEN_TOOL"), "thi
 COURSE = pathlib.Path(__file__).resolve().parents[2] / "docs/course"
 STARTS = {  # what a lab says of its unfilled start
     1: "race",
-    2: "7 barriers|expected one in each of 1 steps",
+    2: "13 barriers: expected one in each of 6 steps",
     3: "a thread loads 2 elements|expected two for each",
     4: "stores a number that was loaded just before",
     5: "no copy is on its way|overwritten in use",
@@ -27,7 +27,11 @@ MUTANTS = {  # lab: (text of the solution, what takes its place, what is said)
         ("    __syncthreads();\n    x[t] += other;", "    x[t] += other;", "overwritten in use|race"),
         ("x[t] += other;\n    __syncthreads();", "x[t] += other;", "overwritten in use|race"),
         ("t >= stride", "t > stride", "wrong result, 33 numbers, 33 threads: element 1 is"),
-        ("    x[t] += other;", "    if (t >= stride) { x[t] += other;", None),
+        (
+            "    __syncthreads();\n    x[t] += other;",
+            "    if (t >= stride) __syncthreads();\n    x[t] += other;",
+            "divergent barrier|race",
+        ),
         (
             "  for (int stride = 1; stride < blockDim.x; stride *= 2) {",
             "  if (t == 0) for (int i = 1; i < n; ++i) x[i] += x[i - 1];\n  __syncthreads();\n"
@@ -76,8 +80,8 @@ MUTANTS = {  # lab: (text of the solution, what takes its place, what is said)
             "uninitialised|wrong result",
         ),
         (
-            "    __pipeline_wait_prior(0);\n    __syncthreads();\n    if (i + 1 < tiles) load(i + 1, (i + 1) % 2);\n"
-            "    __pipeline_commit();\n",
+            "    __pipeline_wait_prior(0);\n    __syncthreads();\n"
+            "    if (i + 1 < tiles) load(i + 1, (i + 1) % 2);\n    __pipeline_commit();\n",
             "    if (i + 1 < tiles) load(i + 1, (i + 1) % 2);\n    __pipeline_commit();\n"
             "    __pipeline_wait_prior(1);\n    __syncthreads();\n",
             "overwritten in use",
@@ -205,7 +209,7 @@ class Course(ToolTest):
         done = self.run_in(folder)
         self.assertIn("lab 1 is done", done.stdout.decode())
         (folder / "start.cu").write_text("__global__ void scan(int* x) {}")
-        self.assertIn("the kernel's name and parameters", self.run_in(folder, 3).message)
+        self.assertIn("was not judged: expected a program that compiles", self.run_in(folder, 3).message)
 
     @WITH_CHECKER
     def test_lab_1(self):

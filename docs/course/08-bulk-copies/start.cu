@@ -14,8 +14,8 @@ struct mbarrier {
   __device__ void expect(int bytes) {
     asm volatile("mbarrier.arrive.expect_tx.shared.b64 _, [%0], %1;" ::"r"(address()), "r"(bytes) : "memory");
   }
-  // Until the phase of that parity has ended: 0 is the first, 1 the second, 0 the third. Of a new barrier, the
-  // phase of parity 1 has ended.
+  // Until the phase of that parity has ended: 0 is the first, 1 the second, 0 the third. A new barrier counts
+  // as one whose phase of parity 1 has ended.
   __device__ void wait(int parity) {
     unsigned ended = 0;
     while (ended == 0)
@@ -61,10 +61,10 @@ __global__ void twice(const int* from, int* to, int n) {
     fence_init();
   }
   __syncthreads();
-  // YOUR PART: here threads load and store each number themselves. Let thread 0 move whole tiles: it announces
-  // the bytes at full[s] and starts a bulk_load, stages - 1 tiles ahead. All wait for full[s], double the
-  // numbers where they lie, and fence. Thread 0 starts the bulk_store, and loads into a slot again only when
-  // the store from it has been read.
+  // YOUR PART: here threads load and store each number themselves. Let thread 0 move whole tiles: it
+  // announces the bytes at full[s] and starts a bulk_load, stages - 1 tiles ahead. All wait for full[s],
+  // double the numbers where they lie, and fence. Thread 0 starts the bulk_store, and loads into a slot
+  // again only when the store from it has been read.
   for (int i = 0; i < tiles; ++i) {
     const int s = i % stages;
     const bool in = i * tile + t < n;

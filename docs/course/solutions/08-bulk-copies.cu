@@ -14,8 +14,8 @@ struct mbarrier {
   __device__ void expect(int bytes) {
     asm volatile("mbarrier.arrive.expect_tx.shared.b64 _, [%0], %1;" ::"r"(address()), "r"(bytes) : "memory");
   }
-  // Until the phase of that parity has ended: 0 is the first, 1 the second, 0 the third. Of a new barrier, the
-  // phase of parity 1 has ended.
+  // Until the phase of that parity has ended: 0 is the first, 1 the second, 0 the third. A new barrier counts
+  // as one whose phase of parity 1 has ended.
   __device__ void wait(int parity) {
     unsigned ended = 0;
     while (ended == 0)

@@ -25,9 +25,10 @@ void run_lab(const lab_request& r) {
   } catch (const bad_source& e) {
     for (const check_refusal& why : refusals_of(e, r.file))
       complain((why.at.line > 0 ? fmt::format("{}:{}: ", why.at.file, why.at.line) : "") + why.text);
-    throw bad_input(fmt::format(
-        "{} does not compile with the tests of lab {}: expected the kernel's name and parameters to stay",
-        r.file, r.number));
+    throw bad_input(
+        fmt::format("{} was not judged: expected a program that compiles, with the name and the parameters "
+                    "of lab {}'s kernel",
+                    r.file, r.number));
   }
   // What the tests say comes first: it is the lab's own, and findings are often its cause.
   constexpr std::string_view thrown = "the program ended with an exception: ";
