@@ -114,7 +114,7 @@ MUTANTS = {  # lab: (text of the solution, what takes its place, what is said)
         ("full[s].wait(i / stages % 2)", "full[s].wait(0)", "read before landing|race"),
         ("      empty[s].arrive();\n", "", "deadlock"),
         ("full[s].arrive_with_copies()", "full[s].arrive()", "read before landing|misuse"),
-        ("        full[s].arrive_with_copies();", "", None),
+        ("      full[s].arrive_with_copies();\n", "", "deadlock"),
         (
             "      full[s].arrive_with_copies();",
             "      full[s].arrive_with_copies();\n      full[s].wait(i / stages % 2);",
@@ -142,18 +142,18 @@ MUTANTS = {  # lab: (text of the solution, what takes its place, what is said)
         ("in ? slot[s][t] : 0", "slot[s][t]", "uninitialised|wrong result"),
     ],
     10: [
-        ("    take_turn();\n", "", None),
+        ("    take_turn();\n", "", "products are made in 0 turns"),
         (
             "    if (group == 0 || i < tiles - 1) pass_turn();\n    softmax();",
             "    softmax();\n    if (group == 0 || i < tiles - 1) pass_turn();",
-            None,
+            "a softmax lies within a turn",
         ),
-        ("  multiply_v(tiles - 1);\n", "", "wrong result"),
-        ("arrive_at(2 - group, queries)", "arrive_at(1 + group, queries)", None),
+        ("    if (i > 0) {\n      multiply_v(i - 1);", "    if (i > 0) {", "wrong result, 19 rows"),
+        ("arrive_at(2 - group, queries)", "arrive_at(1 + group, queries)", "deadlock"),
         ("      empty[(i - 1) % stages].arrive();\n", "", "deadlock"),
         (
-            "empty[(i - 1) % stages].arrive();\n    }\n    multiply_k(i);",
-            "}\n    multiply_k(i);\n    empty[i % stages].arrive();",
+            "      empty[(i - 1) % stages].arrive();\n    }\n    multiply_k(i);",
+            "    }\n    multiply_k(i);\n    empty[i % stages].arrive();",
             "overwritten in use",
         ),
     ],

@@ -73,11 +73,10 @@ int main() {
       demand(of.outside <= 2 * product, name +
                                             ": products are made outside of turns: expected that of the last "
                                             "tile of V at most");
-      demand(
-          of.all.front().bytes <= product,
-          name +
-              ": in its first turn a group multiplies by K and by V, so its softmax lies within: expected K "
-              "alone, then the turn passed on, then the softmax");
+      demand(of.weights == 0 && of.all.front().bytes <= product,
+             name +
+                 ": a softmax lies within a turn: expected the products with V of the tile before and with "
+                 "K, then the turn passed on, then the softmax");
     }
     for (std::size_t i = 0; i < tiles; ++i)
       demand(one.all[i].last < other.all[i].first && (i == 0 || other.all[i - 1].last < one.all[i].first),
