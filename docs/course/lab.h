@@ -73,7 +73,7 @@ inline int reads_under_way(const acts& of, int groups) {
 // way at a time.
 inline void in_time(const std::string& of, unsigned long one, unsigned long all, int tiles, int ahead) {
   const int trips = (tiles + ahead - 1) / ahead;
-  demand(one > 0 && static_cast<double>(all) < static_cast<double>(one) * (trips + 0.2 * tiles),
+  demand(one > 0 && static_cast<double>(all) < static_cast<double>(one) * (trips + 0.15 * tiles),
          of + ": " + std::to_string(tiles) + " tiles took " + std::to_string(all) +
              " ticks of the checker's clock. One takes " + std::to_string(one) + ", and with " +
              std::to_string(ahead) + " on their way at a time about " + std::to_string(trips) +

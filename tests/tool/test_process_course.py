@@ -13,7 +13,7 @@ COURSE = pathlib.Path(__file__).resolve().parents[2] / "docs/course"
 STARTS = {  # what a lab says of its unfilled start
     1: "race",
     2: "13 barriers: expected one in each of 6 steps",
-    3: "a thread loads 2 elements|expected two for each",
+    3: "a thread loads 38 elements from global memory: expected two",
     4: "stores a number that was loaded just before",
     5: "no copy is on its way|overwritten in use",
     6: "fewer than 1 tiles are on their way",
@@ -133,7 +133,7 @@ MUTANTS = {  # lab: (text of the solution, what takes its place, what is said)
         ("      empty[s].wait(i / stages % 2 ^ 1);\n", "", "overwritten in use"),
         ("    empty[s].arrive();\n", "", "deadlock"),
         ("    before += all;\n", "", "wrong result"),
-        ("empty[s].init(tile)", "empty[s].init(1)", "misuse|overwritten in use"),
+        ("empty[s].init(tile)", "empty[s].init(1)", "misuse|overwritten in use|deadlock"),
         (
             "      bulk_load(slot[s], from + i * tile, bytes, full[s]);",
             "      bulk_load(slot[s], from + i * tile, bytes, full[s]);\n      full[s].wait(i / stages % 2);",
@@ -171,7 +171,7 @@ class Course(ToolTest):
 
     def judge(self, lab, text, code):
         (self.folder / "start.cu").write_text(text)
-        done = self.run_tool("course", "check", lab, "--json", code=code)
+        done = self.run_tool("course", "check", lab, "--json", "--schedules", 6, code=code)
         return json.loads(done.stdout)
 
     def said(self, report):
