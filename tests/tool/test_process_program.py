@@ -31,6 +31,8 @@ COMMANDS = (
     ("trace",),
     ("check",),
     ("new",),
+    ("course",),
+    ("course", "check"),
     ("tune",),
     ("run",),
     ("advise",),
