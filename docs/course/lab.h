@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the tests of the labs share: demands on results, and on what threads did.
+// Common to the tests of all labs: demands on results, and on what threads did.
 #pragma once
 #include <antiphase/plain/driver.h>
 
@@ -39,7 +39,7 @@ void same(const std::string& of, const array<T>& a, F expected, double tolerance
   }
 }
 
-// What a thread of the last kernel did.
+// Acts of a thread of the last kernel.
 inline acts done_by(const recording& r, int thread) {
   acts all = r.of(0, thread);
   demand(!all.empty(), "the kernel has no thread " + std::to_string(thread));

@@ -90,7 +90,7 @@ class event_log {
   static finding_schedule drawn(const snapshot& s, const std::function<code_place(place_number)>& place_of);
   // The block of the last launch at that index of the grid; 0: none.
   block_number block_at(extent3 index) const;
-  // What a thread of the last kernel did; `block` counts as they began. Null: there is none.
+  // Events of a thread of the last kernel; `block` counts as they began. Null: there is none.
   const std::vector<event>* of_last_kernel(unsigned block, int thread) const {
     auto b = blocks_.lower_bound(kernel_first_);
     while (b != blocks_.end() && block-- > 0) ++b;

@@ -91,7 +91,7 @@ bool holds(const char* name, const array<T>& a, F expected, double tolerance = 0
   return true;
 }
 
-// What threads of a kernel did, each in its own order, for demands that results do not show, such as one
+// Acts of a kernel's threads, each in its own order, for demands that results do not show, such as one
 // barrier a step:
 //
 //   const recording r;

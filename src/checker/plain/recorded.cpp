@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the threads of a kernel did, for drivers that ask: antiphase/plain/driver.h.
+// Acts of a kernel's threads, for drivers that ask: antiphase/plain/driver.h.
 #include <algorithm>
 #include <map>
 
@@ -39,7 +39,7 @@ struct antiphase_plain_act {
 
 void antiphase_plain_record() { antiphase::checker_detail::active->keep_all(); }
 
-// How many; writes at most `most` of them.
+// Returns their number; writes at most `most` of them.
 unsigned long antiphase_plain_recorded(unsigned block, int thread, antiphase_plain_act* to,
                                        unsigned long most) {
   using namespace antiphase::checker_detail;

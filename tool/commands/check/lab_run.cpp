@@ -31,7 +31,7 @@ void run_lab(const lab_request& r) {
                     "of lab {}'s kernel",
                     r.file, r.number));
   }
-  // What the tests say comes first: it is the lab's own, and findings are often its cause.
+  // Words of the tests come first: they are the lab's own, and findings are often their cause.
   constexpr std::string_view thrown = "the program ended with an exception: ";
   std::vector<std::string> missing;
   std::erase_if(report.findings, [&](const finding& f) {
