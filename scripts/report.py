@@ -279,7 +279,9 @@ def main():
         made[pictures / f"ladder_{family}.svg"] = (
             report.picture(family) if family in report.ladders() else None
         )
-    made[pictures / "overlap_gain.svg"] = overlap_plot.picture(options.root / "bench" / "results")
+    made[pictures / "overlap_gain.svg"] = overlap_plot.picture(
+        options.root / "bench" / "results", report.results
+    )
     tables = bench_tables.Tables(report.results, report.marks, report.origin)
     try:
         made |= {path: tables.fill(made[path], folders[path]) for path in pages}

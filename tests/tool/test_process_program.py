@@ -651,10 +651,10 @@ class Trace(ToolTest):
     def test_comparing_policies(self):
         small = ("--m", "128", "--n", "128", "--k", "1500", "--record", "8")
         table = self.run_tool(
-            "trace", "--compare", "policy=fp16,tf32,fp64,async-2", *small, "--output", "t.svg", *CPU
+            "trace", "--compare", "policy=fp16,tf32,fp16-mma,async-2", *small, "--output", "t.svg", *CPU
         ).stdout.decode()
         rows = [line.split() for line in table.partition("\n\n")[0].splitlines()[1:]]
-        self.assertEqual([row[0] for row in rows], ["policy", "fp16", "tf32", "fp64", "async-2"])
+        self.assertEqual([row[0] for row in rows], ["policy", "fp16", "tf32", "fp16-mma", "async-2"])
         self.assertNotIn("-", [word for row in rows for word in row])  # the work of each is known
         for words in (
             "loads hidden",

@@ -108,11 +108,11 @@ std::string filled(std::string_view text,
 
 }  // namespace
 
-std::string filled_page(std::string text, std::string_view title) {
+std::string filled_page(std::string text, std::string_view title, std::string_view page) {
   // Inside a script element only its end tag and comments are markup.
   for (std::size_t at = 0; (at = text.find("</", at)) != text.npos; at += 3) text.insert(at + 1, "\\");
   for (std::size_t at = 0; (at = text.find("<!", at)) != text.npos; at += 6) text.replace(at, 1, "\\u003c");
-  return filled(timeline_page_template(), {{"title", xml_text(title)}, {"data", text}});
+  return filled(page, {{"title", xml_text(title)}, {"data", text}});
 }
 
 std::string timeline_page(std::span<const timeline> timelines, std::string_view title) {
