@@ -42,6 +42,12 @@
 namespace antiphase::tool {
 namespace {
 
+// A sentence of two parts on two lines: a machine's name may be long.
+std::string in_a_terminal(std::string sentence) {
+  if (const auto colon = sentence.find(": "); colon != sentence.npos) sentence.replace(colon, 2, ":\n");
+  return sentence;
+}
+
 constexpr const char* examples =
     "Without a GPU it runs the CPU executor and models the times, in ticks: those of an H200, or --as.\n\n"
     "Runs a product of random matrices, or a scan of a random array, with a recording twin of the kernel and "
@@ -306,7 +312,7 @@ void report(const request& r, const place& at, const std::vector<timeline>& time
     print_json(content);
   }
   if (!r.common.json && !is_standard_output(r.output))
-    print(origin_sentence(timelines) + "\n" + table_text(table, terminal_columns()));
+    print(in_a_terminal(origin_sentence(timelines)) + "\n" + table_text(table, terminal_columns()));
   else if (at.where->kind() != target::cuda)
     say(r.common, origin_sentence(timelines));
 }
