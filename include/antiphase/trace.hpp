@@ -55,7 +55,7 @@ struct timeline {
   std::vector<timeline_role> roles{};        // empty: every warp loads and computes
   std::int64_t step_bytes = 0;               // loaded by a step
   recording_cost cost{};                     // if trace_options::cost_runs asked for it
-  // What a step does, by which kernels with different tiles can be compared: multiply-adds of a product,
+  // Work of a step, to compare kernels with different tiles: multiply-adds of a product,
   // elements of a scan. 0: not known.
   std::int64_t step_work = 0;
   std::string work_is = "multiply-adds";

@@ -22,6 +22,7 @@
 
 #include "tool/base/errors.hpp"
 #include "tool/base/wrap.hpp"
+#include "tool/commands/trace_waits.hpp"
 #include "tool/files/file_handle.hpp"
 #include "tool/files/file_names.hpp"
 #include "tool/files/output_file.hpp"
@@ -66,6 +67,8 @@ constexpr const char* examples =
     "  antiphase trace gemm --policy fp16 --m 4096 --n 4096 --k 4096 --record 64 --output split.html\n"
     "  antiphase trace gemm --compare policy=fp16,tf32 --m 512 --n 256 --output three.html\n"
     "  antiphase trace scan --compare stages=1,2,8 --output scan.html\n"
+    "  antiphase trace gemm --policy async-2 --without-waits --output why.html\n"
+    "      with a switch that takes its waits away, and what then goes wrong\n"
     "  antiphase trace scan --policy one-wave --block 7 --output wave.html\n"
     "  antiphase trace gemm --policy fp16 --m 4096 --n 4096 --k 4096 --overhead 50 --output split.json\n"
     "      the same, and how much longer the kernel takes because it is recorded\n"
@@ -82,6 +85,7 @@ struct request {
   unsigned block = 0;
   int recorded = 16, cost_runs = 0;
   std::string output, format;
+  bool without_waits = false;
   std::string as, blocks = "auto", data;
   place_options place;
   common_options common;
@@ -90,9 +94,10 @@ struct request {
 picture_format format_of(const request& r) {
   return picture_format_of(r.output, r.format, "; give --format html, svg or json");
 }
-std::string drawn(picture_format as, const std::vector<timeline>& timelines) {
+std::string drawn(picture_format as, const std::vector<timeline>& timelines,
+                  std::span<const taken_wait> taken = {}) {
   switch (as) {
-    case picture_format::page: return timeline_page(timelines);
+    case picture_format::page: return timeline_page(timelines, "Timelines of a kernel's pipeline", taken);
     case picture_format::still: return timeline_svg(timelines);
     case picture_format::perfetto: break;
   }
@@ -396,9 +401,10 @@ std::string text_of(const std::string& path) {
 
 // Draws timelines that programs recorded themselves.
 void draw_files(const request& r) {
-  if (!r.policies.empty() || !r.stages.empty() || !r.compare.empty())
+  if (!r.policies.empty() || !r.stages.empty() || !r.compare.empty() || r.without_waits)
     throw bad_request(
-        "--read draws what was recorded: expected no --policy, --stages or --compare beside it");
+        "--read draws what was recorded: expected no --policy, --stages, --compare or --without-waits beside "
+        "it");
   const picture_format as = format_of(r);
   refuse_mixed_results(r.common, r.output);
   std::vector<timeline> timelines;
@@ -464,6 +470,8 @@ void run(const request& r) {
   if (!r.files.empty()) return draw_files(r);
   const bool of_scan = choice_of("KERNEL", r.kernel, {"gemm", "scan"}) == 1;
   const picture_format as = format_of(r);
+  if (r.without_waits && as != picture_format::page)
+    throw bad_request("--without-waits is for the page, on which they play: expected an output of .html");
   const std::vector<std::string> policies = of_scan ? scan_policies_of(r) : gemm_policies_of(r);
   require_whole_rows(r, of_scan);
   refuse_mixed_results(r.common, r.output);
@@ -473,7 +481,8 @@ void run(const request& r) {
   output_file out{r.output};
   const std::vector<timeline> timelines = of_scan ? record_scans(*at.where, r, policies, options)
                                                   : record_products(*at.where, r, policies, options);
-  out.write(drawn(as, timelines));
+  out.write(drawn(as, timelines,
+                  r.without_waits ? waits_taken_from(timelines, r.common) : std::vector<taken_wait>{}));
   out.commit();
   report(r, at, timelines);
 }
@@ -552,6 +561,9 @@ void add_trace(arguments program) {
                   "both times (medians)")
       .check(integer_between(1, 10000))
       .type_name("RUNS");
+  command.add_flag("--without-waits", r->without_waits,
+                   "On the page, a switch that takes away the kernel's waits for data, its waits for a free "
+                   "slot or its barriers: then a schedule plays that breaks it, as the checker finds it");
   command
       .add_option(
           "--as", r->as,

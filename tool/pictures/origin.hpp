@@ -16,6 +16,10 @@ inline std::string origin_of(const timeline& t) {
   return "modelled on the CPU executor" +
          (t.device.empty() || t.device == "CPU executor" ? "" : ", for " + t.device);
 }
+// "gemm async-2"; not "softmax softmax-2".
+inline std::string title_of(const timeline& t) {
+  return t.policy.starts_with(t.kernel) ? t.policy : t.kernel + " " + t.policy;
+}
 // Origins of several timelines, without duplicates.
 inline std::string origin_of(std::span<const timeline> all) {
   std::string text;
