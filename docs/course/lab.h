@@ -4,9 +4,10 @@
 #include <antiphase/plain/driver.h>
 
 #include <algorithm>
-#include <map>
-#include <set>
-#include <stdexcept>
+#include <cmath>
+#include <cstdarg>
+#include <cstdio>
+#include <exception>
 #include <string>
 #include <vector>
 
@@ -16,16 +17,26 @@ using namespace antiphase::driver;
 using act = recording::act;
 using acts = std::vector<act>;
 
-// Ends the tests with a sentence for the student.
-inline void demand(bool met, const std::string& otherwise) {
-  if (!met) throw std::runtime_error(otherwise);
-}
-inline std::string text(double v) {
-  char out[32];
-  std::snprintf(out, sizeof out, "%g", v);
+// As of printf.
+inline std::string text(const char* format, ...) {
+  char out[400];
+  va_list values;
+  va_start(values, format);
+  std::vsnprintf(out, sizeof out, format, values);
+  va_end(values);
   return out;
 }
-inline std::string text(const dim3& d) { return std::to_string(d.x) + " x " + std::to_string(d.y); }
+struct not_yet : std::exception {
+  std::string why;
+  const char* what() const noexcept override { return why.c_str(); }
+};
+// Ends the tests with a sentence for the student, which `of` begins: the case.
+template <class... T> void demand(bool met, const std::string& of, const char* otherwise, T... values) {
+  if (met) return;
+  not_yet end;
+  end.why = of + ": " + text(otherwise, values...);
+  throw end;
+}
 
 // `of` says which case it is. NaN is never right.
 template <class T, class F>
@@ -34,19 +45,21 @@ void same(const std::string& of, const array<T>& a, F expected, double tolerance
   for (std::size_t i = 0; i < all.size(); ++i) {
     const double is = static_cast<double>(all[i]),
                  wanted = static_cast<double>(expected(static_cast<int>(i)));
-    demand(std::fabs(is - wanted) <= tolerance, "wrong result, " + of + ": element " + std::to_string(i) +
-                                                    " is " + text(is) + ", expected " + text(wanted));
+    demand(std::fabs(is - wanted) <= tolerance, "wrong result, " + of, "element %zu is %g, expected %g", i,
+           is, wanted);
   }
 }
 
 // Acts of a thread of the last kernel.
 inline acts done_by(const recording& r, int thread) {
   acts all = r.of(0, thread);
-  demand(!all.empty(), "the kernel has no thread " + std::to_string(thread));
+  demand(!all.empty(), "the kernel", "expected it to have a thread %d", thread);
   return all;
 }
 template <class F> int count(const acts& of, F that) {
-  return static_cast<int>(std::count_if(of.begin(), of.end(), that));
+  int n = 0;
+  for (const act& a : of) n += that(a);
+  return n;
 }
 inline int barriers(const acts& of) {
   return count(of, [](const act& a) { return a.is("block barrier"); });
@@ -57,13 +70,12 @@ inline bool reads_global(const act& a) { return !a.shared && a.reads(); }
 // A thread's reads of shared memory during which at least `groups` of its copies' groups were in flight, by
 // its waits: what it has not waited for may be on its way.
 inline int reads_under_way(const acts& of, int groups) {
-  std::set<std::pair<unsigned long, unsigned long>> open;
+  acts open;  // a copy of each group
   int reads = 0;
   for (const act& a : of) {
-    if (a.copies()) open.insert({a.of, a.number});
-    if (a.waits())
-      for (auto g = open.begin(); g != open.end();)
-        g = g->first == a.of && g->second <= a.number ? open.erase(g) : std::next(g);
+    const auto same_group = [&](const act& b) { return b.of == a.of && b.number == a.number; };
+    if (a.copies() && (open.empty() || !same_group(open.back()))) open.push_back(a);
+    if (a.waits()) std::erase_if(open, [&](const act& b) { return b.of == a.of && b.number <= a.number; });
     reads += reads_shared(a) && static_cast<int>(open.size()) >= groups;
   }
   return reads;
@@ -73,11 +85,10 @@ inline int reads_under_way(const acts& of, int groups) {
 // way at a time.
 inline void in_time(const std::string& of, unsigned long one, unsigned long all, int tiles, int ahead) {
   const int trips = (tiles + ahead - 1) / ahead;
-  demand(one > 0 && static_cast<double>(all) < static_cast<double>(one) * (trips + 0.15 * tiles),
-         of + ": " + std::to_string(tiles) + " tiles took " + std::to_string(all) +
-             " ticks of the checker's clock. One takes " + std::to_string(one) + ", and with " +
-             std::to_string(ahead) + " on their way at a time about " + std::to_string(trips) +
-             " times that suffices: somebody waits too early");
+  demand(one > 0 && static_cast<double>(all) < static_cast<double>(one) * (trips + 0.15 * tiles), of,
+         "%d tiles took %lu ticks of the checker's clock. One takes %lu, and with %d on their way at a time "
+         "about %d times that suffices: somebody waits too early",
+         tiles, all, one, ahead, trips);
 }
 
 // C = A·B of small integers, exact in float.
@@ -85,9 +96,7 @@ struct product {
   int m, n, k;
   std::vector<float> a = numbers<float>(static_cast<std::size_t>(m * k), 1);
   std::vector<float> b = numbers<float>(static_cast<std::size_t>(k * n), 2);
-  std::string name() const {
-    return "M x N x K = " + std::to_string(m) + " x " + std::to_string(n) + " x " + std::to_string(k);
-  }
+  std::string name() const { return text("M x N x K = %d x %d x %d", m, n, k); }
   float operator()(int i) const {
     float sum = 0;
     for (int x = 0; x < k; ++x)

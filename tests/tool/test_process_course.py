@@ -16,7 +16,7 @@ STARTS = {  # what a lab says of its unfilled start
     3: "a thread loads 38 elements from global memory: expected two",
     4: "stores a number that was loaded just before",
     5: "no copy is on its way|overwritten in use",
-    6: "fewer than 1 tiles are on their way",
+    6: "fewer than 1 of the next tiles are on their way",
     7: "race|read before landing",
     8: "a thread reads or writes global memory itself",
     9: "a scanning thread reads global memory",
@@ -26,7 +26,7 @@ MUTANTS = {  # lab: (text of the solution, what takes its place, what is said)
     1: [
         ("    __syncthreads();\n    x[t] += other;", "    x[t] += other;", "overwritten in use|race"),
         ("x[t] += other;\n    __syncthreads();", "x[t] += other;", "overwritten in use|race"),
-        ("t >= stride", "t > stride", "wrong result, 33 numbers, 33 threads: element 1 is"),
+        ("t >= stride", "t > stride", "wrong result, n = 33, threads = 33: element 1 is"),
         (
             "    __syncthreads();\n    x[t] += other;",
             "    if (t >= stride) __syncthreads();\n    x[t] += other;",
@@ -46,7 +46,7 @@ MUTANTS = {  # lab: (text of the solution, what takes its place, what is said)
     ],
     2: [
         ("    in = 1 - in;\n    __syncthreads();", "    in = 1 - in;", "race"),
-        ("to[t] = x[in][t]", "to[t] = x[0][t]", "wrong result, 2 numbers"),
+        ("to[t] = x[in][t]", "to[t] = x[0][t]", "wrong result, n = 2, threads = 2"),
         (" : x[in][t];", " : x[1 - in][t];", "uninitialised|wrong result"),
     ],
     3: [
@@ -86,7 +86,6 @@ MUTANTS = {  # lab: (text of the solution, what takes its place, what is said)
             "    __pipeline_wait_prior(1);\n    __syncthreads();\n",
             "overwritten in use",
         ),
-        ("in_a ? 0 : 4", "0", "wrong result"),
         (
             "load(i + 1, (i + 1) % 2);\n    __pipeline_commit();",
             "load(i + 1, (i + 1) % 2);\n    __pipeline_commit();\n" "    __pipeline_wait_prior(0);",
@@ -95,7 +94,7 @@ MUTANTS = {  # lab: (text of the solution, what takes its place, what is said)
     ],
     6: [
         ("stages == 1 ? 0 : stages - 2", "stages - 1", "read before landing|uninitialised"),
-        ("stages == 1 ? 0 : stages - 2", "0", "fewer than 2 tiles are on their way"),
+        ("stages == 1 ? 0 : stages - 2", "0", "fewer than 2 of the next tiles are on their way"),
         (
             "    if (i < tiles) load(i, i % stages);\n    __pipeline_commit();",
             "    if (i < tiles) load(i, i % stages), " "__pipeline_commit();",
@@ -148,7 +147,7 @@ MUTANTS = {  # lab: (text of the solution, what takes its place, what is said)
             "    softmax();\n    if (group == 0 || i < tiles - 1) pass_turn();",
             "a softmax lies within a turn",
         ),
-        ("    if (i > 0) {\n      multiply_v(i - 1);", "    if (i > 0) {", "wrong result, 19 rows"),
+        ("    if (i > 0) {\n      multiply_v(i - 1);", "    if (i > 0) {", "wrong result, n = 19"),
         ("arrive_at(2 - group, queries)", "arrive_at(1 + group, queries)", "deadlock"),
         ("      empty[(i - 1) % stages].arrive();\n", "", "deadlock"),
         (

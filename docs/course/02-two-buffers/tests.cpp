@@ -13,15 +13,14 @@ int main() {
     const array<int> from(host), to(static_cast<std::size_t>(s.n));
     scan<<<1, s.threads>>>(from, to, s.n);
     cudaDeviceSynchronize();
-    const std::string name = std::to_string(s.n) + " numbers, " + std::to_string(s.threads) + " threads";
+    const std::string name = text("n = %d, threads = %d", s.n, s.threads);
     int sum = 0;
     same(name, to, [&](int i) { return sum += host[static_cast<std::size_t>(i)]; });
     const acts last = done_by(r, s.threads - 1), first = done_by(r, 0);
+    demand(barriers(last) <= s.steps + 1, name,
+           "%d barriers: expected one in each of %d steps, and the one before them", barriers(last), s.steps);
     for (const acts& of : {first, last})
-      demand(count(of, [](const act& a) { return a.reads() || a.writes(); }) <= 4 * s.steps + 4,
-             name + ": a thread does the work of others: expected one addition a step from each");
-    demand(barriers(last) <= s.steps + 1, name + ": " + std::to_string(barriers(last)) +
-                                              " barriers: expected one in each of " +
-                                              std::to_string(s.steps) + " steps, and the one before them");
+      demand(count(of, [](const act& a) { return a.reads() || a.writes(); }) <= 4 * s.steps + 4, name,
+             "a thread does the work of others: expected one addition a step from each");
   }
 }

@@ -12,11 +12,10 @@ int main() {
     const int tiles = (p.k + tile - 1) / tile;
     const acts of = done_by(r, 0);
     const int loads = count(of, reads_global);
-    demand(loads <= 2 * tiles, p.name() + ": a thread loads " + std::to_string(loads) +
-                                   " elements from global memory: expected two for each of " +
-                                   std::to_string(tiles) + " pairs of tiles");
-    demand(barriers(of) <= 2 * tiles, p.name() + ": " + std::to_string(barriers(of)) +
-                                          " barriers: expected two for each of " + std::to_string(tiles) +
-                                          " pairs of tiles");
+    demand(loads <= 2 * tiles, p.name(),
+           "a thread loads %d elements from global memory: expected two for each of %d pairs of tiles", loads,
+           tiles);
+    demand(barriers(of) <= 2 * tiles, p.name(), "%d barriers: expected two for each of %d pairs of tiles",
+           barriers(of), tiles);
   }
 }

@@ -11,13 +11,12 @@ int main() {
     });
     const int tiles = (p.k + tile - 1) / tile;
     const acts of = done_by(r, 0);
-    demand(barriers(of) <= tiles + 1, p.name() + ": " + std::to_string(barriers(of)) +
-                                          " barriers: expected one for each of " + std::to_string(tiles) +
-                                          " pairs of tiles");
+    demand(barriers(of) <= tiles + 1, p.name(), "%d barriers: expected one for each of %d pairs of tiles",
+           barriers(of), tiles);
     const int loads = count(of, reads_global);
-    demand(loads <= 2 * tiles, p.name() + ": a thread loads " + std::to_string(loads) +
-                                   " elements from global memory: expected two for each of " +
-                                   std::to_string(tiles) + " pairs of tiles");
+    demand(loads <= 2 * tiles, p.name(),
+           "a thread loads %d elements from global memory: expected two for each of %d pairs of tiles", loads,
+           tiles);
     // Between the load of a number and its store lies the computation with the tile before.
     int loaded = 0, early = 0, line = 0;
     bool computed = false;
@@ -26,8 +25,9 @@ int main() {
       if (reads_shared(a)) computed = true;
       if (a.shared && a.writes() && !computed && loaded > 2) ++early, line = a.line;
     }
-    demand(early == 0, p.name() + ": line " + std::to_string(line) +
-                           " stores a number that was loaded just before, so that its warp waits for the "
-                           "load there: expected the computation between load and store");
+    demand(early == 0, p.name(),
+           "line %d stores a number that was loaded just before, so that its warp waits for the load there: "
+           "expected the computation between load and store",
+           line);
   }
 }

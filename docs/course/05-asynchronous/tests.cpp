@@ -11,14 +11,13 @@ int main() {
     });
     const int tiles = (p.k + tile - 1) / tile;
     const acts of = done_by(r, 0);
-    demand(count(of, reads_global) == 0,
-           p.name() + ": a thread loads from global memory itself: expected asynchronous copies alone");
+    demand(count(of, reads_global) == 0, p.name(),
+           "a thread loads from global memory itself: expected asynchronous copies alone");
     const int reads = count(of, reads_shared), covered = reads_under_way(of, 1);
-    demand(covered * tiles >= reads * (tiles - 1),
-           p.name() + ": no copy is on its way during " + std::to_string(reads - covered) + " of " +
-               std::to_string(reads) +
-               " reads of shared memory: expected the next tile's, but for the last tile");
-    demand(barriers(of) <= 2 * tiles,
-           p.name() + ": " + std::to_string(barriers(of)) + " barriers: expected at most two a tile");
+    demand(covered * tiles >= reads * (tiles - 1), p.name(),
+           "no copy is on its way during %d of %d reads of shared memory: expected the next tile's, but for "
+           "the last tile",
+           reads - covered, reads);
+    demand(barriers(of) <= 2 * tiles, p.name(), "%d barriers: expected at most two a tile", barriers(of));
   }
 }

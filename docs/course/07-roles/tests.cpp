@@ -11,19 +11,19 @@ int main() {
     const array<int> from(host), to(static_cast<std::size_t>(tile));
     sums<<<1, block_size>>>(from, to, n);
     cudaDeviceSynchronize();
-    const std::string name = std::to_string(n) + " numbers";
+    const std::string name = text("n = %d", n);
     same(name, to, [&](int t) {
       int sum = 0;
       for (int i = t; i < n; i += tile) sum += host[static_cast<std::size_t>(i)];
       return sum;
     });
     const acts of = done_by(r, 32);
-    demand(count(of, reads_global) == 0, name +
-                                             ": a computing thread reads global memory: the loading warp is "
-                                             "there for that");
-    demand(barriers(of) <= 1, name + ": " + std::to_string(barriers(of)) +
-                                  " barriers of the whole block: expected one before the loop, as the roles "
-                                  "meet at mbarriers alone");
+    demand(count(of, reads_global) == 0, name,
+           "a computing thread reads global memory: the loading warp is there for that");
+    demand(
+        barriers(of) <= 1, name,
+        "%d barriers of the whole block: expected one before the loop, as the roles meet at mbarriers alone",
+        barriers(of));
     if (n == tile) one = r.ticks(0, 32);
     if (n == 12 * tile) in_time(name, one, r.ticks(0, 32), 12, stages);
   }

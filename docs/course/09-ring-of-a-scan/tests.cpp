@@ -10,16 +10,16 @@ template <int stages> void judge(const lab::recording& r) {
     const array<int> from(host), to(static_cast<std::size_t>(n));
     scan<stages><<<1, block_size>>>(from, to, n);
     cudaDeviceSynchronize();
-    const std::string name = std::to_string(stages) + " stages, " + std::to_string(n) + " numbers";
+    const std::string name = text("stages = %d, n = %d", stages, n);
     int sum = 0;
     same(name, to, [&](int i) { return sum += host[static_cast<std::size_t>(i)]; });
     const acts of = done_by(r, 0);
-    demand(count(of, reads_global) == 0, name +
-                                             ": a scanning thread reads global memory: the loading thread is "
-                                             "there for that");
-    demand(barriers(of) <= 1, name + ": " + std::to_string(barriers(of)) +
-                                  " barriers of the whole block: expected one before the loop, as the roles "
-                                  "meet at mbarriers alone");
+    demand(count(of, reads_global) == 0, name,
+           "a scanning thread reads global memory: the loading thread is there for that");
+    demand(
+        barriers(of) <= 1, name,
+        "%d barriers of the whole block: expected one before the loop, as the roles meet at mbarriers alone",
+        barriers(of));
     if (n == tile) one = r.ticks(0, 0);
     if (n == 12 * tile) in_time(name, one, r.ticks(0, 0), 12, stages);
   }

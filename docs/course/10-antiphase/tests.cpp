@@ -14,20 +14,21 @@ struct turns {
   };
   std::vector<turn> all;
   unsigned long outside = 0;
-  int weights = 0;  // written within a turn
+  int weights = 0;  // written within a turn that was passed on
   explicit turns(const acts& of) {
     bool mine = false;
+    int written = 0;
     for (const act& a : of) {
-      if (a.is("waits at a named barrier")) mine = true, all.push_back({~0ul, 0, 0});
-      if (a.is("arrives at a named barrier")) mine = false;
-      weights += mine && a.shared && a.writes();
+      if (a.is("waits at a named barrier")) mine = true, written = 0, all.push_back({~0ul, 0, 0});
+      if (a.is("arrives at a named barrier") && mine) mine = false, weights += written;
+      written += a.shared && a.writes();
       if (!reads_shared(a) || a.bytes > 16) continue;
       if (!mine) outside += a.bytes;
       if (!mine) continue;
       turn& t = all.back();
       t = {std::min(t.first, a.moment), std::max(t.last, a.moment), t.bytes + a.bytes};
     }
-    all.erase(std::remove_if(all.begin(), all.end(), [](const turn& t) { return t.bytes == 0; }), all.end());
+    std::erase_if(all, [](const turn& t) { return t.bytes == 0; });
   }
 };
 
@@ -45,7 +46,7 @@ int main() {
     const array<float> on_q(q), on_k(k), on_v(v), o(q.size());
     attention<<<1, block_size>>>(on_q, on_k, on_v, o, n);
     cudaDeviceSynchronize();
-    const std::string name = std::to_string(n) + " rows";
+    const std::string name = text("n = %d", n);
     same(
         name, o,
         [&](int i) {
@@ -66,20 +67,20 @@ int main() {
     const unsigned long product = keys * dim * sizeof(float);  // bytes that one reads
     const turns one(done_by(r, 0)), other(done_by(r, group_size));
     for (const turns& of : {one, other}) {
-      demand(of.all.size() >= tiles, name + ": products are made in " + std::to_string(of.all.size()) +
-                                         " turns: expected one for each of " + std::to_string(tiles) +
-                                         " tiles, between a wait at the "
-                                         "group's named barrier and an arrival at the other's");
-      demand(of.outside <= 2 * product, name +
-                                            ": products are made outside of turns: expected that of the last "
-                                            "tile of V at most");
-      demand(of.weights == 0 && of.all.front().bytes <= product,
-             name +
-                 ": a softmax lies within a turn: expected the products with V of the tile before and with "
-                 "K, then the turn passed on, then the softmax");
+      demand(
+          of.all.size() >= tiles, name,
+          "products are made in %zu turns: expected one for each of %zu tiles, between a wait at the group's "
+          "named barrier and an arrival at the other's",
+          of.all.size(), tiles);
+      demand(of.outside <= 2 * product, name,
+             "products are made outside of turns: expected that of the last tile of V at most");
+      demand(of.weights == 0 && of.all.front().bytes <= product, name,
+             "a softmax lies within a turn: expected the products with V of the tile before and with K, then "
+             "the "
+             "turn passed on, then the softmax");
     }
     for (std::size_t i = 0; i < tiles; ++i)
       demand(one.all[i].last < other.all[i].first && (i == 0 || other.all[i - 1].last < one.all[i].first),
-             name + ": both groups multiply at the same time: expected turns, those of group 0 first");
+             name, "both groups multiply at the same time: expected turns, those of group 0 first");
   }
 }
