@@ -10,8 +10,7 @@ from process import TOOL, ToolTest, main
 
 WITH_CHECKER = unittest.skipUnless(os.environ.get("ANTIPHASE_BROKEN_TOOL"), "this build has no checker")
 COURSE = pathlib.Path(__file__).resolve().parents[2] / "docs/course"
-STARTS = {  # what a lab says of its unfilled start
-    1: "race",
+STARTS = {  # what a lab says of its unfilled start; the first is begun as a student would
     2: "13 barriers: expected one in each of 6 steps",
     3: "a thread loads 38 elements from global memory: expected two",
     4: "stores a number that was loaded just before",
@@ -24,13 +23,10 @@ STARTS = {  # what a lab says of its unfilled start
 }
 MUTANTS = {  # lab: (text of the solution, what takes its place, what is said)
     1: [
-        ("    __syncthreads();\n    x[t] += other;", "    x[t] += other;", "overwritten in use|race"),
-        ("x[t] += other;\n    __syncthreads();", "x[t] += other;", "overwritten in use|race"),
-        ("t >= stride", "t > stride", "wrong result, n = 33, threads = 33: element 1 is"),
         (
+            "    x[t] += other;",
             "    __syncthreads();\n    x[t] += other;",
-            "    if (t >= stride) __syncthreads();\n    x[t] += other;",
-            "divergent barrier|race",
+            "19 barriers: expected two in each of 6",
         ),
         (
             "  for (int stride = 1; stride < blockDim.x; stride *= 2) {",
@@ -38,82 +34,28 @@ MUTANTS = {  # lab: (text of the solution, what takes its place, what is said)
             "  for (int stride = 1; stride < 0; stride *= 2) {",
             "does the work of others",
         ),
-        (
-            "    x[t] += other;",
-            "    __syncthreads();\n    x[t] += other;",
-            "19 barriers: expected two in each of 6",
-        ),
     ],
-    2: [
-        ("    in = 1 - in;\n    __syncthreads();", "    in = 1 - in;", "race"),
-        ("to[t] = x[in][t]", "to[t] = x[0][t]", "wrong result, n = 2, threads = 2"),
-        (" : x[in][t];", " : x[1 - in][t];", "uninitialised|wrong result"),
-    ],
-    3: [
-        ("    __syncthreads();\n    for (int i", "    for (int i", "race|uninitialised"),
-        ("b[i][x];\n    __syncthreads();", "b[i][x];", "overwritten in use|race"),
-        (
-            "row < M && k + x < K ? A[row * K + k + x] : 0",
-            "A[row * K + k + x]",
-            "outside memory|wrong result",
-        ),
-        (": 0;\n    b", ": a[y][x];\n    b", "uninitialised"),
-        ("k < K; k += tile", "k < K / tile * tile; k += tile", "wrong result, M x N x K = 1 x 1 x 1"),
-    ],
+    2: [("to[t] = x[in][t]", "to[t] = x[0][t]", "wrong result, n = 2, threads = 2: element 1 is")],
+    3: [("k < K; k += tile", "k < K / tile * tile; k += tile", "wrong result, M x N x K = 1 x 1 x 1")],
     4: [
         (
-            "    for (int k = 0; k < tile; ++k) sum",
-            "    if (i + 1 < tiles) a[next][y][x] = next_a, b[next][y][x] = next_b;\n"
-            "    for (int k = 0; k < tile; ++k) sum",
-            "stores a number that was loaded just before",
-        ),
-        ("    __syncthreads();\n    float", "    float", "race"),
-        ("a[next][y][x] = next_a", "a[now][y][x] = next_a", "race|wrong result"),
-        ("i % 2, next = 1 - now", "0, next = 0", "race|overwritten in use"),
+            "b[next][y][x] = next_b;",
+            "b[next][y][x] = next_b;\n    __syncthreads();",
+            "6 barriers: expected one",
+        )
     ],
     5: [
-        ("wait_prior(0)", "wait_prior(1)", "read before landing"),
-        ("    __syncthreads();\n", "", "read before landing|race"),
-        (
-            "    if (i + 1 < tiles) load(i + 1, (i + 1) % 2);\n    __pipeline_commit();\n",
-            "",
-            "uninitialised|wrong result",
-        ),
         (
             "    __pipeline_wait_prior(0);\n    __syncthreads();\n"
             "    if (i + 1 < tiles) load(i + 1, (i + 1) % 2);\n    __pipeline_commit();\n",
             "    if (i + 1 < tiles) load(i + 1, (i + 1) % 2);\n    __pipeline_commit();\n"
             "    __pipeline_wait_prior(1);\n    __syncthreads();\n",
             "overwritten in use",
-        ),
-        (
-            "load(i + 1, (i + 1) % 2);\n    __pipeline_commit();",
-            "load(i + 1, (i + 1) % 2);\n    __pipeline_commit();\n" "    __pipeline_wait_prior(0);",
-            "no copy is on its way",
-        ),
+        )
     ],
-    6: [
-        ("stages == 1 ? 0 : stages - 2", "stages - 1", "read before landing|uninitialised"),
-        ("stages == 1 ? 0 : stages - 2", "0", "fewer than 2 of the next tiles are on their way"),
-        (
-            "    if (i < tiles) load(i, i % stages);\n    __pipeline_commit();",
-            "    if (i < tiles) load(i, i % stages), " "__pipeline_commit();",
-            "read before landing",
-        ),
-        (
-            "i < stages - 1; ++i) load_if",
-            "i < 1; ++i) load_if",
-            "uninitialised|read before landing|wrong result",
-        ),
-        ("    if (stages == 1) __syncthreads();\n", "", "overwritten in use|race"),
-    ],
+    6: [("stages == 1 ? 0 : stages - 2", "0", "fewer than 2 of the next tiles are on their way")],
     7: [
-        ("      empty[s].wait(i / stages % 2 ^ 1);\n", "", "overwritten in use"),
         ("empty[s].wait(i / stages % 2 ^ 1)", "empty[s].wait(i / stages % 2)", "deadlock"),
-        ("full[s].wait(i / stages % 2)", "full[s].wait(0)", "read before landing|race"),
-        ("      empty[s].arrive();\n", "", "deadlock"),
-        ("full[s].arrive_with_copies()", "full[s].arrive()", "read before landing|misuse"),
-        ("      full[s].arrive_with_copies();\n", "", "deadlock"),
         (
             "      full[s].arrive_with_copies();",
             "      full[s].arrive_with_copies();\n      full[s].wait(i / stages % 2);",
@@ -122,39 +64,21 @@ MUTANTS = {  # lab: (text of the solution, what takes its place, what is said)
     ],
     8: [
         ("    fence_proxy();\n", "", "missing proxy fence"),
-        ("wait_until_read<1>", "wait_until_read<2>", "overwritten in use"),
-        ("  if (t == 0) wait_until_stored();\n", "", "never waited for|in flight"),
-        ("full[s].expect(bytes(i))", "full[s].expect(tile * 4)", "deadlock|misuse"),
-        ("i < stages - 1 && i < tiles; ++i) load(i)", "i < 1 && i < tiles; ++i) load(i)", "deadlock"),
-        ("    full[s].wait(i / stages % 2);\n", "", "read before landing"),
+        ("stages - 1", "1", "somebody waits too early"),
     ],
     9: [
-        ("      empty[s].wait(i / stages % 2 ^ 1);\n", "", "overwritten in use"),
-        ("    empty[s].arrive();\n", "", "deadlock"),
-        ("    before += all;\n", "", "wrong result"),
-        ("empty[s].init(tile)", "empty[s].init(1)", "misuse|overwritten in use|deadlock"),
         (
             "      bulk_load(slot[s], from + i * tile, bytes, full[s]);",
             "      bulk_load(slot[s], from + i * tile, bytes, full[s]);\n      full[s].wait(i / stages % 2);",
             "somebody waits too early",
-        ),
-        ("in ? slot[s][t] : 0", "slot[s][t]", "uninitialised|wrong result"),
+        )
     ],
     10: [
-        ("    take_turn();\n", "", "products are made in 0 turns"),
         (
             "    if (group == 0 || i < tiles - 1) pass_turn();\n    softmax();",
             "    softmax();\n    if (group == 0 || i < tiles - 1) pass_turn();",
             "a softmax lies within a turn",
-        ),
-        ("    if (i > 0) {\n      multiply_v(i - 1);", "    if (i > 0) {", "wrong result, n = 19"),
-        ("arrive_at(2 - group, queries)", "arrive_at(1 + group, queries)", "deadlock"),
-        ("      empty[(i - 1) % stages].arrive();\n", "", "deadlock"),
-        (
-            "      empty[(i - 1) % stages].arrive();\n    }\n    multiply_k(i);",
-            "    }\n    multiply_k(i);\n    empty[i % stages].arrive();",
-            "overwritten in use",
-        ),
+        )
     ],
 }
 
@@ -170,7 +94,7 @@ class Course(ToolTest):
 
     def judge(self, lab, text, code):
         (self.folder / "start.cu").write_text(text)
-        done = self.run_tool("course", "check", lab, "--json", "--schedules", 6, code=code)
+        done = self.run_tool("course", "check", lab, "--json", "--schedules", 2, code=code)
         return json.loads(done.stdout)
 
     def said(self, report):
@@ -183,11 +107,13 @@ class Course(ToolTest):
         solution = (COURSE / "solutions" / f"{folder.name}.cu").read_text()
         start = (folder / "start.cu").read_text()
         self.assertRegex(self.said(self.judge(number, start, 5)), STARTS[number])
-        report = self.judge(number, solution, 0)
-        self.assertTrue(report["passed"])
+        self.assertTrue(self.judge(number, solution, 0)["passed"])
+        self.mutants(number, solution)
+
+    def mutants(self, number, solution):
         for right, wrong, words in MUTANTS[number]:
             with self.subTest(lab=number, wrong=wrong):
-                self.assertEqual(solution.count(right), 1, right)
+                self.assertIn(right, solution)
                 self.assertRegex(self.said(self.judge(number, solution.replace(right, wrong), 5)), words)
 
     @WITH_CHECKER
@@ -204,15 +130,13 @@ class Course(ToolTest):
         done = self.run_in("mine", 5)
         self.assertIn("missing  a __syncthreads()", done.stdout.decode())
         self.assertIn("lab 1 is not done yet", done.message)
-        (folder / "start.cu").write_text((COURSE / "solutions/01-two-barriers.cu").read_text())
+        solution = (COURSE / "solutions/01-two-barriers.cu").read_text()
+        (folder / "start.cu").write_text(solution)
         done = self.run_in(folder)
         self.assertIn("lab 1 is done", done.stdout.decode())
         (folder / "start.cu").write_text("__global__ void scan(int* x) {}")
         self.assertIn("was not judged: expected a program that compiles", self.run_in(folder, 3).message)
-
-    @WITH_CHECKER
-    def test_lab_1(self):
-        self.lab(1)
+        self.mutants(1, solution)
 
     @WITH_CHECKER
     def test_lab_2(self):
@@ -249,6 +173,15 @@ class Course(ToolTest):
     @WITH_CHECKER
     def test_lab_10(self):
         self.lab(10)
+
+    def test_symptoms_lead_to_findings(self):
+        kinds = (COURSE.parent / "checking.md").read_text().split("## What it finds")[1].split("\n\n")[1]
+        kinds = {line.split("|")[1].strip() for line in kinds.splitlines()[2:]}
+        table = (COURSE / "symptoms.md").read_text().split("\n\n")
+        for line in next(part for part in table if part.startswith("| ")).splitlines()[2:]:
+            _, _, _, found, _, _ = line.split("|")
+            if not found.strip().startswith("none: "):
+                self.assertLessEqual(set(found.strip().split(":")[0].split(", ")), kinds, line)
 
     def test_readmes_name_their_labs(self):
         for number, folder in enumerate(sorted(COURSE.glob("??-*")), 1):

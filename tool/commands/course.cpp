@@ -24,11 +24,17 @@ namespace fs = std::filesystem;
 
 constexpr const char* explanation =
     "Labs of half an hour, from a scan with two barriers to attention in antiphase: each is a folder with a "
-    "text and start.cu, a program in plain CUDA with a kernel to complete. Neither a GPU nor a CUDA toolkit "
-    "is needed, only g++.\n\nExamples:\n"
+    "text and start.cu, a program in plain CUDA with a kernel to complete. Without a GPU and without a CUDA "
+    "toolkit it works alike: only g++ is needed.\n\nExamples:\n"
     "  antiphase course list\n"
     "  antiphase course start 1      makes the lab's folder here\n"
-    "  antiphase course check 1      whether start.cu does all that the lab asks";
+    "  antiphase course check 1      judges start.cu in it";
+constexpr const char* explanation_of_check =
+    "A kernel passes if its results are right for odd sizes, if the checker has no finding, and if it does "
+    "what the lab asks for, such as one barrier a step. Without a GPU it is judged alike: the program runs on "
+    "the CPU.\n\nExamples:\n"
+    "  antiphase course check 1\n"
+    "  antiphase course check 1 mine/start.cu --schedules 100";
 
 // A folder NUMBER-NAME with README.md, start.cu and tests.cpp.
 struct lab {
@@ -168,6 +174,7 @@ void add_course(arguments program) {
   starting.runs([s = s] { start(*s); });
 
   auto [checking, c] = add("check", "Judge a lab: right results, no finding, and what the lab asks for");
+  checking.footer(explanation_of_check);
   checking.add_option("lab", c->number, "Which").required().type_name("N");
   checking.add_option("file", c->path, "Yours (default: start.cu in the lab's folder, or here)")
       .check(not_empty())

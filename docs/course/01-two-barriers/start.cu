@@ -30,4 +30,5 @@ int main() {
   int wrong = 0, sum = 0;
   for (int i = 0; i < n; ++i) wrong += host[i] != (sum += i % 7);
   std::printf("%d of %d sums are wrong\n", wrong, n);
+  return wrong != 0;
 }

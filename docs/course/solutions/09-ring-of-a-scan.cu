@@ -101,4 +101,5 @@ int main() {
   int wrong = 0;
   for (int i = 0; i < n; ++i) wrong += host[i] != i + 1;
   std::printf("%d of %d sums are wrong\n", wrong, n);
+  return wrong != 0;
 }

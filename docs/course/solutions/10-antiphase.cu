@@ -127,4 +127,5 @@ int main() {
   int wrong = 0;
   for (const float h : host) wrong += !(std::fabs(h - 0.5f) < 1e-6f);
   std::printf("%d of %d outputs are wrong\n", wrong, n * dim);
+  return wrong != 0;
 }
