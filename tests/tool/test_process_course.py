@@ -62,10 +62,7 @@ MUTANTS = {  # lab: (text of the solution, what takes its place, what is said)
             "somebody waits too early",
         ),
     ],
-    8: [
-        ("    fence_proxy();\n", "", "missing proxy fence"),
-        ("stages - 1", "1", "somebody waits too early"),
-    ],
+    8: [("    fence_proxy();\n", "", "missing proxy fence"), ("stages - 1", "1", "somebody waits too early")],
     9: [
         (
             "      bulk_load(slot[s], from + i * tile, bytes, full[s]);",

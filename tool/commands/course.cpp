@@ -31,7 +31,8 @@ constexpr const char* explanation =
     "  antiphase course check 1      judges start.cu in it";
 constexpr const char* explanation_of_check =
     "A kernel passes if its results are right for odd sizes, if the checker has no finding, and if it does "
-    "what the lab asks for, such as one barrier a step. Without a GPU it is judged alike: the program runs on "
+    "what the lab asks for, such as one barrier a step. Without a GPU it is judged alike: the program runs "
+    "on "
     "the CPU.\n\nExamples:\n"
     "  antiphase course check 1\n"
     "  antiphase course check 1 mine/start.cu --schedules 100";
