@@ -167,6 +167,11 @@ def main():
         said = run(tool, "demo", folder / "demo", **clean)
         for sign in ("same digit", "dots of ink", "overwritten in use: kernel sum", "Done."):
             expect(sign in said, f"the demonstration does not say '{sign}':\n{said}")
+        run(tool, "course", "start", "1", folder, **clean)
+        lab = folder / "01-two-barriers/start.cu"
+        lab.write_text((root / "docs/course/solutions/01-two-barriers.cu").read_text())
+        said = run(tool, "course", "check", "1", lab, **clean)
+        expect(said.startswith("lab 1 is done"), f"course check says {said}")
         expect(
             run(tool, "run", python, script, **clean).splitlines()[1] == "True",
             "antiphase run: the library was not in the process",

@@ -4,9 +4,13 @@ import json
 import os
 import pathlib
 import subprocess
+import sys
 import unittest
 
 from process import TOOL, ToolTest, main
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "scripts"))
+import course_notebook
 
 WITH_CHECKER = unittest.skipUnless(os.environ.get("ANTIPHASE_BROKEN_TOOL"), "this build has no checker")
 COURSE = pathlib.Path(__file__).resolve().parents[2] / "docs/course"
@@ -170,6 +174,21 @@ class Course(ToolTest):
     @WITH_CHECKER
     def test_lab_10(self):
         self.lab(10)
+
+    def test_notebook_has_these_labs(self):
+        stored = json.loads(course_notebook.NOTEBOOK.read_text())["cells"]
+        made = course_notebook.notebook(lambda command: "")["cells"]
+        self.assertEqual(
+            ["".join(c["source"]) for c in stored],
+            ["".join(c["source"]) for c in made],
+            "scripts/course_notebook.py writes docs/course.ipynb anew",
+        )
+        outputs = [
+            "".join(line for o in c["outputs"] for line in o["text"]) for c in stored if c.get("outputs")
+        ]
+        for number, said in enumerate(outputs, 1):
+            self.assertRegex(said, STARTS[number])
+        self.assertEqual(len(outputs), len(STARTS))
 
     def test_symptoms_lead_to_findings(self):
         kinds = (COURSE.parent / "checking.md").read_text().split("## What it finds")[1].split("\n\n")[1]
