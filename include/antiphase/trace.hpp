@@ -2,6 +2,7 @@
 // Timelines: when a block of a running kernel loads, waits and computes, and how much of the loading its
 // computation hides.
 #pragma once
+#include <antiphase/attention/problem.hpp>
 #include <antiphase/channel/record.hpp>
 #include <antiphase/context.hpp>
 #include <antiphase/executor/machine.hpp>
@@ -51,10 +52,13 @@ struct timeline {
   std::string step_is = "step along K";  // what passes through the ring in one step
   // phases of a slot: each ends with an event of the ring, the last one releases the slot
   std::vector<std::string> phases = load_and_compute();
-  std::vector<std::string> rings = tiles();  // the first is the one whose slots are shown
-  std::vector<timeline_role> roles{};        // empty: every warp loads and computes
-  std::int64_t step_bytes = 0;               // loaded by a step
-  recording_cost cost{};                     // if trace_options::cost_runs asked for it
+  // The first is the one whose slots are shown. A wait in one named tensor_cores is for products that the
+  // warp has begun, and counts as computation where that hides loads.
+  std::vector<std::string> rings = tiles();
+  static constexpr std::string_view tensor_cores = "Tensor Cores";
+  std::vector<timeline_role> roles{};  // empty: every warp loads and computes
+  std::int64_t step_bytes = 0;         // loaded by a step
+  recording_cost cost{};               // if trace_options::cost_runs asked for it
   // Work of a step, to compare kernels with different tiles: multiply-adds of a product,
   // elements of a scan. 0: not known.
   std::int64_t step_work = 0;
@@ -122,6 +126,14 @@ timeline record_scan(const context& where, std::string_view policy, const scan_p
                      const trace_options& options = {});
 timeline record_scan(const context& where, std::string_view policy, const scan_problem& p,
                      const scan_keys& keys, const trace_options& options = {});
+
+// Computes attention with a recording twin of a step of its ladder, "tiled" to "antiphase", and returns the
+// timeline of one block. A step is a tile of K or of V, by turns. On Tensor Cores warps wait for products
+// that they have started: that is a wait in a second of timeline::rings, "Tensor Cores", and what they do
+// between is the softmax. There are twins for rows of 33 to 128 numbers, without mask, window and bias.
+// Throws as record_gemm(); not_supported for other problems.
+timeline record_attention(const context& where, std::string_view policy, const attention_problem& p,
+                          const trace_options& options = {});
 
 // The timeline of a kernel of one's own, whose ring is a recorded<...> (channel/recorded.cuh):
 //

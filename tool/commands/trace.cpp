@@ -8,6 +8,8 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <antiphase/attention.hpp>
+#include <antiphase/attention/ladder.hpp>
 #include <antiphase/core/error.hpp>
 #include <antiphase/core/names.hpp>
 #include <antiphase/gemm.hpp>
@@ -18,7 +20,9 @@
 #include <charconv>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <span>
+#include <tuple>
 
 #include "tool/base/errors.hpp"
 #include "tool/base/wrap.hpp"
@@ -49,9 +53,13 @@ std::string in_a_terminal(std::string sentence) {
   return sentence;
 }
 
+enum class family { gemm, scan, attention };
+const std::vector<std::string> known_families = {"gemm", "scan", "attention"};
+
 constexpr const char* examples =
     "Without a GPU it runs the CPU executor and models the times, in ticks: those of an H200, or --as.\n\n"
-    "Runs a product of random matrices, or a scan of a random array, with a recording twin of the kernel and "
+    "Runs a product of random matrices, a scan of a random array, or attention on random operands, with a "
+    "recording twin of the kernel and "
     "writes what one block did and "
     "when: loads in "
     "flight, waits, computation. On the CPU executor the clock is that of a model of a GPU "
@@ -69,6 +77,8 @@ constexpr const char* examples =
     "  antiphase trace scan --compare stages=1,2,8 --output scan.html\n"
     "  antiphase trace gemm --policy async-2 --without-waits --output why.html\n"
     "      with a switch that takes its waits away, and what then goes wrong\n"
+    "  antiphase trace attention --compare policy=double-buffered,antiphase --output attention.html\n"
+    "      two buffers; then two warpgroups that take turns at the Tensor Cores\n"
     "  antiphase trace scan --policy one-wave --block 7 --output wave.html\n"
     "  antiphase trace gemm --policy fp16 --m 4096 --n 4096 --k 4096 --overhead 50 --output split.json\n"
     "      the same, and how much longer the kernel takes because it is recorded\n"
@@ -81,7 +91,8 @@ struct request {
   std::string kernel = "gemm", compare;
   std::vector<std::string> policies, files;
   std::vector<int> stages;
-  std::int64_t m = 128, n = 128, k = 512, size = 1 << 18, rows = 1, segment = 0;
+  std::optional<std::int64_t> m, n, k;
+  std::int64_t size = 1 << 18, rows = 1, segment = 0;
   unsigned block = 0;
   int recorded = 16, cost_runs = 0;
   std::string output, format;
@@ -145,6 +156,12 @@ std::vector<std::string> recorded_gemm_policies() {
 }
 const std::vector<std::string> recorded_scan_policies{"single-pass-async", "single-pass-1", "single-pass-2",
                                                       "single-pass-3",     "single-pass",   "one-wave"};
+
+std::vector<std::string> recorded_attention_policies() {
+  std::vector<std::string> names = names_of(attentions::steps);
+  names.erase(names.begin());  // naive
+  return names;
+}
 
 // Kernels that differ only in their number of stages, and their names.
 struct stage_family {
@@ -212,6 +229,24 @@ std::vector<std::string> scan_policies_of(const request& r) {
   return policies.empty() ? std::vector<std::string>{"single-pass"} : policies;
 }
 
+std::vector<std::string> attention_policies_of(const request& r) {
+  if (!r.stages.empty() || r.compare.starts_with("stages"))
+    throw bad_request(
+        "trace attention: its steps have one number of stages each: expected --compare policy=");
+  const std::vector<std::string> policies = r.compare.empty() ? r.policies : compared_policies(r, {});
+  for (const std::string& policy : policies) choice_of("--policy", policy, recorded_attention_policies());
+  return policies.empty() ? recorded_attention_policies() : policies;
+}
+
+// M, N and K of a product; queries, keys and depth of attention.
+struct sizes {
+  std::int64_t m, n, k;
+};
+sizes sizes_of(const request& r) {
+  const bool attends = r.kernel == "attention";
+  return {r.m.value_or(128), r.n.value_or(attends ? 1024 : 128), r.k.value_or(attends ? 64 : 512)};
+}
+
 // "multiply_adds_per_tick"
 std::string rate_name(const timeline& t) {
   std::string name = t.work_is + "_per_" + unit_of_one(t);
@@ -276,19 +311,21 @@ std::string nothing_recorded(const timeline& t) {
       t.block);
 }
 
-// Best possible gain from one more stage.
+// What a step would take less if one more stage took all waits for data away that it can: a bound.
 std::string gain_text(const overlap& o) {
   const double gain = o.step_time > 0 ? 1 - o.next_time / o.step_time : 0;
-  return gain < 0.005 ? "nothing" : fmt::format("up to -{:.0f} %", gain * 100);
+  return gain < 0.005 ? "nothing" : fmt::format("at most {:.0f} %", gain * 100);
 }
 
 void report(const request& r, const place& at, const std::vector<timeline>& timelines) {
   std::vector<std::vector<std::string>> table{{"policy", "stages", "steps", "loads hidden", "warps wait",
-                                               "in flight", "limited by", "one more stage", "duration",
+                                               "in flight", "limited by", "a stage more saves", "duration",
                                                timelines.front().work_is}};
   json list = json::array();
+  bool bounded = false;
   for (const timeline& t : timelines) {
     const overlap o = measure(t);
+    bounded = bounded || gain_text(o) != "nothing";
     list.push_back(to_json(t, o));
     if (o.steps == 0) {
       say(r.common, nothing_recorded(t));
@@ -310,14 +347,20 @@ void report(const request& r, const place& at, const std::vector<timeline>& time
   if (r.cost_runs > 0) say_costs(r, timelines);
   if (r.common.json) {
     json content = result_envelope("trace", at, schema_of_traces);
-    content["shape"] =
-        r.kernel == "scan" ? json{{"length", r.size}} : json{{"m", r.m}, {"n", r.n}, {"k", r.k}};
+    const auto [m, n, k] = sizes_of(r);
+    content["shape"] = r.kernel == "scan"        ? json{{"length", r.size}}
+                       : r.kernel == "attention" ? json{{"queries", m}, {"keys", n}, {"depth", k}}
+                                                 : json{{"m", m}, {"n", n}, {"k", k}};
     content["timelines"] = list;
     content["output"] = r.output;
     print_json(content);
   }
   if (!r.common.json && !is_standard_output(r.output))
-    print(in_a_terminal(origin_sentence(timelines)) + "\n" + table_text(table, terminal_columns()));
+    print(in_a_terminal(origin_sentence(timelines)) + "\n" + table_text(table, terminal_columns()) +
+          (bounded
+               ? "\n" + wrapped("\"At most\" is no forecast: it is the time that warps now wait for data and "
+                                "that one more stage could take away. --compare stages= measures it.\n")
+               : ""));
   else if (at.where->kind() != target::cuda)
     say(r.common, origin_sentence(timelines));
 }
@@ -330,14 +373,14 @@ bool is_tensor_core(std::string_view policy) {
 std::vector<timeline> record_products(const context& where, const request& r,
                                       const std::vector<std::string>& policies,
                                       const trace_options& options) {
-  const std::vector<float> a_values = random_values(static_cast<std::size_t>(r.m * r.k), 1),
-                           b_values = random_values(static_cast<std::size_t>(r.k * r.n), 2);
+  const auto [m, n, k] = sizes_of(r);
+  const std::vector<float> a_values = random_values(static_cast<std::size_t>(m * k), 1),
+                           b_values = random_values(static_cast<std::size_t>(k * n), 2);
   std::vector<timeline> timelines;
   const device_array<float> a(where, a_values), b(where, b_values);
-  device_array<float> c(where, static_cast<std::size_t>(r.m * r.n));
-  const gemms::problem p{.a = row_major(a.data(), r.m, r.k),
-                         .b = row_major(b.data(), r.k, r.n),
-                         .c = row_major(c.data(), r.m, r.n)};
+  device_array<float> c(where, static_cast<std::size_t>(m * n));
+  const gemms::problem p{
+      .a = row_major(a.data(), m, k), .b = row_major(b.data(), k, n), .c = row_major(c.data(), m, n)};
   for (const std::string& policy : policies) {
     if (!is_tensor_core(policy)) {
       timelines.push_back(record_gemm(where, policy, p, options));
@@ -352,15 +395,36 @@ std::vector<timeline> record_products(const context& where, const request& r,
             to_f16(values[static_cast<std::size_t>(i)]);
       return device_array<f16>(where, padded);
     };
-    const device_array<f16> half_a = halves(a_values, r.m, r.k), half_b = halves(b_values, r.k, r.n);
+    const device_array<f16> half_a = halves(a_values, m, k), half_b = halves(b_values, k, n);
     const auto view = [](const device_array<f16>& of, std::int64_t rows, std::int64_t columns) {
       return matrix_view<const f16>{of.data(), rows, columns, (columns + 7) / 8 * 8, 1};
     };
     timelines.push_back(record_gemm(
-        where, policy,
-        gemms::tensor_core_problem{.a = view(half_a, r.m, r.k), .b = view(half_b, r.k, r.n), .c = p.c},
+        where, policy, gemms::tensor_core_problem{.a = view(half_a, m, k), .b = view(half_b, k, n), .c = p.c},
         options));
   }
+  return timelines;
+}
+
+std::vector<timeline> record_attentions(const context& where, const request& r,
+                                        const std::vector<std::string>& policies,
+                                        const trace_options& options) {
+  const sizes of = sizes_of(r);
+  const std::int64_t queries = of.m, keys = of.n, depth = of.k;
+  const auto numbers = [&](std::int64_t rows, unsigned seed) {
+    return device_array<float>(where, random_values(static_cast<std::size_t>(rows * depth), seed));
+  };
+  const device_array<float> q = numbers(queries, 1), k = numbers(keys, 2), v = numbers(keys, 3);
+  device_array<float> out(where, q.size());
+  const attention_problem p{.q = {q.data(), 0, 0, depth},
+                            .k = {k.data(), 0, 0, depth},
+                            .v = {v.data(), 0, 0, depth},
+                            .out = {out.data(), 0, 0, depth},
+                            .queries = queries,
+                            .keys = keys,
+                            .depth = depth};
+  std::vector<timeline> timelines;
+  for (const std::string& policy : policies) timelines.push_back(record_attention(where, policy, p, options));
   return timelines;
 }
 
@@ -468,19 +532,23 @@ place choose_machine(const request& r, trace_options& options) {
 
 void run(const request& r) {
   if (!r.files.empty()) return draw_files(r);
-  const bool of_scan = choice_of("KERNEL", r.kernel, {"gemm", "scan"}) == 1;
+  const auto of = static_cast<family>(choice_of("KERNEL", r.kernel, known_families));
   const picture_format as = format_of(r);
   if (r.without_waits && as != picture_format::page)
     throw bad_request("--without-waits is for the page, on which they play: expected an output of .html");
-  const std::vector<std::string> policies = of_scan ? scan_policies_of(r) : gemm_policies_of(r);
-  require_whole_rows(r, of_scan);
+  const std::vector<std::string> policies = of == family::scan        ? scan_policies_of(r)
+                                            : of == family::attention ? attention_policies_of(r)
+                                                                      : gemm_policies_of(r);
+  require_whole_rows(r, of == family::scan);
   refuse_mixed_results(r.common, r.output);
   trace_options options = options_of(r);
   const place at = choose_machine(r, options);
   say_place(r.common, at);
   output_file out{r.output};
-  const std::vector<timeline> timelines = of_scan ? record_scans(*at.where, r, policies, options)
-                                                  : record_products(*at.where, r, policies, options);
+  const auto record = of == family::scan        ? record_scans
+                      : of == family::attention ? record_attentions
+                                                : record_products;
+  const std::vector<timeline> timelines = record(*at.where, r, policies, options);
   out.write(drawn(as, timelines,
                   r.without_waits ? waits_taken_from(timelines, r.common) : std::vector<taken_wait>{}));
   out.commit();
@@ -493,13 +561,17 @@ void add_trace(arguments program) {
   arguments command =
       program.add_subcommand("trace", "Record when a running kernel loads and when it computes");
   const auto r = std::make_shared<request>();
-  command.add_option("KERNEL", r->kernel, "What to record: gemm or scan")
+  command.add_option("KERNEL", r->kernel, "What to record: gemm, scan or attention")
       .shows_default()
-      .offers({"gemm", "scan"});
-  constexpr const char* extent = "Size of the product, 1 to 65536";
+      .offers(known_families);
+
   constexpr long long most = 1 << 16;
-  for (const auto& [option, value] : {std::pair{"--m", &r->m}, {"--n", &r->n}, {"--k", &r->k}})
-    command.add_option(option, *value, extent).shows_default().check(integer_between(1, most)).type_name("N");
+  const std::tuple<const char*, std::optional<std::int64_t>*, const char*> extents[] = {
+      {"--m", &r->m, "Rows of the product, or queries of attention, 1 to 65536 (default: 128)"},
+      {"--n", &r->n, "Columns of the product (default: 128), or keys (1024)"},
+      {"--k", &r->k, "Columns of A (default: 512), or numbers in a row of Q, 33 to 128 (64)"}};
+  for (const auto& [option, value, what] : extents)
+    command.add_option(option, *value, what).check(integer_between(1, most)).type_name("N");
   command.add_option("--size", r->size, "Elements of the array that is scanned, 1 to 2^30")
       .shows_default()
       .check(integer_between(1, 1 << 30))
@@ -515,11 +587,14 @@ void add_trace(arguments program) {
       .type_name("N");
   std::vector<std::string> policies = recorded_gemm_policies();
   policies.insert(policies.end(), recorded_scan_policies.begin(), recorded_scan_policies.end());
+  for (const std::string& step : recorded_attention_policies())
+    if (std::ranges::find(policies, step) == policies.end()) policies.push_back(step);
   command
       .add_option("--policy", r->policies,
                   "Kernels, separated by commas: steps of the GEMM ladder, tensor-core-tma, fp16, tf32 or "
                   "fp64 among them; or "
-                  "single-pass, single-pass-async, one-wave")
+                  "single-pass, single-pass-async, one-wave; or tiled, double-buffered, roles, antiphase of "
+                  "attention")
       .several()
       .type_name("NAMES")
       .offers(std::move(policies))
