@@ -69,6 +69,7 @@ void run(int argc, char** argv) {
   tool::add_trace(program.commands());
   tool::add_check(program.commands());
   tool::add_new(program.commands());
+  tool::add_course(program.commands());
   tool::add_count(program.commands());
   tool::add_tune(program.commands());
   tool::add_run(program.commands());

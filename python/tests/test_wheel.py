@@ -81,9 +81,13 @@ def main():
         packed = {name for name in names if not name.startswith(f"antiphase-{version}.dist-info/")}
         carried = {
             f"antiphase/{where}{path.relative_to(root / what)}"
-            for what, where in (("include", "include/"), ("examples", "share/antiphase/examples/"))
+            for what, where in (
+                ("include", "include/"),
+                ("examples", "share/antiphase/examples/"),
+                ("docs/course", "share/antiphase/course/"),
+            )
             for path in (root / what).rglob("*")
-            if path.is_file()
+            if path.is_file() and path.parent.name != "solutions"
         }
         binaries = {
             "antiphase/bin/antiphase",
@@ -163,6 +167,11 @@ def main():
         said = run(tool, "demo", folder / "demo", **clean)
         for sign in ("same digit", "dots of ink", "overwritten in use: kernel sum", "Done."):
             expect(sign in said, f"the demonstration does not say '{sign}':\n{said}")
+        run(tool, "course", "start", "1", folder, **clean)
+        lab = folder / "01-two-barriers/start.cu"
+        lab.write_text((root / "docs/course/solutions/01-two-barriers.cu").read_text())
+        said = run(tool, "course", "check", "1", lab, **clean)
+        expect(said.startswith("lab 1 is done"), f"course check says {said}")
         expect(
             run(tool, "run", python, script, **clean).splitlines()[1] == "True",
             "antiphase run: the library was not in the process",

@@ -35,8 +35,10 @@ constexpr const char* mbarrier_fence_missing =
 
 const char* proxy_fence_missing(space in) {
   return in == space::shared
-             ? "fence_async by the thread that wrote it, before the barrier that orders the two"
-             : "fence_async_global by the thread that wrote it, before what orders the two";
+             ? "fence_async by the thread that wrote it, before the barrier that orders the two (in CUDA: "
+               "fence.proxy.async)"
+             : "fence_async_global by the thread that wrote it, before what orders the two (in CUDA: "
+               "fence.proxy.async)";
 }
 
 }  // namespace

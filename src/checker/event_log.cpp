@@ -62,7 +62,8 @@ bool event_log::event::touches(const question& q) const {
 void event_log::add(who by, event e) {
   std::vector<event>& events = history(by);
   e.first = e.last = ++now_;
-  if (events.size() >= 2 * most_events) events.erase(events.begin(), events.end() - most_events);
+  if (!keeps_all_ && events.size() >= 2 * most_events)
+    events.erase(events.begin(), events.end() - most_events);
   events.push_back(e);
 }
 
@@ -70,7 +71,8 @@ void event_log::access(who by, event_kind kind, const void* at, std::size_t byte
   const auto address = reinterpret_cast<std::uintptr_t>(at);
   std::vector<event>& events = history(by);
   for (auto e = events.rbegin();
-       e != events.rend() && (e->kind == event_kind::read || e->kind == event_kind::write); ++e) {
+       !keeps_all_ && e != events.rend() && (e->kind == event_kind::read || e->kind == event_kind::write);
+       ++e) {
     if (e->place != place || e->kind != kind) continue;
     const auto step = static_cast<std::intptr_t>(address) - static_cast<std::intptr_t>(e->to);
     e->regular = e->regular && e->bytes == bytes && (e->times == 1 || step == e->step);

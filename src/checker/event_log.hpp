@@ -24,8 +24,14 @@ class event_log {
     bool operator==(const who&) const = default;
   };
 
+  // From here on every access is an event, and none is forgotten.
+  void keep_all() { keeps_all_ = true; }
+
   void begin_launch() { launch_first_ = blocks_.empty() ? 0 : blocks_.rbegin()->first + 1; }
   void begin_block(block_number number, extent3 index, int threads);
+  void end_thread(who by, stamp ticks) {
+    if (keeps_all_) order(by, event_kind::order, "ends", {.of = 0, .number = ticks});
+  }
   void end_block(block_number number) { blocks_[number].ended = true; }
 
   void access(who by, event_kind kind, const void* at, std::size_t bytes, place_number place);
@@ -84,6 +90,12 @@ class event_log {
   static finding_schedule drawn(const snapshot& s, const std::function<code_place(place_number)>& place_of);
   // The block of the last launch at that index of the grid; 0: none.
   block_number block_at(extent3 index) const;
+  // Events of a thread of the last kernel; `block` counts as they began. Null: there is none.
+  const std::vector<event>* of_last_kernel(unsigned block, int thread) const {
+    auto b = blocks_.lower_bound(kernel_first_);
+    while (b != blocks_.end() && block-- > 0) ++b;
+    return b == blocks_.end() ? nullptr : find({b->first, thread});
+  }
 
  private:
   static constexpr std::size_t most_events = 64, most_threads = 16384;
@@ -103,6 +115,7 @@ class event_log {
   block_number launch_first_ = 0, kernel_first_ = 0;
   std::size_t threads_ = 0;
   std::uint64_t now_ = 0;
+  bool keeps_all_ = false;
 };
 
 }  // namespace antiphase::checker_detail

@@ -110,7 +110,12 @@ class model_observer final : public cpu_detail::observer {
                         : address_range{reinterpret_cast<std::uintptr_t>(t->self.bottom), t->self.size};
     m_.host.pass_over(m_.host.stack);
   }
-  void thread_ends(thread_state& t, cpu_detail::place) override { m_.end_thread(model_of(t)); }
+  void thread_ends(thread_state& t, cpu_detail::place) override {
+    m_.end_thread(model_of(t));
+    if (m_.clocks.log != nullptr)
+      m_.clocks.log->end_thread({model_of(t).block, model_of(t).index},
+                                static_cast<stamp>(t.time.ticks_since_begin()));
+  }
 
   void found(const cpu_detail::kernel_fault& f) override {
     finding_side by;

@@ -207,9 +207,13 @@ std::string finding_list::missing_wait(const thread_model& t, block_number other
                     "cp.async.wait_group)";
     case actor_kind::loads: return "a wait for the end of the mbarrier's phase that counts the copy";
     case actor_kind::stores_reading:
-      return mine ? "bulk_wait_read" : "bulk_wait_read by the thread that stores, and a barrier after it";
+      return mine ? "bulk_wait_read (in CUDA: cp.async.bulk.wait_group.read)"
+                  : "bulk_wait_read by the thread that stores, and a barrier after it (in CUDA: "
+                    "cp.async.bulk.wait_group.read)";
     case actor_kind::stores_writing:
-      return mine ? "bulk_wait" : "bulk_wait by the thread that stores, and an order after it";
+      return mine ? "bulk_wait (in CUDA: cp.async.bulk.wait_group)"
+                  : "bulk_wait by the thread that stores, and an order after it (in CUDA: "
+                    "cp.async.bulk.wait_group)";
     case actor_kind::matrix:
       return of.thread / 32 == t.index / 32 && other == t.block
                  ? "a wait for the group of the Tensor Core operation"

@@ -116,7 +116,8 @@ void model::end_thread(const thread_model& t) {
   if (t.stores_read.in_flight())
     left_behind(t.block, t.index, t.stores_read.last_place,
                 "bulk store that had not read its source when its thread ended",
-                "bulk_commit and bulk_wait before the end of the thread that issued it");
+                "bulk_commit and bulk_wait before the end of the thread that issued it (in CUDA: "
+                "cp.async.bulk.commit_group and wait_group)");
 }
 
 void model::left_behind(block_number block, int thread, place_number at, const char* what,

@@ -29,8 +29,12 @@ class model {
   model& operator=(const model&) = delete;
   void reset();            // between runs
   void write_down_run() {  // log this run, to draw it
-    clocks.log = &log_.emplace();
+    if (clocks.log == nullptr) clocks.log = &log_.emplace();
     writes_down = true;
+  }
+  void keep_all() {  // log it to the last access
+    write_down_run();
+    clocks.log->keep_all();
   }
   void count_run() {  // count what its lines access
     counts.emplace(places);

@@ -32,6 +32,8 @@ COMMANDS = (
     ("trace",),
     ("check",),
     ("new",),
+    ("course",),
+    ("course", "check"),
     ("tune",),
     ("run",),
     ("advise",),

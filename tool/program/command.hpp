@@ -30,5 +30,6 @@ void add_model(arguments program);
 void add_advise(arguments program);
 void add_report(arguments program);
 void add_new(arguments program);
+void add_course(arguments program);
 
 }  // namespace antiphase::tool

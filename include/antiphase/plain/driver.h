@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Helpers for drivers: programs that launch kernels only to have them checked (antiphase check my.cu
-// --kernels driver.cpp). Arrays on the device, input values, and comparison of results.
+// --kernels driver.cpp). Arrays on the device, input values, comparison of results, and what threads did.
 #pragma once
 #include <cmath>
 #include <cstdio>
@@ -9,6 +9,21 @@
 #include <vector>
 
 #include "cuda_runtime.h"
+
+// One thing that a thread did: see antiphase::driver::recording.
+struct antiphase_plain_act {
+  int kind;
+  int line;                      // in the kernel; 0: not known
+  unsigned long address, bytes;  // of an access or a copy
+  bool shared;                   // its address is in shared memory
+  const char* what;              // of a synchronisation: "block barrier", "waits for copies", ...
+  // A copy's group; the last group that a wait has found landed; at "ends", number is the thread's time, in
+  // ticks of the executor's clock.
+  unsigned long of, number;
+  unsigned long moment;  // place in the order in which all threads' acts happened
+};
+extern "C" void antiphase_plain_record();
+extern "C" unsigned long antiphase_plain_recorded(unsigned, int, antiphase_plain_act*, unsigned long);
 
 namespace antiphase::driver {
 
@@ -76,5 +91,38 @@ bool holds(const char* name, const array<T>& a, F expected, double tolerance = 0
   }
   return true;
 }
+
+// Acts of a kernel's threads, each in its own order, for demands that results do not show, such as one
+// barrier a step:
+//
+//   const recording r;
+//   my_kernel<<<blocks, threads>>>(from, to);
+//   cudaDeviceSynchronize();
+//   for (const recording::act& a : r.of(0, 0)) barriers += a.is("block barrier");
+//
+// It records until the run ends, so it is for small launches.
+class recording {
+ public:
+  struct act : antiphase_plain_act {
+    bool reads() const { return kind == 0; }   // by the thread itself
+    bool writes() const { return kind == 1; }  // the same
+    bool copies() const { return kind == 3; }  // issues an asynchronous copy; address: in shared memory
+    bool waits() const { return kind == 5; }   // for copies, a barrier or other threads
+    bool is(const char* name) const { return std::string(what) == name; }
+  };
+  recording() { antiphase_plain_record(); }
+  // Of the last kernel that ran. `block` counts them as they began; the first is 0.
+  std::vector<act> of(unsigned block, int thread) const {
+    std::vector<act> all(antiphase_plain_recorded(block, thread, nullptr, 0));
+    antiphase_plain_recorded(block, thread, all.data(), all.size());
+    return all;
+  }
+  // Ticks of the executor's clock that such a thread took: for copies, barriers and other threads that it
+  // waited for. Ordinary code takes none. 0 if it did not end.
+  unsigned long ticks(unsigned block, int thread) const {
+    const std::vector<act> all = of(block, thread);
+    return !all.empty() && all.back().is("ends") ? all.back().number : 0;
+  }
+};
 
 }  // namespace antiphase::driver

@@ -17,6 +17,7 @@
 namespace antiphase::plain::python {
 int serve(int, char**);
 }
+extern "C" unsigned long antiphase_plain_recorded(unsigned, int, struct antiphase_plain_act*, unsigned long);
 namespace at::cuda {
 class CUDAStream;
 CUDAStream& current_stream();
@@ -80,6 +81,7 @@ plain::main_function plain::load(const std::string& object, bool driven) {
   // Only programs refer to these parts, so that the linker must be told to keep them.
   [[maybe_unused]] static volatile const auto kept_calls = &plain::python::serve;
   [[maybe_unused]] static volatile const auto kept_tensors = &at::cuda::current_stream;
+  [[maybe_unused]] static volatile const auto kept_acts = &antiphase_plain_recorded;
   void* const library = dlopen(object.c_str(), (driven ? RTLD_LAZY : RTLD_NOW) | RTLD_LOCAL);
   if (library == nullptr) throw bad_source(why_not_loaded(dlerror()));
   if (driven) name_missing(library);

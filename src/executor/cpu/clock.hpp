@@ -74,10 +74,15 @@ class thread_clock {
   thread_clock() = default;
   // shared: null if every thread has its share for itself
   thread_clock(const clock_costs& costs, multiprocessor* shared, int warp, std::int64_t begin)
-      : costs_(&costs), on_(shared), scheduler_(static_cast<std::size_t>(warp) % 4), now_(begin) {}
+      : costs_(&costs),
+        on_(shared),
+        scheduler_(static_cast<std::size_t>(warp) % 4),
+        begin_(begin),
+        now_(begin) {}
 
   std::int64_t now() const { return now_; }
   std::int64_t ticks() const { return now_ / one_tick; }
+  std::int64_t ticks_since_begin() const { return (now_ - begin_) / one_tick; }
   const clock_costs& costs() const { return *costs_; }
   void wait_until(std::int64_t moment) { now_ = std::max(now_, moment); }
   // Whether it has computed since this was last called: the units' pipelines are empty behind a barrier.
@@ -139,7 +144,7 @@ class thread_clock {
   const clock_costs* costs_ = nullptr;
   multiprocessor* on_ = nullptr;
   std::size_t scheduler_ = 0;
-  std::int64_t now_ = 0, registers_land_ = 0, copied_ = 0;
+  std::int64_t begin_ = 0, now_ = 0, registers_land_ = 0, copied_ = 0;
   bool computed_ = false;
   clock_unit memory_;  // if it has no other
 };

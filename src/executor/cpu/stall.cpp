@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <string_view>
 
 #include "worker.hpp"
 
@@ -57,7 +58,8 @@ std::string waits_for(const thread_state& t, const observer* watch) {
 
 std::string text(place where) {
   const char* file = where.file_name();
-  if (const char* in_tree = std::strstr(file, "antiphase/")) file = in_tree;
+  if (const char* in_tree = std::strstr(file, "/include/antiphase/"))
+    file = in_tree + std::string_view("/include/").size();
   return fmt::format("{}:{}", file, where.line());
 }
 

@@ -300,7 +300,7 @@ TEST_F(Stores, TheirSourceIsNotOverwrittenWhileItIsRead) {
   t.store_bulk(2, s.g, slot);
   t.write(3, slot + 12);
   EXPECT_THAT(s.found(), ElementsAre(seen{overwritten_in_use, 2, 3}));
-  EXPECT_EQ(s.missing(), "bulk_wait_read");
+  EXPECT_EQ(s.missing(), "bulk_wait_read (in CUDA: cp.async.bulk.wait_group.read)");
 }
 
 TEST_F(Stores, OthersLearnOfThemThroughTheThreadThatWaits) {

@@ -59,6 +59,15 @@ bool is_source(const std::string& name);
 void run_check(const check_request& r);
 void run_check_plain(const check_request& r);
 void run_count(const program_request& r);
+// A lab of the course: `file` is the student's, `tests` the driver that judges it.
+struct lab_request {
+  int number = 0;
+  std::string name, file, tests;
+  bool last = false;
+  int schedules = 20;
+  common_options common;
+};
+void run_lab(const lab_request& r);
 // Checks the kernels of a Python program. `told`: a line for each extension, for a terminal.
 check_report check_python(const check_request& r, const plain_program& program, const check_options& options,
                           std::string& told);

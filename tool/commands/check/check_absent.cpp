@@ -20,6 +20,7 @@ namespace {
 void run_check(const check_request&) { refuse(); }
 void run_check_plain(const check_request&) { refuse(); }
 void run_count(const program_request&) { refuse(); }
+void run_lab(const lab_request&) { refuse(); }
 request_totals count_requests(const std::function<void(const context&)>&) { refuse(); }
 std::vector<taken_wait> waits_taken_from(std::span<const timeline>, const common_options&) { refuse(); }
 void show_dialect(const check_request&) { refuse(); }

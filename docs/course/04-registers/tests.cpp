@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// Judges lab 4: right products, one barrier a tile, and loads that are on their way during the computation.
+#include "../lab.h"
+
+int main() {
+  using namespace lab;
+  const recording r;
+  for (const auto& p : std::vector<lab::product>{{1, 1, 1}, {9, 17, 19}, {8, 8, 40}}) {
+    p.run(tile, [&](dim3 grid, const float* A, const float* B, float* C) {
+      ::product<<<grid, dim3(tile, tile)>>>(A, B, C, p.m, p.n, p.k);
+    });
+    const int tiles = (p.k + tile - 1) / tile;
+    const acts of = done_by(r, 0);
+    demand(barriers(of) <= tiles + 1, p.name(), "%d barriers: expected one for each of %d pairs of tiles",
+           barriers(of), tiles);
+    const int loads = count(of, reads_global);
+    demand(loads <= 2 * tiles, p.name(),
+           "a thread loads %d elements from global memory: expected two for each of %d pairs of tiles", loads,
+           tiles);
+    // Between the load of a number and its store lies the computation with the tile before.
+    int loaded = 0, early = 0, line = 0;
+    bool computed = false;
+    for (const act& a : of) {
+      if (reads_global(a)) loaded += 1, computed = false;
+      if (reads_shared(a)) computed = true;
+      if (a.shared && a.writes() && !computed && loaded > 2) ++early, line = a.line;
+    }
+    demand(early == 0, p.name(),
+           "line %d stores a number that was loaded just before, so that its warp waits for the load there: "
+           "expected the computation between load and store",
+           line);
+  }
+}

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// Judges lab 5: right products, asynchronous copies alone, and a tile on its way while another is used.
+#include "../lab.h"
+
+int main() {
+  using namespace lab;
+  const recording r;
+  for (const auto& p : std::vector<lab::product>{{1, 1, 1}, {9, 17, 19}, {8, 8, 40}}) {
+    p.run(tile, [&](dim3 grid, const float* A, const float* B, float* C) {
+      ::product<<<grid, dim3(tile, tile)>>>(A, B, C, p.m, p.n, p.k);
+    });
+    const int tiles = (p.k + tile - 1) / tile;
+    const acts of = done_by(r, 0);
+    demand(count(of, reads_global) == 0, p.name(),
+           "a thread loads from global memory itself: expected asynchronous copies alone");
+    const int reads = count(of, reads_shared), covered = reads_under_way(of, 1);
+    demand(covered * tiles >= reads * (tiles - 1), p.name(),
+           "no copy is on its way during %d of %d reads of shared memory: expected the next tile's, but for "
+           "the last tile",
+           reads - covered, reads);
+    demand(barriers(of) <= 2 * tiles, p.name(), "%d barriers: expected at most two a tile", barriers(of));
+  }
+}

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// Judges lab 7: right sums, no barrier of the block but the first, and three tiles on their way.
+#include "../lab.h"
+
+int main() {
+  using namespace lab;
+  const recording r;
+  unsigned long one = 0;  // ticks of one tile
+  for (const int n : {1, tile, 77, 12 * tile, 64 * 4 + 3}) {
+    const auto host = numbers<int>(static_cast<std::size_t>(n));
+    const array<int> from(host), to(static_cast<std::size_t>(tile));
+    sums<<<1, block_size>>>(from, to, n);
+    cudaDeviceSynchronize();
+    const std::string name = text("n = %d", n);
+    same(name, to, [&](int t) {
+      int sum = 0;
+      for (int i = t; i < n; i += tile) sum += host[static_cast<std::size_t>(i)];
+      return sum;
+    });
+    const acts of = done_by(r, 32);
+    demand(count(of, reads_global) == 0, name,
+           "a computing thread reads global memory: the loading warp is there for that");
+    demand(
+        barriers(of) <= 1, name,
+        "%d barriers of the whole block: expected one before the loop, as the roles meet at mbarriers alone",
+        barriers(of));
+    if (n == tile) one = r.ticks(0, 32);
+    if (n == 12 * tile) in_time(name, one, r.ticks(0, 32), 12, stages);
+  }
+}

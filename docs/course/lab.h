@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+// Common to the tests of all labs: demands on results, and on what threads did.
+#pragma once
+#include <antiphase/plain/driver.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdarg>
+#include <cstdio>
+#include <exception>
+#include <string>
+#include <vector>
+
+namespace lab {
+
+using namespace antiphase::driver;
+using act = recording::act;
+using acts = std::vector<act>;
+
+// As of printf.
+inline std::string text(const char* format, ...) {
+  char out[400];
+  va_list values;
+  va_start(values, format);
+  std::vsnprintf(out, sizeof out, format, values);
+  va_end(values);
+  return out;
+}
+struct not_yet : std::exception {
+  std::string why;
+  const char* what() const noexcept override { return why.c_str(); }
+};
+// Ends the tests with a sentence for the student, which `of` begins: the case.
+template <class... T> void demand(bool met, const std::string& of, const char* otherwise, T... values) {
+  if (met) return;
+  not_yet end;
+  end.why = of + ": " + text(otherwise, values...);
+  throw end;
+}
+
+// `of` says which case it is. NaN is never right.
+template <class T, class F>
+void same(const std::string& of, const array<T>& a, F expected, double tolerance = 0) {
+  const std::vector<T> all = a.to_host();
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const double is = static_cast<double>(all[i]),
+                 wanted = static_cast<double>(expected(static_cast<int>(i)));
+    demand(std::fabs(is - wanted) <= tolerance, "wrong result, " + of, "element %zu is %g, expected %g", i,
+           is, wanted);
+  }
+}
+
+// Acts of a thread of the last kernel.
+inline acts done_by(const recording& r, int thread) {
+  acts all = r.of(0, thread);
+  demand(!all.empty(), "the kernel", "expected it to have a thread %d", thread);
+  return all;
+}
+template <class F> int count(const acts& of, F that) {
+  int n = 0;
+  for (const act& a : of) n += that(a);
+  return n;
+}
+inline int barriers(const acts& of) {
+  return count(of, [](const act& a) { return a.is("block barrier"); });
+}
+inline bool reads_shared(const act& a) { return a.shared && a.reads(); }
+inline bool reads_global(const act& a) { return !a.shared && a.reads(); }
+
+// A thread's reads of shared memory during which at least `groups` of its copies' groups were in flight, by
+// its waits: what it has not waited for may be on its way.
+inline int reads_under_way(const acts& of, int groups) {
+  acts open;  // a copy of each group
+  int reads = 0;
+  for (const act& a : of) {
+    const auto same_group = [&](const act& b) { return b.of == a.of && b.number == a.number; };
+    if (a.copies() && (open.empty() || !same_group(open.back()))) open.push_back(a);
+    if (a.waits()) std::erase_if(open, [&](const act& b) { return b.of == a.of && b.number <= a.number; });
+    reads += reads_shared(a) && static_cast<int>(open.size()) >= groups;
+  }
+  return reads;
+}
+
+// Ticks of the checker's clock that a kernel took for one tile, and for so many; `ahead` are to be on their
+// way at a time.
+inline void in_time(const std::string& of, unsigned long one, unsigned long all, int tiles, int ahead) {
+  const int trips = (tiles + ahead - 1) / ahead;
+  demand(one > 0 && static_cast<double>(all) < static_cast<double>(one) * (trips + 0.15 * tiles), of,
+         "%d tiles took %lu ticks of the checker's clock. One takes %lu, and with %d on their way at a time "
+         "about %d times that suffices: somebody waits too early",
+         tiles, all, one, ahead, trips);
+}
+
+// C = A·B of small integers, exact in float.
+struct product {
+  int m, n, k;
+  std::vector<float> a = numbers<float>(static_cast<std::size_t>(m * k), 1);
+  std::vector<float> b = numbers<float>(static_cast<std::size_t>(k * n), 2);
+  std::string name() const { return text("M x N x K = %d x %d x %d", m, n, k); }
+  float operator()(int i) const {
+    float sum = 0;
+    for (int x = 0; x < k; ++x)
+      sum += a[static_cast<std::size_t>(i / n * k + x)] * b[static_cast<std::size_t>(x * n + i % n)];
+    return sum;
+  }
+  // `launch` is called with a grid, A, B and C.
+  template <class F> void run(int tile, F launch) const {
+    const array<float> on_a(a), on_b(b), c(static_cast<std::size_t>(m * n));
+    launch(dim3((n + tile - 1) / tile, (m + tile - 1) / tile), on_a, on_b, c);
+    cudaDeviceSynchronize();
+    same(name(), c, *this);
+  }
+};
+
+}  // namespace lab

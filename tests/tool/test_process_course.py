@@ -1,0 +1,209 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The course: every lab refuses its start and each mutant of its solution, and passes the solution."""
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import unittest
+
+from process import TOOL, ToolTest, main
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "scripts"))
+import course_notebook
+
+WITH_CHECKER = unittest.skipUnless(os.environ.get("ANTIPHASE_BROKEN_TOOL"), "this build has no checker")
+COURSE = pathlib.Path(__file__).resolve().parents[2] / "docs/course"
+STARTS = {  # what a lab says of its unfilled start; the first is begun as a student would
+    2: "13 barriers: expected one in each of 6 steps",
+    3: "a thread loads 38 elements from global memory: expected two",
+    4: "stores a number that was loaded just before",
+    5: "no copy is on its way|overwritten in use",
+    6: "fewer than 1 of the next tiles are on their way",
+    7: "race|read before landing",
+    8: "a thread reads or writes global memory itself",
+    9: "a scanning thread reads global memory",
+    10: "products are made in 0 turns",
+}
+MUTANTS = {  # lab: (text of the solution, what takes its place, what is said)
+    1: [
+        (
+            "    x[t] += other;",
+            "    __syncthreads();\n    x[t] += other;",
+            "19 barriers: expected two in each of 6",
+        ),
+        (
+            "  for (int stride = 1; stride < blockDim.x; stride *= 2) {",
+            "  if (t == 0) for (int i = 1; i < n; ++i) x[i] += x[i - 1];\n  __syncthreads();\n"
+            "  for (int stride = 1; stride < 0; stride *= 2) {",
+            "does the work of others",
+        ),
+    ],
+    2: [("to[t] = x[in][t]", "to[t] = x[0][t]", "wrong result, n = 2, threads = 2: element 1 is")],
+    3: [("k < K; k += tile", "k < K / tile * tile; k += tile", "wrong result, M x N x K = 1 x 1 x 1")],
+    4: [
+        (
+            "b[next][y][x] = next_b;",
+            "b[next][y][x] = next_b;\n    __syncthreads();",
+            "6 barriers: expected one",
+        )
+    ],
+    5: [
+        (
+            "    __pipeline_wait_prior(0);\n    __syncthreads();\n"
+            "    if (i + 1 < tiles) load(i + 1, (i + 1) % 2);\n    __pipeline_commit();\n",
+            "    if (i + 1 < tiles) load(i + 1, (i + 1) % 2);\n    __pipeline_commit();\n"
+            "    __pipeline_wait_prior(1);\n    __syncthreads();\n",
+            "overwritten in use",
+        )
+    ],
+    6: [("stages == 1 ? 0 : stages - 2", "0", "fewer than 2 of the next tiles are on their way")],
+    7: [
+        ("empty[s].wait(i / stages % 2 ^ 1)", "empty[s].wait(i / stages % 2)", "deadlock"),
+        (
+            "      full[s].arrive_with_copies();",
+            "      full[s].arrive_with_copies();\n      full[s].wait(i / stages % 2);",
+            "somebody waits too early",
+        ),
+    ],
+    8: [("    fence_proxy();\n", "", "missing proxy fence"), ("stages - 1", "1", "somebody waits too early")],
+    9: [
+        (
+            "      bulk_load(slot[s], from + i * tile, bytes, full[s]);",
+            "      bulk_load(slot[s], from + i * tile, bytes, full[s]);\n      full[s].wait(i / stages % 2);",
+            "somebody waits too early",
+        )
+    ],
+    10: [
+        (
+            "    if (group == 0 || i < tiles - 1) pass_turn();\n    softmax();",
+            "    softmax();\n    if (group == 0 || i < tiles - 1) pass_turn();",
+            "a softmax lies within a turn",
+        )
+    ],
+}
+
+
+class Course(ToolTest):
+    def run_in(self, folder, code=0):
+        done = subprocess.run(
+            [TOOL, "course", "check", "1"], cwd=self.folder / folder, capture_output=True, timeout=100
+        )
+        done.message = done.stderr.decode()
+        self.assertEqual(done.returncode, code, done.message)
+        return done
+
+    def judge(self, lab, text, code):
+        (self.folder / "start.cu").write_text(text)
+        done = self.run_tool("course", "check", lab, "--json", "--schedules", 2, code=code)
+        return json.loads(done.stdout)
+
+    def said(self, report):
+        return " | ".join(
+            report["missing"] + [f["kind"] + ": " + f.get("missing", "") for f in report["findings"]]
+        )
+
+    def lab(self, number):
+        (folder,) = COURSE.glob(f"{number:02}-*")
+        solution = (COURSE / "solutions" / f"{folder.name}.cu").read_text()
+        start = (folder / "start.cu").read_text()
+        self.assertRegex(self.said(self.judge(number, start, 5)), STARTS[number])
+        self.assertTrue(self.judge(number, solution, 0)["passed"])
+        self.mutants(number, solution)
+
+    def mutants(self, number, solution):
+        for right, wrong, words in MUTANTS[number]:
+            with self.subTest(lab=number, wrong=wrong):
+                self.assertIn(right, solution)
+                self.assertRegex(self.said(self.judge(number, solution.replace(right, wrong), 5)), words)
+
+    @WITH_CHECKER
+    def test_first_lab_as_a_student(self):
+        self.assertIn("10  10-antiphase", self.run_tool("course", "list").stdout.decode())
+        self.refused(2, ["no file 'start.cu'", "course start 1"], "course", "check", "1")
+        self.refused(2, ["no lab 11", "1 to 10"], "course", "start", "11")
+        done = self.run_tool("course", "start", "1", "mine").stdout.decode()
+        self.assertIn("antiphase course check 1 mine/01-two-barriers/start.cu", done)
+        self.refused(2, ["'mine/01-two-barriers' is there already"], "course", "start", "1", "mine")
+        folder = self.folder / "mine/01-two-barriers"
+        self.assertEqual({file.name for file in folder.iterdir()}, {"README.md", "start.cu"})
+        self.assertNotIn("<!--", (folder / "README.md").read_text())
+        done = self.run_in("mine", 5)
+        self.assertIn("missing  a __syncthreads()", done.stdout.decode())
+        self.assertIn("lab 1 is not done yet", done.message)
+        solution = (COURSE / "solutions/01-two-barriers.cu").read_text()
+        (folder / "start.cu").write_text(solution)
+        done = self.run_in(folder)
+        self.assertIn("lab 1 is done", done.stdout.decode())
+        (folder / "start.cu").write_text("__global__ void scan(int* x) {}")
+        self.assertIn("was not judged: expected a program that compiles", self.run_in(folder, 3).message)
+        self.mutants(1, solution)
+
+    @WITH_CHECKER
+    def test_lab_2(self):
+        self.lab(2)
+
+    @WITH_CHECKER
+    def test_lab_3(self):
+        self.lab(3)
+
+    @WITH_CHECKER
+    def test_lab_4(self):
+        self.lab(4)
+
+    @WITH_CHECKER
+    def test_lab_5(self):
+        self.lab(5)
+
+    @WITH_CHECKER
+    def test_lab_6(self):
+        self.lab(6)
+
+    @WITH_CHECKER
+    def test_lab_7(self):
+        self.lab(7)
+
+    @WITH_CHECKER
+    def test_lab_8(self):
+        self.lab(8)
+
+    @WITH_CHECKER
+    def test_lab_9(self):
+        self.lab(9)
+
+    @WITH_CHECKER
+    def test_lab_10(self):
+        self.lab(10)
+
+    def test_notebook_has_these_labs(self):
+        stored = json.loads(course_notebook.NOTEBOOK.read_text())["cells"]
+        made = course_notebook.notebook(lambda command: "")["cells"]
+        self.assertEqual(
+            ["".join(c["source"]) for c in stored],
+            ["".join(c["source"]) for c in made],
+            "scripts/course_notebook.py writes docs/course.ipynb anew",
+        )
+        outputs = [
+            "".join(line for o in c["outputs"] for line in o["text"]) for c in stored if c.get("outputs")
+        ]
+        self.assertEqual(len(outputs), len(MUTANTS))
+        for number, words in STARTS.items():
+            self.assertRegex(outputs[number - 1], words)
+
+    def test_symptoms_lead_to_findings(self):
+        kinds = (COURSE.parent / "checking.md").read_text().split("## What it finds")[1].split("\n\n")[1]
+        kinds = {line.split("|")[1].strip() for line in kinds.splitlines()[2:]}
+        table = (COURSE / "symptoms.md").read_text().split("\n\n")
+        for line in next(part for part in table if part.startswith("| ")).splitlines()[2:]:
+            _, _, _, found, _, _ = line.split("|")
+            if not found.strip().startswith("none: "):
+                self.assertLessEqual(set(found.strip().split(":")[0].split(", ")), kinds, line)
+
+    def test_readmes_name_their_labs(self):
+        for number, folder in enumerate(sorted(COURSE.glob("??-*")), 1):
+            self.assertTrue((folder / "README.md").read_text().startswith(f"# Lab {number}: "), folder)
+            self.assertIn(f"{folder.name}/README.md", (COURSE / "README.md").read_text())
+
+
+if __name__ == "__main__":
+    main()
