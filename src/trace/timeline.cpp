@@ -42,6 +42,7 @@ double quantile(std::vector<double> values, double share) {
 // as an answer: then false.
 bool loads_block(const timeline& t) {
   constexpr std::int64_t soonest = 200;
+  if (t.loads_block) return *t.loads_block;
   if (!t.roles.empty() || (t.stages > 2 && t.runs_on == target::cuda)) return false;
   struct start {
     std::int64_t shortest = never, end = 0, wait = never;  // of the loads before the first wait

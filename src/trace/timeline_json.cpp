@@ -32,7 +32,7 @@ std::string to_json(const timeline& t) {
          {s.begin, s.end, std::int64_t{static_cast<int>(s.kind)}, std::int64_t{s.ring}, std::int64_t{s.event},
           std::int64_t{s.step}, std::int64_t{s.slot}, std::int64_t{s.agent}})
       spans.push_back(n);
-  const json all{{"antiphase_timeline", version},
+  json all{{"antiphase_timeline", version},
                  {"kernel", t.kernel},
                  {"policy", t.policy},
                  {"device", t.device},
@@ -50,6 +50,9 @@ std::string to_json(const timeline& t) {
                  {"rings", t.rings},
                  {"roles", roles},
                  {"spans", spans}};
+  if (t.loads_block) all["loads_block"] = *t.loads_block;
+  if (!t.place_of.empty()) all["places"] = t.places, all["place_of"] = t.place_of;
+  if (!t.notes.empty()) all["notes"] = t.notes;
   return all.dump(-1, ' ', false, json::error_handler_t::replace) + "\n";
 }
 
@@ -96,6 +99,13 @@ timeline timeline_of(std::string_view text) {
            .slot = static_cast<std::int32_t>(within(n(6), t.stages, "slot")),
            .agent = static_cast<std::int32_t>(within(n(7), some, "warp"))});
     }
+    if (all.contains("loads_block")) t.loads_block = all["loads_block"].get<bool>();
+    if (all.contains("notes")) take("notes", t.notes);
+    if (all.contains("place_of")) take("places", t.places), take("place_of", t.place_of);
+    if (!t.place_of.empty() && t.place_of.size() != t.spans.size())
+      throw bad_request(fmt::format("the timeline has {} places of {} spans: expected one for each",
+                                    t.place_of.size(), t.spans.size()));
+    for (const std::int32_t p : t.place_of) within(p + 1, static_cast<std::int64_t>(t.places.size()) + 1, "place + 1 =");
     return t;
   } catch (const json::exception&) {
     throw bad_request("this is no timeline: expected JSON that `antiphase trace` has written");

@@ -98,7 +98,8 @@ check_report check_plain(const plain_program& program, check_options options) {
   plain_program compiled = program;
   // Structs are read and written as a whole, as GPUs do it, rather than by members.
   // And code lies in the order of the program, which access_counts goes by.
-  if (options.count)
+  compiled.timed = options.time.has_value();
+  if (options.count || options.time)
     for (const char* o : {"-fno-tree-sra", "-fno-reorder-blocks"}) compiled.compiler_options.emplace_back(o);
   const plain::compiled built(compiled);
   return check([&](const context& where) { plain::run_main(built.object(), program, where); }, options);

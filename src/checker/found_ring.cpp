@@ -1,0 +1,348 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "found_ring.hpp"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+namespace antiphase::checker_detail {
+namespace {
+
+using kind = lane_event::kind;
+using use = op_use::kind;
+
+bool in_shared(const warp_op& op, line_action what) {
+  return op.is == kind::access && op.memory == line_memory::shared && op.what == what;
+}
+bool is_fill(const warp_op& op) {
+  return op.is == kind::bulk_load || in_shared(op, line_action::write) || in_shared(op, line_action::async_copy);
+}
+bool is_load(const warp_op& op) {
+  return op.is == kind::access && op.memory == line_memory::global && op.what == line_action::read;
+}
+bool is_copy(const warp_op& op) {
+  return op.is == kind::access && op.memory != line_memory::shared && op.what == line_action::async_copy;
+}
+bool is_read(const warp_op& op) { return in_shared(op, line_action::read) || op.is == kind::matrix; }
+bool waits(const warp_op& op) {
+  return op.is == kind::copy_wait || op.is == kind::wait || op.is == kind::named_wait || op.is == kind::meeting;
+}
+std::uint64_t address_of(const timed_block& b, const warp_op& op) {
+  return op.is == kind::bulk_load ? b.bulk_loads[op.at].to : op.at;
+}
+
+// Which fills feed the ring, by number; and loads to registers that go into a fill, by warp and instruction.
+struct fed_fills {
+  std::vector<bool> fed, read;
+  std::vector<std::vector<std::uint32_t>> of_load;
+};
+fed_fills fed_of(const timed_block& b, const std::vector<std::vector<std::int32_t>>& uses, bool of_results) {
+  fed_fills f;
+  f.fed.assign(b.fills.size(), false);
+  f.read.assign(b.fills.size(), false);
+  for (std::size_t w = 0; w < b.ops.size(); ++w) {
+    const auto& ops = b.ops[w];
+    std::vector<std::uint32_t>& of_load = f.of_load.emplace_back(ops.size(), 0);
+    for (std::size_t i = 0; i < ops.size(); ++i) {
+      const warp_op& op = ops[i];
+      if (in_shared(op, line_action::read) && op.more != 0) f.read[op.more] = true;
+      if (op.is == kind::bulk_load || in_shared(op, line_action::async_copy) || (of_results && is_fill(op)))
+        f.fed[op.more] = true;
+      if (!is_load(op) || uses[w][i] < 0) continue;
+      const warp_op& by = ops[static_cast<std::size_t>(uses[w][i])];
+      if (!in_shared(by, line_action::write)) {
+        // scaled or converted before it is stored: the next store, if nothing else is in between
+        std::size_t next = static_cast<std::size_t>(uses[w][i]);
+        while (next < ops.size() && (ops[next].is == kind::arithmetic || is_load(ops[next]))) ++next;
+        if (by.is == kind::arithmetic && next < ops.size() && in_shared(ops[next], line_action::write))
+          of_load[i] = ops[next].more;
+      } else {
+        of_load[i] = by.more;
+      }
+      if (of_load[i] != 0) f.fed[of_load[i]] = true;
+    }
+  }
+  // Matrix operations read shared memory by descriptors; bulk stores are not seen either.
+  const bool by_others = std::ranges::any_of(b.ops, [](const auto& ops) {
+    return std::ranges::any_of(ops, [](const warp_op& op) { return op.is == kind::matrix; });
+  });
+  for (std::size_t n = 0; n < f.fed.size(); ++n) f.fed[n] = f.fed[n] && (f.read[n] || by_others);
+  return f;
+}
+
+// Fills of a step that are apart, as where each operand has a commit of its own: how many a warp makes between
+// two computations or waits for a slot, most of the times.
+std::size_t fills_of_step(const std::vector<std::pair<bool, std::uint32_t>>& marks) {
+  std::map<std::size_t, std::size_t> often;
+  std::size_t now = 0;
+  bool first = true;
+  for (const auto& [fills, number] : marks) {
+    if (fills) {
+      ++now;
+    } else if (now > 0) {
+      if (!first) ++often[now];
+      first = false;
+      now = 0;
+    }
+  }
+  std::size_t best = 1, times = 0;
+  for (const auto& [count, n] : often)
+    if (n > times) best = count, times = n;
+  return best;
+}
+
+// Steps of the fills of one warp, in its order.
+void number_steps(const timed_block& b, const fed_fills& f, std::size_t w, found_ring& ring,
+                  std::vector<std::int32_t>& step_of_fill) {
+  std::vector<std::pair<bool, std::uint32_t>> marks;  // a fill begins, or something is waited for or read
+  std::map<std::uint32_t, std::set<std::uint64_t>> words;
+  bool reads = false;
+  for (const warp_op& op : b.ops[w]) reads |= in_shared(op, line_action::read) && f.fed[op.more];
+  for (const warp_op& op : b.ops[w]) {
+    if (is_fill(op) && f.fed[op.more]) {
+      if (words[op.more].empty()) marks.emplace_back(true, op.more);
+      words[op.more].insert(address_of(b, op));
+    } else if (reads ? is_read(op) && op.more != 0 && f.fed[op.more] : op.is == kind::wait) {
+      marks.emplace_back(false, 0);
+    }
+  }
+  if (words.empty()) return;
+  ring.loaders.push_back(static_cast<int>(w));
+  const std::size_t of_step = fills_of_step(marks);
+  std::vector<std::set<std::uint64_t>> slots;
+  std::size_t fill = 0;
+  for (const auto& [begins, number] : marks) {
+    if (!begins) continue;
+    const std::size_t step = fill++ / of_step;
+    step_of_fill[number] = static_cast<std::int32_t>(step);
+    if (fill % of_step != 1 && of_step > 1) {  // with the fill before it
+      const auto slot = static_cast<std::size_t>(ring.slots[step]);
+      if (slot < slots.size()) slots[slot].insert(words[number].begin(), words[number].end());
+      continue;
+    }
+    const auto same = std::ranges::find_if(slots, [&](const std::set<std::uint64_t>& s) {
+      return std::ranges::any_of(words[number], [&](std::uint64_t at) { return s.contains(at); });
+    });
+    const auto slot = static_cast<int>(same - slots.begin());
+    if (same == slots.end()) slots.push_back(words[number]);
+    if (ring.slots.size() <= step) ring.slots.resize(step + 1, slot);
+  }
+  ring.stages = std::max(ring.stages, static_cast<int>(slots.size()));
+}
+
+// What each instruction of a warp is for.
+std::vector<op_use> label(const timed_block& b, const fed_fills& f, std::size_t w,
+                          const std::vector<std::int32_t>& step_of_fill, bool by_roles) {
+  const auto& ops = b.ops[w];
+  std::vector<op_use> all(ops.size());
+  const auto step = [&](std::uint32_t fill) { return fill == 0 ? -1 : step_of_fill[fill]; };
+  std::int32_t computing = -1;
+  bool fills = false;
+  for (std::size_t i = 0; i < ops.size(); ++i) {
+    const warp_op& op = ops[i];
+    if (is_fill(op) && f.fed[op.more])
+      all[i] = {in_shared(op, line_action::write) ? use::store : use::load, step(op.more)}, fills = true;
+    else if (is_load(op) && step(f.of_load[w][i]) >= 0)
+      all[i] = {use::load, step(f.of_load[w][i])};
+    else if (in_shared(op, line_action::read) && step(op.more) >= 0)
+      all[i] = {use::compute, computing = step(op.more)};
+    else if (by_roles && op.is == kind::arrive && computing >= 0)
+      all[i] = {use::release, computing};
+  }
+  // Sources of copies, and fills of a group, go with what follows them.
+  const bool loader = by_roles && computing < 0;
+  std::int32_t last = -1;
+  op_use next{};
+  for (std::size_t i = ops.size(); i-- > 0;) {
+    if (all[i].is == use::load || all[i].is == use::store || all[i].is == use::compute) next = all[i];
+    if (is_copy(ops[i]) && next.is == use::load) all[i] = next;
+    if (!waits(ops[i])) continue;
+    if (next.is == use::compute)
+      all[i] = {use::wait, next.step};
+    else if (next.is == use::load || next.is == use::store)
+      all[i] = {loader ? use::acquire : use::release, next.step};
+    else
+      all[i] = {use::release, -1};
+  }
+  // A slot is released of the step that was computed last; others go on with what was before, or come next.
+  op_use before{};
+  for (std::size_t i = 0; i < ops.size(); ++i) {
+    if (all[i].is == use::compute) last = all[i].step;
+    if (all[i].is == use::release && waits(ops[i])) all[i].step = last;
+    if (all[i].is == use::release && all[i].step < 0) all[i].is = use::other;
+    if (all[i].is == use::other && !waits(ops[i])) {
+      if (before.is == use::load || before.is == use::compute || before.is == use::store)
+        all[i] = before;
+      else
+        for (std::size_t j = i; j < ops.size() && j < i + 64; ++j)
+          if (all[j].is != use::other) {
+            if (all[j].is == use::load || all[j].is == use::compute) all[i] = all[j];
+            break;
+          }
+    }
+    if (all[i].is != use::release || waits(ops[i])) before = all[i];
+  }
+  (void)fills;
+  return all;
+}
+
+void judge_loads(const timed_block& b, found_ring& ring) {
+  // A load blocks if a store waits for it before its warp computes from an earlier step.
+  for (std::size_t w = 0; w < b.ops.size(); ++w) {
+    std::map<std::int32_t, bool> behind;  // by step: whether something was computed since its loads began
+    std::int32_t stored = -1;
+    place_number at = 0;
+    for (std::size_t i = 0; i < b.ops[w].size(); ++i) {
+      const op_use& u = ring.uses[w][i];
+      const warp_op& op = b.ops[w][i];
+      if (u.is == use::load && is_load(op)) behind.try_emplace(u.step, false);
+      if (u.is == use::compute && is_read(op)) {
+        for (auto& [step, computed] : behind) computed = true;
+        if (stored > u.step && ring.computed_at == 0 && at != 0) {
+          ring.waited_at = at;
+          ring.computed_at = op.place;
+        }
+      }
+      if (u.is == use::store) {
+        const auto loads = behind.find(u.step);
+        if (loads != behind.end() && !loads->second) {
+          ring.loads_block = true;
+          stored = u.step;
+          at = op.place;
+        }
+        if (loads != behind.end() && loads->second) behind.erase(loads);
+      }
+    }
+  }
+}
+
+}  // namespace
+
+found_ring find_ring(const timed_block& b, const std::vector<std::vector<std::int32_t>>& uses_of_loads) {
+  for (const bool of_results : {false, true}) {
+    found_ring ring;
+    const fed_fills f = fed_of(b, uses_of_loads, of_results);
+    std::vector<std::int32_t> step_of_fill(b.fills.size(), -1);
+    for (std::size_t w = 0; w < b.ops.size(); ++w) number_steps(b, f, w, ring, step_of_fill);
+    ring.steps = static_cast<int>(ring.slots.size());
+    if (ring.steps < 2) continue;
+    ring.of_results = of_results;
+    for (std::size_t w = 0; w < b.ops.size(); ++w)
+      if (std::ranges::any_of(b.ops[w], [&](const warp_op& op) {
+            return op.is == kind::matrix || (is_read(op) && op.more != 0 && step_of_fill[op.more] >= 0);
+          }))
+        ring.readers.push_back(static_cast<int>(w));
+    ring.by_roles = !ring.readers.empty() && !ring.loaders.empty() &&
+                    std::ranges::none_of(ring.loaders, [&](int w) {
+                      return std::ranges::find(ring.readers, w) != ring.readers.end();
+                    });
+    std::set<std::uint64_t> words;
+    std::uint64_t loaded = 0, filled = 0;
+    for (std::size_t w = 0; w < b.ops.size(); ++w) {
+      ring.uses.push_back(label(b, f, w, step_of_fill, ring.by_roles));
+      for (std::size_t i = 0; i < b.ops[w].size(); ++i) {
+        const warp_op& op = b.ops[w][i];
+        if (is_fill(op) && f.fed[op.more]) {
+          ring.bulk |= op.is == kind::bulk_load;
+          ring.asynchronous |= op.is == kind::bulk_load || op.what != line_action::write;
+          filled += std::uint64_t{op.lanes} * op.bytes;
+          if (op.is == kind::bulk_load) loaded += op.bytes;
+        }
+        if ((is_load(op) && f.of_load[w][i] != 0) || is_copy(op)) loaded += std::uint64_t{op.lanes} * op.bytes;
+      }
+    }
+    ring.slot_words = filled / 4 / static_cast<std::uint64_t>(ring.steps);
+    ring.load_bytes = loaded / static_cast<std::uint64_t>(ring.steps);
+    if (!of_results) judge_loads(b, ring);
+    return ring;
+  }
+  return {};
+}
+
+namespace {
+
+span_kind span_of(use u) {
+  switch (u) {
+    case use::store: return span_kind::commit;
+    case use::wait: return span_kind::wait;
+    case use::acquire: return span_kind::acquire;
+    case use::compute: return span_kind::compute;
+    case use::release: return span_kind::release;
+    default: return span_kind::load;
+  }
+}
+
+}  // namespace
+
+timeline timeline_of(const timed_block& b, const found_ring& ring, const block_times& times,
+                     const place_table& places) {
+  timeline t;
+  t.stages = ring.stages;
+  t.steps = t.recorded = ring.steps;
+  t.warps = b.warps;
+  t.step_is = "fill of a buffer";
+  t.step_bytes = static_cast<std::int64_t>(ring.load_bytes);
+  t.loads_block = ring.loads_block;
+  if (ring.by_roles) {
+    const auto add = [&](const std::vector<int>& warps, const char* name, bool loads) {
+      for (const int w : warps) {
+        if (!t.roles.empty() && t.roles.back().name == name && t.roles.back().first + t.roles.back().count == w)
+          ++t.roles.back().count;
+        else
+          t.roles.push_back({.name = name, .first = w, .loads = loads, .computes = !loads});
+      }
+    };
+    add(ring.loaders, "load", true);
+    add(ring.readers, "compute", false);
+    std::ranges::sort(t.roles, {}, &timeline_role::first);
+  }
+  std::map<std::string, std::int32_t> numbers;
+  const auto place_number_of = [&](place_number p) {
+    const code_place at = places.first_line(p);
+    if (at.line == 0) return -1;
+    const std::string text = at.file.substr(at.file.rfind('/') + 1) + ":" + std::to_string(at.line);
+    const auto [found, fresh] = numbers.try_emplace(text, static_cast<std::int32_t>(t.places.size()));
+    if (fresh) t.places.push_back(text);
+    return found->second;
+  };
+  for (std::size_t w = 0; w < b.ops.size(); ++w) {
+    const bool reads = std::ranges::find(ring.readers, static_cast<int>(w)) != ring.readers.end();
+    op_use before{};
+    for (std::size_t i = 0; i < b.ops[w].size(); ++i) {
+      op_use u = ring.uses[w][i];
+      if (u.is == use::other || u.step < 0) {
+        before = u;
+        continue;
+      }
+      // a store that waits for loads before anything is computed is a part of the load
+      if (u.is == use::store && ring.loads_block) u.is = use::load;
+      const op_time& at = times[w][i];
+      if (u.is == before.is && u.step == before.step && !t.spans.empty()) {
+        t.spans.back().end = at.end;
+        continue;
+      }
+      before = u;
+      if (ring.by_roles && u.is == use::release && reads && b.ops[w][i].is != kind::arrive) continue;
+      t.spans.push_back({.begin = at.begin,
+                         .end = at.end,
+                         .kind = span_of(u.is),
+                         .event = static_cast<std::int8_t>(ring.by_roles && u.is == use::release ? 1 : 0),
+                         .step = u.step,
+                         .slot = ring.slots[static_cast<std::size_t>(u.step)],
+                         .agent = static_cast<std::int32_t>(w)});
+      t.place_of.push_back(place_number_of(b.ops[w][i].place));
+    }
+  }
+  std::int64_t origin = t.spans.empty() ? 0 : t.spans.front().begin;
+  for (const span_record& s : t.spans) origin = std::min(origin, s.begin);
+  for (span_record& s : t.spans) s.begin -= origin, s.end -= origin;
+  if (ring.computed_at != 0) {
+    const code_place waited = places.first_line(ring.waited_at), computed = places.first_line(ring.computed_at);
+    t.notes.push_back("step t + 1 is loaded and waited for (line " + std::to_string(waited.line) +
+                      ") before the computation of step t (line " + std::to_string(computed.line) +
+                      "): no overlap within a warp");
+  }
+  return t;
+}
+
+}  // namespace antiphase::checker_detail

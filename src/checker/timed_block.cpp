@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "timed_block.hpp"
+
+#include <algorithm>
+#include <bit>
+
+namespace antiphase::checker_detail {
+
+using kind = lane_event::kind;
+
+void timed_blocks::begin_launch(const char* kernel, extent3 grid, int threads) {
+  kernel_ = kernel;
+  grid_ = grid;
+  threads_ = threads;
+  ++launches_[kernel_];
+}
+
+void timed_blocks::begin_block(block_number block, extent3 index, std::uint32_t lowest,
+                               std::uint32_t highest) {
+  const std::uint64_t at = index.x + std::uint64_t{grid_.x} * (index.y + std::uint64_t{grid_.y} * index.z);
+  if (at != std::min(wanted_, grid_.count() - 1) || launches_[kernel_] > most_launches) return;
+  block_ = block;
+  now_ = {};
+  now_.kernel = kernel_;
+  now_.grid = grid_;
+  now_.threads = threads_;
+  now_.warps = (threads_ + 31) / 32;
+  now_.ops.resize(static_cast<std::size_t>(now_.warps));
+  lowest_ = lowest;
+  words_.assign((highest - lowest + 3) / 4, 0);
+  used_.assign(words_.size(), false);
+  segments_.assign(static_cast<std::size_t>(threads_), 0);
+  fills_.clear(), phases_.clear(), generations_.clear();
+}
+
+void timed_blocks::end_block(block_number block) {
+  if (block != block_) return;
+  block_ = 0;
+  now_.shared_words = static_cast<std::uint32_t>(std::ranges::count(used_, true));
+  const auto size = [](const timed_block& b) {
+    std::size_t all = 0;
+    for (const auto& ops : b.ops) all += ops.size();
+    return all;
+  };
+  const auto before = std::ranges::find(done_, now_.kernel, &timed_block::kernel);
+  if (before == done_.end())
+    done_.push_back(std::move(now_));
+  else if (size(now_) > size(*before))
+    *before = std::move(now_);
+}
+
+std::uint32_t timed_blocks::fill_of(const thread_model& t) {
+  const std::uint32_t segment = segments_[static_cast<std::size_t>(t.index)];
+  const auto [at, fresh] =
+      fills_.try_emplace({t.warp, segment}, static_cast<std::uint32_t>(now_.fills.size()));
+  if (fresh) now_.fills.push_back({t.warp, segment});
+  return at->second;
+}
+
+lane_event timed_blocks::access(const thread_model& t, lane_event e) {
+  e.is = kind::access;
+  if (e.memory == line_memory::shared)
+    touch(t, e, e.what == line_action::write || e.what == line_action::async_copy);
+  return e;
+}
+
+void timed_blocks::touch(const thread_model& t, lane_event& e, bool fills) {
+  if (e.at < lowest_ || (e.at - lowest_) / 4 >= words_.size()) return;
+  e.more = fills ? fill_of(t) : words_[(e.at - lowest_) / 4];
+  const std::uint64_t end = std::min<std::uint64_t>(e.at + e.bytes - lowest_, 4 * words_.size());
+  for (std::uint64_t at = e.at - lowest_; at < end; at += 4) {
+    if (fills) words_[at / 4] = e.more;
+    used_[at / 4] = true;
+  }
+}
+
+lane_event timed_blocks::order(const thread_model& t, kind is, place_number place, std::uint64_t at,
+                               std::uint32_t bytes) {
+  lane_event e{.is = is, .place = place, .bytes = bytes, .at = at};
+  if (is == kind::arrive || is == kind::copies_arrive) e.more = phases_[at];
+  if (is == kind::wait) e.more = phases_[at] - 1;  // that has ended; ~0: none
+  if (is == kind::named_arrive) e.more = generations_[at];
+  if (is == kind::named_wait) e.more = generations_[at] - 1;
+  if (is != kind::arithmetic && is != kind::matrix) ++segments_[static_cast<std::size_t>(t.index)];
+  return e;
+}
+
+lane_event timed_blocks::bulk_load(const thread_model& t, std::uint64_t to, std::uint32_t bytes,
+                                   std::uint64_t word, place_number place) {
+  lane_event e{.is = kind::bulk_load,
+               .what = line_action::bulk_copy,
+               .memory = line_memory::shared,
+               .place = place,
+               .bytes = bytes,
+               .at = to};
+  touch(t, e, true);
+  now_.bulk_loads.push_back({to, word, phases_[word]});
+  e.at = now_.bulk_loads.size() - 1;
+  return e;
+}
+
+void timed_blocks::instruction(block_number block, int warp, const lane_event& e, const warp_request& r) {
+  if (block != block_) return;
+  warp_op op{.is = e.is,
+             .what = e.what,
+             .memory = e.memory,
+             .place = e.place,
+             .lanes = static_cast<std::uint32_t>(std::popcount(r.lanes)),
+             .bytes = e.bytes,
+             .more = e.more,
+             .at = e.at};
+  if (e.is == kind::access) {
+    if (e.memory != line_memory::shared)
+      op.units = static_cast<std::uint32_t>(sectors(r).units);
+    else if (e.what != line_action::bulk_copy)
+      op.units = e.what == line_action::atomic ? op.lanes : static_cast<std::uint32_t>(wavefronts(r).units);
+    if (e.memory == line_memory::global && e.what != line_action::write) now_.global_bytes += op.lanes * e.bytes;
+  } else if (e.is == kind::bulk_load) {
+    now_.global_bytes += op.lanes * e.bytes;
+  }
+  std::vector<warp_op>& ops = now_.ops[static_cast<std::size_t>(warp)];
+  if (e.is != kind::bulk_load) return ops.push_back(op);
+  for (std::size_t lane = 0; lane < 32; ++lane)  // each has its own
+    if ((r.lanes >> lane & 1) != 0) {
+      op.at = r.address[lane];
+      ops.push_back(op);
+    }
+}
+
+void timed_blocks::met(block_number block, int warp, std::uint64_t meeting, place_number at) {
+  if (block != block_) return;
+  now_.ops[static_cast<std::size_t>(warp)].push_back({.is = kind::meeting, .place = at, .at = meeting});
+}
+
+}  // namespace antiphase::checker_detail
