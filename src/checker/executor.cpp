@@ -161,7 +161,7 @@ class model_observer final : public cpu_detail::observer {
   }
   void arrived(thread_state& t, const void* barrier) override {
     m_.clocks.release(model_of(t), named_[barrier], "arrives at a named barrier");
-    m_.order(model_of(t), lane_event::kind::named_arrive, t.code, barrier);
+    m_.did(model_of(t), lane_event::kind::named_arrive, t.code, barrier);
   }
   void passed(const void* barrier, std::span<thread_state* const> waiting) override {
     const knowledge_ptr all = std::move(named_[barrier]);
@@ -169,7 +169,7 @@ class model_observer final : public cpu_detail::observer {
     if (m_.times) m_.times->passed(reinterpret_cast<std::uintptr_t>(barrier));
     for (thread_state* t : waiting) {
       m_.clocks.acquire(model_of(*t), all, "waits at a named barrier");
-      m_.order(model_of(*t), lane_event::kind::named_wait, t->code, barrier);
+      m_.did(model_of(*t), lane_event::kind::named_wait, t->code, barrier);
     }
   }
 
@@ -203,11 +203,11 @@ class model_observer final : public cpu_detail::observer {
   }
   void copies_committed(thread_state& t) override {
     m_.async.commit_copies(model_of(t));
-    m_.order(model_of(t), lane_event::kind::commit, t.code);
+    m_.did(model_of(t), lane_event::kind::commit, t.code);
   }
   void copies_waited(thread_state& t, int groups_left) override {
     m_.async.wait_copies(model_of(t), groups_left);
-    m_.order(model_of(t), lane_event::kind::copy_wait, t.code, nullptr, static_cast<std::uint32_t>(groups_left));
+    m_.did(model_of(t), lane_event::kind::copy_wait, t.code, nullptr, static_cast<std::uint32_t>(groups_left));
   }
 
   void mbarrier_initialised(thread_state& t, const std::uint64_t* word, cpu_detail::place where) override {
@@ -234,7 +234,7 @@ class model_observer final : public cpu_detail::observer {
   void mbarrier_arrived(thread_state& t, const std::uint64_t* word,
                         machine::mbarrier_semantics how) override {
     m_.barriers.arrive(model_of(t), word, how);
-    m_.order(model_of(t), lane_event::kind::arrive, t.code, word);
+    m_.did(model_of(t), lane_event::kind::arrive, t.code, word);
   }
   void mbarrier_phase_ended(block_state&, const std::uint64_t* word) override {
     m_.barriers.end_phase(word);
@@ -242,7 +242,7 @@ class model_observer final : public cpu_detail::observer {
   }
   void mbarrier_waited(thread_state& t, const std::uint64_t* word, machine::mbarrier_semantics how) override {
     m_.barriers.wait(model_of(t), word, how);
-    m_.order(model_of(t), lane_event::kind::wait, t.code, word);
+    m_.did(model_of(t), lane_event::kind::wait, t.code, word);
   }
   void bulk_load_issued(thread_state& t, const cpu_detail::bulk_load_state& l,
                         cpu_detail::place where) override {
@@ -251,7 +251,7 @@ class model_observer final : public cpu_detail::observer {
     m_.bulk_load(model_of(t), l.to, static_cast<std::uint32_t>(l.bytes), l.word, here);
   }
   std::uint32_t copies_tracked(thread_state& t, const std::uint64_t* word) override {
-    m_.order(model_of(t), lane_event::kind::copies_arrive, t.code, word);
+    m_.did(model_of(t), lane_event::kind::copies_arrive, t.code, word);
     return m_.barriers.track_copies(model_of(t), word);
   }
   void copies_arrived(thread_state& t, const std::uint64_t* word, std::uint32_t tracked) override {

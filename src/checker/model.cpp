@@ -211,7 +211,7 @@ void model::count(const thread_model& t, line_action what, const void* p, std::s
   streams->access(t, e);
 }
 
-void model::order(const thread_model& t, lane_event::kind is, const void* code, const void* at,
+void model::did(const thread_model& t, lane_event::kind is, const void* code, const void* at,
                   std::uint32_t bytes) {
   if (times && times->wants(t))
     streams->add(t, times->order(t, is, places.number_of_code(code), reinterpret_cast<std::uintptr_t>(at), bytes));
@@ -226,7 +226,7 @@ void model::bulk_load(const thread_model& t, const void* to, std::uint32_t bytes
 }
 
 void model::arithmetic(std::uint32_t instructions, const void* code) {
-  if (current_ != nullptr) order(*current_, lane_event::kind::arithmetic, code, nullptr, instructions);
+  if (current_ != nullptr) did(*current_, lane_event::kind::arithmetic, code, nullptr, instructions);
 }
 
 bool model::reads_anew(const void* p, std::size_t bytes, const void* code) {

@@ -93,7 +93,7 @@ class model {
   // If `streams`: an access of any thread.
   void count(const thread_model& t, line_action what, const void* p, std::size_t bytes, place_number place);
   // If `times`: what else a thread does, see lane_event. `at`: of an mbarrier or a named barrier.
-  void order(const thread_model& t, lane_event::kind is, const void* code, const void* at = nullptr,
+  void did(const thread_model& t, lane_event::kind is, const void* code, const void* at = nullptr,
              std::uint32_t bytes = 0);
   void bulk_load(const thread_model& t, const void* to, std::uint32_t bytes, const void* word,
                  place_number place);
