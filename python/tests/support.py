@@ -13,8 +13,13 @@ def need(name):
     try:
         return importlib.import_module(name)
     except ImportError as error:
-        print(f"skipped: {name} cannot be imported by {sys.executable} ({error})")
-        sys.exit(SKIPPED)
+        skip(f"{name} cannot be imported by {sys.executable} ({error})")
+
+
+def skip(reason):
+    """Skips all tests of the program."""
+    print(f"skipped: {reason}")
+    sys.exit(SKIPPED)
 
 
 def pattern(numpy, *shape, seed=1):

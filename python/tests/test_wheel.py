@@ -75,7 +75,7 @@ def main():
         code = {
             str(path.relative_to(root / "python"))
             for package in ("antiphase", "antiphase_check")
-            for path in (root / "python" / package).iterdir()
+            for path in (root / "python" / package).rglob("*")
             if path.suffix in (".py", ".pyi", ".typed")
         }
         packed = {name for name in names if not name.startswith(f"antiphase-{version}.dist-info/")}

@@ -205,6 +205,39 @@ TEST_P(attention_fp32, one_visible_key_has_weight_1_in_gradients_however_large_i
     EXPECT_NEAR(c.d_v(0, 0, 0, n), c.d_out(0, 0, 0, n), 8 * unit * std::abs(c.d_out(0, 0, 0, n)));
 }
 
+// The forward's FP16 parts do not hold such logits, nor does its softmax: heads of large logits get the bits
+// of fp32's forward and backward.
+TEST_P(attention_fp32, gradients_of_large_logits_are_fp32s_from_its_own_forward) {
+  for (const shape& s : {shape{.members = 2,
+                        .heads = 2,
+                        .kv_heads = 1,
+                        .queries = 70,
+                        .keys = 90,
+                        .depth = 50,
+                        .mask = causal::bottom_right,
+                        .rows_first = true,
+                        .padding = 3},
+                         shape{.members = 3,
+                         .queries = 60,
+                         .keys = 40,
+                         .depth = 64,
+                         .query_lengths = {60, 0, 33},
+                         .key_lengths = {40, 7, 29}}}) {
+    call c(s), expected(s);
+    for (call* const one : {&c, &expected}) one->q.fill(2, 8), one->k.fill(3, 100);
+    c.forward(where(), {.policy = "fp16"});
+    c.backward(where(), {.policy = "fp16"});
+    EXPECT_EQ(c.wrong_backward(), "") << text(s);
+    expected.forward(where(), {.policy = "fp32"});
+    expected.backward(where(), {.policy = "fp32"});
+    for (const auto& [one, other] :
+         {std::pair{&c.d_q, &expected.d_q}, {&c.d_k, &expected.d_k}, {&c.d_v, &expected.d_v}})
+      one->each([&](auto b, auto h, auto i, auto n) {
+        ASSERT_TRUE(same_bits((*one)(b, h, i, n), (*other)(b, h, i, n))) << text(s);
+      });
+  }
+}
+
 enum class hidden_by { reach, bias, visible };
 // Every element of a hidden key may be anything.
 TEST_P(attention_fp32, a_key_that_a_query_does_not_see_reaches_it_in_no_way) {

@@ -194,6 +194,21 @@ launchable gradient_launch(const request& r, const gradient_memory& m, side of) 
                    all);
 }
 
+// Flagged heads in FP32, from a softmax of their own: the forward's may come from FP16 parts, and the error
+// of a large logit is in no weight only if both round it alike. Results go where the kernels before keep what
+// nobody reads any more.
+std::vector<launchable> flagged_launches(const request& r, const gradient_memory& m, cutter& memory) {
+  request again = r;
+  problem& p = again.what;
+  p.out = packed_heads(reinterpret_cast<float*>(m.q.parts), p.heads, r.packed() ? r.query_rows() : p.queries,
+                       p.depth);
+  p.softmax = m.numbers;
+  p.logsumexp = nullptr;
+  std::vector<launchable> all{fp32_forward(again, m.flags)};
+  for (launchable& l : fp32_backward(again, memory, m.flags)) all.push_back(std::move(l));
+  return all;
+}
+
 std::vector<launchable> gradient_launches(const request& r, cutter& memory) {
   const problem& p = r.what;
   const gradient_memory m(r, memory);
@@ -215,7 +230,7 @@ std::vector<launchable> gradient_launches(const request& r, cutter& memory) {
       launch_of(judge_instances(r.where()).front().code, line(p.members * p.kv_heads),
                 judge_params{m.q, m.k, {m.v, m.g}, 2, depth, p.scale, most_logit_of_gradients, m.flags}),
       gradient_launch(r, m, side::keys), gradient_launch(r, m, side::queries)};
-  for (launchable& l : fp32_backward(r, memory, m.flags)) all.push_back(std::move(l));
+  for (launchable& l : flagged_launches(r, m, memory)) all.push_back(std::move(l));
   return all;
 }
 
