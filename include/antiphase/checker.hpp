@@ -139,14 +139,15 @@ struct line_count {
 
 // A kernel of a run whose blocks were given times: check_options::time. Times are ticks of the machine.
 struct timed_kernel {
-  // Of one block, in the launch in which it does most; its steps are the fills of the buffers that were found
-  // in shared memory. No spans: none is filled and read by turns.
+  // Of one block, in the launch in which it does most. Its steps are the fills of the buffers that were found in
+  // shared memory; where none is filled and read by turns, runs of loads to registers (timeline::rings). Without
+  // recorded steps: it has neither.
   timeline drawn = {};
   extent3 grid = {1, 1, 1};
   int threads = 0;
   std::size_t shared_bytes = 0;  // that the block used
   int resident = 1;              // such blocks on a multiprocessor
-  std::size_t slot_bytes = 0;    // of a buffer
+  std::size_t slot_bytes = 0;    // of a buffer; 0: there is none
   bool by_roles = false;         // some warps fill the buffers, others read them
   bool asynchronous = false, bulk = false;  // how they are filled: not through registers; by bulk copies
   bool of_results = false;       // with what the block computed, not with what it loads

@@ -137,11 +137,10 @@ std::vector<op_use> label(const timed_block& b, const fed_fills& f, std::size_t 
   std::vector<op_use> all(ops.size());
   const auto step = [&](std::uint32_t fill) { return fill == 0 ? -1 : step_of_fill[fill]; };
   std::int32_t computing = -1;
-  bool fills = false;
   for (std::size_t i = 0; i < ops.size(); ++i) {
     const warp_op& op = ops[i];
     if (is_fill(op) && f.fed[op.more])
-      all[i] = {in_shared(op, line_action::write) ? use::store : use::load, step(op.more)}, fills = true;
+      all[i] = {in_shared(op, line_action::write) ? use::store : use::load, step(op.more)};
     else if (is_load(op) && step(f.of_load[w][i]) >= 0)
       all[i] = {use::load, step(f.of_load[w][i])};
     else if (in_shared(op, line_action::read) && step(op.more) >= 0)
@@ -182,7 +181,6 @@ std::vector<op_use> label(const timed_block& b, const fed_fills& f, std::size_t 
     }
     if (all[i].is != use::release || waits(ops[i])) before = all[i];
   }
-  (void)fills;
   return all;
 }
 
@@ -256,93 +254,7 @@ found_ring find_ring(const timed_block& b, const std::vector<std::vector<std::in
     if (!of_results) judge_loads(b, ring);
     return ring;
   }
-  return {};
-}
-
-namespace {
-
-span_kind span_of(use u) {
-  switch (u) {
-    case use::store: return span_kind::commit;
-    case use::wait: return span_kind::wait;
-    case use::acquire: return span_kind::acquire;
-    case use::compute: return span_kind::compute;
-    case use::release: return span_kind::release;
-    default: return span_kind::load;
-  }
-}
-
-}  // namespace
-
-timeline timeline_of(const timed_block& b, const found_ring& ring, const block_times& times,
-                     const place_table& places) {
-  timeline t;
-  t.stages = ring.stages;
-  t.steps = t.recorded = ring.steps;
-  t.warps = b.warps;
-  t.step_is = "fill of a buffer";
-  t.step_bytes = static_cast<std::int64_t>(ring.load_bytes);
-  t.loads_block = ring.loads_block;
-  if (ring.by_roles) {
-    const auto add = [&](const std::vector<int>& warps, const char* name, bool loads) {
-      for (const int w : warps) {
-        if (!t.roles.empty() && t.roles.back().name == name && t.roles.back().first + t.roles.back().count == w)
-          ++t.roles.back().count;
-        else
-          t.roles.push_back({.name = name, .first = w, .loads = loads, .computes = !loads});
-      }
-    };
-    add(ring.loaders, "load", true);
-    add(ring.readers, "compute", false);
-    std::ranges::sort(t.roles, {}, &timeline_role::first);
-  }
-  std::map<std::string, std::int32_t> numbers;
-  const auto place_number_of = [&](place_number p) {
-    const code_place at = places.first_line(p);
-    if (at.line == 0) return -1;
-    const std::string text = at.file.substr(at.file.rfind('/') + 1) + ":" + std::to_string(at.line);
-    const auto [found, fresh] = numbers.try_emplace(text, static_cast<std::int32_t>(t.places.size()));
-    if (fresh) t.places.push_back(text);
-    return found->second;
-  };
-  for (std::size_t w = 0; w < b.ops.size(); ++w) {
-    const bool reads = std::ranges::find(ring.readers, static_cast<int>(w)) != ring.readers.end();
-    op_use before{};
-    for (std::size_t i = 0; i < b.ops[w].size(); ++i) {
-      op_use u = ring.uses[w][i];
-      if (u.is == use::other || u.step < 0) {
-        before = u;
-        continue;
-      }
-      // a store that waits for loads before anything is computed is a part of the load
-      if (u.is == use::store && ring.loads_block) u.is = use::load;
-      const op_time& at = times[w][i];
-      if (u.is == before.is && u.step == before.step && !t.spans.empty()) {
-        t.spans.back().end = at.end;
-        continue;
-      }
-      before = u;
-      if (ring.by_roles && u.is == use::release && reads && b.ops[w][i].is != kind::arrive) continue;
-      t.spans.push_back({.begin = at.begin,
-                         .end = at.end,
-                         .kind = span_of(u.is),
-                         .event = static_cast<std::int8_t>(ring.by_roles && u.is == use::release ? 1 : 0),
-                         .step = u.step,
-                         .slot = ring.slots[static_cast<std::size_t>(u.step)],
-                         .agent = static_cast<std::int32_t>(w)});
-      t.place_of.push_back(place_number_of(b.ops[w][i].place));
-    }
-  }
-  std::int64_t origin = t.spans.empty() ? 0 : t.spans.front().begin;
-  for (const span_record& s : t.spans) origin = std::min(origin, s.begin);
-  for (span_record& s : t.spans) s.begin -= origin, s.end -= origin;
-  if (ring.computed_at != 0) {
-    const code_place waited = places.first_line(ring.waited_at), computed = places.first_line(ring.computed_at);
-    t.notes.push_back("step t + 1 is loaded and waited for (line " + std::to_string(waited.line) +
-                      ") before the computation of step t (line " + std::to_string(computed.line) +
-                      "): no overlap within a warp");
-  }
-  return t;
+  return loads_to_registers(b, uses_of_loads);
 }
 
 }  // namespace antiphase::checker_detail

@@ -26,6 +26,7 @@ struct found_ring {
   bool asynchronous = false;  // cp.async or bulk copies
   bool bulk = false;
   bool of_results = false;   // filled with what was computed
+  bool to_registers = false;  // no buffers: loads, and what their warps do with them
   bool loads_block = false;  // stores to shared memory wait for their loads before anything is computed
   // The places at which the data of a step are waited for, and at which it is first computed from another; of
   // the first step of which this is true. 0: the ring is no such.
@@ -36,9 +37,12 @@ struct found_ring {
   std::vector<int> loaders{}, readers{};         // warps
 };
 found_ring find_ring(const timed_block& b, const std::vector<std::vector<std::int32_t>>& uses_of_loads);
+// Where there is no ring: a step of a warp is a run of loads that it issues before it uses the first of them.
+found_ring loads_to_registers(const timed_block& b,
+                              const std::vector<std::vector<std::int32_t>>& uses_of_loads);
 
-// Without the names of kernel and machine.
+// Of the first `most_steps` steps. Without the names of kernel and machine.
 timeline timeline_of(const timed_block& b, const found_ring& ring, const block_times& times,
-                     const place_table& places);
+                     const place_table& places, int most_steps);
 
 }  // namespace antiphase::checker_detail

@@ -5,6 +5,7 @@
 #include <antiphase/executor/pipeline_law.hpp>
 #include <map>
 #include <queue>
+#include <set>
 #include <tuple>
 #include <utility>
 
@@ -25,9 +26,11 @@ bool is_load(const warp_op& op) { return is_access(op, line_memory::global, line
 bool is_shared_read(const warp_op& op) { return is_access(op, line_memory::shared, line_action::read); }
 bool is_shared_write(const warp_op& op) { return is_access(op, line_memory::shared, line_action::write); }
 
-std::int32_t use_of(const std::vector<warp_op>& ops, std::size_t load) {
-  constexpr std::size_t far = 1 << 16;
+// `apart`: meetings of a warp alone, in which its lanes exchange values.
+std::int32_t use_of(const std::vector<warp_op>& ops, std::size_t load, const std::set<std::uint64_t>& apart) {
+  constexpr std::size_t far = 1 << 14;
   std::int32_t computed = -1;  // the first arithmetic behind the load
+  std::int32_t passed_on = -1;  // the first access or exchange that may take the value
   bool read_shared = false;
   for (std::size_t i = load + 1; i < std::min(ops.size(), load + far); ++i) {
     const warp_op& op = ops[i];
@@ -38,11 +41,13 @@ std::int32_t use_of(const std::vector<warp_op>& ops, std::size_t load) {
       if (!read_shared) return here;
       if (computed < 0) computed = here;
     }
-    if (op.place == ops[load].place && computed >= 0) return computed;
-    if (op.is == kind::access && op.memory == line_memory::global && op.what != line_action::read && computed < 0)
-      return here;
+    const bool takes = op.is == kind::access ? op.what != line_action::read && op.what != line_action::async_copy
+                                             : op.is == kind::meeting && apart.contains(op.at);
+    if (takes && passed_on < 0) passed_on = here;
+    if (op.is == kind::access && op.memory == line_memory::global && takes && computed < 0) return passed_on;
+    if (op.place == ops[load].place && (computed >= 0 || passed_on >= 0)) break;
   }
-  return computed;
+  return computed >= 0 ? computed : passed_on;
 }
 
 // What several warps come to: a barrier, a phase of an mbarrier.
@@ -115,8 +120,9 @@ class replayer {
     return events_[p.block][{is, at, more}];
   }
   void set(player& p, std::size_t op, std::int64_t begin) {
+    const std::int64_t waited = begin;
     if (p.waited_from >= 0) begin = std::exchange(p.waited_from, -1);
-    if (p.block == 0) times_[p.warp][op] = {begin / one_tick, p.time.now() / one_tick};
+    if (p.block == 0) times_[p.warp][op] = {begin / one_tick, p.time.now() / one_tick, waited / one_tick};
   }
   // One more has come by `at`; the last one lets the others go on.
   void come(event& e, std::int64_t at) {
@@ -315,11 +321,18 @@ bool replayer::step(player& p, std::size_t number) {
 }  // namespace
 
 std::vector<std::vector<std::int32_t>> uses_of_loads(const timed_block& b) {
+  std::map<std::uint64_t, int> meetings;  // how many warps come to each
+  for (const auto& ops : b.ops)
+    for (const warp_op& op : ops)
+      if (op.is == kind::meeting) ++meetings[op.at];
+  std::set<std::uint64_t> apart;
+  for (const auto& [at, warps] : meetings)
+    if (warps == 1) apart.insert(at);
   std::vector<std::vector<std::int32_t>> all;
   for (const auto& ops : b.ops) {
     std::vector<std::int32_t>& uses = all.emplace_back(ops.size(), -1);
     for (std::size_t i = 0; i < ops.size(); ++i)
-      if (is_load(ops[i])) uses[i] = use_of(ops, i);
+      if (is_load(ops[i])) uses[i] = use_of(ops, i, apart);
   }
   return all;
 }

@@ -10,7 +10,8 @@
 namespace antiphase::checker_detail {
 
 struct op_time {
-  std::int64_t begin = 0, end = 0;  // ticks
+  // ticks; until `waited` for what it reads from global memory to registers
+  std::int64_t begin = 0, end = 0, waited = 0;
 };
 // By warp and instruction.
 using block_times = std::vector<std::vector<op_time>>;
@@ -21,7 +22,7 @@ using block_times = std::vector<std::vector<op_time>>;
 // - a load's value goes into the next store to shared memory, if nothing has been computed behind the load,
 //   or only from shared memory;
 // - otherwise into the first arithmetic behind it;
-// - without either, into the next access to global memory that is no read.
+// - without either, into the next access that is no plain read, or where the warp's lanes exchange values.
 std::vector<std::vector<std::int32_t>> uses_of_loads(const timed_block& b);
 
 // `resident` such blocks share a multiprocessor and begin together; the times are those of the first. Ordered

@@ -40,23 +40,26 @@ timed_kernel timed(const timed_block& b, const model& m, const trace_options& op
   const double tensor = machine.tensor_fp16.value /
                         (machine.clock_under_power.value * static_cast<double>(processors));
   const auto uses = uses_of_loads(b);
-  const found_ring ring = find_ring(b, uses);
+  found_ring ring = find_ring(b, uses);
+  const auto at_costs = [&](const clock_costs& c, int blocks) {
+    return timeline_of(b, ring, replay(b, uses, c, std::max(1., tensor), blocks), m.places, options.steps);
+  };
+  k.drawn = at_costs(costs, k.resident);
+  if (k.drawn.recorded == 0 && !ring.to_registers) {  // no step of it is complete
+    ring = loads_to_registers(b, uses);
+    k.drawn = at_costs(costs, k.resident);
+  }
+  k.drawn.kernel = "kernel";
   k.drawn.policy = b.kernel;
   k.drawn.device = machine.limits.name;
-  if (ring.steps == 0) return k;
-  const auto at_costs = [&](const clock_costs& c, int blocks) {
-    return timeline_of(b, ring, replay(b, uses, c, std::max(1., tensor), blocks), m.places);
-  };
-  timeline t = at_costs(costs, k.resident);
-  t.policy = b.kernel;
-  t.device = machine.limits.name;
-  t.block = options.block;
+  k.drawn.block = static_cast<unsigned>(std::min<std::uint64_t>(options.block, b.grid.count() - 1));
+  if (k.drawn.recorded == 0) return k;
   // A block alone whose loads are there at once.
   clock_costs free = costs;
   free.latency = free.varies = 0;
   free.bytes = free.bytes_of_lane = 0;
   k.compute_ticks = ticks_of_step(at_costs(free, 1));
-  k.step_ticks = ticks_of_step(t);
+  k.step_ticks = ticks_of_step(k.drawn);
   k.load_ticks = static_cast<double>(costs.latency) / static_cast<double>(cpu_detail::one_tick) +
                  costs.bytes / static_cast<double>(cpu_detail::one_tick) * static_cast<double>(ring.load_bytes);
   k.slot_bytes = 4 * ring.slot_words;
@@ -64,7 +67,6 @@ timed_kernel timed(const timed_block& b, const model& m, const trace_options& op
   k.asynchronous = ring.asynchronous;
   k.bulk = ring.bulk;
   k.of_results = ring.of_results;
-  k.drawn = std::move(t);
   return k;
 }
 

@@ -22,16 +22,13 @@
 
 #include "tool/base/errors.hpp"
 #include "tool/base/wrap.hpp"
+#include "tool/commands/trace.hpp"
+#include "tool/commands/trace_results.hpp"
 #include "tool/files/file_handle.hpp"
 #include "tool/files/file_names.hpp"
 #include "tool/files/output_file.hpp"
 #include "tool/measure/machine.hpp"
 #include "tool/measure/verify.hpp"
-#include "tool/pictures/origin.hpp"
-#include "tool/pictures/perfetto.hpp"
-#include "tool/pictures/picture_format.hpp"
-#include "tool/pictures/timeline_page.hpp"
-#include "tool/pictures/timeline_svg.hpp"
 #include "tool/program/command.hpp"
 #include "tool/program/console.hpp"
 #include "tool/program/names.hpp"
@@ -54,7 +51,12 @@ constexpr const char* examples =
     "picture; .json a trace for "
     "ui.perfetto.dev or chrome://tracing; --format for others.\n"
     "\n"
+    "Of a program in plain CUDA it draws a block of each kernel of its run, timed by the same model: buffers are "
+    "parts of shared memory that are filled and read by turns; where there are none, loads to registers.\n"
+    "\n"
     "Examples:\n"
+    "  antiphase trace my.cu -I include --output my.html -- input.txt\n"
+    "      a program in plain CUDA, compiled with g++ and run once, without a GPU; --as A100 for another\n"
     "  antiphase trace gemm --compare stages=1,2,3,4 --output overlap.html\n"
     "      the asynchronous kernel with one to four buffers, side by side\n"
     "  antiphase trace gemm --policy fp16 --m 4096 --n 4096 --k 4096 --record 64 --output split.html\n"
@@ -68,30 +70,7 @@ constexpr const char* examples =
     "  antiphase trace gemm --policy double-buffered --output trace.json\n"
     "  antiphase trace gemm --policy warp-tile --block 5 -o - --format svg > t.svg";
 
-struct request {
-  std::string kernel = "gemm", compare;
-  std::vector<std::string> policies, files;
-  std::vector<int> stages;
-  std::int64_t m = 128, n = 128, k = 512, size = 1 << 18, rows = 1, segment = 0;
-  unsigned block = 0;
-  int recorded = 16, cost_runs = 0;
-  std::string output, format;
-  std::string as, blocks = "auto", data;
-  place_options place;
-  common_options common;
-};
-
-picture_format format_of(const request& r) {
-  return picture_format_of(r.output, r.format, "; give --format html, svg or json");
-}
-std::string drawn(picture_format as, const std::vector<timeline>& timelines) {
-  switch (as) {
-    case picture_format::page: return timeline_page(timelines);
-    case picture_format::still: return timeline_svg(timelines);
-    case picture_format::perfetto: break;
-  }
-  return perfetto_json(timelines);
-}
+using request = trace_request;
 
 // Parsed --compare stages=LIST or policy=LIST: what is compared, and the values.
 struct comparison {
@@ -201,59 +180,6 @@ std::vector<std::string> scan_policies_of(const request& r) {
   return policies.empty() ? std::vector<std::string>{"single-pass"} : policies;
 }
 
-// Multiply-adds per block and cycle or tick: comparable between kernels with different tiles, unlike
-// durations. 0: unknown.
-double work_rate(const timeline& t, const overlap& o) {
-  const auto rate = [&](const auto& step) {
-    return o.duration == 0 ? 0.
-                           : static_cast<double>(step.tile.m) * step.tile.n * step.tile_k * o.steps /
-                                 static_cast<double>(o.duration);
-  };
-  if (t.kernel != "gemm") return 0;
-  for (const gemms::step& s : gemms::steps)
-    if (s.name == (t.policy == "async-1" ? std::string_view("async-2") : std::string_view(t.policy)))
-      return rate(s.how);
-  for (const gemms::tensor_core_step& s : gemms::tensor_core_steps)
-    if (t.policy == s.name) return rate(s);
-  return 0;
-}
-
-json to_json(const timeline& t, const overlap& o) {
-  json causes = json::object();
-  for (const waiting_share& w : o.causes) causes[w.cause] = w.share;
-  json steps = json::array();
-  for (const step_times& s : by_step(t))
-    steps.push_back({s.slot, s.issued, s.landed, s.compute_begin, s.compute_end});
-  return {{"kernel", t.kernel},
-          {"policy", t.policy},
-          {"stages", t.stages},
-          {"steps", t.steps},
-          {"recorded", t.recorded},
-          {"dropped", t.dropped},
-          {"block", t.block},
-          {"cost", t.cost.runs == 0 ? json()
-                                    : json{{"runs", t.cost.runs},
-                                           {"plain_ms", t.cost.plain_ms},
-                                           {"recorded_ms", t.cost.recorded_ms}}},
-          {"unit", t.unit},
-          {"origin", origin_of(t)},
-          {"steps_hidden", o.steps_hidden},
-          {"hidden_share", o.hidden},
-          {"mean_wait", o.mean_wait},
-          {"mean_compute", o.mean_compute},
-          {"duration", o.duration},
-          {"multiply_adds_per_" + std::string(t.unit == "cycles" ? "cycle" : "tick"),
-           work_rate(t, o) > 0 ? json(work_rate(t, o)) : json()},
-          {"waiting_share", o.waiting},
-          {"waiting_for", causes},
-          {"bytes_in_flight", {{"mean", o.mean_bytes}, {"most", o.most_bytes}}},
-          {"limited_by", o.limited_by},
-          {"loads_block", o.loads_block},
-          {"step_time", o.step_time},
-          {"step_time_with_one_more_stage", o.next_time},
-          {"step_times", steps}};
-}
-
 void say_costs(const request& r, const std::vector<timeline>& timelines) {
   for (const timeline& t : timelines) {
     const recording_cost& c = t.cost;
@@ -270,58 +196,21 @@ void say_costs(const request& r, const std::vector<timeline>& timelines) {
     say(r.common, "these are times of the CPU executor, which say nothing of a GPU");
 }
 
-std::string nothing_recorded(const timeline& t) {
-  return fmt::format(
-      "{}: nothing was recorded: block {} has no step whose load and computation are both there", t.policy,
-      t.block);
-}
-
-// Best possible gain from one more stage.
-std::string gain_text(const overlap& o) {
-  const double gain = o.step_time > 0 ? 1 - o.next_time / o.step_time : 0;
-  return gain < 0.005 ? "nothing" : fmt::format("up to -{:.0f} %", gain * 100);
-}
-
 void report(const request& r, const place& at, const std::vector<timeline>& timelines) {
-  std::vector<std::vector<std::string>> table{{"policy", "stages", "steps", "loads hidden", "warps wait",
-                                               "in flight", "limited by", "one more stage", "duration",
-                                               "multiply-adds"}};
-  json list = json::array();
-  for (const timeline& t : timelines) {
-    const overlap o = measure(t);
-    list.push_back(to_json(t, o));
-    if (o.steps == 0) {
-      say(r.common, nothing_recorded(t));
-      continue;
-    }
-    table.push_back({t.policy, fmt::format("{}", t.stages), fmt::format("{}", o.steps),
-                     fmt::format("{:.0f} %", o.hidden * 100), fmt::format("{:.0f} %", o.waiting * 100),
-                     fmt::format("{:.1f} KiB", o.mean_bytes / 1024), o.limited_by, gain_text(o),
-                     fmt::format("{} {}", o.duration, t.unit),
-                     work_rate(t, o) > 0
-                         ? fmt::format("{:.1f} a {}", work_rate(t, o), t.unit == "cycles" ? "cycle" : "tick")
-                         : "-"});
-    if (o.loads_block && t.stages > 1)
-      say(r.common, fmt::format("{}: loads block their warps, so nothing hides them: store after the "
-                                "computation, or copy asynchronously",
-                                t.policy));
-    if (t.dropped > 0)
-      say(r.common, fmt::format("{}: the first {} of {} steps are recorded; --record says how many", t.policy,
-                                t.recorded, t.steps));
-  }
+  const trace_results results = results_of(r.common, "policy", timelines);
   if (r.cost_runs > 0) say_costs(r, timelines);
   if (r.common.json) {
     json content = result_envelope("trace", at, schema_of_traces);
     content["shape"] =
         r.kernel == "scan" ? json{{"length", r.size}} : json{{"m", r.m}, {"n", r.n}, {"k", r.k}};
-    content["timelines"] = list;
+    content["timelines"] = results.list;
     content["output"] = r.output;
     print_json(content);
   }
   if (at.where->kind() != target::cuda)
     say(r.common, fmt::format("the times are ticks of a model of an {}: nothing was measured",
                               timelines.front().device));
-  if (!r.common.json && !is_standard_output(r.output)) print(table_text(table, terminal_columns()));
+  if (!r.common.json && !is_standard_output(r.output)) print(table_text(results.table, terminal_columns()));
 }
 
 bool is_tensor_core(std::string_view policy) {
@@ -469,6 +358,11 @@ place choose_machine(const request& r, trace_options& options) {
 
 void run(const request& r) {
   if (!r.files.empty()) return draw_files(r);
+  if (is_source(r.kernel)) return trace_program(r, options_of(r));
+  if (r.program.kernels.size() > 1 || !r.program.compiler_options.empty() || !r.program.driver.empty() ||
+      !r.program.arguments.empty())
+    throw bad_request("options of the compiler, --kernels and arguments are of a program in plain CUDA: "
+                      "expected a .cu file before them");
   const bool of_scan = choice_of("KERNEL", r.kernel, {"gemm", "scan"}) == 1;
   const picture_format as = format_of(r);
   const std::vector<std::string> policies = of_scan ? scan_policies_of(r) : gemm_policies_of(r);
@@ -491,8 +385,10 @@ void add_trace(arguments program) {
   arguments command =
       program.add_subcommand("trace", "Record when a running kernel loads and when it computes");
   const auto r = std::make_shared<request>();
-  command.add_option("KERNEL", r->kernel, "What to record: gemm or scan")
-      .shows_default()
+  command
+      .add_option("KERNEL", r->program.kernels,
+                  "What to record: gemm (default), scan, or a program (.cu files, then its arguments)")
+      .type_name("gemm|scan|PROGRAM")
       .offers({"gemm", "scan"});
   constexpr const char* extent = "Size of the product, 1 to 65536";
   constexpr long long most = 1 << 16;
@@ -585,10 +481,19 @@ void add_trace(arguments program) {
       .check(not_empty())
       .type_name("FORMAT")
       .offers({"html", "svg", "json"});
+  add_compiler_options(command, {r, &r->program}, " o ");
+  command
+      .add_option("--seconds", r->program.seconds,
+                  "A program's run that takes longer is stopped, and not drawn (default: 60)")
+      .check(integer_from(1))
+      .type_name("S");
   add_place_options(command, r->place, reference::not_offered);
   add_common_options(command, r->common);
   command.footer(examples);
-  command.runs([r] { run(*r); });
+  command.runs([r] {
+    if (!r->program.kernels.empty()) r->kernel = r->program.kernels.front();
+    run(*r);
+  });
 }
 
 }  // namespace antiphase::tool

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tool/commands/trace_results.hpp"
+
+#include <fmt/format.h>
+
+#include <antiphase/gemm/ladder.hpp>
+#include <antiphase/gemm/tensor_core_ladder.hpp>
+#include <string_view>
+
+#include "tool/pictures/origin.hpp"
+#include "tool/pictures/perfetto.hpp"
+#include "tool/pictures/timeline_page.hpp"
+#include "tool/pictures/timeline_svg.hpp"
+
+namespace antiphase::tool {
+namespace {
+
+// Multiply-adds per block and cycle or tick: comparable between kernels with different tiles, unlike
+// durations. 0: unknown.
+double work_rate(const timeline& t, const overlap& o) {
+  const auto rate = [&](const auto& step) {
+    return o.duration == 0 ? 0.
+                           : static_cast<double>(step.tile.m) * step.tile.n * step.tile_k * o.steps /
+                                 static_cast<double>(o.duration);
+  };
+  if (t.kernel != "gemm") return 0;
+  for (const gemms::step& s : gemms::steps)
+    if (s.name == (t.policy == "async-1" ? std::string_view("async-2") : std::string_view(t.policy)))
+      return rate(s.how);
+  for (const gemms::tensor_core_step& s : gemms::tensor_core_steps)
+    if (t.policy == s.name) return rate(s);
+  return 0;
+}
+
+std::string nothing_recorded(const timeline& t) {
+  return fmt::format(
+      "{}: nothing was recorded: block {} has no step whose load and computation are both there", t.policy,
+      t.block);
+}
+
+// Best possible gain from one more stage.
+std::string gain_text(const overlap& o) {
+  const double gain = o.step_time > 0 ? 1 - o.next_time / o.step_time : 0;
+  return gain < 0.005 ? "nothing" : fmt::format("up to -{:.0f} %", gain * 100);
+}
+
+
+}  // namespace
+
+std::string drawn(picture_format as, std::span<const timeline> timelines) {
+  switch (as) {
+    case picture_format::page: return timeline_page(timelines);
+    case picture_format::still: return timeline_svg(timelines);
+    case picture_format::perfetto: break;
+  }
+  return perfetto_json(timelines);
+}
+
+json to_json(const timeline& t, const overlap& o) {
+  json causes = json::object();
+  for (const waiting_share& w : o.causes) causes[w.cause] = w.share;
+  json steps = json::array();
+  for (const step_times& s : by_step(t))
+    steps.push_back({s.slot, s.issued, s.landed, s.compute_begin, s.compute_end});
+  return {{"kernel", t.kernel},
+          {"policy", t.policy},
+          {"stages", t.stages},
+          {"steps", t.steps},
+          {"recorded", t.recorded},
+          {"dropped", t.dropped},
+          {"block", t.block},
+          {"cost", t.cost.runs == 0 ? json()
+                                    : json{{"runs", t.cost.runs},
+                                           {"plain_ms", t.cost.plain_ms},
+                                           {"recorded_ms", t.cost.recorded_ms}}},
+          {"unit", t.unit},
+          {"origin", origin_of(t)},
+          {"steps_hidden", o.steps_hidden},
+          {"hidden_share", o.hidden},
+          {"mean_wait", o.mean_wait},
+          {"mean_compute", o.mean_compute},
+          {"duration", o.duration},
+          {"multiply_adds_per_" + std::string(t.unit == "cycles" ? "cycle" : "tick"),
+           work_rate(t, o) > 0 ? json(work_rate(t, o)) : json()},
+          {"waiting_share", o.waiting},
+          {"waiting_for", causes},
+          {"bytes_in_flight", {{"mean", o.mean_bytes}, {"most", o.most_bytes}}},
+          {"limited_by", o.limited_by},
+          {"loads_block", o.loads_block},
+          {"step_time", o.step_time},
+          {"step_time_with_one_more_stage", o.next_time},
+          {"step_times", steps}};
+}
+
+trace_results results_of(const common_options& common, const char* named,
+                         std::span<const timeline> timelines) {
+  bool any_rate = false;
+  for (const timeline& t : timelines) any_rate |= t.kernel == "gemm";
+  trace_results r;
+  r.table = {{named, "stages", "steps", "loads hidden", "warps wait", "in flight", "limited by",
+              "one more stage", "duration"}};
+  if (any_rate) r.table.front().emplace_back("multiply-adds");
+  for (const timeline& t : timelines) {
+    const overlap o = measure(t);
+    r.list.push_back(to_json(t, o));
+    if (o.steps == 0) {
+      say(common, nothing_recorded(t));
+      continue;
+    }
+    std::vector<std::string>& row = r.table.emplace_back(std::vector<std::string>{
+        t.policy, fmt::format("{}", t.stages), fmt::format("{}", o.steps),
+        fmt::format("{:.0f} %", o.hidden * 100), fmt::format("{:.0f} %", o.waiting * 100),
+        fmt::format("{:.1f} KiB", o.mean_bytes / 1024), o.limited_by, gain_text(o),
+        fmt::format("{} {}", o.duration, t.unit)});
+    if (any_rate)
+      row.push_back(work_rate(t, o) > 0 ? fmt::format("{:.1f} a {}", work_rate(t, o),
+                                                      t.unit == "cycles" ? "cycle" : "tick")
+                                        : "-");
+    for (const std::string& n : t.notes) say(common, fmt::format("{}: {}", t.policy, n));
+    if (o.loads_block && t.stages > 1)
+      say(common, fmt::format("{}: loads block their warps, so nothing hides them: store after the "
+                              "computation, or copy asynchronously",
+                              t.policy));
+    if (t.recorded < t.steps)
+      say(common, fmt::format("{}: the first {} of {} steps are recorded; --record says how many", t.policy,
+                              t.recorded, t.steps));
+  }
+  return r;
+}
+
+}  // namespace antiphase::tool
