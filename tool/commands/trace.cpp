@@ -2,10 +2,8 @@
 // The subcommand trace: timeline of a running kernel, as a picture or for Perfetto.
 #include <antiphase/trace.hpp>
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <antiphase/core/error.hpp>
@@ -14,7 +12,6 @@
 #include <antiphase/gemm/ladder.hpp>
 #include <antiphase/gemm/policies.hpp>
 #include <antiphase/gemm/tensor_core_ladder.hpp>
-#include <cerrno>
 #include <charconv>
 #include <limits>
 #include <memory>
@@ -24,9 +21,9 @@
 #include "tool/base/wrap.hpp"
 #include "tool/commands/trace.hpp"
 #include "tool/commands/trace_results.hpp"
-#include "tool/files/file_handle.hpp"
 #include "tool/files/file_names.hpp"
 #include "tool/files/output_file.hpp"
+#include "tool/files/whole_file.hpp"
 #include "tool/measure/machine.hpp"
 #include "tool/measure/verify.hpp"
 #include "tool/program/command.hpp"
@@ -274,22 +271,6 @@ std::vector<timeline> record_scans(const context& where, const request& r,
   return timelines;
 }
 
-std::string text_of(const std::string& path) {
-  const file_handle in = path == "-" ? duplicate(STDIN_FILENO) : open_file(path, O_RDONLY);
-  std::string text;
-  for (std::ptrdiff_t got = in ? 1 : -1; got != 0;) {
-    constexpr std::size_t piece = 1 << 20;
-    const std::size_t before = text.size();
-    if (got > 0) {
-      text.resize(before + piece);
-      got = read_fully(in.get(), std::as_writable_bytes(std::span(text).subspan(before)));
-      text.resize(before + static_cast<std::size_t>(std::max<std::ptrdiff_t>(got, 0)));
-    }
-    if (got < 0) throw bad_input(fmt::format("{}: cannot be read: {}", input_name(path), error_text(errno)));
-  }
-  return text;
-}
-
 // Draws timelines that programs recorded themselves.
 void draw_files(const request& r) {
   if (!r.policies.empty() || !r.stages.empty() || !r.compare.empty())
@@ -299,7 +280,7 @@ void draw_files(const request& r) {
   refuse_mixed_results(r.common, r.output);
   std::vector<timeline> timelines;
   for (const std::string& file : r.files) {
-    const std::string text = text_of(file);
+    const std::string text = whole_file(file);
     try {
       timelines.push_back(timeline_of(text));
     } catch (const bad_request& e) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Origin of timelines, as pictures and pages state it.
+// Origin of timelines and names of their slots, as pictures and pages state them.
 #pragma once
 #include <antiphase/trace.hpp>
 #include <span>
@@ -13,6 +13,9 @@ inline std::string origin_of(const timeline& t) {
   if (t.runs_on == target::cuda) return "recorded on " + t.device;
   return "modelled on the CPU executor" +
          (t.device.empty() || t.device == "CPU executor" ? "" : ", for " + t.device);
+}
+inline std::string slot_name(const timeline& t, int slot) {
+  return t.rings.front() == "registers" ? "registers" : "buffer " + std::to_string(slot);
 }
 // Origins of several timelines, without duplicates.
 inline std::string origin_of(std::span<const timeline> all) {

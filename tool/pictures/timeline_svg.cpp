@@ -68,7 +68,8 @@ void draw_legend(picture& p, double y, const timeline& first) {
     for (std::size_t e = 1; e < first.phases.size(); ++e)
       entry(phase_colour(first.phases[e]), first.phases[e], 132);
   } else {
-    entry(compute_colour, "compute: warps multiply from the buffer", 345);
+    entry(compute_colour, first.kernel == "gemm" ? "compute: warps multiply from the buffer" : "compute: warps use it",
+          345);
     entry(wait_colour, "no warp computes", 190);
   }
   p.text(right, y + row_height / 2 + 4.5, "class=\"unit\"", fmt::format("numbers: the {}", first.step_is));
@@ -77,7 +78,7 @@ void draw_legend(picture& p, double y, const timeline& first) {
 void draw_buffers(picture& p, const panel& of, const scale& s, double y) {
   for (int slot = 0; slot < of.what->stages; ++slot)
     p.text(left - 12, y + slot * (row_height + row_gap) + row_height / 2 + 4.5, "class=\"row\"",
-           fmt::format("buffer {}", slot));
+           slot_name(*of.what, slot));
   for (const step_times& step : of.steps) {
     const double top = y + step.slot * (row_height + row_gap);
     const std::string number = std::to_string(step.step);
@@ -133,9 +134,11 @@ void draw_warps(picture& p, const panel& of, const scale& s, double y) {
 
 void draw_panel(picture& p, const panel& of, const scale& s, double y) {
   const timeline& t = *of.what;
-  p.text(margin, y + 15, "class=\"panel\"", plural(t.stages, "stage"));
+  p.text(margin, y + 15, "class=\"panel\"", t.rings.front() == "registers" ? "" : plural(t.stages, "stage"));
   const std::string_view story =
-      t.steps == 1    ? "one step: there is no other that could be loaded meanwhile"
+      t.rings.front() == "registers"
+          ? "no buffers: loads go to registers, and their warps wait for them"
+      : t.steps == 1  ? "one step: there is no other that could be loaded meanwhile"
       : t.stages == 1 ? "one buffer: load and compute take turns, the warps wait for every load"
       : t.stages == 2 ? "two buffers: one is loaded while the other is computed from"
                       : "more buffers: the loads run further ahead";
@@ -200,7 +203,10 @@ std::string timeline_svg(std::span<const timeline> timelines, const picture_opti
   const std::string title =
       !options.title.empty()
           ? options.title
-          : fmt::format("One block of a {} kernel, {}", first.kernel == "gemm" ? "GEMM" : first.kernel,
+          : fmt::format("One block of a {}, {}",
+                        first.kernel == "kernel" ? first.kernel
+                        : first.kernel == "gemm" ? "GEMM kernel"
+                                                 : first.kernel + " kernel",
                         origin_of(timelines));
   picture p;
   p.text(margin, 38, "class=\"title\"", title);
