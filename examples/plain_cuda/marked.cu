@@ -11,8 +11,10 @@ __global__ void sums(const float* from, float* to, antiphase::span_log log) {
   antiphase::span_marks mark(log);
   const int x = threadIdx.x;
   const auto load = [&](int t) {
-    mark.begin(antiphase::span_kind::load, t, t % 2);
-    if (t < tiles) __pipeline_memcpy_async(&buffer[t % 2][4 * x], from + t * tile + 4 * x, 16);
+    if (t < tiles) {
+      mark.begin(antiphase::span_kind::load, t, t % 2);
+      __pipeline_memcpy_async(&buffer[t % 2][4 * x], from + t * tile + 4 * x, 16);
+    }
     __pipeline_commit();
   };
   load(0);

@@ -157,7 +157,7 @@ class model_observer final : public cpu_detail::observer {
   void met(block_state& b, std::span<thread_state* const> threads) override {
     m_.meet(models_of(threads),
             static_cast<int>(threads.size()) == b.running ? meeting::of_block : meeting::of_some,
-           cpu_detail::here().code);
+            threads.front()->code);
   }
   void arrived(thread_state& t, const void* barrier) override {
     m_.clocks.release(model_of(t), named_[barrier], "arrives at a named barrier");

@@ -184,8 +184,10 @@ std::vector<op_use> label(const timed_block& b, const fed_fills& f, std::size_t 
   return all;
 }
 
+// A load blocks its warp if a store waits for it before the warp computes from an earlier step. The first ones of
+// a kernel do in any form, so it is what most do that counts.
 void judge_loads(const timed_block& b, found_ring& ring) {
-  // A load blocks if a store waits for it before its warp computes from an earlier step.
+  int blocking = 0, others = 0;
   for (std::size_t w = 0; w < b.ops.size(); ++w) {
     std::map<std::int32_t, bool> behind;  // by step: whether something was computed since its loads began
     std::int32_t stored = -1;
@@ -196,22 +198,17 @@ void judge_loads(const timed_block& b, found_ring& ring) {
       if (u.is == use::load && is_load(op)) behind.try_emplace(u.step, false);
       if (u.is == use::compute && is_read(op)) {
         for (auto& [step, computed] : behind) computed = true;
-        if (stored > u.step && ring.computed_at == 0 && at != 0) {
-          ring.waited_at = at;
-          ring.computed_at = op.place;
-        }
+        if (stored > u.step && ring.computed_at == 0 && at != 0) ring.waited_at = at, ring.computed_at = op.place;
       }
-      if (u.is == use::store) {
-        const auto loads = behind.find(u.step);
-        if (loads != behind.end() && !loads->second) {
-          ring.loads_block = true;
-          stored = u.step;
-          at = op.place;
-        }
-        if (loads != behind.end() && loads->second) behind.erase(loads);
-      }
+      const auto loads = u.is == use::store && is_fill(op) ? behind.find(u.step) : behind.end();
+      if (loads == behind.end()) continue;
+      ++(loads->second ? others : blocking);
+      if (!loads->second) stored = u.step, at = op.place;
+      behind.erase(loads);
     }
   }
+  ring.loads_block = blocking > others;
+  if (!ring.loads_block) ring.waited_at = ring.computed_at = 0;
 }
 
 }  // namespace

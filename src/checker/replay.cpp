@@ -197,7 +197,7 @@ class replayer {
 
 // Reads of shared memory and arithmetic, as far as nothing is to be waited for: a GPU overlaps them.
 void replayer::compute(player& p) {
-  constexpr double most = 64;  // instructions; then others have their turn
+  constexpr double most = 8;  // instructions; then others have their turn
   const auto& ops = b_.ops[p.warp];
   const std::size_t first = p.next;
   const std::int64_t begin = p.time.now();

@@ -54,12 +54,12 @@ class drawing {
 
  private:
   std::int32_t line_of(timeline& t, place_number p) {
+    const auto [found, fresh] = lines_.try_emplace(p, -1);
+    if (!fresh) return found->second;
     const code_place at = places_.first_line(p);
     if (at.line == 0) return -1;
-    const std::string text = at.file.substr(at.file.rfind('/') + 1) + ":" + std::to_string(at.line);
-    const auto [found, fresh] = lines_.try_emplace(text, static_cast<std::int32_t>(t.places.size()));
-    if (fresh) t.places.push_back(text);
-    return found->second;
+    t.places.push_back(at.file.substr(at.file.rfind('/') + 1) + ":" + std::to_string(at.line));
+    return found->second = static_cast<std::int32_t>(t.places.size()) - 1;
   }
   void add(timeline& t, const span_record& s, place_number at) {
     t.spans.push_back(s);
@@ -124,7 +124,7 @@ class drawing {
   const block_times& times_;
   const place_table& places_;
   int steps_ = 0;
-  std::map<std::string, std::int32_t> lines_;
+  std::map<place_number, std::int32_t> lines_;
   std::set<std::int32_t> loaded_, waited_, computed_;
 };
 
@@ -133,7 +133,7 @@ class drawing {
 timeline timeline_of(const timed_block& b, const found_ring& ring, const block_times& times,
                      const place_table& places, int most_steps) {
   timeline t;
-  t.stages = ring.stages;
+  t.stages = std::max(1, ring.stages);
   t.steps = ring.steps;
   t.warps = b.warps;
   t.step_is = ring.to_registers ? "run of loads" : ring.of_results ? "writing of a buffer" : "fill of a buffer";

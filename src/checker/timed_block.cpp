@@ -26,6 +26,7 @@ void timed_blocks::begin_block(block_number block, extent3 index, std::uint32_t 
   now_.threads = threads_;
   now_.warps = (threads_ + 31) / 32;
   now_.ops.resize(static_cast<std::size_t>(now_.warps));
+  arithmetic_.assign(now_.ops.size(), {});
   lowest_ = lowest;
   words_.assign((highest - lowest + 3) / 4, 0);
   used_.assign(words_.size(), false);
@@ -36,6 +37,7 @@ void timed_blocks::begin_block(block_number block, extent3 index, std::uint32_t 
 void timed_blocks::end_block(block_number block) {
   if (block != block_) return;
   block_ = 0;
+  for (int w = 0; w < now_.warps; ++w) flush(w);
   now_.shared_words = static_cast<std::uint32_t>(std::ranges::count(used_, true));
   const auto size = [](const timed_block& b) {
     std::size_t all = 0;
@@ -118,18 +120,31 @@ void timed_blocks::instruction(block_number block, int warp, const lane_event& e
   } else if (e.is == kind::bulk_load) {
     now_.global_bytes += op.lanes * e.bytes;
   }
-  std::vector<warp_op>& ops = now_.ops[static_cast<std::size_t>(warp)];
-  if (e.is != kind::bulk_load) return ops.push_back(op);
+  if (e.is != kind::bulk_load) return add(warp, op);
   for (std::size_t lane = 0; lane < 32; ++lane)  // each has its own
     if ((r.lanes >> lane & 1) != 0) {
       op.at = r.address[lane];
-      ops.push_back(op);
+      add(warp, op);
     }
 }
 
 void timed_blocks::met(block_number block, int warp, std::uint64_t meeting, place_number at) {
-  if (block != block_) return;
-  now_.ops[static_cast<std::size_t>(warp)].push_back({.is = kind::meeting, .place = at, .at = meeting});
+  if (block == block_) add(warp, {.is = kind::meeting, .place = at, .at = meeting});
+}
+
+// Arithmetic is reported at the begin of a basic block, before what the block reads; it comes behind that.
+void timed_blocks::add(int warp, const warp_op& op) {
+  const bool reads = op.is == kind::access && op.what == line_action::read;
+  if (!reads) flush(warp);
+  if (op.is == kind::arithmetic)
+    arithmetic_[static_cast<std::size_t>(warp)] = op;
+  else
+    now_.ops[static_cast<std::size_t>(warp)].push_back(op);
+}
+void timed_blocks::flush(int warp) {
+  warp_op& op = arithmetic_[static_cast<std::size_t>(warp)];
+  if (op.bytes > 0) now_.ops[static_cast<std::size_t>(warp)].push_back(op);
+  op = {};
 }
 
 }  // namespace antiphase::checker_detail

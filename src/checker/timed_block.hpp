@@ -77,6 +77,8 @@ class timed_blocks final : public warp_listener {
   static constexpr int most_launches = 8;  // of a kernel
   std::uint32_t fill_of(const thread_model& t);
   void touch(const thread_model& t, lane_event& e, bool fills);  // shared memory
+  void add(int warp, const warp_op& op);
+  void flush(int warp);
 
   std::uint64_t wanted_;
   block_number block_ = 0;  // under way; 0: none
@@ -90,6 +92,7 @@ class timed_blocks final : public warp_listener {
   std::vector<bool> used_;
   std::map<std::pair<int, std::uint32_t>, std::uint32_t> fills_;  // by warp and segment
   std::map<std::uint64_t, std::uint32_t> phases_, generations_;
+  std::vector<warp_op> arithmetic_;  // by warp: of the basic block under way, bytes: 0 if there is none
   std::vector<timed_block> done_;
 };
 
