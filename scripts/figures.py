@@ -19,6 +19,10 @@
     load STEP SHAPE, compute STEP SHAPE
                                        Tl and Tc in milliseconds, for the whole product
     shared STEP SHAPE                  bytes of shared memory per block
+    registers STEP SHAPE               of a thread of a GEMM step
+    occupancy STEP SHAPE               share of a multiprocessor's threads that a GEMM step uses
+    buffers N BLOCKS                   the most that N buffers gain over one in the newest bench overlap, with
+                                       so many resident blocks
     cycles POLICY, hidden POLICY, computing POLICY
                                        from a recorded timeline: cycles per step, share of the load time
                                        hidden, share of the time in which warps compute
@@ -27,6 +31,7 @@ SHAPE is N for a cube or a scan, else MxNxK.
 import json
 import re
 
+import overlap_plot
 from results import BadResult, gain_text, geometric_mean, rate_text
 
 PLACE = re.compile(r"(<!-- (?P<words>[a-z]+(?: [\w.-]+)+) -->).*?(<!-- end -->)")
@@ -52,7 +57,7 @@ class Figures:
     """`marks`: a marks.Marks."""
 
     def __init__(self, results, timelines, marks):
-        self.results, self.marks = results, marks
+        self.results, self.marks, self.folder = results, marks, timelines.parent
         self.timelines = {}
         for path in sorted(timelines.glob("*.json")):
             content = json.loads(path.read_text())
@@ -125,16 +130,33 @@ class Figures:
                 "worst": f"{min(ratios):.2f}×",
                 "slower": f"{100 * sum(r < 1 for r in ratios) / len(ratios):.0f} %",
             }[what], figures
-        if kind in ("promise", "load", "compute", "shared"):
+        if kind in ("promise", "load", "compute", "shared", "registers", "occupancy"):
             figure = self.find("gemm", *of)
             if kind == "shared":
                 return f"{figure.record['shared_bytes']}", [figure]
+            if kind == "registers":
+                return f"{figure.record['registers']}", [figure]
+            if kind == "occupancy":
+                return f"{figure.record['occupancy'] * 100:.0f} %", [figure]
             overlap = figure.record["overlap"]
             return (
                 f"{overlap['formula']:.2f}×"
                 if kind == "promise"
                 else f"{overlap[kind + '_us'] / 1000:.1f} ms"
             ), [figure]
+        if kind == "buffers":
+            buffers, blocks = map(int, of)
+            measured = overlap_plot.newest(self.folder)
+            gains = [
+                step["gain"]
+                for r in (measured or {}).get("records", [])
+                if r["rounds"] > 0  # as in the picture
+                for step in r["steps"]
+                if (step["buffers"], r["blocks_per_multiprocessor"]) == (buffers, blocks)
+            ]
+            if not gains:
+                raise BadResult(f"there is no gain of {buffers} buffers with {blocks} blocks")
+            return f"{max(gains):.2f}×", []
         if kind in ("cycles", "hidden", "computing"):
             timeline = self.timeline(*of)
             text = {

@@ -3,7 +3,7 @@
 import math
 from xml.sax.saxutils import escape
 
-from ladder_plot import DARK, FAINT, GRID, PAPER, halo, nice_step, number, text
+from ladder_plot import DARK, FAINT, GRID, PAPER, TEXT, halo, nice_step, number, text
 
 WIDTH, LEFT, RIGHT, TOP, HEIGHT, BOTTOM = 860, 80, 230, 84, 300, 58
 
@@ -29,10 +29,11 @@ class Line:
 
 
 class Panel:
-    """One of several small pictures with the same axes."""
+    """One of several small pictures with the same axes. `marks`: single points, each a size, a value and a
+    label."""
 
-    def __init__(self, title, lines):
-        self.title, self.lines = title, [line for line in lines if line.points]
+    def __init__(self, title, lines, marks=()):
+        self.title, self.lines, self.marks = title, [line for line in lines if line.points], marks
 
 
 class Scale:
@@ -121,11 +122,11 @@ def panels(title, subtitle, up, panels, key, level, footnotes=(), size_text=str,
     known = [size for panel in panels for line in panel.lines for size, _ in line.points]
     values = [value for panel in panels for line in panel.lines for _, value in line.points]
     sizes = sorted(set(known))
-    rows, top = -(-len(panels) // columns), TOP + 44
+    rows, top = -(-len(panels) // columns), TOP + 62
     bottom = top + rows * (each + gap) - gap
     height = bottom + 44 + 18 * len(footnotes)
     width = (WIDTH - 20) / columns
-    out = [*head(title, subtitle, height), text(20, TOP + 2, up, 12, FAINT)]
+    out = [*head(title, subtitle, height), text(20, TOP + 24, up, 12, FAINT)]
     at = WIDTH - 20 - sum(50 + 7.5 * len(line.label) for line in key)
     for line in key:
         dashes = ' stroke-dasharray="5 4"' if line.dashed else ""
@@ -157,6 +158,12 @@ def panels(title, subtitle, up, panels, key, level, footnotes=(), size_text=str,
         out += [text(x_of(size), lower + 18, size_text(size), 12, FAINT, "middle") for size in said]
         for line in panel.lines:
             out += line.drawn(x_of, y_of)
+        for size, value, label in panel.marks:
+            x, y = x_of(size), y_of(value)
+            out += [
+                f'<path d="M{x:.1f} {y - 6:.1f}l6 6 -6 6 -6 -6z" fill="{PAPER}" stroke="{TEXT}" stroke-width="2"/>',
+                halo(text(x - 10, y + 9, label, 12, anchor="end")),
+            ]
     for line, footnote in enumerate(footnotes):
         out.append(text(20, bottom + 44 + 18 * line, footnote, 12, FAINT))
     return "\n".join(out) + "\n</svg>\n"

@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Updates the errors of the model's predictions in docs/model.md, and docs/report_h200.html.
+"""Updates the errors of the model's predictions in docs/model.md, docs/report_h200.html and docs/overlap.html.
 
     model_error.py [--check] TOOL [ROOT]
 
 The errors are what `antiphase model` prints for the result files in bench/results, the report is what
-`antiphase report` makes of some of them. TOOL is the program antiphase. --check writes nothing and fails if a
+`antiphase report` makes of some of them, docs/overlap.html what `antiphase bench overlap --read` makes of its
+newest measurement. TOOL is the program antiphase. --check writes nothing and fails if a
 document differs. Exit status: 0 fine, 1 a document differs, 2 usage.
 """
 import json
@@ -62,6 +63,13 @@ def page(tool, results):
     ).stdout
 
 
+def overlap_page(tool, results):
+    newest = max(results.glob("experiments/*-overlap.json"))
+    return subprocess.run(
+        [tool, "bench", "overlap", "--read", newest, "-o", "-"], check=True, capture_output=True, text=True
+    ).stdout
+
+
 def main():
     words = [word for word in sys.argv[1:] if word != "--check"]
     if not 1 <= len(words) <= 2:
@@ -81,6 +89,7 @@ def main():
     for path, is_now in (
         (document, before + BEGIN + table(words[0], sorted(results.glob("*.json"))) + END + after),
         (shown, page(words[0], results)),
+        (root / "docs" / "overlap.html", overlap_page(words[0], results)),
     ):
         if path.exists() and path.read_text() == is_now:
             continue

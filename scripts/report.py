@@ -35,16 +35,18 @@ from results import gain_text, rate_text, shape_text
 BEGIN, END = "<!-- ladder:begin -->", "<!-- ladder:end -->"
 NOTHING = "No figures yet: `scripts/on_gpu` takes them on a machine with a GPU."
 # The keys are ladders, as in results.prefix().
-UNITS = {"gemm": "TFLOP/s", "gemm-f16": "TFLOP/s", "scan": "GB/s"}
+UNITS = {"gemm": "TFLOP/s", "gemm-f16": "TFLOP/s", "scan": "GB/s", "attention": "TFLOP/s"}
 TITLES = {
     "gemm": "The GEMM ladder: C = A·B in FP32",
     "gemm-f16": "The GEMM ladder on Tensor Cores: C = A·B of f16 operands, added up in FP32",
     "scan": "The scan ladder: inclusive sums of FP32",
+    "attention": "The ladder of attention: forward, FP32",
 }
 RIVALS = {
     "gemm": {"cublas_fp32": "cuBLAS FP32"},
     "gemm-f16": {"cublas_f16": "cuBLAS f16"},
     "scan": {"cub": "CUB", "memcpy": "device copy"},
+    "attention": {},
 }
 
 
@@ -67,7 +69,7 @@ class Report:
 
     def reference(self, ladder):
         """The shape for which gains and shares are given: 4096 cubed for GEMM (else the largest cube, else
-        the largest shape), the longest for scans."""
+        the largest shape), the longest for scans, the largest of attention."""
         shapes = self.results.shapes(ladder)
         if (4096,) * 3 in shapes:
             return (4096,) * 3
@@ -92,16 +94,11 @@ class Report:
     def table(self, ladder):
         shapes, at, steps = self.results.shapes(ladder), self.reference(ladder), self.results.steps(ladder)
         gains = self.results.gains(ladder, at)
-        main_rival = next(iter(RIVALS[ladder]))
+        main_rival = next(iter(RIVALS[ladder]), None)
         overlaps = any(getattr(self.results.find(ladder, step, at), "overlap", None) for step in steps)
         hot = any(self.results.find(ladder, step, at, "hot") for step in steps)
-        head = [
-            "step",
-            "adds",
-            *(shape_text(shape) for shape in shapes),
-            f"gain at {shape_text(at)}",
-            f"of {RIVALS[ladder][main_rival]}",
-        ]
+        head = ["step", "adds", *(shape_text(shape) for shape in shapes), f"gain at {shape_text(at)}"]
+        head += [f"of {RIVALS[ladder][main_rival]}"] if main_rival else []
         head += ["(Tl + Tc) / max"] * overlaps + [f"{shape_text(at)}, hot"] * hot
         rows = [head, ["---", "---"] + ["--:"] * (len(head) - 2)]
         for step in steps:
@@ -112,8 +109,8 @@ class Report:
                 next(f.adds for f in self.of_ladder(ladder) if f.step == step),
                 *map(self.rate, of_all),
                 gain_text(gains.get(step)),
-                self.share(figure, main_rival),
             ]
+            row += [self.share(figure, main_rival)] if main_rival else []
             row += [f"{figure.overlap:.2f}" if figure and figure.overlap else ""] * overlaps
             row += [self.rate(self.results.find(ladder, step, at, "hot"))] * hot
             rows.append(row)
@@ -282,7 +279,9 @@ def main():
         made[pictures / f"ladder_{family}.svg"] = (
             report.picture(family) if family in report.ladders() else None
         )
-    made[pictures / "overlap_gain.svg"] = overlap_plot.picture(options.root / "bench" / "results")
+    made[pictures / "overlap_gain.svg"] = overlap_plot.picture(
+        options.root / "bench" / "results", report.results
+    )
     tables = bench_tables.Tables(report.results, report.marks, report.origin)
     try:
         made |= {path: tables.fill(made[path], folders[path]) for path in pages}

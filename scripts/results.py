@@ -7,7 +7,11 @@ import pathlib
 
 SCHEMA = 2
 WITHOUT_CODE = 1  # the schema whose records lack the code of their compiled kernels
-EXTENTS = {"gemm": ("m", "n", "k"), "scan": ("n",)}
+EXTENTS = {
+    "gemm": ("m", "n", "k"),
+    "scan": ("n",),
+    "attention": ("members", "heads", "queries", "keys", "depth"),
+}
 # Bytes of an element; 4 for all other types.
 SIZES = {"f64": 8, "i8": 1, "u8": 1, "i16": 2, "u16": 2, "f16": 2, "bf16": 2, "i64": 8, "u64": 8}
 NO_LIST = (None, None, None)  # set, group and name of a figure that belongs to no list of products
@@ -77,6 +81,8 @@ class Figure:
         self.family, self.step = self.kernel.split(".")[0], self.kernel.split(".")[-1]
         self.shape = tuple(record["shape"][extent] for extent in EXTENTS[self.family])
         self.protocol = record["protocol"]
+        if self.family == "attention":
+            self.shape += (record["mask"],)
         self.layout, self.data = record.get("layout", "nn"), record.get("data", "uniform")
         self.type = record.get("type", "f32")
         self.adds = record.get("adds", "")
@@ -121,10 +127,12 @@ class Figure:
         return self.times[than] / self.times["ours"] if than in self.times else None
 
     def rate(self, who="ours"):
-        """TFLOP/s of a product, GB/s of a scan (each element read once and written once); None if the record
-        lacks the rival."""
+        """TFLOP/s of a product or of attention, GB/s of a scan (each element read once and written once); None
+        if the record lacks the rival."""
         if who not in self.times:
             return None
+        if self.family == "attention":
+            return self.record["tflops"] * self.times["ours"] / self.times[who]
         if self.family == "gemm":
             return self.operations / self.times[who] * 1e-6
         return 2 * bytes_of(self.type) * self.shape[0] / self.times[who] * 1e-3
@@ -207,7 +215,7 @@ class Results:
     def shapes(self, ladder, protocol="rested"):
         return sorted(
             {f.shape for f in self.of_ladder(ladder, protocol)},
-            key=lambda shape: (len(set(shape)) > 1, shape),
+            key=lambda shape: (len(set(shape)) > 1, shape),  # cubes first
         )
 
     def find(self, ladder, step, shape, protocol="rested"):
@@ -278,6 +286,10 @@ class Results:
 
 
 def shape_text(shape):
+    if len(shape) == 6:
+        members, heads, queries, keys, depth, mask = shape
+        rows = queries if queries == keys else f"{queries}×{keys}"
+        return f"{members}×{heads}×{rows}×{depth}{', causal' * (mask == 'causal')}"
     if len(shape) == 3:
         return f"{shape[0]}³" if len(set(shape)) == 1 else "×".join(map(str, shape))
     n = shape[0]

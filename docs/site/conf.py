@@ -39,7 +39,7 @@ html_theme = "furo"
 html_title = f"antiphase {release}"
 html_static_path = ["static"]
 html_css_files = ["site.css"]
-html_extra_path = ["../report_h200.html", "../tutorial.ipynb"]
+html_extra_path = ["../report_h200.html", "../overlap.html", "../tutorial.ipynb"]
 html_copy_source = html_show_sphinx = False
 if repository_url:
     html_theme_options = {

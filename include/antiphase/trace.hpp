@@ -63,6 +63,10 @@ struct timeline {
   std::vector<std::string> places{};     // lines of the source, "my.cu:12"
   std::vector<std::int32_t> place_of{};  // by span: which of them, or -1; empty: not known
   std::vector<std::string> notes{};      // sentences on what the recording shows
+  // What a step does, by which kernels with different tiles can be compared: multiply-adds of a product,
+  // elements of a scan. 0: not known.
+  std::int64_t step_work = 0;
+  std::string work_is = "multiply-adds";
 
   // Functions: at a list of strings g++ 12 fails where a template names members of a timeline.
   static std::vector<std::string> load_and_compute() { return {"load", "compute"}; }
@@ -183,6 +187,7 @@ struct overlap {
   double mean_wait = 0;
   double mean_compute = 0;    // per step and warp
   std::int64_t duration = 0;  // from the first load to the end of the last computation
+  double work_rate = 0;       // timeline::step_work of a block per unit of time; 0: not known
 
   double waiting = 0;                   // share of the computing warps' time spent waiting
   std::vector<waiting_share> causes{};  // of that, the largest first

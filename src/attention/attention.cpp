@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include <antiphase/attention/ladder.hpp>
 #include <antiphase/executor/scratch.hpp>
 
 #include "src/attention/plan.hpp"
@@ -41,6 +42,15 @@ launch_counts run(const choice& c, const attention_options& options) {
   return counts;
 }
 
+std::vector<kernel> kernels_of(const choice& c) {
+  std::vector<kernel> all;
+  if (c.of.empty()) return all;
+  // a dummy address: nothing runs
+  const std::span<std::byte> memory(reinterpret_cast<std::byte*>(std::uintptr_t{256}), c.runs.workspace);
+  for (const attentions::launchable& l : launches_in(memory, c)) all.push_back(l.code);
+  return all;
+}
+
 attention_choice described(const choice& c) {
   attention_choice told{.kernel = std::string(c.by->name),
                         .workspace = c.runs.workspace,
@@ -49,9 +59,7 @@ attention_choice described(const choice& c) {
                         .refused = attentions::refused(c)};
   if (c.of.empty()) return told;
   told.predicted = c.by->seconds(c.of);
-  // a dummy address: nothing runs
-  const std::span<std::byte> memory(reinterpret_cast<std::byte*>(std::uintptr_t{256}), c.runs.workspace);
-  for (const attentions::launchable& l : launches_in(memory, c)) told.code.emplace_back(l.code.name);
+  for (const kernel& k : kernels_of(c)) told.code.emplace_back(k.name);
   told.launches = static_cast<int>(told.code.size());
   return told;
 }
@@ -62,6 +70,10 @@ choice chosen(const context& where, const attention_problem& p, const attention_
 }
 
 }  // namespace
+
+std::vector<kernel> attentions::kernels_of(const executor& on, const step& s, const problem& p) {
+  return antiphase::kernels_of(choose(on, p, nullptr, s.name));
+}
 
 launch_counts attention(const context& where, const attention_problem& p, const attention_options& options) {
   return run(chosen(where, p, nullptr, options), options);

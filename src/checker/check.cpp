@@ -264,17 +264,25 @@ class patience {
 
 constexpr std::size_t longest_script = 200;  // characters; beyond that the seed is the better replay
 
+// What looking for simpler runs may cost, of all findings together. Not counted by a clock: a report must not
+// depend on the machine.
+struct trials {
+  int runs = 100;
+  std::int64_t accesses = 1'000'000;  // that are followed
+};
+
 // Looks for a simpler run that shows the same finding: first the threads in their order (schedule::forward),
 // then a script with few deviations from it. A finding that forward order showed already is left. `f` is
-// replaced by the finding as that run shows it. `runs_left` bounds the number of runs.
-void shorten(finding& f, runner& runs, int& runs_left) {
+// replaced by the finding as that run shows it. `left` bounds what is tried.
+void shorten(finding& f, runner& runs, trials& left) {
   finding shown;
   bool timed_out = false;  // such runs take long: one is enough
   const auto shows = [&](const check_run& how, std::shared_ptr<schedule_script> script) {
     if (timed_out) return false;
-    --runs_left;
+    --left.runs;
     const outcome o = runs.run({how, std::move(script)});
-    if (timed_out = o.timed_out; timed_out) runs_left = 0;
+    if (timed_out = o.timed_out; timed_out) left.runs = 0;
+    left.accesses -= static_cast<std::int64_t>(o.accesses);
     const auto at =
         std::find_if(o.findings.begin(), o.findings.end(), [&](const finding& g) { return same(f, g); });
     if (at == o.findings.end() || at->severity() != f.severity()) return false;
@@ -287,7 +295,7 @@ void shorten(finding& f, runner& runs, int& runs_left) {
     shown.missing = f.missing;
     f = shown;
   };
-  if (f.first.order == schedule::forward || runs_left < 3) return;
+  if (f.first.order == schedule::forward || left.runs < 3 || left.accesses <= 0) return;
   check_run simple = f.first;
   simple.order = schedule::forward;
   simple.resident_blocks = 1;
@@ -304,8 +312,10 @@ void shorten(finding& f, runner& runs, int& runs_left) {
   script->choices = cpu_detail::taken(*script);
   script->taken.clear();
   if (!shows(scripted, script)) return;
+  if (left.accesses <= 0) return;
   cpu_detail::shorten(
-      *script, [&] { return !shows(scripted, script); }, static_cast<unsigned>(std::max(1, runs_left)));
+      *script, [&] { return left.accesses <= 0 || !shows(scripted, script); },
+      static_cast<unsigned>(std::max(1, left.runs)));
   scripted.script = cpu_detail::to_text(script->choices);
   if (scripted.script.size() <= longest_script && shows(scripted, nullptr)) tell_as_shown();
 }
@@ -412,9 +422,9 @@ check_report check(const std::function<void(const context&)>& program, const che
   const bool simpler = options.shorten && report.runs > 1;
   if (report.clean() || !(simpler || options.draw)) return report;
   runner runs(program, options);
-  int runs_left = 100;
+  trials left;
   if (simpler)
-    for (finding& f : report.findings) shorten(f, runs, runs_left);
+    for (finding& f : report.findings) shorten(f, runs, left);
   if (options.draw) draw(report.findings, runs);
   return report;
 }

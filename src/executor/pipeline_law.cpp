@@ -81,7 +81,7 @@ prediction step_clocks(const machine_profile& on, const pipeline_step& s, int bl
 
   // The latency `of` a load that `to` does not hide.
   const auto add_open_latency = [&](prediction& to, double of) {
-    to.add(limit::latency, turns ? of : soft_maximum(to.seconds, of / ahead) - to.seconds);
+    to.add(limit::latency, soft_maximum(to.seconds, of / std::max(1, ahead)) - to.seconds);
   };
   // One block alone: its computation, and its load.
   prediction chain;
@@ -89,17 +89,24 @@ prediction step_clocks(const machine_profile& on, const pipeline_step& s, int bl
   chain.add(limit::barriers, barriers);
   // With roles, a slot is computed from and then loaded again: each slot completes a step in the time of
   // both.
-  add_open_latency(chain, s.by_roles && s.asynchronous && !turns ? latency + chain.seconds : latency);
+  if (turns)
+    chain.add(limit::latency, latency);
+  else
+    add_open_latency(chain, s.by_roles && s.asynchronous ? latency + chain.seconds : latency);
 
   // All resident blocks together: the busiest unit, or memory.
   prediction together;
   together.add(most.what, blocks * most.clocks / busy_share(s, blocks));
-  if (!turns) add_open_latency(together, latency);
+  add_open_latency(together, latency);
   prediction moved;
-  const double in_flight = blocks * s.bytes * std::max(1, ahead),
-               enough = std::min(1., in_flight / on.memory_in_flight.value);
-  if (s.bytes > 0)
-    moved.add(limit::memory, blocks * s.bytes / (enough * on.memory_bytes.value / processors / clock));
+  if (s.bytes > 0) {
+    const double in_flight = blocks * s.bytes * std::max(1, ahead),
+                 enough = std::min(1., in_flight / on.memory_in_flight.value),
+                 busy = blocks * s.bytes / (on.memory_bytes.value / processors / clock);
+    // few bytes in flight are not slowed by others: they take their latency
+    const double few = s.latency > 0 ? std::hypot(busy, latency / std::max(1, ahead)) : busy / enough;
+    moved.add(limit::memory, std::min(busy / enough, few));
+  }
   const prediction& longest = together.seconds > moved.seconds ? together : moved;
   return longest.seconds > chain.seconds ? longest : chain;
 }

@@ -29,7 +29,8 @@ template <fp64_policy P> twin fp64_twin(const char* of, const char* name) {
                 {.name = "load",
                  .first = P.computing_warps(),
                  .count = kernel_type::loading_warps,
-                 .loads = true}}};
+                 .loads = true}},
+      .step_work = std::int64_t{P.tile.m} * P.tile.n * slab_k * P.slabs};
 }
 template <auto P> struct fp64_twins {
   static twin make(const char* of, const char* name) { return fp64_twin<P>(of, name); }

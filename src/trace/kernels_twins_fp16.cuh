@@ -26,7 +26,8 @@ twin twin_of_split(const char* of, const char* name, std::vector<timeline_role> 
           .code = kernel_of<recording<Kernel>>(name),
           .stages = P.stages,
           .step_bytes = sizeof(typename Kernel::slot),
-          .roles = std::move(roles)};
+          .roles = std::move(roles),
+          .step_work = std::int64_t{split_tile} * split_tile * split_step};
 }
 template <product_policy P> twin split_twin(const char* of, const char* name) {
   return twin_of_split<P, split_product<P, recorded_product_waits<P>>>(

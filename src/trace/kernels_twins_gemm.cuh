@@ -41,7 +41,8 @@ template <int Stages> twin tensor_core_twin(const char* of, const char* name) {
           .stages = Stages,
           .step_bytes = std::int64_t{how.tile.m + how.tile.n} * how.tile_k * static_cast<int>(sizeof(f16)),
           .spans_are = twin::spans::complete,
-          .tile_k = how.tile_k};
+          .tile_k = how.tile_k,
+          .step_work = std::int64_t{how.tile.m} * how.tile.n * how.tile_k};
 }
 
 inline twin split_mma_twin() {
@@ -54,7 +55,8 @@ inline twin split_mma_twin() {
   return {.of = "gemm.fp16-mma",
           .code = kernel_of<recording_copies<split_mma_product<how, ring>, warps>>("gemm.fp16-mma, recorded"),
           .stages = how.stages,
-          .step_bytes = 2 * static_cast<std::int64_t>(sizeof(typename plain::part))};
+          .step_bytes = 2 * static_cast<std::int64_t>(sizeof(typename plain::part)),
+          .step_work = std::int64_t{split_tile} * split_tile * split_step};
 }
 
 std::vector<twin> twins_by_threads() {

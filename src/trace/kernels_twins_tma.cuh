@@ -29,6 +29,7 @@ template <tf32_policy P> twin tf32_twin(const char* of, const char* name) {
       .code = kernel_of<recording<kernel_type>>(name),
       .stages = kernel_type::stages,
       .step_bytes = std::int64_t{tf32_tile.m + tf32_tile.n} * tf32_stage_k * static_cast<int>(sizeof(float))};
+  t.step_work = std::int64_t{tf32_tile.m} * tf32_tile.n * tf32_stage_k;
   const timeline_role computes{
       .name = "compute", .first = 4, .count = kernel_type::computing_warps, .computes = true};
   if constexpr (kernel_type::by_tma) {
@@ -53,7 +54,8 @@ std::vector<twin> twins_by_tma() {
            .code = kernel_of<recording<tensor_core>>("gemm.tensor-core-tma, recorded"),
            .stages = tensors.stages,
            .step_bytes = sizeof(tensor_core::slot),
-           .roles = {loads, {.name = "compute", .first = 4, .count = 8, .computes = true}}}};
+           .roles = {loads, {.name = "compute", .first = 4, .count = 8, .computes = true}},
+           .step_work = std::int64_t{128} * tensors.columns * warpgroup_depth}};
 }
 template <auto P> struct tf32_twins {
   static twin make(const char* of, const char* name) { return tf32_twin<P>(of, name); }

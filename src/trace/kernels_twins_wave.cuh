@@ -80,7 +80,8 @@ template <wave_policy P> twin wave_twin() {
           .step_bytes = P.tile_bytes(),
           .step_is = "tile",
           .phases = {"load", "totals", "look back", "scan", "store"},
-          .roles = {{.name = "scan", .first = 0, .count = P.warps, .loads = true, .computes = true}}};
+          .roles = {{.name = "scan", .first = 0, .count = P.warps, .loads = true, .computes = true}},
+          .step_work = P.tile_bytes() / static_cast<int>(sizeof(float))};
 }
 
 std::vector<twin> wave_twins() {

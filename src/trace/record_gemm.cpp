@@ -151,7 +151,8 @@ timeline record_gemm(const context& where, std::string_view policy, const gemms:
                        .warps = ceil_div(twin.code.threads, 32),
                        .block = options.block,
                        .step_bytes = std::int64_t{twin.how.tile.m + twin.how.tile.n} * twin.how.tile_k *
-                                     static_cast<int>(sizeof(float))};
+                                     static_cast<int>(sizeof(float)),
+                       .step_work = std::int64_t{twin.how.tile.m} * twin.how.tile.n * twin.how.tile_k};
   timeline best = record_once(where, plan, empty, options);
   // the clock of the CPU executor is deterministic
   const int runs = where.kind() != target::cuda || p.beta != 0 ? 1 : options.runs;

@@ -48,9 +48,10 @@ timeline record(const context& where, std::string_view policy, const scan_proble
       .multiprocessors = policy == "one-wave"
                              ? 0
                              : static_cast<int>(std::clamp(bytes / tile_bytes / tiles_of_a_block, 2., 32.))};
-  return record_call(
-      where, twins, {.policy = std::string(policy), .kernel = "scan"}, options, work, p.in == p.out,
-      [&](const context& recording) { call(recording, {.policy = policy, .on = options.on}); });
+  return record_call(where, twins, {.policy = std::string(policy), .kernel = "scan", .work_is = "elements"},
+                     options, work, p.in == p.out, [&](const context& recording) {
+                       call(recording, {.policy = policy, .on = options.on});
+                     });
 }
 
 }  // namespace

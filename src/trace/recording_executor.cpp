@@ -91,6 +91,7 @@ std::optional<timeline> recording_executor::take(timeline t) const {
   t.phases = by.phases;
   t.roles = by.roles;
   t.step_bytes = by.step_bytes;
+  t.step_work = by.step_work;
   const std::vector<std::int32_t> counts = counts_.to_host();
   collect(t, spans_.to_host(), counts, capacity_);
   if (by.spans_are == twin::spans::complete)

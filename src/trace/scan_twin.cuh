@@ -43,7 +43,8 @@ template <class Kernel> twin scan_twin(const char* of, const char* name) {
                     {.name = "publish", .first = 2 * w + 1},
                     {.name = "look back", .first = 2 * w + 2},
                     {.name = "scan", .first = 0, .count = w, .computes = true},
-                    {.name = "store", .first = 2 * w + 3}}};
+                    {.name = "store", .first = 2 * w + 3}},
+          .step_work = P.tile_bytes() / static_cast<int>(sizeof(float))};
 }
 // The ring that the lists of kernels have for f32.
 template <tile_mover M, lines_kind Lines>

@@ -338,6 +338,8 @@ overlap measure(const timeline& t) {
   std::int64_t end = 0;
   for (const step_times& s : steps) end = std::max(end, s.compute_end);
   result.duration = end - steps.front().issued;
+  if (result.duration > 0)
+    result.work_rate = static_cast<double>(t.step_work) * result.steps / static_cast<double>(result.duration);
   result.loads_block = loads_block(t);
   count_hidden(result, t, steps);
   count_waiting(result, t);

@@ -46,6 +46,8 @@ std::string to_json(const timeline& t) {
                  {"dropped", t.dropped},
                  {"step_is", t.step_is},
                  {"step_bytes", t.step_bytes},
+                 {"step_work", t.step_work},
+                 {"work_is", t.work_is},
                  {"phases", t.phases},
                  {"rings", t.rings},
                  {"roles", roles},
@@ -70,6 +72,8 @@ timeline timeline_of(std::string_view text) {
         take("dropped", t.dropped);
     take("step_is", t.step_is), take("step_bytes", t.step_bytes), take("phases", t.phases),
         take("rings", t.rings);
+    t.step_work = all.value("step_work", t.step_work);
+    t.work_is = all.value("work_is", t.work_is);
     t.runs_on = all.at("measured").get<bool>() ? target::cuda : target::cpu;
     for (const json& r : all.at("roles"))
       t.roles.push_back({r.at("name"), r.at("first"), r.at("count"), r.at("loads"), r.at("computes")});

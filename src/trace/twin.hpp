@@ -29,6 +29,7 @@ struct twin {
   std::string step_is = "step along K";
   std::vector<std::string> phases = {"load", "compute"};  // of a slot, as timeline::phases
   std::vector<timeline_role> roles = {};                  // none: every warp loads and computes
+  std::int64_t step_work = 0;                             // as timeline::step_work
 };
 
 // Whether kernels that neither the documentation nor a test draws have a twin, too (CMake's ANTIPHASE_TWINS).

@@ -151,7 +151,9 @@ class OnGpu(unittest.TestCase):
                     for shape in ("1024x1024x1024", "2048x2048x2048", "4096x4096x4096", "4095x4097x1003")
                 ]
                 + [f"scan-{2 ** power}-rested.json" for power in (16, 20, 24, 26, 28)]
+                + ["attention-8x12x1024x64-causal-rested.json", "attention-4x16x1024x128-rested.json"]
                 + ["gemm-4096x4096x4096-hot.json", f"scan-{2 ** 28}-hot.json"]
+                + ["attention-8x12x1024x64-causal-hot.json"]
                 + BENCHES
             ),
         )
@@ -160,7 +162,7 @@ class OnGpu(unittest.TestCase):
         self.assertIn("1 passed, 0 skipped", self.line("tests test_good"))
         for kind in ("memcheck", "racecheck", "synccheck"):
             self.assertIn("clean in 1 tests", self.line(f"{kind} test_good"))
-        self.assertRegex(self.summary(), r"\n36 fine, 0 failed, 0 min \d+ s\n$")
+        self.assertRegex(self.summary(), r"\n39 fine, 0 failed, 0 min \d+ s\n$")
         self.assertEqual(done.stdout, self.summary())
         self.assertRegex(done.stderr, r"some-step +12\.5 us")
         self.assertIn("test_good --gtest_filter=*Cuda*\n", self.calls.read_text())
@@ -184,7 +186,7 @@ class OnGpu(unittest.TestCase):
         self.run_script("--steps", "tests,rested", self.build, self.output, code=1)
         self.assertIn("exit status 1", self.line("tests test_bad"))
         self.assertTrue(self.line("tests test_good").startswith("fine"))
-        self.assertEqual(len(self.results()), 9)
+        self.assertEqual(len(self.results()), 11)
 
     def test_a_program_whose_tests_were_all_skipped_has_tested_nothing(self):
         self.program(
@@ -226,7 +228,7 @@ class OnGpu(unittest.TestCase):
     def test_a_wrong_result_gives_no_result_file(self):
         self.run_script("--steps", "rested", self.build, self.output, code=1, WRONG="--m 2048")
         self.assertIn("exit status 5: verification failed", self.line("ladder gemm-2048x2048x2048 rested"))
-        self.assertEqual(len(self.results()), 8)
+        self.assertEqual(len(self.results()), 10)
         self.assertNotIn("gemm-2048x2048x2048-rested.json", self.results())
 
     def test_a_missing_rival_is_a_failure(self):

@@ -249,6 +249,35 @@ class Report(ReportTest):
         self.assertTrue((self.root / "docs/pictures/ladder_scan.svg").exists())
         self.assertFalse((self.root / "docs/pictures/ladder_gemm.svg").exists())
 
+    def test_attention(self):
+        def step(name, us, members, mask):
+            shape = {"members": members, "heads": 12, "queries": 1024, "keys": 1024, "depth": 64}
+            operations = 4 * members * 12 * 1024 * 1024 * 64 * (0.5 if mask == "causal" else 1)
+            return {
+                **self.scan(name, 1, 1),
+                "kernel": f"attention.ladder.{name}",
+                "shape": shape,
+                "mask": mask,
+                "time_us": {"ours": us},
+                "tflops": operations / us * 1e-6,
+            }
+
+        self.result(
+            "a",
+            [
+                step("naive", 30000, 8, "causal"),
+                step("roles", 300, 8, "causal"),
+                step("roles", 500, 8, "none"),
+            ],
+        )
+        self.run_report()
+        self.assertEqual(
+            self.row("step"), ["step", "adds", "8×12×1024×64, causal", "8×12×1024×64", "gain at 8×12×1024×64"]
+        )
+        self.assertEqual(self.row("`naive`")[2:], ["0.43", "", ""])
+        self.assertEqual(self.row("`roles`")[2:], ["42.9", "51.5", ""])
+        self.assertTrue((self.root / "docs/pictures/ladder_attention.svg").exists())
+
     def test_steps_of_other_operands_are_a_ladder_of_their_own(self):
         def half(step, tflops):
             record = self.gemm(step, tflops)

@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """antiphase bench as a process. Times need a GPU; this tests everything else."""
 import json
+import pathlib
+import re
 
 from process import ToolTest, gpu_is_usable, main
 
 CPU = ("--on", "cpu")
+MEASURED = pathlib.Path(__file__).parents[2] / "bench/results/experiments/20261127-overlap.json"
 SMALL = ("--m", "70", "--n", "130", "--k", "100")
 
 
@@ -18,9 +21,48 @@ class Overlap(ToolTest):
         # a narrow terminal has the last columns below
         self.assertEqual(rows[:4], [["1", "3"], ["1", "256"], ["2", "3"], ["2", "256"]])
 
+    def test_a_file_of_times(self):
+        """The law for what was measured, and the page; nothing runs."""
+        read = ("bench", "overlap", "--read", MEASURED)
+        then, now = json.loads(MEASURED.read_text()), json.loads(self.run_tool(*read, "--json").stdout)
+        self.assertEqual(len(now["records"]), len(then["records"]))
+        for was, r in zip(then["records"], now["records"]):
+            self.assertEqual(
+                [(s["buffers"], s["step_ns"]) for s in r["steps"]],
+                [(s["buffers"], s["step_ns"]) for s in was["steps"]],
+            )
+            laws = [s["law"] for s in r["steps"]]
+            self.assertEqual(laws, sorted(laws), "a further buffer is never slower")
+            two = r["steps"][1]
+            off = 0.12 if r["blocks_per_multiprocessor"] == 1 else 0.3
+            self.assertLess(abs(two["law"] / two["gain"] - 1), off, r)
+        self.assertIn("H100", self.run_tool(*read).stdout.decode())
+        self.run_tool(*read, "-o", "page.html")
+        page = (self.folder / "page.html").read_text()
+        self.assertNotIn("{{", page)
+        self.assertNotRegex(page, r"(src|href)=.https?:")
+        held = json.loads(
+            re.search(r'<script id="data" type="application/json">(.*?)</script>', page, re.S)[1]
+        )
+        for shown, r in zip(held["records"], now["records"], strict=True):
+            self.assertAlmostEqual(shown["steps"][1]["law"], r["steps"][1]["law"], places=2)
+
     def test_wrong_input(self):
         done = self.run_tool("bench", "overlap", "--blocks", "0", *CPU, code=2)
         self.assertIn("--blocks", done.stderr.decode())
+        self.refused(4, ["--read"], "bench", "overlap", "-o", "page.html", *CPU)
+        good = json.loads(MEASURED.read_text())
+        for text, word in (
+            ("", "something else"),
+            ('{"command": "ladder gemm"}', "something else"),
+            (json.dumps(good | {"records": []}), "no records"),
+            (json.dumps(good | {"records": [{"rounds": 1}]}), "lacks something"),
+        ):
+            (self.folder / "x.json").write_text(text)
+            self.refused(3, ["x.json", word], "bench", "overlap", "--read", "x.json")
+        self.refused(3, ["none.json", "cannot be read"], "bench", "overlap", "--read", "none.json")
+        (self.folder / "x.json").write_text(json.dumps(good | {"machine": {"name": "NVIDIA Z9"}}))
+        self.refused(2, ["NVIDIA Z9", "machine profile"], "bench", "overlap", "--read", "x.json")
 
 
 class Bench(ToolTest):

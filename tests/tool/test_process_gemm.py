@@ -471,7 +471,7 @@ class Cuda(ToolTest):
     def test_Cuda_ladders(self):
         if not gpu_is_usable():
             self.skipTest("no usable GPU")
-        for kind in ("gemm", "scan"):
+        for kind in ("gemm", "scan", "attention"):
             records = json.loads(
                 self.run_tool("ladder", kind, "--size", "300", "--json", "--on", "cuda").stdout
             )["records"]

@@ -155,6 +155,18 @@ class Interrupted(ToolTest):
         self.assertEqual(
             [(r["policy"], r["verified"]) for r in records], [("two-barriers", True), ("double-buffer", True)]
         )
+        records = self.partial(
+            "running double-buffered",
+            "ladder",
+            "attention",
+            "--size",
+            "400",
+            *CPU,
+            done=2,
+            of=5,
+            noun="steps",
+        )
+        self.assertEqual([r["verified"] for r in records], [True, True])
 
     @unittest.skipUnless(HAS_CHECKER, "this build has no checker")
     def test_check(self):

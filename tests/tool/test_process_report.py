@@ -83,27 +83,32 @@ class Report(ToolTest):
         file["machine"]["name"] = "NVIDIA A100"
         (self.folder / "a100.json").write_text(json.dumps(file))
         text = self.page("a100.json")[0]
-        self.assertIn("<h2>Timelines, modelled on the CPU executor</h2>", text)
-        self.assertIn(
-            "Modelled on the CPU executor, block 0, in ticks of its model: nothing was measured", text
-        )
+        for_a100 = "odelled on the CPU executor, for NVIDIA A100"
+        self.assertIn(f"<h2>Timelines, m{for_a100}</h2>", text)
+        self.assertIn(f"M{for_a100}, block 0, in ticks of a model: nothing was measured", text)
         self.assertNotIn("recorded on", text)
         told = json.loads(
             self.run_tool(
-                "trace", "--stages", "1,2", "--k", "256", "--output", "t.svg", "--json", "--on", "cpu"
+                *("trace", "--stages", "1,2", "--k", "256", "--output", "t.svg", "--json"),
+                *("--on", "cpu", "--as", "A100"),
             ).stdout
         )
         self.assertIn(
-            "<title>One block of a GEMM kernel, modelled on the CPU executor</title>",
-            (self.folder / "t.svg").read_text(),
+            f"<title>One block of a GEMM kernel, m{for_a100}</title>", (self.folder / "t.svg").read_text()
         )
         self.assertEqual(
-            [(t["origin"], len(t["step_times"])) for t in told["timelines"]],
-            [("modelled on the CPU executor", 8)] * 2,
+            [(t["origin"], len(t["step_times"])) for t in told["timelines"]], [(f"m{for_a100}", 8)] * 2
         )
         (self.folder / "t.json").write_text(json.dumps({**told, "machine": {"name": "NVIDIA A100"}}))
         text = self.page("a100.json", "t.json")[0]
+        self.assertIn(f"<h2>Timelines, m{for_a100}</h2>", text)
+        self.assertIn(f"M{for_a100}, in ticks of a model, nothing was measured: block 0", text)
+        for t in told["timelines"]:
+            t |= {"origin": "recorded on NVIDIA A100", "unit": "cycles"}
+        (self.folder / "t.json").write_text(json.dumps({**told, "machine": {"name": "NVIDIA A100"}}))
+        text = self.page("a100.json", "t.json")[0]
         self.assertIn("<h2>Timelines, recorded on NVIDIA A100</h2>", text)
+        self.assertIn("Recorded on NVIDIA A100, in clock cycles: block 0", text)
         self.assertEqual(re.findall(r">(\d) buffers?<", text), ["1", "2"])
         self.refused(3, ["timelines alone"], "report", "--output", "x.html", "t.json")
         told["timelines"][0]["step_times"][0][0] = 7

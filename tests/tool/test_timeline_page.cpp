@@ -87,7 +87,7 @@ TEST(TimelinePage, NamesCannotEndItsScript) {
 
 TEST(TimelinePage, SaysWhatWasMeasured) {
   timeline t = made_up(2, 3);
-  EXPECT_THAT(timeline_page(std::vector{t}), HasSubstr("recorded on a test."));
+  EXPECT_THAT(timeline_page(std::vector{t}), HasSubstr("Recorded on a test, in clock cycles."));
   t.runs_on = target::cpu;
   EXPECT_THAT(timeline_page(std::vector{t}), HasSubstr("nothing was measured"));
   EXPECT_THAT(timeline_page(std::vector{t}),

@@ -58,7 +58,7 @@ TEST(TimelineSvg, IsWellFormedAndComplete) {
   EXPECT_TRUE(svg.starts_with("<svg xmlns=\"http://www.w3.org/2000/svg\""));
   EXPECT_THAT(svg, Not(HasSubstr("href")));
   for (const char* text : {"1 stage<", "2 stages<", "3 stages<", ">buffer 2<", "(in 0 of 6 steps)",
-                           "(in 5 of 6 steps)", "time in clock cycles", "on a test."})
+                           "(in 5 of 6 steps)", "time in clock cycles", "Recorded on a test, in clock cycles."})
     EXPECT_THAT(svg, HasSubstr(text));
   EXPECT_EQ(bars_of(svg).size(),
             // the legend's; per timeline a load and two computations per step, and one for waiting warps
@@ -105,8 +105,11 @@ TEST(TimelineSvg, SaysThatTheCpuExecutorsTimesAreAModels) {
   const std::string svg =
       timeline_svg(std::vector{record_gemm(where, "async-2", p), record_gemm(where, "double-buffered", p)});
   EXPECT_EQ(xml_fault(svg), "");
-  EXPECT_THAT(svg, HasSubstr("CPU executor: a tick is a cycle of a simple model, nothing was measured"));
-  EXPECT_THAT(svg, HasSubstr("<title>One block of a GEMM kernel, modelled on the CPU executor</title>"));
+  EXPECT_THAT(
+      svg, HasSubstr("CPU executor, for NVIDIA H200: a tick is a cycle of the model, nothing was measured"));
+  EXPECT_THAT(
+      svg,
+      HasSubstr("<title>One block of a GEMM kernel, modelled on the CPU executor, for NVIDIA H200</title>"));
   EXPECT_THAT(svg, HasSubstr("time in ticks"));
   EXPECT_THAT(svg, HasSubstr("(in 2 of 3 steps)"));
 }

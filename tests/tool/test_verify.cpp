@@ -6,6 +6,7 @@
 #include <limits>
 #include <vector>
 
+#include "tool/measure/attention_check.hpp"
 #include "tool/measure/verify.hpp"
 
 namespace antiphase::tool {
@@ -134,6 +135,40 @@ TEST(SumCheck, IntegersAreExactAndWrapAround) {
   EXPECT_FALSE(check_sums<std::uint32_t>(in, out, 5000).verified);
   out[4321] += 1;
   EXPECT_FALSE(check_sums<std::uint32_t>(in, out, 1000).verified);
+}
+
+TEST(AttentionCheck, RejectsWhatIsNotWithinTheBound) {
+  const context where = context::on("cpu");
+  for (const bool causal : {false, true}) {
+    attention_operands data(where, 2, 3, 41, 40, causal);
+    attention_problem p = data.problem();
+    const auto run = [&](std::string_view policy) { attention(where, p, {.policy = policy}); };
+    data.forget_result();
+    EXPECT_FALSE(data.check(false).verified);
+    run("tiled");
+    const verdict right = data.check(false);
+    EXPECT_TRUE(right.verified) << right.error;
+    EXPECT_GT(right.error, 0);
+    EXPECT_LT(right.error, 1e-6);
+    run("roles");
+    EXPECT_TRUE(data.check(true).verified);
+    float* const out = p.out.data;  // of the CPU executor, so on the host
+    for (const std::int64_t row : {0, 40, 41, 200, 245}) {
+      float& element = out[row * 40 + row % 40];
+      const float before = element;
+      element += 1e-4f;
+      EXPECT_FALSE(data.check(false).verified) << row;
+      element = before;
+    }
+    EXPECT_TRUE(data.check(true).verified);
+    p.scale = 0.1f;
+    run("tiled");
+    EXPECT_FALSE(data.check(false).verified);
+    p = data.problem();
+    p.mask = causal ? antiphase::causal::no : antiphase::causal::top_left;
+    run("tiled");
+    EXPECT_FALSE(data.check(false).verified);
+  }
 }
 
 }  // namespace

@@ -137,7 +137,7 @@ enum class stores { before_computing, after_computing };
 
 // Sums pairs across the block through shared memory; every unit takes `work` instructions.
 template <int N, stores When> struct textbook {
-  static constexpr int threads = 4 * warp_size, work = 400;
+  static constexpr int threads = 4 * warp_size, work = 850;
   struct params {
     const float* from;  // steps x threads
     float* sums;

@@ -155,7 +155,7 @@ void run(const request& r) {
   step(3, "The ladders: one idea added at a time, each step verified");
   run_well({"ladder", "gemm", "--quiet"});
   run_well({"ladder", "scan", "--quiet"});
-  step(4, "The overlap: a timeline recorded from the running kernel with 1, 2 and 3 buffers");
+  step(4, "The overlap: a timeline of the running kernel with 1, 2 and 3 buffers");
   run_well({"trace", "--stages", "1,2,3", "--output", out("overlap.html")});
   step(5, "The checker: a sum in plain CUDA that has lost its barriers");
   const int found = run({"check", (shipped / "plain_cuda/sum.cu").string()});

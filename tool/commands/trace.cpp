@@ -26,6 +26,7 @@
 #include "tool/files/whole_file.hpp"
 #include "tool/measure/machine.hpp"
 #include "tool/measure/verify.hpp"
+#include "tool/pictures/origin.hpp"
 #include "tool/program/command.hpp"
 #include "tool/program/console.hpp"
 #include "tool/program/names.hpp"
@@ -204,10 +205,10 @@ void report(const request& r, const place& at, const std::vector<timeline>& time
     content["output"] = r.output;
     print_json(content);
   }
-  if (at.where->kind() != target::cuda)
-    say(r.common, fmt::format("the times are ticks of a model of an {}: nothing was measured",
-                              timelines.front().device));
-  if (!r.common.json && !is_standard_output(r.output)) print(table_text(results.table, terminal_columns()));
+  if (!r.common.json && !is_standard_output(r.output))
+    print(origin_sentence(timelines) + "\n" + table_text(results.table, terminal_columns()));
+  else if (at.where->kind() != target::cuda)
+    say(r.common, origin_sentence(timelines));
 }
 
 bool is_tensor_core(std::string_view policy) {

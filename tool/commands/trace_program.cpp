@@ -12,6 +12,7 @@
 #include "tool/files/output_file.hpp"
 #include "tool/measure/machine.hpp"
 #include "tool/measure/provenance.hpp"
+#include "tool/pictures/origin.hpp"
 #include "tool/program/profiles.hpp"
 #include "tool/program/table.hpp"
 
@@ -91,8 +92,10 @@ void trace_program(const trace_request& r, trace_options options) {
                 {"timelines", list},
                 {"output", r.output}});
   }
-  say(r.common, fmt::format("modelled for {}: nothing was measured", options.as->limits.name));
-  if (!r.common.json && !is_standard_output(r.output)) print(table_text(results.table, terminal_columns()));
+  if (!r.common.json && !is_standard_output(r.output))
+    print(origin_sentence(timelines) + "\n" + table_text(results.table, terminal_columns()));
+  else
+    say(r.common, origin_sentence(timelines));
 }
 
 }  // namespace antiphase::tool

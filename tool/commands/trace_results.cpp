@@ -3,9 +3,7 @@
 
 #include <fmt/format.h>
 
-#include <antiphase/gemm/ladder.hpp>
-#include <antiphase/gemm/tensor_core_ladder.hpp>
-#include <string_view>
+#include <algorithm>
 
 #include "tool/pictures/origin.hpp"
 #include "tool/pictures/perfetto.hpp"
@@ -15,21 +13,11 @@
 namespace antiphase::tool {
 namespace {
 
-// Multiply-adds per block and cycle or tick: comparable between kernels with different tiles, unlike
-// durations. 0: unknown.
-double work_rate(const timeline& t, const overlap& o) {
-  const auto rate = [&](const auto& step) {
-    return o.duration == 0 ? 0.
-                           : static_cast<double>(step.tile.m) * step.tile.n * step.tile_k * o.steps /
-                                 static_cast<double>(o.duration);
-  };
-  if (t.kernel != "gemm") return 0;
-  for (const gemms::step& s : gemms::steps)
-    if (s.name == (t.policy == "async-1" ? std::string_view("async-2") : std::string_view(t.policy)))
-      return rate(s.how);
-  for (const gemms::tensor_core_step& s : gemms::tensor_core_steps)
-    if (t.policy == s.name) return rate(s);
-  return 0;
+// "multiply_adds_per_tick"
+std::string rate_name(const timeline& t) {
+  std::string name = t.work_is + "_per_" + unit_of_one(t);
+  std::ranges::replace(name, '-', '_');
+  return name;
 }
 
 std::string nothing_recorded(const timeline& t) {
@@ -43,7 +31,6 @@ std::string gain_text(const overlap& o) {
   const double gain = o.step_time > 0 ? 1 - o.next_time / o.step_time : 0;
   return gain < 0.005 ? "nothing" : fmt::format("up to -{:.0f} %", gain * 100);
 }
-
 
 }  // namespace
 
@@ -80,8 +67,7 @@ json to_json(const timeline& t, const overlap& o) {
           {"mean_wait", o.mean_wait},
           {"mean_compute", o.mean_compute},
           {"duration", o.duration},
-          {"multiply_adds_per_" + std::string(t.unit == "cycles" ? "cycle" : "tick"),
-           work_rate(t, o) > 0 ? json(work_rate(t, o)) : json()},
+          {rate_name(t), o.work_rate > 0 ? json(o.work_rate) : json()},
           {"waiting_share", o.waiting},
           {"waiting_for", causes},
           {"bytes_in_flight", {{"mean", o.mean_bytes}, {"most", o.most_bytes}}},
@@ -94,12 +80,11 @@ json to_json(const timeline& t, const overlap& o) {
 
 trace_results results_of(const common_options& common, const char* named,
                          std::span<const timeline> timelines) {
-  bool any_rate = false;
-  for (const timeline& t : timelines) any_rate |= t.kernel == "gemm";
+  const bool any_work = timelines.front().step_work > 0;
   trace_results r;
   r.table = {{named, "stages", "steps", "loads hidden", "warps wait", "in flight", "limited by",
               "one more stage", "duration"}};
-  if (any_rate) r.table.front().emplace_back("multiply-adds");
+  if (any_work) r.table.front().push_back(timelines.front().work_is);
   for (const timeline& t : timelines) {
     const overlap o = measure(t);
     r.list.push_back(to_json(t, o));
@@ -112,16 +97,13 @@ trace_results results_of(const common_options& common, const char* named,
         fmt::format("{:.0f} %", o.hidden * 100), fmt::format("{:.0f} %", o.waiting * 100),
         fmt::format("{:.1f} KiB", o.mean_bytes / 1024), o.limited_by, gain_text(o),
         fmt::format("{} {}", o.duration, t.unit)});
-    if (any_rate)
-      row.push_back(work_rate(t, o) > 0 ? fmt::format("{:.1f} a {}", work_rate(t, o),
-                                                      t.unit == "cycles" ? "cycle" : "tick")
-                                        : "-");
+    if (any_work) row.push_back(o.work_rate > 0 ? fmt::format("{:.1f} a {}", o.work_rate, unit_of_one(t)) : "-");
     for (const std::string& n : t.notes) say(common, fmt::format("{}: {}", t.policy, n));
     if (o.loads_block && t.stages > 1)
       say(common, fmt::format("{}: loads block their warps, so nothing hides them: store after the "
                               "computation, or copy asynchronously",
                               t.policy));
-    if (t.recorded < t.steps)
+    if (t.dropped > 0 || (!t.place_of.empty() && t.recorded < t.steps))
       say(common, fmt::format("{}: the first {} of {} steps are recorded; --record says how many", t.policy,
                               t.recorded, t.steps));
   }

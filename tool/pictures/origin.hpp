@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Origin of timelines and names of their slots, as pictures and pages state them.
+// Origin of timelines, names of their slots and their rate of work, as pictures, pages and tables state them.
 #pragma once
+#include <fmt/format.h>
+
 #include <antiphase/trace.hpp>
 #include <span>
 #include <string>
@@ -24,6 +26,27 @@ inline std::string origin_of(std::span<const timeline> all) {
     if (const std::string one = origin_of(t); text.find(one) == text.npos)
       text += (text.empty() ? "" : "; ") + one;
   return text;
+}
+// "Modelled on the CPU executor, for NVIDIA H200: a tick is a cycle of the model, nothing was measured", or
+// "Recorded on NVIDIA H200, in clock cycles".
+inline std::string origin_sentence(std::span<const timeline> all) {
+  std::string text = origin_of(all);
+  text.front() = static_cast<char>(text.front() - 'a' + 'A');
+  return text + (all.front().runs_on == target::cuda
+                     ? ", in clock cycles"
+                     : ": a tick is a cycle of the model, nothing was measured");
+}
+
+inline std::string unit_of_one(const timeline& t) { return t.unit == "cycles" ? "cycle" : "tick"; }
+// "121.6 multiply-adds a tick"; empty if that is not known.
+inline std::string work_text(const timeline& t, const overlap& o) {
+  return o.work_rate > 0 ? fmt::format("{:.1f} {} a {}", o.work_rate, t.work_is, unit_of_one(t)) : "";
+}
+// Whether their steps do the same work, so that durations can be compared.
+inline bool same_work(std::span<const timeline> all) {
+  for (const timeline& t : all)
+    if (t.step_work != all.front().step_work) return false;
+  return true;
 }
 
 }  // namespace antiphase::tool

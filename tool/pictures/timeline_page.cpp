@@ -41,10 +41,11 @@ json slots_of(const timeline& t, const std::vector<step_times>& steps) {
 json summary_of(const overlap& o) {
   json causes = json::array();
   for (const waiting_share& w : o.causes) causes.push_back({{"cause", w.cause}, {"share", w.share}});
-  return {{"duration", o.duration},     {"hidden", o.hidden},         {"steps_hidden", o.steps_hidden},
-          {"waiting", o.waiting},       {"causes", causes},           {"mean_bytes", o.mean_bytes},
-          {"most_bytes", o.most_bytes}, {"limited_by", o.limited_by}, {"step_time", o.step_time},
-          {"next_time", o.next_time},   {"knows_rate", o.knows_rate}, {"loads_block", o.loads_block}};
+  return {{"duration", o.duration},         {"rate", o.work_rate},        {"hidden", o.hidden},
+          {"steps_hidden", o.steps_hidden}, {"waiting", o.waiting},       {"causes", causes},
+          {"mean_bytes", o.mean_bytes},     {"most_bytes", o.most_bytes}, {"limited_by", o.limited_by},
+          {"step_time", o.step_time},       {"next_time", o.next_time},   {"knows_rate", o.knows_rate},
+          {"loads_block", o.loads_block}};
 }
 
 json data_of(const timeline& t) {
@@ -67,6 +68,8 @@ json data_of(const timeline& t) {
           {"recorded", t.recorded},
           {"stepIs", t.step_is},
           {"stepBytes", t.step_bytes},
+          {"stepWork", t.step_work},
+          {"workIs", t.work_is},
           {"phases", t.phases},
           {"rings", t.rings},
           {"roles", roles},
@@ -80,20 +83,14 @@ json data_of(const timeline& t) {
 }
 
 constexpr const char* model_clock =
-    "A tick is a cycle of a simple model of a multiprocessor, on which the CPU executor keeps time: nothing "
-    "was measured, and the same "
-    "problem gives "
-    "the same timeline everywhere. The structure is the kernel's own; the durations are the model's.";
+    "A tick is a cycle of a modelled multiprocessor, on which the CPU executor keeps time: nothing was "
+    "measured, and the same problem gives the same timeline everywhere. The structure is the kernel's own; "
+    "the durations are the model's.";
 constexpr const char* gpu_clock =
     "Times are cycles of the multiprocessor's clock, read by the recording twin of the kernel while it ran. "
     "Reading clocks and logging "
     "take time "
     "themselves.";
-
-std::string about(const timeline& t) {
-  return fmt::format("Block {} of the running kernel, {}{}.", t.block, origin_of(t),
-                     t.runs_on == target::cuda ? "" : ": times are ticks of a model, nothing was measured");
-}
 
 // `text` with each {{name}} replaced by its value.
 std::string filled(std::string_view text,
@@ -114,11 +111,11 @@ std::string filled(std::string_view text,
 
 }  // namespace
 
-std::string filled_page(std::string text, std::string_view title) {
+std::string filled_page(std::string text, std::string_view title, std::string_view page) {
   // Inside a script element only its end tag and comments are markup.
   for (std::size_t at = 0; (at = text.find("</", at)) != text.npos; at += 3) text.insert(at + 1, "\\");
   for (std::size_t at = 0; (at = text.find("<!", at)) != text.npos; at += 6) text.replace(at, 1, "\\u003c");
-  return filled(timeline_page_template(), {{"title", xml_text(title)}, {"data", text}});
+  return filled(page, {{"title", xml_text(title)}, {"data", text}});
 }
 
 std::string timeline_page(std::span<const timeline> timelines, std::string_view title) {
@@ -131,10 +128,11 @@ std::string timeline_page(std::span<const timeline> timelines, std::string_view 
     all.push_back(data_of(t));
   }
   const timeline& first = timelines.front();
-  const json data{{"unit", first.unit},
-                  {"about", about(first)},
-                  {"clock", first.runs_on == target::cuda ? gpu_clock : model_clock},
-                  {"timelines", all}};
+  const json data{
+      {"unit", first.unit},
+      {"about", fmt::format("Block {} of the running kernel. {}.", first.block, origin_sentence(timelines))},
+      {"clock", first.runs_on == target::cuda ? gpu_clock : model_clock},
+      {"timelines", all}};
   return filled_page(data.dump(-1, ' ', false, json::error_handler_t::replace),
                      fmt::format("{}, {}", title, origin_of(timelines)));
 }

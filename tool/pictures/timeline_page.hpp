@@ -15,10 +15,11 @@ namespace antiphase::tool {
 std::string timeline_page(std::span<const timeline> timelines,
                           std::string_view title = "Timelines of a kernel's pipeline");
 
-// The page filled with these data, in JSON.
-std::string filled_page(std::string data, std::string_view title);
-
 // Contents of timeline_page.html.
 std::string_view timeline_page_template();
+
+// A page filled with these data, in JSON.
+std::string filled_page(std::string data, std::string_view title,
+                        std::string_view page = timeline_page_template());
 
 }  // namespace antiphase::tool

@@ -132,17 +132,21 @@ void draw_warps(picture& p, const panel& of, const scale& s, double y) {
           std::to_string(step.step), fmt::format("the warps compute step {}", step.step));
 }
 
-void draw_panel(picture& p, const panel& of, const scale& s, double y) {
+void draw_panel(picture& p, const panel& of, const scale& s, double y, bool with_work) {
   const timeline& t = *of.what;
   p.text(margin, y + 15, "class=\"panel\"", t.rings.front() == "registers" ? "" : plural(t.stages, "stage"));
   const std::string_view story =
       t.rings.front() == "registers"
           ? "no buffers: loads go to registers, and their warps wait for them"
-      : t.steps == 1  ? "one step: there is no other that could be loaded meanwhile"
+      : t.steps == 1 ? "one step: there is no other that could be loaded meanwhile"
+      : t.stages > 1 && of.figures.loads_block
+          ? "loads block their warps: nothing is loaded while they compute"
       : t.stages == 1 ? "one buffer: load and compute take turns, the warps wait for every load"
       : t.stages == 2 ? "two buffers: one is loaded while the other is computed from"
                       : "more buffers: the loads run further ahead";
-  p.text(left, y + 15, "class=\"small\"", fmt::format("{} · {}", t.policy, story));
+  p.text(left, y + 15, "class=\"small\"",
+         with_work ? fmt::format("{} · {} · {}", t.policy, work_text(t, of.figures), story)
+                   : fmt::format("{} · {}", t.policy, story));
   p.text(right, y + 15, "class=\"figure\"",
          fmt::format("load time hidden: {:.0f} % (in {} of {})", 100 * of.figures.hidden,
                      of.figures.steps_hidden, plural(of.figures.steps, "step")));
@@ -160,13 +164,6 @@ void draw_axis(picture& p, const scale& s, double top, double y) {
   }
   p.line(left, y, right, y, ink);
   p.text(right, y + 38, "class=\"unit\"", fmt::format("time in {}", s.unit));
-}
-
-std::string caption(const timeline& t) {
-  if (t.runs_on == target::cpu)
-    return fmt::format("Block {}, {}: a tick is a cycle of a simple model, nothing was measured.", t.block,
-                       origin_of(t));
-  return fmt::format("Block {} of the running kernel, {}.", t.block, origin_of(t));
 }
 
 std::vector<panel> panels_of(std::span<const timeline> timelines, int most_steps) {
@@ -214,10 +211,11 @@ std::string timeline_svg(std::span<const timeline> timelines, const picture_opti
   draw_axis(p, s, head, height - foot + 14);
   double y = head + 8;
   for (const panel& of : panels) {
-    draw_panel(p, of, s, y);
+    draw_panel(p, of, s, y, !same_work(timelines));
     y += of.height() + panel_gap;
   }
-  p.text(margin, height - 20, "class=\"small\"", caption(timelines.front()));
+  p.text(margin, height - 20, "class=\"small\"",
+         fmt::format("Block {} of the running kernel. {}.", first.block, origin_sentence(timelines)));
   return p.whole(width, height, title);
 }
 

@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // The steps of attention's ladder: each adds one idea to the one before.
 #pragma once
+#include <antiphase/attention/problem.hpp>
+#include <antiphase/executor/executor.hpp>
+#include <antiphase/executor/kernel.hpp>
 #include <string_view>
+#include <vector>
 
 namespace antiphase::attentions {
 
@@ -33,5 +37,9 @@ inline constexpr step steps[] = {
 
 // The step of that name; throws bad_request, with the known names.
 const step& find_step(std::string_view name);
+
+// The kernels that a step launches for a problem, in order, those that prepare its operands among them.
+// Throws as attention() does.
+std::vector<kernel> kernels_of(const executor& on, const step& s, const problem& p);
 
 }  // namespace antiphase::attentions

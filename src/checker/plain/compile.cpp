@@ -3,11 +3,13 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
@@ -17,6 +19,7 @@
 #include <sstream>
 
 #include "assembly.hpp"
+#include "prepared.hpp"
 #include "prepass.hpp"
 #include "src/checker/places.hpp"
 #include "statements.hpp"
@@ -36,8 +39,9 @@ std::string read(const fs::path& file) {
   return std::move(all).str();
 }
 
-// Runs a command and returns its exit status; its standard error goes to the file.
-int run(const words& command, const fs::path& said) {
+}  // namespace
+
+int run_command(const words& command, const fs::path& said) {
   std::vector<char*> argv;
   for (const std::string& w : command) argv.push_back(const_cast<char*>(w.c_str()));
   argv.push_back(nullptr);
@@ -56,6 +60,8 @@ int run(const words& command, const fs::path& said) {
   }
   return WIFEXITED(status) ? WEXITSTATUS(status) : 128;
 }
+
+namespace {
 
 // Forks a watcher that removes the folder when this process closes the returned end of a pipe, or ends in any
 // way, by a signal too.
@@ -115,6 +121,10 @@ const words instrumented{"-O1",
                          "--param",
                          "tsan-distinguish-volatile=1"};
 
+// Included before a unit's text; the last one only before CUDA.
+constexpr std::array first_headers{"antiphase/executor/cpu/checked_prelude.hpp", "antiphase/plain/ends.h",
+                                   "antiphase/plain/cuda_runtime.h"};
+
 // Compiled into each program without instrumentation. Tells the runtime where the device's variables are; an
 // entry in each section makes its bounds exist. Its hooks return at once for accesses that are not tracked:
 // the host's to its own memory, a thread's to its stack.
@@ -155,6 +165,8 @@ __attribute__((visibility("hidden"))) void operator delete(void* p, unsigned lon
 __attribute__((visibility("hidden"))) void operator delete[](void* p, unsigned long) noexcept { antiphase_plain_free(p); }
 )";
 
+const words options_of_own_part{"-O2", "-fPIC", "-fno-plt"};
+
 bool is_cuda(const std::string& source) { return source.ends_with(".cu") || source.ends_with(".cuh"); }
 bool has_standard(const words& options) {
   return std::any_of(options.begin(), options.end(),
@@ -164,8 +176,14 @@ bool has_standard(const words& options) {
 bool names_toolkit(const std::string& option) {
   return option.starts_with("-I") && fs::exists(fs::path(option.substr(2)) / "crt/host_config.h");
 }
-bool is_for_linker(const std::string& option) {
-  return option.starts_with("-l") || option.starts_with("-L") || option.starts_with("-Wl,");
+bool begins(const std::string& option, std::initializer_list<const char*> with) {
+  return std::ranges::any_of(with, [&](const char* w) { return option.starts_with(w); });
+}
+bool is_for_linker(const std::string& option) { return begins(option, {"-l", "-L", "-Wl,"}); }
+// Where headers are found and what they are told; g++ takes no precompiled header that these would change.
+bool is_for_preprocessor(const std::string& option) { return begins(option, {"-I", "-D", "-U"}); }
+bool is_for_compiler(const std::string& option) {
+  return begins(option, {"-std=", "-O", "-g", "-f", "-m", "-W", "-w"});
 }
 
 void require_file(const std::string& name, std::string_view whose) {
@@ -200,7 +218,17 @@ words compiler_of(const plain_program& p) {
   throw bad_source("the program does not compile:\n" + text);
 }
 void run_or_fail(const words& command, const fs::path& said) {
-  if (run(command, said) != 0) fail(said);
+  if (run_command(command, said) != 0) fail(said);
+}
+
+// The file that a shell would start.
+fs::path found_in_path(const std::string& program) {
+  const char* const path = std::getenv("PATH");
+  std::istringstream folders(path == nullptr || program.find('/') != std::string::npos ? "" : path);
+  std::error_code ignored;
+  for (std::string folder; std::getline(folders, folder, ':');)
+    if (fs::exists(fs::path(folder) / program, ignored)) return fs::path(folder) / program;
+  return program;
 }
 
 // Preprocessed text with edits. Lines that the preprocessor has left empty stay so.
@@ -234,12 +262,19 @@ std::string edited(std::string text, const std::vector<plain_edit>& edits) {
 class compilation {
  public:
   compilation(const plain_program& p, fs::path folder);
+  bool can_be_prepared() const;
+  preparation how_to_prepare() const;
+  // Without parts, compiles everything.
+  void run(const std::string& object, const std::optional<prepared_parts>& parts);
+
+ private:
   void preprocess();
   void translate_all();
   void compile_all();
   void link(const std::string& object) const;
+  words preprocessing() const;
+  bool is_extension() const;
 
- private:
   void include_together();  // the sources and the driver
   fs::path file(std::size_t unit, const char* ending) const {
     return folder_ / (std::to_string(unit) + ending);
@@ -258,7 +293,8 @@ class compilation {
   words common_;  // the compiler and the user's options
   driven by_;
   words units_;                   // their sources
-  std::vector<fs::path> inputs_;  // translated units and own_part
+  std::vector<fs::path> inputs_;  // translated units
+  std::optional<prepared_parts> parts_;
 };
 
 compilation::compilation(const plain_program& p, fs::path folder)
@@ -285,22 +321,42 @@ void compilation::include_together() {
   all << fmt::format("#include \"{}\"\n", by_.driver);
 }
 
+// A unit's options but for those of the user. What a precompiled header was compiled with must be the same
+// where it is used; macros that tell of it are undone.
+words compilation::preprocessing() const {
+  words all{"-D__CUDACC__",
+            "-D__NVCC__",
+            "-D__CUDA_ARCH__=900",
+            "-D__CUDACC_VER_MAJOR__=12",
+            "-D__CUDACC_VER_MINOR__=0",
+            "-DCUDART_VERSION=12000",
+            "-DAP_CHECKED",
+            "-remap",
+            "-U__OPTIMIZE__",
+            "-D__NO_INLINE__",
+            "-U__SANITIZE_THREAD__"};
+  all.insert(all.end(), instrumented.begin(), instrumented.end());
+  all.insert(all.end(), {"-isystem", include_ / "antiphase/plain/bindings"});
+  // The C library's headers, if they are there too, must stay behind those of C++.
+  const char* const place = fs::exists(include_ / "stdlib.h") ? "-idirafter" : "-isystem";
+  all.insert(all.end(), {"-isystem", include_ / "antiphase/plain", place, include_});
+  return all;
+}
+
 void compilation::preprocess() {
   if (!program_.driver.empty()) include_together();
   for (std::size_t i = 0; i < units_.size(); ++i) {
     words command = common_;
-    for (const char* w :
-         {"-E", "-x", "c++", "-D__CUDACC__", "-D__NVCC__", "-D__CUDA_ARCH__=900", "-D__CUDACC_VER_MAJOR__=12",
-          "-D__CUDACC_VER_MINOR__=0", "-DCUDART_VERSION=12000", "-DAP_CHECKED", "-w", "-remap", "-include",
-          "antiphase/executor/cpu/checked_prelude.hpp", "-include", "antiphase/plain/ends.h"})
-      command.emplace_back(w);
-    if (is_cuda(units_[i])) command.insert(command.end(), {"-include", "antiphase/plain/cuda_runtime.h"});
+    const words more = preprocessing();
+    command.insert(command.end(), more.begin(), more.end());
     if (!program_.driver.empty()) command.emplace_back("-DAP_DRIVEN");
-    command.insert(command.end(), {"-isystem", include_ / "antiphase/plain/bindings"});
-    // The C library's headers, if they are there too, must stay behind those of C++.
-    const char* const place = fs::exists(include_ / "stdlib.h") ? "-idirafter" : "-isystem";
-    command.insert(command.end(), {"-isystem", include_ / "antiphase/plain", place, include_, "-o",
-                                   file(i, ".ii"), units_[i]});
+    if (parts_ && is_cuda(units_[i]))
+      command.insert(command.end(), {"-fpch-preprocess", "-include", parts_->header});
+    else
+      for (const char* header : first_headers)
+        if (is_cuda(units_[i]) || header != first_headers.back())
+          command.insert(command.end(), {"-include", header});
+    command.insert(command.end(), {"-E", "-x", "c++", "-o", file(i, ".ii"), units_[i]});
     run_or_fail(command, file(i, ".said"));
   }
 }
@@ -319,18 +375,19 @@ void compilation::translate_all() {
 
 std::future<int> compilation::compile(words command, const fs::path& input) {
   command.insert(command.end(), {"-c", input, "-o", input.string() + ".o"});
-  return std::async(std::launch::async,
-                    [command = std::move(command), input] { return run(command, input.string() + ".said"); });
+  return std::async(std::launch::async, [command = std::move(command), input] {
+    return run_command(command, input.string() + ".said");
+  });
 }
 std::future<int> compilation::compile_counted(words command, const fs::path& input) {
   const std::string assembly = input.string() + ".s", object = input.string() + ".o";
   command.insert(command.end(), {"-fsanitize-coverage=trace-pc", "-S", input, "-o", assembly});
   return std::async(std::launch::async, [this, command = std::move(command), input, assembly, object] {
     const fs::path said = input.string() + ".said";
-    if (const int failed = run(command, said); failed != 0) return failed;
+    if (const int failed = run_command(command, said); failed != 0) return failed;
     const std::string counted = with_counted_arithmetic(read(assembly));
     std::ofstream(assembly, std::ios::binary) << counted;
-    return run(after_compiler({"-c", assembly, "-o", object}), said);
+    return run_command(after_compiler({"-c", assembly, "-o", object}), said);
   });
 }
 
@@ -341,9 +398,11 @@ void compilation::compile_all() {
   std::vector<std::future<int>> compilations;
   for (const fs::path& input : inputs_)
     compilations.push_back(program_.timed ? compile_counted(of_unit, input) : compile(of_unit, input));
-  const fs::path& own = inputs_.emplace_back(folder_ / "own_part.cpp");
-  std::ofstream(own, std::ios::binary) << own_part;
-  compilations.push_back(compile(after_compiler({"-O2", "-fPIC", "-fno-plt"}), own));
+  if (!parts_) {
+    const fs::path& own = inputs_.emplace_back(folder_ / "own_part.cpp");
+    std::ofstream(own, std::ios::binary) << own_part;
+    compilations.push_back(compile(after_compiler(options_of_own_part), own));
+  }
   for (auto& c : compilations) c.wait();
   for (std::size_t i = 0; i < inputs_.size(); ++i)
     if (compilations[i].get() != 0) fail(inputs_[i].string() + ".said");
@@ -352,17 +411,59 @@ void compilation::compile_all() {
 void compilation::link(const std::string& object) const {
   words command = after_compiler({"-shared", "-Wl,-Bsymbolic", "-Wl,-z,lazy", "-o", object});
   for (const fs::path& input : inputs_) command.push_back(input.string() + ".o");
+  if (parts_) command.push_back(parts_->own_part);
   std::ranges::copy_if(program_.compiler_options, std::back_inserter(command), is_for_linker);
   run_or_fail(command, folder_ / "link.said");
 }
 
+bool compilation::can_be_prepared() const {
+  return !program_.timed && std::ranges::any_of(units_, is_cuda) &&
+         std::ranges::all_of(program_.compiler_options, [](const std::string& o) {
+           return is_for_linker(o) || is_for_preprocessor(o) || is_for_compiler(o);
+         });
+}
+
+// Extensions of PyTorch, whose stand-ins are larger than all others.
+bool compilation::is_extension() const {
+  return program_.driver.empty() && std::ranges::any_of(units_, [](const std::string& unit) {
+           const std::string text = read(unit);
+           return text.find("#include <torch/") != text.npos || text.find("#include <ATen/") != text.npos;
+         });
+}
+
+preparation compilation::how_to_prepare() const {
+  words header;
+  std::ranges::copy_if(common_, std::back_inserter(header),
+                       [](const std::string& o) { return !is_for_preprocessor(o); });
+  const words more = preprocessing();
+  header.insert(header.end(), more.begin(), more.end());
+  header.insert(header.end(), {"-x", "c++-header"});
+  words own = after_compiler(options_of_own_part);
+  own.emplace_back("-c");
+  return {.compile_header = std::move(header),
+          .compile_own_part = std::move(own),
+          .header = fmt::format("#include \"{}\"\n{}", fmt::join(first_headers, "\"\n#include \""),
+                                is_extension() ? "#include \"antiphase/plain/bindings/bindings.h\"\n" : ""),
+          .own_part = own_part,
+          .compiler = found_in_path(compiler_.back()),
+          .include = include_ / "antiphase"};
+}
+
+void compilation::run(const std::string& object, const std::optional<prepared_parts>& parts) {
+  parts_ = parts;
+  inputs_.clear();
+  preprocess();
+  translate_all();
+  compile_all();
+  link(object);
+}
+
 }  // namespace
 
-temporary_folder::temporary_folder() {
-  std::string pattern = fs::temp_directory_path() / "antiphase-check-XXXXXX";
+temporary_folder::temporary_folder(const fs::path& in) {
+  std::string pattern = in / "antiphase-check-XXXXXX";
   if (mkdtemp(pattern.data()) == nullptr)
-    throw device_error(fmt::format("no folder can be made in {}: {}", fs::temp_directory_path().string(),
-                                   std::strerror(errno)));
+    throw device_error(fmt::format("no folder can be made in {}: {}", in.string(), std::strerror(errno)));
   path_ = pattern;
   watched_ = watch_over(path_, watcher_);
 }
@@ -380,10 +481,15 @@ compiled::compiled(const plain_program& p)
   std::error_code ignored;
   if (!p.object.empty() && fs::exists(object_, ignored)) return;
   compilation steps(p, folder_.path());
-  steps.preprocess();
-  steps.translate_all();
-  steps.compile_all();
-  steps.link(object());
+  std::future<void> made;  // parts for later programs; its destructor waits for them
+  if (steps.can_be_prepared())
+    if (const auto parts = prepared(steps.how_to_prepare(), made)) try {
+        steps.run(object(), parts);
+        return;
+      } catch (const bad_source&) {
+        // the program's fault, or that of the parts: compiled without them, its errors are its own
+      }
+  steps.run(object(), {});
 }
 
 }  // namespace antiphase::plain

@@ -8,10 +8,10 @@
 
 namespace antiphase::plain {
 
-// A new folder, removed by the destructor or at the end of this process, however it ends.
+// A new folder, removed by the destructor or at the end of this process, however it ends; unless renamed.
 class temporary_folder {
  public:
-  temporary_folder();
+  explicit temporary_folder(const std::filesystem::path& in = std::filesystem::temp_directory_path());
   temporary_folder(const temporary_folder&) = delete;
   temporary_folder& operator=(const temporary_folder&) = delete;
   ~temporary_folder();

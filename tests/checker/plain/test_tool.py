@@ -577,6 +577,38 @@ int main() {
         self.assertEqual({f["kind"] for f in program["findings"]}, {"deadlock"})
         self.assertLess(program["accesses"], 3 * 300_000)  # 15 million, if each lane looked 16 times a turn
 
+    def test_what_programs_have_in_common_is_compiled_once(self):
+        log, cache = self.folder / "log", self.folder / "cache"
+        compiler = self.folder / "logging"
+        compiler.write_text(f'#!/bin/sh\necho "$@" >>{log}\nexec g++ "$@"\n')
+        compiler.chmod(0o755)
+
+        def check(where, name=str(PROGRAMS / "reduction.cu"), *more):
+            log.write_text("")
+            environment = {**os.environ, "CXX": str(compiler), "ANTIPHASE_CACHE": str(where)}
+            done = self.check(name, *more, "-DBROKEN", "--json", *QUICK, env=environment)
+            self.assertEqual((done.returncode, done.stderr[:11]), (5, "antiphase: "))
+            lines = log.read_text().splitlines()
+            used = any(f"-include {cache}/check/" in line for line in lines)
+            return re.sub(r'"(seconds|date)": [^,\n]*', "", done.stdout), len(lines), used
+
+        alone = check("off")
+        self.assertEqual(alone[1:], (4, False))
+        self.assertEqual(check(cache), (alone[0], 6, False))
+        self.assertEqual(check(cache), (alone[0], 3, True))
+        (parts,) = (cache / "check").iterdir()
+        self.assertEqual(check(cache, str(PROGRAMS / "reduction.cu"), "-DNAME=1")[1:], (3, True))
+        for name in ("header.hpp.gch", "own_part.o"):  # of another compiler, say
+            with self.subTest(name):
+                kept = (parts / name).read_bytes()
+                (parts / name).write_bytes(b"?")
+                self.assertEqual(check(cache)[0], alone[0])
+                (parts / name).write_bytes(kept)
+        os.utime(compiler, (1, 1))
+        self.assertEqual(check(cache), (alone[0], 6, False))
+        self.assertEqual(len(list((cache / "check").iterdir())), 2)
+        self.assertEqual(check(log), (alone[0], 4, False))  # no folder can be made there
+
     def test_no_compiler(self):
         done = self.check(self.source("int main() {}\n"), env={**os.environ, "CXX": "no-such-compiler"})
         self.assertEqual(done.returncode, 4)

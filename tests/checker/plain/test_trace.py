@@ -109,8 +109,11 @@ class Trace(unittest.TestCase):
         self.assertGreater(copied["hidden_share"], 0.3)
 
     def test_pictures_say_what_they_are(self):
-        shown = self.tool("trace", "product.cu", "--output", "t.svg")
-        self.assertIn("modelled for NVIDIA H200: nothing was measured", shown.stderr)
+        shown = self.tool("trace", "product.cu", "--output", "t.svg").stdout
+        self.assertIn(
+            "Modelled on the CPU executor, for NVIDIA H200: a tick is a cycle of the model, nothing was measured",
+            shown,
+        )
         self.assertIn("modelled on the CPU executor, for NVIDIA H200", (self.folder / "t.svg").read_text())
         self.tool("trace", "product.cu", "--as", "A100", "--output", "t.json")
         events = json.loads((self.folder / "t.json").read_text())

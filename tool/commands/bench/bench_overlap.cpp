@@ -6,12 +6,17 @@
 #include <antiphase/core/error.hpp>
 #include <antiphase/executor/pipeline_law.hpp>
 #include <cmath>
+#include <fstream>
 #include <memory>
 #include <vector>
 
+#include "tool/base/errors.hpp"
 #include "tool/base/wrap.hpp"
 #include "tool/commands/bench/bench.hpp"
+#include "tool/files/output_file.hpp"
 #include "tool/measure/overlap_kernels.hpp"
+#include "tool/pictures/overlap_page.hpp"
+#include "tool/pictures/timeline_page.hpp"
 #include "tool/program/names.hpp"
 #include "tool/program/table.hpp"
 
@@ -26,7 +31,7 @@ constexpr const char* explanation =
     "  Tl      time of a step that loads with one buffer and computes nothing\n"
     "  Tc      time of a step that computes from shared memory and loads nothing\n"
     "  N x     how many times as fast as with one buffer, measured; (N x): predicted by antiphase model's "
-    "law\n"
+    "law from Tc, as advise --kernel does\n"
     "  formula (Tl + Tc) / max(Tl, Tc), the textbook's gain of a second buffer\n"
     "Without a GPU the sums are verified on the CPU executor, and only the law is shown.\n"
     "\n"
@@ -34,11 +39,13 @@ constexpr const char* explanation =
     "  antiphase bench overlap\n"
     "  antiphase bench overlap --blocks 1 --rounds 8,32 --bytes 16777216\n"
     "      from a buffer that the L2 cache holds\n"
-    "  antiphase bench overlap --json";
+    "  antiphase bench overlap --json\n"
+    "  antiphase bench overlap --read overlap.json -o overlap.html";
 
 struct request {
   std::vector<std::int64_t> blocks = {1, 2, 4, 8}, rounds = {0, 4, 8, 16, 24, 32, 48, 64, 128, 256};
   std::int64_t bytes = std::int64_t{1} << 30;
+  std::string file, output;
   bench_options options;
 };
 
@@ -55,25 +62,46 @@ struct setting {
   int blocks, rounds;                  // blocks: resident on a multiprocessor
   double load_ns = 0, compute_ns = 0;  // of a step
   std::vector<double> step_ns;         // by overlap_stages; 0: does not fit
-  std::vector<double> law;             // gains over one buffer
+  std::vector<double> law;             // gains over one buffer, by overlap_stages
 
   double ratio() const { return compute_ns / load_ns; }
   double gain(std::size_t n) const { return step_ns[n] > 0 ? step_ns[0] / step_ns[n] : 0; }
   double formula() const { return textbook_times{load_ns, compute_ns}.gain(); }
 };
 
-// The law's clocks of a step of each resident block.
-double law_clocks(const machine_profile& on, int stages, int rounds, int blocks) {
-  constexpr double warps = overlap_threads / 32., tile_bytes = overlap_tile * sizeof(float);
-  const double multiply_adds = double{overlap_floats} * rounds;
-  const pipeline_step s{.threads = overlap_threads,
-                        .stages = stages,
-                        .arithmetic = multiply_adds * overlap_threads / on.multiply_adds.value,
-                        .issue = warps * (multiply_adds + rounds + 40),
-                        .shared = 2 * tile_bytes / on.shared_bytes.value,
-                        .bytes = tile_bytes,
-                        .latency = on.memory_latency.value};
-  return step_clocks(on, s, blocks).seconds;
+constexpr double tile_bytes = overlap_tile * sizeof(float);
+
+// The law's clocks of a step of each resident block, from what computing takes, as measured if it was.
+double law_clocks(const machine_profile& on, const setting& of, int stages, std::int64_t bytes) {
+  constexpr double warps = overlap_threads / 32.;
+  const double multiply_adds = double{overlap_floats} * of.rounds;
+  const bool cached = static_cast<double>(bytes) < on.cache_size.value;
+  const double processors = std::max(1, on.limits.multiprocessors);
+  pipeline_step s{.threads = overlap_threads,
+                  .stages = stages,
+                  .arithmetic = multiply_adds * overlap_threads / on.multiply_adds.value,
+                  .issue = warps * (multiply_adds + of.rounds + 40),
+                  .shared = 2 * tile_bytes / on.shared_bytes.value,
+                  .bytes = cached ? 0 : tile_bytes,
+                  .latency = cached
+                                 ? on.cache_latency.value + tile_bytes * processors / on.cache_bytes.value
+                                 : on.memory_latency.value + tile_bytes * processors / on.memory_bytes.value};
+  if (of.compute_ns > 0) {
+    constexpr double much = 1e6;  // so that nothing else is longer
+    const pipeline_step computes{.threads = overlap_threads, .stages = 2, .arithmetic = much};
+    s.issue = s.shared = 0;
+    s.arithmetic = of.compute_ns * 1e-9 * on.clock.value * much /
+                   step_clocks(on, computes, of.blocks).of(limit::arithmetic);
+  }
+  return step_clocks(on, s, of.blocks).seconds;
+}
+
+void find_laws(const machine_profile& on, std::vector<setting>& all, std::int64_t bytes) {
+  for (setting& s : all) {
+    s.law.clear();
+    for (const int stages : overlap_stages)
+      s.law.push_back(law_clocks(on, s, 1, bytes) / law_clocks(on, s, stages, bytes));
+  }
 }
 
 class bench {
@@ -164,6 +192,45 @@ std::string table(const std::vector<setting>& all, bool timed) {
   return table_text(rows, terminal_columns());
 }
 
+// What a file of bench overlap has measured.
+struct measured {
+  json file;
+  std::string machine;
+  std::int64_t bytes = 0;
+  std::vector<setting> all;
+};
+measured read(const std::string& path) {
+  std::ifstream in(path);
+  const auto fault = [&](std::string_view why) {
+    return bad_input(
+        fmt::format("'{}' {}: expected a file of bench overlap --json, measured on a GPU", path, why));
+  };
+  if (!in.is_open()) throw fault("cannot be read");
+  measured m{.file = json::parse(in, nullptr, false), .machine = {}, .all = {}};
+  try {
+    if (m.file.is_discarded() || m.file.at("command") != "bench overlap") throw fault("is of something else");
+    m.machine = m.file.at("machine").at("name");
+    for (const json& r : m.file.at("records")) {
+      setting s{.blocks = r.at("blocks_per_multiprocessor"),
+                .rounds = r.at("rounds"),
+                .load_ns = r.at("load_ns"),
+                .compute_ns = r.at("compute_ns"),
+                .step_ns = std::vector<double>(std::size(overlap_stages)),
+                .law = {}};
+      m.bytes = r.at("bytes");
+      for (const json& step : r.at("steps"))
+        if (const auto* const n = std::ranges::find(overlap_stages, step.at("buffers").get<int>());
+            n != std::end(overlap_stages))
+          s.step_ns[static_cast<std::size_t>(n - overlap_stages)] = step.at("step_ns");
+      m.all.push_back(std::move(s));
+    }
+  } catch (const json::exception& e) {
+    throw fault(fmt::format("lacks something ({})", e.what()));
+  }
+  if (m.all.empty()) throw fault("has no records");
+  return m;
+}
+
 json records(const std::vector<setting>& all, std::int64_t bytes, protocol_kind how) {
   json list = json::array();
   for (const setting& s : all) {
@@ -183,23 +250,61 @@ json records(const std::vector<setting>& all, std::int64_t bytes, protocol_kind 
   return list;
 }
 
+std::string text_of(const std::vector<setting>& all, std::string_view machine, bool timed) {
+  return wrapped(fmt::format("steps of 4 KiB for each of `blocks` resident blocks of a multiprocessor, on {}",
+                             machine)) +
+         "\n\n" + table(all, timed);
+}
+
+// Four digits of every number, which are enough for a page and the same with every C library.
+void shorten(json& value) {
+  if (value.is_number_float()) value = std::stod(fmt::format("{:.4g}", value.get<double>()));
+  if (value.is_structured())
+    for (json& member : value) shorten(member);
+}
+
+// Prints what a result file tells, or writes the page of it.
+void show(const request& r, json file, const std::vector<setting>& all, std::string_view machine) {
+  if (!r.output.empty()) {
+    output_file out{r.output};
+    shorten(file);
+    out.write(filled_page(file.dump(), "What further buffers gain", overlap_page_template()));
+    return out.commit();
+  }
+  if (r.options.common.json) return print_json(file);
+  print(text_of(all, machine, true));
+}
+
+void run_read(const request& r) {
+  measured m = read(r.file);
+  std::string name = m.machine;  // which may end in what memory it has: NVIDIA H100 80GB HBM3
+  if (const std::size_t space = name.rfind(' ', name.find("GB"));
+      name.find("GB") != name.npos && space != name.npos)
+    name.resize(space);
+  find_laws(shipped_profile(name), m.all, m.bytes);
+  const std::string protocol = m.file["records"][0].value("protocol", "rested");
+  m.file["records"] = records(m.all, m.bytes, parse_protocol(protocol));
+  show(r, std::move(m.file), m.all, m.machine);
+}
+
 void run(const request& r) {
+  if (!r.file.empty()) return run_read(r);
   const protocol_kind how = parse_protocol(r.options.protocol);
   const place at = choose_place(r.options.place, reference::not_offered);
   say_place(r.options.common, at);
   const bool timed = at.where->kind() == target::cuda;
   const machine_profile profile = profile_of(at.where->limits());
+  if (!timed && !r.output.empty())
+    throw not_supported(
+        "a page is made of times, which take a GPU: expected one, or a file of times (--read)");
   const bench b(r, at);
   std::vector<setting> all;
   for (const std::int64_t blocks : r.blocks)
     for (const std::int64_t rounds : r.rounds) {
-      setting s{
-          .blocks = static_cast<int>(blocks), .rounds = static_cast<int>(rounds), .step_ns = {}, .law = {}};
-      for (const int stages : overlap_stages)
-        s.law.push_back(law_clocks(profile, 1, s.rounds, s.blocks) /
-                        law_clocks(profile, stages, s.rounds, s.blocks));
-      s.step_ns.resize(std::size(overlap_stages));
-      all.push_back(s);
+      all.push_back({.blocks = static_cast<int>(blocks),
+                     .rounds = static_cast<int>(rounds),
+                     .step_ns = std::vector<double>(std::size(overlap_stages)),
+                     .law = {}});
     }
   std::vector<work> works;
   std::vector<double*> to;
@@ -222,11 +327,10 @@ void run(const request& r) {
                 {.kind = how, .samples = r.options.repeats, .rest_ms = 10, .sample_ms = 1});
     for (std::size_t i = 0; i < works.size(); ++i) *to[i] = times[i].median_us * 1e3 / steps[i];
   }
-  if (r.options.common.json)
-    return print_json(result_file("bench overlap", at, timed ? records(all, r.bytes, how) : json::array()));
-  print(wrapped(fmt::format("steps of 4 KiB for each of `blocks` resident blocks of a multiprocessor, on {}",
-                            at.name)) +
-        "\n\n" + table(all, timed));
+  find_laws(profile, all, r.bytes);
+  json file = result_file("bench overlap", at, timed ? records(all, r.bytes, how) : json::array());
+  if (timed || r.options.common.json) return show(r, std::move(file), all, at.name);
+  print(text_of(all, at.name, timed));
 }
 
 }  // namespace
@@ -246,6 +350,11 @@ void add_bench_overlap(arguments benches) {
   command.add_option("--bytes", r->bytes, "Of the buffer that is loaded from again and again (default 1 GiB)")
       .check(integer_between(1 << 20, std::int64_t{1} << 36))
       .type_name("BYTES");
+  command.add_option("--read", r->file, "Measure nothing: show this file, which --json has written")
+      .type_name("FILE");
+  command.add_option("-o,--output", r->output, "Write a page (HTML) with the curves, to move about in")
+      .type_name("FILE")
+      .otherwise("--out");
   add_bench_options(command, r->options);
   command.footer(explanation);
   command.runs([r] { run(*r); });

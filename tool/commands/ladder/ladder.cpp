@@ -18,6 +18,7 @@ constexpr const char* examples =
     "Examples:\n"
     "  antiphase ladder gemm --size 4096\n"
     "  antiphase ladder scan --size 1000000 --type i4\n"
+    "  antiphase ladder attention --causal\n"
     "  antiphase ladder gemm --help                 what the columns mean";
 
 }  // namespace
@@ -29,6 +30,7 @@ void add_ladder(arguments program) {
   command.footer(examples);
   add_ladder_gemm(command);
   add_ladder_scan(command);
+  add_ladder_attention(command);
 }
 
 void add_ladder_options(arguments command, ladder_options& options, std::vector<std::string> policies) {

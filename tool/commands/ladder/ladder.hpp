@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shared parts of the GEMM and scan ladders.
+// Shared parts of the ladders.
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -22,6 +22,7 @@ void add_ladder_options(arguments command, ladder_options& options, std::vector<
 
 void add_ladder_gemm(arguments ladder);
 void add_ladder_scan(arguments ladder);
+void add_ladder_attention(arguments ladder);
 
 // One step, measured or counted: source of table cells and JSON members.
 struct ladder_row {
@@ -57,7 +58,7 @@ void compute_gains(const std::vector<ladder_row*>& rows);
 
 std::string verdict_text(const verdict& v);
 std::string gain_text(double percent);
-// JSON members common to the steps of both ladders; `kernel` is the full name.
+// JSON members common to the steps of all ladders; `kernel` is the full name.
 json to_json(const ladder_row& row, std::string_view kernel, target where);
 
 // Throws verification_failed, naming the steps that ran and gave wrong results.

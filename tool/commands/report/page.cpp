@@ -340,10 +340,13 @@ std::string timelines_section(const std::vector<named_result>& recorded,
     for (const json& t : r.content.at("timelines"))
       if (t.contains("step_times")) all.push_back(drawn(t));
     if (all.empty()) continue;
-    origin = fmt::format("recorded on {}", r.content.at("machine").at("name").get<std::string>());
-    about = fmt::format("{}, in clock cycles: block {} of the running kernel, {}", origin,
-                        r.content.at("timelines").front().at("block").dump(),
-                        r.content.value("date", "").substr(0, 10));
+    const json& first = r.content.at("timelines").front();
+    origin = first.value(
+        "origin", fmt::format("recorded on {}", r.content.at("machine").at("name").get<std::string>()));
+    about =
+        fmt::format("{}, in {}: block {} of the running kernel, {}", origin,
+                    first.at("unit") == "cycles" ? "clock cycles" : "ticks of a model, nothing was measured",
+                    first.at("block").dump(), r.content.value("date", "").substr(0, 10));
     if (r.content.contains("shape") && r.content["shape"].contains("k"))
       about += fmt::format(", {} x {} x {}", r.content["shape"].at("m").dump(),
                            r.content["shape"].at("n").dump(), r.content["shape"].at("k").dump());
@@ -353,9 +356,8 @@ std::string timelines_section(const std::vector<named_result>& recorded,
     for (const timeline& t : just_made) all.push_back(drawn(t));
     origin = origin_of(just_made);
     about = fmt::format("{}, block {}, in {}", origin, just_made.front().block,
-                        just_made.front().runs_on == target::cuda
-                            ? "clock cycles"
-                            : "ticks of its model: nothing was measured, and no times of this machine");
+                        just_made.front().runs_on == target::cuda ? "clock cycles"
+                                                                  : "ticks of a model: nothing was measured");
   }
   if (all.empty()) return {};
   std::vector<cells> rows{{"buffers", "a step takes", "load time hidden", "warps wait", "what limits"}};

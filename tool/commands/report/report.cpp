@@ -32,9 +32,7 @@ constexpr const char* explanation =
     "until --seconds are over; "
     "without a GPU it shows an H200's figures, and says so. Timelines are those recorded on the machine, in "
     "a file of trace --json or "
-    "shipped with "
-    "antiphase; where there are none, they are modelled on the CPU executor, which says nothing of the "
-    "machine.\n"
+    "shipped with antiphase; where there are none, they are modelled for that machine on the CPU executor.\n"
     "\n"
     "Examples:\n"
     "  antiphase report --output report.html\n"
@@ -144,8 +142,9 @@ std::string origin(const std::vector<named_result>& results, std::string_view fi
                      results.size(), least, least == most ? "" : " to " + most, driver);
 }
 
-// Timelines of the asynchronous kernel's first steps with one, two and three buffers.
-std::vector<timeline> overlap_of(const context& where) {
+// Timelines of the asynchronous kernel's first steps with one, two and three buffers: recorded on a GPU, on
+// the CPU executor modelled for the machine `as`.
+std::vector<timeline> overlap_of(const context& where, const machine_profile& as) {
   const std::int64_t m = where.kind() == target::cuda ? 4096 : 128, k = 512;
   const std::vector<float> values = random_values(static_cast<std::size_t>(m * k), 1);
   const device_array<float> a(where, values), b(where, values);
@@ -154,7 +153,8 @@ std::vector<timeline> overlap_of(const context& where) {
   for (const char* policy : {"async-1", "async-2", "async-3"})
     all.push_back(record_gemm(
         where, policy,
-        {.a = row_major(a.data(), m, k), .b = row_major(b.data(), k, m), .c = row_major(c.data(), m, m)}));
+        {.a = row_major(a.data(), m, k), .b = row_major(b.data(), k, m), .c = row_major(c.data(), m, m)},
+        {.as = std::make_shared<const machine_profile>(as)}));
   return all;
 }
 
@@ -171,7 +171,7 @@ void run(const request& r) {
     if (at.where->kind() == target::cuda) {
       results = measured(r, at.on);
       const machine_profile on = profile_of(at.where->limits());
-      out.write(report_page(on, results, origin(results, "Measured just now:"), {}, overlap_of(*at.where),
+      out.write(report_page(on, results, origin(results, "Measured just now:"), {}, overlap_of(*at.where, on),
                             take_profile(std::filesystem::canonical("/proc/self/exe").string(), r.seconds)));
       return out.commit();
     }
@@ -195,8 +195,9 @@ void run(const request& r) {
   if (of_device == shipped.end())
     throw not_supported(
         fmt::format("there is no machine profile of {}: run report on it, without files", device));
-  out.write(report_page(*of_device, results, origin(results, first), recordings,
-                        recordings.empty() ? overlap_of(context::on("cpu")) : std::vector<timeline>()));
+  out.write(
+      report_page(*of_device, results, origin(results, first), recordings,
+                  recordings.empty() ? overlap_of(context::on("cpu"), *of_device) : std::vector<timeline>()));
   out.commit();
 }
 
