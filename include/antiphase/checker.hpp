@@ -145,12 +145,12 @@ struct timed_kernel {
   timeline drawn = {};
   extent3 grid = {1, 1, 1};
   int threads = 0;
-  std::size_t shared_bytes = 0;  // that the block used
-  int resident = 1;              // such blocks on a multiprocessor
-  std::size_t slot_bytes = 0;    // of a buffer; 0: there is none
-  bool by_roles = false;         // some warps fill the buffers, others read them
+  std::size_t shared_bytes = 0;             // that the block used
+  int resident = 1;                         // such blocks on a multiprocessor
+  std::size_t slot_bytes = 0;               // of a buffer; 0: there is none
+  bool by_roles = false;                    // some warps fill the buffers, others read them
   bool asynchronous = false, bulk = false;  // how they are filled: not through registers; by bulk copies
-  bool of_results = false;       // with what the block computed, not with what it loads
+  bool of_results = false;                  // with what the block computed, not with what it loads
   double step_ticks = 0;
   double compute_ticks = 0;  // of a step of a block alone whose loads land at once
   double load_ticks = 0;     // from issue to landing, if nothing else is loaded
@@ -204,12 +204,12 @@ struct check_report {
   int runs = 0;
   // runs stopped after process_seconds, of which nothing is known
   int unfinished = 0;
-  bool complete = false;                // exhaustive checks only: all schedules were run
-  std::uint64_t accesses = 0;           // by kernels, to memory that the checker tracks
-  std::uint64_t tracked_bytes = 0;      // most in one run, shared and global memory
-  std::uint64_t checker_bytes = 0;      // the checker's own memory for them
-  std::vector<std::string> notes;       // what was not checked, such as blocks of a large launch
-  std::vector<line_count> counts = {};  // of the first run, by kernel and line; if check_options::count
+  bool complete = false;                 // exhaustive checks only: all schedules were run
+  std::uint64_t accesses = 0;            // by kernels, to memory that the checker tracks
+  std::uint64_t tracked_bytes = 0;       // most in one run, shared and global memory
+  std::uint64_t checker_bytes = 0;       // the checker's own memory for them
+  std::vector<std::string> notes;        // what was not checked, such as blocks of a large launch
+  std::vector<line_count> counts = {};   // of the first run, by kernel and line; if check_options::count
   std::vector<timed_kernel> timed = {};  // of the first run; if check_options::time
   // for to_json() and to_sarif(), which print it; check() throws instead
   std::vector<check_refusal> refused = {};

@@ -23,8 +23,8 @@
 // as they end in registers or plain stores, need no wait. Warps with different tasks are named by
 // recorded_kernel::roles; `acquire` is their wait for a free slot, and `release` gives it back.
 #pragma once
-#include <antiphase/channel/record.hpp>
 #include <cuda_runtime.h>
+#include <antiphase/channel/record.hpp>
 
 #include <algorithm>
 #include <cstdio>
@@ -95,7 +95,7 @@ struct recorded_role {
 };
 struct recorded_kernel {
   std::string name = "kernel", variant = "";
-  long long step_bytes = 0;              // loaded by a step of the block; 0: not known
+  long long step_bytes = 0;               // loaded by a step of the block; 0: not known
   std::vector<recorded_role> roles = {};  // empty: every warp loads and computes
 };
 
@@ -148,7 +148,9 @@ class span_recorder {
   }
 
  private:
-  std::size_t room() const { return static_cast<std::size_t>(warps_) * static_cast<std::size_t>(log_.capacity); }
+  std::size_t room() const {
+    return static_cast<std::size_t>(warps_) * static_cast<std::size_t>(log_.capacity);
+  }
   static void require(cudaError_t result, const char* what) {
     if (result != cudaSuccess)
       throw std::runtime_error(std::string("span_recorder: ") + what + ": " + cudaGetErrorString(result));
@@ -190,8 +192,9 @@ class span_recorder {
     require(cudaGetDeviceProperties(&properties, current), "cudaGetDeviceProperties");
     const std::string device = properties.name, unit = "cycles", measured = "true";
 #endif
-    std::string out = "{\"antiphase_timeline\":1,\"kernel\":" + quoted(of.name) + ",\"policy\":" + quoted(of.variant) +
-                      ",\"device\":" + quoted(device) + ",\"measured\":" + measured + ",\"unit\":" + quoted(unit);
+    std::string out = "{\"antiphase_timeline\":1,\"kernel\":" + quoted(of.name) +
+                      ",\"policy\":" + quoted(of.variant) + ",\"device\":" + quoted(device) +
+                      ",\"measured\":" + measured + ",\"unit\":" + quoted(unit);
     const auto number = [&](const char* name, long long value) {
       out += std::string(",\"") + name + "\":" + std::to_string(value);
     };
@@ -203,15 +206,15 @@ class span_recorder {
       const recorded_role& r = of.roles[i];
       out += (i == 0 ? "{\"name\":" : ",{\"name\":") + quoted(r.name);
       number("first", r.first), number("count", r.count);
-      out += std::string(",\"loads\":") + (r.loads ? "true" : "false") + ",\"computes\":" +
-             (r.computes ? "true" : "false") + "}";
+      out += std::string(",\"loads\":") + (r.loads ? "true" : "false") +
+             ",\"computes\":" + (r.computes ? "true" : "false") + "}";
     }
     out += "],\"spans\":[";
     for (std::size_t i = 0; i < spans.size(); ++i) {
       const span_record& s = spans[i];
       const int event = !of.roles.empty() && s.kind == span_kind::release ? 1 : 0;
-      const long long numbers[] = {s.begin - origin, s.end - origin, static_cast<int>(s.kind), 0,
-                                   event,            s.step,         s.slot,                   s.agent};
+      const long long numbers[] = {
+          s.begin - origin, s.end - origin, static_cast<int>(s.kind), 0, event, s.step, s.slot, s.agent};
       for (const long long n : numbers) out += (out.back() == '[' ? "" : ",") + std::to_string(n);
     }
     return out + "]}\n";

@@ -54,9 +54,9 @@ struct timeline {
   // The first is the one whose slots are shown. "registers": a kernel without buffers, whose slot is what a
   // warp has loaded.
   std::vector<std::string> rings = tiles();
-  std::vector<timeline_role> roles{};        // empty: every warp loads and computes
-  std::int64_t step_bytes = 0;               // loaded by a step
-  recording_cost cost{};                     // if trace_options::cost_runs asked for it
+  std::vector<timeline_role> roles{};  // empty: every warp loads and computes
+  std::int64_t step_bytes = 0;         // loaded by a step
+  recording_cost cost{};               // if trace_options::cost_runs asked for it
   // Whether loads block the warps that issue them, as they end in registers or plain stores at once. Not set:
   // the times tell.
   std::optional<bool> loads_block{};

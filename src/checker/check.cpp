@@ -16,9 +16,9 @@
 #include "model.hpp"
 #include "places.hpp"
 #include "process.hpp"
-#include "timed_kernels.hpp"
 #include "src/executor/cpu/observer.hpp"
 #include "src/executor/cpu/script.hpp"
+#include "timed_kernels.hpp"
 
 namespace antiphase {
 namespace {

@@ -100,7 +100,8 @@ class model_observer final : public cpu_detail::observer {
                                  b.cluster_extent > 1 ? number_of(*b.cluster) : 0);
     if (m_.times) {
       const auto lowest = static_cast<std::uint32_t>(b.shared - m_.memory.shared());
-      m_.times->begin_block(block->number, b.index, lowest, lowest + static_cast<std::uint32_t>(b.shared_bytes));
+      m_.times->begin_block(block->number, b.index, lowest,
+                            lowest + static_cast<std::uint32_t>(b.shared_bytes));
     }
     b.watched = block;
     for (std::size_t i = 0; i < b.thread.size(); ++i) b.thread[i]->watched = &block->threads[i];
@@ -207,7 +208,8 @@ class model_observer final : public cpu_detail::observer {
   }
   void copies_waited(thread_state& t, int groups_left) override {
     m_.async.wait_copies(model_of(t), groups_left);
-    m_.did(model_of(t), lane_event::kind::copy_wait, t.code, nullptr, static_cast<std::uint32_t>(groups_left));
+    m_.did(model_of(t), lane_event::kind::copy_wait, t.code, nullptr,
+           static_cast<std::uint32_t>(groups_left));
   }
 
   void mbarrier_initialised(thread_state& t, const std::uint64_t* word, cpu_detail::place where) override {

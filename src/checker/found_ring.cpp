@@ -15,7 +15,8 @@ bool in_shared(const warp_op& op, line_action what) {
   return op.is == kind::access && op.memory == line_memory::shared && op.what == what;
 }
 bool is_fill(const warp_op& op) {
-  return op.is == kind::bulk_load || in_shared(op, line_action::write) || in_shared(op, line_action::async_copy);
+  return op.is == kind::bulk_load || in_shared(op, line_action::write) ||
+         in_shared(op, line_action::async_copy);
 }
 bool is_load(const warp_op& op) {
   return op.is == kind::access && op.memory == line_memory::global && op.what == line_action::read;
@@ -25,7 +26,8 @@ bool is_copy(const warp_op& op) {
 }
 bool is_read(const warp_op& op) { return in_shared(op, line_action::read) || op.is == kind::matrix; }
 bool waits(const warp_op& op) {
-  return op.is == kind::copy_wait || op.is == kind::wait || op.is == kind::named_wait || op.is == kind::meeting;
+  return op.is == kind::copy_wait || op.is == kind::wait || op.is == kind::named_wait ||
+         op.is == kind::meeting;
 }
 std::uint64_t address_of(const timed_block& b, const warp_op& op) {
   return op.is == kind::bulk_load ? b.bulk_loads[op.at].to : op.at;
@@ -198,7 +200,8 @@ void judge_loads(const timed_block& b, found_ring& ring) {
       if (u.is == use::load && is_load(op)) behind.try_emplace(u.step, false);
       if (u.is == use::compute && is_read(op)) {
         for (auto& [step, computed] : behind) computed = true;
-        if (stored > u.step && ring.computed_at == 0 && at != 0) ring.waited_at = at, ring.computed_at = op.place;
+        if (stored > u.step && ring.computed_at == 0 && at != 0)
+          ring.waited_at = at, ring.computed_at = op.place;
       }
       const auto loads = u.is == use::store && is_fill(op) ? behind.find(u.step) : behind.end();
       if (loads == behind.end()) continue;
@@ -227,10 +230,10 @@ found_ring find_ring(const timed_block& b, const std::vector<std::vector<std::in
             return op.is == kind::matrix || (is_read(op) && op.more != 0 && step_of_fill[op.more] >= 0);
           }))
         ring.readers.push_back(static_cast<int>(w));
-    ring.by_roles = !ring.readers.empty() && !ring.loaders.empty() &&
-                    std::ranges::none_of(ring.loaders, [&](int w) {
-                      return std::ranges::find(ring.readers, w) != ring.readers.end();
-                    });
+    ring.by_roles =
+        !ring.readers.empty() && !ring.loaders.empty() && std::ranges::none_of(ring.loaders, [&](int w) {
+          return std::ranges::find(ring.readers, w) != ring.readers.end();
+        });
     std::set<std::uint64_t> words;
     std::uint64_t loaded = 0, filled = 0;
     for (std::size_t w = 0; w < b.ops.size(); ++w) {
@@ -243,7 +246,8 @@ found_ring find_ring(const timed_block& b, const std::vector<std::vector<std::in
           filled += std::uint64_t{op.lanes} * op.bytes;
           if (op.is == kind::bulk_load) loaded += op.bytes;
         }
-        if ((is_load(op) && f.of_load[w][i] != 0) || is_copy(op)) loaded += std::uint64_t{op.lanes} * op.bytes;
+        if ((is_load(op) && f.of_load[w][i] != 0) || is_copy(op))
+          loaded += std::uint64_t{op.lanes} * op.bytes;
       }
     }
     ring.slot_words = filled / 4 / static_cast<std::uint64_t>(ring.steps);

@@ -212,15 +212,17 @@ void model::count(const thread_model& t, line_action what, const void* p, std::s
 }
 
 void model::did(const thread_model& t, lane_event::kind is, const void* code, const void* at,
-                  std::uint32_t bytes) {
+                std::uint32_t bytes) {
   if (times && times->wants(t))
-    streams->add(t, times->order(t, is, places.number_of_code(code), reinterpret_cast<std::uintptr_t>(at), bytes));
+    streams->add(
+        t, times->order(t, is, places.number_of_code(code), reinterpret_cast<std::uintptr_t>(at), bytes));
 }
 
 void model::bulk_load(const thread_model& t, const void* to, std::uint32_t bytes, const void* word,
                       place_number place) {
   if (times && times->wants(t))
-    streams->add(t, times->bulk_load(t, memory.offset_of(to), bytes, reinterpret_cast<std::uintptr_t>(word), place));
+    streams->add(
+        t, times->bulk_load(t, memory.offset_of(to), bytes, reinterpret_cast<std::uintptr_t>(word), place));
   else if (!times)
     count(t, line_action::bulk_copy, to, bytes, place);
 }

@@ -94,11 +94,11 @@ class model {
   void count(const thread_model& t, line_action what, const void* p, std::size_t bytes, place_number place);
   // If `times`: what else a thread does, see lane_event. `at`: of an mbarrier or a named barrier.
   void did(const thread_model& t, lane_event::kind is, const void* code, const void* at = nullptr,
-             std::uint32_t bytes = 0);
+           std::uint32_t bytes = 0);
   void bulk_load(const thread_model& t, const void* to, std::uint32_t bytes, const void* word,
                  place_number place);
   void arithmetic(std::uint32_t instructions, const void* code);  // of the current thread
-  address_range constants;  // of the program's variables
+  address_range constants;                                        // of the program's variables
   // An atomic operation, before it is performed.
   void atomic(const void* p, std::size_t bytes, atomic_kind kind, order how, const void* code);
   // True if the current thread's load, about to happen, returns `value` from before the last write. It has

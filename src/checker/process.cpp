@@ -77,9 +77,9 @@ json to_json(const outcome& o, const schedule_script* script) {
          {"findings", json::array()}, {"notes", o.notes},     {"counts", json::array()},
          {"timed", json::array()}};
   for (const timed_kernel& k : o.timed)
-    j["timed"].push_back({to_json(k.drawn), k.grid.x, k.grid.y, k.grid.z, k.threads, k.shared_bytes, k.resident,
-                          k.slot_bytes, k.by_roles, k.asynchronous, k.bulk, k.of_results, k.step_ticks,
-                          k.compute_ticks, k.load_ticks});
+    j["timed"].push_back({to_json(k.drawn), k.grid.x, k.grid.y, k.grid.z, k.threads, k.shared_bytes,
+                          k.resident, k.slot_bytes, k.by_roles, k.asynchronous, k.bulk, k.of_results,
+                          k.step_ticks, k.compute_ticks, k.load_ticks});
   for (const line_count& c : o.counts)
     j["counts"].push_back({c.kernel, to_json(c.at), static_cast<int>(c.memory), static_cast<int>(c.what),
                            c.requests, c.lanes, c.bytes, c.units, c.ideal});

@@ -29,7 +29,7 @@ bool is_shared_write(const warp_op& op) { return is_access(op, line_memory::shar
 // `apart`: meetings of a warp alone, in which its lanes exchange values.
 std::int32_t use_of(const std::vector<warp_op>& ops, std::size_t load, const std::set<std::uint64_t>& apart) {
   constexpr std::size_t far = 1 << 14;
-  std::int32_t computed = -1;  // the first arithmetic behind the load
+  std::int32_t computed = -1;   // the first arithmetic behind the load
   std::int32_t passed_on = -1;  // the first access or exchange that may take the value
   bool read_shared = false;
   for (std::size_t i = load + 1; i < std::min(ops.size(), load + far); ++i) {
@@ -41,8 +41,9 @@ std::int32_t use_of(const std::vector<warp_op>& ops, std::size_t load, const std
       if (!read_shared) return here;
       if (computed < 0) computed = here;
     }
-    const bool takes = op.is == kind::access ? op.what != line_action::read && op.what != line_action::async_copy
-                                             : op.is == kind::meeting && apart.contains(op.at);
+    const bool takes = op.is == kind::access
+                           ? op.what != line_action::read && op.what != line_action::async_copy
+                           : op.is == kind::meeting && apart.contains(op.at);
     if (takes && passed_on < 0) passed_on = here;
     if (op.is == kind::access && op.memory == line_memory::global && takes && computed < 0) return passed_on;
     if (op.place == ops[load].place && (computed >= 0 || passed_on >= 0)) break;

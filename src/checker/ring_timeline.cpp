@@ -136,7 +136,9 @@ timeline timeline_of(const timed_block& b, const found_ring& ring, const block_t
   t.stages = std::max(1, ring.stages);
   t.steps = ring.steps;
   t.warps = b.warps;
-  t.step_is = ring.to_registers ? "run of loads" : ring.of_results ? "writing of a buffer" : "fill of a buffer";
+  t.step_is = ring.to_registers ? "run of loads"
+              : ring.of_results ? "writing of a buffer"
+                                : "fill of a buffer";
   t.rings = {ring.to_registers ? "registers" : "buffers", "loads to registers"};
   t.step_bytes = static_cast<std::int64_t>(ring.load_bytes);
   t.loads_block = ring.loads_block;
@@ -152,7 +154,8 @@ timeline timeline_of(const timed_block& b, const found_ring& ring, const block_t
   if (ring.of_results)
     t.notes.emplace_back("the buffers are filled with what was computed: their load is that writing");
   if (ring.computed_at != 0) {
-    const code_place waited = places.first_line(ring.waited_at), computed = places.first_line(ring.computed_at);
+    const code_place waited = places.first_line(ring.waited_at),
+                     computed = places.first_line(ring.computed_at);
     t.notes.push_back("step t + 1 is loaded and waited for (line " + std::to_string(waited.line) +
                       ") before the computation of step t (line " + std::to_string(computed.line) +
                       "): no overlap within a warp");

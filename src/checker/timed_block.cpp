@@ -116,7 +116,8 @@ void timed_blocks::instruction(block_number block, int warp, const lane_event& e
       op.units = static_cast<std::uint32_t>(sectors(r).units);
     else if (e.what != line_action::bulk_copy)
       op.units = e.what == line_action::atomic ? op.lanes : static_cast<std::uint32_t>(wavefronts(r).units);
-    if (e.memory == line_memory::global && e.what != line_action::write) now_.global_bytes += op.lanes * e.bytes;
+    if (e.memory == line_memory::global && e.what != line_action::write)
+      now_.global_bytes += op.lanes * e.bytes;
   } else if (e.is == kind::bulk_load) {
     now_.global_bytes += op.lanes * e.bytes;
   }

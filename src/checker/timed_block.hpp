@@ -29,8 +29,8 @@ struct timed_block {
   extent3 grid;
   int threads = 0;
   int warps = 0;
-  std::uint32_t shared_words = 0;  // that it used, of 4 bytes
-  std::uint64_t global_bytes = 0;  // that it read
+  std::uint32_t shared_words = 0;         // that it used, of 4 bytes
+  std::uint64_t global_bytes = 0;         // that it read
   std::vector<std::vector<warp_op>> ops;  // by warp
   // Writes to shared memory by one warp without a barrier, a commit, a wait or an arrival between are one
   // fill; an access's `more` is its number, or that of what it reads. 0: none.

@@ -31,14 +31,15 @@ timed_kernel timed(const timed_block& b, const model& m, const trace_options& op
   const int fit = std::max(1, resident_blocks(machine.limits, code_of(b), options.registers));
   const auto processors = static_cast<std::uint64_t>(std::max(1, machine.limits.multiprocessors));
   const std::uint64_t spread = (b.grid.count() + processors - 1) / processors;
-  k.resident = options.blocks > 0 ? options.blocks
-                                  : static_cast<int>(std::min<std::uint64_t>(static_cast<unsigned>(fit), spread));
+  k.resident = options.blocks > 0
+                   ? options.blocks
+                   : static_cast<int>(std::min<std::uint64_t>(static_cast<unsigned>(fit), spread));
   const double loaded = std::min(static_cast<double>(b.global_bytes) * static_cast<double>(b.grid.count()),
                                  static_cast<double>(m.memory.bytes_tracked()));
   const bool in_memory = options.from_memory.value_or(loaded > machine.cache_size.value);
   const clock_costs costs = cpu_detail::costs_on(machine, in_memory);
-  const double tensor = machine.tensor_fp16.value /
-                        (machine.clock_under_power.value * static_cast<double>(processors));
+  const double tensor =
+      machine.tensor_fp16.value / (machine.clock_under_power.value * static_cast<double>(processors));
   const auto uses = uses_of_loads(b);
   found_ring ring = find_ring(b, uses);
   const auto at_costs = [&](const clock_costs& c, int blocks) {
@@ -60,8 +61,9 @@ timed_kernel timed(const timed_block& b, const model& m, const trace_options& op
   free.bytes = free.bytes_of_lane = 0;
   k.compute_ticks = ticks_of_step(at_costs(free, 1));
   k.step_ticks = ticks_of_step(k.drawn);
-  k.load_ticks = static_cast<double>(costs.latency) / static_cast<double>(cpu_detail::one_tick) +
-                 costs.bytes / static_cast<double>(cpu_detail::one_tick) * static_cast<double>(ring.load_bytes);
+  k.load_ticks =
+      static_cast<double>(costs.latency) / static_cast<double>(cpu_detail::one_tick) +
+      costs.bytes / static_cast<double>(cpu_detail::one_tick) * static_cast<double>(ring.load_bytes);
   k.slot_bytes = 4 * ring.slot_words;
   k.by_roles = ring.by_roles;
   k.asynchronous = ring.asynchronous;

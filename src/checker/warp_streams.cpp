@@ -21,7 +21,8 @@ std::uint32_t part_of(std::uint64_t at, std::size_t bytes) {
 }
 
 bool together(const lane_event& a, const lane_event& b) {
-  return a.is == b.is && a.place == b.place && a.what == b.what && a.memory == b.memory && a.bytes == b.bytes &&
+  return a.is == b.is && a.place == b.place && a.what == b.what && a.memory == b.memory &&
+         a.bytes == b.bytes &&
          (a.is == kind::access || a.is == kind::bulk_load || (a.at == b.at && a.more == b.more));
 }
 

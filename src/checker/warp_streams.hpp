@@ -18,19 +18,19 @@ namespace antiphase::checker_detail {
 // What a lane did. `at` and `more` mean what `is` says.
 struct lane_event {
   enum class kind : std::uint8_t {
-    access,           // at: offset in the shadow; more: the fill that was read or written, see timed_block
-    meeting,          // at: its number
-    arithmetic,       // bytes: instructions
-    commit,           // of cp.async
-    copy_wait,        // bytes: groups that may be left
-    arrive,           // at an mbarrier; at: its offset; more: its phase
-    copies_arrive,    // the same when the thread's copies have landed
-    wait,             // for the end of a phase of an mbarrier
-    named_arrive,     // at: the named barrier; more: its generation
-    named_wait,       // the same
-    bulk_load,        // at, bytes: destination; more: a number, see timed_block
-    matrix,           // bytes: multiply-adds of the warp, in 1024s
-    matrix_wait,      // bytes: groups that may be left
+    access,         // at: offset in the shadow; more: the fill that was read or written, see timed_block
+    meeting,        // at: its number
+    arithmetic,     // bytes: instructions
+    commit,         // of cp.async
+    copy_wait,      // bytes: groups that may be left
+    arrive,         // at an mbarrier; at: its offset; more: its phase
+    copies_arrive,  // the same when the thread's copies have landed
+    wait,           // for the end of a phase of an mbarrier
+    named_arrive,   // at: the named barrier; more: its generation
+    named_wait,     // the same
+    bulk_load,      // at, bytes: destination; more: a number, see timed_block
+    matrix,         // bytes: multiply-adds of the warp, in 1024s
+    matrix_wait,    // bytes: groups that may be left
   };
   kind is{};
   line_action what{};
@@ -44,7 +44,8 @@ struct lane_event {
 struct warp_listener {
   virtual ~warp_listener() = default;
   // `first`: of the lowest lane of `lanes`; addresses are those of an access.
-  virtual void instruction(block_number block, int warp, const lane_event& first, const warp_request& lanes) = 0;
+  virtual void instruction(block_number block, int warp, const lane_event& first,
+                           const warp_request& lanes) = 0;
   // The warp, or a part of it, met others.
   virtual void met(block_number, int /*warp*/, std::uint64_t /*meeting*/, place_number /*at*/) {}
 };

@@ -33,7 +33,8 @@ constexpr const char* explanation =
     "for; memory is busy with "
     "bandwidth x latency under load of them (Little's law).\n"
     "\n"
-    "Of a program in plain CUDA it runs what antiphase check runs, once, and fills a slot's bytes, loads, times "
+    "Of a program in plain CUDA it runs what antiphase check runs, once, and fills a slot's bytes, loads, "
+    "times "
     "and form from that, registers from ptxas if there is an nvcc (else 32).\n"
     "\n"
     "Examples:\n"
@@ -185,7 +186,8 @@ void add_advise(arguments program) {
       const machine_profile on = profile_for(own->device, why);
       own->program.common = own->common;
       if (!why.empty()) say(own->common, why);
-      return of_program ? advise_program(own->program, on) : advise_recording(own->common, own->recording, on);
+      return of_program ? advise_program(own->program, on)
+                        : advise_recording(own->common, own->recording, on);
     }
     if (own->kernel.empty())
       throw bad_usage(

@@ -50,8 +50,7 @@ void advise_program(const program_request& r, const machine_profile& on) {
   const std::vector<timed_kernel> kernels =
       timed_program(r, {.as = std::make_shared<const machine_profile>(on)});
   const kernel_registers registers = registers_of(program_of(r), on.limits);
-  if (registers.empty())
-    say(r.common, "no nvcc compiles it here, so a thread is taken to have 32 registers");
+  if (registers.empty()) say(r.common, "no nvcc compiles it here, so a thread is taken to have 32 registers");
   json list = json::array();
   std::string text;
   for (const timed_kernel& k : kernels) {
@@ -70,11 +69,11 @@ void advise_program(const program_request& r, const machine_profile& on) {
                     {"modelled_step_clocks", k.step_ticks},
                     {"resident", k.resident},
                     {"advice", json::parse(to_json_text(a))}});
-    text += wrapped(fmt::format("{}kernel {}: {} {} of {} bytes; antiphase trace models {:.0f} clocks a step, of "
-                                "which {:.0f} are not loading",
-                                text.empty() ? "" : "\n", name, k.drawn.stages,
-                                k.drawn.stages == 1 ? "buffer" : "buffers", k.slot_bytes, k.step_ticks,
-                                k.compute_ticks)) +
+    text += wrapped(fmt::format(
+                "{}kernel {}: {} {} of {} bytes; antiphase trace models {:.0f} clocks a step, of "
+                "which {:.0f} are not loading",
+                text.empty() ? "" : "\n", name, k.drawn.stages, k.drawn.stages == 1 ? "buffer" : "buffers",
+                k.slot_bytes, k.step_ticks, k.compute_ticks)) +
             "\n" + fmt::format("--kernel {}\n", members) + text_of(a);
     for (const std::string& n : k.drawn.notes) text += wrapped(fmt::format("note: {}", n)) + "\n";
   }
@@ -100,8 +99,8 @@ void advise_recording(const common_options& common, const std::string& file, con
   if (o.steps == 0)
     throw bad_input(fmt::format("{}: expected a timeline with complete steps", input_name(file)));
   if (t.step_bytes <= 0)
-    throw bad_input(
-        fmt::format("{}: it does not say how many bytes a step loads: expected step_bytes", input_name(file)));
+    throw bad_input(fmt::format("{}: it does not say how many bytes a step loads: expected step_bytes",
+                                input_name(file)));
   own_kernel own{.smem = static_cast<std::size_t>(t.step_bytes),
                  .threads = 32 * t.warps,
                  .load_bytes = static_cast<double>(t.step_bytes),
@@ -111,10 +110,11 @@ void advise_recording(const common_options& common, const std::string& file, con
   if (o.load_time > 0) own.load_seconds = o.load_time / on.clock.value;
   const advice a = advise_kernel(on, own);
   if (common.json) return print_json(json::parse(to_json_text(a)));
-  print(wrapped(fmt::format("{} {}: {} {}, {:.0f} {} a step, of which {:.0f} wait for no data; a thread is taken to "
-                            "have 32 registers",
-                            t.kernel, t.policy, t.stages, t.stages == 1 ? "stage" : "stages", o.step_time, t.unit,
-                            o.busy_time)) +
+  print(wrapped(fmt::format(
+            "{} {}: {} {}, {:.0f} {} a step, of which {:.0f} wait for no data; a thread is taken to "
+            "have 32 registers",
+            t.kernel, t.policy, t.stages, t.stages == 1 ? "stage" : "stages", o.step_time, t.unit,
+            o.busy_time)) +
         "\n" + fmt::format("--kernel {}\n", members_of(own, on.clock.value)) + text_of(a));
 }
 

@@ -49,7 +49,8 @@ constexpr const char* examples =
     "picture; .json a trace for "
     "ui.perfetto.dev or chrome://tracing; --format for others.\n"
     "\n"
-    "Of a program in plain CUDA it draws a block of each kernel of its run, timed by the same model: buffers are "
+    "Of a program in plain CUDA it draws a block of each kernel of its run, timed by the same model: buffers "
+    "are "
     "parts of shared memory that are filled and read by turns; where there are none, loads to registers.\n"
     "\n"
     "Examples:\n"
@@ -343,8 +344,9 @@ void run(const request& r) {
   if (is_source(r.kernel)) return trace_program(r, options_of(r));
   if (r.program.kernels.size() > 1 || !r.program.compiler_options.empty() || !r.program.driver.empty() ||
       !r.program.arguments.empty())
-    throw bad_request("options of the compiler, --kernels and arguments are of a program in plain CUDA: "
-                      "expected a .cu file before them");
+    throw bad_request(
+        "options of the compiler, --kernels and arguments are of a program in plain CUDA: "
+        "expected a .cu file before them");
   const bool of_scan = choice_of("KERNEL", r.kernel, {"gemm", "scan"}) == 1;
   const picture_format as = format_of(r);
   const std::vector<std::string> policies = of_scan ? scan_policies_of(r) : gemm_policies_of(r);

@@ -41,7 +41,7 @@ json to_json(const timed_kernel& k, json drawn) {
                                        : json{{"count", k.drawn.stages},
                                               {"bytes", k.slot_bytes},
                                               {"form", k.by_roles ? "roles" : "pipeline"},
-                                              {"filled", k.of_results      ? "results"
+                                              {"filled", k.of_results     ? "results"
                                                          : k.bulk         ? "bulk copies"
                                                          : k.asynchronous ? "asynchronous copies"
                                                                           : "registers"}};
@@ -69,9 +69,10 @@ void trace_program(const trace_request& r, trace_options options) {
     if (k.drawn.recorded > 0)
       timelines.push_back(k.drawn), with_steps.push_back(&k);
     else
-      say(r.common, fmt::format("{}: not drawn: it neither fills buffers that it reads, nor uses what it loads "
-                                "from global memory",
-                                k.drawn.policy));
+      say(r.common,
+          fmt::format("{}: not drawn: it neither fills buffers that it reads, nor uses what it loads "
+                      "from global memory",
+                      k.drawn.policy));
   }
   if (timelines.empty())
     throw not_supported(fmt::format(

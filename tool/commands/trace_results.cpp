@@ -97,7 +97,8 @@ trace_results results_of(const common_options& common, const char* named,
         fmt::format("{:.0f} %", o.hidden * 100), fmt::format("{:.0f} %", o.waiting * 100),
         fmt::format("{:.1f} KiB", o.mean_bytes / 1024), o.limited_by, gain_text(o),
         fmt::format("{} {}", o.duration, t.unit)});
-    if (any_work) row.push_back(o.work_rate > 0 ? fmt::format("{:.1f} a {}", o.work_rate, unit_of_one(t)) : "-");
+    if (any_work)
+      row.push_back(o.work_rate > 0 ? fmt::format("{:.1f} a {}", o.work_rate, unit_of_one(t)) : "-");
     for (const std::string& n : t.notes) say(common, fmt::format("{}: {}", t.policy, n));
     if (o.loads_block && t.stages > 1)
       say(common, fmt::format("{}: loads block their warps, so nothing hides them: store after the "

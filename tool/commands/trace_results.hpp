@@ -19,7 +19,8 @@ struct trace_results {
   json list = json::array();                    // an object for each
 };
 // `named`: what the first column holds. Says what the table cannot.
-trace_results results_of(const common_options& common, const char* named, std::span<const timeline> timelines);
+trace_results results_of(const common_options& common, const char* named,
+                         std::span<const timeline> timelines);
 json to_json(const timeline& t, const overlap& o);
 
 }  // namespace antiphase::tool

@@ -96,8 +96,11 @@ kernel_registers registers_of(const plain_program& program, const device_limits&
   kernel_registers all;
   for (const std::string& source : program.sources) {
     std::vector<std::string> command{
-        "nvcc", fmt::format("-arch=sm_{}{}{}", on.major, on.minor, on.major >= 9 ? "a" : ""),
-        "-cubin", "-Xptxas", "-v", "-x", "cu", source, "-o", "/dev/null"};
+        "nvcc",   fmt::format("-arch=sm_{}{}{}", on.major, on.minor, on.major >= 9 ? "a" : ""),
+        "-cubin", "-Xptxas",
+        "-v",     "-x",
+        "cu",     source,
+        "-o",     "/dev/null"};
     for (const std::string& o : program.compiler_options)
       if (o.starts_with("-I") || o.starts_with("-D") || o.starts_with("-U")) command.push_back(o);
     all.add(said_by(std::move(command)));

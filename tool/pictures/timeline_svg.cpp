@@ -68,8 +68,8 @@ void draw_legend(picture& p, double y, const timeline& first) {
     for (std::size_t e = 1; e < first.phases.size(); ++e)
       entry(phase_colour(first.phases[e]), first.phases[e], 132);
   } else {
-    entry(compute_colour, first.kernel == "gemm" ? "compute: warps multiply from the buffer" : "compute: warps use it",
-          345);
+    entry(compute_colour,
+          first.kernel == "gemm" ? "compute: warps multiply from the buffer" : "compute: warps use it", 345);
     entry(wait_colour, "no warp computes", 190);
   }
   p.text(right, y + row_height / 2 + 4.5, "class=\"unit\"", fmt::format("numbers: the {}", first.step_is));
@@ -136,9 +136,8 @@ void draw_panel(picture& p, const panel& of, const scale& s, double y, bool with
   const timeline& t = *of.what;
   p.text(margin, y + 15, "class=\"panel\"", t.rings.front() == "registers" ? "" : plural(t.stages, "stage"));
   const std::string_view story =
-      t.rings.front() == "registers"
-          ? "no buffers: loads go to registers, and their warps wait for them"
-      : t.steps == 1 ? "one step: there is no other that could be loaded meanwhile"
+      t.rings.front() == "registers" ? "no buffers: loads go to registers, and their warps wait for them"
+      : t.steps == 1                 ? "one step: there is no other that could be loaded meanwhile"
       : t.stages > 1 && of.figures.loads_block
           ? "loads block their warps: nothing is loaded while they compute"
       : t.stages == 1 ? "one buffer: load and compute take turns, the warps wait for every load"
@@ -197,14 +196,13 @@ std::string timeline_svg(std::span<const timeline> timelines, const picture_opti
   const scale s = scale_for(end, timelines.front().unit);
 
   const timeline& first = timelines.front();
-  const std::string title =
-      !options.title.empty()
-          ? options.title
-          : fmt::format("One block of a {}, {}",
-                        first.kernel == "kernel" ? first.kernel
-                        : first.kernel == "gemm" ? "GEMM kernel"
-                                                 : first.kernel + " kernel",
-                        origin_of(timelines));
+  const std::string title = !options.title.empty()
+                                ? options.title
+                                : fmt::format("One block of a {}, {}",
+                                              first.kernel == "kernel" ? first.kernel
+                                              : first.kernel == "gemm" ? "GEMM kernel"
+                                                                       : first.kernel + " kernel",
+                                              origin_of(timelines));
   picture p;
   p.text(margin, 38, "class=\"title\"", title);
   draw_legend(p, 54, first);

@@ -96,7 +96,8 @@ class Trace(unittest.TestCase):
         )
         lines = PRODUCT.splitlines()
         stored, computed = (
-            next(n for n, text in enumerate(lines, 1) if mark in text) for mark in ("// STORED", "// COMPUTED")
+            next(n for n, text in enumerate(lines, 1) if mark in text)
+            for mark in ("// STORED", "// COMPUTED")
         )
         self.assertIn(
             f"step t + 1 is loaded and waited for (line {stored}) before the computation of step t (line {computed})",
@@ -144,9 +145,7 @@ class Trace(unittest.TestCase):
             (["gemm", "-D", "N=1"], 2, "expected a .cu file before"),
         ):
             with self.subTest(arguments):
-                self.assertIn(
-                    said, self.tool("trace", *arguments, "--output", "x.html", code=code).stderr
-                )
+                self.assertIn(said, self.tool("trace", *arguments, "--output", "x.html", code=code).stderr)
                 self.assertFalse((self.folder / "x.html").exists())
 
     def test_advice_is_filled_in(self):
@@ -162,7 +161,9 @@ class Trace(unittest.TestCase):
             self.tool("advise", "--kernel", kernel["members"], "--json", "--device", "H200").stdout
         )
         self.assertEqual(by_hand["pick"]["policy"], kernel["advice"]["pick"]["policy"])
-        self.assertIn("no kernel to advise on", self.tool("advise", PROGRAMS / "vector_add.cu", code=4).stderr)
+        self.assertIn(
+            "no kernel to advise on", self.tool("advise", PROGRAMS / "vector_add.cu", code=4).stderr
+        )
 
     def test_marks(self):
         self.tool("check", ROOT / "examples/plain_cuda/marked.cu", "--schedules", "1")

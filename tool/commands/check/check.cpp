@@ -77,10 +77,9 @@ void add_compiler_options(arguments command, const std::shared_ptr<program_reque
         .repeated()
         .type_name("...");
   command.takes_rest(r->arguments);
-  command.rewrites(
-      [r, own = std::move(own)](const std::vector<std::string>& words) {
-        return without_nvcc_options(words, r->said, own);
-      });
+  command.rewrites([r, own = std::move(own)](const std::vector<std::string>& words) {
+    return without_nvcc_options(words, r->said, own);
+  });
   command
       .add_option("--kernels", r->driver,
                   "A source with a main that launches the kernels of the others, whose own main and host "

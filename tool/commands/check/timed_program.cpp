@@ -15,7 +15,8 @@ std::vector<timed_kernel> timed_program(const program_request& r, const trace_op
   for (const std::string& s : program.sources)
     if (s.ends_with(".py"))
       throw bad_request(fmt::format("{} is in Python: expected a program in CUDA (.cu)", s));
-  if (timed.block != 0) program.most_threads = program.most_accesses = 0;  // all blocks run, and it is among them
+  if (timed.block != 0)
+    program.most_threads = program.most_accesses = 0;  // all blocks run, and it is among them
   check_options options;
   options.time = timed;
   options.schedules = 1;
