@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <antiphase/executor/features.hpp>
 #include <cerrno>
 #include <cstdlib>
 #include <memory>
@@ -96,7 +97,7 @@ kernel_registers registers_of(const plain_program& program, const device_limits&
   kernel_registers all;
   for (const std::string& source : program.sources) {
     std::vector<std::string> command{
-        "nvcc",   fmt::format("-arch=sm_{}{}{}", on.major, on.minor, on.major >= 9 ? "a" : ""),
+        "nvcc",   fmt::format("-arch=sm_{}{}{}", on.major, on.minor, features_of(on).sm_90a ? "a" : ""),
         "-cubin", "-Xptxas",
         "-v",     "-x",
         "cu",     source,
