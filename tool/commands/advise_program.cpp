@@ -10,7 +10,7 @@
 #include "tool/base/errors.hpp"
 #include "tool/base/wrap.hpp"
 #include "tool/commands/advise.hpp"
-#include "tool/files/file_names.hpp"
+#include "tool/files/file_handle.hpp"
 #include "tool/files/whole_file.hpp"
 #include "tool/measure/ptxas.hpp"
 #include "tool/program/console.hpp"

@@ -21,6 +21,7 @@
 #include "tool/base/wrap.hpp"
 #include "tool/commands/trace.hpp"
 #include "tool/commands/trace_results.hpp"
+#include "tool/files/file_handle.hpp"
 #include "tool/files/file_names.hpp"
 #include "tool/files/output_file.hpp"
 #include "tool/files/whole_file.hpp"

@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "tool/base/errors.hpp"
+#include "tool/base/wrap.hpp"
 #include "tool/commands/trace.hpp"
 #include "tool/commands/trace_results.hpp"
 #include "tool/files/file_names.hpp"
@@ -13,6 +14,7 @@
 #include "tool/measure/machine.hpp"
 #include "tool/measure/provenance.hpp"
 #include "tool/pictures/origin.hpp"
+#include "tool/program/console.hpp"
 #include "tool/program/profiles.hpp"
 #include "tool/program/table.hpp"
 

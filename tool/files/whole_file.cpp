@@ -11,7 +11,6 @@
 
 #include "tool/base/errors.hpp"
 #include "tool/files/file_handle.hpp"
-#include "tool/files/file_names.hpp"
 
 namespace antiphase::tool {
 
