@@ -20,12 +20,6 @@ std::string rate_name(const timeline& t) {
   return name;
 }
 
-std::string nothing_recorded(const timeline& t) {
-  return fmt::format(
-      "{}: nothing was recorded: block {} has no step whose load and computation are both there", t.policy,
-      t.block);
-}
-
 // Best possible gain from one more stage.
 std::string gain_text(const overlap& o) {
   const double gain = o.step_time > 0 ? 1 - o.next_time / o.step_time : 0;
@@ -33,6 +27,12 @@ std::string gain_text(const overlap& o) {
 }
 
 }  // namespace
+
+std::string nothing_recorded(const timeline& t) {
+  return fmt::format(
+      "{}: nothing was recorded: block {} has no step whose load and computation are both there", t.policy,
+      t.block);
+}
 
 std::string drawn(picture_format as, std::span<const timeline> timelines) {
   switch (as) {

@@ -22,5 +22,6 @@ struct trace_results {
 trace_results results_of(const common_options& common, const char* named,
                          std::span<const timeline> timelines);
 json to_json(const timeline& t, const overlap& o);
+std::string nothing_recorded(const timeline& t);  // why it has no row
 
 }  // namespace antiphase::tool
