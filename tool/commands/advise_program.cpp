@@ -37,6 +37,7 @@ own_kernel kernel_of(const timed_kernel& k, const machine_profile& on, int regis
           .registers = registers,
           .threads = k.threads,
           .load_bytes = static_cast<double>(k.drawn.step_bytes),
+          .load_seconds = {},
           .compute = std::max(1., k.compute_ticks) / on.clock.value,
           .asynchronous = k.asynchronous,
           .by_roles = k.by_roles};
@@ -104,6 +105,7 @@ void advise_recording(const common_options& common, const std::string& file, con
   own_kernel own{.smem = static_cast<std::size_t>(t.step_bytes),
                  .threads = 32 * t.warps,
                  .load_bytes = static_cast<double>(t.step_bytes),
+                 .load_seconds = {},
                  .compute = std::max(1., o.busy_time) / on.clock.value,
                  .asynchronous = !o.loads_block,
                  .by_roles = !t.roles.empty()};
