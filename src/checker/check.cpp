@@ -172,8 +172,13 @@ outcome run_here(const program_of_runs& program, const check_options& options, c
       fault.earlier->action = "read of an old value";
       place(*fault.earlier, m.places.lines(old->at));
       fault.missing =
-          "what tells that thread of the write: a fence or release behind it, a fence or acquire before the "
-          "read";
+          old->behind_a_write
+              ? "a fence.sc (__threadfence()), or sequentially consistent operations, between a write and "
+                "the "
+                "read behind it, in each of the threads: without that they may all read what was there before"
+              : "what tells that thread of the write: a fence or release behind it, a fence or acquire "
+                "before "
+                "the read";
     }
   }
   m.custom.finish();

@@ -48,6 +48,7 @@ void look(const void* p, std::uint64_t value, const void* code, bool between_mee
   t.inside_hook = true;
   t.owner->loaded(t, p, value, {});
   if ((atomic || between_meetings) && t.loads.is_waiting()) t.loads.looked_in_vain();
+  if (atomic && t.loads.is_waiting()) t.owner->polls();
   t.inside_hook = false;
 }
 void write() {
@@ -401,6 +402,7 @@ class checking_executor final : public executor {
       model* before;
     } now(m_);
     m_.old.on = options_.copies == landing::late;
+    m_.old.seed = options_.seed;
     return workers_.launch(options_, k, grid, params, on, &watch_, chosen_);
   }
 

@@ -239,8 +239,12 @@ std::string finding_list::missing_edge(const accessor& w, const conflict& c) con
            "waited "
            "says nothing of those before it (in CUDA: cudaGridDependencySynchronize, griddepcontrol.wait)";
   if (other < launches_.first())
-    return "the launches are on different streams, and nobody synchronised them (in a graph: no edges lead "
-           "from one to the other)";
+    return std::string(
+               "the launches are on different streams, and nobody synchronised them (in a graph: no "
+               "edges lead from one to the other)") +
+           (theirs.copies_staged
+                ? ". cudaMemcpy from pageable host memory may return before the copy has landed"
+                : "");
   const strength_bits strength = c.write != nullptr ? c.write->strength : c.read->strength;
   if (strength != 0 && w.reach != scope{} && !of_one_size(strength, w.strength()))
     return "operations of one size: atomic or volatile accesses that overlap in part race (PTX ISA, morally "

@@ -32,6 +32,7 @@ struct block_record {
   std::uint32_t cluster = 0;              // 0: not in a cluster
   std::uint32_t lowest = 0, highest = 0;  // its shared memory, as offsets in the shadow
   bool is_stream_work = false;            // no block of a kernel: a copy and the like
+  bool copies_staged = false;             // it copies from pageable memory of the host
   bool ended = false;
   bool published = false;  // a release wider than block scope: others can know of it
   // most waits of one of its threads at the cluster's barrier; after one, the cluster's blocks have all begun

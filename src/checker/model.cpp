@@ -42,6 +42,7 @@ void model::reset() {
   brought_old.reset();
   host_read_ = nullptr;
   host_place = {};
+  host_stages = false;
   host_touches = nullptr;
   schedule_begins = nullptr;
 }
@@ -288,7 +289,8 @@ void model::atomic(const void* p, std::size_t bytes, atomic_kind kind, order how
   atomics.end(t, o);
 }
 
-bool model::brings_old(const void* p, std::size_t bytes, order how, const void* code, std::uint64_t& value) {
+bool model::brings_old(const void* p, std::size_t bytes, order how, const void* code, std::uint64_t& value,
+                       old_values::change_of change, const void* with) {
   const std::size_t offset = memory.offset_of(p, bytes);
   if (!old.on || how == order::total || offset == shadow::outside) return false;
   thread_model& t = *current_;
@@ -298,7 +300,7 @@ bool model::brings_old(const void* p, std::size_t bytes, order how, const void* 
                            .reach = machine::next_scope,
                            .follows_atomic = true};
   const cell& c = memory.byte(offset);
-  const atomic_write* const unseen = old.unseen(t, o.location, bytes, c, o.reach);
+  const atomic_write* const unseen = old.unseen(t, o.location, bytes, c, o.reach, change, with);
   if (unseen == nullptr) return false;
   const accessor w{.thread = t,
                    .kind = access_kind::read,
@@ -317,12 +319,14 @@ bool model::brings_old(const void* p, std::size_t bytes, order how, const void* 
   }
   machine::next_scope = scope::device;
   value = unseen->before;
+  if (std::memcmp(&value, p, bytes) != 0) machine::polled();  // the next look brings another value
   atomics.take_in(t, o, unseen->released_before);
   if (!brought_old)
     brought_old = {.load = findings.side_of(w),
                    .write = findings.side_of_write(c),
                    .at = w.place,
-                   .written_at = c.place};
+                   .written_at = c.place,
+                   .behind_a_write = old.buffers_a_write(t, o.location)};
   history.visit(w, p, bytes);
   return true;
 }
@@ -341,6 +345,7 @@ void model::fence(order how) {
 bool model::host_access(const void* p, std::size_t bytes, access_kind kind, stream on, const char* what) {
   if (bytes == 0) return true;
   stream_work work = begin_stream_work(what, on);
+  clocks.block(work.thread.block).copies_staged = host_stages;
   const accessor w{.thread = work.thread,
                    .kind = kind,
                    .place = places.number_of(host_place.line() != 0 ? host_place : machine::place::current()),

@@ -102,13 +102,15 @@ class model {
   // An atomic operation, before it is performed.
   void atomic(const void* p, std::size_t bytes, atomic_kind kind, order how, const void* code);
   // True if the current thread's load, about to happen, returns `value` from before the last write. It has
-  // then been judged.
-  bool brings_old(const void* p, std::size_t bytes, order how, const void* code, std::uint64_t& value);
+  // then been judged. `change`, called with `with`: it is an update, which leaves that value as it is.
+  bool brings_old(const void* p, std::size_t bytes, order how, const void* code, std::uint64_t& value,
+                  old_values::change_of change = nullptr, const void* with = nullptr);
   void fence(order how);
   // The first load of the run that returned an old value, and the write it missed.
   struct old_load {
     finding_side load, write;
     place_number at = 0, written_at = 0;
+    bool behind_a_write = false;  // of the reader's own, without a fence.sc between
   };
   std::optional<old_load> brought_old;
   // For a load that the program makes itself after the hook: memory holds the old value until settle().
@@ -129,6 +131,7 @@ class model {
   // fresh memory, allocated in the order of the stream
   void host_allocates(const void* p, std::size_t bytes, stream on);
   machine::place host_place;  // where such copies were asked for, if known
+  bool host_stages = false;  // they are from pageable memory, and the call may return before they have landed
   // Work in the order of a stream that is no kernel, such as a host function: a launch of one thread.
   struct stream_work {
     thread_model thread;

@@ -11,6 +11,12 @@ void old_values::reset() {
   lent_.to = nullptr;
 }
 
+// The cell tells of the write, and of nothing behind it.
+static bool is_last(const cell& c, const atomic_write& w) {
+  return c.state == cell_state::written && c.strength != 0 && c.block == w.block && c.writer == w.writer &&
+         c.time == w.time && c.place == w.at;
+}
+
 void old_values::write(thread_model& t, const atomic_operation& o, const void* value, std::size_t bytes,
                        const cell& before, place_number at, const atomic_order::state& released) {
   if (!on) return;
@@ -18,15 +24,19 @@ void old_values::write(thread_model& t, const atomic_operation& o, const void* v
     writes_.erase(o.location);
     return;
   }
-  atomic_write& w = writes_[o.location];
-  w = {.number = ++number_,
-       .bytes = static_cast<std::uint32_t>(bytes),
-       .was_written = before.has_writer(),
-       .block = t.block,
-       .writer = t.as_actor(),
-       .time = *t.time,
-       .at = at,
-       .released_before = released};
+  std::vector<atomic_write>& all = writes_[o.location];
+  if (!all.empty() && (all.back().bytes != bytes || !is_last(before, all.back()))) all.clear();
+  if (all.size() == most) all.erase(all.begin());
+  atomic_write& w = all.emplace_back(atomic_write{.number = ++number_,
+                                                  .bytes = static_cast<std::uint32_t>(bytes),
+                                                  .was_written = before.has_writer(),
+                                                  .updates = o.reads(),
+                                                  .reach = o.reach,
+                                                  .block = t.block,
+                                                  .writer = t.as_actor(),
+                                                  .time = *t.time,
+                                                  .at = at,
+                                                  .released_before = released});
   std::memcpy(&w.before, value, bytes);
   t.seen[o.location] = w.number;
 }
@@ -49,36 +59,58 @@ void old_values::met(std::span<thread_model* const> threads) {
 
 void old_values::read(thread_model& t, std::uintptr_t location) {
   if (!on) return;
-  if (const auto last = writes_.find(location); last != writes_.end()) t.seen[location] = last->second.number;
+  if (const auto last = writes_.find(location); last != writes_.end() && !last->second.empty())
+    t.seen[location] = last->second.back().number;
 }
 
-const atomic_write* old_values::unseen(thread_model& t, std::uintptr_t location, std::size_t bytes,
-                                       const cell& c, scope reach) {
-  const auto last = writes_.find(location);
-  if (last == writes_.end() || last->second.bytes != bytes) return nullptr;
-  const atomic_write& w = last->second;
-  const bool still_last = c.state == cell_state::written && c.strength != 0 && c.block == w.block &&
-                          c.writer == w.writer && c.time == w.time && c.place == w.at;
-  if (!still_last || (c.block == t.block && c.writer == t.index)) return nullptr;
-  if (!clocks_.strong(reach_of(c.strength), c.block, reach, t.block) ||
-      clocks_.knows(t, c.block, c.writer, c.time))
-    return nullptr;
-  if (const view* v = t.heard != nullptr && c.block != t.block ? t.heard->of(c.block) : nullptr;
-      v != nullptr && c.time <= v->of_thread(c.writer))
-    return nullptr;
-  std::uint64_t& seen = t.seen[location];
-  if (seen >= w.number) return nullptr;
+bool old_values::may_miss(const thread_model& t, std::uintptr_t location, const atomic_write& w,
+                          scope reach) const {
+  if (w.block == t.block && w.writer == t.as_actor()) return false;
+  if (!clocks_.strong(w.reach, w.block, reach, t.block) || clocks_.knows(t, w.block, w.writer, w.time))
+    return false;
+  if (const view* v = t.heard != nullptr && w.block != t.block ? t.heard->of(w.block) : nullptr;
+      v != nullptr && w.time <= v->of_thread(w.writer))
+    return false;
+  if (const auto seen = t.seen.find(location); seen != t.seen.end() && seen->second >= w.number) return false;
   // Two fence.sc whose scopes include both threads are ordered: after the later one, everything before the
   // earlier one is seen.
-  const std::size_t together = c.block == t.block ? 0 : clocks_.one_cluster(c.block, t.block) ? 1 : 2;
+  const std::size_t together = w.block == t.block ? 0 : clocks_.one_cluster(w.block, t.block) ? 1 : 2;
   const auto fenced_behind = [&](std::uint64_t key) {
     const auto f = total_fences_.find(key);
     return f != total_fences_.end() && f->second[together] > w.number;
   };
-  if (fenced_behind(key_of(c.block, c.writer)) && fenced_behind(key_of(t.block, t.as_actor())))
-    return nullptr;
-  seen = w.number;
-  return &w;
+  return !fenced_behind(key_of(w.block, w.writer)) || !fenced_behind(key_of(t.block, t.as_actor()));
+}
+
+const atomic_write* old_values::unseen(thread_model& t, std::uintptr_t location, std::size_t bytes,
+                                       const cell& c, scope reach, change_of change, const void* with) {
+  const auto found = writes_.find(location);
+  if (found == writes_.end()) return nullptr;
+  const std::vector<atomic_write>& all = found->second;
+  if (all.empty() || all.back().bytes != bytes || !is_last(c, all.back())) return nullptr;
+  // An update whose value stays may have been there before the write. If that is an update too, it has read
+  // what this one then wrote, with all that this thread has released.
+  const bool releases = std::ranges::any_of(t.released, [](const auto& k) { return k != nullptr; });
+  const auto fits = [&](const atomic_write& w) {
+    return change == nullptr || (change(w.before, with) == w.before && !(w.updates && releases));
+  };
+  std::vector<const atomic_write*> may;
+  for (auto w = all.rbegin(); w != all.rend() && may_miss(t, location, *w, reach); ++w)
+    if (fits(*w)) may.push_back(&*w);
+  if (may.empty()) return nullptr;
+  t.seen[location] = all.back().number;
+  const std::size_t draw = (seed + all.back().number) % (2 * may.size());
+  return may[draw < may.size() ? draw : may.size() - 1];
+}
+
+bool old_values::buffers_a_write(const thread_model& t, std::uintptr_t but_at) const {
+  const auto fence = total_fences_.find(key_of(t.block, t.as_actor()));
+  const std::uint64_t fenced = fence != total_fences_.end() ? fence->second.front() : 0;
+  return std::ranges::any_of(writes_, [&](const auto& of) {
+    return of.first != but_at && std::ranges::any_of(of.second, [&](const atomic_write& w) {
+             return w.block == t.block && w.writer == t.as_actor() && w.number > fenced;
+           });
+  });
 }
 
 void old_values::lend(const void* p, std::size_t bytes, std::uint64_t old) {

@@ -69,7 +69,7 @@ TEST(pipeline_law, memory_is_as_fast_as_there_are_bytes_in_flight) {
   EXPECT_NEAR(clocks(s), 8192 / per_processor, 1e-6);
 }
 
-// What bench overlap measured on an H100, where memory is slower: a second buffer gains 1.5 of the textbook's 1.54.
+// As bench overlap measured on an H100, where one block's second buffer gains 1.50 of the textbook's 1.54.
 TEST(pipeline_law, few_bytes_in_flight_take_their_latency) {
   pipeline_step s{.threads = 128, .stages = 1, .arithmetic = 500, .bytes = 4096, .latency = 6e-7};
   const double load = s.latency * h200().clock.value, one = clocks(s);

@@ -57,8 +57,9 @@ TEST(TimelineSvg, IsWellFormedAndComplete) {
   EXPECT_EQ(xml_fault(svg), "");
   EXPECT_TRUE(svg.starts_with("<svg xmlns=\"http://www.w3.org/2000/svg\""));
   EXPECT_THAT(svg, Not(HasSubstr("href")));
-  for (const char* text : {"1 stage<", "2 stages<", "3 stages<", ">buffer 2<", "(in 0 of 6 steps)",
-                           "(in 5 of 6 steps)", "time in clock cycles", "Recorded on a test, in clock cycles."})
+  for (const char* text :
+       {"1 stage<", "2 stages<", "3 stages<", ">buffer 2<", "(in 0 of 6 steps)", "(in 5 of 6 steps)",
+        "time in clock cycles", "Recorded on a test, in clock cycles."})
     EXPECT_THAT(svg, HasSubstr(text));
   EXPECT_EQ(bars_of(svg).size(),
             // the legend's; per timeline a load and two computations per step, and one for waiting warps

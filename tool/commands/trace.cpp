@@ -208,7 +208,7 @@ void report(const request& r, const place& at, const std::vector<timeline>& time
     print_json(content);
   }
   if (!r.common.json && !is_standard_output(r.output))
-    print(origin_sentence(timelines) + "\n" + table_text(results.table, terminal_columns()));
+    print(text_of(results, timelines));
   else if (at.where->kind() != target::cuda)
     say(r.common, origin_sentence(timelines));
 }

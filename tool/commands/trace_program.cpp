@@ -6,7 +6,6 @@
 #include <memory>
 
 #include "tool/base/errors.hpp"
-#include "tool/base/wrap.hpp"
 #include "tool/commands/trace.hpp"
 #include "tool/commands/trace_results.hpp"
 #include "tool/files/file_names.hpp"
@@ -16,7 +15,6 @@
 #include "tool/pictures/origin.hpp"
 #include "tool/program/console.hpp"
 #include "tool/program/profiles.hpp"
-#include "tool/program/table.hpp"
 
 namespace antiphase::tool {
 namespace {
@@ -96,7 +94,7 @@ void trace_program(const trace_request& r, trace_options options) {
                 {"output", r.output}});
   }
   if (!r.common.json && !is_standard_output(r.output))
-    print(origin_sentence(timelines) + "\n" + table_text(results.table, terminal_columns()));
+    print(text_of(results, timelines));
   else
     say(r.common, origin_sentence(timelines));
 }

@@ -5,10 +5,12 @@
 
 #include <algorithm>
 
+#include "tool/base/wrap.hpp"
 #include "tool/pictures/origin.hpp"
 #include "tool/pictures/perfetto.hpp"
 #include "tool/pictures/timeline_page.hpp"
 #include "tool/pictures/timeline_svg.hpp"
+#include "tool/program/table.hpp"
 
 namespace antiphase::tool {
 namespace {
@@ -24,6 +26,12 @@ std::string rate_name(const timeline& t) {
 std::string gain_text(const overlap& o) {
   const double gain = o.step_time > 0 ? 1 - o.next_time / o.step_time : 0;
   return gain < 0.005 ? "nothing" : fmt::format("up to -{:.0f} %", gain * 100);
+}
+
+// A sentence of two parts on two lines: a machine's name may be long.
+std::string in_a_terminal(std::string sentence) {
+  if (const auto colon = sentence.find(": "); colon != sentence.npos) sentence.replace(colon, 2, ":\n");
+  return sentence;
 }
 
 }  // namespace
@@ -109,6 +117,10 @@ trace_results results_of(const common_options& common, const char* named,
                               t.recorded, t.steps));
   }
   return r;
+}
+
+std::string text_of(const trace_results& r, std::span<const timeline> timelines) {
+  return in_a_terminal(origin_sentence(timelines)) + "\n" + table_text(r.table, terminal_columns());
 }
 
 }  // namespace antiphase::tool

@@ -21,6 +21,8 @@ struct trace_results {
 // `named`: what the first column holds. Says what the table cannot.
 trace_results results_of(const common_options& common, const char* named,
                          std::span<const timeline> timelines);
+// The origin and the table, for a terminal.
+std::string text_of(const trace_results& r, std::span<const timeline> timelines);
 json to_json(const timeline& t, const overlap& o);
 std::string nothing_recorded(const timeline& t);  // why it has no row
 

@@ -43,6 +43,7 @@ template <class T> class array {
   explicit array(std::size_t n) : size_(n) { cudaMalloc(&data_, n * sizeof(T)); }
   explicit array(const std::vector<T>& values) : array(values.size()) {
     cudaMemcpy(data_, values.data(), size_ * sizeof(T), cudaMemcpyHostToDevice);
+    cudaDeviceSynchronize();  // for non-blocking streams
   }
   array(const array&) = delete;
   array& operator=(const array&) = delete;

@@ -52,7 +52,7 @@ template <class T> class device_reference {
     else if (ap::on_device())
       *const_cast<std::remove_const_t<T>*>(at_) = v;
     else
-      cudaMemcpy((void*)at_, &v, sizeof(T), cudaMemcpyHostToDevice);
+      cudaMemcpy((void*)at_, &v, sizeof(T), cudaMemcpyHostToDevice), cudaStreamSynchronize(nullptr);
     return *this;
   }
   AP_VERB const device_reference& operator=(const device_reference& o) const {

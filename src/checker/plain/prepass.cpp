@@ -625,13 +625,20 @@ class pass {
         name = is(name, "__launch_bounds__") ? matching(name + 1) + 1 : name + 1;
       if (!is(name + 1, "(") || is(i + 2, ")")) {
         refuse(i, "this form of __cluster_dims__", "__global__ void __cluster_dims__(2, 1, 1) kernel(...)");
-      } else if (names_own_parameter(i, i + 2, end)) {
-        refuse(i, "__cluster_dims__ of a template's parameter",
-               "numbers, or a launch with cudaLaunchAttributeClusterDimension");
       } else {
+        std::string size(source_.substr(t_[i + 2].at, t_[end].at - t_[i + 2].at));
+        const index body = matching(name + 1) + 1;
+        if (names_own_parameter(i, i + 2, end)) {
+          if (!is(body, "{"))
+            refuse(i, "__cluster_dims__ of a template's parameter without the kernel's body",
+                   "it where the kernel is defined");
+          edits_.push_back({t_[body].at + 1, 0,
+                            fmt::format(" if (::antiphase::plain::tells_cluster({})) return; ", size)});
+          size = "0";
+        }
         clusters_ += fmt::format(
             "\nstatic const int ap_cluster_{} = ::antiphase::plain::register_cluster(\"{}\", {});",
-            numbers_++, t_[name].is, source_.substr(t_[i + 2].at, t_[end].at - t_[i + 2].at));
+            numbers_++, t_[name].is, size);
       }
       drop(i, end + 1);
       return end;

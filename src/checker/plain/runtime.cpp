@@ -218,13 +218,20 @@ std::map<std::string, dim3, std::less<>>& clusters() {
   static std::map<std::string, dim3, std::less<>> all;
   return all;
 }
+dim3* asked_cluster = nullptr;  // if a kernel's body is called for it
 // Of a launch's attribute, or what __cluster_dims__ says; a template's name has its arguments behind it.
-dim3 cluster_of(std::string_view name, const config& c) {
+dim3 cluster_of(std::string_view name, const config& c, void (*body)(const void*), const void* params) {
   if (c.cluster[0] != 0) return {c.cluster[0], c.cluster[1], c.cluster[2]};
   name = name.substr(0, name.find('<'));
   name.remove_prefix(name.rfind(':') + 1);  // npos: nothing
   const auto at = clusters().find(name);
-  return at == clusters().end() ? dim3() : at->second;
+  dim3 size = at == clusters().end() ? dim3() : at->second;
+  if (size.x == 0) {
+    asked_cluster = &size;
+    body(params);
+    asked_cluster = nullptr;
+  }
+  return size;
 }
 // Blocks of a grid, those of a cluster one after the other.
 std::vector<std::uint64_t> by_clusters(dim3 grid, dim3 cluster) {
@@ -279,7 +286,7 @@ bool fits(const char* name, const config& c, const void* entry, place where) {
   if (c.grid.x > 0x7FFFFFFF || c.grid.y > 65535 || c.grid.z > 65535)
     return refuse(fmt::format("a launch of {} x {} x {} blocks", c.grid.x, c.grid.y, c.grid.z),
                   "at most 65535 blocks along y and z");
-  if (const dim3 of = cluster_of(name, c); of.x != 1 || of.y != 1 || of.z != 1) {
+  if (const dim3 of = now.cluster; of.x != 1 || of.y != 1 || of.z != 1) {
     const std::uint64_t size = std::uint64_t{of.x} * of.y * of.z;
     if (size < 1 || size > 16)
       return refuse(fmt::format("a launch in clusters of {} x {} x {} blocks", of.x, of.y, of.z),
@@ -417,6 +424,10 @@ void enters_arm(int number) noexcept { cpu_detail::here().arms |= 1u << number; 
 int register_cluster(const char* kernel, int x, int y, int z) {
   clusters().insert_or_assign(kernel, dim3(x, y, z));
   return 0;
+}
+bool tells_cluster(int x, int y, int z) noexcept {
+  if (asked_cluster != nullptr) *asked_cluster = dim3(x, y, z);
+  return asked_cluster != nullptr;
 }
 int add_note(const char* text) {
   notes().push_back(text);
@@ -647,16 +658,18 @@ std::uint64_t update(void* p, int bytes, scope reach, ordering how,
   }
   // others may run until here, but none from here to the end
   machine::next_scope = reach;
-  // acquire_release: sequentially consistent, so never an old value
-  if (same == unchanged::only_read && how != ordering::acquire_release &&
-      m.brings_old(p, size, static_cast<checker_detail::order>(how), self.code, before)) {
-    self.owner->loaded(self, p, before, where);
-    if (self.loads.is_waiting()) self.loads.looked_in_vain();
-    return before;
-  }
   if (there) std::memcpy(&before, p, size);
   const std::uint64_t after = there ? change(before, with) : 0;
   if (same == unchanged::is_read) m.compares(p, size, expected);
+  // acquire_release: sequentially consistent, so never an old value
+  if (after == before && same != unchanged::not_read && how != ordering::acquire_release &&
+      how != ordering::release &&
+      m.brings_old(p, size, static_cast<checker_detail::order>(how), self.code, before,
+                   same == unchanged::only_read ? nullptr : change, with)) {
+    self.owner->loaded(self, p, before, where);
+    if (self.loads.is_waiting()) self.loads.looked_in_vain(), self.owner->polls();
+    return before;
+  }
   machine::next_scope = reach;
   const bool writes = same == unchanged::is_written || same == unchanged::not_read || after != before;
   m.atomic(p, size,
@@ -668,7 +681,7 @@ std::uint64_t update(void* p, int bytes, scope reach, ordering how,
   std::memcpy(p, &after, size);
   if (after == before) {
     self.owner->loaded(self, p, before, where);  // may be a polling loop
-    if (self.loads.is_waiting()) self.loads.looked_in_vain();
+    if (self.loads.is_waiting()) self.loads.looked_in_vain(), self.owner->polls();
   } else {
     self.loads.something_else();
     self.owner->note_write();
@@ -768,6 +781,7 @@ void launch(const char* name, const config& c, place where, const void* entry, s
   now.overlapped |= c.overlaps || c.lets_begin != nullptr;
   if (++now.launches == 1)
     for (const char* note : notes()) now.m->findings.say(note);
+  now.cluster = cluster_of(name, c, body, params);
   if (!fits(name, c, entry, where)) return;
   model& m = *now.m;
   now.misled = now.sampled;
@@ -775,7 +789,6 @@ void launch(const char* name, const config& c, place where, const void* entry, s
   now.launched_at = where;
   now.grid = c.grid;
   now.block = c.block;
-  now.cluster = cluster_of(name, c);
   now.asked_of = -1;
   now.together = c.together;
   begin_keeping();
@@ -1132,7 +1145,18 @@ cudaError_t copy_now(void* to, const void* from, std::size_t bytes, cudaMemcpyKi
                     "the cudaMemcpyKind of what the pointers are");
     return fails(cudaErrorInvalidValue);
   }
+  const auto wait = [&] {
+    if (on == nullptr)
+      m.launches.synchronize_default();
+    else
+      m.launches.synchronize(on);
+  };
+  // From pageable host memory a copy is staged: the call waits for the stream first, and may return before
+  // the device's memory is written (CUDA runtime, API synchronization behavior).
+  const bool staged = only_device(to) && !from_device;
+  if (when == returns::when_done && staged) wait();
   m.host_place = where;
+  m.host_stages = staged;
   if (to_device && from_device)
     now.on->copy(to, from, bytes, on);
   else if (to_device)
@@ -1142,12 +1166,8 @@ cudaError_t copy_now(void* to, const void* from, std::size_t bytes, cudaMemcpyKi
   else
     std::memmove(to, from, bytes);
   m.host_place = {};
-  if (when == returns::when_done && !(only_device(to) && only_device(from))) {
-    if (on == nullptr)
-      m.launches.synchronize_default();
-    else
-      m.launches.synchronize(on);
-  }
+  m.host_stages = false;
+  if (when == returns::when_done && !staged && !(only_device(to) && only_device(from))) wait();
   return cudaSuccess;
 }
 cudaError_t copy_rows_now(const row_copy& c, cudaStream_t on, returns when, place where) {

@@ -38,6 +38,7 @@ unsigned lanes_present(const block_state& block, std::size_t warp) {
 
 void land_copies(thread_state& of, std::uint64_t end) {
   copy_queue& q = of.copies;
+  if (q.gone + q.landed < end) of.owner->changed();
   for (; q.gone + q.landed < end; ++q.landed) perform(q.copies[q.landed]);
 }
 
@@ -136,7 +137,10 @@ void meet_block(thread_state& self, block_meeting how, place where, const void* 
   if (begun && part.whole && !how.votes)
     return come_to_barrier(self, 0, 0, {.waits = true, .aligned = false}, where);
   const thread_state*& of_warp = self.home->warp_at[static_cast<std::size_t>(self.index / 32)];
-  if (m.arrived > 0 && !same(of_warp != nullptr ? of_warp->where : m.where, where)) meet_apart(self, where);
+  self.may_diverge = !how.aligned;
+  if (const bool all_may = self.may_diverge && (of_warp == nullptr || of_warp->may_diverge);
+      m.arrived > 0 && !all_may && !same(of_warp != nullptr ? of_warp->where : m.where, where))
+    meet_apart(self, where);
   if (observer* const watch = self.owner->watch(); watch != nullptr && how.aligned) {
     watch->comes_to_barrier(self, frame);
     if (of_warp != nullptr) require_one_way(self, *of_warp, where);
@@ -409,7 +413,7 @@ void meet_warp(thread_state& self, const char* what, place where) {
     meet_in_time(m.waiting);
     for (thread_state* t : m.waiting) self.owner->make_ready(*t);
     m.waiting.clear();
-    self.owner->progress();
+    self.owner->met();
   }
   self.owner->suspend(self, last ? condition::ready : condition::at_whole_warp, where);
 }
@@ -484,6 +488,7 @@ void yield(place where) {
   thread_state& self = here();
   self.code = __builtin_return_address(0);
   if (self.owner->watch() == nullptr) self.loads.something_else();
+  self.owner->polls();
   self.time.wait_until(self.time.now() + self.time.costs().look);
   self.owner->suspend(self, condition::polling, where);
 }
@@ -514,9 +519,10 @@ void loaded(const void* at, std::uint64_t value, place where) {
 }
 
 std::int64_t clock() {
-  thread_clock& time = here().time;
-  time.instructions(1);
-  return time.ticks();
+  thread_state& self = here();
+  self.owner->changed();
+  self.time.instructions(1);
+  return self.time.ticks();
 }
 void clock_instructions(int count) {
   thread_state& self = here();

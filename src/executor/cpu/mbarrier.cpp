@@ -114,6 +114,7 @@ std::uint32_t arrivals_to_come(const block_state& block, const std::uint64_t* wo
 }  // namespace
 
 void land(block_state& block, worker& owner, const bulk_load_state& load) {
+  owner.changed();
   if (load.copies_of != nullptr) return arrive_with_copies(block, owner, load);
   if (load.box != nullptr)
     land_box(block, load);
@@ -201,6 +202,7 @@ void mbarrier_init(std::uint64_t* word, int parties, place where) {
   if (observer* watch = self.owner->watch()) watch->mbarrier_initialised(self, word, where);
   self.home->clock_of(word) = {.word = word};
   *word = pack({static_cast<std::uint32_t>(parties), static_cast<std::uint32_t>(parties), 0, 0});
+  self.owner->changed();
 }
 void mbarrier_stands_for(const std::uint64_t* word, ring_event of) { here().home->clock_of(word).of = of; }
 
@@ -209,6 +211,7 @@ void mbarrier_inval(std::uint64_t* word, place where) {
   require_barrier(self, *self.block, word, where);
   if (observer* watch = self.owner->watch()) watch->mbarrier_invalidated(self, word, where);
   *word = ~std::uint64_t{0};
+  self.owner->changed();
 }
 
 namespace {
@@ -238,6 +241,7 @@ void arrive_at(thread_state& self, block_state& block, std::uint64_t* word, int 
              to_come == 0 ? "" : fmt::format(", of which asynchronous copies under way make {}", to_come)));
   f = with_bytes(self, f, bytes_expected, where);
   f.missing -= static_cast<std::uint32_t>(count);
+  self.owner->changed();
   mbarrier_clock& time = block.clock_of(word);
   time.latest = std::max(time.latest, self.time.now());
   if (observer* watch = self.owner->watch()) watch->mbarrier_arrived(self, word, how);
@@ -279,6 +283,7 @@ void mbarrier_copies_arrive(std::uint64_t* word, copies_arrive how, place where)
                      f.parties));
   }
   self.time.instructions(1);
+  self.owner->changed();
   bulk_load_state arrival{.to = nullptr,
                           .from = nullptr,
                           .bytes = 0,
@@ -301,6 +306,7 @@ void mbarrier_expect(std::uint64_t* word, int bytes, place where) {
   if (bytes < 0)
     fail(self, fault::barrier_misuse, where, fmt::format("an mbarrier is to expect {} bytes", bytes));
   *word = pack(with_bytes(self, unpack(*word), bytes, where));
+  self.owner->changed();
 }
 
 unsigned mbarrier_parity(const std::uint64_t* word) { return unpack(*word).parity; }

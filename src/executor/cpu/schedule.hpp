@@ -79,6 +79,7 @@ class scheduler {
   }
   void stopped(std::size_t thread, stop why, bool progressed);  // the latest one taken
   void memory_changed() { candidates_.take_all(vain_); }
+  void stuck(bool yes) { stuck_ = yes; }  // those that run only repeat themselves: others have turns, too
 
   // Threads. In random order, took() reports the thread that the worker drew; otherwise take() chooses. If
   // there are no candidates, both first make those that polled in vain candidates.
@@ -101,7 +102,7 @@ class scheduler {
   static constexpr std::uint64_t fair_every = 1024;
 
   std::uint32_t settle(std::size_t all, std::size_t worth, std::size_t proposed);
-  bool is_fair_turn() const { return steps_ % fair_every == fair_every - 1; }
+  bool is_fair_turn() const { return steps_ % fair_every == fair_every - 1 || (stuck_ && steps_ % 2 == 1); }
   std::size_t start() const;
   std::size_t choose();
   std::size_t highest();
@@ -122,7 +123,7 @@ class scheduler {
   number_set still_polling_;      // candidates that have done nothing since they polled
   std::uint64_t steps_ = 0;
   std::size_t last_ = 0;
-  bool last_polled_ = false;
+  bool last_polled_ = false, stuck_ = false;
   number_set starved_, fed_;
   std::vector<std::uint32_t> priority_;      // of each thread, distinct
   std::vector<std::uint64_t> change_after_;  // steps, in order

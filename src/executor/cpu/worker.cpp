@@ -3,6 +3,7 @@
 #include "worker.hpp"
 
 #include <fmt/format.h>
+#include <unwind.h>
 
 #include <algorithm>
 #include <antiphase/core/error.hpp>
@@ -29,9 +30,18 @@ constexpr std::size_t shared_alignment = 1024;
 constexpr unsigned char poison = 0xFF;  // NaN in every floating-point format
 // Rounds in vain before a launch is given up; fewer of many threads.
 constexpr std::uint64_t idle_limit = 150'000, idle_limit_of_many = 1'000, idle_turns = 300'000;
-// Turns of threads that meet again and again, have read what has not changed, and have done nothing else.
-// Many, as a loop may work on registers meanwhile.
+// Turns of threads that meet again and again, have polled what has not changed, and have done nothing else.
+// Many, as a loop may count its turns.
 constexpr std::uint64_t idle_turns_of_meetings = 2'000'000;
+// Turns in which nothing has changed, until states of threads are compared; the most that are kept.
+constexpr std::uint64_t turns_before_states = 3'000;
+#if defined(__x86_64__) && !ANTIPHASE_ASAN
+constexpr bool knows_states = true;
+#else
+constexpr bool knows_states = false;
+#endif
+constexpr std::size_t most_states = 100'000;
+constexpr std::uint64_t rounds_of_known = 16;  // of all threads, without a new state, until they repeat
 constexpr std::int64_t idle_nanoseconds = 30'000'000'000;
 
 std::size_t shared_stride(std::size_t bytes) {
@@ -500,7 +510,7 @@ void worker::complete(warp_meeting& m) {
   m.waiting.clear();
   m.arrived = 0;
   ++counts.warp_operations;
-  if (!m.again || watch() == nullptr) progress();
+  if (!m.again || watch() == nullptr) met();
 }
 void worker::complete_named(named_barrier& m) {
   if (watch() != nullptr) watch()->passed(&m, m.waiting);
@@ -523,7 +533,7 @@ void worker::come(block_state& block, named_barrier& m, std::size_t warp) {
   w.aligned = false;
   m.arrived += 32;
   m.counted |= 1u << warp;
-  progress();
+  met();
   end_if_complete(block, m);
 }
 void worker::end_if_complete(const block_state& block, named_barrier& m) {
@@ -558,7 +568,7 @@ void worker::let_go(meeting& m, bool again) {
   }
   reset(m);
   ++counts.barriers;
-  if (!again) progress();
+  if (!again) met();
 }
 
 // One thread arrives. Ended threads count as arrived.
@@ -574,7 +584,7 @@ void worker::arrive(cluster_state& c) {
   }
   c.waiting.clear();
   ++counts.barriers;
-  progress();
+  met();
 }
 
 void worker::wake_mbarrier(block_state& block, const void* word) {
@@ -621,7 +631,9 @@ void worker::land_load(std::size_t which) {
 
 thread_state* worker::pick() {
   if (in_time()) return earliest();
-  if (++idle_turns_ > idle_turns_of_meetings && watch() != nullptr) return nullptr;
+  ++unchanged_turns_;
+  if (watch() != nullptr && (all_repeat_ || (++idle_turns_ > idle_turns_of_meetings && may_wait_for_ever())))
+    return nullptr;
   if (!schedule_.tracks()) return draw();
   if (last_ != nullptr) {
     const stop why = last_->now == condition::polling ? stop::polls
@@ -631,6 +643,7 @@ thread_state* worker::pick() {
   }
   progressed_ = gave_way_ = wrote_ = false;
   track();
+  schedule_.stuck(some_repeat_ && unchanged_turns_ > turns_before_states);
   last_ = schedule_.draws() ? draw() : choose();
   return last_;
 }
@@ -640,6 +653,10 @@ void worker::track() {
   for (; known_ < ready_.size(); ++known_) schedule_.made_ready(ready_[known_]->number);
 }
 
+// A loop around ordinary reads alone may work on registers for long, unless the states of threads show that
+// it does not.
+bool worker::may_wait_for_ever() { return polls_ || watch() == nullptr || !knows_states; }
+
 // Counts a round in which all runnable threads polled in vain. True if there have been too many.
 bool worker::gives_up() {
   if (idle_rounds_++ == 0) idle_since_ = now();
@@ -647,7 +664,7 @@ bool worker::gives_up() {
   if (!alone && idle_rounds_ % 64 == 0) std::this_thread::yield();  // another worker may need this core
   const std::uint64_t limit = std::clamp(idle_turns / static_cast<std::uint64_t>(threads_) / blocks_.size(),
                                          idle_limit_of_many, idle_limit);
-  return idle_rounds_ > limit &&
+  return idle_rounds_ > limit && may_wait_for_ever() &&
          (alone || (idle_rounds_ % 1024 == 0 && now() - idle_since_ > idle_nanoseconds));
 }
 
@@ -705,8 +722,73 @@ thread_state* worker::choose() {
   return next;
 }
 
+// The state of a thread that has called the machine from self.code: the kernel's frames on its stack, and the
+// registers that calls keep. 0: not known.
+std::uint64_t state_of(const thread_state& self) {
+  if (!knows_states) return 0;
+  struct search {
+    const thread_state& self;
+    std::uint64_t state;
+  } of{self, 0};
+  const auto at_frame = [](_Unwind_Context* frame, void* found) {
+    auto& [thread, state] = *static_cast<search*>(found);
+    if (_Unwind_GetIP(frame) != reinterpret_cast<std::uintptr_t>(thread.code)) return _URC_NO_REASON;
+    state = thread.number + 1;
+    const auto add = [&](std::uint64_t word) {
+      state = (state ^ word) * 0x9E3779B97F4A7C15u;
+      state ^= state >> 29;
+    };
+    const auto counts_rounds = [&](const unsigned char* p) {
+      for (const machine::loop_rounds* loop = thread.loop; loop != nullptr; loop = loop->around)
+        if (const auto* const n = reinterpret_cast<const unsigned char*>(&loop->number); n >= p && n < p + 8)
+          return true;
+      return false;
+    };
+    for (const int kept : {3, 6, 12, 13, 14, 15}) add(_Unwind_GetGR(frame, kept));  // rbx, rbp, r12 to r15
+    const auto* const top = static_cast<const unsigned char*>(thread.self.bottom) + thread.self.size;
+    const auto* at = reinterpret_cast<const unsigned char*>(_Unwind_GetCFA(frame));  // NOLINT: an address
+    for (std::uint64_t word = 0; at < top; at += sizeof word) {
+      std::memcpy(&word, at, sizeof word);
+      if (!counts_rounds(at)) add(word);
+    }
+    return _URC_END_OF_STACK;
+  };
+  _Unwind_Backtrace(at_frame, &of);
+  return of.state;
+}
+
+// If all threads that can run come back to states they have been in, and nothing changes that they look at,
+// they will do so for ever.
+void worker::look_at_state(thread_state& self) {
+  if (unchanged_turns_ < looked_at_turn_) {
+    states_.clear();
+    turns_of_known_ = 0;
+    some_repeat_ = false;
+    ++news_;
+  }
+  looked_at_turn_ = unchanged_turns_;
+  if (states_.size() == most_states) return;
+  const std::uint64_t state = state_of(self);
+  if (state == 0 || states_.insert(state).second) {
+    turns_of_known_ = 0;
+    ++news_;
+    return;
+  }
+  self.news = news_;
+  if (++turns_of_known_ < rounds_of_known * static_cast<std::uint64_t>(threads_) * blocks_.size()) return;
+  for (const auto& block : blocks_)
+    for (const auto& t : block->thread)
+      if ((t->now == condition::ready || t->now == condition::polling) && t->news != news_) {
+        some_repeat_ = true;
+        return;
+      }
+  if (loads() > 0) return land_load(0);
+  all_repeat_ = true;
+}
+
 void worker::suspend(thread_state& self, condition why, place where) {
   self.where = where;
+  if (unchanged_turns_ > turns_before_states && watch() != nullptr) look_at_state(self);
   if (why == condition::polling && in_time()) make_ready(self);
   self.now = why;
   if (why == condition::polling && !in_time())
@@ -739,7 +821,7 @@ void worker::loaded(thread_state& self, const void* at, std::uint64_t value, pla
   if (self.loads.waits(self.code, at, value))
     suspend(self, condition::polling, where);
   else if (self.loads.goes_on())
-    progress();
+    met();
 }
 
 void worker::give_way(thread_state& self) {
@@ -762,7 +844,8 @@ void worker::run(launch_state& launch, unsigned index, int resident) {
   counts = {};
   failure_ = nullptr;
   idle_rounds_ = 0;
-  idle_turns_ = 0;
+  idle_turns_ = unchanged_turns_ = 0;
+  polls_ = all_repeat_ = some_repeat_ = false;
   picks_ = 0;
   last_ = nullptr;
   progressed_ = gave_way_ = wrote_ = moved_ = false;

@@ -14,6 +14,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <unordered_set>
 #include <vector>
 
 #include "clock.hpp"
@@ -189,6 +190,8 @@ struct thread_state : machine::thread_view {
   std::vector<const void*> calls;              // return addresses at its latest block barrier, if followed
   unsigned aligned_turns[2] = {};              // aligned arrivals at the cluster's barrier, and waits
   int block_barriers = 0;                      // it has come to
+  std::uint64_t news = 0;                      // of the worker, when last in a state it had been in
+  bool may_diverge = false;                    // at the block barrier: barrier.sync without .aligned
   struct register_setting {
     int registers;
     place where;
@@ -406,9 +409,18 @@ class worker {
   void in_turn(thread_state& self);
   void will_land(std::int64_t at) { next_landing_ = std::min(next_landing_, at); }
   void progress() {
+    met();
+    changed();
+  }
+  // Threads have met: progress, unless they do it again and again.
+  void met() {
     idle_rounds_ = idle_turns_ = 0;
     progressed_ = moved_ = true;
+    polls_ = false;
   }
+  // Something that threads may look at: memory, an mbarrier, a clock.
+  void changed() { unchanged_turns_ = 0; }
+  void polls() { polls_ = true; }  // in vain, and not by an ordinary read
   // A load, at code address self.code, of memory that other threads may write has returned `value`. Suspends
   // a thread that waits in a loop of its own, without poll().
   void loaded(thread_state& self, const void* at, std::uint64_t value, place where);
@@ -418,6 +430,7 @@ class worker {
   void note_write() {
     wrote_ = true;
     idle_turns_ = 0;
+    changed();
   }
   // Ends the launch from within a fiber that must not be unwound: the compiler assumes that the checker's
   // hooks do not throw.
@@ -437,12 +450,14 @@ class worker {
   thread_state* earliest();
   void track();
   bool gives_up();
+  bool may_wait_for_ever();
   std::size_t loads() const;
   void land_load(std::size_t which);
   void let_go(meeting& m, bool again = false);
   std::exception_ptr stall() const;
   void enter_fiber(thread_state& self);
   void switch_from(fiber& from);
+  void look_at_state(thread_state& self);
 
   launch_state* launch_ = nullptr;
   scheduler schedule_;
@@ -453,6 +468,12 @@ class worker {
   std::vector<unsigned char> shared_storage_;
   std::vector<thread_state*> ready_, polling_;
   std::uint64_t idle_rounds_ = 0, idle_turns_ = 0;
+  bool polls_ = false;  // since the latest progress
+  // Since nothing has changed that threads look at: turns, the states that threads were in when they gave up
+  // their turn, and turns since the latest of a new state. If there are no new ones, nobody will go on.
+  std::uint64_t unchanged_turns_ = 0, looked_at_turn_ = 0, turns_of_known_ = 0, news_ = 0;
+  std::unordered_set<std::uint64_t> states_;
+  bool all_repeat_ = false, some_repeat_ = false;  // of the threads that can run
   std::uint64_t picks_ = 0;
   // not yet reported to the scheduler: the thread that ran, what it did, and ready_ from known_ on
   thread_state* last_ = nullptr;

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import tempfile
 import unittest
+import xml.etree.ElementTree
 
 TOOL = sys.argv.pop(1)
 HERE = pathlib.Path(__file__).resolve().parent
@@ -89,6 +90,14 @@ class Counts(unittest.TestCase):
     def test_the_example_of_the_docs(self):
         done = self.count("examples/plain_cuda/transpose.cu", "--quiet", cwd=ROOT)
         self.assertEqual(done.stdout, (ROOT / "examples/plain_cuda/counts.txt").read_text())
+
+    def test_the_picture_of_the_docs(self):
+        done = self.count("examples/plain_cuda/transpose.cu", "--output", "-", "--quiet", cwd=ROOT)
+        self.assertEqual(done.stdout, (ROOT / "docs/pictures/counts.svg").read_text())
+        bars = [r.attrib for r in xml.etree.ElementTree.fromstring(done.stdout).iter() if r.get("class") == "more"]
+        wide = [float(b["width"]) for b in bars[1:]]  # behind the legend's
+        self.assertEqual([w > 0 for w in wide], [False, True] + 2 * [False] + [True] + 5 * [False])
+        self.assertAlmostEqual(wide[4] / wide[1], 31 / 28, places=2)  # wavefronts, sectors beyond the ideal
 
     def test_faults_are_told(self):
         with tempfile.TemporaryDirectory() as folder:

@@ -21,6 +21,7 @@ constexpr const char* examples =
     "\n"
     "Examples:\n"
     "  antiphase count transpose.cu\n"
+    "  antiphase count transpose.cu --output transpose.svg\n"
     "  antiphase count my.cu -I include -D N=1000 --blocks all --json -- input.txt\n"
     "  antiphase count gemm/padded\n"
     "      a kernel of the library, on the shapes that antiphase check runs";
@@ -38,6 +39,10 @@ void add_count(arguments program) {
           "them")
       .required()
       .type_name("PROGRAM|KERNEL");
+  command
+      .add_option("--output", r->picture, "Draw the requests of all lines (SVG) instead of printing them")
+      .type_name("FILE")
+      .otherwise("--out");
   add_program_options(command, r,
                       "A program's run that takes longer is stopped, and not counted (default: 60)");
   command.footer(examples);

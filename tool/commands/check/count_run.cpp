@@ -11,7 +11,9 @@
 #include "tool/commands/check/check.hpp"
 #include "tool/commands/check/check_cases.hpp"
 #include "tool/files/file_handle.hpp"
+#include "tool/files/output_file.hpp"
 #include "tool/measure/provenance.hpp"
+#include "tool/pictures/count_svg.hpp"
 #include "tool/program/console.hpp"
 
 namespace antiphase::tool {
@@ -103,6 +105,24 @@ std::string text_of(const std::vector<line_count>& lines) {
   return text;
 }
 
+std::string picture_of(const std::vector<line_count>& lines) {
+  std::vector<drawn_kernel> all;
+  sources read;
+  for (const std::string& kernel : kernels_of(lines)) {
+    drawn_kernel drawn{.name = kernel, .requests = {}};
+    for (const line_count& c : lines)
+      if (c.kernel == kernel && c.units > 0)
+        drawn.requests.push_back(
+            {.at = fmt::format("line {}: {} {}", c.at.line, name(c.memory), name(c.what)),
+             .source = read.line(c.at),
+             .unit = unit_of(c),
+             .each = ratio(c.units, c.requests),
+             .ideal = ratio(c.ideal, c.requests)});
+    all.push_back(std::move(drawn));
+  }
+  return count_svg(all);
+}
+
 json json_of(const std::vector<line_count>& lines) {
   json kernels = json::array();
   sources read;
@@ -165,6 +185,11 @@ void run_count(const program_request& r) {
   if (report.errors() > 0)
     complain(fmt::format("the run has faults, so the counts may be wrong: see antiphase check {}",
                          r.kernels.front()));
+  if (!r.picture.empty()) {
+    output_file out{r.picture};
+    out.write(picture_of(report.counts));
+    return out.commit();
+  }
   if (r.common.json) {
     result["notes"] = report.notes;
     result["kernels"] = json_of(report.counts);

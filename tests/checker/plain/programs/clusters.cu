@@ -32,7 +32,7 @@ __global__ void __cluster_dims__(2, 2, 1) histogram(const int* from, int* bins) 
 }
 
 // Each block takes the number of the next block.
-__global__ void __cluster_dims__(4) rotate(const int* from, int* to) {
+template <int blocks> __global__ void __cluster_dims__(blocks) rotate(const int* from, int* to) {
   __shared__ int number;
   auto cluster = cg::this_cluster();
   if (threadIdx.x == 0) number = from[blockIdx.x];
@@ -92,7 +92,7 @@ int main() {
   }
   cudaMemset(to, 0, sizeof bins);
   places<<<2, threads>>>(to + 8);
-  rotate<<<8, 32>>>(from, to);
+  rotate<4><<<8, 32>>>(from, to);
   cudaMemcpy(bins, to, sizeof bins, cudaMemcpyDeviceToHost);
   cudaFree(from), cudaFree(to);
   for (int b = 0; b < 8; ++b) good &= bins[b] == h[b / 4 * 4 + (b + 1) % 4];
