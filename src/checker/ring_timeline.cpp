@@ -46,6 +46,7 @@ class drawing {
   // The complete steps: those that are filled, waited for and computed from.
   void draw(timeline& t, int most_steps) {
     steps_ = std::min(ring_.steps, most_steps);
+    if (steps_ == 0) return;
     for (std::size_t w = 0; w < b_.ops.size(); ++w) draw_warp(t, w);
     for (t.recorded = 0; t.recorded < steps_; ++t.recorded)
       for (const auto* has : {&loaded_, &waited_, &computed_})

@@ -18,7 +18,6 @@
 #include <span>
 
 #include "tool/base/errors.hpp"
-#include "tool/base/wrap.hpp"
 #include "tool/commands/trace.hpp"
 #include "tool/commands/trace_results.hpp"
 #include "tool/files/file_handle.hpp"
@@ -33,7 +32,6 @@
 #include "tool/program/names.hpp"
 #include "tool/program/place.hpp"
 #include "tool/program/profiles.hpp"
-#include "tool/program/table.hpp"
 
 namespace antiphase::tool {
 namespace {
