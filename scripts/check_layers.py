@@ -90,6 +90,7 @@ LAYERS = {
 BRIDGES = {
     "device": {
         LIBRARY + "executor/cpu/machine.hpp",
+        LIBRARY + "executor/cpu/machine_clock.hpp",
         LIBRARY + "executor/cpu/machine_tf32.hpp",
         LIBRARY + "executor/cpu/machine_verbs.hpp",
         LIBRARY + "executor/kernel.hpp",

@@ -14,6 +14,8 @@ import pathlib
 import subprocess
 import sys
 
+import overlap_plot
+
 BEGIN, END = "<!-- model:begin -->\n", "<!-- model:end -->"
 
 
@@ -64,7 +66,7 @@ def page(tool, results):
 
 
 def overlap_page(tool, results):
-    newest = max(results.glob("experiments/*-overlap.json"))
+    newest = overlap_plot.newest_file(results)
     return subprocess.run(
         [tool, "bench", "overlap", "--read", newest, "-o", "-"], check=True, capture_output=True, text=True
     ).stdout

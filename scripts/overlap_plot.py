@@ -10,13 +10,22 @@ PANELS = {1: "one resident block", 2: "2 resident blocks", 4: "4 resident blocks
 
 # Steps of the product's ladder that add a second buffer, and the rings of the scan's.
 PRODUCTS, OF, CUBE = ("double-buffered", "async-2"), "tiled", (4096,) * 3
-RINGS, RING_OF, SUMS = {2: "single-pass-2", 3: "single-pass-3", 8: "single-pass"}, "single-pass-1", (2**28,)
+RINGS, RING_OF, SUMS = (
+    {2: "single-pass-2", 3: "single-pass-3", 8: "single-pass"},
+    "single-pass-1",
+    (2**28,),
+)
+
+
+def newest_file(folder):
+    """The file of the newest measurement in a folder of results; None without one."""
+    return max(folder.glob("experiments/*-overlap.json"), default=None)
 
 
 def newest(folder):
     """The newest measurement in a folder of results; None without one."""
-    files = sorted(folder.glob("experiments/*-overlap.json"))
-    return json.loads(files[-1].read_text()) if files else None
+    file = newest_file(folder)
+    return json.loads(file.read_text()) if file else None
 
 
 def of_ladders(results):

@@ -42,7 +42,7 @@ PARTS = (
     ("device/wgmma.cuh", ("wgmma",)),
 )
 
-# Of comments and bodies, what speaks of other parts.
+# Edits of comments and bodies that speak of other parts.
 EDITS = {
     "// Barrier: init(parties), arrive(how...), wait(parity, who...). As a parameter, so that the same channel\n"
     "// serves mbarriers, stream events, the CPU executor's barriers, a recorder and the tests' model. `how` says\n"
@@ -108,7 +108,7 @@ namespace antiphase::ring {
 struct mbarrier;
 """
 
-# Of the host: the kit's executors do this (src/executor/cuda).
+# The host's part: the kit's executors do this (src/executor/cuda).
 ENCODE = """
 // encode(): the tensor_map of a layout, for a kernel's __grid_constant__ parameter. Asks the driver; throws
 // std::runtime_error.

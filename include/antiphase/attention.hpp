@@ -65,7 +65,7 @@ std::size_t attention_workspace(const context& where, const attention_problem& p
 std::size_t attention_workspace(const context& where, const attention_problem& p,
                                 const attention_gradients& gradients, const attention_options& options = {});
 
-// What the call would run with these arguments, and why. Nothing is launched.
+// The choice for a call with these arguments, and its reasons. Nothing is launched.
 struct attention_choice {
   std::string kernel;         // the policy's name
   std::size_t workspace = 0;  // bytes

@@ -60,6 +60,10 @@ struct finding_side {
   std::string when;  // "after 3 block barriers, copy group 2", or empty
 };
 
+// Waits that a run leaves out of a kernel, to show what they are for: for data of asynchronous copies, or at
+// an mbarrier; for a free slot, at the last event of a channel; or at barriers of a block or a part of it.
+enum class ring_wait { none, data, slot, barrier };
+
 // The schedule of one run: enough to replay it on any machine, bit for bit.
 struct check_run {
   unsigned seed = 1;
@@ -67,6 +71,7 @@ struct check_run {
   landing copies = landing::late;
   int resident_blocks = 1;
   std::string script = {};  // of order schedule::script
+  ring_wait without = ring_wait::none;
   bool operator==(const check_run&) const = default;
 };
 
@@ -119,7 +124,7 @@ struct finding {
   }
 };
 
-// What a line of a kernel asked memory for, in all warps of a run. A request is one instruction of a warp.
+// The requests of a kernel's line to memory, in all warps of a run. One is one instruction of a warp.
 enum class line_memory { shared, global, constant };
 enum class line_action { read, write, atomic, async_copy, bulk_copy };
 const char* name(line_memory memory);  // "shared", ...
@@ -170,7 +175,8 @@ struct check_options {
   std::vector<int> resident_blocks = {};
   // runs at a time, one OS thread each; 0: one per core. Findings do not depend on it.
   int workers = 0;
-  std::string script = {};       // for runs of order schedule::script
+  std::string script = {};              // for runs of order schedule::script
+  ring_wait without = ring_wait::none;  // in all runs; each then ends at the wait after its first finding
   std::uint64_t exhaustive = 0;  // not 0: run every possible schedule, at most this many; for tiny cases
   // for findings that only some schedules show, search for a simpler schedule; not with a single run
   bool shorten = true;
@@ -237,8 +243,8 @@ struct check_report {
 check_report check(const std::function<void(const context&)>& program, const check_options& options = {});
 
 // Sets an option by its command-line name: --schedules, --seed, --order, --landing, --resident, --workers,
-// --exhaustive or --script. Orders, landings and residents are comma-separated lists; `all` is the default.
-// options_of() reads pairs of name and value. Both throw bad_request.
+// --exhaustive, --script or --without. Orders, landings and residents are comma-separated lists; `all` is the
+// default. options_of() reads pairs of name and value. Both throw bad_request.
 void set_option(check_options& options, std::string_view name, std::string_view value);
 check_options options_of(std::span<const char* const> arguments);
 
@@ -270,6 +276,7 @@ std::string to_text(const check_run& run);
 
 const char* name(schedule order);
 const char* name(landing copies);
+const char* name(ring_wait wait);  // "none", "data", "slot", "barrier"
 
 // What `antiphase check` runs: the library's own kernels, on shapes that cover all of their paths, with
 // verified results.

@@ -63,7 +63,7 @@ struct timeline {
   std::vector<std::string> places{};     // lines of the source, "my.cu:12"
   std::vector<std::int32_t> place_of{};  // by span: which of them, or -1; empty: not known
   std::vector<std::string> notes{};      // sentences on what the recording shows
-  // What a step does, by which kernels with different tiles can be compared: multiply-adds of a product,
+  // Work of a step, to compare kernels with different tiles: multiply-adds of a product,
   // elements of a scan. 0: not known.
   std::int64_t step_work = 0;
   std::string work_is = "multiply-adds";

@@ -155,7 +155,7 @@ def _led_backward(grad, q, k, v, bias, out, logsumexp, how):
     # The weights of a row are 2 to the (score - top), divided by the sum, which is 0 if no key is seen.
     logsumexp = logsumexp[:, :, : q.shape[2]]
     softmax = q.new_empty(*q.shape[:3], 2)
-    # What rounding takes from top goes into the sum: it would be an error of every weight.
+    # The rounding error of top goes into the sum: it would be an error of every weight.
     exact = logsumexp.double() * _LOG2_E
     top = exact.float()
     softmax[..., 0] = top

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Helpers of the Python package's tests: required modules, inputs, the library's error bound, refusals."""
 import importlib
+import os
 import re
 import sys
+import tempfile
 import unittest
 
 SKIPPED = 77
@@ -33,6 +35,15 @@ def units_of(text):
 
 
 class Case(unittest.TestCase):
+    def in_two_processes(self, torch, device, function):
+        """Calls function(rank, path of a file to meet by, 2) in two processes."""
+        if not torch.distributed.is_available():
+            self.skipTest("torch has no torch.distributed")
+        if device.type != "cpu" and torch.cuda.device_count() < 2:
+            self.skipTest("there is one GPU: NCCL's processes have one each")
+        with tempfile.TemporaryDirectory() as folder:
+            torch.multiprocessing.spawn(function, (os.path.join(folder, "meeting"), 2), nprocs=2)
+
     def refused(self, error, words, call, *unchanged):
         """Expects an error with a one-line message that contains all of `words`, and the arrays unchanged."""
         before = [bytes(x.tobytes()) for x in unchanged]

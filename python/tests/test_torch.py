@@ -6,7 +6,6 @@ import copy
 import os
 import signal
 import sys
-import tempfile
 import unittest
 import unittest.mock
 import warnings
@@ -423,7 +422,7 @@ class Tracing(support.Case):
             return torch.jit.trace(function, (example,), check_trace=False)
 
     def test_traced_programs_are_right_for_other_inputs(self):
-        b, deep, net = R(6, 4, seed=2), R(2, 6, 4, seed=2), at.Linear(6, 4, device=DEVICE)
+        b, deep, net = (R(6, 4, seed=2), R(2, 6, 4, seed=2), at.Linear(6, 4, device=DEVICE))
         # Programs are called with another extent, too.
         programs = {
             "matmul": (lambda x: antiphase.matmul(x, b), lambda x: x @ b),
@@ -803,15 +802,9 @@ def divided(rank, file, world):
     assert cases == 9
 
 
-@unittest.skipUnless(
-    DEVICE.type == "cpu" or torch.cuda.device_count() > 1, "there is one GPU: NCCL's processes have one each"
-)
 class Distributed(support.Case):
     def test_two_processes(self):
-        if not torch.distributed.is_available():
-            self.skipTest("torch has no torch.distributed")
-        with tempfile.TemporaryDirectory() as folder:
-            torch.multiprocessing.spawn(divided, (os.path.join(folder, "meeting"), 2), nprocs=2)
+        self.in_two_processes(torch, DEVICE, divided)
 
 
 if __name__ == "__main__":

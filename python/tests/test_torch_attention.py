@@ -447,7 +447,7 @@ class Led(support.Case):
 
     @unittest.skipUnless(DEVICE.type == "cuda", "torch's function calls these operators on GPUs alone")
     def test_compiled(self):
-        tensors, run = operands((2, 4, 33, 8), (2, 4, 48, 8)), lambda *t: theirs(*t).tanh()
+        tensors, run = (operands((2, 4, 33, 8), (2, 4, 48, 8)), lambda *t: theirs(*t).tanh())
         expected = with_gradients(run, tensors)
         self.begin()
         for backend in ("aot_eager", "inductor"):
@@ -612,15 +612,9 @@ def divided(rank, file, world):
     assert cases == 24, cases
 
 
-@unittest.skipUnless(
-    DEVICE.type == "cpu" or torch.cuda.device_count() > 1, "there is one GPU: NCCL's processes have one each"
-)
 class Distributed(support.Case):
     def test_two_processes(self):
-        if not torch.distributed.is_available():
-            self.skipTest("torch has no torch.distributed")
-        with tempfile.TemporaryDirectory() as folder:
-            torch.multiprocessing.spawn(divided, (os.path.join(folder, "meeting"), 2), nprocs=2)
+        self.in_two_processes(torch, DEVICE, divided)
 
 
 if __name__ == "__main__":

@@ -8,7 +8,6 @@ import pathlib
 import subprocess
 import sys
 import tempfile
-import unittest
 
 import support
 
@@ -380,15 +379,9 @@ def divided(rank, file, world):
     distributed.destroy_process_group()
 
 
-@unittest.skipUnless(
-    DEVICE.type == "cpu" or torch.cuda.device_count() > 1, "there is one GPU: NCCL's processes have one each"
-)
 class Distributed(support.Case):
     def test_two_processes(self):
-        if not torch.distributed.is_available():
-            self.skipTest("torch has no torch.distributed")
-        with tempfile.TemporaryDirectory() as folder:
-            torch.multiprocessing.spawn(divided, (os.path.join(folder, "meeting"), 2), nprocs=2)
+        self.in_two_processes(torch, DEVICE, divided)
 
 
 if __name__ == "__main__":

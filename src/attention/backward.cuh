@@ -61,7 +61,7 @@ template <backward_policy P> struct attention_gradient {
 
   // storage
   // ---------------------------------------------------------------------------------------------------------
-  // Of a query. A row that sees no key takes no part: its sum is 0.
+  // Numbers of a query. A row that sees no key takes no part: its sum is 0.
   struct query_numbers {
     float top, inverse, dot;
   };

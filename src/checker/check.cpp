@@ -45,7 +45,8 @@ std::vector<check_run> plan_of(const check_options& options) {
                     .order = orders[step % orders.size()],
                     .copies = copies[turn % copies.size()],
                     .resident_blocks = resident[(coprime ? turn : turn / copies.size()) % resident.size()],
-                    .script = orders[step % orders.size()] == schedule::script ? options.script : ""});
+                    .script = orders[step % orders.size()] == schedule::script ? options.script : "",
+                    .without = options.without});
   }
   return plan;
 }
@@ -110,6 +111,7 @@ outcome run_here(const program_of_runs& program, const check_options& options, c
                  model& m, const run_processes::fork_point& begins = {}) {
   outcome result;
   m.reset();
+  m.without = asked.how.without;
   if (asked.draw) m.write_down_run();
   if (options.count) m.count_run();
   if (options.time) m.time_run(options.time->block);
@@ -172,13 +174,8 @@ outcome run_here(const program_of_runs& program, const check_options& options, c
       fault.earlier->action = "read of an old value";
       place(*fault.earlier, m.places.lines(old->at));
       fault.missing =
-          old->behind_a_write
-              ? "a fence.sc (__threadfence()), or sequentially consistent operations, between a write and "
-                "the "
-                "read behind it, in each of the threads: without that they may all read what was there before"
-              : "what tells that thread of the write: a fence or release behind it, a fence or acquire "
-                "before "
-                "the read";
+          "what tells that thread of the write: a fence or release behind it, a fence or acquire before the "
+          "read";
     }
   }
   m.custom.finish();
@@ -398,7 +395,8 @@ check_report run_all(const std::function<void(const context&)>& program, const c
       .order = schedule::script,
       .copies = options.copies.size() == 1 ? options.copies.front() : landing::mixed,
       .resident_blocks = options.resident_blocks.empty() ? 3 : std::ranges::max(options.resident_blocks),
-      .script = {}};
+      .script = {},
+      .without = options.without};
   const auto script = std::make_shared<schedule_script>();
   patience left;
   const auto run = [&] {

@@ -164,7 +164,7 @@ const char* verb_of(event_kind kind) {
   }
 }
 
-// Events that overlap go into lanes of their own.
+// Events that overlap go into lanes of their own, which are numbered.
 void add_lanes(finding_schedule& to, const std::string& name, std::vector<schedule_event> events) {
   std::ranges::stable_sort(events, {}, &schedule_event::begin);
   std::vector<schedule_lane> lanes;
@@ -172,7 +172,11 @@ void add_lanes(finding_schedule& to, const std::string& name, std::vector<schedu
     const auto free =
         std::ranges::find_if(lanes, [&](const schedule_lane& l) { return l.events.back().end <= e.begin; });
     schedule_lane& into =
-        free != lanes.end() ? *free : lanes.emplace_back(schedule_lane{.name = name, .events = {}});
+        free != lanes.end()
+            ? *free
+            : lanes.emplace_back(
+                  schedule_lane{.name = lanes.empty() ? name : fmt::format("{}, {}", name, lanes.size() + 1),
+                                .events = {}});
     into.events.push_back(std::move(e));
   }
   to.lanes.insert(to.lanes.end(), lanes.begin(), lanes.end());
@@ -274,7 +278,7 @@ finding_schedule event_log::drawn(const snapshot& s,
                       in_flight{.in = e.in, .drawn = {.kind = event_kind::flight, .begin = p, .open = true}});
         f.bytes += e.bytes;
         f.drawn.action = fmt::format("{} bytes in flight", f.bytes);
-        f.drawn.at = d.at;
+        if (f.bytes == e.bytes || mark != event_mark::none) f.drawn.at = d.at;
         f.into_memory = f.into_memory || touches;
         if (mark != event_mark::none) f.drawn.mark = mark;
       } else if (touches && (e.kind == event_kind::read || e.kind == event_kind::write ||

@@ -128,6 +128,18 @@ class model_observer final : public cpu_detail::observer {
                      {}, f.in_practice != nullptr ? f.in_practice : "");
   }
 
+  bool leaves_out(cpu_detail::wait_kind wait) const override {
+    // What follows the first finding is only more of it, and may not end.
+    if (m_.without != ring_wait::none && !m_.findings.all().empty())
+      leave_kernel("a kernel without its waits was stopped at its first finding");
+    switch (m_.without) {
+      case ring_wait::none: return false;
+      case ring_wait::data: return wait == cpu_detail::wait_kind::data;
+      case ring_wait::slot: return wait == cpu_detail::wait_kind::slot;
+      case ring_wait::barrier: return wait == cpu_detail::wait_kind::barrier;
+    }
+    return false;
+  }
   void comes_to_barrier(thread_state& t, const void* frame) override {
     t.calls.clear();
     if (!m_.memory.shared_by_variables) return;  // the library's kernels have no frame pointers

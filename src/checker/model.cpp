@@ -325,8 +325,7 @@ bool model::brings_old(const void* p, std::size_t bytes, order how, const void* 
     brought_old = {.load = findings.side_of(w),
                    .write = findings.side_of_write(c),
                    .at = w.place,
-                   .written_at = c.place,
-                   .behind_a_write = old.buffers_a_write(t, o.location)};
+                   .written_at = c.place};
   history.visit(w, p, bytes);
   return true;
 }

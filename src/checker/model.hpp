@@ -64,6 +64,7 @@ class model {
   std::optional<access_counts> counts;
   std::optional<timed_blocks> times;
   std::optional<warp_streams> streams;  // to `counts` or `times`
+  ring_wait without = ring_wait::none;  // set anew for every run
   bool writes_down = false;             // accesses go to clocks.log or to `streams`
 
   void begin_launch(const char* kernel, const void* params, std::size_t params_bytes, stream on,
@@ -110,7 +111,6 @@ class model {
   struct old_load {
     finding_side load, write;
     place_number at = 0, written_at = 0;
-    bool behind_a_write = false;  // of the reader's own, without a fence.sc between
   };
   std::optional<old_load> brought_old;
   // For a load that the program makes itself after the hook: memory holds the old value until settle().

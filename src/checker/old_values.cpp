@@ -103,16 +103,6 @@ const atomic_write* old_values::unseen(thread_model& t, std::uintptr_t location,
   return may[draw < may.size() ? draw : may.size() - 1];
 }
 
-bool old_values::buffers_a_write(const thread_model& t, std::uintptr_t but_at) const {
-  const auto fence = total_fences_.find(key_of(t.block, t.as_actor()));
-  const std::uint64_t fenced = fence != total_fences_.end() ? fence->second.front() : 0;
-  return std::ranges::any_of(writes_, [&](const auto& of) {
-    return of.first != but_at && std::ranges::any_of(of.second, [&](const atomic_write& w) {
-             return w.block == t.block && w.writer == t.as_actor() && w.number > fenced;
-           });
-  });
-}
-
 void old_values::lend(const void* p, std::size_t bytes, std::uint64_t old) {
   lent_ = {.to = const_cast<void*>(p), .bytes = bytes, .value = 0};
   std::memcpy(&lent_.value, p, bytes);

@@ -52,8 +52,6 @@ class old_values {
   using change_of = std::uint64_t (*)(std::uint64_t, const void* with);
   const atomic_write* unseen(thread_model& t, std::uintptr_t location, std::size_t bytes, const cell& c,
                              scope reach, change_of change, const void* with);
-  // The thread has written to another location since its last fence.sc.
-  bool buffers_a_write(const thread_model& t, std::uintptr_t but_at) const;
 
   // For a load that the program makes itself after the hook: memory holds the old value until put_back().
   void lend(const void* p, std::size_t bytes, std::uint64_t old);

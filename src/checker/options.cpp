@@ -76,6 +76,12 @@ constexpr named_option known[] = {
        cpu_detail::from_text(v);  // throws if malformed
        o.script = v;
      }},
+    {"--without",
+     [](check_options& o, std::string_view n, std::string_view v) {
+       const std::vector<ring_wait> named = names(n, v, ring_wait::barrier);
+       if (named.size() != 1) refuse(n, v, "one of none, data, slot and barrier");
+       o.without = named.front();
+     }},
 };
 
 }  // namespace

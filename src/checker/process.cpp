@@ -228,6 +228,7 @@ std::string to_text(const run_request& r) {
          {"copies", static_cast<int>(r.how.copies)},
          {"resident", r.how.resident_blocks},
          {"script", r.how.script},
+         {"without", r.how.without},
          {"shown", static_cast<int>(r.shown)},
          {"draw", r.draw}};
   if (r.script != nullptr) j["choices"] = cpu_detail::to_text(r.script->choices);
@@ -239,7 +240,8 @@ run_request request_of(const std::string& text) {
                         .order = static_cast<schedule>(j["order"].get<int>()),
                         .copies = static_cast<landing>(j["copies"].get<int>()),
                         .resident_blocks = j["resident"],
-                        .script = j["script"]},
+                        .script = j["script"],
+                        .without = j["without"]},
                 .script = nullptr,
                 .shown = static_cast<program_output>(j["shown"].get<int>()),
                 .draw = j["draw"]};

@@ -63,10 +63,16 @@ const char* name(landing copies) {
   return names[static_cast<int>(copies)];
 }
 
+const char* name(ring_wait wait) {
+  constexpr const char* names[] = {"none", "data", "slot", "barrier"};
+  return names[static_cast<int>(wait)];
+}
+
 std::string to_text(const check_run& run) {
   std::string text = fmt::format("--seed {} --order {} --landing {} --resident {}", run.seed, name(run.order),
                                  name(run.copies), run.resident_blocks);
   if (!run.script.empty()) text += fmt::format(" --script '{}'", run.script);
+  if (run.without != ring_wait::none) text += fmt::format(" --without {}", name(run.without));
   return text;
 }
 
@@ -190,7 +196,8 @@ std::string to_json(const check_report& report, const std::string& command, cons
                        {"order", name(f.first.order)},
                        {"landing", name(f.first.copies)},
                        {"resident", f.first.resident_blocks},
-                       {"script", f.first.script}}}};
+                       {"script", f.first.script},
+                       {"without", name(f.first.without)}}}};
     j["earlier"] = f.earlier ? json(*f.earlier) : nlohmann::json();
     if (!command.empty()) j["replay"] = replay_command(f, command, behind);
     findings.push_back(std::move(j));

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kernels of running log(exp(a) + exp(b)).
+// Kernels of running log(exp(a) + exp(b)), declared in log_sum_exp.hpp.
+#include <antiphase/context.hpp>
 #include <antiphase/scan.cuh>
+#include <antiphase/scan/problem.hpp>
 #include <cmath>
-
-#include "src/scan/log_sum_exp.hpp"
 
 namespace antiphase::scans {
 inline namespace AP_TARGET {

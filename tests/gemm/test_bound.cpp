@@ -63,7 +63,7 @@ TEST(gemm_bounds, are_told_in_words) {
   EXPECT_EQ(to_text(bound_of(gemm_sums::multiply_adds, 6556)), "6556 u |A||B| + 6556 x 2^-150");
   EXPECT_EQ(to_text(bound_of(gemm_sums::hopper, 59)), "81 u |A||B| + 2^-150");
   EXPECT_EQ(to_text(bound_of(gemm_sums::unknown, 59)), "no known bound");
-  EXPECT_EQ(to_text({}), "0");
+  EXPECT_EQ(to_text(gemm_bound{}), "0");
 }
 
 // Which bound holds

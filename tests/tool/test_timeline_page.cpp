@@ -5,6 +5,9 @@
 #include <antiphase/core/error.hpp>
 #include "tool/pictures/timeline_page.hpp"
 
+#include <cctype>
+#include <fstream>
+#include <iterator>
 #include <nlohmann/json.hpp>
 #include <regex>
 #include <string>
@@ -29,7 +32,7 @@ std::string data_text(const std::string& page) {
 }
 
 TEST(TimelinePage, StandsAlone) {
-  EXPECT_LT(timeline_page_template().size(), 60u << 10);
+  EXPECT_LT(timeline_page_template().size(), 64u << 10);
   const std::string page = timeline_page(std::vector{made_up(1, 6), made_up(2, 6)}, "one & <two>");
   EXPECT_TRUE(page.starts_with("<!DOCTYPE html>"));
   EXPECT_THAT(page, HasSubstr("<title>one &amp; &lt;two&gt;, recorded on a test</title>"));
@@ -74,6 +77,58 @@ TEST(TimelinePage, HasEverySpanSlotAndFigure) {
     EXPECT_EQ(told.at("summary").at("waiting"), o.waiting);
     EXPECT_EQ(told.at("summary").at("limited_by"), o.limited_by);
   }
+}
+
+TEST(TimelinePage, PlaysWhatBreaksWithoutAWait) {
+  drawn_finding f{.title = "1. overwritten in use: kernel k",
+                  .memory = "shared memory, byte 4",
+                  .now = "write",
+                  .earlier = "read",
+                  .missing = "a wait",
+                  .replay = "antiphase check k",
+                  .schedule = {.lanes = {{"thread 0",
+                                          {{.kind = event_kind::write,
+                                            .action = "writes",
+                                            .at = {"k.cu", 7},
+                                            .begin = 1,
+                                            .end = 2,
+                                            .mark = event_mark::now}}}},
+                               .end = 3},
+                  .lines = {{{"k.cu", 7}, "a[i] = 1;"}},
+                  .without = "slot"};
+  const std::vector<timeline> two{made_up(1, 3), made_up(2, 3)};
+  const json data =
+      json::parse(data_text(timeline_page(two, "t", std::vector<taken_wait>{{.of = 1, .finding = f}})));
+  EXPECT_FALSE(data.at("timelines").at(0).contains("broken"));
+  const json& broken = data.at("timelines").at(1).at("broken");
+  ASSERT_EQ(broken.size(), 1u);
+  EXPECT_EQ(broken.at(0).at("without"), "slot");
+  EXPECT_EQ(broken.at(0).at("end"), 3);
+  EXPECT_EQ(broken.at(0).at("lines"), json::parse(R"([["k.cu:7", "a[i] = 1;"]])"));
+  EXPECT_EQ(broken.at(0).at("lanes").at(0).at("events").at(0),
+            json::parse(R"([1, "writes", "k.cu:7", 1, 1, 2, 1, false])"));
+}
+
+// The page shows the loop of a ring of one slot, and that of more.
+TEST(TimelinePage, ShowsTheLoopOfThePipeline) {
+  std::ifstream file(PIPELINE_HEADER);
+  const std::string source{std::istreambuf_iterator<char>(file), {}}, page{timeline_page_template()};
+  const std::size_t loop = source.find("if constexpr (lead == 0)"), other = source.find("} else {", loop),
+                    end = source.find("channel.release(at)", other);
+  ASSERT_NE(end, source.npos);
+  const auto calls = [&](std::size_t from, std::size_t to) {
+    std::string told = "[";
+    const std::regex call(R"re((?:if \(i \+ lead < steps\) )?(?:channel\.(\w+)|(load|compute))\([^;]*;)re");
+    const std::string text = source.substr(from, to - from) + "channel.release(at);";
+    for (std::sregex_iterator i(text.begin(), text.end(), call); i != std::sregex_iterator(); ++i) {
+      std::string verb = (*i)[1].matched ? (*i)[1] : (*i)[2];
+      for (char& c : verb) c = static_cast<char>(std::toupper(c));
+      told += (told.size() > 1 ? ", [\"" : "[\"") + i->str() + "\", " + verb + "]";
+    }
+    return told + "]";
+  };
+  EXPECT_THAT(page, HasSubstr(calls(loop, other)));
+  EXPECT_THAT(page, HasSubstr(calls(other, end)));
 }
 
 TEST(TimelinePage, NamesCannotEndItsScript) {

@@ -20,6 +20,7 @@
 #include "tool/base/errors.hpp"
 #include "tool/commands/trace.hpp"
 #include "tool/commands/trace_results.hpp"
+#include "tool/commands/trace_waits.hpp"
 #include "tool/files/file_handle.hpp"
 #include "tool/files/file_names.hpp"
 #include "tool/files/output_file.hpp"
@@ -60,6 +61,8 @@ constexpr const char* examples =
     "  antiphase trace gemm --policy fp16 --m 4096 --n 4096 --k 4096 --record 64 --output split.html\n"
     "  antiphase trace gemm --compare policy=fp16,tf32 --m 512 --n 256 --output three.html\n"
     "  antiphase trace scan --compare stages=1,2,8 --output scan.html\n"
+    "  antiphase trace gemm --policy async-2 --without-waits --output why.html\n"
+    "      with a switch that takes its waits away, and what then goes wrong\n"
     "  antiphase trace scan --policy one-wave --block 7 --output wave.html\n"
     "  antiphase trace gemm --policy fp16 --m 4096 --n 4096 --k 4096 --overhead 50 --output split.json\n"
     "      the same, and how much longer the kernel takes because it is recorded\n"
@@ -274,9 +277,10 @@ std::vector<timeline> record_scans(const context& where, const request& r,
 
 // Draws timelines that programs recorded themselves.
 void draw_files(const request& r) {
-  if (!r.policies.empty() || !r.stages.empty() || !r.compare.empty())
+  if (!r.policies.empty() || !r.stages.empty() || !r.compare.empty() || r.without_waits)
     throw bad_request(
-        "--read draws what was recorded: expected no --policy, --stages or --compare beside it");
+        "--read draws what was recorded: expected no --policy, --stages, --compare or --without-waits beside "
+        "it");
   const picture_format as = format_of(r);
   refuse_mixed_results(r.common, r.output);
   std::vector<timeline> timelines;
@@ -348,6 +352,8 @@ void run(const request& r) {
         "expected a .cu file before them");
   const bool of_scan = choice_of("KERNEL", r.kernel, {"gemm", "scan"}) == 1;
   const picture_format as = format_of(r);
+  if (r.without_waits && as != picture_format::page)
+    throw bad_request("--without-waits is for the page, on which they play: expected an output of .html");
   const std::vector<std::string> policies = of_scan ? scan_policies_of(r) : gemm_policies_of(r);
   require_whole_rows(r, of_scan);
   refuse_mixed_results(r.common, r.output);
@@ -357,7 +363,8 @@ void run(const request& r) {
   output_file out{r.output};
   const std::vector<timeline> timelines = of_scan ? record_scans(*at.where, r, policies, options)
                                                   : record_products(*at.where, r, policies, options);
-  out.write(drawn(as, timelines));
+  out.write(drawn(as, timelines,
+                  r.without_waits ? waits_taken_from(timelines, r.common) : std::vector<taken_wait>{}));
   out.commit();
   report(r, at, timelines);
 }
@@ -438,6 +445,9 @@ void add_trace(arguments program) {
                   "both times (medians)")
       .check(integer_between(1, 10000))
       .type_name("RUNS");
+  command.add_flag("--without-waits", r->without_waits,
+                   "On the page, a switch that takes away the kernel's waits for data, its waits for a free "
+                   "slot or its barriers: then a schedule plays that breaks it, as the checker finds it");
   command
       .add_option(
           "--as", r->as,

@@ -22,6 +22,7 @@ struct trace_request {
   unsigned block = 0;
   int recorded = 16, cost_runs = 0;
   std::string output, format;
+  bool without_waits = false;
   std::string as, blocks = "auto", data;
   place_options place;
   common_options common;

@@ -21,9 +21,9 @@ namespace {
 
 void require_fitting(const trace_request& r) {
   if (!r.policies.empty() || !r.stages.empty() || !r.compare.empty() || r.cost_runs > 0 || !r.data.empty() ||
-      r.segment != 0 || r.rows != 1)
+      r.segment != 0 || r.rows != 1 || r.without_waits)
     throw bad_request(
-        "--policy, --stages, --compare, --overhead, --data, --by-key and --rows are of trace gemm and trace "
+        "--policy, --stages, --compare, --overhead, --without-waits, --data, --by-key and --rows are of trace gemm and trace "
         "scan: expected none of them beside a program");
   if (!r.place.on.empty() && r.place.on != "cpu")
     throw bad_request(fmt::format(

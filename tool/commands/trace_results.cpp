@@ -42,9 +42,9 @@ std::string nothing_recorded(const timeline& t) {
       t.block);
 }
 
-std::string drawn(picture_format as, std::span<const timeline> timelines) {
+std::string drawn(picture_format as, std::span<const timeline> timelines, std::span<const taken_wait> taken) {
   switch (as) {
-    case picture_format::page: return timeline_page(timelines);
+    case picture_format::page: return timeline_page(timelines, "Timelines of a kernel's pipeline", taken);
     case picture_format::still: return timeline_svg(timelines);
     case picture_format::perfetto: break;
   }

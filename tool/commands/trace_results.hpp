@@ -7,12 +7,14 @@
 #include <vector>
 
 #include "tool/pictures/picture_format.hpp"
+#include "tool/pictures/timeline_page.hpp"
 #include "tool/program/command.hpp"
 #include "tool/program/console.hpp"
 
 namespace antiphase::tool {
 
-std::string drawn(picture_format as, std::span<const timeline> timelines);
+std::string drawn(picture_format as, std::span<const timeline> timelines,
+                  std::span<const taken_wait> taken = {});
 
 struct trace_results {
   std::vector<std::vector<std::string>> table;  // a row for each timeline that has complete steps

@@ -19,6 +19,10 @@ inline std::string origin_of(const timeline& t) {
 inline std::string slot_name(const timeline& t, int slot) {
   return t.rings.front() == "registers" ? "registers" : "buffer " + std::to_string(slot);
 }
+// "gemm async-2"; not "softmax softmax-2".
+inline std::string title_of(const timeline& t) {
+  return t.policy.starts_with(t.kernel) ? t.policy : t.kernel + " " + t.policy;
+}
 // Origins of several timelines, without duplicates.
 inline std::string origin_of(std::span<const timeline> all) {
   std::string text;

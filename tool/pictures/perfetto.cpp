@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <map>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "origin.hpp"
 
@@ -38,8 +40,9 @@ struct place {
   int process, thread;
 };
 
+constexpr double per_microsecond = 1000;
+
 json span_event(place at, const std::string& name, int step, int slot, std::int64_t begin, std::int64_t end) {
-  constexpr double per_microsecond = 1000;
   return {{"name", name + " " + std::to_string(step)},
           {"cat", name},
           {"ph", "X"},
@@ -50,11 +53,96 @@ json span_event(place at, const std::string& name, int step, int slot, std::int6
           {"args", {{"step", step}, {"buffer", slot}}}};
 }
 
-void add_timeline(json& events, const timeline& t, int process) {
+// An arrow from the span that covers one time and place to that of another; `id` tells arrows apart.
+void add_arrow(json& events, const char* name, int id, place from, std::int64_t left, place to,
+               std::int64_t reached) {
+  const auto end = [&](const char* which, place at, std::int64_t time) {
+    json e{{"name", name},
+           {"cat", "flow"},
+           {"ph", which},
+           {"id", id},
+           {"ts", static_cast<double>(time) / per_microsecond},
+           {"pid", at.process},
+           {"tid", at.thread}};
+    if (*which == 'f') e["bp"] = "e";  // binds to the span around it
+    events.push_back(e);
+  };
+  end("s", from, left);
+  end("f", to, reached);
+}
+
+// Counters change where a load begins, lands, is first used, and where its slot is released.
+void add_counters(json& events, const timeline& t, const std::vector<step_times>& steps, int process) {
+  struct change {
+    std::int64_t loading = 0, full = 0, in_use = 0;
+  };
+  std::map<std::int64_t, change> at;
+  for (const step_times& s : steps) {
+    const std::int64_t landed = s.arrived, used = std::max(s.compute_begin, landed);
+    ++at[s.issued].loading;
+    --at[landed].loading, ++at[landed].full;
+    --at[used].full, ++at[used].in_use;
+    --at[std::max(s.compute_end, used)].in_use;
+  }
+  change now;
+  for (const auto& [time, by] : at) {
+    now = {now.loading + by.loading, now.full + by.full, now.in_use + by.in_use};
+    const double ts = static_cast<double>(time) / per_microsecond;
+    const auto count = [&events, process, ts](const char* name, const json& values) {
+      events.push_back({{"name", name}, {"ph", "C"}, {"pid", process}, {"ts", ts}, {"args", values}});
+    };
+    count("buffers", {{"in use", now.in_use}, {"full", now.full}, {"loading", now.loading}});
+    if (t.step_bytes > 0) count("bytes in flight", {{"bytes", now.loading * t.step_bytes}});
+  }
+}
+
+// Arrows from a step's load to its first use, and from what a wait was for to the end of that wait: the
+// landing of the data, or the last use of the slot before.
+void add_flows(json& events, const timeline& t, const std::vector<step_times>& steps, int process, int& id) {
+  std::map<int, const step_times*> by_step_number, holder;  // of a step: the one that had its slot before
+  std::map<int, const step_times*> last;
+  for (const step_times& s : steps) {
+    by_step_number[s.step] = &s;
+    holder[s.step] = std::exchange(last[s.slot], &s);
+  }
+  std::map<int, const span_record*> load, use;  // the first of each step
+  const auto earlier = [](std::map<int, const span_record*>& all, const span_record& s) {
+    const span_record*& first = all[s.step];
+    if (first == nullptr || s.begin < first->begin) first = &s;
+  };
+  const std::vector<timeline_role> roles = roles_of(t);
+  for (const span_record& s : t.spans) {
+    const auto role = std::ranges::find_if(
+        roles, [&](const timeline_role& r) { return s.agent >= r.first && s.agent < r.first + r.count; });
+    if (role == roles.end()) continue;
+    if (s.kind == span_kind::load) earlier(load, s);
+    if (s.kind == span_kind::compute && role->computes) earlier(use, s);
+  }
+  const auto warp = [&](const span_record& s) { return place{process, first_warp + s.agent}; };
+  for (const auto& [step, from] : load)
+    if (use.contains(step))
+      add_arrow(events, "load to its use", ++id, warp(*from), from->begin, warp(*use[step]),
+                use[step]->begin);
+  for (const span_record& s : t.spans) {
+    const bool for_data = s.kind == span_kind::wait && s.ring == 0 && s.event == 0,
+               for_slot = s.kind == span_kind::acquire;
+    const auto& of = for_data ? by_step_number : holder;
+    const auto found = of.find(s.step);
+    if ((!for_data && !for_slot) || found == of.end() || found->second == nullptr || s.end == s.begin)
+      continue;
+    const step_times& cause = *found->second;
+    const std::int64_t arrived = for_data ? cause.arrived : cause.compute_end;
+    if (arrived > s.begin && arrived <= s.end)  // else nobody waited
+      add_arrow(events, for_data ? "landing ends a wait" : "release ends a wait", ++id, {process, cause.slot},
+                arrived - 1, warp(s), s.end - 1);
+  }
+}
+
+void add_timeline(json& events, const timeline& t, int process, int& arrows) {
   const std::string clock =
       t.runs_on == target::cuda ? "1 ns is 1 clock cycle" : "1 ns is 1 tick of a model, nothing was measured";
   events.push_back(named("process_name", process, 0,
-                         t.kernel + " " + t.policy + ", " + std::to_string(t.stages) +
+                         title_of(t) + ", " + std::to_string(t.stages) +
                              (t.stages == 1 ? " stage, " : " stages, ") + origin_of(t) + " (" + clock + ")"));
   for (int slot = 0; slot < t.stages; ++slot)
     events.push_back(named("thread_name", process, slot, slot_name(t, slot)));
@@ -63,7 +151,9 @@ void add_timeline(json& events, const timeline& t, int process) {
     for (int warp = r.first; warp < r.first + r.count; ++warp)
       events.push_back(named("thread_name", process, first_warp + warp,
                              "warp " + std::to_string(warp) + (t.roles.empty() ? "" : ": " + r.name)));
-  for (const step_times& s : by_step(t)) {
+  const std::vector<step_times> steps = by_step(t);
+  add_counters(events, t, steps, process);
+  for (const step_times& s : steps) {
     const place buffer{process, s.slot};
     events.push_back(span_event(buffer, "load in flight", s.step, s.slot, s.issued, s.landed));
     std::int64_t from = s.compute_begin;
@@ -84,6 +174,7 @@ void add_timeline(json& events, const timeline& t, int process) {
           e["args"]["line"] = t.places[static_cast<std::size_t>(t.place_of[i])];
       }
   }
+  add_flows(events, t, steps, process, arrows);
 }
 
 }  // namespace
@@ -91,9 +182,9 @@ void add_timeline(json& events, const timeline& t, int process) {
 std::string perfetto_json(std::span<const timeline> timelines) {
   json events = json::array();
   json about = json::array();
-  int process = 0;
+  int process = 0, arrows = 0;
   for (const timeline& t : timelines) {
-    add_timeline(events, t, ++process);
+    add_timeline(events, t, ++process, arrows);
     const overlap figures = measure(t);
     about.push_back({{"policy", t.policy},
                      {"device", t.device},

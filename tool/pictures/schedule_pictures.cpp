@@ -7,6 +7,7 @@
 #include <antiphase/core/error.hpp>
 #include <nlohmann/json.hpp>
 
+#include "schedule_data.hpp"
 #include "svg_picture.hpp"
 #include "timeline_page.hpp"
 
@@ -36,27 +37,27 @@ std::string in_full(const schedule_event& e) {
 
 }  // namespace
 
+nlohmann::ordered_json schedule_data(const drawn_finding& f) {
+  json lanes = json::array();
+  for (const schedule_lane& l : f.schedule.lanes) {
+    json events = json::array();
+    for (const schedule_event& e : l.events)
+      events.push_back({static_cast<int>(e.kind), e.action, place(e.at), e.times, e.begin, e.end,
+                        static_cast<int>(e.mark), e.open});
+    lanes.push_back({{"name", l.name}, {"events", events}});
+  }
+  json data{{"title", f.title},       {"note", f.memory},      {"now", f.now},
+            {"earlier", f.earlier},   {"missing", f.missing},  {"replay", f.replay},
+            {"lines", json::array()}, {"end", f.schedule.end}, {"lanes", lanes}};
+  if (!f.without.empty()) data["without"] = f.without;
+  for (const auto& [at, text] : f.lines) data["lines"].push_back({place(at), text});
+  return data;
+}
+
 std::string schedule_page(std::span<const drawn_finding> findings) {
   require_some(findings);
   json all = json::array();
-  for (const drawn_finding& f : findings) {
-    json lanes = json::array();
-    for (const schedule_lane& l : f.schedule.lanes) {
-      json events = json::array();
-      for (const schedule_event& e : l.events)
-        events.push_back({static_cast<int>(e.kind), e.action, place(e.at), e.times, e.begin, e.end,
-                          static_cast<int>(e.mark), e.open});
-      lanes.push_back({{"name", l.name}, {"events", events}});
-    }
-    all.push_back({{"title", f.title},
-                   {"note", f.memory},
-                   {"now", f.now},
-                   {"earlier", f.earlier},
-                   {"missing", f.missing},
-                   {"replay", f.replay},
-                   {"end", f.schedule.end},
-                   {"lanes", lanes}});
-  }
+  for (const drawn_finding& f : findings) all.push_back(schedule_data(f));
   const json data{{"unit", "events"}, {"about", about}, {"clock", counted}, {"timelines", all}};
   return filled_page(data.dump(-1, ' ', false, json::error_handler_t::replace),
                      "Schedules that show what the checker found");

@@ -4,6 +4,8 @@
 #include <antiphase/checker.hpp>
 #include <span>
 #include <string>
+#include <utility>
+#include <vector>
 
 namespace antiphase::tool {
 
@@ -11,6 +13,8 @@ namespace antiphase::tool {
 struct drawn_finding {
   std::string title, memory, now, earlier, missing, replay;
   finding_schedule schedule;
+  std::vector<std::pair<code_place, std::string>> lines{};  // the text of the lines, where it is known
+  std::string without{};  // "data", ...: the wait that was left out (check_options::without); or empty
 };
 
 // Lanes for threads, their copies in flight and the memory, in the order of the schedule; the two sides of

@@ -29,6 +29,17 @@ text { font-family: "DejaVu Sans", "Segoe UI", Helvetica, Arial, sans-serif; fil
 .bar { font-size: 12px; text-anchor: middle; }
 .tick { font-size: 12px; text-anchor: middle; }
 .unit { font-size: 13px; text-anchor: end; fill: #5f5f5f; }
+@media (prefers-color-scheme: dark) {
+  text { fill: #ececec; }
+  .small, .unit { fill: #a9a9a9; }
+  .bar { fill: #111111; }
+  [fill="#ffffff"] { fill: #161616; }
+  [fill="#d9d9d9"] { fill: #7a7a7a; }
+  [stroke="#ffffff"] { stroke: #161616; }
+  [stroke="#222222"] { stroke: #ececec; }
+  [stroke="#ececec"] { stroke: #3a3a3a; }
+}
+@media print { * { print-color-adjust: exact; } }
 </style>
 )";
 
@@ -74,12 +85,13 @@ class picture {
         from - 1, y - 1.5, to - from + 2, row_height + 3, colour);
   }
   void append(const picture& more) { out_ += more.out_; }
-  // The complete SVG on a white background.
+  // The complete SVG, on a white background, or dark where the reader's system is; no wider than its page.
   std::string whole(double width, double height, std::string_view title) const {
     return fmt::format(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {0:.0f} {1:.0f}\" width=\"{0:.0f}\" "
         "height=\"{1:.0f}\" "
-        "role=\"img\">\n<title>{2}</title>\n{3}<rect width=\"100%\" height=\"100%\" "
+        "style=\"max-width:100%;height:auto\" role=\"img\">\n<title>{2}</title>\n{3}<rect width=\"100%\" "
+        "height=\"100%\" "
         "fill=\"#ffffff\"/>\n{4}</svg>\n",
         width, height, xml_text(title), svg_style, out_);
   }

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "origin.hpp"
+#include "schedule_data.hpp"
 #include "xml_text.hpp"
 
 namespace antiphase::tool {
@@ -62,7 +63,7 @@ json data_of(const timeline& t) {
                      {"computes", r.computes}});
   std::int64_t end = 0;
   for (const span_record& s : t.spans) end = std::max(end, s.end);
-  return {{"title", fmt::format("{} {}", t.kernel, t.policy)},
+  return {{"title", title_of(t)},
           {"stages", t.stages},
           {"steps", t.steps},
           {"recorded", t.recorded},
@@ -118,7 +119,8 @@ std::string filled_page(std::string text, std::string_view title, std::string_vi
   return filled(page, {{"title", xml_text(title)}, {"data", text}});
 }
 
-std::string timeline_page(std::span<const timeline> timelines, std::string_view title) {
+std::string timeline_page(std::span<const timeline> timelines, std::string_view title,
+                          std::span<const taken_wait> taken) {
   if (timelines.empty()) throw bad_request("there is no timeline to draw: expected at least one");
   json all = json::array();
   for (const timeline& t : timelines) {
@@ -127,6 +129,7 @@ std::string timeline_page(std::span<const timeline> timelines, std::string_view 
           fmt::format("timelines in {} and in {} cannot share a page", timelines.front().unit, t.unit));
     all.push_back(data_of(t));
   }
+  for (const taken_wait& w : taken) all.at(w.of)["broken"].push_back(schedule_data(w.finding));
   const timeline& first = timelines.front();
   const json data{
       {"unit", first.unit},

@@ -85,10 +85,10 @@ void draw_buffers(picture& p, const panel& of, const scale& s, double y) {
     const auto hint = [&](std::string_view what, std::int64_t from, std::int64_t to) {
       return fmt::format("step {}, {}: {} to {} {}", step.step, what, from, to, s.unit);
     };
-    p.bar(s.x(step.issued), s.x(step.landed), top, load_colour, "load", number,
+    p.bar(s.x(step.issued), s.x(step.landed), top, load_colour, "", number,
           hint("load in flight", step.issued, step.landed));
     if (!has_later_phases(*of.what)) {
-      p.bar(s.x(step.compute_begin), s.x(step.compute_end), top, compute_colour, "compute", number,
+      p.bar(s.x(step.compute_begin), s.x(step.compute_end), top, compute_colour, "", number,
             hint("compute", step.compute_begin, step.compute_end));
       continue;
     }
@@ -96,7 +96,7 @@ void draw_buffers(picture& p, const panel& of, const scale& s, double y) {
     for (std::size_t e = 1; e < step.events.size(); ++e) {
       const std::string& phase = of.what->phases[e];
       if (step.events[e] > from)
-        p.bar(s.x(from), s.x(step.events[e]), top, phase_colour(phase), phase, number,
+        p.bar(s.x(from), s.x(step.events[e]), top, phase_colour(phase), "", number,
               hint(phase, from, step.events[e]));
       from = std::max(from, step.events[e]);
     }
@@ -128,8 +128,8 @@ void draw_warps(picture& p, const panel& of, const scale& s, double y) {
         "no warp computes");
   if (!of.what->roles.empty()) return draw_work(p, of, s, y);
   for (const step_times& step : of.steps)
-    p.bar(s.x(step.compute_begin), s.x(step.compute_end), y, compute_colour, "compute",
-          std::to_string(step.step), fmt::format("the warps compute step {}", step.step));
+    p.bar(s.x(step.compute_begin), s.x(step.compute_end), y, compute_colour, "", std::to_string(step.step),
+          fmt::format("the warps compute step {}", step.step));
 }
 
 void draw_panel(picture& p, const panel& of, const scale& s, double y, bool with_work) {

@@ -166,7 +166,7 @@ template <gradient_policy P, class Waits = gradient_waits<P>> struct gradient_ke
     int begin, end;
     AP_DEV int count() const { return end - begin; }
   };
-  // Those that rows `first` to `first + count - 1`, or as many as there are, have to do with.
+  // Tiles that meet rows `first` to `first + count - 1`, or as many of these as there are.
   AP_DEV static range range_of(const reach& sees, const member& m, int first, int count) {
     const int rows = of_keys ? m.keys : m.queries, last = (first + count < rows ? first + count : rows) - 1;
     if (first > last) return {0, 0};
@@ -308,7 +308,7 @@ template <gradient_policy P, class Waits = gradient_waits<P>> struct gradient_ke
   // ---------------------------------------------------------------------------------------------------------
   static constexpr float log2_e = 1.44269504f, up = 1 << part_exponent;
 
-  // Of the two rows of a thread, of which the second is 8 further.
+  // A thread's two rows, the second 8 further than the first.
   struct rows {
     int first;
     reach sees;

@@ -244,8 +244,8 @@ template <forward_policy P, class Waits = forward_waits<P>> struct forward_kerne
 
   // compute
   // ---------------------------------------------------------------------------------------------------------
-  // Of the two rows of a thread, of which the second is 8 further. Scores are in units in which exp2 takes
-  // them.
+  // State of a thread's two rows, the second 8 further than the first. Scores are in units in which exp2
+  // takes them.
   struct rows {
     int first, queries;  // queries: of the member
     reach sees;

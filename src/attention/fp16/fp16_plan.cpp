@@ -137,10 +137,6 @@ std::vector<launchable> forward_launches(const request& r, const forward_instanc
           launch_of(with.code, line(blocks), product), few_keys_forward(r), fp32_forward(r, m.flags)};
 }
 
-}  // namespace
-
-namespace {
-
 // The workspace of a backward.
 struct gradient_memory {
   split_operand q, k, v, g;

@@ -417,7 +417,7 @@ void compilation::link(const std::string& object) const {
 }
 
 bool compilation::can_be_prepared() const {
-  return !program_.timed && std::ranges::any_of(units_, is_cuda) &&
+  return std::ranges::any_of(units_, is_cuda) &&
          std::ranges::all_of(program_.compiler_options, [](const std::string& o) {
            return is_for_linker(o) || is_for_preprocessor(o) || is_for_compiler(o);
          });

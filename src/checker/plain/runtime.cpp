@@ -416,6 +416,7 @@ void leaves(unsigned from, unsigned behind, place where) noexcept {
 rounds::rounds() noexcept {
   if (on_device()) own_.around = std::exchange(cpu_detail::here().loop, &own_);
 }
+void rounds::next() noexcept { ++own_.number; }
 rounds::~rounds() {  // also of a thread that is ended from outside
   if (on_device()) cpu_detail::here().loop = own_.around;
 }

@@ -239,6 +239,7 @@ void met_once_more(thread_state& self, const void* what, std::uint64_t brought, 
 
 void block_barrier(place where) {
   thread_state& self = here();
+  if (left_out(self, wait_kind::barrier)) return;
   self.code = __builtin_return_address(0);
   meet_block(self, {}, where, __builtin_frame_address(0));
   met_once_more(self, &self.home->barrier, 0, where);
@@ -263,7 +264,8 @@ void come_to_named(thread_state& self, int id, int threads, bool waits, place wh
 }  // namespace
 
 void named_barrier_sync(int id, int threads, place where) {
-  come_to_named(called_from(__builtin_return_address(0)), id, threads, true, where);
+  thread_state& self = called_from(__builtin_return_address(0));
+  if (!left_out(self, wait_kind::barrier)) come_to_named(self, id, threads, true, where);
 }
 void named_barrier_arrive(int id, int threads, place where) {
   come_to_named(called_from(__builtin_return_address(0)), id, threads, false, where);
@@ -274,6 +276,7 @@ void barrier(int id, int threads, barrier_form how, place where) {
   if (id < 0 || id > 15)
     fail(self, fault::barrier_misuse, where, fmt::format("barrier {}: expected 0 to 15", id));
   const bool of_block = threads == 0 || threads == threads_of_whole_warps(*self.home);
+  if (how.waits && left_out(self, wait_kind::barrier)) return;
   if (id == 0 && of_block && how.waits) {
     meet_block(self, {.aligned = how.aligned}, where, __builtin_frame_address(0));
     return met_once_more(self, &self.home->barrier, 0, where);
@@ -470,6 +473,7 @@ void copy_async_commit() {
 
 void copy_async_wait(int groups_left, place) {
   thread_state& self = called_from(__builtin_return_address(0));
+  if (left_out(self, wait_kind::data)) return;
   if (observer* watch = self.owner->watch()) watch->copies_waited(self, groups_left);
   copy_queue& q = self.copies;
   const std::size_t left = static_cast<std::size_t>(groups_left);

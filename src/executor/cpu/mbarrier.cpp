@@ -311,7 +311,13 @@ void mbarrier_expect(std::uint64_t* word, int bytes, place where) {
 
 unsigned mbarrier_parity(const std::uint64_t* word) { return unpack(*word).parity; }
 namespace {
+// What a ring waits for in the end is a released slot; at all others, data.
 bool see_end(thread_state& self, const std::uint64_t* word, unsigned parity, mbarrier_semantics how) {
+  if (const bool slots = left_out(self, wait_kind::slot), data = left_out(self, wait_kind::data);
+      slots || data) {
+    const ring_event of = self.home->clock_of(word).of;
+    if (of.events > 1 && of.event + 1 == of.events ? slots : data) return true;
+  }
   const bool ended = cpu_detail::mbarrier_ended(*word, parity);
   if (ended) self.time.wait_until(self.home->clock_of(word).ended);
   if (observer* watch = self.owner->watch(); watch != nullptr && ended)

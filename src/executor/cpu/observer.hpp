@@ -45,6 +45,9 @@ struct kernel_fault : device_error {
 
 std::uint32_t parties_of(std::uint64_t word);  // of an mbarrier
 
+// For data of asynchronous copies, for a slot of a ring that is released, or of a barrier of threads.
+enum class wait_kind { data, slot, barrier };
+
 // Called on the worker's OS thread when the event happens. Observed launches have one worker.
 class observer {
  public:
@@ -68,6 +71,9 @@ class observer {
 
   // A fault with which the launch goes on, or which did not end it by itself.
   virtual void found(const kernel_fault& f) = 0;
+
+  // Whether waits of this kind return at once, as if they were not in the kernel.
+  virtual bool leaves_out(wait_kind) const { return false; }
 
   // The thread comes to a block barrier; `frame`: of the machine's function.
   virtual void comes_to_barrier(thread_state&, const void* /*frame*/) {}

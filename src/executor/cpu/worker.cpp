@@ -371,7 +371,9 @@ void worker::finish_thread(thread_state& self) {
       return g.by.behind == self.leaves.behind && g.by.arms == self.arms;
     });
     block_state::gone_thread& gone =
-        known != block.gone.end() ? *known : block.gone.emplace_back(self.index, self.leaves);
+        known != block.gone.end()
+            ? *known
+            : block.gone.emplace_back(block_state::gone_thread{self.index, self.leaves});
     if (block.barrier.arrived > 0 && self.leaves.goes_past(block.barrier.where))
       gone_past(*block.barrier.waiting.front(), gone, block.barrier.where);
   }
@@ -545,8 +547,8 @@ void worker::end_if_complete(const block_state& block, named_barrier& m) {
 // Warps of the block have met at different barriers: an error, unless they came to as many in the end.
 void worker::tell_apart(block_state& block, bool ended) {
   if (!block.warps_apart) return;
-  auto& [at, what] = *block.warps_apart;
-  const auto came = [&](const auto& t) { return t->block_barriers > at; };
+  auto& [barriers, what] = *block.warps_apart;
+  const auto came = [at = barriers](const auto& t) { return t->block_barriers > at; };
   const auto first = std::ranges::find_if(block.thread, came);
   const bool alike = std::ranges::all_of(
       block.thread, [&](const auto& t) { return !came(t) || t->block_barriers == (*first)->block_barriers; });
@@ -731,7 +733,9 @@ std::uint64_t state_of(const thread_state& self) {
     std::uint64_t state;
   } of{self, 0};
   const auto at_frame = [](_Unwind_Context* frame, void* found) {
-    auto& [thread, state] = *static_cast<search*>(found);
+    // No structured bindings: clang 14's lambdas do not capture them.
+    const thread_state& thread = static_cast<search*>(found)->self;
+    std::uint64_t& state = static_cast<search*>(found)->state;
     if (_Unwind_GetIP(frame) != reinterpret_cast<std::uintptr_t>(thread.code)) return _URC_NO_REASON;
     state = thread.number + 1;
     const auto add = [&](std::uint64_t word) {

@@ -526,6 +526,11 @@ inline thread_state& called_from(const void* code) {
   self.loads.something_else();
   return self;
 }
+// Whether the run leaves such waits out: the caller then returns at once.
+inline bool left_out(const thread_state& self, wait_kind wait) {
+  const observer* const watch = self.owner->watch();
+  return watch != nullptr && watch->leaves_out(wait);
+}
 // Fails: a thread has ended after it went past the barrier where another waits. By the letter, if that was
 // all that the two did not do alike.
 void gone_past(const thread_state& waiting, block_state::gone_thread& gone, place barrier);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Coverage of `antiphase check`: every kernel compiled into the library is launched by its declared case, and
 // none gives a finding.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -72,6 +73,30 @@ std::string name_of(const testing::TestParamInfo<checked_case>& info) {
   return name;
 }
 INSTANTIATE_TEST_SUITE_P(all, library_case, testing::ValuesIn(library_cases()), name_of);
+
+TEST(waits, are_what_keeps_kernels_right) {
+  struct row {
+    const char* kernel;
+    ring_wait without;
+    finding_kind found;
+  };
+  for (const row& r : {row{"gemm/async-2", ring_wait::data, finding_kind::read_before_landing},
+                       {"gemm/async-2", ring_wait::barrier, finding_kind::uninitialised},
+                       {"gemm/fp16", ring_wait::data, finding_kind::read_before_landing},
+                       {"gemm/fp16", ring_wait::slot, finding_kind::overwritten_in_use},
+                       {"scan/single-pass", ring_wait::data, finding_kind::uninitialised},
+                       {"scan/single-pass", ring_wait::slot, finding_kind::overwritten_in_use}}) {
+    const auto found = std::ranges::find(library_cases(), std::string(r.kernel), &checked_case::name);
+    ASSERT_NE(found, library_cases().end());
+    const check_report report =
+        check(found->program, {.schedules = 1, .without = r.without, .limits = found->limits});
+    ASSERT_FALSE(report.clean()) << r.kernel << " without " << name(r.without);
+    EXPECT_EQ(report.findings.front().kind, r.found) << to_text(report, "check");
+    EXPECT_THAT(replay_command(report.findings.front(), "check"),
+                testing::HasSubstr(std::string("--without ") + name(r.without)));
+    EXPECT_LT(report.accesses, 1'000'000u) << "the run goes on behind its first finding";
+  }
+}
 
 TEST(library_kernels, have_a_case_each) {
   const std::vector<library_kernel> kernels = library_kernels();

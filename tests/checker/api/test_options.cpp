@@ -36,7 +36,7 @@ TEST(options, are_read) {
   const check_options o = parsed(
       "--schedules 7 --seed 4294967295 --order starved,forward --landing early --resident 2,1 --workers 3 "
       "--exhaustive 9 --script "
-      "12:3,40:1");
+      "12:3,40:1 --without slot");
   EXPECT_EQ(o.schedules, 7);
   EXPECT_EQ(o.seed, 4294967295u);
   EXPECT_THAT(o.orders, testing::ElementsAre(schedule::starved, schedule::forward));
@@ -45,6 +45,7 @@ TEST(options, are_read) {
   EXPECT_EQ(o.workers, 3);
   EXPECT_EQ(o.exhaustive, 9u);
   EXPECT_EQ(o.script, "12:3,40:1");
+  EXPECT_EQ(o.without, ring_wait::slot);
 }
 
 TEST(options, all_is_the_default) {
@@ -67,6 +68,8 @@ TEST(options, are_refused_by_name) {
   EXPECT_THAT(refusal("--resident 1,0"), HasSubstr("--resident '0'"));
   EXPECT_THAT(refusal("--workers -2"), HasSubstr("--workers '-2'"));
   EXPECT_THAT(refusal("--exhaustive 0"), HasSubstr("--exhaustive '0'"));
+  EXPECT_THAT(refusal("--without nothing"), HasSubstr("--without 'nothing'"));
+  EXPECT_THAT(refusal("--without data,slot"), HasSubstr("one of none, data, slot and barrier"));
   EXPECT_THAT(refusal("--script 3:1,2:1"), HasSubstr("script, character 5"));
   EXPECT_THAT(refusal("--colour 3"), AllOf(HasSubstr("'--colour'"), HasSubstr("--schedules, --seed")));
   EXPECT_THAT(refusal("--ordr random"), HasSubstr("did you mean --order?"));

@@ -94,7 +94,9 @@ class Counts(unittest.TestCase):
     def test_the_picture_of_the_docs(self):
         done = self.count("examples/plain_cuda/transpose.cu", "--output", "-", "--quiet", cwd=ROOT)
         self.assertEqual(done.stdout, (ROOT / "docs/pictures/counts.svg").read_text())
-        bars = [r.attrib for r in xml.etree.ElementTree.fromstring(done.stdout).iter() if r.get("class") == "more"]
+        bars = [
+            r.attrib for r in xml.etree.ElementTree.fromstring(done.stdout).iter() if r.get("class") == "more"
+        ]
         wide = [float(b["width"]) for b in bars[1:]]  # behind the legend's
         self.assertEqual([w > 0 for w in wide], [False, True] + 2 * [False] + [True] + 5 * [False])
         self.assertAlmostEqual(wide[4] / wide[1], 31 / 28, places=2)  # wavefronts, sectors beyond the ideal

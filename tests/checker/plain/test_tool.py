@@ -71,6 +71,17 @@ class Plain(unittest.TestCase):
             [(f["kind"], f["access"]["at"]) for f in again["findings"]],
         )
 
+    def test_a_run_without_its_waits(self):
+        right = str(PROGRAMS / "gemm_asynchronous.cu")
+        for without, kind in (("data", "read before landing"), ("barrier", "uninitialised memory read")):
+            done = self.check(right, "--without", without, "--schedules", "1", "--json")
+            finding = json.loads(done.stdout)["programs"][0]["findings"][0]
+            self.assertEqual(
+                (done.returncode, finding["kind"], finding["run"]["without"]), (5, kind, without)
+            )
+            self.assertIn(f" --without {without}", finding["replay"])
+        self.assertEqual(self.check(right, "--without", "slot", "--schedules", "1").returncode, 0)
+
     def drawn(self, *arguments):
         self.assertEqual(self.check(*arguments, "--workers", "1", "--trace", "t.json").returncode, 5)
         trace, names, lanes = json.loads((self.folder / "t.json").read_text())["traceEvents"], {}, []
@@ -78,7 +89,8 @@ class Plain(unittest.TestCase):
             if event["name"] == "process_name":
                 lanes.append({})
             elif event["name"] == "thread_name":
-                names[event["tid"]] = event["args"]["name"]
+                # What overlaps has more than one lane: "the memory", "the memory, 2".
+                names[event["tid"]] = re.sub(r", \d+$", "", event["args"]["name"])
             else:
                 lanes[event["pid"] - 1].setdefault(names[event["tid"]], []).append(event)
         return lanes  # of each finding

@@ -133,7 +133,13 @@ void add_check(arguments program) {
         {"--resident", "Blocks that run at a time: all (default: 1 and 3), or numbers", "NUMBERS"},
         {"--workers", "Runs at a time (default: 0, one per core)", "N"},
         {"--exhaustive", "Instead of --schedules: every schedule there is, up to N; for tiny kernels", "N"},
-        {"--script", "With --order script: the decisions, as reports give them", "TEXT"}})
+        {"--script", "With --order script: the decisions, as reports give them", "TEXT"},
+        {"--without",
+         "Leave a kind of wait out of the kernels, to see what it is for: data, slot (that a ring's slot is "
+         "free) or barrier",
+         "WAIT",
+         "",
+         {"none", "data", "slot", "barrier"}}})
     command
         .add_option(
             s.name, [r, name = s.name](const std::string& value) { r->settings.emplace_back(name, value); },

@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <fstream>
+#include <map>
 #include <utility>
 
 #include "tool/files/file_names.hpp"
@@ -11,6 +13,39 @@
 #include "tool/program/console.hpp"
 
 namespace antiphase::tool {
+
+namespace {
+
+// Of the lines of a schedule, those whose file can be read.
+std::vector<std::pair<code_place, std::string>> lines_of(const finding_schedule& schedule) {
+  std::map<std::string, std::map<int, std::string>> by_file;
+  for (const schedule_lane& l : schedule.lanes)
+    for (const schedule_event& e : l.events)
+      if (e.at.line > 0) by_file[e.at.file][e.at.line];
+  std::vector<std::pair<code_place, std::string>> lines;
+  for (const auto& [file, wanted] : by_file) {
+    std::ifstream in(file);
+    std::string text;
+    for (int line = 1; std::getline(in, text); ++line)
+      if (wanted.contains(line)) lines.emplace_back(code_place{file, line}, text);
+  }
+  return lines;
+}
+
+}  // namespace
+
+drawn_finding drawn_of(const finding& f, int number, const std::string& command, const std::string& behind) {
+  const std::string title = fmt::format("{}. {}", number, name(f.kind));
+  return {.title = f.kernel.empty() ? title : fmt::format("{}: kernel {}", title, f.kernel),
+          .memory = f.memory,
+          .now = to_text(f.access),
+          .earlier = f.earlier ? to_text(*f.earlier) : "",
+          .missing = f.missing,
+          .replay = replay_command(f, command, behind),
+          .schedule = f.drawn,
+          .lines = lines_of(f.drawn),
+          .without = f.first.without == ring_wait::none ? "" : name(f.first.without)};
+}
 
 finding_trace::finding_trace(const check_request& r) : file_(r.trace) {
   if (!wanted()) return;
@@ -30,14 +65,7 @@ void finding_trace::add(const check_report& report, const std::string& command, 
       ++without_;
       continue;
     }
-    const std::string number = fmt::format("{}. {}", causes_, name(f.kind));
-    findings_.push_back({.title = f.kernel.empty() ? number : fmt::format("{}: kernel {}", number, f.kernel),
-                         .memory = f.memory,
-                         .now = to_text(f.access),
-                         .earlier = f.earlier ? to_text(*f.earlier) : "",
-                         .missing = f.missing,
-                         .replay = replay_command(f, command, behind),
-                         .schedule = f.drawn});
+    findings_.push_back(drawn_of(f, causes_, command, behind));
   }
 }
 

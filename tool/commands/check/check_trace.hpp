@@ -10,6 +10,10 @@
 
 namespace antiphase::tool {
 
+// A finding with a schedule, as pictures show it; `number`: of its cause.
+drawn_finding drawn_of(const finding& f, int number, const std::string& command,
+                       const std::string& behind = {});
+
 class finding_trace {
  public:
   // Throws bad_request if the file's name does not imply a format.

@@ -39,8 +39,7 @@ void add_count(arguments program) {
           "them")
       .required()
       .type_name("PROGRAM|KERNEL");
-  command
-      .add_option("--output", r->picture, "Draw the requests of all lines (SVG) instead of printing them")
+  command.add_option("--output", r->picture, "Draw the requests of all lines (SVG) instead of printing them")
       .type_name("FILE")
       .otherwise("--out");
   add_program_options(command, r,

@@ -19,7 +19,7 @@ namespace {
 
 constexpr const char* style = R"(
 :root{color-scheme:light dark;--back:#fff;--text:#1b1b1b;--dim:#666;--line:#ddd;--s0:#0072b2;--s1:#d55e00;--s2:#009e73;--s3:#aa5f8f;--curve:#444}
-@media(prefers-color-scheme:dark){:root{--back:#16181c;--text:#e8e8e8;--dim:#a0a0a0;--line:#34373d;--s0:#56b4e9;--s1:#e69f00;--s2:#4cc9a0;--s3:#d98cc0;--curve:#bbb}}
+@media screen and (prefers-color-scheme:dark){:root{--back:#16181c;--text:#e8e8e8;--dim:#a0a0a0;--line:#34373d;--s0:#56b4e9;--s1:#e69f00;--s2:#4cc9a0;--s3:#d98cc0;--curve:#bbb}}
 body{background:var(--back);color:var(--text);font:15px/1.5 system-ui,sans-serif;max-width:1080px;margin:0 auto;padding:24px 16px}
 h1{font-size:26px;margin:0}h2{font-size:20px;margin:36px 0 6px}p{margin:6px 0 12px}p,figure,pre{max-width:750px}
 .dim,figcaption{color:var(--dim);font-size:13px}figure{margin:12px 0;overflow-x:auto}
@@ -30,6 +30,10 @@ table{border-collapse:collapse;font-size:13px;font-variant-numeric:tabular-nums}
 td:first-child,th:first-child{text-align:left}.wide{overflow-x:auto}.loss{color:var(--s1)}
 pre{background:color-mix(in srgb,var(--line) 40%,transparent);padding:10px;overflow-x:auto;font-size:12px}
 .key i{display:inline-block;width:10px;height:10px;margin:0 4px 0 12px}.key i.s0{background:var(--s0)}.key i.s1{background:var(--s1)}.key i.s2{background:var(--s2)}.key i.s3{background:var(--s3)}
+@media screen{td:first-child,th:first-child{position:sticky;left:0;background:var(--back)}}
+@media(max-width:640px){svg{min-width:0;font-size:16px}td[style]{min-width:15rem}}
+@media print{*{print-color-adjust:exact}:root{color-scheme:light}body{padding:0}figure,.wide,pre{overflow:visible}svg{min-width:0}table{font-size:9px}td,th{padding:2px 4px}
+pre{white-space:pre-wrap}figure,tr,pre{break-inside:avoid}h2,h2+p{break-after:avoid}}
 )";
 
 using cells = std::vector<std::string>;
