@@ -46,10 +46,10 @@ constexpr const char* explanation =
     "  antiphase advise scan --size 1000000 --device A100\n"
     "  antiphase advise --kernel smem=16KiB,regs=64,load=16KiB,compute=900clk,threads=256\n"
     "      a kernel of your own: a slot's bytes, registers of a thread, what a step loads (or how long that "
-    "takes: load=700clk), and "
-    "how long a block computes from a slot. copy=async (default), bulk or registers; form=pipeline (all "
-    "warps load and compute, S - 1 "
-    "loads are "
+    "takes: load=700clk), "
+    "how long a block computes from a slot, and "
+    "blocks= if a launch has few for each multiprocessor. copy=async (default), bulk or registers; "
+    "form=pipeline (all warps load and compute, S - 1 loads are "
     "in flight) or roles (some warps only load, S are; what copy=bulk means if nothing is said)\n"
     "  antiphase advise gemm --m 512 --n 512 --k 512 --device my_gpu.json --json\n"
     "      a machine profile that antiphase info --measure wrote";
@@ -173,8 +173,9 @@ void add_advise(arguments program) {
       .check(not_empty())
       .type_name("FILE");
   command
-      .add_option("--kernel", own->kernel,
-                  "A kernel of your own: smem=, compute=, regs=, load=, threads=, fixed=, copy=, form=")
+      .add_option(
+          "--kernel", own->kernel,
+          "A kernel of your own: smem=, compute=, regs=, load=, threads=, fixed=, blocks=, copy=, form=")
       .type_name("MEMBERS");
   add_device_options(command, own);
   command.runs([own] {

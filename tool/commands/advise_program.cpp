@@ -22,24 +22,26 @@ namespace {
 std::string members_of(const own_kernel& k, double clock) {
   std::string text = fmt::format("smem={},regs={},threads={}", k.smem, k.registers, k.threads);
   if (k.fixed > 0) text += fmt::format(",fixed={}", k.fixed);
-  if (k.load_seconds)
-    text += fmt::format(",load={:.0f}clk", *k.load_seconds * clock);
-  else if (k.load_bytes)
-    text += fmt::format(",load={:.0f}", *k.load_bytes);
+  if (k.blocks > 0) text += fmt::format(",blocks={}", k.blocks);
+  if (k.load_bytes) text += fmt::format(",load={:.0f}", *k.load_bytes);
+  if (k.load_seconds) text += fmt::format(",load={:.0f}clk", *k.load_seconds * clock);
   return text + fmt::format(",compute={:.0f}clk,copy={},form={}", k.compute * clock,
                             k.asynchronous ? "async" : "registers", k.by_roles ? "roles" : "pipeline");
 }
 
 own_kernel kernel_of(const timed_kernel& k, const machine_profile& on, int registers) {
   const std::size_t ring = k.slot_bytes * static_cast<std::size_t>(k.drawn.stages);
+  const auto processors = static_cast<std::uint64_t>(std::max(1, on.limits.multiprocessors));
+  const std::uint64_t blocks = (k.grid.count() + processors - 1) / processors;
   return {.smem = k.slot_bytes,
           .fixed = k.shared_bytes - std::min(k.shared_bytes, ring),
           .registers = registers,
           .threads = k.threads,
           .load_bytes = static_cast<double>(k.drawn.step_bytes),
-          .load_seconds = {},
+          .load_seconds = k.load_ticks / on.clock.value,
           .compute = std::max(1., k.compute_ticks) / on.clock.value,
           .asynchronous = k.asynchronous,
+          .blocks = blocks <= 32 ? static_cast<int>(blocks) : 0,
           .by_roles = k.by_roles};
 }
 

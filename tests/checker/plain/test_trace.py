@@ -112,7 +112,7 @@ class Trace(unittest.TestCase):
     def test_pictures_say_what_they_are(self):
         shown = self.tool("trace", "product.cu", "--output", "t.svg").stdout
         self.assertIn(
-            "Modelled on the CPU executor, for NVIDIA H200: a tick is a cycle of the model, nothing was measured",
+            "Modelled on the CPU executor, for NVIDIA H200:\na tick is a cycle of the model, nothing was measured",
             shown,
         )
         self.assertIn("modelled on the CPU executor, for NVIDIA H200", (self.folder / "t.svg").read_text())
@@ -153,7 +153,7 @@ class Trace(unittest.TestCase):
         (kernel,) = answer["kernels"]
         self.assertRegex(
             kernel["members"],
-            r"^smem=2048,regs=\d+,threads=256,fixed=\d+,load=2048,compute=\d+clk,copy=async,form=pipeline$",
+            r"^smem=2048,regs=\d+,threads=256,blocks=1,load=2048,compute=\d+clk,copy=async,form=pipeline$",
         )
         stages = kernel["advice"]["pipelined"]["stages"]
         self.assertGreater(stages[1]["gain"], 0.1)
