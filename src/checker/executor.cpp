@@ -308,15 +308,28 @@ class model_observer final : public cpu_detail::observer {
     m_.access(from, bytes, access_kind::read, t.code);
   }
   void matrix_issued(std::span<thread_state* const> warp,
-                     std::span<const std::span<const unsigned char>> reads,
+                     std::span<const std::span<const unsigned char>> reads, int multiply_adds,
                      cpu_detail::place where) override {
-    m_.async.issue_matrix(models_of(warp), reads, at(*warp.front(), where));
+    const place_number place = at(*warp.front(), where);
+    m_.async.issue_matrix(models_of(warp), reads, place);
+    m_.matrix(models_of(warp), reads.front().data(), static_cast<std::uint32_t>(multiply_adds), place);
+  }
+  void matrix_multiplied(std::span<thread_state* const> warp, int multiply_adds,
+                         cpu_detail::place where) override {
+    m_.matrix(models_of(warp), nullptr, static_cast<std::uint32_t>(multiply_adds), at(*warp.front(), where));
   }
   void matrices_committed(std::span<thread_state* const> warp) override {
-    for (thread_state* t : warp) m_.async.commit_matrix(model_of(*t));
+    for (thread_state* t : warp) {
+      m_.async.commit_matrix(model_of(*t));
+      m_.did(model_of(*t), lane_event::kind::matrix_commit, t->code);
+    }
   }
   void matrices_waited(std::span<thread_state* const> warp, int groups_left) override {
-    for (thread_state* t : warp) m_.async.wait_matrix(model_of(*t), groups_left);
+    for (thread_state* t : warp) {
+      m_.async.wait_matrix(model_of(*t), groups_left);
+      m_.did(model_of(*t), lane_event::kind::matrix_wait, t->code, nullptr,
+             static_cast<std::uint32_t>(groups_left));
+    }
   }
 
   void limit_accesses(std::uint64_t most) { most_accesses_ = most; }

@@ -24,13 +24,25 @@ bool is_load(const warp_op& op) {
 bool is_copy(const warp_op& op) {
   return op.is == kind::access && op.memory != line_memory::shared && op.what == line_action::async_copy;
 }
-bool is_read(const warp_op& op) { return in_shared(op, line_action::read) || op.is == kind::matrix; }
+// Of shared memory, by loads or by Tensor Cores.
+bool is_read(const warp_op& op) {
+  return in_shared(op, line_action::read) || (op.is == kind::matrix && op.what == line_action::async_copy);
+}
 bool waits(const warp_op& op) {
   return op.is == kind::copy_wait || op.is == kind::wait || op.is == kind::named_wait ||
          op.is == kind::meeting;
 }
 std::uint64_t address_of(const timed_block& b, const warp_op& op) {
   return op.is == kind::bulk_load ? b.bulk_loads[op.at].to : op.at;
+}
+
+// Whether anything is copied asynchronously: then even a single fill is worth drawing.
+bool copies(const timed_block& b) {
+  return std::ranges::any_of(b.ops, [](const auto& ops) {
+    return std::ranges::any_of(ops, [](const warp_op& op) {
+      return op.is == kind::bulk_load || in_shared(op, line_action::async_copy);
+    });
+  });
 }
 
 // Which fills feed the ring, by number; and loads to registers that go into a fill, by warp and instruction.
@@ -47,7 +59,7 @@ fed_fills fed_of(const timed_block& b, const std::vector<std::vector<std::int32_
     std::vector<std::uint32_t>& of_load = f.of_load.emplace_back(ops.size(), 0);
     for (std::size_t i = 0; i < ops.size(); ++i) {
       const warp_op& op = ops[i];
-      if (in_shared(op, line_action::read) && op.more != 0) f.read[op.more] = true;
+      if (is_read(op) && op.more != 0) f.read[op.more] = true;
       if (op.is == kind::bulk_load || in_shared(op, line_action::async_copy) || (of_results && is_fill(op)))
         f.fed[op.more] = true;
       if (!is_load(op) || uses[w][i] < 0) continue;
@@ -66,7 +78,8 @@ fed_fills fed_of(const timed_block& b, const std::vector<std::vector<std::int32_
   }
   // Matrix operations read shared memory by descriptors; bulk stores are not seen either.
   const bool by_others = std::ranges::any_of(b.ops, [](const auto& ops) {
-    return std::ranges::any_of(ops, [](const warp_op& op) { return op.is == kind::matrix; });
+    return std::ranges::any_of(
+        ops, [](const warp_op& op) { return op.is == kind::matrix && op.what == line_action::async_copy; });
   });
   for (std::size_t n = 0; n < f.fed.size(); ++n) f.fed[n] = f.fed[n] && (f.read[n] || by_others);
   return f;
@@ -99,7 +112,7 @@ void number_steps(const timed_block& b, const fed_fills& f, std::size_t w, found
   std::vector<std::pair<bool, std::uint32_t>> marks;  // a fill begins, or something is waited for or read
   std::map<std::uint32_t, std::set<std::uint64_t>> words;
   bool reads = false;
-  for (const warp_op& op : b.ops[w]) reads |= in_shared(op, line_action::read) && f.fed[op.more];
+  for (const warp_op& op : b.ops[w]) reads |= is_read(op) && f.fed[op.more];
   for (const warp_op& op : b.ops[w]) {
     if (is_fill(op) && f.fed[op.more]) {
       if (words[op.more].empty()) marks.emplace_back(true, op.more);
@@ -145,7 +158,7 @@ std::vector<op_use> label(const timed_block& b, const fed_fills& f, std::size_t 
       all[i] = {in_shared(op, line_action::write) ? use::store : use::load, step(op.more)};
     else if (is_load(op) && step(f.of_load[w][i]) >= 0)
       all[i] = {use::load, step(f.of_load[w][i])};
-    else if (in_shared(op, line_action::read) && step(op.more) >= 0)
+    else if (is_read(op) && step(op.more) >= 0)
       all[i] = {use::compute, computing = step(op.more)};
     else if (by_roles && op.is == kind::arrive && computing >= 0)
       all[i] = {use::release, computing};
@@ -223,11 +236,11 @@ found_ring find_ring(const timed_block& b, const std::vector<std::vector<std::in
     std::vector<std::int32_t> step_of_fill(b.fills.size(), -1);
     for (std::size_t w = 0; w < b.ops.size(); ++w) number_steps(b, f, w, ring, step_of_fill);
     ring.steps = static_cast<int>(ring.slots.size());
-    if (ring.steps < 2) continue;
+    if (ring.steps < (of_results || !copies(b) ? 2 : 1)) continue;
     ring.of_results = of_results;
     for (std::size_t w = 0; w < b.ops.size(); ++w)
       if (std::ranges::any_of(b.ops[w], [&](const warp_op& op) {
-            return op.is == kind::matrix || (is_read(op) && op.more != 0 && step_of_fill[op.more] >= 0);
+            return is_read(op) && op.more != 0 && step_of_fill[op.more] >= 0;
           }))
         ring.readers.push_back(static_cast<int>(w));
     ring.by_roles =
@@ -241,7 +254,8 @@ found_ring find_ring(const timed_block& b, const std::vector<std::vector<std::in
       for (std::size_t i = 0; i < b.ops[w].size(); ++i) {
         const warp_op& op = b.ops[w][i];
         if (is_fill(op) && f.fed[op.more]) {
-          ring.bulk |= op.is == kind::bulk_load;
+          constexpr std::uint32_t widest = 16;  // more than a thread copies by cp.async
+          ring.bulk |= op.is == kind::bulk_load && op.bytes > widest;
           ring.asynchronous |= op.is == kind::bulk_load || op.what != line_action::write;
           filled += std::uint64_t{op.lanes} * op.bytes;
           if (op.is == kind::bulk_load) loaded += op.bytes;

@@ -232,6 +232,13 @@ void model::arithmetic(std::uint32_t instructions, const void* code) {
   if (current_ != nullptr) did(*current_, lane_event::kind::arithmetic, code, nullptr, instructions);
 }
 
+void model::matrix(std::span<thread_model* const> warp, const void* from, std::uint32_t multiply_adds,
+                   place_number place) {
+  if (!times || !times->wants(*warp.front())) return;
+  const auto at = from != nullptr ? std::optional(std::uint64_t{memory.offset_of(from)}) : std::nullopt;
+  for (const thread_model* t : warp) streams->add(*t, times->matrix(*t, at, multiply_adds, place));
+}
+
 bool model::reads_anew(const void* p, std::size_t bytes, const void* code) {
   if (last_slow_read_ == std::pair(p, code)) return false;
   const place_number place = places.number_of_code(code);

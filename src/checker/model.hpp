@@ -99,7 +99,10 @@ class model {
   void bulk_load(const thread_model& t, const void* to, std::uint32_t bytes, const void* word,
                  place_number place);
   void arithmetic(std::uint32_t instructions, const void* code);  // of the current thread
-  address_range constants;                                        // of the program's variables
+  // An operation of Tensor Cores by a warp. `from`: shared memory that an asynchronous one reads.
+  void matrix(std::span<thread_model* const> warp, const void* from, std::uint32_t multiply_adds,
+              place_number place);
+  address_range constants;  // of the program's variables
   // An atomic operation, before it is performed.
   void atomic(const void* p, std::size_t bytes, atomic_kind kind, order how, const void* code);
   // True if the current thread's load, about to happen, returns `value` from before the last write. It has

@@ -111,7 +111,7 @@ class replayer {
     cpu_detail::thread_clock time{};
     std::size_t next = 0;
     std::vector<std::int64_t> ready{};  // by instruction: when what it needs has landed
-    std::int64_t copies_land = 0;
+    std::int64_t copies_land = 0, multiplied = 0;
     std::vector<std::int64_t> groups{}, matrices{};
     std::int64_t waited_from = -1;  // for loads that the next instruction needs; -1: it has not
   };
@@ -303,15 +303,18 @@ bool replayer::step(player& p, std::size_t number) {
       return true;
     }
     case kind::matrix: {
-      const auto clocks = static_cast<std::int64_t>(1024. * op.bytes / tensor_macs_ * one_tick);
+      const bool stays = op.what != line_action::async_copy;
+      const double rate = stays ? std::min(tensor_macs_, fitted::warp_multiplies) : tensor_macs_;
       p.time.instructions(lanes);
-      tensor_free_ = std::max(tensor_free_, p.time.now()) + clocks;
-      if (op.more == 0)
+      tensor_free_ =
+          std::max(tensor_free_, p.time.now()) + static_cast<std::int64_t>(op.bytes / rate * one_tick);
+      if (stays)
         p.time.wait_until(tensor_free_);
       else
-        p.matrices.push_back(tensor_free_);
+        p.multiplied = tensor_free_;
       return pass();
     }
+    case kind::matrix_commit: p.matrices.push_back(p.multiplied); return pass();
     case kind::matrix_wait:
       if (p.matrices.size() > op.bytes) p.time.wait_until(p.matrices[p.matrices.size() - 1 - op.bytes]);
       return pass();

@@ -8,6 +8,37 @@ namespace antiphase::checker_detail {
 
 using kind = lane_event::kind;
 
+namespace {
+
+bool is_load(const warp_op& op) {
+  return op.is == kind::access && op.memory == line_memory::global && op.what == line_action::read;
+}
+
+// Moves loads ahead of arithmetic and of writes to shared memory, as nvcc does: neither can change what is
+// loaded. It unrolls loops by four where nothing says otherwise.
+void hoist_loads(std::vector<warp_op>& ops) {
+  constexpr int unrolled = 4;
+  std::map<place_number, int> often;
+  auto first = ops.begin();
+  const auto hoist = [&](auto last) {
+    std::stable_partition(first, last, is_load);
+    first = last;
+    often.clear();
+  };
+  for (auto op = ops.begin(); op != ops.end(); ++op) {
+    if (is_load(*op)) {
+      if (++often[op->place] > unrolled) hoist(op), often[op->place] = 1;
+    } else if (op->is != kind::arithmetic && !(op->is == kind::access && op->memory == line_memory::shared &&
+                                               op->what == line_action::write)) {
+      hoist(op);
+      first = op + 1;
+    }
+  }
+  hoist(ops.end());
+}
+
+}  // namespace
+
 void timed_blocks::begin_launch(const char* kernel, extent3 grid, int threads) {
   kernel_ = kernel;
   grid_ = grid;
@@ -38,6 +69,7 @@ void timed_blocks::end_block(block_number block) {
   if (block != block_) return;
   block_ = 0;
   for (int w = 0; w < now_.warps; ++w) flush(w);
+  for (auto& ops : now_.ops) hoist_loads(ops);
   now_.shared_words = static_cast<std::uint32_t>(std::ranges::count(used_, true));
   const auto size = [](const timed_block& b) {
     std::size_t all = 0;
@@ -83,7 +115,7 @@ lane_event timed_blocks::order(const thread_model& t, kind is, place_number plac
   if (is == kind::wait) e.more = phases_[at] - 1;  // that has ended; ~0: none
   if (is == kind::named_arrive) e.more = generations_[at];
   if (is == kind::named_wait) e.more = generations_[at] - 1;
-  if (is != kind::arithmetic && is != kind::matrix) ++segments_[static_cast<std::size_t>(t.index)];
+  if (is != kind::arithmetic) ++segments_[static_cast<std::size_t>(t.index)];
   return e;
 }
 
@@ -98,6 +130,16 @@ lane_event timed_blocks::bulk_load(const thread_model& t, std::uint64_t to, std:
   touch(t, e, true);
   now_.bulk_loads.push_back({to, word, phases_[word]});
   e.at = now_.bulk_loads.size() - 1;
+  return e;
+}
+
+lane_event timed_blocks::matrix(const thread_model& t, std::optional<std::uint64_t> at,
+                                std::uint32_t multiply_adds, place_number place) {
+  lane_event e{.is = kind::matrix, .place = place, .bytes = multiply_adds};
+  if (at) {
+    e.what = line_action::async_copy, e.at = *at;
+    touch(t, e, false);
+  }
   return e;
 }
 
@@ -122,6 +164,7 @@ void timed_blocks::instruction(block_number block, int warp, const lane_event& e
     now_.global_bytes += op.lanes * e.bytes;
   }
   if (e.is != kind::bulk_load) return add(warp, op);
+  op.lanes = 1;
   for (std::size_t lane = 0; lane < 32; ++lane)  // each has its own
     if ((r.lanes >> lane & 1) != 0) {
       op.at = r.address[lane];

@@ -4,6 +4,7 @@
 #include <antiphase/executor/executor.hpp>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -64,6 +65,9 @@ class timed_blocks final : public warp_listener {
                    std::uint32_t bytes = 0);
   lane_event bulk_load(const thread_model& t, std::uint64_t to, std::uint32_t bytes, std::uint64_t word,
                        place_number place);
+  // `at`: of its first operand, if that is in shared memory
+  lane_event matrix(const thread_model& t, std::optional<std::uint64_t> at, std::uint32_t multiply_adds,
+                    place_number place);
   void phase_ended(std::uint64_t word) { ++phases_[word]; }
   void passed(std::uint64_t named) { ++generations_[named]; }
   void met(const thread_model& t) { ++segments_[static_cast<std::size_t>(t.index)]; }

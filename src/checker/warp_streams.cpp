@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <thread>
+#include <utility>
 
 #include "places.hpp"
 
@@ -24,6 +25,12 @@ bool together(const lane_event& a, const lane_event& b) {
   return a.is == b.is && a.place == b.place && a.what == b.what && a.memory == b.memory &&
          a.bytes == b.bytes &&
          (a.is == kind::access || a.is == kind::bulk_load || (a.at == b.at && a.more == b.more));
+}
+
+// Waits come last: what they wait for may follow from what another lane of the warp does next.
+bool comes_before(const lane_event& a, const lane_event& b) {
+  const auto waits = [](const lane_event& e) { return e.is == kind::wait || e.is == kind::named_wait; };
+  return std::pair(waits(a), a.place) < std::pair(waits(b), b.place);
 }
 
 }  // namespace
@@ -100,7 +107,7 @@ void warp_streams::put_together(const warp_key& key, warp& w) {
   for (;;) {
     const lane_event* first = nullptr;
     for_lanes([&](std::uint32_t, const lane_event& e) {
-      if (e.is != kind::meeting && (first == nullptr || e.place < first->place)) first = &e;
+      if (e.is != kind::meeting && (first == nullptr || comes_before(e, *first))) first = &e;
     });
     if (first != nullptr) {
       warp_request r{.lanes = 0, .address = {}, .bytes = first->bytes};

@@ -29,7 +29,9 @@ struct lane_event {
     named_arrive,   // at: the named barrier; more: its generation
     named_wait,     // the same
     bulk_load,      // at, bytes: destination; more: a number, see timed_block
-    matrix,         // bytes: multiply-adds of the warp, in 1024s
+    matrix,         // bytes: multiply-adds of the warp; what: async_copy if asynchronous, then at and more
+                    // are those of an access
+    matrix_commit,  // of asynchronous ones
     matrix_wait,    // bytes: groups that may be left
   };
   kind is{};
@@ -52,7 +54,7 @@ struct warp_listener {
 
 // Lanes of a warp run one after the other here; on a GPU they make one request together. Each lane's events
 // are kept until its warp has met or ended, and are then put together: of the lanes' next events, those of
-// the lowest place in the code are one instruction. As compilers lay code out, the others are behind a branch
+// the lowest place in the code are one instruction, waits last. As compilers lay code out, the others are behind a branch
 // or a loop that these lanes have still to leave, so that lanes come together again where they would on a
 // GPU.
 //
