@@ -165,13 +165,16 @@ std::vector<op_use> label(const timed_block& b, const fed_fills& f, std::size_t 
   }
   // Sources of copies, and fills of a group, go with what follows them.
   const bool loader = by_roles && computing < 0;
-  std::int32_t last = -1;
+  std::int32_t last = -1, behind_mbarrier = -1;
   op_use next{};
   for (std::size_t i = ops.size(); i-- > 0;) {
     if (all[i].is == use::load || all[i].is == use::store || all[i].is == use::compute) next = all[i];
     if (is_copy(ops[i]) && next.is == use::load) all[i] = next;
     if (!waits(ops[i])) continue;
-    if (next.is == use::compute)
+    // With roles the data are behind an mbarrier, and named barriers before it are for something else.
+    const bool for_data = next.is == use::compute && (ops[i].is == kind::wait || behind_mbarrier != next.step);
+    if (by_roles && for_data && ops[i].is == kind::wait) behind_mbarrier = next.step;
+    if (for_data)
       all[i] = {use::wait, next.step};
     else if (next.is == use::load || next.is == use::store)
       all[i] = {loader ? use::acquire : use::release, next.step};
