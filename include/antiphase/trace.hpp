@@ -61,6 +61,7 @@ struct timeline {
   // the times tell.
   std::optional<bool> loads_block{};
   std::vector<std::string> places{};     // lines of the source, "my.cu:12"
+  std::vector<std::string> texts{};      // of each place; empty where the source was not there to read
   std::vector<std::int32_t> place_of{};  // by span: which of them, or -1; empty: not known
   std::vector<std::string> notes{};      // sentences on what the recording shows
   // Work of a step, to compare kernels with different tiles: multiply-adds of a product,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Draws a found ring: spans of what its warps did, with the times of the modelled machine.
 #include <algorithm>
+#include <fstream>
 #include <map>
 #include <set>
 
@@ -20,6 +21,15 @@ span_kind span_of(use u) {
     case use::release: return span_kind::release;
     default: return span_kind::load;
   }
+}
+
+std::string text_of(const code_place& at) {
+  std::ifstream in(at.file);
+  std::string text;
+  for (int line = 0; line < at.line && std::getline(in, text);) ++line;
+  if (!in) return {};
+  const std::size_t begin = text.find_first_not_of(" \t"), end = text.find_last_not_of(" \t\r");
+  return begin == text.npos ? std::string() : text.substr(begin, end + 1 - begin);
 }
 
 std::vector<timeline_role> roles_of_ring(const found_ring& ring) {
@@ -60,6 +70,7 @@ class drawing {
     const code_place at = places_.first_line(p);
     if (at.line == 0) return -1;
     t.places.push_back(at.file.substr(at.file.rfind('/') + 1) + ":" + std::to_string(at.line));
+    t.texts.push_back(text_of(at));
     return found->second = static_cast<std::int32_t>(t.places.size()) - 1;
   }
   void add(timeline& t, const span_record& s, place_number at) {

@@ -53,7 +53,8 @@ std::string to_json(const timeline& t) {
            {"roles", roles},
            {"spans", spans}};
   if (t.loads_block) all["loads_block"] = *t.loads_block;
-  if (!t.place_of.empty()) all["places"] = t.places, all["place_of"] = t.place_of;
+  if (!t.place_of.empty()) 
+    all["places"] = t.places, all["texts"] = t.texts, all["place_of"] = t.place_of;
   if (!t.notes.empty()) all["notes"] = t.notes;
   return all.dump(-1, ' ', false, json::error_handler_t::replace) + "\n";
 }
@@ -105,7 +106,11 @@ timeline timeline_of(std::string_view text) {
     }
     if (all.contains("loads_block")) t.loads_block = all["loads_block"].get<bool>();
     if (all.contains("notes")) take("notes", t.notes);
-    if (all.contains("place_of")) take("places", t.places), take("place_of", t.place_of);
+    if (all.contains("place_of"))
+      take("places", t.places), take("texts", t.texts), take("place_of", t.place_of);
+    if (t.texts.size() != t.places.size())
+      throw bad_request(fmt::format("the timeline has {} texts of {} places: expected one for each",
+                                    t.texts.size(), t.places.size()));
     if (!t.place_of.empty() && t.place_of.size() != t.spans.size())
       throw bad_request(fmt::format("the timeline has {} places of {} spans: expected one for each",
                                     t.place_of.size(), t.spans.size()));

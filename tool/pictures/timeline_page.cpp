@@ -77,6 +77,7 @@ json data_of(const timeline& t) {
           {"end", end},
           {"summary", summary_of(measure(t))},
           {"places", t.places},
+          {"texts", t.texts},
           {"placeOf", t.place_of},
           {"notes", t.notes},
           {"slots", slots_of(t, steps)},
