@@ -52,7 +52,7 @@ struct timeline {
   // phases of a slot: each ends with an event of the ring, the last one releases the slot
   std::vector<std::string> phases = load_and_compute();
   // The first is the one whose slots are shown. "registers": a kernel without buffers, whose slot is what a
-  // warp has loaded.
+  // warp has loaded. "results": its buffers are filled with what was computed.
   std::vector<std::string> rings = tiles();
   std::vector<timeline_role> roles{};  // empty: every warp loads and computes
   std::int64_t step_bytes = 0;         // loaded by a step

@@ -151,7 +151,7 @@ timeline timeline_of(const timed_block& b, const found_ring& ring, const block_t
   t.step_is = ring.to_registers ? "run of loads"
               : ring.of_results ? "writing of a buffer"
                                 : "fill of a buffer";
-  t.rings = {ring.to_registers ? "registers" : "buffers", "loads to registers"};
+  t.rings = {ring.to_registers ? "registers" : ring.of_results ? "results" : "buffers", "loads to registers"};
   t.step_bytes = static_cast<std::int64_t>(ring.load_bytes);
   t.loads_block = ring.loads_block;
   if (ring.by_roles) t.roles = roles_of_ring(ring);

@@ -23,7 +23,8 @@ void require_fitting(const trace_request& r) {
   if (!r.policies.empty() || !r.stages.empty() || !r.compare.empty() || r.cost_runs > 0 || !r.data.empty() ||
       r.segment != 0 || r.rows != 1 || r.without_waits)
     throw bad_request(
-        "--policy, --stages, --compare, --overhead, --without-waits, --data, --by-key and --rows are of trace gemm and trace "
+        "--policy, --stages, --compare, --overhead, --without-waits, --data, --by-key and --rows are of "
+        "trace gemm and trace "
         "scan: expected none of them beside a program");
   if (!r.place.on.empty() && r.place.on != "cpu")
     throw bad_request(fmt::format(
@@ -66,6 +67,9 @@ void trace_program(const trace_request& r, trace_options options) {
   std::vector<timeline> timelines;
   std::vector<const timed_kernel*> with_steps;
   for (const timed_kernel& k : kernels) {
+    if (r.block >= k.grid.count())
+      say(r.common, fmt::format("{}: its launch has {} blocks, so block {} is drawn", k.drawn.policy,
+                                k.grid.count(), k.drawn.block));
     if (k.drawn.recorded > 0)
       timelines.push_back(k.drawn), with_steps.push_back(&k);
     else

@@ -137,6 +137,7 @@ void draw_panel(picture& p, const panel& of, const scale& s, double y, bool with
   p.text(margin, y + 15, "class=\"panel\"", t.rings.front() == "registers" ? "" : plural(t.stages, "stage"));
   const std::string_view story =
       t.rings.front() == "registers" ? "no buffers: loads go to registers, and their warps wait for them"
+      : t.rings.front() == "results" ? "filled with what was computed, which is what load means here"
       : t.steps == 1                 ? "one step: there is no other that could be loaded meanwhile"
       : t.stages > 1 && of.figures.loads_block
           ? "loads block their warps: nothing is loaded while they compute"
