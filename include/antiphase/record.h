@@ -139,12 +139,15 @@ class span_recorder {
     }
     return text(of, std::move(spans), dropped);
   }
+  // The same as a file, which is whole: the name is given last, to a file beside it.
   void write(const char* file, const recorded_kernel& of) const {
-    const std::string text = json(of);
-    std::FILE* const out = std::fopen(file, "w");
-    const bool written = out != nullptr && std::fwrite(text.data(), 1, text.size(), out) == text.size();
-    if (out == nullptr || std::fclose(out) != 0 || !written)
-      throw std::runtime_error(std::string("span_recorder: ") + file + " cannot be written");
+    const std::string text = json(of), part = std::string(file) + ".part";
+    std::FILE* const out = std::fopen(part.c_str(), "w");
+    bool written = out != nullptr && std::fwrite(text.data(), 1, text.size(), out) == text.size();
+    written = out != nullptr && std::fclose(out) == 0 && written;
+    if (written && std::rename(part.c_str(), file) == 0) return;
+    if (out != nullptr) std::remove(part.c_str());
+    throw std::runtime_error(std::string("span_recorder: ") + file + " cannot be written");
   }
 
  private:

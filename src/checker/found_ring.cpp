@@ -32,9 +32,36 @@ bool waits(const warp_op& op) {
   return op.is == kind::copy_wait || op.is == kind::wait || op.is == kind::named_wait ||
          op.is == kind::meeting;
 }
-std::uint64_t address_of(const timed_block& b, const warp_op& op) {
-  return op.is == kind::bulk_load ? b.bulk_loads[op.at].to : op.at;
+// Shared memory, from its first byte to the one behind the last.
+using bytes = std::pair<std::uint64_t, std::uint64_t>;
+bytes bytes_of(const timed_block& b, const warp_op& op) {
+  const std::uint64_t at = op.is == kind::bulk_load ? b.bulk_loads[op.at].to : op.at,
+                      last = op.is == kind::bulk_load ? at : op.last;
+  return {std::min(at, last), std::max(at, last) + op.bytes};
 }
+// Sorted, those that touch joined.
+class places_filled {
+ public:
+  void add(bytes more) {
+    auto first = std::ranges::lower_bound(all_, more.first, {}, &bytes::second), end = first;
+    for (; end != all_.end() && end->first <= more.second; ++end)
+      more = {std::min(more.first, end->first), std::max(more.second, end->second)};
+    all_.insert(all_.erase(first, end), more);
+  }
+  void add(const places_filled& more) {
+    for (const bytes& one : more.all_) add(one);
+  }
+  bool overlaps(const places_filled& other) const {
+    return std::ranges::any_of(other.all_, [&](const bytes& one) {
+      const auto mine = std::ranges::upper_bound(all_, one.first, {}, &bytes::second);
+      return mine != all_.end() && mine->first < one.second;
+    });
+  }
+  bool empty() const { return all_.empty(); }
+
+ private:
+  std::vector<bytes> all_;
+};
 
 // Whether anything is copied asynchronously: then even a single fill is worth drawing.
 bool copies(const timed_block& b) {
@@ -110,13 +137,13 @@ std::size_t fills_of_step(const std::vector<std::pair<bool, std::uint32_t>>& mar
 void number_steps(const timed_block& b, const fed_fills& f, std::size_t w, found_ring& ring,
                   std::vector<std::int32_t>& step_of_fill) {
   std::vector<std::pair<bool, std::uint32_t>> marks;  // a fill begins, or something is waited for or read
-  std::map<std::uint32_t, std::set<std::uint64_t>> words;
+  std::map<std::uint32_t, places_filled> words;
   bool reads = false;
   for (const warp_op& op : b.ops[w]) reads |= is_read(op) && f.fed[op.more];
   for (const warp_op& op : b.ops[w]) {
     if (is_fill(op) && f.fed[op.more]) {
       if (words[op.more].empty()) marks.emplace_back(true, op.more);
-      words[op.more].insert(address_of(b, op));
+      words[op.more].add(bytes_of(b, op));
     } else if (reads ? is_read(op) && op.more != 0 && f.fed[op.more] : op.is == kind::wait) {
       marks.emplace_back(false, 0);
     }
@@ -124,7 +151,7 @@ void number_steps(const timed_block& b, const fed_fills& f, std::size_t w, found
   if (words.empty()) return;
   ring.loaders.push_back(static_cast<int>(w));
   const std::size_t of_step = fills_of_step(marks);
-  std::vector<std::set<std::uint64_t>> slots;
+  std::vector<places_filled> slots;
   std::size_t fill = 0;
   for (const auto& [begins, number] : marks) {
     if (!begins) continue;
@@ -132,12 +159,11 @@ void number_steps(const timed_block& b, const fed_fills& f, std::size_t w, found
     step_of_fill[number] = static_cast<std::int32_t>(step);
     if (fill % of_step != 1 && of_step > 1) {  // with the fill before it
       const auto slot = static_cast<std::size_t>(ring.slots[step]);
-      if (slot < slots.size()) slots[slot].insert(words[number].begin(), words[number].end());
+      if (slot < slots.size()) slots[slot].add(words[number]);
       continue;
     }
-    const auto same = std::ranges::find_if(slots, [&](const std::set<std::uint64_t>& s) {
-      return std::ranges::any_of(words[number], [&](std::uint64_t at) { return s.contains(at); });
-    });
+    const auto same =
+        std::ranges::find_if(slots, [&](const places_filled& s) { return s.overlaps(words[number]); });
     const auto slot = static_cast<int>(same - slots.begin());
     if (same == slots.end()) slots.push_back(words[number]);
     if (ring.slots.size() <= step) ring.slots.resize(step + 1, slot);
@@ -172,7 +198,8 @@ std::vector<op_use> label(const timed_block& b, const fed_fills& f, std::size_t 
     if (is_copy(ops[i]) && next.is == use::load) all[i] = next;
     if (!waits(ops[i])) continue;
     // With roles the data are behind an mbarrier, and named barriers before it are for something else.
-    const bool for_data = next.is == use::compute && (ops[i].is == kind::wait || behind_mbarrier != next.step);
+    const bool for_data =
+        next.is == use::compute && (ops[i].is == kind::wait || behind_mbarrier != next.step);
     if (by_roles && for_data && ops[i].is == kind::wait) behind_mbarrier = next.step;
     if (for_data)
       all[i] = {use::wait, next.step};
@@ -250,7 +277,6 @@ found_ring find_ring(const timed_block& b, const std::vector<std::vector<std::in
         !ring.readers.empty() && !ring.loaders.empty() && std::ranges::none_of(ring.loaders, [&](int w) {
           return std::ranges::find(ring.readers, w) != ring.readers.end();
         });
-    std::set<std::uint64_t> words;
     std::uint64_t loaded = 0, filled = 0;
     for (std::size_t w = 0; w < b.ops.size(); ++w) {
       ring.uses.push_back(label(b, f, w, step_of_fill, ring.by_roles));
@@ -269,8 +295,13 @@ found_ring find_ring(const timed_block& b, const std::vector<std::vector<std::in
     }
     ring.slot_words = filled / 4 / static_cast<std::uint64_t>(ring.steps);
     ring.load_bytes = loaded / static_cast<std::uint64_t>(ring.steps);
-    if (!of_results) judge_loads(b, ring);
-    return ring;
+    if (!of_results) {
+      judge_loads(b, ring);
+      return ring;
+    }
+    // More is loaded than written by turns, as in a reduction: that is what takes its time.
+    found_ring loads = loads_to_registers(b, uses_of_loads);
+    return loads.steps > ring.steps ? loads : ring;
   }
   return loads_to_registers(b, uses_of_loads);
 }

@@ -152,7 +152,9 @@ void timed_blocks::instruction(block_number block, int warp, const lane_event& e
              .lanes = static_cast<std::uint32_t>(std::popcount(r.lanes)),
              .bytes = e.bytes,
              .more = e.more,
-             .at = e.at};
+             .at = e.at,
+             .last = e.at};
+  if (e.is == kind::access) op.last = r.address[static_cast<std::size_t>(31 - std::countl_zero(r.lanes))];
   if (e.is == kind::access) {
     if (e.memory != line_memory::shared)
       op.units = static_cast<std::uint32_t>(sectors(r).units);

@@ -22,7 +22,7 @@ struct warp_op {
   std::uint32_t bytes = 0;  // of a lane
   std::uint32_t units = 0;  // wavefronts or sectors
   std::uint32_t more = 0;
-  std::uint64_t at = 0;
+  std::uint64_t at = 0, last = 0;  // last: `at` of the last lane
 };
 
 struct timed_block {

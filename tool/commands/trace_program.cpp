@@ -20,12 +20,11 @@ namespace antiphase::tool {
 namespace {
 
 void require_fitting(const trace_request& r) {
-  if (!r.policies.empty() || !r.stages.empty() || !r.compare.empty() || r.cost_runs > 0 || !r.data.empty() ||
-      r.segment != 0 || r.rows != 1 || r.without_waits)
+  if (!r.policies.empty() || !r.stages.empty() || !r.compare.empty() || r.cost_runs > 0 || r.segment != 0 ||
+      r.rows != 1 || r.without_waits)
     throw bad_request(
-        "--policy, --stages, --compare, --overhead, --without-waits, --data, --by-key and --rows are of "
-        "trace gemm and trace "
-        "scan: expected none of them beside a program");
+        "--policy, --stages, --compare, --overhead, --without-waits, --by-key and --rows are of trace gemm "
+        "and trace scan: expected none of them beside a program");
   if (!r.place.on.empty() && r.place.on != "cpu")
     throw bad_request(fmt::format(
         "--on {}: a program is timed by a model, on the CPU: expected --on cpu; what records it on a GPU is "

@@ -153,7 +153,7 @@ class Trace(unittest.TestCase):
         (kernel,) = answer["kernels"]
         self.assertRegex(
             kernel["members"],
-            r"^smem=2048,regs=\d+,threads=256,blocks=1,load=2048,compute=\d+clk,copy=async,form=pipeline$",
+            r"^smem=2048,regs=\d+,threads=256,blocks=1,load=2048,load=\d+clk,compute=\d+clk,copy=async,form=pipeline$",
         )
         stages = kernel["advice"]["pipelined"]["stages"]
         self.assertGreater(stages[1]["gain"], 0.1)
