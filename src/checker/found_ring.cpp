@@ -165,7 +165,10 @@ void number_steps(const timed_block& b, const fed_fills& f, std::size_t w, found
     const auto same =
         std::ranges::find_if(slots, [&](const places_filled& s) { return s.overlaps(words[number]); });
     const auto slot = static_cast<int>(same - slots.begin());
-    if (same == slots.end()) slots.push_back(words[number]);
+    if (same == slots.end())
+      slots.push_back(words[number]);
+    else
+      same->add(words[number]);
     if (ring.slots.size() <= step) ring.slots.resize(step + 1, slot);
   }
   ring.stages = std::max(ring.stages, static_cast<int>(slots.size()));
@@ -267,6 +270,7 @@ found_ring find_ring(const timed_block& b, const std::vector<std::vector<std::in
     for (std::size_t w = 0; w < b.ops.size(); ++w) number_steps(b, f, w, ring, step_of_fill);
     ring.steps = static_cast<int>(ring.slots.size());
     if (ring.steps < (of_results || !copies(b) ? 2 : 1)) continue;
+    if (of_results && ring.steps == ring.stages) continue;  // none is written again
     ring.of_results = of_results;
     for (std::size_t w = 0; w < b.ops.size(); ++w)
       if (std::ranges::any_of(b.ops[w], [&](const warp_op& op) {

@@ -58,7 +58,7 @@ void advise_program(const program_request& r, const machine_profile& on) {
   std::string text;
   for (const timed_kernel& k : kernels) {
     const std::string& name = k.drawn.policy;
-    if (k.slot_bytes == 0 || k.of_results || k.compute_ticks <= 0) {
+    if (k.slot_bytes == 0 || k.of_results || k.drawn.steps < 2 || k.compute_ticks <= 0) {
       say(r.common, fmt::format("{}: no advice: it has no buffers that are loaded and read by turns", name));
       continue;
     }

@@ -122,6 +122,7 @@ class Trace(unittest.TestCase):
         self.assertTrue(any("product.cu:" in e["args"].get("line", "") for e in events["traceEvents"]))
         self.tool("trace", "product.cu", "--output", "t.html")
         page = (self.folder / "t.html").read_text()
+        self.assertIn('"__syncthreads();"', page)
         self.assertIn('"product.cu:', page)
         self.tool("trace", "product.cu", "--output", "again.html")
         self.assertEqual((self.folder / "again.html").read_text(), page)
@@ -129,6 +130,19 @@ class Trace(unittest.TestCase):
     def test_roles_and_kernels_without_buffers(self):
         (ring,) = self.traced(PROGRAMS / "ptx_bulk_ring.cu")
         self.assertEqual((ring["buffers"]["form"], ring["buffers"]["filled"]), ("roles", "bulk copies"))
+        self.assertEqual((ring["stages"], ring["steps"], ring["waiting_for"].keys()), (2, 5, {"data"}))
+        # Tensor Cores read what bulk copies bring; an arrival comes before waits of the same warp
+        (hopper,) = self.traced(PROGRAMS / "ptx_gemm_hopper.cu")
+        self.assertEqual((hopper["buffers"]["bytes"], hopper["buffers"]["form"]), (16384, "roles"))
+        (alone,) = self.traced(PROGRAMS / "ptx_wgmma_handed_back.cu")
+        self.assertEqual((alone["stages"], alone["steps"]), (1, 5))
+        self.assertGreater(alone["step_time"], 400)  # a whole latency: nothing is loaded meanwhile
+        (tiled,) = self.traced(PROGRAMS / "matmul_tiled.cu")
+        self.assertLess(tiled["step_time"], 700)  # both tiles are loaded together
+        (scan,) = self.traced(PROGRAMS / "scan_kogge_stone.cu")
+        self.assertEqual((scan["stages"], scan["buffers"]["filled"]), (1, "results"))
+        (copy,) = self.traced(PROGRAMS / "pipeline_copies.cu")
+        self.assertEqual((copy["steps"], copy["buffers"]["bytes"]), (1, 512))
         (add,) = self.traced(PROGRAMS / "vector_add.cu")
         self.assertIsNone(add["buffers"])
         self.assertIn("loads to registers", add["notes"][0])
