@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Records when its blocks load, wait and compute, by marks of antiphase/record.h. `antiphase trace --read
 // marked.json --output marked.html` draws it.
 #include <antiphase/record.h>

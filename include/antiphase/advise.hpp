@@ -78,9 +78,9 @@ struct own_kernel {
   bool by_roles = false;
 };
 // Parses "smem=16KiB,regs=64,load=16KiB,compute=900clk,threads=256,fixed=0,blocks=2,copy=async,
-// form=pipeline". Sizes: B (default) or KiB. Times: clk (default of compute), ns or us. load: a size or a time. copy: async, bulk or
-// registers. form: pipeline or roles; roles is the default with copy=bulk. Throws bad_request that names the
-// member.
+// form=pipeline". Sizes: B (default) or KiB. Times: clk (default of compute), ns or us. load: a size or a
+// time, or both. copy: async, bulk or registers. form: pipeline or roles; roles is the default with
+// copy=bulk. Throws bad_request that names the member.
 //
 //   const advice a = advise_kernel(h200, parse_kernel(h200, "smem=16KiB,regs=64,compute=900clk"));
 //

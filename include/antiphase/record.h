@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Marks in any kernel: what the warps of a block do and when, as a file that `antiphase trace --read` draws. For
-// nvcc (C++17), without a library; under `antiphase check` it does the same with the CPU executor's clock.
+// Marks in any kernel: what the warps of a block do and when, as a file that `antiphase trace --read` draws.
+// For nvcc (C++17), without a library; under `antiphase check` it does so with the CPU executor's clock.
 //
 //   __global__ void smooth(const float* from, float* to, antiphase::span_log log) {
 //     antiphase::span_marks mark(log);
@@ -19,8 +19,8 @@
 //   smooth<<<blocks, threads>>>(from, to, recorder.log());
 //   recorder.write("own.json", {"smooth", "two buffers", 4096});
 //
-// The kinds are those of span_kind: `load` begins a load, `wait` ends when its data are there. Loads that block,
-// as they end in registers or plain stores, need no wait. Warps with different tasks are named by
+// The kinds are those of span_kind: `load` begins a load, `wait` ends when its data are there. Loads that
+// block, as they end in registers or plain stores, need no wait. Warps with different tasks are named by
 // recorded_kernel::roles; `acquire` is their wait for a free slot, and `release` gives it back.
 #pragma once
 #include <cuda_runtime.h>
@@ -36,8 +36,9 @@
 
 namespace antiphase {
 
-// A warp's marks; those of the recorded block alone write. All lanes may call it, the first one of a warp logs. A
-// mark costs the first lane two reads of the clock and 40 bytes of writes to global memory, others a branch.
+// A warp's marks; those of the recorded block alone write. All lanes may call it, the first one of a warp
+// logs. A mark costs the first lane a read of the clock and 44 bytes of writes to global memory, others a
+// branch.
 class span_marks {
  public:
   __device__ explicit span_marks(const span_log& to) : log_(to) {

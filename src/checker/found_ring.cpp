@@ -112,8 +112,8 @@ fed_fills fed_of(const timed_block& b, const std::vector<std::vector<std::int32_
   return f;
 }
 
-// Fills of a step that are apart, as where each operand has a commit of its own: how many a warp makes between
-// two computations or waits for a slot, most of the times.
+// Fills of a step that are apart, as where each operand has a commit of its own: how many a warp makes
+// between two computations or waits for a slot, most of the times.
 std::size_t fills_of_step(const std::vector<std::pair<bool, std::uint32_t>>& marks) {
   std::map<std::size_t, std::size_t> often;
   std::size_t now = 0;
@@ -232,8 +232,8 @@ std::vector<op_use> label(const timed_block& b, const fed_fills& f, std::size_t 
   return all;
 }
 
-// A load blocks its warp if a store waits for it before the warp computes from an earlier step. The first ones of
-// a kernel do in any form, so it is what most do that counts.
+// A load blocks its warp if a store waits for it before the warp computes from an earlier step. The first
+// ones of a kernel do in any form, so it is what most do that counts.
 void judge_loads(const timed_block& b, found_ring& ring) {
   int blocking = 0, others = 0;
   for (std::size_t w = 0; w < b.ops.size(); ++w) {

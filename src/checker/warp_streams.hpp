@@ -54,9 +54,9 @@ struct warp_listener {
 
 // Lanes of a warp run one after the other here; on a GPU they make one request together. Each lane's events
 // are kept until its warp has met or ended, and are then put together: of the lanes' next events, those of
-// the lowest place in the code are one instruction, waits last. As compilers lay code out, the others are behind a branch
-// or a loop that these lanes have still to leave, so that lanes come together again where they would on a
-// GPU.
+// the lowest place in the code are one instruction, waits last. As compilers lay code out, the others are
+// behind a branch or a loop that these lanes have still to leave, so that lanes come together again where
+// they would on a GPU.
 //
 // Assumes: one OS thread reports everything, in the order in which it happens.
 class warp_streams {

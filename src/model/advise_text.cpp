@@ -16,8 +16,8 @@ namespace {
 
 using json = nlohmann::ordered_json;
 
-const std::vector<std::string> kernel_members{"smem",    "regs",  "load", "compute",
-                                              "threads", "fixed", "blocks", "copy", "form"};
+const std::vector<std::string> kernel_members{"smem",  "regs",   "load", "compute", "threads",
+                                              "fixed", "blocks", "copy", "form"};
 
 struct quantity {
   double value = 0;

@@ -53,8 +53,7 @@ std::string to_json(const timeline& t) {
            {"roles", roles},
            {"spans", spans}};
   if (t.loads_block) all["loads_block"] = *t.loads_block;
-  if (!t.place_of.empty()) 
-    all["places"] = t.places, all["texts"] = t.texts, all["place_of"] = t.place_of;
+  if (!t.place_of.empty()) all["places"] = t.places, all["texts"] = t.texts, all["place_of"] = t.place_of;
   if (!t.notes.empty()) all["notes"] = t.notes;
   return all.dump(-1, ' ', false, json::error_handler_t::replace) + "\n";
 }

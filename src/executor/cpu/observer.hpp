@@ -123,8 +123,8 @@ class observer {
                              std::uint64_t expected, place where) = 0;
 
   virtual void read_by_verb(thread_state& t, const void* from, std::size_t bytes) = 0;
-  // Tensor Core operations of a whole warp, with the shared memory they read, and their multiply-adds, counted
-  // for the time that those of f16 take.
+  // Tensor Core operations of a whole warp, with the shared memory they read, and their multiply-adds,
+  // counted for the time that those of f16 take.
   virtual void matrix_issued(std::span<thread_state* const> warp,
                              std::span<const std::span<const unsigned char>> reads, int multiply_adds,
                              place where) = 0;

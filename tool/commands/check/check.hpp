@@ -31,8 +31,8 @@ struct program_request {
     return seconds > 0 ? seconds : 60;
   }  // a capture, a cure, what is needless, a count, a trace
 };
-// The compiler's options, words after -- and --kernels. `own`: names of nvcc's options, in blanks, that are the
-// command's own here.
+// The compiler's options, words after -- and --kernels. `own`: names of nvcc's options, in blanks, that are
+// the command's own here.
 void add_compiler_options(arguments command, const std::shared_ptr<program_request>& r, std::string own = {});
 // Besides these --blocks, --seconds and the common ones. `of_seconds`: what --seconds says.
 void add_program_options(arguments command, const std::shared_ptr<program_request>& r,
@@ -63,8 +63,8 @@ bool is_source(const std::string& name);
 void run_check(const check_request& r);
 void run_check_plain(const check_request& r);
 void run_count(const program_request& r);
-// The kernels of a program's run, timed. Throws bad_input if it does not compile, not_supported if it does not
-// end in time; says what was not followed.
+// The kernels of a program's run, timed. Throws bad_input if it does not compile, not_supported if it does
+// not end in time; says what was not followed.
 std::vector<timed_kernel> timed_program(const program_request& r, const trace_options& options);
 // Checks the kernels of a Python program. `told`: a line for each extension, for a terminal.
 check_report check_python(const check_request& r, const plain_program& program, const check_options& options,
