@@ -2,6 +2,7 @@
 // Timelines: when a block of a running kernel loads, waits and computes, and how much of the loading its
 // computation hides.
 #pragma once
+#include <antiphase/attention/problem.hpp>
 #include <antiphase/channel/record.hpp>
 #include <antiphase/context.hpp>
 #include <antiphase/executor/machine.hpp>
@@ -52,8 +53,11 @@ struct timeline {
   // phases of a slot: each ends with an event of the ring, the last one releases the slot
   std::vector<std::string> phases = load_and_compute();
   // The first is the one whose slots are shown. "registers": a kernel without buffers, whose slot is what a
-  // warp has loaded. "results": its buffers are filled with what was computed.
+  // warp has loaded. "results": its buffers are filled with what was computed. A wait in one
+  // named tensor_cores is for products that the warp has begun, and counts as computation where that hides
+  // loads.
   std::vector<std::string> rings = tiles();
+  static constexpr std::string_view tensor_cores = "Tensor Cores";
   std::vector<timeline_role> roles{};  // empty: every warp loads and computes
   std::int64_t step_bytes = 0;         // loaded by a step
   recording_cost cost{};               // if trace_options::cost_runs asked for it
@@ -132,6 +136,14 @@ timeline record_scan(const context& where, std::string_view policy, const scan_p
                      const trace_options& options = {});
 timeline record_scan(const context& where, std::string_view policy, const scan_problem& p,
                      const scan_keys& keys, const trace_options& options = {});
+
+// Computes attention with a recording twin of a step of its ladder, "tiled" to "antiphase", and returns the
+// timeline of one block. A step is a tile of K or of V, by turns. On Tensor Cores warps wait for products
+// that they have started: that is a wait in a second of timeline::rings, "Tensor Cores", and what they do
+// between is the softmax. There are twins for rows of 33 to 128 numbers, without mask, window and bias.
+// Throws as record_gemm(); not_supported for other problems.
+timeline record_attention(const context& where, std::string_view policy, const attention_problem& p,
+                          const trace_options& options = {});
 
 // The timeline of a kernel of one's own, whose ring is a recorded<...> (channel/recorded.cuh):
 //

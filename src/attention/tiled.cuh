@@ -2,6 +2,7 @@
 // Attention in FP32 multiply-adds: one kernel by tiles of keys, with a running softmax.
 #pragma once
 #include <antiphase/channel/async_copies.cuh>
+#include <antiphase/channel/recorder.cuh>
 #include <antiphase/channel/staged_copies.cuh>
 #include <antiphase/device/exponential.cuh>
 #include <antiphase/device/kernel.cuh>
@@ -146,17 +147,21 @@ template <tiled_policy P> struct tiled_attention {
  public:
   // kernel
   // ---------------------------------------------------------------------------------------------------------
-  AP_DEV void operator()(const params& a) const {
+  AP_DEV void operator()(const params& a) const { run(a); }
+  // `recorder`: none, or one that writes a timeline (channel/recorder.cuh). With a no_recorder for none, nvcc
+  // 13.0 numbers registers differently, and figures would be of another kernel.
+  template <class... Recorder> AP_DEV static void run(const params& a, Recorder&... recorder) {
     wait_for_previous_grid();
     if (none_flagged(a.flags, a.what)) return;
     for (unsigned number = block_index().x; number < a.tiles; number += grid_extent().x) {
-      compute(a, number);
+      compute(a, number, recorder...);
       block_barrier();  // the tile's memory is free for the next one
     }
   }
 
  private:
-  AP_DEV static void compute(const params& a, unsigned number) {
+  template <class... Recorder>
+  AP_DEV static void compute(const params& a, unsigned number, Recorder&... recorder) {
     storage& shared_memory = antiphase::shared<storage, shared_kind::dynamic>();
     const problem& p = a.what;
     const block_item item(number, p.queries, p.heads, P.tile());
@@ -205,9 +210,18 @@ template <tiled_policy P> struct tiled_attention {
       }
     };
     const auto nothing = [](int) {};
-    auto ring = ring_for(nothing);
-    pipeline line{ring};
-    line.run(2 * here.tiles(), load, compute);
+    if constexpr (sizeof...(recorder) == 0) {
+      auto ring = ring_for(nothing);
+      pipeline line{ring};
+      line.run(2 * here.tiles(), load, compute);
+    } else {
+      const auto record = [&](auto& by) {
+        auto ring = by.ring(ring_for(nothing), 2 * here.tiles());
+        pipeline line{ring};
+        line.run(2 * here.tiles(), by.load(load), by.compute(compute));
+      };
+      (record(recorder), ...);
+    }
     if (here.tiles() == 0) block_barrier();
     store(mine, s, here, row, out, first_row + top);
   }

@@ -89,6 +89,7 @@ std::optional<timeline> recording_executor::take(timeline t) const {
   t.block = options_.block;
   t.step_is = by.step_is;
   t.phases = by.phases;
+  t.rings = by.rings;
   t.roles = by.roles;
   t.step_bytes = by.step_bytes;
   t.step_work = by.step_work;

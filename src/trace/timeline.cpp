@@ -21,6 +21,12 @@ const timeline_role& role_of(const std::vector<timeline_role>& roles, int agent)
   return roles.front();
 }
 
+// A wait for a unit that computes what the warp has begun, by the name of its ring.
+bool is_multiplying(const timeline& t, const span_record& s) {
+  return s.kind == span_kind::wait && s.ring > 0 &&
+         t.rings[static_cast<std::size_t>(s.ring)] == timeline::tensor_cores;
+}
+
 bool is_wait(const span_record& s, bool roles, bool blocking) {
   if (s.kind == span_kind::wait || s.kind == span_kind::acquire) return true;
   if (s.kind == span_kind::load) return blocking;  // a blocking load is mostly waiting
@@ -113,9 +119,11 @@ std::vector<step_times> by_step(const timeline& t) {
     if (with_roles) steps[static_cast<std::size_t>(i)].events.assign(t.phases.size(), 0);
   }
   for (const span_record& s : t.spans) {
-    if (s.step >= t.recorded || s.step < 0 || s.ring != 0) continue;
+    if (s.step >= t.recorded || s.step < 0) continue;
     const auto at = static_cast<std::size_t>(s.step);
     step_times& step = steps[at];
+    if (is_multiplying(t, s)) step.compute_begin = std::min(step.compute_begin, s.begin);
+    if (s.ring != 0) continue;
     switch (s.kind) {
       case span_kind::load:
         step.slot = s.slot;
@@ -170,7 +178,7 @@ std::vector<interval> computing(const timeline& t) {
   const std::vector<timeline_role> roles = roles_of(t);
   std::vector<interval> all;
   for (const span_record& s : t.spans)
-    if (s.kind == span_kind::compute && s.step < t.recorded && s.end > s.begin &&
+    if ((s.kind == span_kind::compute || is_multiplying(t, s)) && s.step < t.recorded && s.end > s.begin &&
         role_of(roles, s.agent).computes)
       all.push_back({s.begin, s.end});
   std::ranges::sort(all, {}, &interval::begin);

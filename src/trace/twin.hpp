@@ -28,6 +28,7 @@ struct twin {
   int tile_k = 0;  // k of a step, for kernels with one tile per block
   std::string step_is = "step along K";
   std::vector<std::string> phases = {"load", "compute"};  // of a slot, as timeline::phases
+  std::vector<std::string> rings = {"tiles"};             // as timeline::rings
   std::vector<timeline_role> roles = {};                  // none: every warp loads and computes
   std::int64_t step_work = 0;                             // as timeline::step_work
 };

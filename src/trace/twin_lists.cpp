@@ -48,6 +48,16 @@ const std::vector<instance>& traced_instances(target where) {
 
 }  // namespace gemms
 
+namespace attentions {
+
+const std::vector<twin>& all_twins(target where) {
+  static constinit by_target<twin> made;
+  return made.of(where, {cpu::twins_by_multiply_adds, cpu::twins_on_tensor_cores},
+                 {AP_IF_CUDA(cuda::twins_by_multiply_adds, cuda::twins_on_tensor_cores)});
+}
+
+}  // namespace attentions
+
 namespace scans {
 
 const std::vector<twin>& all_twins(target where) {

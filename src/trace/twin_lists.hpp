@@ -30,6 +30,19 @@ const std::vector<twin>& all_twins(target where);
 const std::vector<instance>& traced_instances(target where);
 }  // namespace gemms
 
+namespace attentions {
+namespace cpu {
+std::vector<twin> twins_by_multiply_adds();
+std::vector<twin> twins_on_tensor_cores();
+}  // namespace cpu
+namespace cuda {
+std::vector<twin> twins_by_multiply_adds();
+std::vector<twin> twins_on_tensor_cores();
+}  // namespace cuda
+
+const std::vector<twin>& all_twins(target where);
+}  // namespace attentions
+
 namespace scans {
 namespace cpu {
 std::vector<twin> scan_twins();

@@ -8,8 +8,10 @@ namespace antiphase {
 namespace {
 
 constexpr const char
+    *gradients = "its ring is that of antiphase, and its products are more: record that",
     *in_registers =
         "its operands go straight into registers, so there is no ring whose verbs could be recorded",
+    *biased = "it is the kernel without bias but for what it adds to the scores: record that",
     *passes = "it reads and writes once, block by block, without a ring";
 
 constexpr kernels_without_twin list[] = {
@@ -34,6 +36,18 @@ constexpr kernels_without_twin list[] = {
     {"gemm.fp16-split-long", passes},
     {"gemm.fp16-split-alone", passes},
     {"gemm.finish", passes},
+    {"attention.naive.", "it has no pipeline: every thread reads global memory as it goes"},
+    {"attention.few-keys", "it has no pipeline: its few keys are loaded at once"},
+    {"attention.fp16-64-biased", biased},
+    {"attention.fp16-128-biased", biased},
+    {"attention.split-", passes},
+    {"attention.judge", passes},
+    {"attention.dots", passes},
+    {"attention.gradient-", "it has one buffer, and loads and computes by turns, as tiled does: record that"},
+    {"attention.fp16-64-keys", gradients},
+    {"attention.fp16-64-queries", gradients},
+    {"attention.fp16-128-keys", gradients},
+    {"attention.fp16-128-queries", gradients},
     {"scan.two-barriers", passes},
     {"scan.double-buffer",
      "its two buffers are those of the sums within a block: nothing is loaded while others compute"},

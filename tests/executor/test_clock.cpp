@@ -139,6 +139,29 @@ TEST(simulated_clock, loads_land_in_the_background) {
   EXPECT_NEAR(latest(3), transfer + latency, 4);
 }
 
+// Two warps of each scheduler share its Tensor Core: the first to come is served first.
+struct multiplies_on_tensor_cores {
+  using params = times;
+  struct storage {};
+  static constexpr int threads = 256;
+  void operator()(const params& p) const {
+    if (thread_index() >= 128) clock_instructions(10);
+    clock_tensor_cores(1000);
+    p.out[4 * thread_index()] = clock_now();
+  }
+};
+TEST(simulated_clock, warps_take_turns_at_a_tensor_core) {
+  const std::vector<std::int64_t> out = clocked<multiplies_on_tensor_cores>();
+  const auto last = [&](int first) {
+    std::int64_t end = 0;
+    for (int t = first; t < first + 128; ++t) end = std::max(end, out[static_cast<std::size_t>(4 * t)]);
+    return static_cast<double>(end);
+  };
+  const double one = 32 * 1000 * ticks(costs().tensor_multiply_add);
+  EXPECT_NEAR(last(0), one, 4);
+  EXPECT_NEAR(last(128), 2 * one, 4);
+}
+
 // Four warps of a scheduler each, of two blocks or of one on a multiprocessor.
 struct computes {
   using params = times;

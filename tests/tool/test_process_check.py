@@ -2,6 +2,7 @@
 """antiphase check as a process."""
 import json
 import os
+import pathlib
 import pty
 import re
 import shlex
@@ -273,6 +274,19 @@ class Findings(ToolTest):
             self.assertIn(words, page)
         self.assertIn("antiphase check ticket/broken --seed", page)
         self.assertEqual(self.drawn("--workers", "1")[1:], self.drawn("--workers", "2")[1:])
+
+    def test_the_picture_of_the_docs(self):
+        """A scan with one barrier a step: the committed picture has the same findings, at the same lines."""
+        root = pathlib.Path(__file__).resolve().parents[2]
+        program = root / "tests/checker/plain/programs/scan_kogge_stone.cu"
+        self.run_tool("check", str(program), "-D", "BROKEN", "--trace", "k.svg", code=5)
+
+        def told(picture):
+            return set(re.findall(r">(\d+\. [^<]*|:\d+|earlier|now)</text>", picture.read_text()))
+
+        committed = told(root / "docs/pictures/kogge_stone.svg")
+        self.assertEqual(told(self.folder / "k.svg"), committed)
+        self.assertLessEqual({"1. overwritten in use: kernel scan", "1. race: kernel scan", ":10"}, committed)
 
     def test_what_is_not_drawn(self):
         done = self.run_broken("ticket/right", "--trace", str(self.folder / "none.html"), code=0)

@@ -62,7 +62,13 @@ class New(ToolTest):
     def test_advice_of_the_page_is_taken(self):
         for form in KERNELS:
             made = self.make(form, f"advice_of_{form}")
-            kernel = re.search(r"antiphase advise --kernel (\S+)", (made / "README.md").read_text())[1]
+            page = (made / "README.md").read_text()
+            self.assertNotIn("@", page)
+            for named in re.findall("`(load|compute|bytes|bulk_load|wait|release)`", page):
+                self.assertIn(
+                    named, (made / f"advice_of_{form}.cuh").read_text() + (made / "ring.cuh").read_text()
+                )
+            kernel = re.search(r"antiphase advise --kernel (\S+)", page)[1]
             self.assertIn("in flight", self.run_tool("advise", "--kernel", kernel).stdout.decode())
 
     def test_what_is_there_stays(self):

@@ -4,6 +4,7 @@
 pointer. Skipped without a browser."""
 import json
 import os
+import pathlib
 import subprocess
 import unittest
 
@@ -21,6 +22,28 @@ class Page(ToolTest):
             self.run_tool("trace", "gemm", *arguments, "--output", "t.html", "--json", *CPU).stdout
         )["timelines"]
         return browser.Page(self.folder / "t.html", **options)
+
+    def test_the_page_of_buffers(self):
+        """docs/overlap.html on a telephone and in print, and by keys."""
+        if browser.find() is None:
+            self.skipTest("no browser: neither chromium nor google-chrome is on PATH")
+        root = pathlib.Path(__file__).resolve().parents[2]
+        with browser.Page(root / "docs" / "overlap.html", width=390) as page:
+            cut = "[...document.querySelectorAll('*')].filter(e => e.getBoundingClientRect().right > innerWidth).length"
+            self.assertEqual(page.value(cut), 0)
+            said = "document.getElementById('said').textContent"
+            before = page.value(said)
+            page.value("document.getElementById('at').focus()")
+            page.key("ArrowRight")
+            self.assertNotEqual(page.value(said), before)
+            page.call("Emulation.setEmulatedMedia", media="print")
+            shown = "[...document.querySelectorAll('#lines label')].filter(e => e.offsetWidth > 0).map(e => e.textContent.trim())"
+            self.assertEqual(page.value(shown + ".length"), 5)  # four numbers of buffers, and the formula
+            fills = (
+                "new Set([...document.querySelectorAll('#lines path')].map(e => e.getAttribute('fill'))).size"
+            )
+            self.assertEqual(page.value(fills), 4)
+            self.assertEqual(page.errors, [])
 
     def test_nothing_is_cut_in_print(self):
         with self.page("--compare", "stages=1,2,3,4", "--k", "256", width=700) as page:

@@ -3,6 +3,7 @@
 import fcntl
 import json
 import os
+import pathlib
 import pty
 import resource
 import struct
@@ -663,7 +664,7 @@ class Trace(ToolTest):
             "warps wait",
             "in flight",
             "limited by",
-            "one more stage",
+            "a stage more saves",
             "multiply-adds",
         ):
             self.assertIn(words, table)
@@ -699,6 +700,30 @@ class Trace(ToolTest):
                 ).stdout
             )["timelines"]
             self.assertEqual((told["policy"], told["stages"]), ("single-pass", 6))  # the ring of segments
+
+    def test_trace_of_attention(self):
+        """The picture of the documentation, whose times are modelled, is what the tool draws."""
+        done = self.run_tool("trace", "attention", "--output", "t.html", "--n", "512", "--json", *CPU)
+        told = json.loads(done.stdout)
+        self.assertEqual(told["shape"], {"queries": 128, "keys": 512, "depth": 64})
+        self.assertEqual(
+            [(t["policy"], t["stages"], t["limited_by"]) for t in told["timelines"]],
+            [
+                ("tiled", 1, "turns"),
+                ("double-buffered", 2, "computation"),
+                ("roles", 5, "Tensor Cores"),
+                ("antiphase", 5, "Tensor Cores"),
+            ],
+        )
+        self.run_tool(
+            "trace", "attention", "--policy", "double-buffered,antiphase", "--output", "t.svg", *CPU
+        )
+        committed = pathlib.Path(__file__).parents[2] / "docs" / "pictures" / "attention.svg"
+        self.assertEqual((self.folder / "t.svg").read_text(), committed.read_text())
+        base = ("trace", "attention", "--output", "t.svg", *CPU)
+        self.refused(2, ["attention", "--compare policy="], *base, "--compare", "stages=1,2")
+        self.refused(2, ["'naive'"], *base, "--policy", "naive")
+        self.refused(4, ["depth 20", "33 to 128"], *base, "--k", "20")
 
     def test_reading_a_timeline(self):
         """A timeline that a program has recorded itself: two steps, each loaded by warp 0 and used by warp 1."""

@@ -44,8 +44,25 @@ std::set<std::string> kernel_names() {
   return names;
 }
 }  // namespace scans
+namespace attentions {
+std::set<std::string> kernel_names() {
+  names.clear();
+  AP_ATTENTION_LISTS(AP_NAMES_OF)
+  return names;
+}
+}  // namespace attentions
 
 namespace {
+
+struct family {
+  std::set<std::string> (*kernel_names)();
+  const std::vector<twin>& (*twins)(target);
+  std::size_t fewest;
+  bool has_steps = false;
+};
+constexpr family families[] = {{gemms::kernel_names, gemms::all_twins, 60, true},
+                               {scans::kernel_names, scans::all_twins, 10},
+                               {attentions::kernel_names, attentions::all_twins, 20}};
 
 bool is_twin(const std::vector<twin>& twins, std::string_view kernel) {
   return std::ranges::any_of(twins, [&](const twin& t) { return t.of == kernel; });
@@ -63,12 +80,12 @@ bool is_traced_step(std::string_view kernel) {
 }
 
 TEST(EveryKernel, HasATwinOrAReason) {
-  for (const bool gemm : {true, false}) {
-    const std::set<std::string> kernels = gemm ? gemms::kernel_names() : scans::kernel_names();
-    EXPECT_GT(kernels.size(), gemm ? 60u : 10u);
-    const std::vector<twin>& twins = gemm ? gemms::all_twins(target::cpu) : scans::all_twins(target::cpu);
+  for (const family& f : families) {
+    const std::set<std::string> kernels = f.kernel_names();
+    EXPECT_GT(kernels.size(), f.fewest);
+    const std::vector<twin>& twins = f.twins(target::cpu);
     for (const std::string& kernel : kernels) {
-      const bool recorded = is_twin(twins, kernel) || (gemm && is_traced_step(kernel));
+      const bool recorded = is_twin(twins, kernel) || (f.has_steps && is_traced_step(kernel));
       EXPECT_NE(recorded, why_no_twin(kernel) != nullptr)
           << kernel
           << (recorded ? ": has a twin, and a reason in src/trace/without_twin.cpp why it has none"
@@ -80,8 +97,8 @@ TEST(EveryKernel, HasATwinOrAReason) {
 }
 
 TEST(EveryKernel, EachReasonIsForAKernelThatThereIs) {
-  std::set<std::string> kernels = gemms::kernel_names();
-  kernels.merge(scans::kernel_names());
+  std::set<std::string> kernels;
+  for (const family& f : families) kernels.merge(f.kernel_names());
   for (const kernels_without_twin& some : without_twin())
     EXPECT_TRUE(std::ranges::any_of(kernels, [&](const std::string& k) { return k.starts_with(some.named); }))
         << some.named;
@@ -94,6 +111,7 @@ std::vector<std::string> described(const twin& t) {
                                   std::to_string(static_cast<int>(t.spans_are)), std::to_string(t.tile_k),
                                   t.step_is};
   all.insert(all.end(), t.phases.begin(), t.phases.end());
+  all.insert(all.end(), t.rings.begin(), t.rings.end());
   for (const timeline_role& r : t.roles)
     all.push_back(r.name + " " + std::to_string(r.first) + " + " + std::to_string(r.count) +
                   (r.loads ? " loads" : "") + (r.computes ? " computes" : ""));
@@ -103,9 +121,8 @@ std::vector<std::string> described(const twin& t) {
 // Two compilers read the same lists: nvcc 13.0 misplaced the values of designated initializers that skip a
 // member.
 TEST(EveryKernel, HasTheSameTwinOnAGpu) {
-  for (const bool gemm : {true, false}) {
-    const std::vector<twin>&here = gemm ? gemms::all_twins(target::cpu) : scans::all_twins(target::cpu),
-          &there = gemm ? gemms::all_twins(target::cuda) : scans::all_twins(target::cuda);
+  for (const family& f : families) {
+    const std::vector<twin>&here = f.twins(target::cpu), &there = f.twins(target::cuda);
     if (there.empty()) continue;  // built without CUDA
     ASSERT_EQ(here.size(), there.size());
     for (std::size_t i = 0; i < here.size(); ++i) {

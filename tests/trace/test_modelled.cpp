@@ -128,7 +128,7 @@ TEST(Modelled, RingsOfAScanTakeWhatAnH200Measured) {
   const json file = result("20261127T081710-scan-268435456-rested.json");
   for (const json& r : file.at("records"))
     if (r.contains("time_us")) measured[r.at("policy")] = (us(r) - start) * clock_per_us / tiles;
-  constexpr std::int64_t count = 8 * 24 * 6144;
+  constexpr std::int64_t count = 6 * 24 * 6144;
   const context where = on_h200();
   const device_array<float> in(where, std::vector<float>(count, 1));
   device_array<float> out(where, count);

@@ -2,6 +2,8 @@
 // Timelines of kernels with warp roles: their twins compute the same bits, and log consistent spans.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <antiphase/attention.hpp>
+#include <antiphase/attention/ladder.hpp>
 #include <antiphase/channel/recorded.cuh>
 #include <antiphase/core/error.hpp>
 #include <antiphase/core/half.hpp>
@@ -43,7 +45,7 @@ std::vector<float> values(std::int64_t count, int by) {
 // landed.
 std::vector<std::string> faults_of(const timeline& t) {
   std::vector<std::string> faults;
-  std::map<std::tuple<int, span_kind, int>, int> next;
+  std::map<std::tuple<int, span_kind, int, int>, int> next;
   std::map<int, std::int64_t> until;
   for (const span_record& s : t.spans) {
     const std::string at = "warp " + std::to_string(s.agent) + ", step " + std::to_string(s.step) + ": ";
@@ -59,7 +61,7 @@ std::vector<std::string> faults_of(const timeline& t) {
       faults.push_back(at + "begins after a gap");
     until[s.agent] = std::max(until[s.agent], s.end);
     if (s.kind == span_kind::load || s.kind == span_kind::compute) continue;
-    int& expected = next[{s.agent, s.kind, s.event}];
+    int& expected = next[{s.agent, s.kind, s.ring, s.event}];
     // a repeated wait for the same step
     if (s.kind == span_kind::wait && s.step == expected - 1 && t.stages > 1) continue;
     if (s.step != expected) faults.push_back(at + "expected step " + std::to_string(expected));
@@ -180,6 +182,97 @@ TEST(RecordRoles, StreamingProducts) {
     EXPECT_EQ(t.warps, f.computing + f.loading);
     EXPECT_GE(t.recorded, 1);
   }
+}
+
+struct attention_case {
+  attention_problem problem;
+  device_array<float> q, k, v, out;
+  attention_case(const context& where, std::int64_t queries, std::int64_t keys, std::int64_t depth)
+      : q(where, values(queries * depth, 7)),
+        k(where, values(keys * depth, 11)),
+        v(where, values(keys * depth, 13)),
+        out(where, values(queries * depth, 17)) {
+    problem = {.q = {q.data(), 0, 0, depth},
+               .k = {k.data(), 0, 0, depth},
+               .v = {v.data(), 0, 0, depth},
+               .out = {out.data(), 0, 0, depth},
+               .queries = queries,
+               .keys = keys,
+               .depth = depth};
+  }
+};
+
+TEST(RecordRoles, AttentionComputesTheSameBits) {
+  const context where = on_cpu();
+  for (const std::int64_t depth : {64, 100})
+    for (const attentions::step& s : attentions::steps) {
+      if (s.how == attentions::method::naive) continue;
+      SCOPED_TRACE(::testing::Message() << s.name << ", depth " << depth);
+      attention_case of(where, 70, 150, depth), plain(where, 70, 150, depth);
+      const timeline t = record_attention(where, s.name, of.problem);
+      attention(where, plain.problem, {.policy = s.name});
+      EXPECT_EQ(of.out.to_host(), plain.out.to_host());
+      if (s.how == attentions::method::roles) expect_in_order(t);
+      EXPECT_EQ(t.stages, s.buffers);
+      EXPECT_EQ(t.kernel, "attention");
+      // block 0 has 64 or all of the queries, and K and V by tiles of 32 or 128 keys, in slots of 64 columns
+      const int tiles = s.how == attentions::method::tiled ? 5 : depth == 64 ? 2 : 4;
+      EXPECT_EQ(t.steps, (s.warpgroups == 1 ? 2 : 1) * 2 * tiles);
+      EXPECT_GT(measure(t).work_rate, 0);
+    }
+}
+
+// Each step of the ladder does more work in a tick than the one before, and in the last the warpgroups take
+// their exponentials by turns.
+TEST(RecordRoles, AttentionRunsInAntiphase) {
+  const context where = on_cpu();
+  double before = 0;
+  std::vector<std::pair<std::int64_t, std::int64_t>> of_group[2];
+  for (const attentions::step& s : attentions::steps) {
+    if (s.how == attentions::method::naive) continue;
+    attention_case of(where, 128, 512, 64);
+    const timeline t = record_attention(where, s.name, of.problem);
+    const overlap o = measure(t);
+    EXPECT_GT(o.work_rate, 1.2 * before) << s.name;
+    before = o.work_rate;
+    EXPECT_EQ(o.limited_by, s.how == attentions::method::roles ? timeline::tensor_cores
+                            : s.buffers == 1                   ? "turns"
+                                                               : "computation");
+    if (s.warpgroups < 2) continue;
+    for (const span_record& span : t.spans)
+      if (span.kind == span_kind::compute && (span.agent == 4 || span.agent == 8))
+        of_group[span.agent / 4 - 1].emplace_back(span.begin, span.end);
+  }
+  std::int64_t together = 0, all = 0;
+  for (const auto& [begin, end] : of_group[0]) {
+    all += end - begin;
+    for (const auto& [from, to] : of_group[1])
+      together += std::max<std::int64_t>(0, std::min(end, to) - std::max(begin, from));
+  }
+  EXPECT_GT(all, 1000);
+  EXPECT_LT(together, all / 10);
+}
+
+TEST(RecordRoles, AttentionThatIsNotRecorded) {
+  const context where = on_cpu();
+  attention_case of(where, 4, 4, 64);
+  const auto refused = [&](std::string_view policy, attention_problem p) {
+    try {
+      record_attention(where, policy, p);
+    } catch (const error& e) {
+      return std::string(e.what());
+    }
+    return std::string();
+  };
+  attention_problem p = of.problem;
+  EXPECT_THAT(refused("naive", p), HasSubstr("no pipeline"));
+  EXPECT_THAT(refused("fast", p), HasSubstr("fast"));
+  p.depth = 32;
+  EXPECT_THAT(refused("tiled", p), HasSubstr("33 to 128"));
+  p = of.problem, p.mask = causal::bottom_right;
+  EXPECT_THAT(refused("tiled", p), HasSubstr("without mask"));
+  p = of.problem, p.keys = 0;
+  EXPECT_THAT(refused("tiled", p), HasSubstr("nothing to record"));
 }
 
 // The first of several launches of a kernel with a twin is recorded; the others run as usual.
@@ -590,6 +683,16 @@ TEST(RecordRoles, CudaTwinsComputeTheSameBits) {
     EXPECT_EQ(out.to_host(), plain.to_host()) << policy;
     expect_in_order(t);
   }
+  for (const std::int64_t depth : {64, 128})
+    for (const attentions::step& s : attentions::steps) {
+      if (s.how == attentions::method::naive) continue;
+      SCOPED_TRACE(::testing::Message() << s.name << ", depth " << depth);
+      attention_case of(where, 300, 2000, depth), plain(where, 300, 2000, depth);
+      const timeline t = record_attention(where, s.name, of.problem);
+      attention(where, plain.problem, {.policy = s.name});
+      EXPECT_EQ(of.out.to_host(), plain.out.to_host());
+      if (!t.roles.empty()) expect_in_order(t);
+    }
   const std::int64_t length = 1 << 24;
   const device_array<float> in(where, values(length, 7));
   device_array<float> out(where, static_cast<std::size_t>(length)),

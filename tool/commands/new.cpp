@@ -37,11 +37,13 @@ struct form {
   std::string_view name;
   std::string_view file;  // of its kernel
   std::string_view architecture;
-  std::string_view advice;  // what `antiphase advise --kernel` asks for
+  std::string_view load, compute;  // what is changed first
+  std::string_view advice;         // what `antiphase advise --kernel` asks for
 };
 constexpr form forms[] = {
-    {"pipeline", "pipeline.cuh", "80", "smem=8KiB,regs=40,threads=128,load=8KiB,compute=100clk"},
-    {"roles", "roles.cuh", "90",
+    {"pipeline", "pipeline.cuh", "80", "the lambda `load`", "the lambda `compute`",
+     "smem=8KiB,regs=40,threads=128,load=8KiB,compute=100clk"},
+    {"roles", "roles.cuh", "90", "`bytes` and `bulk_load`", "the lines between `wait` and `release`",
      "smem=8KiB,regs=40,threads=160,load=8KiB,compute=100clk,copy=bulk,form=roles"},
 };
 
@@ -71,7 +73,7 @@ Without a GPU, races, missing waits and bad accesses; it also runs the program:
 
     antiphase check my_kernel.cu
     antiphase check my_kernel.cu --trace bug.html    # what was found, drawn
-    antiphase check my_kernel.cu --needless          # barriers and waits that can go
+    antiphase count my_kernel.cu                     # bank conflicts and coalescing of every line
 
 With one, right or not, and its speed (with CMake: cmake -B build && cmake --build build):
 
@@ -83,6 +85,10 @@ How many slots pay: bytes of a slot and of a step are the kernel's, registers th
 that a step computes is a guess until it is measured:
 
     antiphase advise --kernel @advice@
+
+To make it yours, change what a slot holds (`tile`), what fills it (@load@) and what is done with it (@compute@); then the
+kernel's arguments, and in `my_kernel.cu` what it is compared with. The ring stays: it counts the slots and waits. A slot
+may be a struct of several arrays, such as a tile of a matrix and one of a vector.
 
 To see the checker at work, take a wait or a barrier away, or let `release` come before the last use.
 )";
@@ -127,6 +133,8 @@ void make(const request& r) {
                                       {"pipeline.cuh", name + ".cuh"},
                                       {"my_kernel", my_kernel},
                                       {"@architecture@", chosen.architecture},
+                                      {"@load@", chosen.load},
+                                      {"@compute@", chosen.compute},
                                       {"@advice@", chosen.advice}});
   };
   const std::pair<std::string, std::string> files[] = {

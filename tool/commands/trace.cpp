@@ -6,6 +6,8 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <antiphase/attention.hpp>
+#include <antiphase/attention/ladder.hpp>
 #include <antiphase/core/error.hpp>
 #include <antiphase/core/names.hpp>
 #include <antiphase/gemm.hpp>
@@ -15,7 +17,9 @@
 #include <charconv>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <span>
+#include <tuple>
 
 #include "tool/base/errors.hpp"
 #include "tool/commands/trace.hpp"
@@ -37,9 +41,13 @@
 namespace antiphase::tool {
 namespace {
 
+enum class family { gemm, scan, attention };
+const std::vector<std::string> known_families = {"gemm", "scan", "attention"};
+
 constexpr const char* examples =
     "Without a GPU it runs the CPU executor and models the times, in ticks: those of an H200, or --as.\n\n"
-    "Runs a product of random matrices, or a scan of a random array, with a recording twin of the kernel and "
+    "Runs a product of random matrices, a scan of a random array, or attention on random operands, with a "
+    "recording twin of the kernel and "
     "writes what one block did and "
     "when: loads in "
     "flight, waits, computation. On the CPU executor the clock is that of a model of a GPU "
@@ -63,6 +71,8 @@ constexpr const char* examples =
     "  antiphase trace scan --compare stages=1,2,8 --output scan.html\n"
     "  antiphase trace gemm --policy async-2 --without-waits --output why.html\n"
     "      with a switch that takes its waits away, and what then goes wrong\n"
+    "  antiphase trace attention --compare policy=double-buffered,antiphase --output attention.html\n"
+    "      two buffers; then two warpgroups that take turns at the Tensor Cores\n"
     "  antiphase trace scan --policy one-wave --block 7 --output wave.html\n"
     "  antiphase trace gemm --policy fp16 --m 4096 --n 4096 --k 4096 --overhead 50 --output split.json\n"
     "      the same, and how much longer the kernel takes because it is recorded\n"
@@ -114,6 +124,12 @@ std::vector<std::string> recorded_gemm_policies() {
 }
 const std::vector<std::string> recorded_scan_policies{"single-pass-async", "single-pass-1", "single-pass-2",
                                                       "single-pass-3",     "single-pass",   "one-wave"};
+
+std::vector<std::string> recorded_attention_policies() {
+  std::vector<std::string> names = names_of(attentions::steps);
+  names.erase(names.begin());  // naive
+  return names;
+}
 
 // Kernels that differ only in their number of stages, and their names.
 struct stage_family {
@@ -181,6 +197,24 @@ std::vector<std::string> scan_policies_of(const request& r) {
   return policies.empty() ? std::vector<std::string>{"single-pass"} : policies;
 }
 
+std::vector<std::string> attention_policies_of(const request& r) {
+  if (!r.stages.empty() || r.compare.starts_with("stages"))
+    throw bad_request(
+        "trace attention: its steps have one number of stages each: expected --compare policy=");
+  const std::vector<std::string> policies = r.compare.empty() ? r.policies : compared_policies(r, {});
+  for (const std::string& policy : policies) choice_of("--policy", policy, recorded_attention_policies());
+  return policies.empty() ? recorded_attention_policies() : policies;
+}
+
+// M, N and K of a product; queries, keys and depth of attention.
+struct sizes {
+  std::int64_t m, n, k;
+};
+sizes sizes_of(const request& r) {
+  const bool attends = r.kernel == "attention";
+  return {r.m.value_or(128), r.n.value_or(attends ? 1024 : 128), r.k.value_or(attends ? 64 : 512)};
+}
+
 void say_costs(const request& r, const std::vector<timeline>& timelines) {
   for (const timeline& t : timelines) {
     const recording_cost& c = t.cost;
@@ -198,12 +232,15 @@ void say_costs(const request& r, const std::vector<timeline>& timelines) {
 }
 
 void report(const request& r, const place& at, const std::vector<timeline>& timelines) {
-  const trace_results results = results_of(r.common, "policy", timelines);
+  trace_results results = results_of(r.common, "policy", timelines);
+  results.forecast = "--compare stages= measures it.";
   if (r.cost_runs > 0) say_costs(r, timelines);
   if (r.common.json) {
     json content = result_envelope("trace", at, schema_of_traces);
-    content["shape"] =
-        r.kernel == "scan" ? json{{"length", r.size}} : json{{"m", r.m}, {"n", r.n}, {"k", r.k}};
+    const auto [m, n, k] = sizes_of(r);
+    content["shape"] = r.kernel == "scan"        ? json{{"length", r.size}}
+                       : r.kernel == "attention" ? json{{"queries", m}, {"keys", n}, {"depth", k}}
+                                                 : json{{"m", m}, {"n", n}, {"k", k}};
     content["timelines"] = results.list;
     content["output"] = r.output;
     print_json(content);
@@ -222,14 +259,14 @@ bool is_tensor_core(std::string_view policy) {
 std::vector<timeline> record_products(const context& where, const request& r,
                                       const std::vector<std::string>& policies,
                                       const trace_options& options) {
-  const std::vector<float> a_values = random_values(static_cast<std::size_t>(r.m * r.k), 1),
-                           b_values = random_values(static_cast<std::size_t>(r.k * r.n), 2);
+  const auto [m, n, k] = sizes_of(r);
+  const std::vector<float> a_values = random_values(static_cast<std::size_t>(m * k), 1),
+                           b_values = random_values(static_cast<std::size_t>(k * n), 2);
   std::vector<timeline> timelines;
   const device_array<float> a(where, a_values), b(where, b_values);
-  device_array<float> c(where, static_cast<std::size_t>(r.m * r.n));
-  const gemms::problem p{.a = row_major(a.data(), r.m, r.k),
-                         .b = row_major(b.data(), r.k, r.n),
-                         .c = row_major(c.data(), r.m, r.n)};
+  device_array<float> c(where, static_cast<std::size_t>(m * n));
+  const gemms::problem p{
+      .a = row_major(a.data(), m, k), .b = row_major(b.data(), k, n), .c = row_major(c.data(), m, n)};
   for (const std::string& policy : policies) {
     if (!is_tensor_core(policy)) {
       timelines.push_back(record_gemm(where, policy, p, options));
@@ -244,15 +281,36 @@ std::vector<timeline> record_products(const context& where, const request& r,
             to_f16(values[static_cast<std::size_t>(i)]);
       return device_array<f16>(where, padded);
     };
-    const device_array<f16> half_a = halves(a_values, r.m, r.k), half_b = halves(b_values, r.k, r.n);
+    const device_array<f16> half_a = halves(a_values, m, k), half_b = halves(b_values, k, n);
     const auto view = [](const device_array<f16>& of, std::int64_t rows, std::int64_t columns) {
       return matrix_view<const f16>{of.data(), rows, columns, (columns + 7) / 8 * 8, 1};
     };
     timelines.push_back(record_gemm(
-        where, policy,
-        gemms::tensor_core_problem{.a = view(half_a, r.m, r.k), .b = view(half_b, r.k, r.n), .c = p.c},
+        where, policy, gemms::tensor_core_problem{.a = view(half_a, m, k), .b = view(half_b, k, n), .c = p.c},
         options));
   }
+  return timelines;
+}
+
+std::vector<timeline> record_attentions(const context& where, const request& r,
+                                        const std::vector<std::string>& policies,
+                                        const trace_options& options) {
+  const sizes of = sizes_of(r);
+  const std::int64_t queries = of.m, keys = of.n, depth = of.k;
+  const auto numbers = [&](std::int64_t rows, unsigned seed) {
+    return device_array<float>(where, random_values(static_cast<std::size_t>(rows * depth), seed));
+  };
+  const device_array<float> q = numbers(queries, 1), k = numbers(keys, 2), v = numbers(keys, 3);
+  device_array<float> out(where, q.size());
+  const attention_problem p{.q = {q.data(), 0, 0, depth},
+                            .k = {k.data(), 0, 0, depth},
+                            .v = {v.data(), 0, 0, depth},
+                            .out = {out.data(), 0, 0, depth},
+                            .queries = queries,
+                            .keys = keys,
+                            .depth = depth};
+  std::vector<timeline> timelines;
+  for (const std::string& policy : policies) timelines.push_back(record_attention(where, policy, p, options));
   return timelines;
 }
 
@@ -350,19 +408,23 @@ void run(const request& r) {
     throw bad_request(
         "options of the compiler, --kernels and arguments are of a program in plain CUDA: "
         "expected a .cu file before them");
-  const bool of_scan = choice_of("KERNEL", r.kernel, {"gemm", "scan"}) == 1;
+  const auto of = static_cast<family>(choice_of("KERNEL", r.kernel, known_families));
   const picture_format as = format_of(r);
   if (r.without_waits && as != picture_format::page)
     throw bad_request("--without-waits is for the page, on which they play: expected an output of .html");
-  const std::vector<std::string> policies = of_scan ? scan_policies_of(r) : gemm_policies_of(r);
-  require_whole_rows(r, of_scan);
+  const std::vector<std::string> policies = of == family::scan        ? scan_policies_of(r)
+                                            : of == family::attention ? attention_policies_of(r)
+                                                                      : gemm_policies_of(r);
+  require_whole_rows(r, of == family::scan);
   refuse_mixed_results(r.common, r.output);
   trace_options options = options_of(r);
   const place at = choose_machine(r, options);
   say_place(r.common, at);
   output_file out{r.output};
-  const std::vector<timeline> timelines = of_scan ? record_scans(*at.where, r, policies, options)
-                                                  : record_products(*at.where, r, policies, options);
+  const auto record = of == family::scan        ? record_scans
+                      : of == family::attention ? record_attentions
+                                                : record_products;
+  const std::vector<timeline> timelines = record(*at.where, r, policies, options);
   out.write(drawn(as, timelines,
                   r.without_waits ? waits_taken_from(timelines, r.common) : std::vector<taken_wait>{}));
   out.commit();
@@ -376,14 +438,19 @@ void add_trace(arguments program) {
       program.add_subcommand("trace", "Record when a running kernel loads and when it computes");
   const auto r = std::make_shared<request>();
   command
-      .add_option("KERNEL", r->program.kernels,
-                  "What to record: gemm (default), scan, or a program (.cu files, then its arguments)")
-      .type_name("gemm|scan|PROGRAM")
-      .offers({"gemm", "scan"});
-  constexpr const char* extent = "Size of the product, 1 to 65536";
+      .add_option(
+          "KERNEL", r->program.kernels,
+          "What to record: gemm (default), scan, attention, or a program (.cu files, then its arguments)")
+      .type_name("gemm|scan|attention|PROGRAM")
+      .offers(known_families);
+
   constexpr long long most = 1 << 16;
-  for (const auto& [option, value] : {std::pair{"--m", &r->m}, {"--n", &r->n}, {"--k", &r->k}})
-    command.add_option(option, *value, extent).shows_default().check(integer_between(1, most)).type_name("N");
+  const std::tuple<const char*, std::optional<std::int64_t>*, const char*> extents[] = {
+      {"--m", &r->m, "Rows of the product, or queries of attention, 1 to 65536 (default: 128)"},
+      {"--n", &r->n, "Columns of the product (default: 128), or keys (1024)"},
+      {"--k", &r->k, "Columns of A (default: 512), or numbers in a row of Q, 33 to 128 (64)"}};
+  for (const auto& [option, value, what] : extents)
+    command.add_option(option, *value, what).check(integer_between(1, most)).type_name("N");
   command.add_option("--size", r->size, "Elements of the array that is scanned, 1 to 2^30")
       .shows_default()
       .check(integer_between(1, 1 << 30))
@@ -399,11 +466,14 @@ void add_trace(arguments program) {
       .type_name("N");
   std::vector<std::string> policies = recorded_gemm_policies();
   policies.insert(policies.end(), recorded_scan_policies.begin(), recorded_scan_policies.end());
+  for (const std::string& step : recorded_attention_policies())
+    if (std::ranges::find(policies, step) == policies.end()) policies.push_back(step);
   command
       .add_option("--policy", r->policies,
                   "Kernels, separated by commas: steps of the GEMM ladder, tensor-core-tma, fp16, tf32 or "
                   "fp64 among them; or "
-                  "single-pass, single-pass-async, one-wave")
+                  "single-pass, single-pass-async, one-wave; or tiled, double-buffered, roles, antiphase of "
+                  "attention")
       .several()
       .type_name("NAMES")
       .offers(std::move(policies))

@@ -3,6 +3,7 @@
 #pragma once
 #include <antiphase/trace.hpp>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,7 +19,8 @@ struct trace_request {
   program_request program;  // of a kernel in a .cu file
   std::vector<std::string> policies, files;
   std::vector<int> stages;
-  std::int64_t m = 128, n = 128, k = 512, size = 1 << 18, rows = 1, segment = 0;
+  std::optional<std::int64_t> m, n, k;
+  std::int64_t size = 1 << 18, rows = 1, segment = 0;
   unsigned block = 0;
   int recorded = 16, cost_runs = 0;
   std::string output, format;

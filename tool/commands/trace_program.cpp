@@ -85,6 +85,7 @@ void trace_program(const trace_request& r, trace_options options) {
   out.write(drawn(as, timelines));
   out.commit();
   trace_results results = results_of(r.common, "kernel", timelines);
+  results.forecast = "antiphase advise predicts it.";
   if (r.common.json) {
     json list = json::array();
     for (std::size_t i = 0; i < timelines.size(); ++i)

@@ -22,10 +22,10 @@ std::string rate_name(const timeline& t) {
   return name;
 }
 
-// Best possible gain from one more stage.
+// What a step would take less if one more stage took all waits for data away that it can: a bound.
 std::string gain_text(const overlap& o) {
   const double gain = o.step_time > 0 ? 1 - o.next_time / o.step_time : 0;
-  return gain < 0.005 ? "nothing" : fmt::format("up to -{:.0f} %", gain * 100);
+  return gain < 0.005 ? "nothing" : fmt::format("at most {:.0f} %", gain * 100);
 }
 
 // A sentence of two parts on two lines: a machine's name may be long.
@@ -91,11 +91,12 @@ trace_results results_of(const common_options& common, const char* named,
   const bool any_work = timelines.front().step_work > 0;
   trace_results r;
   r.table = {{named, "stages", "steps", "loads hidden", "warps wait", "in flight", "limited by",
-              "one more stage", "duration"}};
+              "a stage more saves", "duration"}};
   if (any_work) r.table.front().push_back(timelines.front().work_is);
   for (const timeline& t : timelines) {
     const overlap o = measure(t);
     r.list.push_back(to_json(t, o));
+    r.bounded = r.bounded || gain_text(o) != "nothing";
     if (o.steps == 0) {
       say(common, nothing_recorded(t));
       continue;
@@ -120,7 +121,12 @@ trace_results results_of(const common_options& common, const char* named,
 }
 
 std::string text_of(const trace_results& r, std::span<const timeline> timelines) {
-  return in_a_terminal(origin_sentence(timelines)) + "\n" + table_text(r.table, terminal_columns());
+  return in_a_terminal(origin_sentence(timelines)) + "\n" + table_text(r.table, terminal_columns()) +
+         (r.bounded
+              ? "\n" + wrapped("\"At most\" is no forecast: it is the time that warps now wait for data and "
+                               "that one more stage could take away. " +
+                               r.forecast + "\n")
+              : "");
 }
 
 }  // namespace antiphase::tool

@@ -19,6 +19,8 @@ std::string drawn(picture_format as, std::span<const timeline> timelines,
 struct trace_results {
   std::vector<std::vector<std::string>> table;  // a row for each timeline that has complete steps
   json list = json::array();                    // an object for each
+  bool bounded = false;                         // a row has a bound
+  std::string forecast{};                       // a sentence: what says more than a bound
 };
 // `named`: what the first column holds. Says what the table cannot.
 trace_results results_of(const common_options& common, const char* named,

@@ -45,8 +45,7 @@ json summary_of(const overlap& o) {
   return {{"duration", o.duration},         {"rate", o.work_rate},        {"hidden", o.hidden},
           {"steps_hidden", o.steps_hidden}, {"waiting", o.waiting},       {"causes", causes},
           {"mean_bytes", o.mean_bytes},     {"most_bytes", o.most_bytes}, {"limited_by", o.limited_by},
-          {"step_time", o.step_time},       {"next_time", o.next_time},   {"knows_rate", o.knows_rate},
-          {"loads_block", o.loads_block}};
+          {"step_time", o.step_time},       {"next_time", o.next_time},   {"loads_block", o.loads_block}};
 }
 
 json data_of(const timeline& t) {

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <antiphase/core/error.hpp>
 #include <cstddef>
+#include <iterator>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -23,12 +24,22 @@ constexpr double row_height = picture::row_height, row_gap = 5;
 constexpr double panel_head = 28, panel_gap = 30;
 constexpr double head = 100, foot = 98;
 
+// Roles with rows of their own: those that compute in a kernel whose warps also wait for units.
+std::vector<timeline_role> drawn_roles(const timeline& t) {
+  std::vector<timeline_role> some;
+  if (t.rings.size() > 1) std::ranges::copy_if(t.roles, std::back_inserter(some), &timeline_role::computes);
+  return some;
+}
+
 // The drawn part of one timeline.
 struct panel {
   const timeline* what;
   std::vector<step_times> steps;
   overlap figures;
-  double height() const { return panel_head + (what->stages + 1) * (row_height + row_gap); }
+  double height() const {
+    const std::size_t of_warps = std::max<std::size_t>(1, drawn_roles(*what).size());
+    return panel_head + (what->stages + static_cast<int>(of_warps)) * (row_height + row_gap);
+  }
 };
 
 // Maps time to x coordinates.
@@ -56,13 +67,23 @@ const char* phase_colour(std::string_view phase) {
   return phase == "store" ? store_colour : compute_colour;
 }
 
-void draw_legend(picture& p, double y, const timeline& first) {
+void draw_legend(picture& p, double y, std::span<const timeline> all) {
+  const timeline& first = all.front();
+  const auto other = std::ranges::find_if(all, [](const timeline& t) { return t.rings.size() > 1; });
   double x = margin;
   const auto entry = [&](const char* colour, std::string_view what, double advance) {
     p.bar(x, x + 30, y, colour, "", "", what);
     p.text(x + 38, y + row_height / 2 + 4.5, "class=\"small\"", what);
     x += advance;
   };
+  if (other != all.end()) {
+    entry(load_colour, "load", 110);
+    entry(compute_colour, "compute", 130);
+    entry(look_colour, "wait for " + other->rings[1], 220);
+    entry(wait_colour, "no warp computes", 190);
+    p.text(right, y + row_height / 2 + 4.5, "class=\"unit\"", fmt::format("numbers: the {}", other->step_is));
+    return;
+  }
   entry(load_colour, "load: data on their way into the buffer", 340);
   if (has_later_phases(first)) {
     for (std::size_t e = 1; e < first.phases.size(); ++e)
@@ -121,8 +142,26 @@ void draw_work(picture& p, const panel& of, const scale& s, double y) {
   }
 }
 
+// A row for each role: computing, waiting for a unit that does what it has begun, or for data.
+void draw_roles(picture& p, const panel& of, const scale& s, double y) {
+  const std::int64_t end = of.steps.back().compute_end;
+  for (const timeline_role& r : drawn_roles(*of.what)) {
+    p.text(left - 12, y + row_height / 2 + 4.5, "class=\"row\"", r.name);
+    p.bar(s.x(of.steps.front().issued), s.x(end), y, wait_colour, "", "", "no warp computes");
+    for (const span_record& span : of.what->spans) {
+      const bool computes = span.kind == span_kind::compute;
+      if (span.agent != r.first || span.begin >= end || (!computes && span.ring == 0)) continue;
+      const std::string what = computes ? r.name : r.name + ", wait for " + of.what->rings[1];
+      p.bar(s.x(span.begin), s.x(std::min(span.end, end)), y, computes ? compute_colour : look_colour, "", "",
+            fmt::format("{}: {} to {} {}", what, span.begin, span.end, s.unit));
+    }
+    y += row_height + row_gap;
+  }
+}
+
 // All warps together: grey where none of them computes.
 void draw_warps(picture& p, const panel& of, const scale& s, double y) {
+  if (!drawn_roles(*of.what).empty()) return draw_roles(p, of, s, y);
   p.text(left - 12, y + row_height / 2 + 4.5, "class=\"row\"", "warps");
   p.bar(s.x(of.steps.front().issued), s.x(of.steps.back().compute_end), y, wait_colour, "", "",
         "no warp computes");
@@ -197,16 +236,17 @@ std::string timeline_svg(std::span<const timeline> timelines, const picture_opti
   const scale s = scale_for(end, timelines.front().unit);
 
   const timeline& first = timelines.front();
-  const std::string title = !options.title.empty()
-                                ? options.title
-                                : fmt::format("One block of a {}, {}",
-                                              first.kernel == "kernel" ? first.kernel
-                                              : first.kernel == "gemm" ? "GEMM kernel"
-                                                                       : first.kernel + " kernel",
-                                              origin_of(timelines));
+  const std::string title =
+      !options.title.empty()
+          ? options.title
+          : fmt::format("One block of {} {}, {}", first.kernel.find_first_of("aeiou") == 0 ? "an" : "a",
+                        first.kernel == "kernel" ? first.kernel
+                        : first.kernel == "gemm" ? "GEMM kernel"
+                                                 : first.kernel + " kernel",
+                        origin_of(timelines));
   picture p;
   p.text(margin, 38, "class=\"title\"", title);
-  draw_legend(p, 54, first);
+  draw_legend(p, 54, timelines);
   draw_axis(p, s, head, height - foot + 14);
   double y = head + 8;
   for (const panel& of : panels) {

@@ -27,7 +27,8 @@ template <int Warps> struct block_spans {
     log.counts += ring * Warps;
     for (int& count : logged) count = 0;
   }
-  AP_DEV void add(span_kind kind, int event, int slot, std::int64_t from) {
+  // `ring`: of timeline::rings.
+  AP_DEV void add(span_kind kind, int event, int slot, std::int64_t from, int ring = 0) {
     const std::int64_t until = clock_now();
     if (lane_index() != 0 || block_index().x != log.block) return;
     const int warp = thread_index() / warp_size, at = logged[warp]++;
@@ -35,6 +36,7 @@ template <int Warps> struct block_spans {
       log.spans[std::int64_t{warp} * log.capacity + at] = {.begin = from,
                                                            .end = until,
                                                            .kind = kind,
+                                                           .ring = static_cast<std::int8_t>(ring),
                                                            .event = static_cast<std::int8_t>(event),
                                                            .step = 0,
                                                            .slot = slot,

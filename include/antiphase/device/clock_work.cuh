@@ -12,17 +12,20 @@ inline namespace AP_TARGET {
 // On a GPU these calls do nothing. A thread says by them what it has done:
 //   clock_multiplies  FP32 multiply-adds, with so many reads from shared memory; ahead: the reads are of
 //                     what it multiplies next
+//   clock_tensor_cores  its share of a warp's FP16 multiply-adds on Tensor Cores, which it waits for
 //   clock_wide_loads  issued loads from global memory to registers, 16 bytes at a time, which it transposes
 //                     there or not; clock_registers_needed() waits for them
 //   clock_latency     waited so many ticks for results of its own instructions
 #if AP_ON_GPU
 AP_DEV void clock_multiplies(int, int, bool) {}
+AP_DEV void clock_tensor_cores(int) {}
 AP_DEV void clock_wide_loads(int, bool) {}
 AP_DEV void clock_latency(int) {}
 #else
 AP_DEV void clock_multiplies(int multiply_adds, int reads, bool ahead) {
   machine::clock_multiplies(multiply_adds, reads, ahead);
 }
+AP_DEV void clock_tensor_cores(int multiply_adds) { machine::clock_tensor_cores(multiply_adds); }
 AP_DEV void clock_wide_loads(int bytes, bool transposes) { machine::clock_wide_loads(bytes, transposes); }
 AP_DEV void clock_latency(int ticks) { machine::clock_latency(ticks); }
 #endif

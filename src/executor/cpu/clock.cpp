@@ -22,6 +22,8 @@ clock_costs costs_on(const machine_profile& machine, bool in_memory) {
           .latency = clocks(latency.value * clock),
           .varies = in_memory ? clocks(latency.value * clock * fitted::latency_varies) : 0,
           .look = clocks(machine.cache_latency.value * clock),
+          .tensor_multiply_add = static_cast<double>(one_tick) * schedulers * clock * processors /
+                                 std::max(1., machine.tensor_fp16.value),
           .bytes = static_cast<double>(one_tick) * clock * processors / rate.value,
           .bytes_of_lane = static_cast<double>(one_tick) * clock * processors / rate.value,
           .stalls_ahead = fitted::waits_reading_ahead,
@@ -32,6 +34,7 @@ clock_costs shared_equally(clock_costs costs, int threads) {
   const int of_scheduler = std::max(32, (threads + 3) / 4);
   costs.instruction *= of_scheduler;
   costs.multiply_add *= of_scheduler;
+  costs.tensor_multiply_add *= of_scheduler;
   costs.wavefront *= std::max(32, threads);
   costs.bytes_of_lane *= threads;
   costs.varies = 0;

@@ -30,6 +30,7 @@ struct clock_costs {
   std::int64_t latency;                    // of a load
   std::int64_t varies;                     // mean of what a load from memory takes longer than others
   std::int64_t look;                       // from one look at another block's word to the next
+  double tensor_multiply_add;              // FP16, on the Tensor Core of a scheduler
   double bytes;                            // of a byte from or to global memory, by the copy engine
   double bytes_of_lane;                    // the same by a thread
   // longer for computing, for each warp of a scheduler: of threads that read ahead, and of others
@@ -63,7 +64,7 @@ class clock_unit {
 };
 
 struct multiprocessor {
-  std::array<clock_unit, 4> schedulers = {}, multipliers = {};
+  std::array<clock_unit, 4> schedulers = {}, multipliers = {}, tensor_cores = {};
   clock_unit shared = {}, memory = {};
   int warps = 1;  // resident on it
 };
@@ -102,6 +103,11 @@ class thread_clock {
     const double of_scheduler = std::max(1., (on_ != nullptr ? on_->warps : 4) / 4.);
     const double stalls = ahead ? costs_->stalls_ahead : costs_->stalls;
     work(multiply_adds + reads, multiply_adds, wavefronts, 1 + stalls / of_scheduler);
+  }
+  void multiply_on_tensor_cores(int multiply_adds) {
+    computed_ = true;
+    const auto duration = static_cast<std::int64_t>(multiply_adds * costs_->tensor_multiply_add);
+    now_ = on_ != nullptr ? on_->tensor_cores[scheduler_].until(now_, duration) : now_ + duration;
   }
   // Transfers bytes from or to global memory in the background: when they have landed.
   std::int64_t landing(double bytes) { return landing_after(bytes * costs_->bytes_of_lane); }

@@ -544,6 +544,11 @@ void clock_multiplies(int multiply_adds, int reads, bool reads_ahead) {
     reads -= of_reads;
   }
 }
+void clock_tensor_cores(int multiply_adds) {
+  thread_state& self = here();
+  self.time.multiply_on_tensor_cores(multiply_adds);
+  self.owner->in_turn(self);
+}
 namespace {
 void load_to_registers(int bytes, int width, double instructions, double shared_clocks) {
   thread_state& self = here();

@@ -112,6 +112,39 @@ class Counts(unittest.TestCase):
             self.assertEqual(done.returncode, 0)
             self.assertIn("the run has faults, so the counts may be wrong", done.stderr)
 
+    def ladder(self, *arguments):
+        done = subprocess.run(
+            [TOOL, "ladder", *arguments, "--counts", "--on", "cpu", "--quiet"], capture_output=True, text=True
+        )
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        return done.stdout
+
+    def test_steps_of_ladders(self):
+        def asked(*arguments):
+            [record] = json.loads(self.ladder(*arguments, "--json"))["records"]
+            return record["asked"]
+
+        # Tiles of 32 x 32: four of C, each of two steps along K that load a tile of A and one of B.
+        tiled = asked("gemm", "--size", "64", "--policy", "tiled")
+        self.assertEqual(tiled["global"]["bytes"], 4 * (4 * 2 * 2 * 1024 + 64 * 64))
+        self.assertEqual(tiled["global"]["sectors"] * 32, tiled["global"]["bytes"])
+        self.assertEqual(tiled["shared"]["bytes"], 4 * 4 * 2 * (2 * 1024 + 2 * 32 * 1024))
+        self.assertEqual(tiled["lanes"], 32 * tiled["requests"])
+        self.assertEqual(tiled["operations_per_byte"], 2 * 64**3 / tiled["global"]["bytes"])
+        # Each number in by the copy engine, and out.
+        ring = asked("scan", "--size", "12288", "--policy", "single-pass-2")
+        self.assertEqual((ring["copied_bytes"], ring["operations"]), (8 * 12288, 12288))
+        # Of what is larger a part is counted, and of all heads one.
+        naive = asked("attention", "--heads", "3", "--size", "130", "--depth", "16", "--policy", "naive")
+        self.assertEqual(naive["operations"], 4 * 128 * 128 * 16)
+        self.assertEqual(naive["shared"]["requests"], 0)
+        self.assertGreater(naive["global"]["sectors"], 2 * naive["global"]["ideal"])
+
+        table = self.ladder("gemm", "--size", "64", "--policy", "tiled,tensor-core-2")
+        self.assertTrue(all(len(line) <= 80 for line in table.splitlines()), table)
+        self.assertIn("lanes  wavefronts  ideal  sectors  ideal", table)
+        self.assertRegex(table, "ops a byte\ntensor-core-2 .* 10.7\n")
+
     def test_refusals(self):
         for arguments, code, text in (
             (("no.cu",), 2, "no file"),

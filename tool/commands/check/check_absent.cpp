@@ -3,6 +3,7 @@
 #include <antiphase/core/error.hpp>
 
 #include "tool/commands/check/check.hpp"
+#include "tool/commands/count_requests.hpp"
 #include "tool/commands/trace_waits.hpp"
 
 namespace antiphase::tool {
@@ -20,6 +21,7 @@ void run_check(const check_request&) { refuse(); }
 void run_check_plain(const check_request&) { refuse(); }
 void run_count(const program_request&) { refuse(); }
 std::vector<timed_kernel> timed_program(const program_request&, const trace_options&) { refuse(); }
+request_totals count_requests(const std::function<void(const context&)>&) { refuse(); }
 std::vector<taken_wait> waits_taken_from(std::span<const timeline>, const common_options&) { refuse(); }
 void show_dialect(const check_request&) { refuse(); }
 

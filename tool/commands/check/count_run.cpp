@@ -10,6 +10,7 @@
 #include "tool/base/errors.hpp"
 #include "tool/commands/check/check.hpp"
 #include "tool/commands/check/check_cases.hpp"
+#include "tool/commands/count_requests.hpp"
 #include "tool/files/file_handle.hpp"
 #include "tool/files/output_file.hpp"
 #include "tool/measure/provenance.hpp"
@@ -18,12 +19,6 @@
 
 namespace antiphase::tool {
 namespace {
-
-constexpr std::uint64_t sector_bytes = 32;
-
-double ratio(std::uint64_t a, std::uint64_t b) {
-  return b == 0 ? 0 : static_cast<double>(a) / static_cast<double>(b);
-}
 
 // Lines of source files, read once each; empty if a file cannot be read.
 class sources {
@@ -44,19 +39,20 @@ class sources {
   std::map<std::string, std::vector<std::string>> files_;
 };
 
-// What a kernel's lines take together.
-struct totals {
-  std::uint64_t global_bytes = 0, global_sectors = 0, shared_bytes = 0, wavefronts = 0, ideal = 0;
-};
-totals totals_of(const std::vector<line_count>& lines, const std::string& kernel) {
-  totals t;
-  for (const line_count& c : lines) {
-    if (c.kernel != kernel || c.what == line_action::bulk_copy) continue;
-    if (c.memory == line_memory::global) t.global_bytes += c.bytes, t.global_sectors += c.units;
-    if (c.memory == line_memory::shared)
-      t.shared_bytes += c.bytes, t.wavefronts += c.units, t.ideal += c.ideal;
+void add(request_totals& t, const line_count& c) {
+  if (c.what == line_action::bulk_copy) {
+    t.copied_bytes += c.bytes;
+    return;
   }
-  return t;
+  t.requests += c.requests, t.lanes += c.lanes;
+  if (c.memory == line_memory::global) {
+    t.global_requests += c.requests, t.global_bytes += c.bytes;
+    t.global_sectors += c.units, t.global_ideal += c.ideal;
+  }
+  if (c.memory == line_memory::shared) {
+    t.shared_requests += c.requests, t.shared_bytes += c.bytes;
+    t.wavefronts += c.units, t.ideal += c.ideal;
+  }
 }
 
 const char* unit_of(const line_count& c) { return c.memory == line_memory::shared ? "wavefront" : "sector"; }
@@ -93,7 +89,8 @@ std::string text_of(const std::vector<line_count>& lines) {
                                        : "",
                           c->units > 0 ? fmt::format("{:.4g}", ratio(c->ideal, c->requests)) : "", c->bytes,
                           read.line(c->at));
-    const totals t = totals_of(lines, kernel);
+    request_totals t;
+    for (const line_count* c : its) add(t, *c);
     if (t.global_bytes > 0)
       text += fmt::format("global memory: {} bytes asked for, {} in sectors ({:.2f} times as many)\n",
                           t.global_bytes, sector_bytes * t.global_sectors,
@@ -145,13 +142,22 @@ json json_of(const std::vector<line_count>& lines) {
   return kernels;
 }
 
+check_options counting() {
+  return {.schedules = 1, .replay = check_run{.seed = 1, .order = schedule::forward}, .count = true};
+}
+
 }  // namespace
 
+request_totals count_requests(const std::function<void(const context&)>& program) {
+  const check_report report = check(program, counting());
+  if (report.errors() > 0) throw verification_failed("a counted run has faults:\n" + to_text(report));
+  request_totals t;
+  for (const line_count& c : report.counts) add(t, c);
+  return t;
+}
+
 void run_count(const program_request& r) {
-  check_options options;
-  options.count = true;
-  options.schedules = 1;
-  options.replay = check_run{.seed = 1, .order = schedule::forward};
+  check_options options = counting();
   check_report report;
   json result{{"schema", 1}, {"command", "count"}, {"commit", built_from()}};
   std::string text;

@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "tool/measure/kernel_code.hpp"
 
 namespace antiphase::tool {
@@ -43,6 +45,12 @@ void add_ladder_options(arguments command, ladder_options& options, std::vector<
       .otherwise("--steps")
       .otherwise("--step")
       .otherwise("--policies");
+  command.add_flag(
+      "--counts", options.counts,
+      "Add what each step asks memory for, counted on a small problem as antiphase count does: the "
+      "active lanes of a request; the wavefronts of one to shared memory, and the ideal (more "
+      "are bank conflicts); the sectors of one to global memory, and the ideal (more for want of "
+      "coalescing); operations for each byte of global memory that is moved");
   add_measuring_options(command, options);
 }
 
@@ -83,6 +91,26 @@ std::string verdict_text(const verdict& v) { return v.verified ? "yes" : "NO"; }
 
 std::string gain_text(double percent) { return percent == 0 ? "" : fmt::format("{:+.1f} %", percent); }
 
+void add_counts(std::vector<std::vector<std::string>>& table, const std::vector<const ladder_row*>& rows) {
+  if (std::ranges::none_of(rows, [](const ladder_row* row) { return row->counted.has_value(); })) return;
+  const std::size_t width = table.front().size();
+  table.front().insert(table.front().end(),
+                       {"lanes", "wavefronts", "ideal", "sectors", "ideal", "ops a byte"});
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    if (!rows[i]->counted || table[i + 1].size() < width) continue;
+    const request_totals& t = rows[i]->counted->asked;
+    const auto each = [](std::uint64_t n, std::uint64_t of) {
+      return of == 0 ? std::string("-") : fmt::format("{:.2f}", ratio(n, of));
+    };
+    table[i + 1].insert(
+        table[i + 1].end(),
+        {each(t.lanes, t.requests), each(t.wavefronts, t.shared_requests), each(t.ideal, t.shared_requests),
+         each(t.global_sectors, t.global_requests), each(t.global_ideal, t.global_requests),
+         fmt::format("{:.3g}", rows[i]->counted->intensity())});
+  }
+  for (std::size_t i = rows.size() + 1; i < table.size(); ++i) table[i].resize(table.front().size());
+}
+
 json to_json(const ladder_row& row, std::string_view kernel, target where) {
   json value{{"kernel", kernel}, {"policy", row.step}, {"adds", row.adds}};
   if (!row.refused.empty()) {
@@ -103,6 +131,24 @@ json to_json(const ladder_row& row, std::string_view kernel, target where) {
     }
   } else {
     value["counts"] = to_json(row.counts);
+  }
+  if (row.counted) {
+    const request_totals& t = row.counted->asked;
+    value["asked"] = {{"requests", t.requests},
+                      {"lanes", t.lanes},
+                      {"shared",
+                       {{"requests", t.shared_requests},
+                        {"bytes", t.shared_bytes},
+                        {"wavefronts", t.wavefronts},
+                        {"ideal", t.ideal}}},
+                      {"global",
+                       {{"requests", t.global_requests},
+                        {"bytes", t.global_bytes},
+                        {"sectors", t.global_sectors},
+                        {"ideal", t.global_ideal}}},
+                      {"copied_bytes", t.copied_bytes},
+                      {"operations", row.counted->operations},
+                      {"operations_per_byte", row.counted->intensity()}};
   }
   value["error"] = {{"ours", row.result.error}, {"unit", "relative Frobenius"}};
   value["verified"] = row.result.verified;

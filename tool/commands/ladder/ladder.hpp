@@ -3,10 +3,12 @@
 #pragma once
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "tool/commands/count_requests.hpp"
 #include "tool/commands/record.hpp"
 #include "tool/measure/measure.hpp"
 #include "tool/measure/verify.hpp"
@@ -17,12 +19,22 @@ namespace antiphase::tool {
 
 struct ladder_options : measuring_options {
   std::vector<std::string> policies;  // of the steps; empty: all
+  bool counts = false;
 };
 void add_ladder_options(arguments command, ladder_options& options, std::vector<std::string> policies);
 
 void add_ladder_gemm(arguments ladder);
 void add_ladder_scan(arguments ladder);
 void add_ladder_attention(arguments ladder);
+
+// What a step asks memory for on a small problem, and the operations that it is for.
+struct counted_step {
+  request_totals asked;
+  double operations = 0;
+  double intensity() const {  // operations for each byte of global memory moved
+    return asked.moved() == 0 ? 0 : operations / static_cast<double>(asked.moved());
+  }
+};
 
 // One step, measured or counted: source of table cells and JSON members.
 struct ladder_row {
@@ -34,7 +46,8 @@ struct ladder_row {
   verdict result;
   timing time;
   std::vector<std::string> code;  // of the kernels that were timed
-  double gain = 0;                // speedup over the previous step, in percent; 0 for the first
+  std::optional<counted_step> counted;
+  double gain = 0;  // speedup over the previous step, in percent; 0 for the first
 };
 
 // Works that are timed together, so that their times are comparable.
@@ -60,6 +73,16 @@ std::string verdict_text(const verdict& v);
 std::string gain_text(double percent);
 // JSON members common to the steps of all ladders; `kernel` is the full name.
 json to_json(const ladder_row& row, std::string_view kernel, target where);
+
+// Adds the columns of --counts behind the others, where a row has them. `rows` and `table`, headings aside,
+// are the same steps in the same order.
+void add_counts(std::vector<std::vector<std::string>>& table, const std::vector<const ladder_row*>& rows);
+template <class Row>
+void add_counts(std::vector<std::vector<std::string>>& table, const std::vector<Row>& rows) {
+  std::vector<const ladder_row*> all;
+  for (const Row& row : rows) all.push_back(&row);
+  add_counts(table, all);
+}
 
 // Throws verification_failed, naming the steps that ran and gave wrong results.
 void require_verified(const std::vector<const ladder_row*>& rows);

@@ -72,8 +72,19 @@ double pairs(const attention_problem& p) {
   const double n = static_cast<double>(p.queries);
   return static_cast<double>(p.members * p.heads) * (p.mask == causal::no ? n * n : n * (n + 1) / 2);
 }
-double tflops_of(const attention_problem& p, double us) {
-  return 4 * pairs(p) * static_cast<double>(p.depth) / us * 1e-6;
+double operations(const attention_problem& p) { return 4 * pairs(p) * static_cast<double>(p.depth); }
+double tflops_of(const attention_problem& p, double us) { return operations(p) / us * 1e-6; }
+
+// Of one head.
+counted_step counts_of(const attentions::step& s, const attention_problem& of) {
+  counted_step counted;
+  counted.asked = count_requests([&](const context& on) {
+    const attention_operands data(on, 1, 1, std::min<std::int64_t>(of.queries, 128), of.depth,
+                                  of.mask != causal::no);
+    counted.operations = operations(data.problem());
+    attention(on, data.problem(), {.policy = s.name});
+  });
+  return counted;
 }
 
 attention_row run_step(const context& where, attention_operands& data, const attentions::step& s) {
@@ -145,6 +156,7 @@ std::string table_of(const std::vector<attention_row>& rows, const attention_pro
     add({fmt::format("{:.1e}", row.result.error), verdict_text(row.result)});
     table.push_back(std::move(cells));
   }
+  add_counts(table, rows);
   return table_text(table, terminal_columns());
 }
 
@@ -225,6 +237,7 @@ void run(const request& r) {
   for (const attentions::step* s : steps) {
     say_progress(r.options.common, fmt::format("running {}", s->name));
     rows.push_back(run_step(where, data, *s));
+    if (r.options.counts && rows.back().refused.empty()) rows.back().counted = counts_of(*s, data.problem());
     progress();
   }
   if (timed) {

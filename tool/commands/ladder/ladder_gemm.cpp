@@ -105,6 +105,16 @@ std::int64_t bytes_moved(const gemms::step& s, const gemms::plan& plan, const ex
   return floats * static_cast<std::int64_t>(sizeof(float));
 }
 
+counted_step counts_of(const gemms::step& s, const extents& e) {
+  const extents few = few_of(e);
+  return {.asked = count_requests([&](const context& on) {
+            bench data{on, few};
+            const gemms::plan plan = gemms::prepare(on.kind(), s, data.problem());
+            on.runs_on().launch(plan.what.code, plan.grid, &plan.arguments, nullptr);
+          }),
+          .operations = operations(few)};
+}
+
 gemm_row run_step(const context& where, bench& data, const gemms::step& s) {
   const gemms::plan plan = gemms::prepare(where.kind(), s, data.problem());
   gemm_row row;
@@ -186,20 +196,20 @@ chosen_steps choose(const std::vector<std::string>& policies) {
 }
 
 void run_floats(const context& where, const extents& e, const std::vector<const gemms::step*>& steps,
-                const protocol& how, const common_options& options, gemm_results& results,
-                const std::function<void()>& progress) {
+                const ladder_options& options, gemm_results& results, const std::function<void()>& progress) {
   bench data{where, e};
   for (const gemms::step* s : steps) {
-    say_progress(options, fmt::format("running {}", s->name));
+    say_progress(options.common, fmt::format("running {}", s->name));
     results.rows.push_back(run_step(where, data, *s));
+    if (options.counts && results.rows.back().refused.empty()) results.rows.back().counted = counts_of(*s, e);
     progress();
   }
   if (is_timed(where, e)) {
     results.cublas.who = cublas_product(data.problem());
     if (!results.cublas.who)
-      say(options, fmt::format("cuBLAS is not compared with: {}", results.cublas.who.why_not));
-    say_progress(options, "taking times");
-    time_all(where, data, how, results.rows, results.cublas, progress);
+      say(options.common, fmt::format("cuBLAS is not compared with: {}", results.cublas.who.why_not));
+    say_progress(options.common, "taking times");
+    time_all(where, data, {.kind = parse_protocol(options.protocol)}, results.rows, results.cublas, progress);
   }
 }
 
@@ -212,11 +222,12 @@ expected_time estimate_all(const context& where, const extents& e, const chosen_
     return static_cast<double>(of.m) * static_cast<double>(of.n) * static_cast<double>(of.k);
   };
   if (where.kind() != target::cpu || work(e) < 8 * std::max(work(piece), 1.)) return {};
-  const common_options quiet{.quiet = true};
+  ladder_options quiet;
+  quiet.common.quiet = true;
   gemm_results unused;
   const expected_time of_piece = time_of([&] {
-    if (!steps.floats.empty()) run_floats(where, piece, steps.floats, {}, quiet, unused, [] {});
-    if (!steps.halves.empty()) run_halves(where, piece, steps.halves, {}, quiet, unused, [] {});
+    if (!steps.floats.empty()) run_floats(where, piece, steps.floats, quiet, unused, [] {});
+    if (!steps.halves.empty()) run_halves(where, piece, steps.halves, quiet, unused, [] {});
   });
   return of_piece * (work(e) / work(piece));
 }
@@ -268,10 +279,8 @@ void run(const request& r) {
     for (gemm_results* results : {&floats, &halves}) compute_gains(results->rows);
     so_far.show(floats.rows.size() + halves.rows.size(), records_of, text_of);
   };
-  if (!steps.floats.empty())
-    run_floats(where, e, steps.floats, {.kind = how}, r.options.common, floats, progress);
-  if (!steps.halves.empty())
-    run_halves(where, e, steps.halves, {.kind = how}, r.options.common, halves, progress);
+  if (!steps.floats.empty()) run_floats(where, e, steps.floats, r.options, floats, progress);
+  if (!steps.halves.empty()) run_halves(where, e, steps.halves, r.options, halves, progress);
 
   so_far.finish();
   if (r.options.common.json)

@@ -44,6 +44,7 @@ std::string gpu_table(const std::vector<gemm_row>& rows, const timed_rival& cubl
     table.push_back({"cuBLAS", fmt::format("{:.1f}", cublas.time.median_us), spread_text(cublas.time),
                      fmt::format("{:.2f}", tflops(e, cublas.time.median_us)), "", "", "", "", "", "", "", "",
                      "", "", fmt::format("{:.1e}", cublas.result.error), verdict_text(cublas.result)});
+  add_counts(table, rows);
   return table_text(table, terminal_columns());
 }
 
@@ -62,6 +63,7 @@ std::string cpu_table(const std::vector<gemm_row>& rows) {
                      fmt::format("{}", row.usage.shared_bytes), fmt::format("{:.1e}", row.result.error),
                      verdict_text(row.result)});
   }
+  add_counts(table, rows);
   return table_text(table, terminal_columns());
 }
 

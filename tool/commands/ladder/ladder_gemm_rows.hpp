@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Results of the GEMM ladder's two halves: FP32 operands, and f16 operands on Tensor Cores.
 #pragma once
+#include <algorithm>
 #include <antiphase/gemm/law.hpp>
 #include <antiphase/gemm/tensor_core_ladder.hpp>
 #include <antiphase/trace.hpp>
@@ -44,6 +45,15 @@ inline bool is_timed(const context& where, const extents& e) {
   return where.kind() == target::cuda && e.m > 0 && e.n > 0 && e.k > 0;
 }
 
+// The part of a product that is counted; its multiplications and additions.
+inline extents few_of(const extents& e) {
+  constexpr std::int64_t few = 128;
+  return {std::min(e.m, few), std::min(e.n, few), std::min(e.k, few)};
+}
+inline double operations(const extents& e) {
+  return 2 * static_cast<double>(e.m) * static_cast<double>(e.n) * static_cast<double>(e.k);
+}
+
 std::string gpu_table(const std::vector<gemm_row>& rows, const timed_rival& cublas, const extents& e);
 std::string cpu_table(const std::vector<gemm_row>& rows);
 json records(const gemm_half& half, const std::vector<gemm_row>& rows, const timed_rival& cublas,
@@ -57,7 +67,7 @@ struct gemm_results {
 // Runs the Tensor Core steps, on operands rounded to f16 first; timed on a GPU if there is anything to time.
 // `progress` is called whenever results have been added.
 void run_halves(const context& where, const extents& e,
-                const std::vector<const gemms::tensor_core_step*>& steps, const protocol& how,
-                const common_options& options, gemm_results& results, const std::function<void()>& progress);
+                const std::vector<const gemms::tensor_core_step*>& steps, const ladder_options& options,
+                gemm_results& results, const std::function<void()>& progress);
 
 }  // namespace antiphase::tool

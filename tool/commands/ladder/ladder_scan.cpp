@@ -104,6 +104,17 @@ struct timed_rivals {
   verdict cub_result;
 };
 
+// Of tiles on their own where the step has them.
+template <class T> counted_step counts_of(const scans::step& s, std::int64_t count) {
+  const std::int64_t few = std::min<std::int64_t>(count, 1 << 14);
+  return {.asked = count_requests([&](const context& on) {
+            bench<T> data{on, few};
+            std::vector<device_array<std::byte>> workspaces;
+            data.run(scans::is_single_pass(s) ? data.whole(s, workspaces) : data.tiles(s), nullptr);
+          }),
+          .operations = static_cast<double>(few)};
+}
+
 template <class T> void run_steps(const request& r, bench<T>& data,
                                   const std::vector<const scans::step*>& steps, std::vector<scan_row>& rows,
                                   const std::function<void()>& progress) {
@@ -127,6 +138,7 @@ template <class T> void run_steps(const request& r, bench<T>& data,
       row.result = data.check_after(launches, row.single_pass ? all : row.tile, row.counts);
       row.whole_result = row.single_pass ? row.result : data.check_after(whole, all, of_whole);
       row.result.verified = row.result.verified && row.whole_result.verified;
+      if (r.options.counts) row.counted = counts_of<T>(*s, all);
     } catch (const not_supported& e) {
       row.refused = e.what();
     }
@@ -187,6 +199,7 @@ std::string gpu_table(const std::vector<scan_row>& rows, const timed_rivals& riv
                      fmt::format("{:.1e}", rivals.cub_result.error), verdict_text(rivals.cub_result)});
   table.push_back(
       {"copy", "", "", "", "", us(rivals.copy_time), rate(rivals.copy_time), "", "", "", "", "", ""});
+  add_counts(table, rows);
   return table_text(table, terminal_columns());
 }
 
@@ -203,6 +216,7 @@ std::string cpu_table(const std::vector<scan_row>& rows) {
                      fmt::format("{}", row.usage.shared_bytes), fmt::format("{:.1e}", row.whole_result.error),
                      verdict_text(row.result)});
   }
+  add_counts(table, rows);
   return table_text(table, terminal_columns());
 }
 

@@ -58,15 +58,24 @@ std::int64_t bytes_moved(const gemms::tensor_core_step& s, const extents& e) {
   return halves * static_cast<std::int64_t>(sizeof(f16));
 }
 
+counted_step counts_of(const gemms::tensor_core_step& s, const extents& e) {
+  const extents few = few_of(e);
+  return {.asked = count_requests([&](const context& on) {
+            half_bench data(on, few);
+            gemms::run(on.runs_on(), gemms::prepare(on.runs_on(), s, data.problem()), nullptr);
+          }),
+          .operations = operations(few)};
+}
+
 }  // namespace
 
 void run_halves(const context& where, const extents& e,
-                const std::vector<const gemms::tensor_core_step*>& steps, const protocol& how,
-                const common_options& options, gemm_results& results, const std::function<void()>& progress) {
+                const std::vector<const gemms::tensor_core_step*>& steps, const ladder_options& options,
+                gemm_results& results, const std::function<void()>& progress) {
   half_bench data(where, e);
   std::vector<work> works;
   for (const gemms::tensor_core_step* s : steps) {
-    say_progress(options, fmt::format("running {}", s->name));
+    say_progress(options.common, fmt::format("running {}", s->name));
     gemm_row row;
     row.step = s->name;
     row.adds = s->adds;
@@ -81,6 +90,7 @@ void run_halves(const context& where, const extents& e,
       row.counts = gemms::run(where.runs_on(), plan, nullptr);
       where.runs_on().synchronize(nullptr);
       row.result = data.check(data.c.to_host());
+      if (options.counts) row.counted = counts_of(*s, e);
       works.push_back([where, plan](stream on) { gemms::run(where.runs_on(), plan, on); });
     }
     results.rows.push_back(std::move(row));
@@ -99,10 +109,10 @@ void run_halves(const context& where, const extents& e,
     results.cublas.result = data.check(data.c.to_host());
     all.add(results.cublas.who.run, results.cublas.time);
   } else {
-    say(options, fmt::format("cuBLAS is not compared with: {}", results.cublas.who.why_not));
+    say(options.common, fmt::format("cuBLAS is not compared with: {}", results.cublas.who.why_not));
   }
-  say_progress(options, "taking times");
-  all.measure(where, how, progress);
+  say_progress(options.common, "taking times");
+  all.measure(where, {.kind = parse_protocol(options.protocol)}, progress);
 }
 
 }  // namespace antiphase::tool

@@ -33,7 +33,7 @@ pre{background:color-mix(in srgb,var(--line) 40%,transparent);padding:10px;overf
 @media screen{td:first-child,th:first-child{position:sticky;left:0;background:var(--back)}}
 @media(max-width:640px){svg{min-width:0;font-size:16px}td[style]{min-width:15rem}}
 @media print{*{print-color-adjust:exact}:root{color-scheme:light}body{padding:0}figure,.wide,pre{overflow:visible}svg{min-width:0}table{font-size:9px}td,th{padding:2px 4px}
-pre{white-space:pre-wrap}figure,tr,pre{break-inside:avoid}h2,h2+p{break-after:avoid}}
+pre{white-space:pre-wrap}figure,table,tr,pre{break-inside:avoid}h2,h2+p{break-after:avoid}}
 )";
 
 using cells = std::vector<std::string>;
