@@ -2,12 +2,24 @@
 #include "lockstep.hpp"
 
 #include <algorithm>
+#include <thread>
 
 namespace antiphase::checker_detail {
 
 void lockstep_watch::begin_launch() {
   reads_.clear();
   too_early_.clear();
+  of_one_line_.clear();
+}
+
+bool lockstep_watch::of_one_line(place_number a, place_number b) {
+  const auto [at, fresh] = known_lines_.try_emplace({a, b});
+  if (fresh)  // libdw needs more than a fiber's stack
+    std::thread([&, answer = &at->second] {
+      const code_place x = places_.first_line(a), y = places_.first_line(b);
+      *answer = x.line != 0 && x == y;
+    }).join();
+  return at->second;
 }
 
 void lockstep_watch::report(const too_early& early) const {
@@ -23,6 +35,11 @@ void lockstep_watch::end_block(block_number of) {
   std::erase_if(too_early_, [&](const too_early& early) {
     if (early.by.block != of) return false;
     report(early);
+    return true;
+  });
+  std::erase_if(of_one_line_, [&](const too_early& early) {
+    if (early.by.block != of) return false;
+    if (of_one_line(early.by.place, early.place)) report(early);
     return true;
   });
 }
@@ -47,10 +64,15 @@ void lockstep_watch::write(thread_model& t, const void* p, std::size_t bytes, pl
       const lane_writes& theirs = (&t)[other - t.index].written;
       if (theirs.time != read.time) continue;
       const auto same = std::ranges::find(theirs.first, place, &lane_writes::write::place);
-      if (same == theirs.first.end() || same->number > read.number || same->at == p) continue;
+      if (same == theirs.first.end() || same->at == p) continue;
       const reader by{t.block, t.warp, 0, warp_reads, read.time, 1u << lane, read.place};
       const too_early early{p, &t, place, bytes, by};
-      if (theirs.last > read.number)
+      if (same->number > read.number) {
+        const bool is_new = std::ranges::none_of(of_one_line_, [&](const too_early& known) {
+          return known.place == place && known.by.place == read.place && known.by.block == t.block;
+        });
+        if (is_new && memory_.offset_of(p) < shadow::shared_bytes && of_one_line_.size() < 64) of_one_line_.push_back(early);
+      } else if (theirs.last > read.number)
         report(early);
       else if (too_early_.size() < 64)
         too_early_.push_back(early);  // a finding unless that lane reads again

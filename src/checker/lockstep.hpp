@@ -2,10 +2,12 @@
 // Finds lanes of a warp that rely on lockstep.
 #pragma once
 #include <array>
+#include <map>
 #include <unordered_map>
 #include <vector>
 
 #include "access_history.hpp"
+#include "place_table.hpp"
 
 namespace antiphase::checker_detail {
 
@@ -15,12 +17,16 @@ namespace antiphase::checker_detail {
 // would have come before A's read. A lane that polls reads the word again, and a flag that all lanes set is
 // one word: neither is reported.
 //
+// In shared memory it is also reported if A reads and writes in one line, and has done both before B writes, as
+// in s[t] += s[t + 16]: a __syncwarp() behind that line does not keep B from writing before A reads.
+//
 // Assumes: thread_models of a block are contiguous, and every volatile access is reported here after it has
 // been judged.
 class lockstep_watch {
  public:
-  lockstep_watch(const shadow& memory, const happens_before& clocks, conflict_sink found)
-      : memory_(memory), clocks_(clocks), found_(std::move(found)) {}
+  lockstep_watch(const shadow& memory, const happens_before& clocks, const place_table& places,
+                 conflict_sink found)
+      : memory_(memory), clocks_(clocks), places_(places), found_(std::move(found)) {}
   void begin_launch();
   void end_block(block_number of);
   void read(const thread_model& t, const void* p, place_number place);
@@ -46,12 +52,15 @@ class lockstep_watch {
     return reinterpret_cast<std::uintptr_t>(word) | std::uint64_t{warp} << 48;
   }
   void report(const too_early& found) const;
+  bool of_one_line(place_number a, place_number b);
 
   const shadow& memory_;
   const happens_before& clocks_;
+  const place_table& places_;
   conflict_sink found_;
   std::unordered_map<std::uint64_t, std::array<lane_read, 32>> reads_;  // by word and warp
-  std::vector<too_early> too_early_;
+  std::vector<too_early> too_early_, of_one_line_;
+  std::map<std::pair<place_number, place_number>, bool> known_lines_;
   std::uint64_t accesses_ = 0;
 };
 

@@ -57,7 +57,8 @@ class model {
   access_history history{memory, clocks, launches, host,
                          [this](const accessor& w, const conflict& c) { report(w, c); }};
   async_work async{clocks, barriers, history};
-  lockstep_watch lockstep{memory, clocks, [this](const accessor& w, const conflict& c) { report(w, c); }};
+  lockstep_watch lockstep{memory, clocks, places,
+                          [this](const accessor& w, const conflict& c) { report(w, c); }};
   loop_watch loops{memory};
   custom_races custom{memory, clocks, launches, history, findings};
 

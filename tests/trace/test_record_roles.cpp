@@ -683,16 +683,6 @@ TEST(RecordRoles, CudaTwinsComputeTheSameBits) {
     EXPECT_EQ(out.to_host(), plain.to_host()) << policy;
     expect_in_order(t);
   }
-  for (const std::int64_t depth : {64, 128})
-    for (const attentions::step& s : attentions::steps) {
-      if (s.how == attentions::method::naive) continue;
-      SCOPED_TRACE(::testing::Message() << s.name << ", depth " << depth);
-      attention_case of(where, 300, 2000, depth), plain(where, 300, 2000, depth);
-      const timeline t = record_attention(where, s.name, of.problem);
-      attention(where, plain.problem, {.policy = s.name});
-      EXPECT_EQ(of.out.to_host(), plain.out.to_host());
-      if (!t.roles.empty()) expect_in_order(t);
-    }
   const std::int64_t length = 1 << 24;
   const device_array<float> in(where, values(length, 7));
   device_array<float> out(where, static_cast<std::size_t>(length)),

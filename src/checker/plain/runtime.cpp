@@ -617,12 +617,17 @@ void begin_keeping() {
   const unsigned seed = checker_detail::seed_of(*now.on);
   kept = {.left = seed % 2 == 0 ? most_kept : 0, .draw = seed};
 }
+// Such a turn is no wait in vain: the one that is waited for may have finished, or wait itself.
+void wait_a_turn(cpu_detail::thread_state& self, place where) {
+  self.owner->suspend(self, cpu_detail::condition::polling, where);
+  self.owner->progress();
+}
 void let_alone(cpu_detail::thread_state& self, place where) {
   if (kept.alone == &self && --kept.steps_alone <= 0) kept.alone = nullptr;
   for (int turns = 0; kept.back || (kept.alone != nullptr && kept.alone != &self); ++turns) {
     // and from then on each turn: others may have set them again since
     if (turns >= most_turns) kept.alone = nullptr, kept.back = false;
-    self.owner->suspend(self, cpu_detail::condition::polling, where);
+    wait_a_turn(self, where);
   }
 }
 void keep_before_swap(cpu_detail::thread_state& self, const void* p, std::uint64_t expected, place where) {
@@ -631,9 +636,7 @@ void keep_before_swap(cpu_detail::thread_state& self, const void* p, std::uint64
   --kept.left;
   kept.at = p;
   kept.expected = expected;
-  for (int turns = 0; turns < most_turns && !kept.back; ++turns)
-    self.owner->suspend(self, cpu_detail::condition::polling, where);
-  self.owner->progress();  // those turns do not count as a wait in vain
+  for (int turns = 0; turns < most_turns && !kept.back; ++turns) wait_a_turn(self, where);
   kept.at = nullptr;
   if (!std::exchange(kept.back, false)) return;
   kept.alone = &self;
@@ -1492,12 +1495,12 @@ std::uintptr_t interrupted_at(const void* context) {
 // anything.
 void look_for_empty_loop(int, siginfo_t*, void* context) {
   const std::uintptr_t at = interrupted_at(context);
+  constexpr unsigned char jump_to_itself[] = {0xEB, 0xFE};
+  if (std::memcmp(reinterpret_cast<const void*>(at), jump_to_itself, sizeof jump_to_itself) != 0) return;
   Dl_info info{};
   if (now.m == nullptr || now.m->current() == nullptr || dladdr(reinterpret_cast<void*>(at), &info) == 0 ||
       reinterpret_cast<std::uintptr_t>(info.dli_fbase) != checker_detail::code_base)
     return;
-  constexpr unsigned char jump_to_itself[] = {0xEB, 0xFE};
-  if (std::memcmp(reinterpret_cast<const void*>(at), jump_to_itself, sizeof jump_to_itself) != 0) return;
   end_at(at, finding_kind::deadlock,
          "a loop that looks at no memory any more: the compiler reads once what it waits for, as nothing "
          "says that others change it",
@@ -1525,8 +1528,8 @@ void watch_for_signals() {
   sigaction(SIGVTALRM, &action, nullptr);
   action.sa_sigaction = look_at_division;
   sigaction(SIGFPE, &action, nullptr);
-  const itimerval often{.it_interval = {.tv_sec = 0, .tv_usec = 500'000},
-                        .it_value = {.tv_sec = 0, .tv_usec = 500'000}};
+  const itimerval often{.it_interval = {.tv_sec = 0, .tv_usec = 20'000},
+                        .it_value = {.tv_sec = 0, .tv_usec = 20'000}};
   setitimer(ITIMER_VIRTUAL, &often, nullptr);
 }
 #else

@@ -22,12 +22,24 @@ __device__ void sum_of_warp(volatile int* s, int t) {
   v += s[t + 1], meet(), s[t] = v;
 }
 
+// The same by __syncwarp() alone between the steps.
+__device__ void sum_in_steps(volatile int* s, int t) {
+  for (int half = 32; half > 0; half /= 2) {
+#ifdef BROKEN
+    s[t] += s[t + half];  // FOUND: race
+#else
+    if (t < half) s[t] += s[t + half];
+#endif
+    __syncwarp();
+  }
+}
+
 __global__ void sum(const int* from, int* to) {
   __shared__ int s[threads];
   const int t = threadIdx.x;
   s[t] = from[blockIdx.x * threads + t];
   __syncthreads();
-  if (t < 32) sum_of_warp(s, t);
+  if (t < 32) blockIdx.x == 0 ? sum_of_warp(s, t) : sum_in_steps(s, t);
   if (t == 0) to[blockIdx.x] = s[0];
 }
 
