@@ -22,7 +22,7 @@ namespace antiphase::tool {
 namespace {
 
 // "void a::sum<4>(float*)", "a::sum<4>" and "sum" are all "sum".
-std::string bare(std::string name) {
+std::string bare(const std::string& name) {
   int depth = 0;
   std::string out;
   for (const char c : name) {  // without template arguments and parameters
