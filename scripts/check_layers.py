@@ -130,6 +130,7 @@ CAPABILITIES = {
     "src/executor/published.cpp",
     "src/executor/profiles.cpp",
     "tool/measure/kernel_code.cpp",
+    "tool/measure/ptxas.cpp",
 }
 CAPABILITY = re.compile(r"(?:\.|->)(?:major|minor)\b")
 FOR_C = ("include/antiphase.h", "include/antiphase_cublas.h")

@@ -72,14 +72,15 @@ struct own_kernel {
   std::optional<double> load_seconds;
   double compute = 0;        // seconds that a block alone computes from a slot
   bool asynchronous = true;  // cp.async or bulk copies, not registers
+  int blocks = 0;            // on a multiprocessor, at most, as in a small launch; 0: as many as fit
   // true: producer warps fill a channel, with S loads in flight. false: all warps load and compute in a
   // `pipeline`, with S - 1.
   bool by_roles = false;
 };
-// Parses "smem=16KiB,regs=64,load=16KiB,compute=900clk,threads=256,fixed=0,copy=async,form=pipeline". Sizes:
-// B (default) or KiB. Times: clk (default of compute), ns or us. load: a size or a time. copy: async, bulk or
-// registers. form: pipeline or roles; roles is the default with copy=bulk. Throws bad_request that names the
-// member.
+// Parses "smem=16KiB,regs=64,load=16KiB,compute=900clk,threads=256,fixed=0,blocks=2,copy=async,
+// form=pipeline". Sizes: B (default) or KiB. Times: clk (default of compute), ns or us. load: a size or a
+// time, or both. copy: async, bulk or registers. form: pipeline or roles; roles is the default with
+// copy=bulk. Throws bad_request that names the member.
 //
 //   const advice a = advise_kernel(h200, parse_kernel(h200, "smem=16KiB,regs=64,compute=900clk"));
 //

@@ -3,6 +3,7 @@
 #pragma once
 #include <antiphase/context.hpp>
 #include <antiphase/executor/cpu/cpu_executor.hpp>
+#include <antiphase/trace.hpp>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -141,6 +142,25 @@ struct line_count {
   std::uint64_t units = 0, ideal = 0;
 };
 
+// A kernel of a run whose blocks were given times: check_options::time. Times are ticks of the machine.
+struct timed_kernel {
+  // Of one block, in the launch in which it does most. Its steps are the fills of the buffers that were found
+  // in shared memory; where none is filled and read by turns, runs of loads to registers (timeline::rings).
+  // Without recorded steps: it has neither.
+  timeline drawn = {};
+  extent3 grid = {1, 1, 1};
+  int threads = 0;
+  std::size_t shared_bytes = 0;             // that the block used
+  int resident = 1;                         // such blocks on a multiprocessor
+  std::size_t slot_bytes = 0;               // of a buffer; 0: there is none
+  bool by_roles = false;                    // some warps fill the buffers, others read them
+  bool asynchronous = false, bulk = false;  // how they are filled: not through registers; by bulk copies
+  bool of_results = false;                  // with what the block computed, not with what it loads
+  double step_ticks = 0;
+  double compute_ticks = 0;  // of a step of a block alone whose loads land at once
+  double load_ticks = 0;     // from issue to landing, if nothing else is loaded
+};
+
 // Which run's output is shown, on standard error, if runs are processes.
 enum class program_output { none, first_run };
 
@@ -164,6 +184,8 @@ struct check_options {
   // repeat the run that shows a finding and keep its schedule in finding::drawn
   bool draw = false;
   bool count = false;  // fill check_report::counts
+  // Fill check_report::timed: steps, the machine, its blocks, registers and where data lie are read.
+  std::optional<trace_options> time = {};
   device_limits limits = simulated_device();
   // Not 0: each run is a process of its own, which is ended after this many seconds. Such a program may keep
   // state, exit or crash.
@@ -188,12 +210,13 @@ struct check_report {
   int runs = 0;
   // runs stopped after process_seconds, of which nothing is known
   int unfinished = 0;
-  bool complete = false;                // exhaustive checks only: all schedules were run
-  std::uint64_t accesses = 0;           // by kernels, to memory that the checker tracks
-  std::uint64_t tracked_bytes = 0;      // most in one run, shared and global memory
-  std::uint64_t checker_bytes = 0;      // the checker's own memory for them
-  std::vector<std::string> notes;       // what was not checked, such as blocks of a large launch
-  std::vector<line_count> counts = {};  // of the first run, by kernel and line; if check_options::count
+  bool complete = false;                 // exhaustive checks only: all schedules were run
+  std::uint64_t accesses = 0;            // by kernels, to memory that the checker tracks
+  std::uint64_t tracked_bytes = 0;       // most in one run, shared and global memory
+  std::uint64_t checker_bytes = 0;       // the checker's own memory for them
+  std::vector<std::string> notes;        // what was not checked, such as blocks of a large launch
+  std::vector<line_count> counts = {};   // of the first run, by kernel and line; if check_options::count
+  std::vector<timed_kernel> timed = {};  // of the first run; if check_options::time
   // for to_json() and to_sarif(), which print it; check() throws instead
   std::vector<check_refusal> refused = {};
   // what was found and does not count, as a user wants it; heal() knows of it

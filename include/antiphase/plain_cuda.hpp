@@ -37,6 +37,8 @@ struct plain_program {
   std::string headers;
   // Not empty: the compiled program is kept in this file, and taken from there if it exists.
   std::string object;
+  // The program tells what it computes, for check_options::time.
+  bool timed = false;
   // A launch with more threads than this runs only some of its blocks: the first, the last, and others that
   // differ from run to run. 0: all run.
   std::uint64_t most_threads = 65'536;

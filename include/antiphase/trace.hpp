@@ -52,13 +52,22 @@ struct timeline {
   std::string step_is = "step along K";  // what passes through the ring in one step
   // phases of a slot: each ends with an event of the ring, the last one releases the slot
   std::vector<std::string> phases = load_and_compute();
-  // The first is the one whose slots are shown. A wait in one named tensor_cores is for products that the
-  // warp has begun, and counts as computation where that hides loads.
+  // The first is the one whose slots are shown. "registers": a kernel without buffers, whose slot is what a
+  // warp has loaded. "results": its buffers are filled with what was computed. A wait in one
+  // named tensor_cores is for products that the warp has begun, and counts as computation where that hides
+  // loads.
   std::vector<std::string> rings = tiles();
   static constexpr std::string_view tensor_cores = "Tensor Cores";
   std::vector<timeline_role> roles{};  // empty: every warp loads and computes
   std::int64_t step_bytes = 0;         // loaded by a step
   recording_cost cost{};               // if trace_options::cost_runs asked for it
+  // Whether loads block the warps that issue them, as they end in registers or plain stores at once. Not set:
+  // the times tell.
+  std::optional<bool> loads_block{};
+  std::vector<std::string> places{};     // lines of the source, "my.cu:12"
+  std::vector<std::string> texts{};      // of each place; empty where the source was not there to read
+  std::vector<std::int32_t> place_of{};  // by span: which of them, or -1; empty: not known
+  std::vector<std::string> notes{};      // sentences on what the recording shows
   // Work of a step, to compare kernels with different tiles: multiply-adds of a product,
   // elements of a scan. 0: not known.
   std::int64_t step_work = 0;
@@ -88,6 +97,7 @@ struct trace_options {
   std::shared_ptr<const machine_profile> as = nullptr;
   // Blocks that share a multiprocessor of it; 0: as many as the launch puts on each.
   int blocks = 0;
+  int registers = 0;  // of a thread, where plain CUDA is timed; 0: not known
   // Whether what is loaded comes from its memory or its L2 cache; not set: by the size of the operands.
   std::optional<bool> from_memory = {};
 };

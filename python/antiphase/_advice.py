@@ -37,7 +37,7 @@ def advise(about, **question):
     advise("gemm", m=4096, n=4096, k=4096)            a float32 product (count=: a batch of that many)
     advise("scan", count=1000000, size=4)             inclusive sums of `count` elements of `size` bytes
     advise("kernel", smem=16384, compute="900clk")    blocks that load smem bytes into a slot, wait, and
-                                                      compute from it; also regs=, load=, threads=, fixed=,
+                                                      compute from it; also regs=, load=, threads=, fixed=, blocks=,
                                                       copy="async", "bulk" or "registers", form="pipeline" or
                                                       "roles", as in `antiphase advise --help`
 

@@ -18,6 +18,7 @@
 #include "process.hpp"
 #include "src/executor/cpu/observer.hpp"
 #include "src/executor/cpu/script.hpp"
+#include "timed_kernels.hpp"
 
 namespace antiphase {
 namespace {
@@ -113,6 +114,7 @@ outcome run_here(const program_of_runs& program, const check_options& options, c
   m.without = asked.how.without;
   if (asked.draw) m.write_down_run();
   if (options.count) m.count_run();
+  if (options.time) m.time_run(options.time->block);
   check_run how = asked.how;
   const std::shared_ptr<executor> on = checker_detail::make_checking_executor(options_for(options, asked), m);
   if (begins)
@@ -191,6 +193,7 @@ outcome run_here(const program_of_runs& program, const check_options& options, c
   result.notes = m.findings.notes();
   result.accesses = m.history.effort.accesses;
   if (m.counts) result.counts = m.counts->lines();
+  if (m.times) result.timed = checker_detail::timed_kernels(m, *options.time);
   result.tracked = m.memory.bytes_tracked();
   result.kept = m.memory.bytes_kept();
   return result;
@@ -234,7 +237,10 @@ void add(check_report& report, outcome&& from) {
     if (std::find(report.notes.begin(), report.notes.end(), n) == report.notes.end())
       report.notes.push_back(std::move(n));
   report.accesses += from.accesses;
-  if (report.runs == 0) report.counts = std::move(from.counts);
+  if (report.runs == 0) {
+    report.counts = std::move(from.counts);
+    report.timed = std::move(from.timed);
+  }
   if (from.tracked > report.tracked_bytes) {
     report.tracked_bytes = from.tracked;
     report.checker_bytes = from.kept;

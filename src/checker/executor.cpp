@@ -84,6 +84,7 @@ class model_observer final : public cpu_detail::observer {
     effort_before_ = m_.history.effort.total();
     m_.begin_launch(launch.what.name, launch.params, launch.what.params_bytes, on,
                     launch.what.overlaps_previous ? overlap::yes : overlap::no);
+    if (m_.times) m_.times->begin_launch(launch.what.name, launch.grid, launch.what.threads);
   }
   void launch_ends() override {
     runs(nullptr);
@@ -98,6 +99,11 @@ class model_observer final : public cpu_detail::observer {
     ++begun_;
     auto* block = m_.begin_block(b.index, b.threads, b.shared, b.shared_bytes,
                                  b.cluster_extent > 1 ? number_of(*b.cluster) : 0);
+    if (m_.times) {
+      const auto lowest = static_cast<std::uint32_t>(b.shared - m_.memory.shared());
+      m_.times->begin_block(block->number, b.index, lowest,
+                            lowest + static_cast<std::uint32_t>(b.shared_bytes));
+    }
     b.watched = block;
     for (std::size_t i = 0; i < b.thread.size(); ++i) b.thread[i]->watched = &block->threads[i];
   }
@@ -169,15 +175,21 @@ class model_observer final : public cpu_detail::observer {
 
   void met(block_state& b, std::span<thread_state* const> threads) override {
     m_.meet(models_of(threads),
-            static_cast<int>(threads.size()) == b.running ? meeting::of_block : meeting::of_some);
+            static_cast<int>(threads.size()) == b.running ? meeting::of_block : meeting::of_some,
+            threads.front()->code);
   }
   void arrived(thread_state& t, const void* barrier) override {
     m_.clocks.release(model_of(t), named_[barrier], "arrives at a named barrier");
+    m_.did(model_of(t), lane_event::kind::named_arrive, t.code, barrier);
   }
   void passed(const void* barrier, std::span<thread_state* const> waiting) override {
     const knowledge_ptr all = std::move(named_[barrier]);
     named_.erase(barrier);
-    for (thread_state* t : waiting) m_.clocks.acquire(model_of(*t), all, "waits at a named barrier");
+    if (m_.times) m_.times->passed(reinterpret_cast<std::uintptr_t>(barrier));
+    for (thread_state* t : waiting) {
+      m_.clocks.acquire(model_of(*t), all, "waits at a named barrier");
+      m_.did(model_of(*t), lane_event::kind::named_wait, t->code, barrier);
+    }
   }
 
   void previous_grid_waited(thread_state& t) override { m_.wait_for_launch(model_of(t)); }
@@ -208,9 +220,14 @@ class model_observer final : public cpu_detail::observer {
     m_.count(model_of(t), line_action::async_copy, c.from, static_cast<std::size_t>(c.from_source), here);
     m_.count(model_of(t), line_action::async_copy, c.to, static_cast<std::size_t>(c.bytes), here);
   }
-  void copies_committed(thread_state& t) override { m_.async.commit_copies(model_of(t)); }
+  void copies_committed(thread_state& t) override {
+    m_.async.commit_copies(model_of(t));
+    m_.did(model_of(t), lane_event::kind::commit, t.code);
+  }
   void copies_waited(thread_state& t, int groups_left) override {
     m_.async.wait_copies(model_of(t), groups_left);
+    m_.did(model_of(t), lane_event::kind::copy_wait, t.code, nullptr,
+           static_cast<std::uint32_t>(groups_left));
   }
 
   void mbarrier_initialised(thread_state& t, const std::uint64_t* word, cpu_detail::place where) override {
@@ -237,18 +254,24 @@ class model_observer final : public cpu_detail::observer {
   void mbarrier_arrived(thread_state& t, const std::uint64_t* word,
                         machine::mbarrier_semantics how) override {
     m_.barriers.arrive(model_of(t), word, how);
+    m_.did(model_of(t), lane_event::kind::arrive, t.code, word);
   }
-  void mbarrier_phase_ended(block_state&, const std::uint64_t* word) override { m_.barriers.end_phase(word); }
+  void mbarrier_phase_ended(block_state&, const std::uint64_t* word) override {
+    m_.barriers.end_phase(word);
+    if (m_.times) m_.times->phase_ended(reinterpret_cast<std::uintptr_t>(word));
+  }
   void mbarrier_waited(thread_state& t, const std::uint64_t* word, machine::mbarrier_semantics how) override {
     m_.barriers.wait(model_of(t), word, how);
+    m_.did(model_of(t), lane_event::kind::wait, t.code, word);
   }
   void bulk_load_issued(thread_state& t, const cpu_detail::bulk_load_state& l,
                         cpu_detail::place where) override {
     const place_number here = at(t, where);
     m_.async.issue_load(model_of(t), l.to, l.bytes, cpu_detail::sources(l), l.word, here, l.is_generic);
-    m_.count(model_of(t), line_action::bulk_copy, l.to, l.bytes, here);
+    m_.bulk_load(model_of(t), l.to, static_cast<std::uint32_t>(l.bytes), l.word, here);
   }
   std::uint32_t copies_tracked(thread_state& t, const std::uint64_t* word) override {
+    m_.did(model_of(t), lane_event::kind::copies_arrive, t.code, word);
     return m_.barriers.track_copies(model_of(t), word);
   }
   void copies_arrived(thread_state& t, const std::uint64_t* word, std::uint32_t tracked) override {
@@ -290,15 +313,28 @@ class model_observer final : public cpu_detail::observer {
     m_.access(from, bytes, access_kind::read, t.code);
   }
   void matrix_issued(std::span<thread_state* const> warp,
-                     std::span<const std::span<const unsigned char>> reads,
+                     std::span<const std::span<const unsigned char>> reads, int multiply_adds,
                      cpu_detail::place where) override {
-    m_.async.issue_matrix(models_of(warp), reads, at(*warp.front(), where));
+    const place_number place = at(*warp.front(), where);
+    m_.async.issue_matrix(models_of(warp), reads, place);
+    m_.matrix(models_of(warp), reads.front().data(), static_cast<std::uint32_t>(multiply_adds), place);
+  }
+  void matrix_multiplied(std::span<thread_state* const> warp, int multiply_adds,
+                         cpu_detail::place where) override {
+    m_.matrix(models_of(warp), nullptr, static_cast<std::uint32_t>(multiply_adds), at(*warp.front(), where));
   }
   void matrices_committed(std::span<thread_state* const> warp) override {
-    for (thread_state* t : warp) m_.async.commit_matrix(model_of(*t));
+    for (thread_state* t : warp) {
+      m_.async.commit_matrix(model_of(*t));
+      m_.did(model_of(*t), lane_event::kind::matrix_commit, t->code);
+    }
   }
   void matrices_waited(std::span<thread_state* const> warp, int groups_left) override {
-    for (thread_state* t : warp) m_.async.wait_matrix(model_of(*t), groups_left);
+    for (thread_state* t : warp) {
+      m_.async.wait_matrix(model_of(*t), groups_left);
+      m_.did(model_of(*t), lane_event::kind::matrix_wait, t->code, nullptr,
+             static_cast<std::uint32_t>(groups_left));
+    }
   }
 
   void limit_accesses(std::uint64_t most) { most_accesses_ = most; }

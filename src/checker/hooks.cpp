@@ -268,6 +268,11 @@ void* antiphase_checked_memset(void* to, int value, std::size_t bytes) {
   return std::memset(to, value, bytes);
 }
 
+// Before arithmetic of a thread of a timed run, see plain/assembly.hpp.
+void antiphase_checked_arithmetic(unsigned instructions) {
+  if (auto* m = antiphase::checker_detail::active) m->arithmetic(instructions, CODE);
+}
+
 int antiphase_checked_memcmp(const void* a, const void* b, std::size_t bytes) {
   any(a, bytes, access_kind::read, CODE);
   any(b, bytes, access_kind::read, CODE);

@@ -26,6 +26,8 @@ void model::reset() {
   launches = {};
   clocks.reset();
   counts.reset();
+  times.reset();
+  streams.reset();
   writes_down = false;
   memory.reset();
   barriers.clear();
@@ -96,7 +98,8 @@ block_model* model::begin_block(extent3 index, int threads, unsigned char* share
 
 void model::end_block(block_model& b) {
   lockstep.end_block(b.number);
-  if (counts) counts->end_block(b.number);
+  if (streams) streams->end_block(b.number);
+  if (times) times->end_block(b.number);
   const auto unwaited = barriers.end_block(b);
   clocks.end_block(b);
   for (const mbarrier_order::counted_copy& c : unwaited)
@@ -108,7 +111,7 @@ void model::end_block(block_model& b) {
 }
 
 void model::end_thread(const thread_model& t) {
-  if (counts) counts->ended(t);
+  if (streams) streams->ended(t);
   if (t.copies.in_flight())
     left_behind(
         t.block, t.index, t.copies.last_place, "asynchronous copy in flight when its thread ended",
@@ -137,9 +140,13 @@ void model::set_current(thread_model* t) {
   loops.thread_runs();
 }
 
-void model::meet(std::span<thread_model* const> threads, meeting of) {
+void model::meet(std::span<thread_model* const> threads, meeting of, const void* code) {
   old.met(threads);
-  if (counts) counts->met(threads);
+  if (streams && (!times || times->wants(*threads.front()))) {
+    streams->met(threads, places.number_of_code(code));
+    if (times)
+      for (const thread_model* t : threads) times->met(*t);
+  }
   clocks.meet(threads, of);
 }
 
@@ -194,12 +201,43 @@ void model::write_down(event_kind kind, const void* p, std::size_t bytes, place_
 void model::count(const thread_model& t, line_action what, const void* p, std::size_t bytes,
                   place_number place) {
   const std::size_t offset = memory.offset_of(p, bytes);
-  if (!counts || offset == shadow::outside || bytes == 0) return;
-  counts->access(t, what,
-                 offset < shadow::shared_bytes                          ? line_memory::shared
-                 : constants.holds(reinterpret_cast<std::uintptr_t>(p)) ? line_memory::constant
-                                                                        : line_memory::global,
-                 offset, bytes, place);
+  if (!streams || offset == shadow::outside || bytes == 0 || (times && !times->wants(t))) return;
+  lane_event e{.what = what,
+               .memory = offset < shadow::shared_bytes                          ? line_memory::shared
+                         : constants.holds(reinterpret_cast<std::uintptr_t>(p)) ? line_memory::constant
+                                                                                : line_memory::global,
+               .place = place,
+               .bytes = static_cast<std::uint32_t>(bytes),
+               .at = offset};
+  if (times) e = times->access(t, e);
+  streams->access(t, e);
+}
+
+void model::did(const thread_model& t, lane_event::kind is, const void* code, const void* at,
+                std::uint32_t bytes) {
+  if (times && times->wants(t))
+    streams->add(
+        t, times->order(t, is, places.number_of_code(code), reinterpret_cast<std::uintptr_t>(at), bytes));
+}
+
+void model::bulk_load(const thread_model& t, const void* to, std::uint32_t bytes, const void* word,
+                      place_number place) {
+  if (times && times->wants(t))
+    streams->add(
+        t, times->bulk_load(t, memory.offset_of(to), bytes, reinterpret_cast<std::uintptr_t>(word), place));
+  else if (!times)
+    count(t, line_action::bulk_copy, to, bytes, place);
+}
+
+void model::arithmetic(std::uint32_t instructions, const void* code) {
+  if (current_ != nullptr) did(*current_, lane_event::kind::arithmetic, code, nullptr, instructions);
+}
+
+void model::matrix(std::span<thread_model* const> warp, const void* from, std::uint32_t multiply_adds,
+                   place_number place) {
+  if (!times || !times->wants(*warp.front())) return;
+  const auto at = from != nullptr ? std::optional(std::uint64_t{memory.offset_of(from)}) : std::nullopt;
+  for (const thread_model* t : warp) streams->add(*t, times->matrix(*t, at, multiply_adds, place));
 }
 
 bool model::reads_anew(const void* p, std::size_t bytes, const void* code) {

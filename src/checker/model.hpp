@@ -12,6 +12,7 @@
 #include "loop_watch.hpp"
 #include "old_values.hpp"
 #include "place_table.hpp"
+#include "timed_block.hpp"
 
 namespace antiphase::checker_detail {
 
@@ -37,7 +38,11 @@ class model {
     clocks.log->keep_all();
   }
   void count_run() {  // count what its lines access
-    counts.emplace(places);
+    streams.emplace(places, counts.emplace(places));
+    writes_down = true;
+  }
+  void time_run(std::uint64_t block) {  // record what the warps of this block of each kernel do
+    streams.emplace(places, times.emplace(block));
     writes_down = true;
   }
 
@@ -62,8 +67,10 @@ class model {
   custom_races custom{memory, clocks, launches, history, findings};
 
   std::optional<access_counts> counts;
+  std::optional<timed_blocks> times;
+  std::optional<warp_streams> streams;  // to `counts` or `times`
   ring_wait without = ring_wait::none;  // set anew for every run
-  bool writes_down = false;             // accesses go to clocks.log or to `counts`
+  bool writes_down = false;             // accesses go to clocks.log or to `streams`
 
   void begin_launch(const char* kernel, const void* params, std::size_t params_bytes, stream on,
                     overlap with_previous = overlap::no);
@@ -77,7 +84,8 @@ class model {
   void end_thread(const thread_model& t);
   void set_current(thread_model* t);
   thread_model* current() { return current_; }
-  void meet(std::span<thread_model* const> threads, meeting of);
+  // `code`: the return address of the last that came
+  void meet(std::span<thread_model* const> threads, meeting of, const void* code);
 
   // Accesses of the current thread. `code`: the return address of the hook, behind the instruction.
   void access(const void* p, std::size_t bytes, access_kind kind, const void* code);
@@ -88,8 +96,17 @@ class model {
   void read_constant(const void* p, std::size_t bytes, const void* code);
   // If writes_down: an access of the current thread.
   void write_down(event_kind kind, const void* p, std::size_t bytes, place_number place);
-  // If `counts`: an access of any thread.
+  // If `streams`: an access of any thread.
   void count(const thread_model& t, line_action what, const void* p, std::size_t bytes, place_number place);
+  // If `times`: what else a thread does, see lane_event. `at`: of an mbarrier or a named barrier.
+  void did(const thread_model& t, lane_event::kind is, const void* code, const void* at = nullptr,
+           std::uint32_t bytes = 0);
+  void bulk_load(const thread_model& t, const void* to, std::uint32_t bytes, const void* word,
+                 place_number place);
+  void arithmetic(std::uint32_t instructions, const void* code);  // of the current thread
+  // An operation of Tensor Cores by a warp. `from`: shared memory that an asynchronous one reads.
+  void matrix(std::span<thread_model* const> warp, const void* from, std::uint32_t multiply_adds,
+              place_number place);
   address_range constants;  // of the program's variables
   // An atomic operation, before it is performed.
   void atomic(const void* p, std::size_t bytes, atomic_kind kind, order how, const void* code);

@@ -74,7 +74,12 @@ finding_schedule schedule_of(const json& j) {
 }
 json to_json(const outcome& o, const schedule_script* script) {
   json j{{"accesses", o.accesses},    {"tracked", o.tracked}, {"kept", o.kept},
-         {"findings", json::array()}, {"notes", o.notes},     {"counts", json::array()}};
+         {"findings", json::array()}, {"notes", o.notes},     {"counts", json::array()},
+         {"timed", json::array()}};
+  for (const timed_kernel& k : o.timed)
+    j["timed"].push_back({to_json(k.drawn), k.grid.x, k.grid.y, k.grid.z, k.threads, k.shared_bytes,
+                          k.resident, k.slot_bytes, k.by_roles, k.asynchronous, k.bulk, k.of_results,
+                          k.step_ticks, k.compute_ticks, k.load_ticks});
   for (const line_count& c : o.counts)
     j["counts"].push_back({c.kernel, to_json(c.at), static_cast<int>(c.memory), static_cast<int>(c.what),
                            c.requests, c.lanes, c.bytes, c.units, c.ideal});
@@ -112,6 +117,20 @@ outcome outcome_of(const json& j, schedule_script* script, const check_run& how)
                         .bytes = c.at(6),
                         .units = c.at(7),
                         .ideal = c.at(8)});
+  for (const json& k : j.at("timed"))
+    o.timed.push_back({.drawn = timeline_of(k.at(0).get<std::string>()),
+                       .grid = {k.at(1), k.at(2), k.at(3)},
+                       .threads = k.at(4),
+                       .shared_bytes = k.at(5),
+                       .resident = k.at(6),
+                       .slot_bytes = k.at(7),
+                       .by_roles = k.at(8),
+                       .asynchronous = k.at(9),
+                       .bulk = k.at(10),
+                       .of_results = k.at(11),
+                       .step_ticks = k.at(12),
+                       .compute_ticks = k.at(13),
+                       .load_ticks = k.at(14)});
   for (const json& f : j.at("findings")) {
     finding& to = o.findings.emplace_back();
     to = {.kind = static_cast<finding_kind>(f.at(0).get<int>()),

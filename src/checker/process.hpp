@@ -20,6 +20,7 @@ struct outcome {
   bool unfinished = false;     // nothing is known of it
   bool timed_out = false;      // for it was stopped at the time limit
   std::vector<line_count> counts = {};
+  std::vector<timed_kernel> timed = {};
 };
 
 // A run that is asked for.

@@ -317,6 +317,7 @@ advice advise_kernel(const machine_profile& on, const own_kernel& k) {
   require(k.threads >= 1 && k.threads <= on.limits.threads_per_block, "threads", k.threads,
           fmt::format("1 to {}", on.limits.threads_per_block));
   require(k.registers >= 1 && k.registers <= 255, "regs", k.registers, "1 to 255");
+  require(k.blocks >= 0, "blocks", k.blocks, "1 or more, or 0 for as many as fit");
   if (k.smem == 0 || k.smem > std::size_t{1} << 30)
     throw bad_request("smem: expected the bytes of a slot, 1 to 2^30");
   if (!(k.compute > 0)) throw bad_request("compute: expected the time that a block computes from a slot");
@@ -338,6 +339,7 @@ advice advise_kernel(const machine_profile& on, const own_kernel& k) {
     advised_stages one{.stages = stages, .shared_bytes = code.shared_bytes};
     one.resident =
         shortage_of(on.limits, code) == shortage::none ? resident_blocks(on.limits, code, k.registers) : 0;
+    if (k.blocks > 0) one.resident = std::min(one.resident, k.blocks);
     one.fits = one.resident > 0;
     if (one.fits) {
       pipeline_step s{.threads = k.threads,

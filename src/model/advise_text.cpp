@@ -16,8 +16,8 @@ namespace {
 
 using json = nlohmann::ordered_json;
 
-const std::vector<std::string> kernel_members{"smem",    "regs",  "load", "compute",
-                                              "threads", "fixed", "copy", "form"};
+const std::vector<std::string> kernel_members{"smem",  "regs",   "load", "compute", "threads",
+                                              "fixed", "blocks", "copy", "form"};
 
 struct quantity {
   double value = 0;
@@ -67,6 +67,8 @@ void set(own_kernel& k, const machine_profile& on, std::string_view member, std:
     k.registers = as_integer(member, text);
   else if (member == "threads")
     k.threads = as_integer(member, text);
+  else if (member == "blocks")
+    k.blocks = as_integer(member, text);
   else if (member == "compute") {
     quantity q = read(member, text, time);
     if (q.unit.empty()) q.unit = "clk";

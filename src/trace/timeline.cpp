@@ -48,6 +48,7 @@ double quantile(std::vector<double> values, double share) {
 // as an answer: then false.
 bool loads_block(const timeline& t) {
   constexpr std::int64_t soonest = 200;
+  if (t.loads_block) return *t.loads_block;
   if (!t.roles.empty() || (t.stages > 2 && t.runs_on == target::cuda)) return false;
   struct start {
     std::int64_t shortest = never, end = 0, wait = never;  // of the loads before the first wait
@@ -303,7 +304,8 @@ void judge(overlap& o, const timeline& t, const std::vector<step_times>& steps) 
   for (const waiting_share& w : o.causes)
     if (w.cause == "data" || w.cause == "the commit of a load") for_data += w.share;
   constexpr double matters = 0.1;  // of the computing warps' time
-  if (!with_roles && t.stages == 1)
+  const bool buffered = t.rings.front() != "registers";
+  if (!with_roles && t.stages == 1 && buffered)
     o.limited_by = "turns";
   else if (const std::size_t phase = holds_slots(t, steps); for_data >= matters && phase > 0)
     o.limited_by = t.phases[phase];
@@ -324,7 +326,7 @@ void judge(overlap& o, const timeline& t, const std::vector<step_times>& steps) 
   o.busy_time = o.step_time * (1 - for_data);
   const double rate = rate_of(steps);
   o.knows_rate = rate > 0;
-  o.next_time = t.steps == 1 || o.loads_block
+  o.next_time = t.steps == 1 || o.loads_block || !buffered
                     ? o.step_time
                     : std::min(o.step_time, one_more_stage(t.stages, with_roles, o.load_time,
                                                            quantile(uses, 0.5), o.busy_time, rate));

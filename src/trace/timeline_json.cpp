@@ -32,26 +32,29 @@ std::string to_json(const timeline& t) {
          {s.begin, s.end, std::int64_t{static_cast<int>(s.kind)}, std::int64_t{s.ring}, std::int64_t{s.event},
           std::int64_t{s.step}, std::int64_t{s.slot}, std::int64_t{s.agent}})
       spans.push_back(n);
-  const json all{{"antiphase_timeline", version},
-                 {"kernel", t.kernel},
-                 {"policy", t.policy},
-                 {"device", t.device},
-                 {"measured", t.runs_on == target::cuda},
-                 {"unit", t.unit},
-                 {"stages", t.stages},
-                 {"steps", t.steps},
-                 {"recorded", t.recorded},
-                 {"warps", t.warps},
-                 {"block", t.block},
-                 {"dropped", t.dropped},
-                 {"step_is", t.step_is},
-                 {"step_bytes", t.step_bytes},
-                 {"step_work", t.step_work},
-                 {"work_is", t.work_is},
-                 {"phases", t.phases},
-                 {"rings", t.rings},
-                 {"roles", roles},
-                 {"spans", spans}};
+  json all{{"antiphase_timeline", version},
+           {"kernel", t.kernel},
+           {"policy", t.policy},
+           {"device", t.device},
+           {"measured", t.runs_on == target::cuda},
+           {"unit", t.unit},
+           {"stages", t.stages},
+           {"steps", t.steps},
+           {"recorded", t.recorded},
+           {"warps", t.warps},
+           {"block", t.block},
+           {"dropped", t.dropped},
+           {"step_is", t.step_is},
+           {"step_bytes", t.step_bytes},
+           {"step_work", t.step_work},
+           {"work_is", t.work_is},
+           {"phases", t.phases},
+           {"rings", t.rings},
+           {"roles", roles},
+           {"spans", spans}};
+  if (t.loads_block) all["loads_block"] = *t.loads_block;
+  if (!t.place_of.empty()) all["places"] = t.places, all["texts"] = t.texts, all["place_of"] = t.place_of;
+  if (!t.notes.empty()) all["notes"] = t.notes;
   return all.dump(-1, ' ', false, json::error_handler_t::replace) + "\n";
 }
 
@@ -100,6 +103,18 @@ timeline timeline_of(std::string_view text) {
            .slot = static_cast<std::int32_t>(within(n(6), t.stages, "slot")),
            .agent = static_cast<std::int32_t>(within(n(7), some, "warp"))});
     }
+    if (all.contains("loads_block")) t.loads_block = all["loads_block"].get<bool>();
+    if (all.contains("notes")) take("notes", t.notes);
+    if (all.contains("place_of"))
+      take("places", t.places), take("texts", t.texts), take("place_of", t.place_of);
+    if (t.texts.size() != t.places.size())
+      throw bad_request(fmt::format("the timeline has {} texts of {} places: expected one for each",
+                                    t.texts.size(), t.places.size()));
+    if (!t.place_of.empty() && t.place_of.size() != t.spans.size())
+      throw bad_request(fmt::format("the timeline has {} places of {} spans: expected one for each",
+                                    t.place_of.size(), t.spans.size()));
+    for (const std::int32_t p : t.place_of)
+      within(p + 1, static_cast<std::int64_t>(t.places.size()) + 1, "place + 1 =");
     return t;
   } catch (const json::exception&) {
     throw bad_request("this is no timeline: expected JSON that `antiphase trace` has written");

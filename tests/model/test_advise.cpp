@@ -127,6 +127,9 @@ TEST(advise, a_ring_by_roles_has_a_load_in_flight_for_every_buffer) {
   EXPECT_EQ(advised(",form=pipeline,copy=bulk").about, pipeline.about);
   EXPECT_THAT(advised(",form=roles,copy=registers").about, HasSubstr("one load is in flight"));
   for (const advised_stages& s : advised(",form=roles,copy=registers").stages) EXPECT_LT(s.gain, 0.2);
+  // A small launch, too, has one block on a multiprocessor.
+  EXPECT_EQ(advised(",form=roles,blocks=1").stages[1].gain, alone.stages[1].gain);
+  EXPECT_EQ(advised(",form=roles,blocks=1000").stages[1].gain, roles.stages[1].gain);
   // With longer computation, a second buffer hides the load, and a third gains nothing.
   const advice busy = advise_kernel(
       an_h200(),
@@ -168,6 +171,7 @@ TEST(advise, kernels_that_make_no_sense_are_refused) {
   EXPECT_THAT(kernel_refusal("smem=1024,compute=5,copy=tma"), HasSubstr("async, bulk or registers"));
   EXPECT_THAT(kernel_refusal("smem=1024,compute=5,form=role"),
               HasSubstr("form is 'role': expected pipeline or roles"));
+  EXPECT_THAT(kernel_refusal("smem=1024,compute=5,blocks=-1"), HasSubstr("blocks is -1: expected 1"));
   EXPECT_THAT(kernel_refusal("smem"), HasSubstr("member=value"));
 }
 

@@ -66,7 +66,9 @@ class Advise(ToolTest):
         )
 
     def test_what_makes_no_sense(self):
-        self.refused(2, ["advise", "expected gemm, scan, or --kernel"], "advise")
+        self.refused(
+            2, ["advise", "expected gemm, scan, a program (.cu), --from FILE, or --kernel"], "advise"
+        )
         self.refused(2, ["--m", "from 1"], "advise", "gemm", "--m", "0", "--n", "1", "--k", "1")
         self.refused(2, ["--k is required"], "advise", "gemm", "--m", "1", "--n", "1")
         self.refused(

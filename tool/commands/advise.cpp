@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The subcommand advise: when double buffering pays, and with which policy. Nothing runs; no GPU is needed.
+// The subcommand advise: when double buffering pays, and with which policy. No GPU is needed, and but for a
+// program in plain CUDA nothing runs.
 #include <antiphase/advise.hpp>
 
 #include <fmt/format.h>
@@ -13,6 +14,7 @@
 #include <optional>
 
 #include "tool/base/wrap.hpp"
+#include "tool/commands/advise.hpp"
 #include "tool/program/command.hpp"
 #include "tool/program/console.hpp"
 #include "tool/program/profiles.hpp"
@@ -31,15 +33,23 @@ constexpr const char* explanation =
     "for; memory is busy with "
     "bandwidth x latency under load of them (Little's law).\n"
     "\n"
+    "Of a program in plain CUDA it runs what antiphase check runs, once, and fills a slot's bytes, loads, "
+    "times "
+    "and form from that, registers from ptxas if there is an nvcc (else 32).\n"
+    "\n"
     "Examples:\n"
+    "  antiphase advise my.cu -I include -- input.txt\n"
+    "      every kernel of it that fills and reads parts of shared memory by turns\n"
+    "  antiphase advise --from own.json\n"
+    "      a timeline that a program recorded (docs/timelines.md), or antiphase/record.h\n"
     "  antiphase advise gemm --m 4096 --n 4096 --k 4096\n"
     "  antiphase advise scan --size 1000000 --device A100\n"
     "  antiphase advise --kernel smem=16KiB,regs=64,load=16KiB,compute=900clk,threads=256\n"
     "      a kernel of your own: a slot's bytes, registers of a thread, what a step loads (or how long that "
-    "takes: load=700clk), and "
-    "how long a block computes from a slot. copy=async (default), bulk or registers; form=pipeline (all "
-    "warps load and compute, S - 1 "
-    "loads are "
+    "takes: load=700clk), "
+    "how long a block computes from a slot, and "
+    "blocks= if a launch has few for each multiprocessor. copy=async (default), bulk or registers; "
+    "form=pipeline (all warps load and compute, S - 1 loads are "
     "in flight) or roles (some warps only load, S are; what copy=bulk means if nothing is said)\n"
     "  antiphase advise gemm --m 512 --n 512 --k 512 --device my_gpu.json --json\n"
     "      a machine profile that antiphase info --measure wrote";
@@ -48,7 +58,8 @@ struct request {
   gemms::product_size size;
   std::optional<std::int64_t> count, square;
   std::int64_t element = 4;
-  std::string device, kernel;
+  std::string device, kernel, recording;
+  program_request program;
   common_options common;
 };
 
@@ -63,6 +74,8 @@ machine_profile profile_for(const std::string& device, std::string& why) {
 }
 
 std::string us(double seconds) { return fmt::format("{:.2f}", seconds * 1e6); }
+
+}  // namespace
 
 std::string text_of(const advice& a) {
   const bool own = a.pipelined == "this kernel";
@@ -113,6 +126,8 @@ std::string text_of(const advice& a) {
   return text;
 }
 
+namespace {
+
 void tell(const advice& a, const request& r, const std::string& why) {
   if (!why.empty()) say(r.common, why);
   if (r.common.json)
@@ -142,16 +157,42 @@ void add_device_options(arguments command, const std::shared_ptr<request>& r) {
 
 void add_advise(arguments program) {
   arguments command = program.add_subcommand(
-      "advise", "Say which policy and how many buffers suit a product, a scan or a kernel of your own");
+      "advise", "Say which policy and how many buffers suit a product, a scan or a kernel of your own (.cu)");
   command.footer(explanation);
   const auto own = std::make_shared<request>();
   command
-      .add_option("--kernel", own->kernel,
-                  "A kernel of your own: smem=, compute=, regs=, load=, threads=, fixed=, copy=, form=")
+      .add_option("PROGRAM", own->program.kernels, "A program in plain CUDA (.cu files, then its arguments)")
+      .type_name("...");
+  add_compiler_options(command, {own, &own->program});
+  command
+      .add_option("--seconds", own->program.seconds,
+                  "A program's run that takes longer is stopped, and nothing is said (default: 60)")
+      .check(integer_from(1))
+      .type_name("S");
+  command.add_option("--from", own->recording, "A recorded timeline of a kernel of your own")
+      .check(not_empty())
+      .type_name("FILE");
+  command
+      .add_option(
+          "--kernel", own->kernel,
+          "A kernel of your own: smem=, compute=, regs=, load=, threads=, fixed=, blocks=, copy=, form=")
       .type_name("MEMBERS");
   add_device_options(command, own);
   command.runs([own] {
-    if (own->kernel.empty()) throw bad_usage("advise: expected gemm, scan, or --kernel smem=...,compute=...");
+    const bool of_program = !own->program.kernels.empty();
+    if (static_cast<int>(of_program) + !own->kernel.empty() + !own->recording.empty() > 1)
+      throw bad_usage("advise: expected one of a program, --kernel and --from");
+    if (of_program || !own->recording.empty()) {
+      std::string why;
+      const machine_profile on = profile_for(own->device, why);
+      own->program.common = own->common;
+      if (!why.empty()) say(own->common, why);
+      return of_program ? advise_program(own->program, on)
+                        : advise_recording(own->common, own->recording, on);
+    }
+    if (own->kernel.empty())
+      throw bad_usage(
+          "advise: expected gemm, scan, a program (.cu), --from FILE, or --kernel smem=...,compute=...");
     run(*own, [&](const machine_profile& on) { return advise_kernel(on, parse_kernel(on, own->kernel)); });
   });
 

@@ -2,10 +2,8 @@
 // The subcommand trace: timeline of a running kernel, as a picture or for Perfetto.
 #include <antiphase/trace.hpp>
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <antiphase/attention.hpp>
@@ -16,7 +14,6 @@
 #include <antiphase/gemm/ladder.hpp>
 #include <antiphase/gemm/policies.hpp>
 #include <antiphase/gemm/tensor_core_ladder.hpp>
-#include <cerrno>
 #include <charconv>
 #include <limits>
 #include <memory>
@@ -25,33 +22,24 @@
 #include <tuple>
 
 #include "tool/base/errors.hpp"
-#include "tool/base/wrap.hpp"
+#include "tool/commands/trace.hpp"
+#include "tool/commands/trace_results.hpp"
 #include "tool/commands/trace_waits.hpp"
 #include "tool/files/file_handle.hpp"
 #include "tool/files/file_names.hpp"
 #include "tool/files/output_file.hpp"
+#include "tool/files/whole_file.hpp"
 #include "tool/measure/machine.hpp"
 #include "tool/measure/verify.hpp"
 #include "tool/pictures/origin.hpp"
-#include "tool/pictures/perfetto.hpp"
-#include "tool/pictures/picture_format.hpp"
-#include "tool/pictures/timeline_page.hpp"
-#include "tool/pictures/timeline_svg.hpp"
 #include "tool/program/command.hpp"
 #include "tool/program/console.hpp"
 #include "tool/program/names.hpp"
 #include "tool/program/place.hpp"
 #include "tool/program/profiles.hpp"
-#include "tool/program/table.hpp"
 
 namespace antiphase::tool {
 namespace {
-
-// A sentence of two parts on two lines: a machine's name may be long.
-std::string in_a_terminal(std::string sentence) {
-  if (const auto colon = sentence.find(": "); colon != sentence.npos) sentence.replace(colon, 2, ":\n");
-  return sentence;
-}
 
 enum class family { gemm, scan, attention };
 const std::vector<std::string> known_families = {"gemm", "scan", "attention"};
@@ -69,7 +57,13 @@ constexpr const char* examples =
     "picture; .json a trace for "
     "ui.perfetto.dev or chrome://tracing; --format for others.\n"
     "\n"
+    "Of a program in plain CUDA it draws a block of each kernel of its run, timed by the same model: buffers "
+    "are "
+    "parts of shared memory that are filled and read by turns; where there are none, loads to registers.\n"
+    "\n"
     "Examples:\n"
+    "  antiphase trace my.cu -I include --output my.html -- input.txt\n"
+    "      a program in plain CUDA, compiled with g++ and run once, without a GPU; --as A100 for another\n"
     "  antiphase trace gemm --compare stages=1,2,3,4 --output overlap.html\n"
     "      the asynchronous kernel with one to four buffers, side by side\n"
     "  antiphase trace gemm --policy fp16 --m 4096 --n 4096 --k 4096 --record 64 --output split.html\n"
@@ -87,33 +81,7 @@ constexpr const char* examples =
     "  antiphase trace gemm --policy double-buffered --output trace.json\n"
     "  antiphase trace gemm --policy warp-tile --block 5 -o - --format svg > t.svg";
 
-struct request {
-  std::string kernel = "gemm", compare;
-  std::vector<std::string> policies, files;
-  std::vector<int> stages;
-  std::optional<std::int64_t> m, n, k;
-  std::int64_t size = 1 << 18, rows = 1, segment = 0;
-  unsigned block = 0;
-  int recorded = 16, cost_runs = 0;
-  std::string output, format;
-  bool without_waits = false;
-  std::string as, blocks = "auto", data;
-  place_options place;
-  common_options common;
-};
-
-picture_format format_of(const request& r) {
-  return picture_format_of(r.output, r.format, "; give --format html, svg or json");
-}
-std::string drawn(picture_format as, const std::vector<timeline>& timelines,
-                  std::span<const taken_wait> taken = {}) {
-  switch (as) {
-    case picture_format::page: return timeline_page(timelines, "Timelines of a kernel's pipeline", taken);
-    case picture_format::still: return timeline_svg(timelines);
-    case picture_format::perfetto: break;
-  }
-  return perfetto_json(timelines);
-}
+using request = trace_request;
 
 // Parsed --compare stages=LIST or policy=LIST: what is compared, and the values.
 struct comparison {
@@ -247,48 +215,6 @@ sizes sizes_of(const request& r) {
   return {r.m.value_or(128), r.n.value_or(attends ? 1024 : 128), r.k.value_or(attends ? 64 : 512)};
 }
 
-// "multiply_adds_per_tick"
-std::string rate_name(const timeline& t) {
-  std::string name = t.work_is + "_per_" + unit_of_one(t);
-  std::ranges::replace(name, '-', '_');
-  return name;
-}
-
-json to_json(const timeline& t, const overlap& o) {
-  json causes = json::object();
-  for (const waiting_share& w : o.causes) causes[w.cause] = w.share;
-  json steps = json::array();
-  for (const step_times& s : by_step(t))
-    steps.push_back({s.slot, s.issued, s.landed, s.compute_begin, s.compute_end});
-  return {{"kernel", t.kernel},
-          {"policy", t.policy},
-          {"stages", t.stages},
-          {"steps", t.steps},
-          {"recorded", t.recorded},
-          {"dropped", t.dropped},
-          {"block", t.block},
-          {"cost", t.cost.runs == 0 ? json()
-                                    : json{{"runs", t.cost.runs},
-                                           {"plain_ms", t.cost.plain_ms},
-                                           {"recorded_ms", t.cost.recorded_ms}}},
-          {"unit", t.unit},
-          {"origin", origin_of(t)},
-          {"steps_hidden", o.steps_hidden},
-          {"hidden_share", o.hidden},
-          {"mean_wait", o.mean_wait},
-          {"mean_compute", o.mean_compute},
-          {"duration", o.duration},
-          {rate_name(t), o.work_rate > 0 ? json(o.work_rate) : json()},
-          {"waiting_share", o.waiting},
-          {"waiting_for", causes},
-          {"bytes_in_flight", {{"mean", o.mean_bytes}, {"most", o.most_bytes}}},
-          {"limited_by", o.limited_by},
-          {"loads_block", o.loads_block},
-          {"step_time", o.step_time},
-          {"step_time_with_one_more_stage", o.next_time},
-          {"step_times", steps}};
-}
-
 void say_costs(const request& r, const std::vector<timeline>& timelines) {
   for (const timeline& t : timelines) {
     const recording_cost& c = t.cost;
@@ -305,45 +231,9 @@ void say_costs(const request& r, const std::vector<timeline>& timelines) {
     say(r.common, "these are times of the CPU executor, which say nothing of a GPU");
 }
 
-std::string nothing_recorded(const timeline& t) {
-  return fmt::format(
-      "{}: nothing was recorded: block {} has no step whose load and computation are both there", t.policy,
-      t.block);
-}
-
-// What a step would take less if one more stage took all waits for data away that it can: a bound.
-std::string gain_text(const overlap& o) {
-  const double gain = o.step_time > 0 ? 1 - o.next_time / o.step_time : 0;
-  return gain < 0.005 ? "nothing" : fmt::format("at most {:.0f} %", gain * 100);
-}
-
 void report(const request& r, const place& at, const std::vector<timeline>& timelines) {
-  std::vector<std::vector<std::string>> table{{"policy", "stages", "steps", "loads hidden", "warps wait",
-                                               "in flight", "limited by", "a stage more saves", "duration",
-                                               timelines.front().work_is}};
-  json list = json::array();
-  bool bounded = false;
-  for (const timeline& t : timelines) {
-    const overlap o = measure(t);
-    bounded = bounded || gain_text(o) != "nothing";
-    list.push_back(to_json(t, o));
-    if (o.steps == 0) {
-      say(r.common, nothing_recorded(t));
-      continue;
-    }
-    table.push_back({t.policy, fmt::format("{}", t.stages), fmt::format("{}", o.steps),
-                     fmt::format("{:.0f} %", o.hidden * 100), fmt::format("{:.0f} %", o.waiting * 100),
-                     fmt::format("{:.1f} KiB", o.mean_bytes / 1024), o.limited_by, gain_text(o),
-                     fmt::format("{} {}", o.duration, t.unit),
-                     o.work_rate > 0 ? fmt::format("{:.1f} a {}", o.work_rate, unit_of_one(t)) : "-"});
-    if (o.loads_block && t.stages > 1)
-      say(r.common, fmt::format("{}: loads block their warps, so nothing hides them: store after the "
-                                "computation, or copy asynchronously",
-                                t.policy));
-    if (t.dropped > 0)
-      say(r.common, fmt::format("{}: the first {} of {} steps are recorded; --record says how many", t.policy,
-                                t.recorded, t.steps));
-  }
+  trace_results results = results_of(r.common, "policy", timelines);
+  results.forecast = "--compare stages= measures it.";
   if (r.cost_runs > 0) say_costs(r, timelines);
   if (r.common.json) {
     json content = result_envelope("trace", at, schema_of_traces);
@@ -351,16 +241,12 @@ void report(const request& r, const place& at, const std::vector<timeline>& time
     content["shape"] = r.kernel == "scan"        ? json{{"length", r.size}}
                        : r.kernel == "attention" ? json{{"queries", m}, {"keys", n}, {"depth", k}}
                                                  : json{{"m", m}, {"n", n}, {"k", k}};
-    content["timelines"] = list;
+    content["timelines"] = results.list;
     content["output"] = r.output;
     print_json(content);
   }
   if (!r.common.json && !is_standard_output(r.output))
-    print(in_a_terminal(origin_sentence(timelines)) + "\n" + table_text(table, terminal_columns()) +
-          (bounded
-               ? "\n" + wrapped("\"At most\" is no forecast: it is the time that warps now wait for data and "
-                                "that one more stage could take away. --compare stages= measures it.\n")
-               : ""));
+    print(text_of(results, timelines));
   else if (at.where->kind() != target::cuda)
     say(r.common, origin_sentence(timelines));
 }
@@ -447,22 +333,6 @@ std::vector<timeline> record_scans(const context& where, const request& r,
   return timelines;
 }
 
-std::string text_of(const std::string& path) {
-  const file_handle in = path == "-" ? duplicate(STDIN_FILENO) : open_file(path, O_RDONLY);
-  std::string text;
-  for (std::ptrdiff_t got = in ? 1 : -1; got != 0;) {
-    constexpr std::size_t piece = 1 << 20;
-    const std::size_t before = text.size();
-    if (got > 0) {
-      text.resize(before + piece);
-      got = read_fully(in.get(), std::as_writable_bytes(std::span(text).subspan(before)));
-      text.resize(before + static_cast<std::size_t>(std::max<std::ptrdiff_t>(got, 0)));
-    }
-    if (got < 0) throw bad_input(fmt::format("{}: cannot be read: {}", input_name(path), error_text(errno)));
-  }
-  return text;
-}
-
 // Draws timelines that programs recorded themselves.
 void draw_files(const request& r) {
   if (!r.policies.empty() || !r.stages.empty() || !r.compare.empty() || r.without_waits)
@@ -473,7 +343,7 @@ void draw_files(const request& r) {
   refuse_mixed_results(r.common, r.output);
   std::vector<timeline> timelines;
   for (const std::string& file : r.files) {
-    const std::string text = text_of(file);
+    const std::string text = whole_file(file);
     try {
       timelines.push_back(timeline_of(text));
     } catch (const bad_request& e) {
@@ -534,6 +404,12 @@ place choose_machine(const request& r, family of, trace_options& options) {
 
 void run(const request& r) {
   if (!r.files.empty()) return draw_files(r);
+  if (is_source(r.kernel)) return trace_program(r, options_of(r));
+  if (r.program.kernels.size() > 1 || !r.program.compiler_options.empty() || !r.program.driver.empty() ||
+      !r.program.arguments.empty())
+    throw bad_request(
+        "options of the compiler, --kernels and arguments are of a program in plain CUDA: "
+        "expected a .cu file before them");
   const auto of = static_cast<family>(choice_of("KERNEL", r.kernel, known_families));
   const picture_format as = format_of(r);
   if (r.without_waits && as != picture_format::page)
@@ -563,8 +439,11 @@ void add_trace(arguments program) {
   arguments command =
       program.add_subcommand("trace", "Record when a running kernel loads and when it computes");
   const auto r = std::make_shared<request>();
-  command.add_option("KERNEL", r->kernel, "What to record: gemm, scan or attention")
-      .shows_default()
+  command
+      .add_option(
+          "KERNEL", r->program.kernels,
+          "What to record: gemm (default), scan, attention, or a program (.cu files, then its arguments)")
+      .type_name("gemm|scan|attention|PROGRAM")
       .offers(known_families);
 
   constexpr long long most = 1 << 16;
@@ -667,10 +546,19 @@ void add_trace(arguments program) {
       .check(not_empty())
       .type_name("FORMAT")
       .offers({"html", "svg", "json"});
+  add_compiler_options(command, {r, &r->program}, " o ");
+  command
+      .add_option("--seconds", r->program.seconds,
+                  "A program's run that takes longer is stopped, and not drawn (default: 60)")
+      .check(integer_from(1))
+      .type_name("S");
   add_place_options(command, r->place, reference::not_offered);
   add_common_options(command, r->common);
   command.footer(examples);
-  command.runs([r] { run(*r); });
+  command.runs([r] {
+    if (!r->program.kernels.empty()) r->kernel = r->program.kernels.front();
+    run(*r);
+  });
 }
 
 }  // namespace antiphase::tool

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Origin of timelines and their rate of work, as pictures, pages and tables state them.
+// Origin of timelines, names of their slots and their rate of work, as pictures, pages and tables state them.
 #pragma once
 #include <fmt/format.h>
 
@@ -15,6 +15,9 @@ inline std::string origin_of(const timeline& t) {
   if (t.runs_on == target::cuda) return "recorded on " + t.device;
   return "modelled on the CPU executor" +
          (t.device.empty() || t.device == "CPU executor" ? "" : ", for " + t.device);
+}
+inline std::string slot_name(const timeline& t, int slot) {
+  return t.rings.front() == "registers" ? "registers" : "buffer " + std::to_string(slot);
 }
 // "gemm async-2"; not "softmax softmax-2".
 inline std::string title_of(const timeline& t) {

@@ -145,7 +145,7 @@ void add_timeline(json& events, const timeline& t, int process, int& arrows) {
                          title_of(t) + ", " + std::to_string(t.stages) +
                              (t.stages == 1 ? " stage, " : " stages, ") + origin_of(t) + " (" + clock + ")"));
   for (int slot = 0; slot < t.stages; ++slot)
-    events.push_back(named("thread_name", process, slot, "buffer " + std::to_string(slot)));
+    events.push_back(named("thread_name", process, slot, slot_name(t, slot)));
   const std::vector<timeline_role> roles = roles_of(t);
   for (const timeline_role& r : roles)
     for (int warp = r.first; warp < r.first + r.count; ++warp)
@@ -164,11 +164,16 @@ void add_timeline(json& events, const timeline& t, int process, int& arrows) {
     if (s.events.empty())
       events.push_back(span_event(buffer, "compute", s.step, s.slot, s.compute_begin, s.compute_end));
   }
-  for (const span_record& s : t.spans)
+  for (std::size_t i = 0; i < t.spans.size(); ++i) {
+    const span_record& s = t.spans[i];
     for (const timeline_role& r : roles)
-      if (s.agent >= r.first && s.agent < r.first + r.count)
-        events.push_back(
+      if (s.agent >= r.first && s.agent < r.first + r.count) {
+        json& e = events.emplace_back(
             span_event({process, first_warp + s.agent}, name_of(t, r, s), s.step, s.slot, s.begin, s.end));
+        if (i < t.place_of.size() && t.place_of[i] >= 0)
+          e["args"]["line"] = t.places[static_cast<std::size_t>(t.place_of[i])];
+      }
+  }
   add_flows(events, t, steps, process, arrows);
 }
 

@@ -5,7 +5,7 @@
 #include <antiphase/core/error.hpp>
 #include <string>
 
-#include "tool/files/file_names.hpp"
+#include "tool/files/file_handle.hpp"
 #include "tool/program/names.hpp"
 
 namespace antiphase::tool {

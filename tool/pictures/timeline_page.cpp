@@ -75,6 +75,10 @@ json data_of(const timeline& t) {
           {"roles", roles},
           {"end", end},
           {"summary", summary_of(measure(t))},
+          {"places", t.places},
+          {"texts", t.texts},
+          {"placeOf", t.place_of},
+          {"notes", t.notes},
           {"slots", slots_of(t, steps)},
           {"spans", spans_of(t)}};
 }

@@ -89,7 +89,8 @@ void draw_legend(picture& p, double y, std::span<const timeline> all) {
     for (std::size_t e = 1; e < first.phases.size(); ++e)
       entry(phase_colour(first.phases[e]), first.phases[e], 132);
   } else {
-    entry(compute_colour, "compute: warps multiply from the buffer", 345);
+    entry(compute_colour,
+          first.kernel == "gemm" ? "compute: warps multiply from the buffer" : "compute: warps use it", 345);
     entry(wait_colour, "no warp computes", 190);
   }
   p.text(right, y + row_height / 2 + 4.5, "class=\"unit\"", fmt::format("numbers: the {}", first.step_is));
@@ -98,7 +99,7 @@ void draw_legend(picture& p, double y, std::span<const timeline> all) {
 void draw_buffers(picture& p, const panel& of, const scale& s, double y) {
   for (int slot = 0; slot < of.what->stages; ++slot)
     p.text(left - 12, y + slot * (row_height + row_gap) + row_height / 2 + 4.5, "class=\"row\"",
-           fmt::format("buffer {}", slot));
+           slot_name(*of.what, slot));
   for (const step_times& step : of.steps) {
     const double top = y + step.slot * (row_height + row_gap);
     const std::string number = std::to_string(step.step);
@@ -172,9 +173,11 @@ void draw_warps(picture& p, const panel& of, const scale& s, double y) {
 
 void draw_panel(picture& p, const panel& of, const scale& s, double y, bool with_work) {
   const timeline& t = *of.what;
-  p.text(margin, y + 15, "class=\"panel\"", plural(t.stages, "stage"));
+  p.text(margin, y + 15, "class=\"panel\"", t.rings.front() == "registers" ? "" : plural(t.stages, "stage"));
   const std::string_view story =
-      t.steps == 1 ? "one step: there is no other that could be loaded meanwhile"
+      t.rings.front() == "registers" ? "no buffers: loads go to registers, and their warps wait for them"
+      : t.rings.front() == "results" ? "filled with what was computed, which is what load means here"
+      : t.steps == 1                 ? "one step: there is no other that could be loaded meanwhile"
       : t.stages > 1 && of.figures.loads_block
           ? "loads block their warps: nothing is loaded while they compute"
       : t.stages == 1 ? "one buffer: load and compute take turns, the warps wait for every load"
@@ -236,9 +239,11 @@ std::string timeline_svg(std::span<const timeline> timelines, const picture_opti
   const std::string title =
       !options.title.empty()
           ? options.title
-          : fmt::format("One block of {} {} kernel, {}",
-                        first.kernel.find_first_of("aeiou") == 0 ? "an" : "a",
-                        first.kernel == "gemm" ? "GEMM" : first.kernel, origin_of(timelines));
+          : fmt::format("One block of {} {}, {}", first.kernel.find_first_of("aeiou") == 0 ? "an" : "a",
+                        first.kernel == "kernel" ? first.kernel
+                        : first.kernel == "gemm" ? "GEMM kernel"
+                                                 : first.kernel + " kernel",
+                        origin_of(timelines));
   picture p;
   p.text(margin, 38, "class=\"title\"", title);
   draw_legend(p, 54, timelines);

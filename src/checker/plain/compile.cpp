@@ -18,6 +18,7 @@
 #include <iterator>
 #include <sstream>
 
+#include "assembly.hpp"
 #include "prepared.hpp"
 #include "prepass.hpp"
 #include "src/checker/places.hpp"
@@ -292,6 +293,7 @@ class compilation {
     return folder_ / (std::to_string(unit) + ending);
   }
   std::future<int> compile(words command, const fs::path& input);
+  std::future<int> compile_counted(words command, const fs::path& input);  // for plain_program::timed
   words after_compiler(const words& options) const {
     words all = compiler_;
     all.insert(all.end(), options.begin(), options.end());
@@ -396,13 +398,25 @@ std::future<int> compilation::compile(words command, const fs::path& input) {
     return run_command(command, input.string() + ".said");
   });
 }
+std::future<int> compilation::compile_counted(words command, const fs::path& input) {
+  const std::string assembly = input.string() + ".s", object = input.string() + ".o";
+  command.insert(command.end(), {"-fsanitize-coverage=trace-pc", "-S", input, "-o", assembly});
+  return std::async(std::launch::async, [this, command = std::move(command), input, assembly, object] {
+    const fs::path said = input.string() + ".said";
+    if (const int failed = run_command(command, said); failed != 0) return failed;
+    const std::string counted = with_counted_arithmetic(read(assembly));
+    std::ofstream(assembly, std::ios::binary) << counted;
+    return run_command(after_compiler({"-c", assembly, "-o", object}), said);
+  });
+}
 
 void compilation::compile_all() {
   words of_unit = common_;
   of_unit.insert(of_unit.end(), instrumented.begin(), instrumented.end());
   of_unit.insert(of_unit.end(), {"-x", "c++-cpp-output"});
   std::vector<std::future<int>> compilations;
-  for (const fs::path& input : inputs_) compilations.push_back(compile(of_unit, input));
+  for (const fs::path& input : inputs_)
+    compilations.push_back(program_.timed ? compile_counted(of_unit, input) : compile(of_unit, input));
   if (!parts_) {
     const fs::path& own = inputs_.emplace_back(folder_ / "own_part.cpp");
     std::ofstream(own, std::ios::binary) << own_part;

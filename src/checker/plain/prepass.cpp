@@ -574,7 +574,9 @@ class pass {
     }
     if (first > 0 && is(first - 1, "reinterpret_cast")) insert_before(i, "*");
   }
-  static std::string built_in(std::string_view name) { return fmt::format("{}built_in({})", ours, name); }
+  static std::string built_in(std::string_view name) {
+    return fmt::format(" {}built_in({})", ours, name);  // the space: behind %, a colon would be a digraph
+  }
 
   // True if tokens [first, last) name a parameter of the template whose declaration `i` is in.
   bool names_own_parameter(index i, index first, index last) const {

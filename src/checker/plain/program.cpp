@@ -98,9 +98,10 @@ check_report check_plain(const plain_program& program, check_options options) {
   if (options.process_seconds == 0) options.process_seconds = default_seconds;
   plain::allow_more_shared(options.limits);
   plain_program compiled = program;
+  compiled.timed = options.time.has_value();
   // Structs are read and written as a whole, as GPUs do it, rather than by members.
-  // And code lies in the order of the program, which access_counts goes by.
-  if (options.count)
+  // And code lies in the order of the program, which warp_streams goes by.
+  if (options.count || options.time)
     for (const char* o : {"-fno-tree-sra", "-fno-reorder-blocks"}) compiled.compiler_options.emplace_back(o);
   const plain::compiled built(compiled);
   return check([&](const context& where) { plain::run_main(built.object(), program, where); }, options);

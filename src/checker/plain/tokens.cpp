@@ -67,9 +67,10 @@ class reader {
     const auto known = std::find(all_.files.begin(), all_.files.end(), file);
     file_ = static_cast<int>(known - all_.files.begin());
     if (known == all_.files.end()) all_.files.push_back(file);
-    // these are inline PTX
+    // these hold kernels' code
     systems_ = line.find(" 3", close) != std::string_view::npos &&
-               !file.ends_with("antiphase/plain/cuda/ptx") && !file.ends_with("antiphase/ring.cuh");
+               !file.ends_with("antiphase/plain/cuda/ptx") && !file.ends_with("antiphase/ring.cuh") &&
+               !file.ends_with("antiphase/record.h");
   }
 
   void name() {

@@ -102,11 +102,12 @@ class thread_clock {
   std::int64_t copied() const { return copied_; }
   // An instruction of a single lane.
   void instruction_alone() { instructions(on_ != nullptr ? 32 : 1); }
-  void multiply(int multiply_adds, int reads, bool ahead) {
+  void multiply(int multiply_adds, int reads, bool ahead) { multiply(multiply_adds, reads, reads, ahead); }
+  void multiply(double multiply_adds, double reads, double wavefronts, bool ahead) {
     computed_ = true;
     const double of_scheduler = std::max(1., (on_ != nullptr ? on_->warps : 4) / 4.);
     const double stalls = ahead ? costs_->stalls_ahead : costs_->stalls;
-    work(multiply_adds + reads, multiply_adds, reads, 1 + stalls / of_scheduler);
+    work(multiply_adds + reads, multiply_adds, wavefronts, 1 + stalls / of_scheduler);
   }
   void multiply_on_tensor_cores(int multiply_adds) {
     computed_ = true;

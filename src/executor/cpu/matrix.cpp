@@ -47,6 +47,23 @@ void together(thread_state& self, collective& m, int parties, condition why, pla
   }
   self.owner->suspend(self, last ? condition::ready : why, where);
 }
+constexpr int f64_takes = 16;  // times as long as f16
+int multiply_adds_of(const machine::warp_product& of) {
+  using enum machine::matrix_number;
+  const int all = of.rows * of.columns * of.depth;
+  switch (of.a) {
+    case f64: return f64_takes * all;
+    case tf32: return 2 * all;
+    case e4m3:
+    case e5m2:
+    case s8:
+    case u8: return all / 2;
+    default: return all;
+  }
+}
+void tell(thread_state& self, std::span<thread_state* const> lanes, int multiply_adds, place where) {
+  if (observer* watch = self.owner->watch()) watch->matrix_multiplied(lanes, multiply_adds, where);
+}
 warp_matrices& matrices_of(const thread_state& t) {
   return t.home->matrices[static_cast<std::size_t>(t.index / warp)];
 }
@@ -307,7 +324,7 @@ void start(thread_state& self, std::span<thread_state* const> threads, place whe
     }
     ++o.sum->operations;
     if (observer* watch = self.owner->watch())
-      watch->matrix_issued(lanes, ranges_of(*self.home, o, w), where);
+      watch->matrix_issued(lanes, ranges_of(*self.home, o, w), rows_of_warp * what.columns * depth, where);
     if (now) read_operands(*self.home, o, w);
     m.operations.push_back(std::move(o));
     ++m.open;
@@ -416,6 +433,7 @@ void warp_multiply(float (&sum)[4], const std::uint32_t (&a)[4], const std::uint
                each_sum(i, 8, [&](int r, int at) { all[at] = of.sum[r]; });
              }
              multiply_step(all_a, all_b, rows_of_warp, 8, all, sums_of(self));
+             tell(self, lanes, rows_of_warp * 8 * depth, where);
              for (int i = 0; i < warp; ++i) {
                const auto& of = *static_cast<const brought*>(lanes[static_cast<std::size_t>(i)]->brought);
                each_sum(i, 8, [&](int r, int at) { of.sum[r] = all[at]; });
@@ -441,6 +459,7 @@ void warp_multiply(double (&sum)[4], const double (&a)[2], double b, place where
                each_sum(i, 8, [&](int r, int at) { all[at / 8][at % 8] = of.sum[r]; });
              }
              multiply_step_f64(all_a, all_b, all);
+             tell(self, lanes, rows_of_warp * 8 * 4 * f64_takes, where);
              for (int i = 0; i < warp; ++i) {
                const auto& of = *static_cast<const brought*>(lanes[static_cast<std::size_t>(i)]->brought);
                each_sum(i, 8, [&](int r, int at) { of.sum[r] = all[at / 8][at % 8]; });
@@ -459,6 +478,7 @@ void warp_multiply_of(const warp_product& what, void* d, const void* a, const vo
              for (std::size_t i = 0; i < warp; ++i)
                lanes[i] = *static_cast<const lane_registers*>(threads[i]->brought);
              multiply_warp(what, lanes);
+             tell(self, threads, multiply_adds_of(what), where);
            });
 }
 

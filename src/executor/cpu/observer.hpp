@@ -123,9 +123,13 @@ class observer {
                              std::uint64_t expected, place where) = 0;
 
   virtual void read_by_verb(thread_state& t, const void* from, std::size_t bytes) = 0;
-  // Tensor Core operations of a whole warp, with the shared memory they read.
+  // Tensor Core operations of a whole warp, with the shared memory they read, and their multiply-adds,
+  // counted for the time that those of f16 take.
   virtual void matrix_issued(std::span<thread_state* const> warp,
-                             std::span<const std::span<const unsigned char>> reads, place where) = 0;
+                             std::span<const std::span<const unsigned char>> reads, int multiply_adds,
+                             place where) = 0;
+  // The same of operands in registers, done at once.
+  virtual void matrix_multiplied(std::span<thread_state* const> warp, int multiply_adds, place where) = 0;
   virtual void matrices_committed(std::span<thread_state* const> warp) = 0;
   virtual void matrices_waited(std::span<thread_state* const> warp, int groups_left) = 0;
 };

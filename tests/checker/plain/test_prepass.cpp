@@ -75,6 +75,11 @@ TEST(prepass, kernels_of_several_forms_are_called_by_a_lambda) {
                    {"(k,\"k\",", "(1,2)", ")(__null);"}));
 }
 
+TEST(prepass, built_in_variables_make_no_digraphs) {
+  EXPECT_TRUE(has_in_order(in_function("int i = n%blockDim.x;"), {"n%", "built_in(blockDim)"}));
+  EXPECT_EQ(translated("__global__ void k(int n) { n = n%blockDim.x; }").text.find("%:"), std::string::npos);
+}
+
 TEST(prepass, other_code_stays) {
   for (const char* same :
        {"int x = a << b >> c;", "std::cout << a << \"<<<\" << b;", "bool b = x < y && y > z;",

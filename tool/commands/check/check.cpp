@@ -68,8 +68,7 @@ bool is_source(const std::string& name) {
   return false;
 }
 
-void add_program_options(arguments command, const std::shared_ptr<program_request>& r,
-                         const char* of_seconds) {
+void add_compiler_options(arguments command, const std::shared_ptr<program_request>& r, std::string own) {
   for (const char* letter : {"-I", "-D", "-U", "-L", "-l"})
     command
         .add_option(
@@ -78,19 +77,25 @@ void add_program_options(arguments command, const std::shared_ptr<program_reques
         .repeated()
         .type_name("...");
   command.takes_rest(r->arguments);
-  command.rewrites(
-      [r](const std::vector<std::string>& words) { return without_nvcc_options(words, r->said); });
+  command.rewrites([r, own = std::move(own)](const std::vector<std::string>& words) {
+    return without_nvcc_options(words, r->said, own);
+  });
+  command
+      .add_option("--kernels", r->driver,
+                  "A source with a main that launches the kernels of the others, whose own main and host "
+                  "functions for Python are left out")
+      .type_name("DRIVER");
+}
+
+void add_program_options(arguments command, const std::shared_ptr<program_request>& r,
+                         const char* of_seconds) {
+  add_compiler_options(command, r);
   command
       .add_option("--blocks", r->blocks,
                   "Of a program's large launches: all, or how many threads are enough (default: 65536); "
                   "blocks are drawn anew in each run")
       .type_name("all|N");
   command.add_option("--seconds", r->seconds, of_seconds).check(integer_from(1)).type_name("S");
-  command
-      .add_option("--kernels", r->driver,
-                  "A source with a main that launches the kernels of the others, whose own main and host "
-                  "functions for Python are left out")
-      .type_name("DRIVER");
   add_common_options(command, r->common);
 }
 

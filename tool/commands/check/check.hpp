@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Requests and entry points of the subcommands check and count.
+// Requests and entry points of the subcommands that run programs under the checker.
 #pragma once
 #include <antiphase/checker.hpp>
 #include <antiphase/core/error.hpp>
 #include <antiphase/plain_cuda.hpp>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -28,9 +29,12 @@ struct program_request {
   int run_seconds() const { return seconds > 0 ? seconds : 20; }
   int other_seconds() const {
     return seconds > 0 ? seconds : 60;
-  }  // a capture, a cure, what is needless, a count
+  }  // a capture, a cure, what is needless, a count, a trace
 };
-// `of_seconds`: what --seconds says.
+// The compiler's options, words after -- and --kernels. `own`: names of nvcc's options, in blanks, that are
+// the command's own here.
+void add_compiler_options(arguments command, const std::shared_ptr<program_request>& r, std::string own = {});
+// Besides these --blocks, --seconds and the common ones. `of_seconds`: what --seconds says.
 void add_program_options(arguments command, const std::shared_ptr<program_request>& r,
                          const char* of_seconds);
 // The sources are r.kernels up to the first word that is no source; the words after them are the program's
@@ -49,10 +53,10 @@ struct check_request : program_request {
   bool strict = false;  // findings by the letter count too
   bool fails(const check_report& report) const { return strict ? !report.clean() : report.errors() > 0; }
 };
-// If a source is among the words: the words without nvcc's options, some translated to ours. Appends notes to
-// `said`. Throws bad_request.
+// If a source is among the words: the words without nvcc's options, some translated to ours, but for those in
+// `own`. Appends notes to `said`. Throws bad_request.
 std::vector<std::string> without_nvcc_options(const std::vector<std::string>& words,
-                                              std::vector<std::string>& said);
+                                              std::vector<std::string>& said, std::string_view own = {});
 // Whether a name is a plain CUDA source rather than a kernel of the library.
 bool is_source(const std::string& name);
 // Throws not_supported if this build has no checker.
@@ -68,6 +72,9 @@ struct lab_request {
   common_options common;
 };
 void run_lab(const lab_request& r);
+// The kernels of a program's run, timed. Throws bad_input if it does not compile, not_supported if it does
+// not end in time; says what was not followed.
+std::vector<timed_kernel> timed_program(const program_request& r, const trace_options& options);
 // Checks the kernels of a Python program. `told`: a line for each extension, for a terminal.
 check_report check_python(const check_request& r, const plain_program& program, const check_options& options,
                           std::string& told);

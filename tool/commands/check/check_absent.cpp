@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The subcommands check and count in a build without the checker.
+// The subcommands that run programs, in a build without the checker.
 #include <antiphase/core/error.hpp>
 
 #include "tool/commands/check/check.hpp"
@@ -21,6 +21,7 @@ void run_check(const check_request&) { refuse(); }
 void run_check_plain(const check_request&) { refuse(); }
 void run_count(const program_request&) { refuse(); }
 void run_lab(const lab_request&) { refuse(); }
+std::vector<timed_kernel> timed_program(const program_request&, const trace_options&) { refuse(); }
 request_totals count_requests(const std::function<void(const context&)>&) { refuse(); }
 std::vector<taken_wait> waits_taken_from(std::span<const timeline>, const common_options&) { refuse(); }
 void show_dialect(const check_request&) { refuse(); }

@@ -65,7 +65,7 @@ bool is_of_host_compiler(string_view word) {
 }  // namespace
 
 std::vector<std::string> without_nvcc_options(const std::vector<std::string>& words,
-                                              std::vector<std::string>& said) {
+                                              std::vector<std::string>& said, string_view own) {
   if (std::none_of(words.begin(), words.end(), is_source)) return words;
   std::vector<std::string> left;
   for (std::size_t i = 0; i < words.size(); ++i) {
@@ -73,7 +73,7 @@ std::vector<std::string> without_nvcc_options(const std::vector<std::string>& wo
     const std::size_t dashes = std::min(word.find_first_not_of('-'), word.size()),
                       equals = std::min(word.find('='), word.size());
     string_view name = word.substr(dashes, std::max(equals, dashes) - dashes);
-    if (dashes == 0 || dashes > 2 || name.empty()) {
+    if (dashes == 0 || dashes > 2 || name.empty() || among(own, name)) {
       left.push_back(words[i]);
       continue;
     }

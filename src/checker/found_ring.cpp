@@ -1,0 +1,313 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "found_ring.hpp"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+namespace antiphase::checker_detail {
+namespace {
+
+using kind = lane_event::kind;
+using use = op_use::kind;
+
+bool in_shared(const warp_op& op, line_action what) {
+  return op.is == kind::access && op.memory == line_memory::shared && op.what == what;
+}
+bool is_fill(const warp_op& op) {
+  return op.is == kind::bulk_load || in_shared(op, line_action::write) ||
+         in_shared(op, line_action::async_copy);
+}
+bool is_load(const warp_op& op) {
+  return op.is == kind::access && op.memory == line_memory::global && op.what == line_action::read;
+}
+bool is_copy(const warp_op& op) {
+  return op.is == kind::access && op.memory != line_memory::shared && op.what == line_action::async_copy;
+}
+// Of shared memory, by loads or by Tensor Cores.
+bool is_read(const warp_op& op) {
+  return in_shared(op, line_action::read) || (op.is == kind::matrix && op.what == line_action::async_copy);
+}
+bool waits(const warp_op& op) {
+  return op.is == kind::copy_wait || op.is == kind::wait || op.is == kind::named_wait ||
+         op.is == kind::meeting;
+}
+// Shared memory, from its first byte to the one behind the last.
+using bytes = std::pair<std::uint64_t, std::uint64_t>;
+bytes bytes_of(const timed_block& b, const warp_op& op) {
+  const std::uint64_t at = op.is == kind::bulk_load ? b.bulk_loads[op.at].to : op.at,
+                      last = op.is == kind::bulk_load ? at : op.last;
+  return {std::min(at, last), std::max(at, last) + op.bytes};
+}
+// Sorted, those that touch joined.
+class places_filled {
+ public:
+  void add(bytes more) {
+    auto first = std::ranges::lower_bound(all_, more.first, {}, &bytes::second), end = first;
+    for (; end != all_.end() && end->first <= more.second; ++end)
+      more = {std::min(more.first, end->first), std::max(more.second, end->second)};
+    all_.insert(all_.erase(first, end), more);
+  }
+  void add(const places_filled& more) {
+    for (const bytes& one : more.all_) add(one);
+  }
+  bool overlaps(const places_filled& other) const {
+    return std::ranges::any_of(other.all_, [&](const bytes& one) {
+      const auto mine = std::ranges::upper_bound(all_, one.first, {}, &bytes::second);
+      return mine != all_.end() && mine->first < one.second;
+    });
+  }
+  bool empty() const { return all_.empty(); }
+
+ private:
+  std::vector<bytes> all_;
+};
+
+// Whether anything is copied asynchronously: then even a single fill is worth drawing.
+bool copies(const timed_block& b) {
+  return std::ranges::any_of(b.ops, [](const auto& ops) {
+    return std::ranges::any_of(ops, [](const warp_op& op) {
+      return op.is == kind::bulk_load || in_shared(op, line_action::async_copy);
+    });
+  });
+}
+
+// Which fills feed the ring, by number; and loads to registers that go into a fill, by warp and instruction.
+struct fed_fills {
+  std::vector<bool> fed, read;
+  std::vector<std::vector<std::uint32_t>> of_load;
+};
+fed_fills fed_of(const timed_block& b, const std::vector<std::vector<std::int32_t>>& uses, bool of_results) {
+  fed_fills f;
+  f.fed.assign(b.fills.size(), false);
+  f.read.assign(b.fills.size(), false);
+  for (std::size_t w = 0; w < b.ops.size(); ++w) {
+    const auto& ops = b.ops[w];
+    std::vector<std::uint32_t>& of_load = f.of_load.emplace_back(ops.size(), 0);
+    for (std::size_t i = 0; i < ops.size(); ++i) {
+      const warp_op& op = ops[i];
+      if (is_read(op) && op.more != 0) f.read[op.more] = true;
+      if (op.is == kind::bulk_load || in_shared(op, line_action::async_copy) || (of_results && is_fill(op)))
+        f.fed[op.more] = true;
+      if (!is_load(op) || uses[w][i] < 0) continue;
+      const warp_op& by = ops[static_cast<std::size_t>(uses[w][i])];
+      if (!in_shared(by, line_action::write)) {
+        // scaled or converted before it is stored: the next store, if nothing else is in between
+        std::size_t next = static_cast<std::size_t>(uses[w][i]);
+        while (next < ops.size() && (ops[next].is == kind::arithmetic || is_load(ops[next]))) ++next;
+        if (by.is == kind::arithmetic && next < ops.size() && in_shared(ops[next], line_action::write))
+          of_load[i] = ops[next].more;
+      } else {
+        of_load[i] = by.more;
+      }
+      if (of_load[i] != 0) f.fed[of_load[i]] = true;
+    }
+  }
+  // Matrix operations read shared memory by descriptors; bulk stores are not seen either.
+  const bool by_others = std::ranges::any_of(b.ops, [](const auto& ops) {
+    return std::ranges::any_of(
+        ops, [](const warp_op& op) { return op.is == kind::matrix && op.what == line_action::async_copy; });
+  });
+  for (std::size_t n = 0; n < f.fed.size(); ++n) f.fed[n] = f.fed[n] && (f.read[n] || by_others);
+  return f;
+}
+
+// Fills of a step that are apart, as where each operand has a commit of its own: how many a warp makes
+// between two computations or waits for a slot, most of the times.
+std::size_t fills_of_step(const std::vector<std::pair<bool, std::uint32_t>>& marks) {
+  std::map<std::size_t, std::size_t> often;
+  std::size_t now = 0;
+  bool first = true;
+  for (const auto& [fills, number] : marks) {
+    if (fills) {
+      ++now;
+    } else if (now > 0) {
+      if (!first) ++often[now];
+      first = false;
+      now = 0;
+    }
+  }
+  std::size_t best = 1, times = 0;
+  for (const auto& [count, n] : often)
+    if (n > times) best = count, times = n;
+  return best;
+}
+
+// Steps of the fills of one warp, in its order.
+void number_steps(const timed_block& b, const fed_fills& f, std::size_t w, found_ring& ring,
+                  std::vector<std::int32_t>& step_of_fill) {
+  std::vector<std::pair<bool, std::uint32_t>> marks;  // a fill begins, or something is waited for or read
+  std::map<std::uint32_t, places_filled> words;
+  bool reads = false;
+  for (const warp_op& op : b.ops[w]) reads |= is_read(op) && f.fed[op.more];
+  for (const warp_op& op : b.ops[w]) {
+    if (is_fill(op) && f.fed[op.more]) {
+      if (words[op.more].empty()) marks.emplace_back(true, op.more);
+      words[op.more].add(bytes_of(b, op));
+    } else if (reads ? is_read(op) && op.more != 0 && f.fed[op.more] : op.is == kind::wait) {
+      marks.emplace_back(false, 0);
+    }
+  }
+  if (words.empty()) return;
+  ring.loaders.push_back(static_cast<int>(w));
+  const std::size_t of_step = fills_of_step(marks);
+  std::vector<places_filled> slots;
+  std::size_t fill = 0;
+  for (const auto& [begins, number] : marks) {
+    if (!begins) continue;
+    const std::size_t step = fill++ / of_step;
+    step_of_fill[number] = static_cast<std::int32_t>(step);
+    if (fill % of_step != 1 && of_step > 1) {  // with the fill before it
+      const auto slot = static_cast<std::size_t>(ring.slots[step]);
+      if (slot < slots.size()) slots[slot].add(words[number]);
+      continue;
+    }
+    const auto same =
+        std::ranges::find_if(slots, [&](const places_filled& s) { return s.overlaps(words[number]); });
+    const auto slot = static_cast<int>(same - slots.begin());
+    if (same == slots.end())
+      slots.push_back(words[number]);
+    else
+      same->add(words[number]);
+    if (ring.slots.size() <= step) ring.slots.resize(step + 1, slot);
+  }
+  ring.stages = std::max(ring.stages, static_cast<int>(slots.size()));
+}
+
+// What each instruction of a warp is for.
+std::vector<op_use> label(const timed_block& b, const fed_fills& f, std::size_t w,
+                          const std::vector<std::int32_t>& step_of_fill, bool by_roles) {
+  const auto& ops = b.ops[w];
+  std::vector<op_use> all(ops.size());
+  const auto step = [&](std::uint32_t fill) { return fill == 0 ? -1 : step_of_fill[fill]; };
+  std::int32_t computing = -1;
+  for (std::size_t i = 0; i < ops.size(); ++i) {
+    const warp_op& op = ops[i];
+    if (is_fill(op) && f.fed[op.more])
+      all[i] = {in_shared(op, line_action::write) ? use::store : use::load, step(op.more)};
+    else if (is_load(op) && step(f.of_load[w][i]) >= 0)
+      all[i] = {use::load, step(f.of_load[w][i])};
+    else if (is_read(op) && step(op.more) >= 0)
+      all[i] = {use::compute, computing = step(op.more)};
+    else if (by_roles && op.is == kind::arrive && computing >= 0)
+      all[i] = {use::release, computing};
+  }
+  // Sources of copies, and fills of a group, go with what follows them.
+  const bool loader = by_roles && computing < 0;
+  std::int32_t last = -1, behind_mbarrier = -1;
+  op_use next{};
+  for (std::size_t i = ops.size(); i-- > 0;) {
+    if (all[i].is == use::load || all[i].is == use::store || all[i].is == use::compute) next = all[i];
+    if (is_copy(ops[i]) && next.is == use::load) all[i] = next;
+    if (!waits(ops[i])) continue;
+    // With roles the data are behind an mbarrier, and named barriers before it are for something else.
+    const bool for_data =
+        next.is == use::compute && (ops[i].is == kind::wait || behind_mbarrier != next.step);
+    if (by_roles && for_data && ops[i].is == kind::wait) behind_mbarrier = next.step;
+    if (for_data)
+      all[i] = {use::wait, next.step};
+    else if (next.is == use::load || next.is == use::store)
+      all[i] = {loader ? use::acquire : use::release, next.step};
+    else
+      all[i] = {use::release, -1};
+  }
+  // A slot is released of the step that was computed last; others go on with what was before, or come next.
+  op_use before{};
+  for (std::size_t i = 0; i < ops.size(); ++i) {
+    if (all[i].is == use::compute) last = all[i].step;
+    if (all[i].is == use::release && waits(ops[i])) all[i].step = last;
+    if (all[i].is == use::release && all[i].step < 0) all[i].is = use::other;
+    if (all[i].is == use::other && !waits(ops[i])) {
+      if (before.is == use::load || before.is == use::compute || before.is == use::store)
+        all[i] = before;
+      else
+        for (std::size_t j = i; j < ops.size() && j < i + 64; ++j)
+          if (all[j].is != use::other) {
+            if (all[j].is == use::load || all[j].is == use::compute) all[i] = all[j];
+            break;
+          }
+    }
+    if (all[i].is != use::release || waits(ops[i])) before = all[i];
+  }
+  return all;
+}
+
+// A load blocks its warp if a store waits for it before the warp computes from an earlier step. The first
+// ones of a kernel do in any form, so it is what most do that counts.
+void judge_loads(const timed_block& b, found_ring& ring) {
+  int blocking = 0, others = 0;
+  for (std::size_t w = 0; w < b.ops.size(); ++w) {
+    std::map<std::int32_t, bool> behind;  // by step: whether something was computed since its loads began
+    std::int32_t stored = -1;
+    place_number at = 0;
+    for (std::size_t i = 0; i < b.ops[w].size(); ++i) {
+      const op_use& u = ring.uses[w][i];
+      const warp_op& op = b.ops[w][i];
+      if (u.is == use::load && is_load(op)) behind.try_emplace(u.step, false);
+      if (u.is == use::compute && is_read(op)) {
+        for (auto& [step, computed] : behind) computed = true;
+        if (stored > u.step && ring.computed_at == 0 && at != 0)
+          ring.waited_at = at, ring.computed_at = op.place;
+      }
+      const auto loads = u.is == use::store && is_fill(op) ? behind.find(u.step) : behind.end();
+      if (loads == behind.end()) continue;
+      ++(loads->second ? others : blocking);
+      if (!loads->second) stored = u.step, at = op.place;
+      behind.erase(loads);
+    }
+  }
+  ring.loads_block = blocking > others;
+  if (!ring.loads_block) ring.waited_at = ring.computed_at = 0;
+}
+
+}  // namespace
+
+found_ring find_ring(const timed_block& b, const std::vector<std::vector<std::int32_t>>& uses_of_loads) {
+  for (const bool of_results : {false, true}) {
+    found_ring ring;
+    const fed_fills f = fed_of(b, uses_of_loads, of_results);
+    std::vector<std::int32_t> step_of_fill(b.fills.size(), -1);
+    for (std::size_t w = 0; w < b.ops.size(); ++w) number_steps(b, f, w, ring, step_of_fill);
+    ring.steps = static_cast<int>(ring.slots.size());
+    if (ring.steps < (of_results || !copies(b) ? 2 : 1)) continue;
+    if (of_results && ring.steps == ring.stages) continue;  // none is written again
+    ring.of_results = of_results;
+    for (std::size_t w = 0; w < b.ops.size(); ++w)
+      if (std::ranges::any_of(b.ops[w], [&](const warp_op& op) {
+            return is_read(op) && op.more != 0 && step_of_fill[op.more] >= 0;
+          }))
+        ring.readers.push_back(static_cast<int>(w));
+    ring.by_roles =
+        !ring.readers.empty() && !ring.loaders.empty() && std::ranges::none_of(ring.loaders, [&](int w) {
+          return std::ranges::find(ring.readers, w) != ring.readers.end();
+        });
+    std::uint64_t loaded = 0, filled = 0;
+    for (std::size_t w = 0; w < b.ops.size(); ++w) {
+      ring.uses.push_back(label(b, f, w, step_of_fill, ring.by_roles));
+      for (std::size_t i = 0; i < b.ops[w].size(); ++i) {
+        const warp_op& op = b.ops[w][i];
+        if (is_fill(op) && f.fed[op.more]) {
+          constexpr std::uint32_t widest = 16;  // more than a thread copies by cp.async
+          ring.bulk |= op.is == kind::bulk_load && op.bytes > widest;
+          ring.asynchronous |= op.is == kind::bulk_load || op.what != line_action::write;
+          filled += std::uint64_t{op.lanes} * op.bytes;
+          if (op.is == kind::bulk_load) loaded += op.bytes;
+        }
+        if ((is_load(op) && f.of_load[w][i] != 0) || is_copy(op))
+          loaded += std::uint64_t{op.lanes} * op.bytes;
+      }
+    }
+    ring.slot_words = filled / 4 / static_cast<std::uint64_t>(ring.steps);
+    ring.load_bytes = loaded / static_cast<std::uint64_t>(ring.steps);
+    if (!of_results) {
+      judge_loads(b, ring);
+      return ring;
+    }
+    // More is loaded than written by turns, as in a reduction: that is what takes its time.
+    found_ring loads = loads_to_registers(b, uses_of_loads);
+    return loads.steps > ring.steps ? loads : ring;
+  }
+  return loads_to_registers(b, uses_of_loads);
+}
+
+}  // namespace antiphase::checker_detail

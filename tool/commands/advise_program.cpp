@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+// The subcommand advise on kernels that ran: as a program in plain CUDA, or in a recording.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <antiphase/core/error.hpp>
+#include <antiphase/trace.hpp>
+#include <memory>
+
+#include "tool/base/errors.hpp"
+#include "tool/base/wrap.hpp"
+#include "tool/commands/advise.hpp"
+#include "tool/files/file_handle.hpp"
+#include "tool/files/whole_file.hpp"
+#include "tool/measure/ptxas.hpp"
+#include "tool/program/console.hpp"
+
+namespace antiphase::tool {
+namespace {
+
+// As parse_kernel() reads it, so that a user can change a member and ask again.
+std::string members_of(const own_kernel& k, double clock) {
+  std::string text = fmt::format("smem={},regs={},threads={}", k.smem, k.registers, k.threads);
+  if (k.fixed > 0) text += fmt::format(",fixed={}", k.fixed);
+  if (k.blocks > 0) text += fmt::format(",blocks={}", k.blocks);
+  if (k.load_bytes) text += fmt::format(",load={:.0f}", *k.load_bytes);
+  if (k.load_seconds) text += fmt::format(",load={:.0f}clk", *k.load_seconds * clock);
+  return text + fmt::format(",compute={:.0f}clk,copy={},form={}", k.compute * clock,
+                            k.asynchronous ? "async" : "registers", k.by_roles ? "roles" : "pipeline");
+}
+
+own_kernel kernel_of(const timed_kernel& k, const machine_profile& on, int registers) {
+  const std::size_t ring = k.slot_bytes * static_cast<std::size_t>(k.drawn.stages);
+  const auto processors = static_cast<std::uint64_t>(std::max(1, on.limits.multiprocessors));
+  const std::uint64_t blocks = (k.grid.count() + processors - 1) / processors;
+  return {.smem = k.slot_bytes,
+          .fixed = k.shared_bytes - std::min(k.shared_bytes, ring),
+          .registers = registers,
+          .threads = k.threads,
+          .load_bytes = static_cast<double>(k.drawn.step_bytes),
+          .load_seconds = k.load_ticks / on.clock.value,
+          .compute = std::max(1., k.compute_ticks) / on.clock.value,
+          .asynchronous = k.asynchronous,
+          .blocks = blocks <= 32 ? static_cast<int>(blocks) : 0,
+          .by_roles = k.by_roles};
+}
+
+}  // namespace
+
+void advise_program(const program_request& r, const machine_profile& on) {
+  if (!is_source(r.kernels.front()))
+    throw bad_request(fmt::format("{}: expected gemm, scan or a .cu file", tool::quoted(r.kernels.front())));
+  const std::vector<timed_kernel> kernels =
+      timed_program(r, {.as = std::make_shared<const machine_profile>(on)});
+  const kernel_registers registers = registers_of(program_of(r), on.limits);
+  if (registers.empty()) say(r.common, "no nvcc compiles it here, so a thread is taken to have 32 registers");
+  json list = json::array();
+  std::string text;
+  for (const timed_kernel& k : kernels) {
+    const std::string& name = k.drawn.policy;
+    if (k.slot_bytes == 0 || k.of_results || k.drawn.steps < 2 || k.compute_ticks <= 0) {
+      say(r.common, fmt::format("{}: no advice: it has no buffers that are loaded and read by turns", name));
+      continue;
+    }
+    const own_kernel own = kernel_of(k, on, registers.of(name).value_or(32));
+    const advice a = advise_kernel(on, own);
+    const std::string members = members_of(own, on.clock.value);
+    list.push_back({{"kernel", name},
+                    {"members", members},
+                    {"has_stages", k.drawn.stages},
+                    {"registers_known", registers.of(name).has_value()},
+                    {"modelled_step_clocks", k.step_ticks},
+                    {"resident", k.resident},
+                    {"advice", json::parse(to_json_text(a))}});
+    text += wrapped(fmt::format(
+                "{}kernel {}: {} {} of {} bytes; antiphase trace models {:.0f} clocks a step, of "
+                "which {:.0f} are not loading",
+                text.empty() ? "" : "\n", name, k.drawn.stages, k.drawn.stages == 1 ? "buffer" : "buffers",
+                k.slot_bytes, k.step_ticks, k.compute_ticks)) +
+            "\n" + fmt::format("--kernel {}\n", members) + text_of(a);
+    for (const std::string& n : k.drawn.notes) text += wrapped(fmt::format("note: {}", n)) + "\n";
+  }
+  if (list.empty())
+    throw not_supported(
+        fmt::format("{} has no kernel to advise on: expected one that loads parts of shared memory and reads "
+                    "them, by turns",
+                    r.kernels.front()));
+  if (r.common.json)
+    print_json({{"schema", 1}, {"command", "advise"}, {"program", r.kernels.front()}, {"kernels", list}});
+  else
+    print(text);
+}
+
+void advise_recording(const common_options& common, const std::string& file, const machine_profile& on) {
+  timeline t;
+  try {
+    t = timeline_of(whole_file(file));
+  } catch (const bad_request& e) {
+    throw bad_input(fmt::format("{}: {}", input_name(file), e.what()));
+  }
+  const overlap o = measure(t);
+  if (o.steps == 0)
+    throw bad_input(fmt::format("{}: expected a timeline with complete steps", input_name(file)));
+  if (t.step_bytes <= 0)
+    throw bad_input(fmt::format("{}: it does not say how many bytes a step loads: expected step_bytes",
+                                input_name(file)));
+  own_kernel own{.smem = static_cast<std::size_t>(t.step_bytes),
+                 .threads = 32 * t.warps,
+                 .load_bytes = static_cast<double>(t.step_bytes),
+                 .load_seconds = {},
+                 .compute = std::max(1., o.busy_time) / on.clock.value,
+                 .asynchronous = !o.loads_block,
+                 .by_roles = !t.roles.empty()};
+  if (o.load_time > 0) own.load_seconds = o.load_time / on.clock.value;
+  const advice a = advise_kernel(on, own);
+  if (common.json) return print_json(json::parse(to_json_text(a)));
+  print(wrapped(fmt::format(
+            "{} {}: {} {}, {:.0f} {} a step, of which {:.0f} wait for no data; a thread is taken to "
+            "have 32 registers",
+            t.kernel, t.policy, t.stages, t.stages == 1 ? "stage" : "stages", o.step_time, t.unit,
+            o.busy_time)) +
+        "\n" + fmt::format("--kernel {}\n", members_of(own, on.clock.value)) + text_of(a));
+}
+
+}  // namespace antiphase::tool

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// Registers of the kernels of a program, as ptxas assigns them.
+#pragma once
+#include <antiphase/executor/limits.hpp>
+#include <antiphase/plain_cuda.hpp>
+#include <map>
+#include <optional>
+#include <string>
+
+namespace antiphase::tool {
+
+class kernel_registers {
+ public:
+  bool empty() const { return of_.empty(); }
+  // By the kernel's name without namespaces and template arguments; the most of several.
+  std::optional<int> of(const std::string& kernel) const;
+  // What `nvcc -Xptxas -v` says.
+  void add(const std::string& said);
+
+ private:
+  std::map<std::string, int> of_;
+};
+// Empty where there is no nvcc, or it does not compile the program.
+kernel_registers registers_of(const plain_program& program, const device_limits& on);
+
+}  // namespace antiphase::tool
