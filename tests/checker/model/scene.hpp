@@ -142,7 +142,7 @@ struct scene {
   void meet(std::initializer_list<actor_thread> threads) {
     std::vector<thread_model*> all;
     for (const actor_thread& t : threads) all.push_back(&*t);
-    m.meet(all, checker_detail::meeting::of_some);
+    m.meet(all, checker_detail::meeting::of_some, nullptr);
   }
   void block_barrier(block_model& b) { cluster_barrier({&b}); }
   // The barrier of a block in which one thread has ended.
@@ -150,13 +150,14 @@ struct scene {
     std::vector<thread_model*> all;
     for (thread_model& t : b.threads)
       if (&t != &*ended) all.push_back(&t);
-    m.meet(all, checker_detail::meeting::of_block);
+    m.meet(all, checker_detail::meeting::of_block, nullptr);
   }
   void cluster_barrier(std::initializer_list<block_model*> blocks) {
     std::vector<thread_model*> all;
     for (block_model* b : blocks)
       for (thread_model& t : b->threads) all.push_back(&t);
-    m.meet(all, blocks.size() == 1 ? checker_detail::meeting::of_block : checker_detail::meeting::of_some);
+    m.meet(all, blocks.size() == 1 ? checker_detail::meeting::of_block : checker_detail::meeting::of_some,
+           nullptr);
   }
 
   seen_list found() {

@@ -401,7 +401,7 @@ void program::meet(const step& s) {
         r.a[i].last = node;
         threads.push_back(&*thread_of(r, i));
       }
-      s_.m.meet(threads, checker_detail::meeting::of_some);
+      s_.m.meet(threads, checker_detail::meeting::of_some, nullptr);
       break;
     }
     case 5:
