@@ -11,23 +11,18 @@ namespace {
 using kind = lane_event::kind;
 using use = op_use::kind;
 
-bool in_shared(const warp_op& op, line_action what) {
-  return op.is == kind::access && op.memory == line_memory::shared && op.what == what;
+bool is_async_fill(const warp_op& op) {
+  return op.is == kind::bulk_load || op.accesses(line_memory::shared, line_action::async_copy);
 }
-bool is_fill(const warp_op& op) {
-  return op.is == kind::bulk_load || in_shared(op, line_action::write) ||
-         in_shared(op, line_action::async_copy);
-}
-bool is_load(const warp_op& op) {
-  return op.is == kind::access && op.memory == line_memory::global && op.what == line_action::read;
-}
+bool is_fill(const warp_op& op) { return is_async_fill(op) || op.writes_shared(); }
 bool is_copy(const warp_op& op) {
   return op.is == kind::access && op.memory != line_memory::shared && op.what == line_action::async_copy;
 }
-// Of shared memory, by loads or by Tensor Cores.
-bool is_read(const warp_op& op) {
-  return in_shared(op, line_action::read) || (op.is == kind::matrix && op.what == line_action::async_copy);
+// Tensor Cores read shared memory on their own.
+bool is_async_product(const warp_op& op) {
+  return op.is == kind::matrix && op.what == line_action::async_copy;
 }
+bool is_read(const warp_op& op) { return op.reads_shared() || is_async_product(op); }
 bool waits(const warp_op& op) {
   return op.is == kind::copy_wait || op.is == kind::wait || op.is == kind::named_wait ||
          op.is == kind::meeting;
@@ -63,16 +58,12 @@ class places_filled {
   std::vector<bytes> all_;
 };
 
-// Whether anything is copied asynchronously: then even a single fill is worth drawing.
+// True if anything is copied asynchronously: then even a single fill is worth drawing.
 bool copies(const timed_block& b) {
-  return std::ranges::any_of(b.ops, [](const auto& ops) {
-    return std::ranges::any_of(ops, [](const warp_op& op) {
-      return op.is == kind::bulk_load || in_shared(op, line_action::async_copy);
-    });
-  });
+  return std::ranges::any_of(b.ops, [](const auto& ops) { return std::ranges::any_of(ops, is_async_fill); });
 }
 
-// Which fills feed the ring, by number; and loads to registers that go into a fill, by warp and instruction.
+// Fills that feed the ring, by number; and loads to registers that go into a fill, by warp and instruction.
 struct fed_fills {
   std::vector<bool> fed, read;
   std::vector<std::vector<std::uint32_t>> of_load;
@@ -87,15 +78,14 @@ fed_fills fed_of(const timed_block& b, const std::vector<std::vector<std::int32_
     for (std::size_t i = 0; i < ops.size(); ++i) {
       const warp_op& op = ops[i];
       if (is_read(op) && op.more != 0) f.read[op.more] = true;
-      if (op.is == kind::bulk_load || in_shared(op, line_action::async_copy) || (of_results && is_fill(op)))
-        f.fed[op.more] = true;
-      if (!is_load(op) || uses[w][i] < 0) continue;
+      if (is_async_fill(op) || (of_results && is_fill(op))) f.fed[op.more] = true;
+      if (!op.loads() || uses[w][i] < 0) continue;
       const warp_op& by = ops[static_cast<std::size_t>(uses[w][i])];
-      if (!in_shared(by, line_action::write)) {
+      if (!by.writes_shared()) {
         // scaled or converted before it is stored: the next store, if nothing else is in between
         std::size_t next = static_cast<std::size_t>(uses[w][i]);
-        while (next < ops.size() && (ops[next].is == kind::arithmetic || is_load(ops[next]))) ++next;
-        if (by.is == kind::arithmetic && next < ops.size() && in_shared(ops[next], line_action::write))
+        while (next < ops.size() && (ops[next].is == kind::arithmetic || ops[next].loads())) ++next;
+        if (by.is == kind::arithmetic && next < ops.size() && ops[next].writes_shared())
           of_load[i] = ops[next].more;
       } else {
         of_load[i] = by.more;
@@ -104,10 +94,8 @@ fed_fills fed_of(const timed_block& b, const std::vector<std::vector<std::int32_
     }
   }
   // Matrix operations read shared memory by descriptors; bulk stores are not seen either.
-  const bool by_others = std::ranges::any_of(b.ops, [](const auto& ops) {
-    return std::ranges::any_of(
-        ops, [](const warp_op& op) { return op.is == kind::matrix && op.what == line_action::async_copy; });
-  });
+  const bool by_others =
+      std::ranges::any_of(b.ops, [](const auto& ops) { return std::ranges::any_of(ops, is_async_product); });
   for (std::size_t n = 0; n < f.fed.size(); ++n) f.fed[n] = f.fed[n] && (f.read[n] || by_others);
   return f;
 }
@@ -174,7 +162,7 @@ void number_steps(const timed_block& b, const fed_fills& f, std::size_t w, found
   ring.stages = std::max(ring.stages, static_cast<int>(slots.size()));
 }
 
-// What each instruction of a warp is for.
+// The use of each instruction of a warp.
 std::vector<op_use> label(const timed_block& b, const fed_fills& f, std::size_t w,
                           const std::vector<std::int32_t>& step_of_fill, bool by_roles) {
   const auto& ops = b.ops[w];
@@ -184,8 +172,8 @@ std::vector<op_use> label(const timed_block& b, const fed_fills& f, std::size_t 
   for (std::size_t i = 0; i < ops.size(); ++i) {
     const warp_op& op = ops[i];
     if (is_fill(op) && f.fed[op.more])
-      all[i] = {in_shared(op, line_action::write) ? use::store : use::load, step(op.more)};
-    else if (is_load(op) && step(f.of_load[w][i]) >= 0)
+      all[i] = {op.writes_shared() ? use::store : use::load, step(op.more)};
+    else if (op.loads() && step(f.of_load[w][i]) >= 0)
       all[i] = {use::load, step(f.of_load[w][i])};
     else if (is_read(op) && step(op.more) >= 0)
       all[i] = {use::compute, computing = step(op.more)};
@@ -200,7 +188,7 @@ std::vector<op_use> label(const timed_block& b, const fed_fills& f, std::size_t 
     if (all[i].is == use::load || all[i].is == use::store || all[i].is == use::compute) next = all[i];
     if (is_copy(ops[i]) && next.is == use::load) all[i] = next;
     if (!waits(ops[i])) continue;
-    // With roles the data are behind an mbarrier, and named barriers before it are for something else.
+    // The data of roles are behind an mbarrier; named barriers before it are for something else.
     const bool for_data =
         next.is == use::compute && (ops[i].is == kind::wait || behind_mbarrier != next.step);
     if (by_roles && for_data && ops[i].is == kind::wait) behind_mbarrier = next.step;
@@ -243,7 +231,7 @@ void judge_loads(const timed_block& b, found_ring& ring) {
     for (std::size_t i = 0; i < b.ops[w].size(); ++i) {
       const op_use& u = ring.uses[w][i];
       const warp_op& op = b.ops[w][i];
-      if (u.is == use::load && is_load(op)) behind.try_emplace(u.step, false);
+      if (u.is == use::load && op.loads()) behind.try_emplace(u.step, false);
       if (u.is == use::compute && is_read(op)) {
         for (auto& [step, computed] : behind) computed = true;
         if (stored > u.step && ring.computed_at == 0 && at != 0)
@@ -289,12 +277,11 @@ found_ring find_ring(const timed_block& b, const std::vector<std::vector<std::in
         if (is_fill(op) && f.fed[op.more]) {
           constexpr std::uint32_t widest = 16;  // more than a thread copies by cp.async
           ring.bulk |= op.is == kind::bulk_load && op.bytes > widest;
-          ring.asynchronous |= op.is == kind::bulk_load || op.what != line_action::write;
+          ring.asynchronous |= is_async_fill(op);
           filled += std::uint64_t{op.lanes} * op.bytes;
           if (op.is == kind::bulk_load) loaded += op.bytes;
         }
-        if ((is_load(op) && f.of_load[w][i] != 0) || is_copy(op))
-          loaded += std::uint64_t{op.lanes} * op.bytes;
+        if ((op.loads() && f.of_load[w][i] != 0) || is_copy(op)) loaded += std::uint64_t{op.lanes} * op.bytes;
       }
     }
     ring.slot_words = filled / 4 / static_cast<std::uint64_t>(ring.steps);

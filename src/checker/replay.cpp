@@ -19,13 +19,6 @@ using cpu_detail::one_tick;
 constexpr double lanes = 32;
 constexpr double sector = 32;  // bytes
 
-bool is_access(const warp_op& op, line_memory memory, line_action what) {
-  return op.is == kind::access && op.memory == memory && op.what == what;
-}
-bool is_load(const warp_op& op) { return is_access(op, line_memory::global, line_action::read); }
-bool is_shared_read(const warp_op& op) { return is_access(op, line_memory::shared, line_action::read); }
-bool is_shared_write(const warp_op& op) { return is_access(op, line_memory::shared, line_action::write); }
-
 // `apart`: meetings of a warp alone, in which its lanes exchange values.
 std::int32_t use_of(const std::vector<warp_op>& ops, std::size_t load, const std::set<std::uint64_t>& apart) {
   constexpr std::size_t far = 1 << 14;
@@ -35,8 +28,8 @@ std::int32_t use_of(const std::vector<warp_op>& ops, std::size_t load, const std
   for (std::size_t i = load + 1; i < std::min(ops.size(), load + far); ++i) {
     const warp_op& op = ops[i];
     const auto here = static_cast<std::int32_t>(i);
-    if (is_shared_write(op)) return here;
-    if (is_shared_read(op)) read_shared = true;
+    if (op.writes_shared()) return here;
+    if (op.reads_shared()) read_shared = true;
     if (op.is == kind::arithmetic) {
       if (!read_shared) return here;
       if (computed < 0) computed = here;
@@ -51,7 +44,7 @@ std::int32_t use_of(const std::vector<warp_op>& ops, std::size_t load, const std
   return computed >= 0 ? computed : passed_on;
 }
 
-// What several warps come to: a barrier, a phase of an mbarrier.
+// A meeting point of several warps: a barrier, or a phase of an mbarrier.
 struct event {
   int expected = 0, came = 0;
   std::int64_t latest = 0;
@@ -172,7 +165,7 @@ class replayer {
   void compute(player& p);
   void access(player& p, const warp_op& op);
 
-  // What the recorded run has waited for comes from elsewhere, such as another block.
+  // Ends a wait for something from elsewhere, such as another block: the recorded run had it.
   bool release_somebody() {
     for (auto& events : events_)
       for (auto& [key, e] : events)
@@ -208,7 +201,7 @@ void replayer::compute(player& p) {
     if (p.next > first && p.ready[p.next] > begin) break;
     if (op.is == kind::arithmetic)
       multiplies += op.bytes;
-    else if (is_shared_read(op))
+    else if (op.reads_shared())
       ++reads, wavefronts += op.units;
     else
       break;
@@ -264,7 +257,7 @@ bool replayer::step(player& p, std::size_t number) {
   switch (op.is) {
     case kind::arithmetic: compute(p); return true;
     case kind::access:
-      if (is_shared_read(op))
+      if (op.reads_shared())
         compute(p);
       else
         access(p, op);
@@ -336,7 +329,7 @@ std::vector<std::vector<std::int32_t>> uses_of_loads(const timed_block& b) {
   for (const auto& ops : b.ops) {
     std::vector<std::int32_t>& uses = all.emplace_back(ops.size(), -1);
     for (std::size_t i = 0; i < ops.size(); ++i)
-      if (is_load(ops[i])) uses[i] = use_of(ops, i, apart);
+      if (ops[i].loads()) uses[i] = use_of(ops, i, apart);
   }
   return all;
 }

@@ -10,10 +10,6 @@ using kind = lane_event::kind;
 
 namespace {
 
-bool is_load(const warp_op& op) {
-  return op.is == kind::access && op.memory == line_memory::global && op.what == line_action::read;
-}
-
 // Moves loads ahead of arithmetic and of writes to shared memory, as nvcc does: neither can change what is
 // loaded. It unrolls loops by four where nothing says otherwise.
 void hoist_loads(std::vector<warp_op>& ops) {
@@ -21,15 +17,14 @@ void hoist_loads(std::vector<warp_op>& ops) {
   std::map<place_number, int> often;
   auto first = ops.begin();
   const auto hoist = [&](auto last) {
-    std::stable_partition(first, last, is_load);
+    std::ranges::stable_partition(first, last, &warp_op::loads);
     first = last;
     often.clear();
   };
   for (auto op = ops.begin(); op != ops.end(); ++op) {
-    if (is_load(*op)) {
+    if (op->loads()) {
       if (++often[op->place] > unrolled) hoist(op), often[op->place] = 1;
-    } else if (op->is != kind::arithmetic && !(op->is == kind::access && op->memory == line_memory::shared &&
-                                               op->what == line_action::write)) {
+    } else if (op->is != kind::arithmetic && !op->writes_shared()) {
       hoist(op);
       first = op + 1;
     }

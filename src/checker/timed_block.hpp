@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the warps of one block did, instruction by instruction: what replay() gives times to.
+// Instructions of the warps of one block, to which replay() gives times.
 #pragma once
 #include <antiphase/executor/executor.hpp>
 #include <cstdint>
@@ -23,6 +23,13 @@ struct warp_op {
   std::uint32_t units = 0;  // wavefronts or sectors
   std::uint32_t more = 0;
   std::uint64_t at = 0, last = 0;  // last: `at` of the last lane
+
+  bool accesses(line_memory where, line_action how) const {
+    return is == lane_event::kind::access && memory == where && what == how;
+  }
+  bool loads() const { return accesses(line_memory::global, line_action::read); }
+  bool reads_shared() const { return accesses(line_memory::shared, line_action::read); }
+  bool writes_shared() const { return accesses(line_memory::shared, line_action::write); }
 };
 
 struct timed_block {
@@ -40,7 +47,7 @@ struct timed_block {
     std::uint32_t segment = 0;  // of its writer: barriers and the like before it
   };
   std::vector<fill> fills{{}};
-  // By the `at` of a bulk load: its destination, and the mbarrier that counts it.
+  // A bulk load's destination and the mbarrier that counts it, by the load's `at`.
   struct counted {
     std::uint64_t to = 0, word = 0;
     std::uint32_t phase = 0;
