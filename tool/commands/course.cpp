@@ -7,13 +7,14 @@
 #include <filesystem>
 #include <fstream>
 #include <memory>
-#include <sstream>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tool/base/errors.hpp"
 #include "tool/commands/check/check.hpp"
-#include "tool/files/output_file.hpp"
+#include "tool/files/folders.hpp"
+#include "tool/files/whole_file.hpp"
 #include "tool/program/command.hpp"
 #include "tool/program/console.hpp"
 
@@ -45,18 +46,10 @@ struct lab {
   fs::path folder;
 };
 
-// Installed beside the program, or in the sources that it was built from.
-fs::path folder_of_labs() {
-  const fs::path installed =
-      fs::canonical("/proc/self/exe").parent_path().parent_path() / "share/antiphase/course";
-  for (const fs::path& folder : {installed, fs::path(ANTIPHASE_SOURCE_COURSE)})
-    if (std::error_code ignored; fs::exists(folder / "lab.h", ignored)) return folder;
-  throw error(fmt::format("the labs are missing: expected them in {}", installed.string()));
-}
-
 std::vector<lab> labs() {
   std::vector<lab> all;
-  for (const auto& entry : fs::directory_iterator(folder_of_labs())) {
+  for (const auto& entry :
+       fs::directory_iterator(shipped_folder("course", ANTIPHASE_SOURCE_COURSE, "lab.h", "labs"))) {
     lab one;
     one.folder = entry.path();
     one.name = one.folder.filename().string();
@@ -82,9 +75,7 @@ lab lab_of(int number) {
 
 // A file without the HTML comments that mark its figures.
 std::string without_comments(const fs::path& file) {
-  std::stringstream text;
-  text << std::ifstream(file).rdbuf();
-  std::string all = text.str();
+  std::string all = whole_file(file.string());
   for (std::size_t at = 0; (at = all.find("<!--", at)) != std::string::npos;)
     all.erase(at, all.find("-->", at) + 3 - at);
   return all;
@@ -111,16 +102,10 @@ void list(const common_options& common) {
 void start(const request& r) {
   const lab l = lab_of(r.number);
   const fs::path to = (fs::path(r.path) / l.name).lexically_normal();
-  std::error_code failed;
-  if (fs::exists(to, failed))
-    throw bad_request(fmt::format("'{}' is there already: expected a folder without it", to.string()));
-  fs::create_directories(to, failed);
-  if (failed) throw output_failed(fmt::format("'{}' cannot be made: {}", to.string(), failed.message()));
-  for (const char* name : {"README.md", "start.cu"}) {
-    output_file out((to / name).string());
-    out.write(without_comments(l.folder / name));
-    out.commit();
-  }
+  std::vector<std::pair<std::string, std::string>> files;
+  for (const char* name : {"README.md", "start.cu"})
+    files.emplace_back(name, without_comments(l.folder / name));
+  make_folder(to, "a folder without it", files);
   const std::string file = (to / "start.cu").string();
   if (!r.common.quiet)
     print(

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "tool/base/errors.hpp"
+#include "tool/files/folders.hpp"
 #include "tool/files/npy.hpp"
 #include "tool/program/command.hpp"
 #include "tool/program/console.hpp"
@@ -40,13 +41,8 @@ struct request {
   common_options common;
 };
 
-// The examples: installed beside the program, or in the sources that it was built from.
 fs::path examples() {
-  const fs::path installed =
-      fs::canonical("/proc/self/exe").parent_path().parent_path() / "share/antiphase/examples";
-  for (const fs::path& folder : {installed, fs::path(ANTIPHASE_SOURCE_EXAMPLES)})
-    if (std::error_code ignored; fs::exists(folder / "data/digits_test.npy", ignored)) return folder;
-  throw error(fmt::format("the examples are missing: expected them in {}", installed.string()));
+  return shipped_folder("examples", ANTIPHASE_SOURCE_EXAMPLES, "data/digits_test.npy", "examples");
 }
 
 // Shows a command of this program and runs it. Returns its exit code.

@@ -15,7 +15,7 @@
 
 #include "tool/base/errors.hpp"
 #include "tool/commands/ring_files.hpp"
-#include "tool/files/output_file.hpp"
+#include "tool/files/folders.hpp"
 #include "tool/program/command.hpp"
 #include "tool/program/console.hpp"
 #include "tool/program/names.hpp"
@@ -86,9 +86,10 @@ that a step computes is a guess until it is measured:
 
     antiphase advise --kernel @advice@
 
-To make it yours, change what a slot holds (`tile`), what fills it (@load@) and what is done with it (@compute@); then the
-kernel's arguments, and in `my_kernel.cu` what it is compared with. The ring stays: it counts the slots and waits. A slot
-may be a struct of several arrays, such as a tile of a matrix and one of a vector.
+To make it yours, change what a slot holds (`tile`), what fills it (@load@) and what is done with it
+(@compute@); then the kernel's arguments, and in `my_kernel.cu` what it is compared with. The ring stays: it
+counts the slots and waits. A slot may be a struct of several arrays, such as a tile of a matrix and one of a
+vector.
 
 To see the checker at work, take a wait or a barrier away, or let `release` come before the last use.
 )";
@@ -121,11 +122,6 @@ void make(const request& r) {
   if (!is_identifier(name))
     throw bad_request(fmt::format(
         "'{}' cannot be the name of a kernel: expected letters, digits and _, such as my_kernel", name));
-  std::error_code failed;
-  if (fs::exists(folder, failed))
-    throw bad_request(fmt::format("'{}' is there already: expected a name that is free", r.folder));
-  fs::create_directories(folder, failed);
-  if (failed) throw output_failed(fmt::format("'{}' cannot be made: {}", r.folder, failed.message()));
   // The bare name could be a verb's or a variable's.
   const std::string kernel = name.ends_with("_kernel") ? name : name + "_kernel";
   const auto named = [&](std::string text, const std::string& my_kernel) {
@@ -144,11 +140,7 @@ void make(const request& r) {
       {"CMakeLists.txt", named(std::string(cmake_lists), name)},
       {"README.md", named(std::string(read_me), name)},
   };
-  for (const auto& [file, text] : files) {
-    output_file out((folder / file).string());
-    out.write(text);
-    out.commit();
-  }
+  make_folder(folder, "a name that is free", files);
   print(
       fmt::format("{0}/{1}.cuh is the kernel, {0}/README.md says more. Next:\n"
                   "  antiphase check {0}/{1}.cu\n"
