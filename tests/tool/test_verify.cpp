@@ -140,7 +140,7 @@ TEST(SumCheck, IntegersAreExactAndWrapAround) {
 TEST(AttentionCheck, RejectsWhatIsNotWithinTheBound) {
   const context where = context::on("cpu");
   for (const bool causal : {false, true}) {
-    attention_operands data(where, 2, 3, 41, 40, causal);
+    attention_operands data(where, 2, 3, 41, 41, 40, causal);
     attention_problem p = data.problem();
     const auto run = [&](std::string_view policy) { attention(where, p, {.policy = policy}); };
     data.forget_result();

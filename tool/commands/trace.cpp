@@ -29,6 +29,7 @@
 #include "tool/files/file_names.hpp"
 #include "tool/files/output_file.hpp"
 #include "tool/files/whole_file.hpp"
+#include "tool/measure/attention_check.hpp"
 #include "tool/measure/machine.hpp"
 #include "tool/measure/verify.hpp"
 #include "tool/pictures/origin.hpp"
@@ -295,22 +296,11 @@ std::vector<timeline> record_products(const context& where, const request& r,
 std::vector<timeline> record_attentions(const context& where, const request& r,
                                         const std::vector<std::string>& policies,
                                         const trace_options& options) {
-  const sizes of = sizes_of(r);
-  const std::int64_t queries = of.m, keys = of.n, depth = of.k;
-  const auto numbers = [&](std::int64_t rows, unsigned seed) {
-    return device_array<float>(where, random_values(static_cast<std::size_t>(rows * depth), seed));
-  };
-  const device_array<float> q = numbers(queries, 1), k = numbers(keys, 2), v = numbers(keys, 3);
-  device_array<float> out(where, q.size());
-  const attention_problem p{.q = {q.data(), 0, 0, depth},
-                            .k = {k.data(), 0, 0, depth},
-                            .v = {v.data(), 0, 0, depth},
-                            .out = {out.data(), 0, 0, depth},
-                            .queries = queries,
-                            .keys = keys,
-                            .depth = depth};
+  const auto [queries, keys, depth] = sizes_of(r);
+  const attention_operands data(where, 1, 1, queries, keys, depth, false);
   std::vector<timeline> timelines;
-  for (const std::string& policy : policies) timelines.push_back(record_attention(where, policy, p, options));
+  for (const std::string& policy : policies)
+    timelines.push_back(record_attention(where, policy, data.problem(), options));
   return timelines;
 }
 

@@ -77,22 +77,23 @@ row_result judged(const float* q, const float* k, const float* v, const float* f
 }  // namespace
 
 attention_operands::attention_operands(const context& where, std::int64_t members, std::int64_t heads,
-                                       std::int64_t rows, std::int64_t depth, bool causal)
-    : host_q_(numbers(members * heads * rows, depth, 1, 4)),
-      host_k_(numbers(members * heads * rows, depth, 2, 1)),
-      host_v_(numbers(members * heads * rows, depth, 3, 1)),
+                                       std::int64_t queries, std::int64_t keys, std::int64_t depth,
+                                       bool causal)
+    : host_q_(numbers(members * heads * queries, depth, 1, 4)),
+      host_k_(numbers(members * heads * keys, depth, 2, 1)),
+      host_v_(numbers(members * heads * keys, depth, 3, 1)),
       q_(where, host_q_),
       k_(where, host_k_),
       v_(where, host_v_),
       out_(where, host_q_.size()),
-      problem_{.q = packed_heads(std::as_const(q_).data(), heads, rows, depth),
-               .k = packed_heads(std::as_const(k_).data(), heads, rows, depth),
-               .v = packed_heads(std::as_const(v_).data(), heads, rows, depth),
-               .out = packed_heads(out_.data(), heads, rows, depth),
+      problem_{.q = packed_heads(std::as_const(q_).data(), heads, queries, depth),
+               .k = packed_heads(std::as_const(k_).data(), heads, keys, depth),
+               .v = packed_heads(std::as_const(v_).data(), heads, keys, depth),
+               .out = packed_heads(out_.data(), heads, queries, depth),
                .members = members,
                .heads = heads,
-               .queries = rows,
-               .keys = rows,
+               .queries = queries,
+               .keys = keys,
                .depth = depth,
                .mask = causal ? antiphase::causal::top_left : antiphase::causal::no} {}
 
@@ -110,7 +111,7 @@ verdict attention_operands::check(bool by_parts) const {
       // first and last row among them
       const std::int64_t row = count < 2 ? 0 : static_cast<std::int64_t>(n) * (all - 1) / (count - 1);
       const std::int64_t head = row / problem_.queries, i = row % problem_.queries;
-      const std::int64_t seen = problem_.mask == causal::no ? keys : i + 1;
+      const std::int64_t seen = problem_.mask == causal::no ? keys : std::min(keys, i + 1);
       results[n] =
           judged(&host_q_[static_cast<std::size_t>(row * depth)],
                  &host_k_[static_cast<std::size_t>(head * keys * depth)],

@@ -12,8 +12,8 @@ namespace antiphase::tool {
 // Rows [member][head][query or key][depth] of random numbers, all heads with a K and V of their own.
 class attention_operands {
  public:
-  attention_operands(const context& where, std::int64_t members, std::int64_t heads, std::int64_t rows,
-                     std::int64_t depth, bool causal);
+  attention_operands(const context& where, std::int64_t members, std::int64_t heads, std::int64_t queries,
+                     std::int64_t keys, std::int64_t depth, bool causal);
   const attention_problem& problem() const { return problem_; }
   // Fills O with NaN, so that an output that is not written cannot pass with the previous run's value.
   void forget_result();

@@ -75,12 +75,12 @@ double pairs(const attention_problem& p) {
 double operations(const attention_problem& p) { return 4 * pairs(p) * static_cast<double>(p.depth); }
 double tflops_of(const attention_problem& p, double us) { return operations(p) / us * 1e-6; }
 
-// Of one head.
+// Counts of one head.
 counted_step counts_of(const attentions::step& s, const attention_problem& of) {
   counted_step counted;
   counted.asked = count_requests([&](const context& on) {
-    const attention_operands data(on, 1, 1, std::min<std::int64_t>(of.queries, 128), of.depth,
-                                  of.mask != causal::no);
+    const std::int64_t few = std::min<std::int64_t>(of.queries, 128);
+    const attention_operands data(on, 1, 1, few, few, of.depth, of.mask != causal::no);
     counted.operations = operations(data.problem());
     attention(on, data.problem(), {.policy = s.name});
   });
@@ -191,7 +191,7 @@ expected_time estimate_all(const context& where, const attention_problem& p,
                        std::pow(static_cast<double>(p.queries) / static_cast<double>(little), 2);
   if (where.kind() != target::cpu || times < 8) return {};
   return time_of([&] {
-           attention_operands piece(where, 1, 1, little, p.depth, p.mask != causal::no);
+           attention_operands piece(where, 1, 1, little, little, p.depth, p.mask != causal::no);
            for (const attentions::step* s : steps) run_step(where, piece, *s);
          }) *
          times;
@@ -215,7 +215,7 @@ void run(const request& r) {
     throw bad_request(fmt::format("{} x {} x {} x {}: expected at most 2^34 numbers in an operand", members,
                                   heads, size, r.depth));
   say_progress(r.options.common, "making operands");
-  attention_operands data(where, members, heads, size, r.depth, r.causal);
+  attention_operands data(where, members, heads, size, size, r.depth, r.causal);
   const progress_line line =
       warn_if_slow(r.options.common, "this", estimate_all(where, data.problem(), steps));
   std::vector<attention_row> rows;
