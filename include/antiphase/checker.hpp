@@ -144,9 +144,9 @@ struct line_count {
 
 // A kernel of a run whose blocks were given times: check_options::time. Times are ticks of the machine.
 struct timed_kernel {
-  // Of one block, in the launch in which it does most. Its steps are the fills of the buffers that were found
-  // in shared memory; where none is filled and read by turns, runs of loads to registers (timeline::rings).
-  // Without recorded steps: it has neither.
+  // The timeline of one block, in the launch in which it does most. Its steps are the fills of the buffers
+  // that were found in shared memory; where none is filled and read by turns, runs of loads to registers
+  // (timeline::rings). A kernel with neither has no recorded steps.
   timeline drawn = {};
   extent3 grid = {1, 1, 1};
   int threads = 0;

@@ -61,7 +61,7 @@ struct timeline {
   std::vector<timeline_role> roles{};  // empty: every warp loads and computes
   std::int64_t step_bytes = 0;         // loaded by a step
   recording_cost cost{};               // if trace_options::cost_runs asked for it
-  // Whether loads block the warps that issue them, as they end in registers or plain stores at once. Not set:
+  // True if loads block the warps that issue them, as they end in registers or plain stores at once. Not set:
   // the times tell.
   std::optional<bool> loads_block{};
   std::vector<std::string> places{};     // lines of the source, "my.cu:12"

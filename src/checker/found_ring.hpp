@@ -9,7 +9,7 @@
 
 namespace antiphase::checker_detail {
 
-// What an instruction is for.
+// The use of an instruction for the ring.
 struct op_use {
   enum class kind : std::uint8_t { other, load, store, wait, acquire, compute, release };
   kind is = kind::other;
@@ -37,11 +37,11 @@ struct found_ring {
   std::vector<int> loaders{}, readers{};         // warps
 };
 found_ring find_ring(const timed_block& b, const std::vector<std::vector<std::int32_t>>& uses_of_loads);
-// Where there is no ring: a step of a warp is a run of loads that it issues before it uses the first of them.
+// Steps where there is no ring: runs of loads that a warp issues before it uses the first of them.
 found_ring loads_to_registers(const timed_block& b,
                               const std::vector<std::vector<std::int32_t>>& uses_of_loads);
 
-// Of the first `most_steps` steps. Without the names of kernel and machine.
+// The timeline of the first `most_steps` steps, without the names of kernel and machine.
 timeline timeline_of(const timed_block& b, const found_ring& ring, const block_times& times,
                      const place_table& places, int most_steps);
 

@@ -13,11 +13,11 @@ struct op_time {
   // ticks; until `waited` for what it reads from global memory to registers
   std::int64_t begin = 0, end = 0, waited = 0;
 };
-// By warp and instruction.
+// Times by warp and instruction.
 using block_times = std::vector<std::vector<op_time>>;
 
-// By instruction of a warp: the later one that waits for what it reads from global memory to registers; -1:
-// none. Nothing tells what a register is used for, so this is a rule:
+// Uses by warp and instruction: for a load from global memory to registers the later instruction that waits
+// for it; -1: none. Nothing tells what a register is used for, so this is a rule:
 //
 // - a load's value goes into the next store to shared memory, if nothing has been computed behind the load,
 //   or only from shared memory;

@@ -7,7 +7,7 @@
 
 namespace antiphase::checker_detail {
 
-// Of a run with model::time_run(). Kernels without a ring have no spans.
+// Kernels of a run with model::time_run(). Those without a ring have no spans.
 std::vector<timed_kernel> timed_kernels(const model& m, const trace_options& options);
 
 }  // namespace antiphase::checker_detail

@@ -15,7 +15,7 @@
 
 namespace antiphase::checker_detail {
 
-// What a lane did. `at` and `more` mean what `is` says.
+// An act of a lane. `is` says what `at` and `more` mean.
 struct lane_event {
   enum class kind : std::uint8_t {
     access,         // at: offset in the shadow; more: the fill that was read or written, see timed_block

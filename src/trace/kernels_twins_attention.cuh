@@ -19,7 +19,7 @@ template <tiled_policy P> struct traced_attention {
   using params = recorded_params<typename plain::params>;
   using storage = typename plain::storage;
 
-  // What a step does, for the clock of the CPU executor: of K scores and a softmax, of V sums.
+  // Tells the CPU executor's clock the work of a step: scores and a softmax from K, sums from V.
   struct working_recorder : recorder<> {
     using recorder<>::recorder;
     static constexpr int multiply_adds = P.rows * keys_of_tile * P.depth / warp_size;

@@ -9,9 +9,9 @@
 namespace antiphase::tool {
 
 std::string text_of(const advice& a);
-// Of each kernel of a program that has buffers. Prints it.
+// Prints advice on each kernel of a program that has buffers.
 void advise_program(const program_request& r, const machine_profile& on);
-// Of the kernel whose timeline is in the file.
+// Prints advice on the kernel whose timeline is in the file.
 void advise_recording(const common_options& common, const std::string& file, const machine_profile& on);
 
 }  // namespace antiphase::tool

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a run of kernels asks memory for, over all of their lines.
+// Requests to memory of a run of kernels, over all of their lines.
 #pragma once
 #include <antiphase/context.hpp>
 #include <cstdint>

@@ -22,7 +22,7 @@ std::string rate_name(const timeline& t) {
   return name;
 }
 
-// What a step would take less if one more stage took all waits for data away that it can: a bound.
+// The time that a step would save if one more stage took away all waits for data that it can: a bound.
 std::string gain_text(const overlap& o) {
   const double gain = o.step_time > 0 ? 1 - o.next_time / o.step_time : 0;
   return gain < 0.005 ? "nothing" : fmt::format("at most {:.0f} %", gain * 100);

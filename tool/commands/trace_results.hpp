@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What trace says of timelines: a table, JSON, messages, pictures.
+// Results of the subcommand trace: a table, JSON, messages, pictures.
 #pragma once
 #include <antiphase/trace.hpp>
 #include <span>

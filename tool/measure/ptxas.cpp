@@ -41,7 +41,7 @@ std::string demangled(const std::string& symbol) {
   return failed == 0 ? name.get() : symbol;
 }
 
-// What a command says on standard error; empty if it does not start.
+// Standard error of a command; empty if it does not start.
 std::string said_by(std::vector<std::string> command) {
   int ends[2] = {};
   if (pipe2(ends, O_CLOEXEC) != 0) return {};

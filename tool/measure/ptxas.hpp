@@ -12,9 +12,9 @@ namespace antiphase::tool {
 class kernel_registers {
  public:
   bool empty() const { return of_.empty(); }
-  // By the kernel's name without namespaces and template arguments; the most of several.
+  // Registers of a thread, the most of all kernels with that name, namespaces and template arguments aside.
   std::optional<int> of(const std::string& kernel) const;
-  // What `nvcc -Xptxas -v` says.
+  // Takes the output of `nvcc -Xptxas -v`.
   void add(const std::string& said);
 
  private:

@@ -111,7 +111,7 @@ class recording {
     bool is(const char* name) const { return std::string(what) == name; }
   };
   recording() { antiphase_plain_record(); }
-  // Of the last kernel that ran. `block` counts them as they began; the first is 0.
+  // Acts of a thread of the last kernel that ran. `block` counts blocks as they began; the first is 0.
   std::vector<act> of(unsigned block, int thread) const {
     std::vector<act> all(antiphase_plain_recorded(block, thread, nullptr, 0));
     antiphase_plain_recorded(block, thread, all.data(), all.size());

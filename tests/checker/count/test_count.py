@@ -134,7 +134,7 @@ class Counts(unittest.TestCase):
         # Each number in by the copy engine, and out.
         ring = asked("scan", "--size", "12288", "--policy", "single-pass-2")
         self.assertEqual((ring["copied_bytes"], ring["operations"]), (8 * 12288, 12288))
-        # Of what is larger a part is counted, and of all heads one.
+        # A part of a larger problem is counted, and one of all heads.
         naive = asked("attention", "--heads", "3", "--size", "130", "--depth", "16", "--policy", "naive")
         self.assertEqual(naive["operations"], 4 * 128 * 128 * 16)
         self.assertEqual(naive["shared"]["requests"], 0)

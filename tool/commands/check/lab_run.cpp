@@ -64,7 +64,7 @@ void run_lab(const lab_request& r) {
       text += to_text(report, fmt::format("antiphase check {} --kernels {}", r.file, r.tests));
     if (passed)
       text = fmt::format(
-          "lab {} is done: {} in {} schedules.{}\n", r.number, "right, and no finding", report.runs,
+          "lab {} is done: right, and no finding in {} schedules.{}\n", r.number, report.runs,
           r.last ? " That was the last." : fmt::format(" Next: antiphase course start {}", r.number + 1));
     print(text);
   }

@@ -27,7 +27,7 @@ void add_ladder_gemm(arguments ladder);
 void add_ladder_scan(arguments ladder);
 void add_ladder_attention(arguments ladder);
 
-// What a step asks memory for on a small problem, and the operations that it is for.
+// Requests to memory of a step on a small problem, and the operations that they are for.
 struct counted_step {
   request_totals asked;
   double operations = 0;

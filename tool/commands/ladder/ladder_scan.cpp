@@ -104,7 +104,7 @@ struct timed_rivals {
   verdict cub_result;
 };
 
-// Of tiles on their own where the step has them.
+// Counts of tiles on their own, where the step has them.
 template <class T> counted_step counts_of(const scans::step& s, std::int64_t count) {
   const std::int64_t few = std::min<std::int64_t>(count, 1 << 14);
   return {.asked = count_requests([&](const context& on) {
