@@ -4,7 +4,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <antiphase/core/error.hpp>
+#include <charconv>
+#include <cstdlib>
 #include <filesystem>
 #include <memory>
 #include <system_error>
@@ -66,6 +69,28 @@ bool is_source(const std::string& name) {
   for (const char* end : {".cu", ".cuh", ".cpp", ".cc", ".cxx", ".py"})
     if (name.ends_with(end)) return true;
   return false;
+}
+
+plain_program program_of(const program_request& r) {
+  plain_program p;
+  const auto end = std::find_if_not(r.kernels.begin(), r.kernels.end(), is_source);
+  p.sources.assign(r.kernels.begin(), end);
+  p.arguments.assign(end, r.kernels.end());
+  p.arguments.insert(p.arguments.end(), r.arguments.begin(), r.arguments.end());
+  p.compiler_options = r.compiler_options;
+  p.driver = r.driver;
+  if (const char* const object = std::getenv("ANTIPHASE_CHECK_OBJECT")) p.object = object;  // for capture.py
+  if (!r.blocks.empty()) p.most_accesses = 0;
+  if (r.blocks == "all") {
+    p.most_threads = 0;
+  } else if (!r.blocks.empty()) {
+    const auto [stop, failed] =
+        std::from_chars(r.blocks.data(), r.blocks.data() + r.blocks.size(), p.most_threads);
+    if (failed != std::errc{} || stop != r.blocks.data() + r.blocks.size() || p.most_threads == 0)
+      throw bad_request(
+          fmt::format("--blocks '{}': expected all, or a number of threads from 1 on", r.blocks));
+  }
+  return p;
 }
 
 void add_compiler_options(arguments command, const std::shared_ptr<program_request>& r, std::string own) {

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <antiphase/core/error.hpp>
 #include <antiphase/plain_cuda.hpp>
-#include <charconv>
 #include <chrono>
 #include <filesystem>
 
@@ -83,28 +82,6 @@ std::string command_of(const check_request& r, const plain_program& p) {
 }
 
 }  // namespace
-
-plain_program program_of(const program_request& r) {
-  plain_program p;
-  const auto end = std::find_if_not(r.kernels.begin(), r.kernels.end(), is_source);
-  p.sources.assign(r.kernels.begin(), end);
-  p.arguments.assign(end, r.kernels.end());
-  p.arguments.insert(p.arguments.end(), r.arguments.begin(), r.arguments.end());
-  p.compiler_options = r.compiler_options;
-  p.driver = r.driver;
-  if (const char* const object = std::getenv("ANTIPHASE_CHECK_OBJECT")) p.object = object;  // for capture.py
-  if (!r.blocks.empty()) p.most_accesses = 0;
-  if (r.blocks == "all") {
-    p.most_threads = 0;
-  } else if (!r.blocks.empty()) {
-    const auto [stop, failed] =
-        std::from_chars(r.blocks.data(), r.blocks.data() + r.blocks.size(), p.most_threads);
-    if (failed != std::errc{} || stop != r.blocks.data() + r.blocks.size() || p.most_threads == 0)
-      throw bad_request(
-          fmt::format("--blocks '{}': expected all, or a number of threads from 1 on", r.blocks));
-  }
-  return p;
-}
 
 void run_check_plain(const check_request& r) {
   const plain_program program = program_of(r);
