@@ -101,6 +101,22 @@ fed_fills fed_of(const timed_block& b, const std::vector<std::vector<std::int32_
   return f;
 }
 
+// Where warps copy asynchronously for others, what these store themselves is no part of the ring: Q of an
+// attention, whose ring brings K and V.
+void leave_to_loaders(const timed_block& b, fed_fills& f) {
+  std::vector<bool> copied(b.fills.size(), false);
+  std::set<int> loaders;
+  for (const auto& ops : b.ops)
+    for (const warp_op& op : ops)
+      if (is_async_fill(op)) copied[op.more] = true, loaders.insert(b.fills[op.more].warp);
+  for (std::size_t w = 0; w < b.ops.size(); ++w)
+    for (const warp_op& op : b.ops[w])
+      if (is_read(op) && copied[op.more] && loaders.contains(static_cast<int>(w))) return;
+  if (loaders.empty()) return;
+  for (std::size_t n = 0; n < f.fed.size(); ++n)
+    f.fed[n] = f.fed[n] && (copied[n] || loaders.contains(b.fills[n].warp));
+}
+
 // Fills of a step that are apart, as where each operand has a commit of its own: how many a warp makes
 // between two computations or waits for a slot, most of the times.
 std::size_t fills_of_step(const std::vector<std::pair<bool, std::uint32_t>>& marks) {
@@ -272,7 +288,8 @@ void judge_loads(const timed_block& b, found_ring& ring) {
 found_ring find_ring(const timed_block& b, const std::vector<std::vector<std::int32_t>>& uses_of_loads) {
   for (const bool of_results : {false, true}) {
     found_ring ring;
-    const fed_fills f = fed_of(b, uses_of_loads, of_results);
+    fed_fills f = fed_of(b, uses_of_loads, of_results);
+    if (!of_results) leave_to_loaders(b, f);
     std::vector<std::int32_t> step_of_fill(b.fills.size(), -1);
     const auto together = written_together(b, f);
     for (std::size_t w = 0; w < b.ops.size(); ++w) number_steps(b, f, w, together, ring, step_of_fill);
@@ -307,6 +324,8 @@ found_ring find_ring(const timed_block& b, const std::vector<std::vector<std::in
               ring.issued += is_copy(op) ? fitted::copy_instructions : fitted::staged_instructions;
       }
     }
+    constexpr std::uint64_t far = 8;
+    if (!of_results && far * filled < loaded) continue;  // sums of what is loaded, not a buffer of it
     ring.slot_words = filled / 4 / static_cast<std::uint64_t>(ring.steps);
     ring.load_bytes = loaded / static_cast<std::uint64_t>(ring.steps);
     ring.moved_bytes = moved / static_cast<std::uint64_t>(ring.steps);
@@ -317,7 +336,7 @@ found_ring find_ring(const timed_block& b, const std::vector<std::vector<std::in
     }
     // More is loaded than written by turns, as in a reduction: that is what takes its time.
     found_ring loads = loads_to_registers(b, uses_of_loads);
-    return loads.steps > ring.steps ? loads : ring;
+    return loads.steps >= ring.steps ? loads : ring;
   }
   return loads_to_registers(b, uses_of_loads);
 }

@@ -3,6 +3,7 @@
 import json
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import unittest
@@ -109,7 +110,21 @@ class Course(ToolTest):
         start = (folder / "start.cu").read_text()
         self.assertRegex(self.said(self.judge(number, start, 5)), STARTS[number])
         self.assertTrue(self.judge(number, solution, 0)["passed"])
+        self.told_ticks(folder, start, solution)
         self.mutants(number, solution)
+
+    def told_ticks(self, folder, *programs):
+        """The lab's text says what `trace` shows, of its start and of the solution, or of the latter alone."""
+        text = (folder / "README.md").read_text().split("**Check.**")[1].replace("\n", " ")
+        told = re.findall(r"(\d+) ticks", text)
+        ticks = []
+        for text in programs[-len(told) :]:
+            (self.folder / "start.cu").write_text(text)
+            (drawn,) = json.loads(self.run_tool("trace", "start.cu", "--json").stdout)["timelines"]
+            ticks.append(drawn["duration"])
+        self.assertGreaterEqual(len(told), 1)
+        for shown, words in zip(sorted(ticks), sorted(map(int, told))):  # other compilers, other arithmetic
+            self.assertAlmostEqual(shown, words, delta=0.05 * words)
 
     def mutants(self, number, solution):
         for right, wrong, words in MUTANTS[number]:
@@ -137,6 +152,7 @@ class Course(ToolTest):
         self.assertIn("lab 1 is done", done.stdout.decode())
         (folder / "start.cu").write_text("__global__ void scan(int* x) {}")
         self.assertIn("was not judged: expected a program that compiles", self.run_in(folder, 3).message)
+        self.told_ticks(COURSE / folder.name, solution)
         self.mutants(1, solution)
 
     @WITH_CHECKER

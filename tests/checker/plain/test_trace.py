@@ -237,6 +237,12 @@ class Trace(unittest.TestCase):
         (alone,) = self.traced(PROGRAMS / "ptx_wgmma_handed_back.cu")
         self.assertEqual((alone["stages"], alone["steps"]), (1, 5))
         self.assertGreater(alone["step_time"], 400)  # a whole latency: nothing is loaded meanwhile
+        # what the computing warps store themselves is no part of a loading warp's ring
+        (attention,) = self.traced(ROOT / "docs/course/solutions/10-antiphase.cu")
+        self.assertEqual((attention["stages"], attention["buffers"]["form"]), (3, "roles"))
+        # nor are sums of what was loaded
+        (scan,) = self.traced(ROOT / "docs/course/09-ring-of-a-scan/start.cu")
+        self.assertEqual((scan["stages"], scan["steps"], scan["buffers"]), (1, 16, None))
         (tiled,) = self.traced(PROGRAMS / "matmul_tiled.cu")
         self.assertLess(tiled["step_time"], 700)  # both tiles are loaded together
         (scan,) = self.traced(PROGRAMS / "scan_kogge_stone.cu")
