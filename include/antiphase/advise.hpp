@@ -86,9 +86,9 @@ struct own_kernel {
   bool by_roles = false;
   bool in_cache = false;  // the L2 cache has what is loaded
 };
-// Parses "smem=16KiB,regs=64,load=16KiB,compute=900clk,issue=0,threads=256,fixed=0,blocks=2,copy=async,
-// form=pipeline,from=memory". Sizes: B (default) or KiB. Times: clk (the default), ns or us. load: a size or a
-// time, or both. copy: async, bulk or registers. form: pipeline or roles; roles is the default with
+// Parses "smem=16KiB,regs=64,load=16KiB,compute=900clk,issue=9,threads=256,fixed=0,blocks=2,copy=async,
+// form=pipeline,from=memory". Sizes: B (default) or KiB. Times: clk (the default), ns or us. load: a size or
+// a time, or both. copy: async, bulk or registers. form: pipeline or roles; roles is the default with
 // copy=bulk. from: memory or cache, where the data lie. Throws bad_request that names the member.
 //
 //   const advice a = advise_kernel(h200, parse_kernel(h200, "smem=16KiB,regs=64,compute=900clk"));

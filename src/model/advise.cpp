@@ -323,9 +323,10 @@ advice advise_kernel(const machine_profile& on, const own_kernel& k) {
   if (!(k.compute > 0)) throw bad_request("compute: expected the time that a block computes from a slot");
   const double clock = on.clock.value,
                bytes = k.load_bytes.value_or(k.load_seconds ? 0 : static_cast<double>(k.smem));
-  const double latency = k.load_seconds.value_or(
-      (k.in_cache ? on.cache_latency : on.memory_latency).value +
-      bytes / ((k.in_cache ? on.cache_bytes : on.memory_bytes).value / std::max(1, on.limits.multiprocessors)));
+  const double latency =
+      k.load_seconds.value_or((k.in_cache ? on.cache_latency : on.memory_latency).value +
+                              bytes / ((k.in_cache ? on.cache_bytes : on.memory_bytes).value /
+                                       std::max(1, on.limits.multiprocessors)));
   advice a = advice_on(on);
   a.about = fmt::format("a kernel of {} threads, {} registers, {} bytes a slot; its form: {}", k.threads,
                         k.registers, k.smem, form_text(k.by_roles, k.asynchronous));
@@ -387,12 +388,13 @@ advice advise_kernel(const machine_profile& on, const own_kernel& k) {
       const double has = best->bytes_in_flight, wants = a.bytes_needed_in_flight;
       const char* const what = k.in_cache ? "the L2 cache" : "memory";
       a.limits.push_back(
-          has < wants ? fmt::format("{} in flight on a multiprocessor, and {} wants {} to be busy (bandwidth x "
-                                    "latency under load): {}larger slots help",
-                                    kib_text(has), what, kib_text(wants), k.asynchronous ? "more or " : "")
-                      : fmt::format("{} in flight on a multiprocessor are enough for {}, which is busy with "
-                                    "{} (bandwidth x latency under load)",
-                                    kib_text(has), what, kib_text(wants)));
+          has < wants
+              ? fmt::format("{} in flight on a multiprocessor, and {} wants {} to be busy (bandwidth x "
+                            "latency under load): {}larger slots help",
+                            kib_text(has), what, kib_text(wants), k.asynchronous ? "more or " : "")
+              : fmt::format("{} in flight on a multiprocessor are enough for {}, which is busy with "
+                            "{} (bandwidth x latency under load)",
+                            kib_text(has), what, kib_text(wants)));
     }
     const double ratio = latency / k.compute;
     a.changes.push_back(ratio > 1 ? fmt::format("a load takes {:.2g} times as long as the computation: a "

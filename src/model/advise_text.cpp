@@ -17,7 +17,7 @@ namespace {
 using json = nlohmann::ordered_json;
 
 const std::vector<std::string> kernel_members{"smem",  "regs",   "load", "compute", "issue", "threads",
-                                              "fixed", "blocks", "copy", "form", "from"};
+                                              "fixed", "blocks", "copy", "form",    "from"};
 
 struct quantity {
   double value = 0;

@@ -143,11 +143,12 @@ TEST(advise, a_kernel_computes_as_long_as_it_said) {  // with one buffer, alone:
   EXPECT_NEAR(a.stages[0].seconds, 25e-6, 0.1e-6);
 }
 
-// Its barriers are a part of what a block computes, and a buffer's own load hides how long it takes to issue it.
+// Barriers are a part of what a block computes; a single buffer issues its load as a part of the load.
 TEST(advise, what_a_kernel_computes_is_counted_once) {
   const auto seconds = [](const char* more, std::size_t stages) {
     const advice a = advise_kernel(
-        an_h200(), parse_kernel(an_h200(), std::string("smem=2048,threads=1024,blocks=1,load=500clk,") + more));
+        an_h200(),
+        parse_kernel(an_h200(), std::string("smem=2048,threads=1024,blocks=1,load=500clk,") + more));
     return a.stages[stages - 1].seconds * an_h200().clock.value;
   };
   EXPECT_NEAR(seconds("compute=1000clk", 1), 1500, 1);
@@ -158,7 +159,8 @@ TEST(advise, what_a_kernel_computes_is_counted_once) {
 TEST(advise, the_cache_needs_less_in_flight_than_memory) {
   const auto of = [](const std::string& from) {
     return advise_kernel(
-        an_h200(), parse_kernel(an_h200(), "smem=16KiB,blocks=1,threads=512,load=16KiB,compute=500clk" + from));
+        an_h200(),
+        parse_kernel(an_h200(), "smem=16KiB,blocks=1,threads=512,load=16KiB,compute=500clk" + from));
   };
   const advice cache = of(",from=cache"), memory = of("");
   EXPECT_LT(cache.bytes_needed_in_flight, memory.bytes_needed_in_flight);

@@ -142,6 +142,8 @@ class Course(ToolTest):
         self.refused(2, ["'mine/01-two-barriers' is there already"], "course", "start", "1", "mine")
         folder = self.folder / "mine/01-two-barriers"
         self.assertEqual({file.name for file in folder.iterdir()}, {"README.md", "start.cu"})
+        self.run_tool("course", "start", "4", "mine")
+        self.assertTrue((self.folder / "mine/04-registers/slots.svg").exists())
         self.assertNotIn("<!--", (folder / "README.md").read_text())
         done = self.run_in("mine", 5)
         self.assertIn("missing  a __syncthreads()", done.stdout.decode())

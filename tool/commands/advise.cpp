@@ -173,10 +173,9 @@ void add_advise(arguments program) {
       .check(not_empty())
       .type_name("FILE");
   command
-      .add_option(
-          "--kernel", own->kernel,
-          "A kernel of your own: smem=, compute=, issue=, regs=, load=, from=, threads=, fixed=, "
-          "blocks=, copy=, form=")
+      .add_option("--kernel", own->kernel,
+                  "A kernel of your own: smem=, compute=, issue=, regs=, load=, from=, threads=, fixed=, "
+                  "blocks=, copy=, form=")
       .type_name("MEMBERS");
   add_device_options(command, own);
   command.runs([own] {

@@ -27,8 +27,9 @@ std::string members_of(const own_kernel& k, double clock) {
   if (k.load_seconds) text += fmt::format(",load={:.0f}clk", *k.load_seconds * clock);
   text += fmt::format(",compute={:.0f}clk", k.compute * clock);
   if (k.issue > 0) text += fmt::format(",issue={:.0f}clk", k.issue * clock);
-  return text + fmt::format(",copy={},form={}",
-                            k.asynchronous ? "async" : "registers", k.by_roles ? "roles" : "pipeline") +
+  return text +
+         fmt::format(",copy={},form={}", k.asynchronous ? "async" : "registers",
+                     k.by_roles ? "roles" : "pipeline") +
          (k.in_cache ? ",from=cache" : "");
 }
 

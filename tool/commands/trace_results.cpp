@@ -88,9 +88,10 @@ json to_json(const timeline& t, const overlap& o) {
 std::string text_of(const trace_results& r, std::span<const timeline> timelines) {
   return in_a_terminal(origin_sentence(timelines)) + "\n" + table_text(r.table, terminal_columns()) +
          (r.bounded
-              ? "\n" + wrapped("\"At most\" is no forecast: it is the time that warps now wait for data and that "
-                               "one more stage could take away. " +
-                               r.forecast + "\n")
+              ? "\n" + wrapped(
+                           "\"At most\" is no forecast: it is the time that warps now wait for data and that "
+                           "one more stage could take away. " +
+                           r.forecast + "\n")
               : "");
 }
 

@@ -15,8 +15,8 @@
 
 namespace antiphase::tool {
 
-// The picture that a request names, if it names one. Opened at once, so that a place that cannot be written is
-// refused before anything runs.
+// The picture that a request names, if it names one. Opened at once, so that a place that cannot be written
+// is refused before anything runs.
 class requested_picture {
  public:
   explicit requested_picture(const trace_request& r);
