@@ -85,6 +85,50 @@ MUTANTS = {  # lab: (text of the solution, what takes its place, what is said)
 }
 
 
+ALSO_RIGHT = {  # lab: (what is replaced in the solution, and by what) ...: other ways that pass
+    1: [
+        [
+            (
+                "int other = t >= stride ? x[t - stride] : 0;",
+                "int sum = x[t] + (t >= stride ? x[t - stride] : 0);",
+            ),
+            ("x[t] += other;", "x[t] = sum;"),
+        ]
+    ],
+    3: [[("b[y][x] =", "b[x][y] ="), ("b[i][x]", "b[x][i]")]],
+    5: [  # groups of tiles that exist alone
+        [
+            (
+                "load(i + 1, (i + 1) % 2);\n    __pipeline_commit();",
+                "load(i + 1, (i + 1) % 2), __pipeline_commit();",
+            )
+        ]
+    ],
+    6: [
+        [
+            ("load(i, i % stages);\n    __pipeline_commit();", "load(i, i % stages), __pipeline_commit();"),
+            ("stages == 1 ? 0 : stages - 2", "stages == 1 ? 0 : min(stages - 2, tiles - 1 - i)"),
+        ]
+    ],
+    7: [  # a lane arrives for its warp, which meets when others have ended
+        [
+            ("empty[s].init(tile)", "empty[s].init(tile / 32)"),
+            ("empty[s].arrive();", "__syncwarp();\n      if (t % 32 == 0) empty[s].arrive();"),
+            ("empty[s].wait(i / stages % 2 ^ 1)", "if (i >= stages) empty[s].wait((i / stages - 1) % 2)"),
+        ]
+    ],
+    10: [  # the last product with V has a turn, too
+        [
+            ("if (group == 0 || i < tiles - 1) pass_turn();", "pass_turn();"),
+            (
+                "  multiply_v(tiles - 1);",
+                "  take_turn();\n  multiply_v(tiles - 1);\n  if (group == 0) pass_turn();",
+            ),
+        ]
+    ],
+}
+
+
 class Course(ToolTest):
     def run_in(self, folder, code=0):
         done = subprocess.run(
@@ -127,6 +171,12 @@ class Course(ToolTest):
             self.assertAlmostEqual(shown, words, delta=0.05 * words)
 
     def mutants(self, number, solution):
+        for replaced in ALSO_RIGHT.get(number, []):
+            other = solution
+            for ours, theirs in replaced:
+                self.assertIn(ours, other)
+                other = other.replace(ours, theirs)
+            self.assertEqual(self.said(self.judge(number, other, 0)), "")
         for right, wrong, words in MUTANTS[number]:
             with self.subTest(lab=number, wrong=wrong):
                 self.assertIn(right, solution)
