@@ -128,6 +128,34 @@ ALSO_RIGHT = {  # lab: (what is replaced in the solution, and by what) ...: othe
     ],
 }
 
+LOAD = "if (i + 1 < tiles) load(i + 1, (i + 1) % 2);"
+SYMPTOMS = {  # how a row of the table begins: (lab, what is wrong in its solution)
+    "right only with `printf`": (1, "    __syncthreads();\n    x[t] += other;", "    x[t] += other;"),
+    "right on one GPU": (5, "__pipeline_wait_prior(0);", "__pipeline_wait_prior(1);"),
+    "right for blocks of 32 threads": (1, "    __syncthreads();\n    x", "    __syncwarp();\n    x"),
+    "wrong for every second size": (2, "to[t] = x[in][t]", "to[t] = x[0][t]"),
+    "the last row or column": (3, ": 0;\n    b[y]", ": b[y][x];\n    b[y]"),
+    "the last tile of K": (3, "k < K; k +=", "k + tile <= K; k +="),
+    "stripes of wrong rows": (3, "* b[i][x];\n    __syncthreads();", "* b[i][x];"),
+    "the first two tiles": (5, "    __pipeline_wait_prior(0);", "    __pipeline_wait_prior(0);\n    " + LOAD),
+    "only the last tiles": (
+        6,
+        ", i % stages);\n    __pipeline_commit();",
+        ", i % stages), __pipeline_commit();",
+    ),
+    "it hangs at once": (7, "empty[s].wait(i / stages % 2 ^ 1)", "empty[s].wait(i / stages % 2)"),
+    "it hangs only for some sizes": (
+        1,
+        "  x[t] = t < n",
+        "  if (t % 64 >= 36) __syncthreads();\n  x[t] = t < n",
+    ),
+    "it hangs after the first round": (7, "      empty[s].arrive();\n", ""),
+    "values of an older tile": (8, "    fence_proxy();\n    __sync", "    __sync"),
+    "the end of the array": (8, "  if (t == 0) wait_until_stored();\n", ""),
+    '"misaligned address"': (8, "from + i * tile, bytes(i)", "from + 2 + i * tile, bytes(i)"),
+    '"unspecified launch failure"': (3, "row < M && k + x < K ?", "k + x < K ?"),
+}
+
 
 class Course(ToolTest):
     def run_in(self, folder, code=0):
@@ -262,10 +290,30 @@ class Course(ToolTest):
         kinds = (COURSE.parent / "checking.md").read_text().split("## What it finds")[1].split("\n\n")[1]
         kinds = {line.split("|")[1].strip() for line in kinds.splitlines()[2:]}
         table = (COURSE / "symptoms.md").read_text().split("\n\n")
+        rows = {}
         for line in next(part for part in table if part.startswith("| ")).splitlines()[2:]:
-            _, _, _, found, _, _ = line.split("|")
+            _, seen, _, found, lab, _ = line.split("|")
             if not found.strip().startswith("none: "):
-                self.assertLessEqual(set(found.strip().split(":")[0].split(", ")), kinds, line)
+                rows[seen.strip()] = (set(found.strip().split(":")[0].split(", ")), lab)
+                self.assertLessEqual(rows[seen.strip()][0], kinds, line)
+        self.assertEqual(len(rows), len(SYMPTOMS))
+        self.rows = rows
+
+    @WITH_CHECKER
+    def test_symptoms_are_those_of_their_labs(self):
+        """Each cause in the table, put into a solution, gives a finding that its row names."""
+        self.test_symptoms_lead_to_findings()
+        for seen, (lab, right, wrong) in SYMPTOMS.items():
+            ((kinds, labs),) = [row for text, row in self.rows.items() if text.startswith(seen)]
+            self.assertIn(str(lab), labs.replace(",", "").split(), seen)
+            (file,) = (COURSE / "solutions").glob(f"{lab:02}-*.cu")
+            solution = file.read_text()
+            self.assertIn(right, solution, seen)
+            (self.folder / "bad.cu").write_text(solution.replace(right, wrong))
+            with self.subTest(seen):
+                done = self.run_tool("check", "bad.cu", "--schedules", 6, "--json", code=5)
+                found = {f["kind"] for f in json.loads(done.stdout)["programs"][0]["findings"]}
+                self.assertTrue(found & kinds, f"{seen}: expected one of {kinds}, found {found}")
 
     def test_readmes_name_their_labs(self):
         for number, folder in enumerate(sorted(COURSE.glob("??-*")), 1):
