@@ -3,8 +3,10 @@
 of them."""
 import atexit
 import collections
+import inspect
 import os
 import sys
+import warnings
 
 import torch
 
@@ -46,8 +48,13 @@ class Led:
         # all of them before any is replaced
         kernels = [(name, make(find(f"aten::{name}", key))) for name, make in self.operators.items()]
         self.library = torch.library.Library("aten", "IMPL")
-        for name, kernel in kernels:
-            self.library.impl(name, kernel, key, with_keyset=True)
+        how = {"with_keyset": True}
+        if "allow_override" in inspect.signature(self.library.impl).parameters:
+            how["allow_override"] = True  # somebody else may have replaced it: theirs is the original here
+        with warnings.catch_warnings():  # that a kernel is overridden
+            warnings.simplefilter("ignore")
+            for name, kernel in kernels:
+                self.library.impl(name, kernel, key, **how)
 
     def end(self):
         """Gives the operators back."""

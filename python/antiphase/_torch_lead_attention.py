@@ -19,7 +19,7 @@ _LAUNCH = 5  # us
 _OUR_HOST = {"forward": 110, "backward": 400}  # us that a call takes the host, beside an H100
 _MARGIN = 0.9  # of torch's time: what ours may take at most
 _LEAST_WORK = 1 << 25  # products: with fewer torch takes less than 25 us
-_LEAST_QUERIES = 128  # the law was not fitted to fewer
+_LEAST_QUERIES, _LEAST_KEYS = 128, 64  # the law was not fitted to fewer
 _MOST_DEPTH = 128
 _LOG2_E = math.log2(math.e)
 
@@ -71,7 +71,8 @@ def _decide(part, q, k, v, bias, grad, how, is_causal):
         return _NO
     theirs = torchs_us(part, *most, depth, is_causal)
     ours, wins = math.inf, False
-    if depth <= _MOST_DEPTH and queries >= _LEAST_QUERIES and not _allows_tf32():
+    fits = depth <= _MOST_DEPTH and queries >= _LEAST_QUERIES and keys >= _LEAST_KEYS
+    if fits and not _allows_tf32():
         try:
             known = _torch_attention.plan(q, k, v, bias, None, how, grad)
             if known is not None:
@@ -109,10 +110,12 @@ def _may_win(q, k, v, bias):
 
 def _forward(original):
     def kernel(keys, q, k, v, bias, compute, dropout_p=0.0, is_causal=False, *, scale=None):
-        decision = _NO
+        found = None
         if dropout_p == 0 and scale != 0 and _may_win(q, k, v, bias):
             decision, how = _asked("forward", q, k, v, bias, None, is_causal, scale)
-        found = attention.led(decision, lambda: _led_forward(q, k, v, bias, compute, how))
+            found = attention.led(decision, lambda: _led_forward(q, k, v, bias, compute, how))
+        else:
+            attention.passed += 1
         if found is None:
             return original.call_boxed(keys, q, k, v, bias, compute, dropout_p, is_causal, scale=scale)
         return found
@@ -140,10 +143,12 @@ def _backward(original):
     def kernel(keys, grad, q, k, v, bias, out, logsumexp, *rest, scale=None):
         _, _, dropout_p, mask, *is_causal = rest
         takes = grad is not None and dropout_p == 0 and scale != 0 and not mask[3]
-        decision = _NO
+        found = None
         if takes and grad.dtype is q.dtype and _may_win(q, k, v, bias):
             decision, how = _asked("backward", q, k, v, bias, grad, any(is_causal), scale)
-        found = attention.led(decision, lambda: _led_backward(grad, q, k, v, bias, out, logsumexp, how))
+            found = attention.led(decision, lambda: _led_backward(grad, q, k, v, bias, out, logsumexp, how))
+        else:
+            attention.passed += 1
         if found is None:
             return original.call_boxed(keys, grad, q, k, v, bias, out, logsumexp, *rest, scale=scale)
         return found

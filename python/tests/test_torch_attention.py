@@ -342,18 +342,18 @@ class Led(support.Case):
     """torch's own attention. On the CPU it is led to the executor, as if that were fast."""
 
     def setUp(self):
-        kept = dict(lead._margins), lead._LEAST_QUERIES, lead._LEAST_WORK
+        kept = dict(lead._margins), lead._LEAST_QUERIES, lead._LEAST_KEYS, lead._LEAST_WORK
 
         def restore():
             lead.attention.end()
             lead._margins.clear()
             lead._margins.update(kept[0])
-            _, lead._LEAST_QUERIES, lead._LEAST_WORK = kept
+            _, lead._LEAST_QUERIES, lead._LEAST_KEYS, lead._LEAST_WORK = kept
             lead.attention.decided.clear()
 
         self.addCleanup(restore)
         lead.attention.decided.clear()
-        lead._margins[DEVICE], lead._LEAST_QUERIES, lead._LEAST_WORK = math.inf, 1, 0
+        lead._margins[DEVICE], lead._LEAST_QUERIES, lead._LEAST_KEYS, lead._LEAST_WORK = math.inf, 1, 1, 0
         lead.attention.computed = lead.attention.passed = 0
         if DEVICE.type == "cpu":
             names = {}
@@ -487,7 +487,10 @@ class Led(support.Case):
         lead._LEAST_QUERIES = 34
         lead.attention.decided.clear()
         self.assertEqual(self.counted(lambda: run(q, k, v))[1], (0, 1))
-        lead._LEAST_QUERIES, lead._LEAST_WORK = 1, q.numel() * 48 + 1
+        lead._LEAST_QUERIES, lead._LEAST_KEYS = 1, 49
+        lead.attention.decided.clear()
+        self.assertEqual(self.counted(lambda: run(q, k, v))[1], (0, 1))
+        lead._LEAST_KEYS, lead._LEAST_WORK = 1, q.numel() * 48 + 1
         self.assertEqual(self.counted(lambda: run(q, k, v))[1], (0, 1))
         lead._LEAST_WORK, lead._margins[DEVICE] = 0, 0
         lead.attention.decided.clear()
