@@ -21,7 +21,6 @@ _MARGIN = 0.9  # of torch's time: what ours may take at most
 _LEAST_WORK = 1 << 25  # products: with fewer torch takes less than 25 us
 _LEAST_QUERIES, _LEAST_KEYS = 128, 64  # the law was not fitted to fewer
 _MOST_DEPTH = 128
-_LOG2_E = math.log2(math.e)
 
 
 def torchs_us(part, members, heads, queries, keys, depth, is_causal):
@@ -87,14 +86,17 @@ def _decide(part, q, k, v, bias, grad, how, is_causal):
     return wins, theirs - ours, _torch_lead.Row(text, ours, theirs, wins)
 
 
-def _asked(part, q, k, v, bias, grad, is_causal, scale):
-    """The decision, and causal, scale, before, behind."""
+def _asked(part, q, k, v, bias, grad, is_causal, scale, has_backward=False):
+    """The decision, and causal, scale, before, behind. has_backward: of a forward, that one will follow."""
     layouts = [x is not None and (x.shape, x.stride()) for x in (q, k, v, bias, grad)]
-    key = part, *layouts, q.device, is_causal, scale, _allows_tf32()
+    key = part, *layouts, q.device, is_causal, scale, has_backward, _allows_tf32()
     decision = attention.decided.get(key)
     how = int(is_causal), 1 / math.sqrt(q.shape[-1]) if scale is None else scale, -1, -1
     if decision is None:
         decision = attention.decide(key, _decide(part, q, k, v, bias, grad, how, is_causal))
+        # The gradient's layout is not known yet: it is taken to be that of q.
+        if has_backward and _decide("backward", q, k, v, bias, q, how, is_causal)[0]:
+            attention.take(_BACKWARD)
     return decision, how
 
 
@@ -112,7 +114,7 @@ def _forward(original):
     def kernel(keys, q, k, v, bias, compute, dropout_p=0.0, is_causal=False, *, scale=None):
         found = None
         if dropout_p == 0 and scale != 0 and _may_win(q, k, v, bias):
-            decision, how = _asked("forward", q, k, v, bias, None, is_causal, scale)
+            decision, how = _asked("forward", q, k, v, bias, None, is_causal, scale, compute)
             found = attention.led(decision, lambda: _led_forward(q, k, v, bias, compute, how))
         else:
             attention.passed += 1
@@ -157,21 +159,13 @@ def _backward(original):
 
 
 def _led_backward(grad, q, k, v, bias, out, logsumexp, how):
-    # The weights of a row are 2 to the (score - top), divided by the sum, which is 0 if no key is seen.
     logsumexp = logsumexp[:, :, : q.shape[2]]
-    softmax = q.new_empty(*q.shape[:3], 2)
-    # The rounding error of top goes into the sum: it would be an error of every weight.
-    exact = logsumexp.double() * _LOG2_E
-    top = exact.float()
-    softmax[..., 0] = top
-    softmax[..., 1] = torch.exp2(exact - top).nan_to_num_(0)
-    return *_torch_attention.backward(grad, q, k, v, bias, None, out, softmax, how), None
+    return *_torch_attention.backward(grad, q, k, v, bias, None, out, None, how, logsumexp), None
 
 
+_BACKWARD = "_scaled_dot_product_efficient_attention_backward"
 attention = _torch_lead.Led(
     "calls of attention",
-    {
-        "_scaled_dot_product_efficient_attention": _forward,
-        "_scaled_dot_product_efficient_attention_backward": _backward,
-    },
+    {"_scaled_dot_product_efficient_attention": _forward, _BACKWARD: _backward},
+    later=(_BACKWARD,),
 )
