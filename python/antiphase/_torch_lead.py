@@ -69,6 +69,7 @@ class Led:
         if self.library is not None:
             self.library._destroy()
             self.library = None
+            self.decided.clear()  # take() follows from decisions
 
     def decide(self, key, decision):
         """Remembers the decision of a call."""

@@ -20,6 +20,8 @@ DEVICE = torch.device(os.environ.get("ANTIPHASE_TEST_DEVICE", "cpu"))
 if DEVICE.type == "cuda" and not torch.cuda.is_available():
     print("skipped: torch finds no GPU")
     sys.exit(support.SKIPPED)
+if DEVICE.type == "cuda":
+    DEVICE = torch.device("cuda", DEVICE.index or 0)  # as tensors say it
 
 FLOATS = (torch.float32, torch.float64, torch.float16, torch.bfloat16)
 WHOLE = (torch.int8, torch.int16, torch.int32, torch.int64, torch.uint8, torch.bool)

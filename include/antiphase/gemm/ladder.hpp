@@ -142,7 +142,7 @@ constexpr step steps[] = {
     {"naive", "one output per thread, straight from global memory", {.tile = {32, 32}, .tile_k = 1}},
     {"tiled", "tiles in shared memory", tiled_policy},
     {"padded", "the textbooks' [T][T+1] padding, which removes no bank conflict here", padded_policy},
-    {"textbook-double", "2 buffers, but the next tile is stored before this one is used: nothing is hidden",
+    {"textbook-double", "2 buffers, but the next tile is stored before this one is used: each warp waits for its load",
      textbook_double_policy},
     {"double-buffered", "the next tile stays in registers while this one is used, and is stored then",
      double_buffered_policy},

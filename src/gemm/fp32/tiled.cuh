@@ -65,18 +65,19 @@ template <policy P> struct tiled {
     accumulator<P> sum;
 
     // load
-    const auto store = [&](int slot) {
-      a.store(s.slots[slot].a);
-      b.store(s.slots[slot].b);
-    };
     const auto load = [&](int step, int slot) {
       if constexpr (P.run == parts::compute_only) return;
       a.load(step, s.slots[slot].a);
       b.load(step, s.slots[slot].b);
-      if constexpr (P.stores_first) store(slot);
+      if constexpr (P.stores_first) {
+        a.store(s.slots[slot].a);
+        b.store(s.slots[slot].b);
+      }
     };
     const auto store_loaded = [&](int slot) {
-      if constexpr (P.run != parts::compute_only && !P.stores_first) store(slot);
+      if constexpr (P.run == parts::compute_only || P.stores_first) return;
+      a.store(s.slots[slot].a);
+      b.store(s.slots[slot].b);
     };
     // compute
     const auto compute = [&](int step, int slot) {
