@@ -127,7 +127,9 @@ def timed(torch, options, found, wrong):
                 with antiphase.enabled():
                     # the forward that belongs to a backward is led, too
                     taken["led"].append(times(torch, of(theirs, part), 0.03))
-                    rows = predictions(f"attention {part} of {members} x {heads} x {queries} x {keys} x {depth}")
+                    rows = predictions(
+                        f"attention {part} of {members} x {heads} x {queries} x {keys} x {depth}"
+                    )
                 taken["antiphase.torch"].append(times(torch, direct, 0.03))
             predicted = [rows[-1].theirs, rows[-1].ours] if rows else [0, 0]
             one = {

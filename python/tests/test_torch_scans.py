@@ -331,7 +331,14 @@ class Programs(support.Case):
 def divided(rank, file, world):
     """One of several processes, each of which has a part of the axis."""
     import torch.distributed as distributed
-    from torch.distributed.tensor import DTensor, Partial, Replicate, Shard, distribute_tensor, init_device_mesh
+    from torch.distributed.tensor import (
+        DTensor,
+        Partial,
+        Replicate,
+        Shard,
+        distribute_tensor,
+        init_device_mesh,
+    )
 
     if DEVICE.type == "cuda":
         torch.cuda.set_device(rank)

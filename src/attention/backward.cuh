@@ -42,8 +42,8 @@ struct row_dots {
   }
 };
 
-// problem::softmax from problem::logsumexp: a thread for each row. The rounding error of top goes into the sum:
-// it would be an error of every weight.
+// problem::softmax from problem::logsumexp: a thread for each row. The rounding error of top goes into the
+// sum: it would be an error of every weight.
 struct softmax_of_rows {
   static constexpr int threads = 256;
   using params = softmax_arguments;

@@ -84,7 +84,8 @@ plan plan_from_logsumexp(const candidate& by, const request& r) {
             float* const softmax = cutter(workspace).take<float>(numbers);
             std::vector<launchable> all;
             if (numbers > 0) all.push_back(softmax_launch(r, softmax));
-            for (launchable& l : planned(softmax).launches(workspace.subspan(own))) all.push_back(std::move(l));
+            for (launchable& l : planned(softmax).launches(workspace.subspan(own)))
+              all.push_back(std::move(l));
             return all;
           }};
 }

@@ -45,7 +45,8 @@ timeline record_attention(const context& where, std::string_view policy, const a
   const recorded_work work{.bytes = sizeof(float) * rows * static_cast<double>(p.depth),
                            .multiprocessors = s.how == attentions::method::roles ? 1 : 0};
   return record_call(
-      where, twins_for(where.kind(), p.depth), {.policy = std::string(policy), .kernel = "attention"}, options, work, false,
+      where, twins_for(where.kind(), p.depth), {.policy = std::string(policy), .kernel = "attention"},
+      options, work, false,
       [&](const context& recording) { attention(recording, p, {.policy = policy, .on = options.on}); });
 }
 

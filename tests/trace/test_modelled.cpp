@@ -71,7 +71,8 @@ void expect_same_order(const std::vector<two_times>& all) {
   constexpr double tie = 1.05;
   for (const two_times& a : all)
     for (const two_times& b : all)
-      EXPECT_TRUE(a.measured * tie >= b.measured || a.modelled < b.modelled * 1.02) << a.of << " and " << b.of;
+      EXPECT_TRUE(a.measured * tie >= b.measured || a.modelled < b.modelled * 1.02)
+          << a.of << " and " << b.of;
 }
 std::string text(const std::vector<two_times>& all) {
   std::string lines;

@@ -70,8 +70,8 @@ struct problem {
   float* softmax = nullptr;
 };
 
-// The gradients of a problem whose `out`, and `softmax` or `logsumexp`, are there: from dO to dQ, dK and dV, laid out as Q, K
-// and V are, or not. dK and dV are sums over the heads that share them.
+// The gradients of a problem whose `out`, and `softmax` or `logsumexp`, are there: from dO to dQ, dK and dV,
+// laid out as Q, K and V are, or not. dK and dV are sums over the heads that share them.
 struct gradients {
   attentions::heads<const float> out;
   attentions::heads<float> q, k, v;
