@@ -240,6 +240,12 @@ def torch(session):
         cpp, cuda = _listed(cpp_sources), _listed(cuda_sources)
         functions = functions or next((o for o in others if o), None)
         names = [functions] if isinstance(functions, str) else list(functions or ())
+        for kernel in names:
+            if re.search(rf"\b__global__\b[^;{{}}=]*?\b{re.escape(kernel)}\s*\(", "\n".join(cuda)):
+                session.reject(
+                    f"functions= names {kernel}, a __global__ function, which Python cannot call: expected a "
+                    "function of the host that launches it"
+                )
         bound = "".join(f'  m.def("{f}", torch::wrap_pybind_function({f}));\n' for f in names)
         bound = f"PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) {{\n{bound}}}\n" if names else ""
         head = "#include <torch/extension.h>\n"
@@ -300,6 +306,8 @@ def torch(session):
                 for name in ("synchronize", "empty_cache", "set_device", "init", "manual_seed_all")
             ),
         ]
+    if hasattr(torch, "backends"):  # of tensors that say that they are on a GPU
+        places.append((torch.backends.cudnn, "is_acceptable", lambda *_: False))
     if hasattr(torch, "compile"):
         places.append(
             (torch, "compile", lambda model=None, **_: model if model is not None else (lambda m: m))

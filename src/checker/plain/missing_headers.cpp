@@ -19,9 +19,11 @@ bool begins_with_any(std::string_view name, const auto& beginnings) {
   return std::ranges::any_of(beginnings, [&](const char* with) { return name.starts_with(with); });
 }
 
-// A header of the CUDA toolkit, of CCCL or of NVIDIA's libraries, as programs include it.
+// A header of the CUDA toolkit, of CCCL, of NVIDIA's libraries or of PyTorch, as programs include it.
 bool is_of_toolkit(std::string_view name) {
-  static constexpr std::array folders{"cuda/", "cub/", "thrust/", "cooperative_groups/", "crt/", "nv"};
+  static constexpr std::array folders{"cuda/", "cub/", "thrust/",  "cooperative_groups/",
+                                      "crt/",  "nv",   "torch/",   "ATen/",
+                                      "c10/",  "THC/", "pybind11/"};
   static constexpr std::array files{"cuda",    "cublas",   "cudnn",    "cufft",    "cufile",
                                     "cupti",   "curand",   "cusolver", "cusparse", "cutensor",
                                     "device_", "driver_",  "math_",    "nccl",     "npp",

@@ -98,6 +98,29 @@ class Models(unittest.TestCase):
         self.assertEqual(done.returncode, 3, done.stdout)
         self.assertIn("nothing has called histogram", done.stdout + done.stderr)
 
+    def test_a_model_that_calls_kernels_in_eval_only(self):
+        text = (HERE / "models/histogram.py").read_text()
+        call = "        return op.hist_cuda(*inputs)"
+        self.assertIn(call, text)
+        trained = call.replace("return", "return inputs if self.training else")
+        evaluated = (
+            "    training = True\n\n    def eval(self):\n        self.training = False\n\n    def forward"
+        )
+        text = text.replace(call, trained).replace("    def forward", evaluated)
+        done = self.refused(text, "-D", "BROKEN=1", "--schedules", 4)
+        self.assertEqual(done.returncode, 5, done.stdout)
+        self.assertIn("so it was run in eval() too", done.stdout)
+
+    def test_a_kernel_bound_as_a_function_is_named(self):
+        text = (
+            (HERE / "models/histogram.py")
+            .read_text()
+            .replace('functions=["hist_cuda"]', 'functions=["hist"]')
+        )
+        done = self.refused(text)
+        self.assertEqual(done.returncode, 3, done.stdout)
+        self.assertIn("functions= names hist, a __global__ function", done.stdout + done.stderr)
+
     def test_a_result_that_differs_from_the_reference(self):
         text = (HERE / "models/cumsum.py").read_text()
         for sign, code in (("1", 0), ("-1", 5)):

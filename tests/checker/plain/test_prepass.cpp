@@ -289,7 +289,7 @@ TEST(missing_headers, are_told_with_the_line_of_the_program) {
            "> is not supported here: use what antiphase check --dialect lists, or leave the #include out";
   };
   for (const char* header :
-       {"cuda/none", "cub/none.cuh", "thrust/none.h", "cooperative_groups/none.h", "nvnone.h"})
+       {"cuda/none", "cub/none.cuh", "thrust/none.h", "cooperative_groups/none.h", "nvnone.h", "ATen/none.h"})
     EXPECT_EQ(plain::include_that_fails(
                   std::string("In file included from my.h:2,\n                 from my.cu:7:\n"
                               "her.h:3:10: fatal error: ") +
