@@ -1385,18 +1385,53 @@ cudaError_t properties(cudaDeviceProp* p) {
 cudaError_t attribute(int* value, cudaDeviceAttr a) {
   cudaDeviceProp p;
   properties(&p);
-  switch (a) {
-    case cudaDevAttrMaxThreadsPerBlock: *value = p.maxThreadsPerBlock; break;
-    case cudaDevAttrMaxSharedMemoryPerBlock: *value = static_cast<int>(p.sharedMemPerBlock); break;
-    case cudaDevAttrWarpSize: *value = 32; break;
-    case cudaDevAttrClockRate: *value = p.clockRate; break;
-    case cudaDevAttrMultiProcessorCount: *value = p.multiProcessorCount; break;
-    case cudaDevAttrComputeCapabilityMajor: *value = 9; break;
-    case cudaDevAttrComputeMode:
-    case cudaDevAttrComputeCapabilityMinor: *value = 0; break;
-    case cudaDevAttrMaxSharedMemoryPerBlockOptin: *value = static_cast<int>(most_shared); break;
-    default: *value = 1;
-  }
+  const std::pair<cudaDeviceAttr, std::size_t> numbers[] = {
+      {cudaDevAttrMaxThreadsPerBlock, p.maxThreadsPerBlock},
+      {cudaDevAttrMaxBlockDimX, p.maxThreadsDim[0]},
+      {cudaDevAttrMaxBlockDimY, p.maxThreadsDim[1]},
+      {cudaDevAttrMaxBlockDimZ, p.maxThreadsDim[2]},
+      {cudaDevAttrMaxGridDimX, p.maxGridSize[0]},
+      {cudaDevAttrMaxGridDimY, p.maxGridSize[1]},
+      {cudaDevAttrMaxGridDimZ, p.maxGridSize[2]},
+      {cudaDevAttrMaxSharedMemoryPerBlock, p.sharedMemPerBlock},
+      {cudaDevAttrMaxSharedMemoryPerBlockOptin, p.sharedMemPerBlockOptin},
+      {cudaDevAttrMaxSharedMemoryPerMultiprocessor, p.sharedMemPerMultiprocessor},
+      {cudaDevAttrReservedSharedMemoryPerBlock, 1024},
+      {cudaDevAttrTotalConstantMemory, p.totalConstMem},
+      {cudaDevAttrWarpSize, p.warpSize},
+      {cudaDevAttrMaxPitch, p.memPitch},
+      {cudaDevAttrMaxRegistersPerBlock, p.regsPerBlock},
+      {cudaDevAttrMaxRegistersPerMultiprocessor, p.regsPerMultiprocessor},
+      {cudaDevAttrClockRate, p.clockRate},
+      {cudaDevAttrTextureAlignment, 512},
+      {cudaDevAttrMultiProcessorCount, p.multiProcessorCount},
+      {cudaDevAttrMemoryClockRate, p.memoryClockRate},
+      {cudaDevAttrGlobalMemoryBusWidth, p.memoryBusWidth},
+      {cudaDevAttrL2CacheSize, p.l2CacheSize},
+      {cudaDevAttrMaxThreadsPerMultiProcessor, p.maxThreadsPerMultiProcessor},
+      {cudaDevAttrMaxBlocksPerMultiprocessor, 32},
+      {cudaDevAttrAsyncEngineCount, p.asyncEngineCount},
+      {cudaDevAttrComputeCapabilityMajor, p.major}};
+  // what this device has not, or is not
+  constexpr cudaDeviceAttr none[] = {cudaDevAttrKernelExecTimeout,
+                                     cudaDevAttrIntegrated,
+                                     cudaDevAttrComputeMode,
+                                     cudaDevAttrEccEnabled,
+                                     cudaDevAttrPciBusId,
+                                     cudaDevAttrPciDeviceId,
+                                     cudaDevAttrTccDriver,
+                                     cudaDevAttrComputeCapabilityMinor,
+                                     cudaDevAttrHostNativeAtomicSupported,
+                                     cudaDevAttrPageableMemoryAccess,
+                                     cudaDevAttrPageableMemoryAccessUsesHostPageTables,
+                                     cudaDevAttrDirectManagedMemAccessFromHost,
+                                     cudaDevAttrMaxPersistingL2CacheSize,
+                                     cudaDevAttrMaxAccessPolicyWindowSize};
+  const auto* const number = std::ranges::find(numbers, a, &std::pair<cudaDeviceAttr, std::size_t>::first);
+  if (number != std::end(numbers))
+    *value = static_cast<int>(number->second);
+  else
+    *value = std::ranges::find(none, a) == std::end(none) ? 1 : 0;
   return cudaSuccess;
 }
 cudaError_t allow_shared(const void* entry, int bytes) {
