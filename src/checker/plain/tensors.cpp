@@ -587,7 +587,7 @@ Tensor linear(const Tensor& x, const Tensor& w, const std::optional<Tensor>& b) 
   return b && b->defined() ? y.add(*b) : y;
 }
 namespace {
-// How an element of one side, x or its product, meets one of the other along an axis: at `fine` = coarse * stride -
+// An element of one side, x or the product, meets one of the other along an axis, at fine = coarse * stride -
 // padding + kernel * dilation. The product of a transposed convolution is the fine side.
 struct axis_of_convolution {
   std::int64_t coarse, fine, kernel, stride, padding, dilation;
