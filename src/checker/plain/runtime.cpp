@@ -1372,7 +1372,13 @@ cudaError_t properties(cudaDeviceProp* p) {
   std::tie(p->major, p->minor) = std::pair(9, 0);
   p->multiProcessorCount = 4;
   p->concurrentKernels = p->managedMemory = p->concurrentManagedAccess = p->cooperativeLaunch =
-      p->unifiedAddressing = p->canMapHostMemory = p->deviceOverlap = 1;
+      p->unifiedAddressing = p->canMapHostMemory = p->deviceOverlap = p->streamPrioritiesSupported =
+          p->computePreemptionSupported = p->canUseHostPointerForRegisteredMem = p->globalL1CacheSupported =
+              p->localL1CacheSupported = 1;
+  p->maxBlocksPerMultiProcessor = 32;
+  p->reservedSharedMemPerBlock = 1024;
+  p->textureAlignment = p->surfaceAlignment = 512;
+  p->texturePitchAlignment = 32;
   p->asyncEngineCount = 2;
   p->memoryClockRate = 1'000'000;
   p->memoryBusWidth = 1024;
@@ -1396,20 +1402,20 @@ cudaError_t attribute(int* value, cudaDeviceAttr a) {
       {cudaDevAttrMaxSharedMemoryPerBlock, p.sharedMemPerBlock},
       {cudaDevAttrMaxSharedMemoryPerBlockOptin, p.sharedMemPerBlockOptin},
       {cudaDevAttrMaxSharedMemoryPerMultiprocessor, p.sharedMemPerMultiprocessor},
-      {cudaDevAttrReservedSharedMemoryPerBlock, 1024},
+      {cudaDevAttrReservedSharedMemoryPerBlock, p.reservedSharedMemPerBlock},
       {cudaDevAttrTotalConstantMemory, p.totalConstMem},
       {cudaDevAttrWarpSize, p.warpSize},
       {cudaDevAttrMaxPitch, p.memPitch},
       {cudaDevAttrMaxRegistersPerBlock, p.regsPerBlock},
       {cudaDevAttrMaxRegistersPerMultiprocessor, p.regsPerMultiprocessor},
       {cudaDevAttrClockRate, p.clockRate},
-      {cudaDevAttrTextureAlignment, 512},
+      {cudaDevAttrTextureAlignment, p.textureAlignment},
       {cudaDevAttrMultiProcessorCount, p.multiProcessorCount},
       {cudaDevAttrMemoryClockRate, p.memoryClockRate},
       {cudaDevAttrGlobalMemoryBusWidth, p.memoryBusWidth},
       {cudaDevAttrL2CacheSize, p.l2CacheSize},
       {cudaDevAttrMaxThreadsPerMultiProcessor, p.maxThreadsPerMultiProcessor},
-      {cudaDevAttrMaxBlocksPerMultiprocessor, 32},
+      {cudaDevAttrMaxBlocksPerMultiprocessor, p.maxBlocksPerMultiProcessor},
       {cudaDevAttrAsyncEngineCount, p.asyncEngineCount},
       {cudaDevAttrComputeCapabilityMajor, p.major}};
   // what this device has not, or is not

@@ -31,6 +31,9 @@ bool files_are_read_as_written() {
   cudaDeviceGetAttribute(&registers, cudaDevAttrMaxRegistersPerMultiprocessor, 0);
   cudaDeviceGetAttribute(&timeout, cudaDevAttrKernelExecTimeout, 0);
   cudaDeviceGetAttribute(&pools, cudaDevAttrMemoryPoolsSupported, 0);
+  cudaDeviceProp device;
+  cudaGetDeviceProperties(&device, 0);
+  right = right && device.streamPrioritiesSupported == 1 && device.maxBlocksPerMultiProcessor == 32;
   return right && registers == 65536 && timeout == 0 && pools == 1;
 }
 
