@@ -114,13 +114,9 @@ def check(tool, cache, entry, file):
             {f"{f['kind']} at {place(f)}" if place(f) else f["kind"] for f in program["findings"]}
         )
     elif done.returncode != 5:
-        lines = [
-            line
-            for line in done.stderr.splitlines()
-            if "error:" in line
-            or "not supported" in line
-            or ("antiphase:" in line and not line.endswith(":"))
-        ]
+        said = done.stderr.splitlines()
+        lines = [line for line in said if "error:" in line or "not supported" in line]
+        lines = lines or [line for line in said if line.startswith("antiphase: ")]
         record["said"] = re.sub(r"/\S*/", "", lines[0].removeprefix("antiphase: "))[:200] if lines else ""
     return f"{entry['repository']}/{file['path']}", record
 
@@ -237,7 +233,7 @@ def page():
             ("finding", "something found"),
             ("unsupported", "something that is not supported, named with its line"),
             ("unfinished", "did not end in time, so not known to be right"),
-            ("input", "wants arguments or files of its own"),
+            ("input", "wants arguments, files or more devices of its own"),
         ):
             if many[verdict]:
                 lines.append(f"| {meaning} | {many[verdict]} |")

@@ -179,8 +179,8 @@ const std::vector<dialect_group>& plain_dialect() {
       {"inline PTX", ptx_dialect()},
       {"libraries",
        {{partly, "checkCudaErrors getLastCudaError findCudaDevice sdkCreateTimer getCmdLineArgumentInt",
-         "and the most used others of CUDA's samples: helper_cuda.h, helper_functions.h, helper_math.h, "
-         "helper_string.h, helper_timer.h"},
+         "and the most used others of CUDA's samples: helper_cuda.h, helper_functions.h, helper_image.h, "
+         "helper_math.h, helper_string.h, helper_timer.h"},
         {yes, "nvtxRangePush nvtxRangePop nvtxMark", "of nvToolsExt.h: do nothing here"},
         {partly, "omp_get_num_threads omp_get_thread_num omp_get_wtime",
          "of one thread: OpenMP's pragmas have no effect, as a note says"},
