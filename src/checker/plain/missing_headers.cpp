@@ -24,10 +24,8 @@ bool is_of_toolkit(std::string_view name) {
   static constexpr std::array folders{"cuda/", "cub/", "thrust/",  "cooperative_groups/",
                                       "crt/",  "nv",   "torch/",   "ATen/",
                                       "c10/",  "THC/", "pybind11/"};
-  static constexpr std::array files{"cuda",    "cublas",   "cudnn",    "cufft",    "cufile",
-                                    "cupti",   "curand",   "cusolver", "cusparse", "cutensor",
-                                    "device_", "driver_",  "math_",    "nccl",     "npp",
-                                    "sm_",     "surface_", "texture_", "vector_"};
+  static constexpr std::array files{"cuda",   "cublas",   "cudnn",    "cufft",    "cufile", "cupti",
+                                    "curand", "cusolver", "cusparse", "cutensor", "nccl",   "npp"};
   return begins_with_any(name, folders) ||
          (name.find('/') == std::string_view::npos && begins_with_any(name, files));
 }
@@ -68,8 +66,11 @@ std::string include_that_fails(std::string_view errors) {
     if (!std::regex_match(line, m, error)) continue;
     by.insert(by.begin(), {m[1], m[2]});
     const std::string why = m[3];
-    std::string header;
-    if (std::regex_match(why, m, missing) && is_of_toolkit(m[1].str())) header = m[1];
+    std::string header, quoted;
+    std::getline(lines, quoted);  // the line of the source; "name" is a header of the program's own
+    if (std::regex_match(why, m, missing) && is_of_toolkit(m[1].str()) &&
+        quoted.find(fmt::format("\"{}\"", m[1].str())) == quoted.npos)
+      header = m[1];
     for (const place& p : by) {
       const std::string name = name_in_toolkit(p.file);
       if (name.empty())

@@ -309,6 +309,9 @@ TEST(missing_headers, are_told_with_the_line_of_the_program) {
   EXPECT_EQ(plain::include_that_fails("In file included from my.cu:7:\n" + mine + ":1:2: error: no type\n"),
             "");
   EXPECT_EQ(plain::include_that_fails("my.cu:7:10: fatal error: none.h: No such file or directory\n"), "");
+  EXPECT_EQ(plain::include_that_fails("my.cu:7:10: fatal error: cuda_my.h: No such file or directory\n"
+                                      "    7 | #include \"cuda_my.h\"\n"),
+            "");
   EXPECT_EQ(plain::include_that_fails("my.cu:7:3: error: no type\n" + by + its + ":1:2: error: no type\n"),
             "");
 }
