@@ -122,7 +122,7 @@ def check(tool, cache, entry, file):
 
 
 def run(tool, cache, names):
-    outcome = json.loads(OUTCOME.read_text()) if names and OUTCOME.exists() else {}
+    outcome = json.loads(OUTCOME.read_text())["programs"] if names and OUTCOME.exists() else {}
     work = [
         (entry, file)
         for entry in json.loads(FILES.read_text())
@@ -136,8 +136,9 @@ def run(tool, cache, names):
             outcome[name] = record
             print(name, record["verdict"], flush=True)
     version = subprocess.run([tool, "--version"], capture_output=True, text=True, check=True).stdout
-    outcome["measured"] = {"date": datetime.date.today().isoformat(), "by": " ".join(version.split()[:2])}
-    OUTCOME.write_text(json.dumps(outcome, indent=1, sort_keys=True) + "\n")
+    measured = {"date": datetime.date.today().isoformat(), "by": " ".join(version.split()[:2])}
+    text = json.dumps({"measured": measured, "programs": outcome}, indent=1, sort_keys=True)
+    OUTCOME.write_text(text + "\n")
 
 
 def headers_of(checkout, path, include):
@@ -201,8 +202,8 @@ def what_came(name, outcome, readings):
 
 
 def page():
-    outcome, readings = json.loads(OUTCOME.read_text()), json.loads(READINGS.read_text())
-    measured = outcome.pop("measured")
+    all_of_it, readings = json.loads(OUTCOME.read_text()), json.loads(READINGS.read_text())
+    measured, outcome = all_of_it["measured"], all_of_it["programs"]
     entries = json.loads(FILES.read_text())
     rows, counts = {False: [], True: []}, {False: collections.Counter(), True: collections.Counter()}
     sharing, compiled = 0, 0
@@ -213,7 +214,9 @@ def page():
             counts[solves][outcome[name]["verdict"]] += 1
             came = what_came(name, outcome, readings)
             if solves:
-                rows[True].append(f"| {short} | `{program['path']}` | `{program['with'][0]}` | {came}")
+                rows[True].append(
+                    f"| {entry['repository']} | `{program['path']}` | `{program['with'][0]}` | {came}"
+                )
                 continue
             rows[False].append(f"| {short} | `{program['path']}` | {came}")
             if program["shares"] and not entry.get("suite"):
@@ -231,7 +234,10 @@ def page():
         for verdict, meaning in (
             ("clean", "checked, nothing found"),
             ("finding", "something found"),
-            ("unsupported", "something that is not supported, named with its line"),
+            (
+                "unsupported",
+                "not checked, as its row says" if solves else "not supported, named with its line",
+            ),
             ("unfinished", "did not end in time, so not known to be right"),
             ("input", "wants arguments, files or more devices of its own"),
         ):
@@ -243,10 +249,11 @@ def page():
     newline = "\n"
     text = f"""# Public programs under the checker
 
-What `antiphase check` makes of {sum(counts[False].values())} public CUDA programs and {solutions} solutions of
-KernelBench's problems in Python, none of which was written with it in mind. Each was run as it is, with {SCHEDULES} schedules, and
-{SECONDS} seconds for a run. `scripts/check_corpus.py` fetches them by name, commit and hash, and writes this page. Programs
-that need other libraries, and exercises with gaps in them, are not among these. Measured on {measured['date']} by {measured['by']}.
+What `antiphase check` makes of {sum(counts[False].values())} public CUDA programs and {solutions} solutions of KernelBench's problems in
+Python, none of which was written with it in mind. Each was run as it is, with {SCHEDULES} schedules, and {SECONDS} seconds for a
+run, on two cores that had other work. `scripts/check_corpus.py` fetches them by name, commit and hash, and writes this
+page. Programs that need other libraries, and exercises with gaps in them, are not among these. Measured on
+{measured['date']} by {measured['by']}.
 
 ## Programs
 
@@ -263,12 +270,15 @@ What was found besides memory that is never given back has been read in the sour
 
 ## Solutions of KernelBench's problems
 
-Written by language models, in Python, with CUDA in a string for `load_inline()`. From each of five sets, the first 12 by
-the SHA-256 of `owner/repository/path` were taken, of those that hold a kernel and that the repository's own results call
-compiled: KernelBench's leaderboard of 2024, and runs of four models of 2025 and 2026. Each is checked with its problem,
-`antiphase check SOLUTION PROBLEM -D batch_size=2`: a batch of two, where the file has that constant.
+Written by language models, in Python, with CUDA in a string for `load_inline()`. From each of five sets, the first 12
+by the SHA-256 of `owner/repository/path` were taken, of those that hold a kernel and that the repository's own results
+call compiled: KernelBench's leaderboard of 2024, and runs of four models of 2025 and 2026. Each is checked with its
+problem, `antiphase check SOLUTION PROBLEM -D batch_size=2`: a batch of two, where the file has that constant.
 
 {table(True)}
+
+The repositories' own results say which are right on a GPU: all results that are called wrong here are wrong there.
+Others that are wrong there ran some blocks only here, so their results were not judged.
 
 | repository | solution | problem | came of it | what |
 |---|---|---|---|---|
