@@ -73,6 +73,17 @@ class Models(unittest.TestCase):
             ("print(1)\n", 3, "has called no kernel that can be checked"),
             ("x = (\n", 3, "model.py:1: does not compile"),
             (
+                "import os\nos.kill(os.getpid(), 9)\n",
+                3,
+                "which ended with signal 9 (Killed), as it does for lack",
+            ),
+            (
+                "import cupy, numpy\nx = numpy.lib.stride_tricks.as_strided(cupy.zeros(1), (1 << 30,), (8,))\n"
+                "cupy.RawKernel('extern \"C\" __global__ void k(double* x) {}', 'k')((1,), (1,), (x,))",
+                3,
+                "model.py:3: k() is given 8192 MiB, and the checker follows at most 4096 MiB",
+            ),
+            (
                 "import cupy\ncupy.RawKernel('extern \"C\" __global__ void k(float a) {}', 'k')((1,), (1,), (2.0,))",
                 3,
                 "model.py:2: TypeError: k(): incompatible function arguments: expected a float of 4 bytes as argument 0",
