@@ -5,12 +5,14 @@
 #include <helper_cuda.h>
 #include <helper_functions.h>
 #include <omp.h>
+#include <unistd.h>
 
 __global__ void add(int* x, int by) { x[threadIdx.x] += by; }  // FOUND: race
 
 // Numbers and pictures through files.
 bool files_are_read_as_written() {
-  const char* const name = "/tmp/antiphase_samples_helpers.pgm";
+  char name[64];
+  std::snprintf(name, sizeof name, P_tmpdir "/antiphase-%d.pgm", getpid());
   const float numbers[] = {1.5f, -2, 3};
   float* read = nullptr;
   unsigned n = 0, width = 0, height = 0;
