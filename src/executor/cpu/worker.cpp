@@ -33,8 +33,9 @@ constexpr std::uint64_t idle_limit = 150'000, idle_limit_of_many = 1'000, idle_t
 // Turns of threads that meet again and again, have polled what has not changed, and have done nothing else.
 // Many, as a loop may count its turns.
 constexpr std::uint64_t idle_turns_of_meetings = 2'000'000;
-// Turns in which nothing has changed, until states of threads are compared; the most that are kept.
-constexpr std::uint64_t turns_before_states = 3'000;
+// Turns in which nothing has changed, until states of threads are compared: at least so many, and so many of
+// each thread, as threads that meet write nothing meanwhile. The most states that are kept.
+constexpr std::uint64_t least_turns_before_states = 3'000, turns_of_a_thread_before_states = 8;
 #if defined(__x86_64__) && !ANTIPHASE_ASAN
 constexpr bool knows_states = true;
 #else
@@ -645,7 +646,7 @@ thread_state* worker::pick() {
   }
   progressed_ = gave_way_ = wrote_ = false;
   track();
-  schedule_.stuck(some_repeat_ && unchanged_turns_ > turns_before_states);
+  schedule_.stuck(some_repeat_ && unchanged_turns_ > turns_before_states());
   last_ = schedule_.draws() ? draw() : choose();
   return last_;
 }
@@ -761,6 +762,11 @@ std::uint64_t state_of(const thread_state& self) {
   return of.state;
 }
 
+std::uint64_t worker::turns_before_states() const {
+  const std::uint64_t threads = static_cast<std::uint64_t>(threads_) * blocks_.size();
+  return std::max(least_turns_before_states, turns_of_a_thread_before_states * threads);
+}
+
 // If all threads that can run come back to states they have been in, and nothing changes that they look at,
 // they will do so for ever.
 void worker::look_at_state(thread_state& self) {
@@ -792,7 +798,7 @@ void worker::look_at_state(thread_state& self) {
 
 void worker::suspend(thread_state& self, condition why, place where) {
   self.where = where;
-  if (unchanged_turns_ > turns_before_states && watch() != nullptr) look_at_state(self);
+  if (unchanged_turns_ > turns_before_states() && watch() != nullptr) look_at_state(self);
   if (why == condition::polling && in_time()) make_ready(self);
   self.now = why;
   if (why == condition::polling && !in_time())

@@ -457,6 +457,7 @@ class worker {
   std::exception_ptr stall() const;
   void enter_fiber(thread_state& self);
   void switch_from(fiber& from);
+  std::uint64_t turns_before_states() const;
   void look_at_state(thread_state& self);
 
   launch_state* launch_ = nullptr;
