@@ -11,14 +11,14 @@ thread_local constinit model* active = nullptr;
 
 model::model() {
   history.takes_long = [this] {
-    if (history.stop == nullptr) return;
+    if (history.end_long_run == nullptr) return;
     findings.say(
         fmt::format("runs were ended within kernel {}, where they had taken long: what comes behind that is "
                     "not judged. --blocks all does "
                     "not end them",
                     findings.kernel));
     history.effort.most = 0;
-    history.stop("enough");
+    history.end_long_run();
   };
 }
 

@@ -76,6 +76,7 @@ class model {
                     overlap with_previous = overlap::no);
   void end_launch();
   bool starts_dependents = false;         // a kernel has called one of these two
+  bool patient = false;                   // no launch is given up by a bound
   void wait_for_launch(thread_model& t);  // for those that the launch under way overlaps
   void start_next_launch(const thread_model& t);
   block_model* begin_block(extent3 index, int threads, unsigned char* shared, std::size_t shared_bytes,

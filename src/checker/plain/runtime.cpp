@@ -671,7 +671,7 @@ std::uint64_t update(void* p, int bytes, scope reach, ordering how,
       m.brings_old(p, size, static_cast<checker_detail::order>(how), self.code, before,
                    same == unchanged::only_read ? nullptr : change, with)) {
     self.owner->loaded(self, p, before, where);
-    if (self.loads.is_waiting()) self.loads.looked_in_vain(), self.owner->polls();
+    if (self.loads.is_waiting()) self.loads.looked_in_vain();
     return before;
   }
   machine::next_scope = reach;
@@ -685,7 +685,7 @@ std::uint64_t update(void* p, int bytes, scope reach, ordering how,
   std::memcpy(p, &after, size);
   if (after == before) {
     self.owner->loaded(self, p, before, where);  // may be a polling loop
-    if (self.loads.is_waiting()) self.loads.looked_in_vain(), self.owner->polls();
+    if (self.loads.is_waiting()) self.loads.looked_in_vain();
   } else {
     self.loads.something_else();
     self.owner->note_write();
@@ -1601,6 +1601,7 @@ void run_main(const std::string& object, const plain_program& of, const context&
   now.most_threads = of.most_threads;
   now.most_accesses = of.most_accesses;
   m.history.effort.most = 10 * of.most_accesses;
+  m.patient = of.most_accesses == 0;
   machine_allows = m.host.also;
   m.host.also = image_allows;
   m.host_touches = touched;
