@@ -553,6 +553,14 @@ unsigned lanes_here(place where) {
   now.active_masks.insert_or_assign(&cpu_detail::here(), std::pair(mask, where));
   return mask;
 }
+void uses_storage(const void* storage, bool by_shuffles, place where) {
+  now.m->write_by_letter(storage, 1, now.m->places.number_of(__builtin_return_address(0), where),
+                         "use of TempStorage",
+                         by_shuffles ? "CUB wants a TempStorage of its own for each logical warp; its code "
+                                       "exchanges by shuffles where that has 2, 4, 8, 16 or 32 lanes, and "
+                                       "leaves the storage alone"
+                                     : "");
+}
 void exchange(unsigned mask, void* value, int bytes, int from, place where) {
   auto* const at = static_cast<unsigned char*>(value);
   const void* const code = __builtin_return_address(0);
@@ -1071,15 +1079,23 @@ cudaError_t allocate_on(void** to, std::size_t bytes, cudaStream_t on, place whe
   now.m->host_place = {};
   return e;
 }
-cudaError_t register_host(void* p, std::size_t bytes) {
-  only_by_main("memory is registered");
+namespace {
+// Pinned memory is no longer that of copies and kernels under way.
+void give_back(const void* p, std::size_t bytes, place where, const char* what) {
+  now.m->write_by_letter(p, bytes, now.m->places.number_of(where), what,
+                         "drivers wait for what is under way before they let go of pinned memory; CUDA's "
+                         "documents do not say so");
+}
+}  // namespace
+cudaError_t register_host(void* p, std::size_t bytes, place where) {
+  only_by_main("memory is registered", where);
   checker_detail::shadow& memory = now.m->memory;
   const auto* const known = p != nullptr ? memory.host_range_at(p) : nullptr;
   if (p == nullptr || (known != nullptr) != (bytes == 0)) return fails(cudaErrorInvalidValue);
   if (bytes > 0)
     memory.follow_host(p, bytes);
   else
-    memory.forget_host(p);
+    give_back(p, known->bytes, where, "cudaHostUnregister() by the host"), memory.forget_host(p);
   now.m->host.pass_over(everything_but(memory));
   return cudaSuccess;
 }
@@ -1096,6 +1112,9 @@ cudaError_t release(void* p, place where) {
   // from the destructor of a kernel's argument: no device runs it
   if (p == nullptr || on_device()) return cudaSuccess;
   only_by_main("memory is given back", where);
+  if (const auto known = now.allocations.find(p);
+      known != now.allocations.end() && known->second.kind == memory_kind::host)
+    give_back(p, known->second.bytes, where, "cudaFreeHost() by the host");
   synchronize(nullptr, waits_for::all, where);
   if (now.allocations.erase(p) == 0) {
     now.m->findings.note(finding_kind::outside_memory, "", now.m->places.number_of(where),
