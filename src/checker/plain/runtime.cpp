@@ -617,13 +617,20 @@ struct kept_thread {
   int left = 0;  // times that one may still be kept
   std::uint32_t draw = 0;
   bool back = false;
+  // Likewise before a relaxed store, until another thread has stored to the word: so two that take turns, as in
+  // Peterson's lock, may both have looked before.
+  const void* store = nullptr;
+  int stores_left = 0;
+  std::uint32_t draw_store = 0;
+  bool stored = false;
 };
 kept_thread kept;
 constexpr int most_turns = 64, most_alone = 12, most_kept = 6;
 
 void begin_keeping() {
   const unsigned seed = checker_detail::seed_of(*now.on);
-  kept = {.left = seed % 2 == 0 ? most_kept : 0, .draw = seed};
+  kept = {
+      .left = seed % 2 == 0 ? most_kept : 0, .draw = seed, .stores_left = 2 * most_kept, .draw_store = seed};
 }
 // Such a turn is no wait in vain: the one that is waited for may have finished, or wait itself.
 void wait_a_turn(cpu_detail::thread_state& self, place where) {
@@ -650,6 +657,22 @@ void keep_before_swap(cpu_detail::thread_state& self, const void* p, std::uint64
   kept.alone = &self;
   kept.steps_alone = most_alone;
 }
+void keep_before_store(const void* p) {
+  kept.stored |= p == kept.store;
+  if (kept.stores_left == 0 || kept.store != nullptr) return;
+  kept.draw_store = (kept.draw_store ^ kept.draw_store >> 15) * 0x2C1B3C6Du + 0x9E3779B9u;
+  const std::uint32_t draw = kept.draw_store >> 24;
+  if (draw % 4 == 0) return;
+  const int most = most_turns >> (2 + draw / 4 % 3);  // few, so that the others do not end meanwhile
+  --kept.stores_left;
+  kept.store = p;
+  kept.stored = false;
+  cpu_detail::thread_state& self = cpu_detail::here();
+  self.inside_hook = true;
+  for (int turns = 0; turns < most && !kept.stored; ++turns) wait_a_turn(self, {});
+  self.inside_hook = false;
+  kept.store = nullptr;
+}
 }  // namespace
 std::uint64_t update(void* p, int bytes, scope reach, ordering how,
                      std::uint64_t (*change)(std::uint64_t, const void*), const void* with, unchanged same,
@@ -664,6 +687,7 @@ std::uint64_t update(void* p, int bytes, scope reach, ordering how,
   const bool there = m.memory.follows(p, size);
   self.owner->give_way(self);
   if (kept.back || kept.alone != nullptr) let_alone(self, where);
+  if (same == unchanged::not_read && there) keep_before_store(p);
   if (kept.left > 0 && same == unchanged::is_read && there) {
     std::memcpy(&before, p, size);
     if (change(before, with) != before) keep_before_swap(self, p, before, where);
@@ -1624,6 +1648,7 @@ void run_main(const std::string& object, const plain_program& of, const context&
   machine_allows = m.host.also;
   m.host.also = image_allows;
   m.host_touches = touched;
+  m.loops.before_store = keep_before_store;
   m.findings.shared_place = shared_place;
   m.findings.variable_name = variable_name;
   m.memory.shared_by_variables = true;
