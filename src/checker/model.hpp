@@ -160,9 +160,8 @@ class model {
                        scope reach) = nullptr;
   // An atomic operation of the host, which other processors see: as one of system scope.
   void host_atomic(const void* p, std::size_t bytes, atomic_kind kind, order how, const void* code);
-  // A write that the documents allow and GPUs do not do, by the running thread or, of mapped or pinned memory,
-  // by the host. A conflict with it is one by the letter, unless `in_practice` is empty; both texts live
-  // on.
+  // A write that the documents allow and GPUs do not do, by the running thread or, of pinned memory, by the
+  // host. A conflict with it is one by the letter, unless `in_practice` is empty; both texts live on.
   void write_by_letter(const void* p, std::size_t bytes, place_number at, const char* what,
                        std::string_view in_practice);
   void host_fence(order how);

@@ -617,8 +617,8 @@ struct kept_thread {
   int left = 0;  // times that one may still be kept
   std::uint32_t draw = 0;
   bool back = false;
-  // Likewise before a relaxed store, until another thread has stored to the word: so two that take turns, as in
-  // Peterson's lock, may both have looked before.
+  // Likewise before a relaxed store, until another thread has stored to the word: so two that take turns, as
+  // in Peterson's lock, may both have looked before.
   const void* store = nullptr;
   int stores_left = 0;
   std::uint32_t draw_store = 0;

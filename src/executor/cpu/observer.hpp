@@ -62,8 +62,8 @@ class observer {
   virtual void launch_begins(const launch_state& launch, stream on) = 0;
   virtual void launch_ends() = 0;
   virtual bool enough() { return false; }  // true: no further block of the launch begins
-  // Turns in which nobody has written, until the launch is given up although states of threads are new, as in a
-  // loop that counts its rounds. A bound, no proof.
+  // Turns in which nobody has written, until the launch is given up although states of threads are new, as in
+  // a loop that counts its rounds. A bound, no proof.
   virtual std::uint64_t most_idle_turns() const { return 10'000'000; }
   virtual void block_begins(block_state& block) = 0;
   virtual void block_ends(block_state& block) = 0;

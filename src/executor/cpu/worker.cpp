@@ -656,8 +656,8 @@ void worker::track() {
   for (; known_ < ready_.size(); ++known_) schedule_.made_ready(ready_[known_]->number);
 }
 
-// Counts a round in which all runnable threads polled in vain. True if there have been too many, unless states
-// of threads tell better.
+// Counts a round in which all runnable threads polled in vain. True if there have been too many, unless
+// states of threads tell better.
 bool worker::gives_up() {
   if (idle_rounds_++ == 0) idle_since_ = now();
   const bool alone = launch_->options.workers == 1;

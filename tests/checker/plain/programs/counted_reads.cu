@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Threads count how often they read a word that does not change, and go on. Broken: they count until it changes.
+// Threads count how often they read a word that does not change, and go on. Broken: they count until it
+// changes.
 __global__ void count(const volatile int* word, int* reads) {
   int n = 0;
 #ifdef BROKEN

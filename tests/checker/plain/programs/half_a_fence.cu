@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Two warps of each block enter by Peterson's rule. Broken: a fence stands between a warp's two writes, but none
-// between these and its reads of the other's.
+// Two warps enter by Peterson's rule. Broken: a fence stands between a warp's two writes, but none between
+// these and its reads of the other's.
 __device__ int entered;
 
 __global__ void enter(int times) {

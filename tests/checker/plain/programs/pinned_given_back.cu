@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pinned memory is given back while copies are queued: by the letter a race, as no document says that this waits.
-// Broken: the host reads it before it has waited.
+// Pinned memory is given back while copies are queued: by the letter a race, as no document says that this
+// waits. Broken: the host reads it before it has waited.
 #include <cstdlib>
 
 __global__ void number(int* x) { x[threadIdx.x] = threadIdx.x; }
@@ -20,8 +20,8 @@ int main() {
   const int last = registered[63];  // FOUND: race
   cudaStreamSynchronize(s);
 #endif
-  cudaFreeHost(pinned);              // LETTER: overwritten in use
-  cudaHostUnregister(registered);    // here nothing is under way
+  cudaFreeHost(pinned);            // LETTER: overwritten in use
+  cudaHostUnregister(registered);  // here nothing is under way
 #ifndef BROKEN
   cudaHostRegister(registered, bytes, cudaHostRegisterDefault);
   cudaMemcpyAsync(x, registered, bytes, cudaMemcpyHostToDevice, s);
