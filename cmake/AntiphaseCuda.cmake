@@ -74,13 +74,13 @@ function(antiphase_cuda_objects name)
   antiphase_options(${name})
 endfunction()
 
-# antiphase_kernels(target name ARCHITECTURES list SOURCES files... [DEFINITIONS names...] [UNCHECKED] [CPU_ONLY]): adds
+# antiphase_kernels(target name ARCHITECTURES list SOURCES files... [DEFINITIONS names...] [UNCHECKED]): adds
 # the same lists of kernels to a target twice, compiled by g++ for the CPU executor and, if there is CUDA, by
 # nvcc for GPUs (as the object library <target>_<name>, which the target names in its property
 # ANTIPHASE_KERNELS). The property ANTIPHASE_KERNEL_LISTS names the files for the checker: all but UNCHECKED
-# ones. CPU_ONLY, without ARCHITECTURES: not for GPUs.
+# ones.
 function(antiphase_kernels target name)
-  cmake_parse_arguments(arg "UNCHECKED;CPU_ONLY" "" "ARCHITECTURES;SOURCES;DEFINITIONS" ${ARGN})
+  cmake_parse_arguments(arg "UNCHECKED" "" "ARCHITECTURES;SOURCES;DEFINITIONS" ${ARGN})
   # Fiber switches dominate the run time on the CPU: more optimisation takes longer than most kernels run
   # there, that of unrolled loops ten times as long. Under AddressSanitizer, checks of pointer-overflow would
   # take as long as all others, on accesses that are checked anyway. Under ThreadSanitizer hardly any kernel
@@ -111,7 +111,7 @@ function(antiphase_kernels target name)
       set_property(TARGET ${target} APPEND PROPERTY ANTIPHASE_KERNEL_LISTS "${CMAKE_CURRENT_SOURCE_DIR}/${source}")
     endif()
   endforeach()
-  if(ANTIPHASE_HAS_CUDA AND NOT arg_CPU_ONLY)
+  if(ANTIPHASE_HAS_CUDA)
     antiphase_cuda_objects(${target}_${name} ARCHITECTURES ${arg_ARCHITECTURES} SOURCES ${cuda_sources})
     target_compile_definitions(${target}_${name} PRIVATE ${arg_DEFINITIONS})
     target_sources(${target} PRIVATE $<TARGET_OBJECTS:${target}_${name}>)

@@ -340,7 +340,8 @@ typedef struct antiphase_attention_args {
 
 ANTIPHASE_API antiphase_status antiphase_attention(const antiphase_attention_args* args, antiphase_stream on);
 // Computes the gradients of q, k and v from out_gradient, the operands, and `out` and `softmax` as
-// antiphase_attention() has left them. The gradient of a bias is not computed.
+// antiphase_attention() has left them; if `softmax` is NULL, from `logsumexp`, whose rounding error is then
+// one of every weight. The gradient of a bias is not computed.
 ANTIPHASE_API antiphase_status antiphase_attention_backward(const antiphase_attention_args* args,
                                                             antiphase_stream on);
 // What follows is of antiphase_attention_backward() if out_gradient is given. Bytes of workspace that the

@@ -85,6 +85,10 @@ def timed(torch, options, found, wrong):
         q, k, v, grad = tensors(torch, members, heads, queries, keys, depth)
         mask = torch.rand(members, 1, 1, keys, device="cuda") > 0.1 if masked else None
 
+        def predictions(text):
+            rows = (row for _, _, row in lead.attention.decided.values())
+            return [row for row in rows if row and row.text.startswith(text)]
+
         def of(function, part):
             """The call to time."""
             if part == "forward":
@@ -121,16 +125,12 @@ def timed(torch, options, found, wrong):
             for _ in range(options.rounds):
                 taken["torch"].append(times(torch, own, 0.03))
                 with antiphase.enabled():
-                    taken["led"].append(times(torch, led_call, 0.03))
+                    # the forward that belongs to a backward is led, too
+                    taken["led"].append(times(torch, of(theirs, part), 0.03))
+                    rows = predictions(
+                        f"attention {part} of {members} x {heads} x {queries} x {keys} x {depth}"
+                    )
                 taken["antiphase.torch"].append(times(torch, direct, 0.03))
-            rows = [
-                row
-                for _, _, row in lead.attention.decided.values()
-                if row
-                and row.text.startswith(
-                    f"attention {part} of {members} x {heads} x {queries} x {keys} x {depth}"
-                )
-            ]
             predicted = [rows[-1].theirs, rows[-1].ours] if rows else [0, 0]
             one = {
                 "name": f"{name}, {part}",

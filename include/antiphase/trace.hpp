@@ -140,8 +140,8 @@ timeline record_scan(const context& where, std::string_view policy, const scan_p
 // Computes attention with a recording twin of a step of its ladder, "tiled" to "antiphase", and returns the
 // timeline of one block. A step is a tile of K or of V, by turns. On Tensor Cores warps wait for products
 // that they have started: that is a wait in a second of timeline::rings, "Tensor Cores", and what they do
-// between is the softmax. There are twins for rows of 33 to 128 numbers, without mask, window and bias, for
-// the CPU executor alone. Throws as record_gemm(); not_supported for other problems, and on a GPU.
+// between is the softmax. There are twins for rows of 33 to 128 numbers, without mask, window and bias.
+// Throws as record_gemm(); not_supported for other problems.
 timeline record_attention(const context& where, std::string_view policy, const attention_problem& p,
                           const trace_options& options = {});
 

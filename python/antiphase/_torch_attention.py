@@ -23,10 +23,10 @@ def by_rows(like, members, heads, rows, depth):
     return like.new_empty((members, rows, heads, depth)).transpose(1, 2)
 
 
-def plan(q, k, v, bias, visible, how, grad=None):
+def plan(q, k, v, bias, visible, how, grad=None, from_logsumexp=False):
     """What is known of a call: (arguments without addresses, bytes of workspace, strides of the output), or None
     if an operand has to be copied first. how: causal, scale, before, behind. grad: that of the output, for the
-    backward."""
+    backward; from_logsumexp: that has no softmax."""
     key = (
         q.shape,
         q.stride(),
@@ -37,20 +37,21 @@ def plan(q, k, v, bias, visible, how, grad=None):
         _layout(visible),
         how,
         grad is not None and grad.stride(),
+        from_logsumexp,
         q.device,
     )
     try:
         return _plans[key]
     except KeyError:
         pass
-    made = _plan(q, k, v, bias, visible, how, grad)
+    made = _plan(q, k, v, bias, visible, how, grad, from_logsumexp)
     if len(_plans) >= _MOST_PLANS:
         _plans.clear()
     _plans[key] = made
     return made
 
 
-def _plan(q, k, v, bias, visible, how, grad):
+def _plan(q, k, v, bias, visible, how, grad, from_logsumexp):
     if not all(_attention.readable(*_layout(x)) for x in (q, k, v, grad) if x is not None):
         return None
     members, heads, queries, depth = q.shape
@@ -70,6 +71,8 @@ def _plan(q, k, v, bias, visible, how, grad):
     if args.device == _library.CPU or 0 in q.shape:
         return args, 0, dense(q.shape)[1]
     asked = with_made_up_addresses(args, bias is not None, visible is not None, grad is not None)
+    if from_logsumexp:
+        asked.logsumexp, asked.softmax = asked.softmax, None
     return args, _library.attention_workspace(asked), dense(q.shape)[1]
 
 
@@ -124,12 +127,12 @@ def forward(q, k, v, bias, visible, how, keep=True, logsumexp=None):
     return out, softmax
 
 
-def backward(grad, q, k, v, bias, visible, out, softmax, how):
-    """The gradients of q, k and v."""
-    known = plan(q, k, v, bias, visible, how, grad)
+def backward(grad, q, k, v, bias, visible, out, softmax, how, logsumexp=None):
+    """The gradients of q, k and v, from the softmax or, if that is None, from the logsumexp."""
+    known = plan(q, k, v, bias, visible, how, grad, softmax is None)
     if known is None:
         grad, q, k, v = map(_readable, (grad, q, k, v))
-        return backward(grad, q, k, v, bias, visible, out, softmax, how)
+        return backward(grad, q, k, v, bias, visible, out, softmax, how, logsumexp)
     if out.stride() != known[2]:  # a hook of saved tensors has moved it
         out = by_rows(q, *q.shape).copy_(out)
     found = tuple(by_rows(x, *x.shape) for x in (q, k, v))
@@ -140,7 +143,8 @@ def backward(grad, q, k, v, bias, visible, out, softmax, how):
         *(("out_gradient", grad), ("q_gradient", found[0]), ("k_gradient", found[1])),
         ("v_gradient", found[2]),
     )
-    run(known, q, addresses, softmax.contiguous())
+    kept = [None if x is None else x.contiguous() for x in (softmax, logsumexp)]
+    run(known, q, addresses, *kept)
     return found
 
 

@@ -3,8 +3,10 @@
 of them."""
 import atexit
 import collections
+import inspect
 import os
 import sys
+import warnings
 
 import torch
 
@@ -23,9 +25,12 @@ class Led:
     computed = passed = 0
     saved = 0.0  # us
 
-    def __init__(self, noun, operators):
+    def __init__(self, noun, operators, later=()):
         self.noun = noun
         self.operators = operators  # by name: what makes our kernel of torch's
+        self.later = (
+            later  # those that are taken only by take(): a kernel in Python takes the host 10 us and more
+        )
         self.decided = (
             {}
         )  # by call: (whether it is led, its predicted gain in us, its row of the profile or None)
@@ -44,16 +49,29 @@ class Led:
                 "has get_kernel"
             )
         # all of them before any is replaced
-        kernels = [(name, make(find(f"aten::{name}", key))) for name, make in self.operators.items()]
-        self.library = torch.library.Library("aten", "IMPL")
-        for name, kernel in kernels:
-            self.library.impl(name, kernel, key, with_keyset=True)
+        self.kernels = {name: make(find(f"aten::{name}", key)) for name, make in self.operators.items()}
+        self.library, self.key = torch.library.Library("aten", "IMPL"), key
+        for name in self.operators:
+            if self.profiles or name not in self.later:
+                self.take(name)
+
+    def take(self, name):
+        """Replaces torch's kernel of an operator, while the family is led."""
+        if self.library is None or name not in self.kernels:
+            return
+        kernel, how = self.kernels.pop(name), {"with_keyset": True}
+        if "allow_override" in inspect.signature(self.library.impl).parameters:
+            how["allow_override"] = True  # somebody else may have replaced it: theirs is the original here
+        with warnings.catch_warnings():  # that a kernel is overridden
+            warnings.simplefilter("ignore")
+            self.library.impl(name, kernel, self.key, **how)
 
     def end(self):
         """Gives the operators back."""
         if self.library is not None:
             self.library._destroy()
             self.library = None
+            self.decided.clear()  # take() follows from decisions
 
     def decide(self, key, decision):
         """Remembers the decision of a call."""

@@ -19,9 +19,8 @@ _LAUNCH = 5  # us
 _OUR_HOST = {"forward": 110, "backward": 400}  # us that a call takes the host, beside an H100
 _MARGIN = 0.9  # of torch's time: what ours may take at most
 _LEAST_WORK = 1 << 25  # products: with fewer torch takes less than 25 us
-_LEAST_QUERIES = 128  # the law was not fitted to fewer
+_LEAST_QUERIES, _LEAST_KEYS = 128, 64  # the law was not fitted to fewer
 _MOST_DEPTH = 128
-_LOG2_E = math.log2(math.e)
 
 
 def torchs_us(part, members, heads, queries, keys, depth, is_causal):
@@ -71,7 +70,8 @@ def _decide(part, q, k, v, bias, grad, how, is_causal):
         return _NO
     theirs = torchs_us(part, *most, depth, is_causal)
     ours, wins = math.inf, False
-    if depth <= _MOST_DEPTH and queries >= _LEAST_QUERIES and not _allows_tf32():
+    fits = depth <= _MOST_DEPTH and queries >= _LEAST_QUERIES and keys >= _LEAST_KEYS
+    if fits and not _allows_tf32():
         try:
             known = _torch_attention.plan(q, k, v, bias, None, how, grad)
             if known is not None:
@@ -86,14 +86,17 @@ def _decide(part, q, k, v, bias, grad, how, is_causal):
     return wins, theirs - ours, _torch_lead.Row(text, ours, theirs, wins)
 
 
-def _asked(part, q, k, v, bias, grad, is_causal, scale):
-    """The decision, and causal, scale, before, behind."""
+def _asked(part, q, k, v, bias, grad, is_causal, scale, has_backward=False):
+    """The decision, and causal, scale, before, behind. has_backward: of a forward, that one will follow."""
     layouts = [x is not None and (x.shape, x.stride()) for x in (q, k, v, bias, grad)]
-    key = part, *layouts, q.device, is_causal, scale, _allows_tf32()
+    key = part, *layouts, q.device, is_causal, scale, has_backward, _allows_tf32()
     decision = attention.decided.get(key)
     how = int(is_causal), 1 / math.sqrt(q.shape[-1]) if scale is None else scale, -1, -1
     if decision is None:
         decision = attention.decide(key, _decide(part, q, k, v, bias, grad, how, is_causal))
+        # The gradient's layout is not known yet: it is taken to be that of q.
+        if has_backward and _decide("backward", q, k, v, bias, q, how, is_causal)[0]:
+            attention.take(_BACKWARD)
     return decision, how
 
 
@@ -109,10 +112,12 @@ def _may_win(q, k, v, bias):
 
 def _forward(original):
     def kernel(keys, q, k, v, bias, compute, dropout_p=0.0, is_causal=False, *, scale=None):
-        decision = _NO
+        found = None
         if dropout_p == 0 and scale != 0 and _may_win(q, k, v, bias):
-            decision, how = _asked("forward", q, k, v, bias, None, is_causal, scale)
-        found = attention.led(decision, lambda: _led_forward(q, k, v, bias, compute, how))
+            decision, how = _asked("forward", q, k, v, bias, None, is_causal, scale, compute)
+            found = attention.led(decision, lambda: _led_forward(q, k, v, bias, compute, how))
+        else:
+            attention.passed += 1
         if found is None:
             return original.call_boxed(keys, q, k, v, bias, compute, dropout_p, is_causal, scale=scale)
         return found
@@ -140,10 +145,12 @@ def _backward(original):
     def kernel(keys, grad, q, k, v, bias, out, logsumexp, *rest, scale=None):
         _, _, dropout_p, mask, *is_causal = rest
         takes = grad is not None and dropout_p == 0 and scale != 0 and not mask[3]
-        decision = _NO
+        found = None
         if takes and grad.dtype is q.dtype and _may_win(q, k, v, bias):
             decision, how = _asked("backward", q, k, v, bias, grad, any(is_causal), scale)
-        found = attention.led(decision, lambda: _led_backward(grad, q, k, v, bias, out, logsumexp, how))
+            found = attention.led(decision, lambda: _led_backward(grad, q, k, v, bias, out, logsumexp, how))
+        else:
+            attention.passed += 1
         if found is None:
             return original.call_boxed(keys, grad, q, k, v, bias, out, logsumexp, *rest, scale=scale)
         return found
@@ -152,21 +159,13 @@ def _backward(original):
 
 
 def _led_backward(grad, q, k, v, bias, out, logsumexp, how):
-    # The weights of a row are 2 to the (score - top), divided by the sum, which is 0 if no key is seen.
     logsumexp = logsumexp[:, :, : q.shape[2]]
-    softmax = q.new_empty(*q.shape[:3], 2)
-    # The rounding error of top goes into the sum: it would be an error of every weight.
-    exact = logsumexp.double() * _LOG2_E
-    top = exact.float()
-    softmax[..., 0] = top
-    softmax[..., 1] = torch.exp2(exact - top).nan_to_num_(0)
-    return *_torch_attention.backward(grad, q, k, v, bias, None, out, softmax, how), None
+    return *_torch_attention.backward(grad, q, k, v, bias, None, out, None, how, logsumexp), None
 
 
+_BACKWARD = "_scaled_dot_product_efficient_attention_backward"
 attention = _torch_lead.Led(
     "calls of attention",
-    {
-        "_scaled_dot_product_efficient_attention": _forward,
-        "_scaled_dot_product_efficient_attention_backward": _backward,
-    },
+    {"_scaled_dot_product_efficient_attention": _forward, _BACKWARD: _backward},
+    later=(_BACKWARD,),
 )

@@ -4,6 +4,7 @@
 import math
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -22,6 +23,8 @@ DEVICE = torch.device(os.environ.get("ANTIPHASE_TEST_DEVICE", "cpu"))
 if DEVICE.type == "cuda" and not torch.cuda.is_available():
     print("skipped: torch finds no GPU")
     sys.exit(support.SKIPPED)
+if DEVICE.type == "cuda":
+    DEVICE = torch.device("cuda", DEVICE.index or 0)  # as tensors say it
 
 torch.set_num_threads(1)  # tensors are small
 ours = at.scaled_dot_product_attention
@@ -282,10 +285,14 @@ class Integration(support.Case):
     def test_masks_with_gradients_are_torchs(self):
         q, k, v = operands()
         mask = R(5, 7, seed=4).requires_grad_()
-        ours(q, k, v, mask).square().sum().backward()
-        found, mask.grad = mask.grad, None
-        theirs(q, k, v, mask).square().sum().backward()
-        self.near(found, mask.grad)
+        gradient = lambda call: torch.autograd.grad(call(q, k, v, mask).square().sum(), mask)[0]
+        try:
+            expected = gradient(theirs)
+        except RuntimeError as error:  # torch 2.11 on GPUs: "LSE is not correctly aligned"
+            with self.assertRaisesRegex(RuntimeError, re.escape(str(error).splitlines()[0])):
+                gradient(ours)
+        else:
+            self.near(gradient(ours), expected)
         with torch.no_grad():
             self.near(ours(q, k, v, mask), theirs(q, k, v, mask))
 
@@ -342,18 +349,18 @@ class Led(support.Case):
     """torch's own attention. On the CPU it is led to the executor, as if that were fast."""
 
     def setUp(self):
-        kept = dict(lead._margins), lead._LEAST_QUERIES, lead._LEAST_WORK
+        kept = dict(lead._margins), lead._LEAST_QUERIES, lead._LEAST_KEYS, lead._LEAST_WORK
 
         def restore():
             lead.attention.end()
             lead._margins.clear()
             lead._margins.update(kept[0])
-            _, lead._LEAST_QUERIES, lead._LEAST_WORK = kept
+            _, lead._LEAST_QUERIES, lead._LEAST_KEYS, lead._LEAST_WORK = kept
             lead.attention.decided.clear()
 
         self.addCleanup(restore)
         lead.attention.decided.clear()
-        lead._margins[DEVICE], lead._LEAST_QUERIES, lead._LEAST_WORK = math.inf, 1, 0
+        lead._margins[DEVICE], lead._LEAST_QUERIES, lead._LEAST_KEYS, lead._LEAST_WORK = math.inf, 1, 1, 0
         lead.attention.computed = lead.attention.passed = 0
         if DEVICE.type == "cpu":
             names = {}
@@ -411,7 +418,8 @@ class Led(support.Case):
         """Each half reads what the other one's has left."""
         tensors = operands((2, 4, 33, 8), (2, 4, 48, 8))
         expected = with_gradients(self.efficient, tensors)
-        for ours in ("forward", "backward"):
+        # a backward that no forward predicts to be led stays torch's kernel
+        for ours, expected_counts in (("forward", (1, 0)), ("backward", (1, 1))):
             was = lead._decide
             lead._decide = lambda part, *more: was(part, *more) if part == ours else (False, 0, None)
             try:
@@ -422,7 +430,7 @@ class Led(support.Case):
                 lead.attention.decided.clear()
                 lead.attention.end()
             with self.subTest(ours):
-                self.assertEqual(counts, (1, 1))
+                self.assertEqual(counts, expected_counts)
                 self.near(found, expected)
 
     def test_queries_that_see_nothing(self):
@@ -432,13 +440,7 @@ class Led(support.Case):
             *t, bias.expand(2, 4, 33, 48)
         )
         self.begin()
-        call, kept = lead._torch_attention.backward, []
-        keep = lambda *args: kept.append(args[-2]) or call(*args)
-        with unittest.mock.patch.object(lead._torch_attention, "backward", keep):
-            out, *gradients = with_gradients(run, tensors)
-        self.assertEqual(
-            kept[0][0, 0, 4].tolist(), [-math.inf, 0]
-        )  # as attention() keeps it: a sum of nothing
+        out, *gradients = with_gradients(run, tensors)
         self.assertFalse(out[:, :, 4].any() or gradients[0][:, :, 4].any())
         rest = lambda q, k, v: self.efficient(torch.cat([q[:, :, :4], q[:, :, 5:]], 2), k, v)
         others = torch.cat([out[:, :, :4], out[:, :, 5:]], 2)
@@ -487,7 +489,10 @@ class Led(support.Case):
         lead._LEAST_QUERIES = 34
         lead.attention.decided.clear()
         self.assertEqual(self.counted(lambda: run(q, k, v))[1], (0, 1))
-        lead._LEAST_QUERIES, lead._LEAST_WORK = 1, q.numel() * 48 + 1
+        lead._LEAST_QUERIES, lead._LEAST_KEYS = 1, 49
+        lead.attention.decided.clear()
+        self.assertEqual(self.counted(lambda: run(q, k, v))[1], (0, 1))
+        lead._LEAST_KEYS, lead._LEAST_WORK = 1, q.numel() * 48 + 1
         self.assertEqual(self.counted(lambda: run(q, k, v))[1], (0, 1))
         lead._LEAST_WORK, lead._margins[DEVICE] = 0, 0
         lead.attention.decided.clear()

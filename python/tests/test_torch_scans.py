@@ -20,6 +20,8 @@ DEVICE = torch.device(os.environ.get("ANTIPHASE_TEST_DEVICE", "cpu"))
 if DEVICE.type == "cuda" and not torch.cuda.is_available():
     print("skipped: torch finds no GPU")
     sys.exit(support.SKIPPED)
+if DEVICE.type == "cuda":
+    DEVICE = torch.device("cuda", DEVICE.index or 0)  # as tensors say it
 
 FLOATS = (torch.float32, torch.float64, torch.float16, torch.bfloat16)
 WHOLE = (torch.int8, torch.int16, torch.int32, torch.int64, torch.uint8, torch.bool)
@@ -329,7 +331,14 @@ class Programs(support.Case):
 def divided(rank, file, world):
     """One of several processes, each of which has a part of the axis."""
     import torch.distributed as distributed
-    from torch.distributed.tensor import Partial, Replicate, Shard, distribute_tensor, init_device_mesh
+    from torch.distributed.tensor import (
+        DTensor,
+        Partial,
+        Replicate,
+        Shard,
+        distribute_tensor,
+        init_device_mesh,
+    )
 
     if DEVICE.type == "cuda":
         torch.cuda.set_device(rank)
@@ -365,9 +374,10 @@ def divided(rank, file, world):
     mesh = init_device_mesh(DEVICE.type, (world,))
     whole = data((7, 6), torch.float32)
     for way in (Shard(0), Shard(1), Replicate(), Partial()):
-        x = distribute_tensor(whole, mesh, [Shard(0) if way.is_partial() else way]).redistribute(
-            placements=[way]
-        )
+        if way.is_partial():  # the sum of what both have
+            x = DTensor.from_local(whole if rank == 0 else torch.zeros_like(whole), mesh, [way])
+        else:
+            x = distribute_tensor(whole, mesh, [way])
         for name in NAMES:
             for dim in (0, 1, -1):
                 found, expected = getattr(at, name)(x, dim), getattr(torch, name)(whole, dim)

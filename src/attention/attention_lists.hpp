@@ -11,6 +11,7 @@
   LIST(tiled_instance, double_buffered_kernels) \
   LIST(dots_instance, dots_kernels)             \
   LIST(few_keys_instance, few_keys_kernels)     \
+  LIST(softmax_instance, softmax_kernels)       \
   LIST(backward_instance, backward_kernels)     \
   LIST(split_instance, split_kernels)           \
   LIST(judge_instance, judge_kernels)           \

@@ -42,6 +42,24 @@ struct row_dots {
   }
 };
 
+// problem::softmax from problem::logsumexp: a thread for each row. The rounding error of top goes into the
+// sum: it would be an error of every weight.
+struct softmax_of_rows {
+  static constexpr int threads = 256;
+  using params = softmax_arguments;
+  struct storage {};
+
+  AP_DEV void operator()(const params& a) const {
+    const std::int64_t row = std::int64_t{block_index().x} * threads + thread_index();
+    if (row >= a.rows) return;
+    const double exact = static_cast<double>(in_global_memory(a.logsumexp)[row]) * 1.4426950408889634;
+    const float top = static_cast<float>(exact), rest = static_cast<float>(exact - static_cast<double>(top));
+    const bool sees_keys = rest == rest;  // no infinity
+    in_global_memory(a.softmax)[2 * row] = top;
+    in_global_memory(a.softmax)[2 * row + 1] = sees_keys ? exp2_accurate(clamped_exponent(rest)) : 0;
+  }
+};
+
 // plan
 // -----------------------------------------------------------------------------------------------------------
 // A block owns rows of Q and computes their dQ, or rows of K and V and computes their dK and dV; it walks

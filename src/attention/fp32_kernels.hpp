@@ -75,6 +75,12 @@ struct dots_arguments {
   const std::uint32_t* flags = nullptr;
 };
 
+struct softmax_arguments {
+  const float* logsumexp;  // of rows in the order of problem::softmax
+  float* softmax;
+  std::int64_t rows;
+};
+
 // The compiled kernels.
 struct tiled_instance {
   tiled_policy how;
@@ -95,10 +101,14 @@ struct dots_instance {
 struct few_keys_instance {
   kernel code;
 };
+struct softmax_instance {
+  kernel code;
+};
 std::span<const tiled_instance> tiled_instances(target where);
 std::span<const backward_instance> backward_instances(target where);
 std::span<const naive_instance> naive_instances(target where);
 std::span<const dots_instance> dots_instances(target where);
 std::span<const few_keys_instance> few_keys_instances(target where);
+std::span<const softmax_instance> softmax_instances(target where);
 
 }  // namespace antiphase::attentions

@@ -23,6 +23,9 @@ std::span<const backward_instance> backward_instances(target where) {
 std::span<const naive_instance> naive_instances(target where) {
   return instances_of<attention_lists, naive_instance>(where);
 }
+std::span<const softmax_instance> softmax_instances(target where) {
+  return instances_of<attention_lists, softmax_instance>(where);
+}
 std::span<const dots_instance> dots_instances(target where) {
   return instances_of<attention_lists, dots_instance>(where);
 }
@@ -141,6 +144,13 @@ launchable fp32_forward(const request& r, const std::uint32_t* flags) {
 launchable few_keys_forward(const request& r) {
   const kernel& code = few_keys_instances(r.where()).front().code;
   return launch_of(code, grid_of(r.what.members * r.what.heads), few_keys_arguments{r.what});
+}
+
+launchable softmax_launch(const request& r, float* softmax) {
+  const kernel& code = softmax_instances(r.where()).front().code;
+  const std::int64_t rows = r.what.heads * r.query_rows();
+  return launch_of(code, grid_of(ceil_div<std::int64_t>(rows, code.threads)),
+                   softmax_arguments{r.what.logsumexp, softmax, rows});
 }
 
 std::vector<launchable> fp32_backward(const request& r, cutter& memory, const std::uint32_t* flags) {

@@ -25,6 +25,7 @@ plan plan_double_buffered(const request& r);
 
 // The same launches with flags (forward_arguments::flags, backward_arguments::flags), for a policy that
 // computes the rest. The gradients' workspace is taken from `memory`.
+launchable softmax_launch(const request& r, float* softmax);
 launchable fp32_forward(const request& r, const std::uint32_t* flags);
 // Of the queries that see few keys, which a policy may compute less accurately.
 launchable few_keys_forward(const request& r);

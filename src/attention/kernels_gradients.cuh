@@ -13,6 +13,10 @@ inline namespace AP_TARGET {
 
 std::vector<dots_instance> dots_kernels() { return {{kernel_of<row_dots>("attention.dots")}}; }
 
+std::vector<softmax_instance> softmax_kernels() {
+  return {{kernel_of<softmax_of_rows>("attention.softmax-of-rows")}};
+}
+
 std::vector<backward_instance> backward_kernels() {
   return []<std::size_t... I>(std::index_sequence<I...>) {
     return std::vector<backward_instance>{

@@ -69,6 +69,27 @@ std::string refusal_of(const candidate& c, const request& r) {
   return c.unsuited(r);
 }
 
+// The plan of a call whose softmax is there, behind a launch that makes it from the logsumexp.
+plan plan_from_logsumexp(const candidate& by, const request& r) {
+  const auto planned = [&by, r](float* softmax) {
+    request with = r;
+    with.what.softmax = softmax;
+    return by.plan_for(with);
+  };
+  const std::int64_t numbers = 2 * r.what.heads * r.query_rows();
+  cutter counted({});
+  counted.take<float>(numbers);
+  const std::size_t own = counted.used();
+  return {own + planned(nullptr).workspace, [planned, r, own, numbers](std::span<std::byte> workspace) {
+            float* const softmax = cutter(workspace).take<float>(numbers);
+            std::vector<launchable> all;
+            if (numbers > 0) all.push_back(softmax_launch(r, softmax));
+            for (launchable& l : planned(softmax).launches(workspace.subspan(own)))
+              all.push_back(std::move(l));
+            return all;
+          }};
+}
+
 const candidate& cheapest(const request& r) {
   const candidate* best = nullptr;
   double least = 0;
@@ -108,7 +129,7 @@ choice choose(const executor& on, const problem& p, const gradients* back, std::
       throw not_supported(fmt::format("attention policy {} does not take {}: {}", by->name, r.text(), why));
   }
   choice c{r, by, policy != "auto", {}};
-  if (!r.empty()) c.runs = by->plan_for(r);
+  if (!r.empty()) c.runs = r.from_logsumexp() ? plan_from_logsumexp(*by, r) : by->plan_for(r);
   return c;
 }
 

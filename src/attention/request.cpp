@@ -86,7 +86,9 @@ arrays arrays_of(const request& r) {
                       softmax = numbers("softmax", p.softmax, 2 * stored, sizeof(float));
   if (r.back.has_value()) {
     const gradients& g = *r.back;
-    for (const array_of_call& a : {out, softmax, rows_of("the gradient of out", r, g.out, p.heads, false)})
+    const array_of_call stored_as =
+        r.from_logsumexp() ? numbers("logsumexp", p.logsumexp, stored, sizeof(float)) : softmax;
+    for (const array_of_call& a : {out, stored_as, rows_of("the gradient of out", r, g.out, p.heads, false)})
       all.read.push_back(a);
     all.written = {rows_of("the gradient of q", r, g.q, p.heads, false),
                    rows_of("the gradient of k", r, g.k, p.kv_heads, true),

@@ -31,7 +31,7 @@ template <forward_policy P> struct recorded_forward_ring
     if (event > base::first) {
       clock_tensor_cores(multiply_adds);
       warp_sync();
-      this->spans.add(span_kind::wait, 0, at.index, since[warp_index()], tensor_cores);
+      this->spans.add(span_kind::wait, 0, at.index, since[warp()], tensor_cores);
     }
     base::commit(at, event, how...);
     if (event > base::first) begin_multiplying();  // from the next slot of the same operand
@@ -41,8 +41,10 @@ template <forward_policy P> struct recorded_forward_ring
  private:
   AP_DEV void begin_multiplying() {
     const std::int64_t now = clock_now();
-    if (lane_index() == 0) since[warp_index()] = now;
+    if (lane_index() == 0) since[warp()] = now;
   }
+  // warp_index() is for all lanes, and one thread loads.
+  AP_DEV static int warp() { return thread_index() / warp_size; }
 };
 template <forward_policy P> struct recorded_forward_waits : forward_waits<P> {
   using ring = recorded_forward_ring<P>;

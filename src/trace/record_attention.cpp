@@ -18,10 +18,10 @@ namespace antiphase {
 namespace {
 
 // Kernels of FP32 multiply-adds share one name for all depths: keeps only the twins of this one.
-std::vector<twin> twins_for(std::int64_t depth) {
+std::vector<twin> twins_for(target where, std::int64_t depth) {
   const int padded = depth <= 64 ? 64 : 128;
   std::vector<twin> some;
-  for (const twin& t : attentions::twins_on_cpu())
+  for (const twin& t : attentions::all_twins(where))
     if (!t.roles.empty() || t.step_bytes == padded * attentions::keys_of_tile * int{sizeof(float)})
       some.push_back(t);
   return some;
@@ -32,8 +32,6 @@ std::vector<twin> twins_for(std::int64_t depth) {
 timeline record_attention(const context& where, std::string_view policy, const attention_problem& p,
                           const trace_options& options) {
   const attentions::step& s = attentions::find_step(policy);
-  if (where.kind() != target::cpu)
-    throw not_supported("attention is recorded on the CPU executor alone: expected a context of the CPU");
   if (s.how == attentions::method::naive)
     throw bad_request("policy naive has no pipeline to record: expected another step");
   if (p.members * p.heads * p.queries * p.keys == 0)
@@ -47,7 +45,8 @@ timeline record_attention(const context& where, std::string_view policy, const a
   const recorded_work work{.bytes = sizeof(float) * rows * static_cast<double>(p.depth),
                            .multiprocessors = s.how == attentions::method::roles ? 1 : 0};
   return record_call(
-      where, twins_for(p.depth), {.policy = std::string(policy), .kernel = "attention"}, options, work, false,
+      where, twins_for(where.kind(), p.depth), {.policy = std::string(policy), .kernel = "attention"},
+      options, work, false,
       [&](const context& recording) { attention(recording, p, {.policy = policy, .on = options.on}); });
 }
 

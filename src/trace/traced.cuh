@@ -43,6 +43,7 @@ template <policy P> struct traced {
           clock_register_loads(register_bytes);
         else if constexpr (register_bytes > 0)
           clock_wide_loads(register_bytes, true);
+        if constexpr (P.stores_first) clock_registers_needed();
       });
     }
     template <class Compute> AP_DEV auto compute(Compute compute) {

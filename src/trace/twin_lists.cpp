@@ -50,9 +50,10 @@ const std::vector<instance>& traced_instances(target where) {
 
 namespace attentions {
 
-const std::vector<twin>& twins_on_cpu() {
-  static constinit made_once<std::vector<twin>> made;
-  return made.get([] { return all_of<twin>({cpu::twins_by_multiply_adds, cpu::twins_on_tensor_cores}); });
+const std::vector<twin>& all_twins(target where) {
+  static constinit by_target<twin> made;
+  return made.of(where, {cpu::twins_by_multiply_adds, cpu::twins_on_tensor_cores},
+                 {AP_IF_CUDA(cuda::twins_by_multiply_adds, cuda::twins_on_tensor_cores)});
 }
 
 }  // namespace attentions

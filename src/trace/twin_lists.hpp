@@ -35,8 +35,12 @@ namespace cpu {
 std::vector<twin> twins_by_multiply_adds();
 std::vector<twin> twins_on_tensor_cores();
 }  // namespace cpu
+namespace cuda {
+std::vector<twin> twins_by_multiply_adds();
+std::vector<twin> twins_on_tensor_cores();
+}  // namespace cuda
 
-const std::vector<twin>& twins_on_cpu();
+const std::vector<twin>& all_twins(target where);
 }  // namespace attentions
 
 namespace scans {

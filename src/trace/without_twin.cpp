@@ -43,6 +43,7 @@ constexpr kernels_without_twin list[] = {
     {"attention.split-", passes},
     {"attention.judge", passes},
     {"attention.dots", passes},
+    {"attention.softmax-of-rows", passes},
     {"attention.gradient-", "it has one buffer, and loads and computes by turns, as tiled does: record that"},
     {"attention.fp16-64-keys", gradients},
     {"attention.fp16-64-queries", gradients},

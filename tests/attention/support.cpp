@@ -178,8 +178,10 @@ void call::forward(const context& where, const attention_options& options) {
   logsumexp = on_logsumexp_->to_host(), softmax = on_softmax_->to_host();
 }
 
-void call::backward(const context& where, const attention_options& options) {
-  attention_backward(where, problem_, gradients(), options);
+void call::backward(const context& where, const attention_options& options, bool from_logsumexp) {
+  attention_problem p = problem_;
+  if (from_logsumexp) p.softmax = nullptr;
+  attention_backward(where, p, gradients(), options);
   where.runs_on().synchronize(options.on);
   for (rows* const one : {&d_q, &d_k, &d_v}) one->download();
 }

@@ -104,7 +104,7 @@ struct call {
   bool sees(std::int64_t b, std::int64_t h, std::int64_t i, std::int64_t j) const;
   // Run and leave the results in the members. The gradients need a forward call before.
   void forward(const context& where, const attention_options& options = {});
-  void backward(const context& where, const attention_options& options = {});
+  void backward(const context& where, const attention_options& options = {}, bool from_logsumexp = false);
   // The problem on the device, from the last forward().
   const attention_problem& problem() const { return problem_; }
   attention_gradients gradients() {

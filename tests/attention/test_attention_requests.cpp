@@ -199,6 +199,14 @@ TEST(attention_requests, gradients_are_judged_too) {
   EXPECT_EQ(of([](auto&, auto&) {}), "accepted");
   EXPECT_EQ(of([](auto& p, auto&) { p.softmax = nullptr; }),
             "softmax is a null pointer: expected 9600 bytes");
+  EXPECT_EQ(of([](auto& p, auto&) { p.softmax = nullptr, p.logsumexp = at<float>(9 << 20); }), "accepted");
+  EXPECT_EQ(of(
+                [](auto& p, auto& g) {
+                  p.softmax = nullptr, p.logsumexp = at<float>(9 << 20);
+                  g.q.data = at<float>(9 << 20);
+                },
+                true),
+            "the gradient of q overlaps logsumexp: expected memory of its own");
   EXPECT_EQ(of([](auto&, auto& g) { g.out.data = nullptr; }),
             "the gradient of out is a null pointer: expected 307200 bytes");
   EXPECT_EQ(of([](auto&, auto& g) { g.k.data = nullptr; }),

@@ -146,6 +146,45 @@ TEST_P(attention_fp32, policy_fp16_is_within_its_bound_and_its_softmax_serves_gr
   }
 }
 
+// Also of queries that see no key, and of packed members.
+TEST_P(attention_fp32, gradients_take_the_logsumexp_alone) {
+  for (const char* policy : {"fp32", "fp16"})
+    for (const shape& s :
+         {shape{.heads = 2, .queries = 70, .keys = 40, .depth = 64, .mask = causal::bottom_right},
+          shape{.members = 3,
+          .heads = 2,
+          .kv_heads = 1,
+          .queries = 9,
+          .keys = 33,
+          .depth = 72,
+          .query_lengths = {9, 0, 5},
+          .key_lengths = {33, 2, 0}}}) {
+      call c(s);
+      c.forward(where(), {.policy = policy});
+      c.backward(where(), {.policy = policy}, true);
+      EXPECT_EQ(c.wrong_backward(arithmetic::fp16), "") << policy << ": " << text(s);
+    }
+  // Each query sees one key, with a large logit that FP32 holds: the weight is 1, and dV is dO, but for what
+  // the rounded factor log2(e) of logits costs.
+  const shape s{.heads = 2,
+                .kv_heads = 2,
+                .queries = 40,
+                .keys = 40,
+                .depth = 64,
+                .before = 0,
+                .behind = 0,
+                .bias = true};
+  call c(s);
+  c.q.fill(1, 0);
+  for (std::size_t n = 0; n < c.bias.size(); ++n) c.bias[n] = 1000 + static_cast<float>(n % 41);
+  c.forward(where(), {.policy = "fp32"});
+  c.backward(where(), {.policy = "fp32"}, true);
+  c.d_v.each([&](auto b, auto h, auto j, auto i) {
+    ASSERT_NEAR(c.d_v(b, h, j, i), c.d_out(b, h, j, i), 2e-5 * std::abs(c.d_out(b, h, j, i)) + 1e-7)
+        << "key " << j;
+  });
+}
+
 // Scores that grow with the keys, so that every tile rescales; that are large; and that are all equal.
 TEST_P(attention_fp32, scores_of_every_size_are_within_the_bound) {
   const shape s{.queries = 20, .keys = 150, .depth = 24};

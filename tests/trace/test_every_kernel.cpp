@@ -60,10 +60,9 @@ struct family {
   std::size_t fewest;
   bool has_steps = false;
 };
-const std::vector<twin>& attention_twins(target) { return attentions::twins_on_cpu(); }
 constexpr family families[] = {{gemms::kernel_names, gemms::all_twins, 60, true},
                                {scans::kernel_names, scans::all_twins, 10},
-                               {attentions::kernel_names, attention_twins, 20}};
+                               {attentions::kernel_names, attentions::all_twins, 20}};
 
 bool is_twin(const std::vector<twin>& twins, std::string_view kernel) {
   return std::ranges::any_of(twins, [&](const twin& t) { return t.of == kernel; });

@@ -683,6 +683,15 @@ TEST(RecordRoles, CudaTwinsComputeTheSameBits) {
     EXPECT_EQ(out.to_host(), plain.to_host()) << policy;
     expect_in_order(t);
   }
+  for (const attentions::step& s : attentions::steps) {
+    if (s.how == attentions::method::naive) continue;
+    attention_case recorded(where, 700, 1000, 64), plain(where, 700, 1000, 64);
+    const timeline t = record_attention(where, s.name, recorded.problem);
+    attention(where, plain.problem, {.policy = s.name});
+    EXPECT_EQ(recorded.out.to_host(), plain.out.to_host()) << s.name;
+    if (s.how == attentions::method::roles) expect_in_order(t);
+    EXPECT_GT(t.recorded, 0) << s.name;
+  }
   const std::int64_t length = 1 << 24;
   const device_array<float> in(where, values(length, 7));
   device_array<float> out(where, static_cast<std::size_t>(length)),

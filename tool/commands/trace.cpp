@@ -373,10 +373,8 @@ trace_options options_of(const request& r) {
 }
 
 // Where it runs. On the CPU, `options` and the simulated device become those of the modelled machine.
-place choose_machine(const request& r, family of, trace_options& options) {
-  place_options asked = r.place;
-  if (of == family::attention && asked.on.empty()) asked.on = "cpu";  // attention is recorded there alone
-  place at = choose_place(asked, reference::not_offered);
+place choose_machine(const request& r, trace_options& options) {
+  place at = choose_place(r.place, reference::not_offered);
   if (at.where->kind() == target::cuda) {
     if (!r.as.empty() || r.blocks != "auto" || !r.data.empty())
       throw bad_request(
@@ -386,7 +384,7 @@ place choose_machine(const request& r, family of, trace_options& options) {
     return at;
   }
   options.as = std::make_shared<const machine_profile>(named_profile(r.as.empty() ? "H200" : r.as));
-  place_options simulated = asked;
+  place_options simulated = r.place;
   simulated.simulated = options.as->limits;
   simulated.simulated.name = simulated_device().name;
   return choose_place(simulated, reference::not_offered);
@@ -410,7 +408,7 @@ void run(const request& r) {
   require_whole_rows(r, of == family::scan);
   refuse_mixed_results(r.common, r.output);
   trace_options options = options_of(r);
-  const place at = choose_machine(r, of, options);
+  const place at = choose_machine(r, options);
   say_place(r.common, at);
   output_file out{r.output};
   const auto record = of == family::scan        ? record_scans

@@ -64,13 +64,14 @@ struct problem {
   packed_members lengths = {};
   // Results, if not null. logsumexp: log of the sum of exp(scale * Q_i K_j + bias_ij) over visible keys,
   // [member][head][query], or [head][row] of packed members. softmax: two numbers for each row in the same
-  // order, which attention_backward() takes.
+  // order, which attention_backward() takes; if it is null, that takes logsumexp, whose rounding error of
+  // |logsumexp| u is then one of every weight.
   float* logsumexp = nullptr;
   float* softmax = nullptr;
 };
 
-// The gradients of a problem whose `out` and `softmax` are there: from dO to dQ, dK and dV, laid out as Q, K
-// and V are, or not. dK and dV are sums over the heads that share them.
+// The gradients of a problem whose `out`, and `softmax` or `logsumexp`, are there: from dO to dQ, dK and dV,
+// laid out as Q, K and V are, or not. dK and dV are sums over the heads that share them.
 struct gradients {
   attentions::heads<const float> out;
   attentions::heads<float> q, k, v;

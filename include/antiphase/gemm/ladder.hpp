@@ -31,6 +31,11 @@ constexpr policy double_buffered_policy = [] {
   p.stages = 2;
   return p;
 }();
+constexpr policy textbook_double_policy = [] {
+  policy p = double_buffered_policy;
+  p.stores_first = true;
+  return p;
+}();
 constexpr policy async_policy(int stages) {
   policy p = tiled_policy;
   p.copy = copy_kind::asynchronous;
@@ -137,7 +142,10 @@ constexpr step steps[] = {
     {"naive", "one output per thread, straight from global memory", {.tile = {32, 32}, .tile_k = 1}},
     {"tiled", "tiles in shared memory", tiled_policy},
     {"padded", "the textbooks' [T][T+1] padding, which removes no bank conflict here", padded_policy},
-    {"double-buffered", "2 buffers: the next tile is loaded into registers while this one is used",
+    {"textbook-double",
+     "2 buffers, but the next tile is stored before this one is used: each warp waits for its load",
+     textbook_double_policy},
+    {"double-buffered", "the next tile stays in registers while this one is used, and is stored then",
      double_buffered_policy},
     {"async-2", "asynchronous copies instead of registers, 2 stages", async_policy(2)},
     {"async-3", "3 stages, in dynamic shared memory", async_policy(3)},

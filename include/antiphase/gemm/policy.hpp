@@ -47,6 +47,7 @@ struct policy {
   extent2 warp = {0, 0};  // contiguous outputs of a warp; 0: threads are spread over the whole tile
   int stages = 1;
   copy_kind copy = copy_kind::registers;
+  bool stores_first = false;  // registers are stored as soon as they are loaded, before the computation
   operand_policy a = {}, b = {};
   // register buffers of the operands: 1, or 2 to load one while the other is used
   int fragments = 1;
@@ -103,7 +104,9 @@ constexpr bool valid(const policy& p) {
                                                  p.warp.m / p.thread.m * (p.warp.n / p.thread.n) == 32);
   const bool slices = p.slices == 1 || (p.slice_threads() % 32 == 0 && p.tile_k % p.slices == 0);
   const bool unrolls = p.slice_k() % p.unrolled() == 0 && p.unrolled() % p.fragments == 0;
-  const bool stages = p.copy == copy_kind::asynchronous || (!p.a.transposed() && !p.b.transposed());
+  const bool asynchronous = p.copy == copy_kind::asynchronous,
+             stages = (asynchronous || (!p.a.transposed() && !p.b.transposed())) &&
+                      (!p.stores_first || (!asynchronous && p.stages == 2));
   return threads % 32 == 0 && threads <= 1024 && reads && warps && slices && unrolls && stages &&
          (p.fragments == 1 || p.fragments == 2) && valid(p.a, p.tile.m, p.tile_k, threads, p.read_width) &&
          valid(p.b, p.tile.n, p.tile_k, threads, p.read_width);

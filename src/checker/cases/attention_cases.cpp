@@ -83,6 +83,7 @@ class attention_program {
       p.lengths = {of_queries.data(), of_keys.data(), of_.queries, of_.keys};
     }
     attention(where_, p, {.policy = policy});
+    if (of_.biased) p.softmax = nullptr;  // gradients make it from logsumexp
     if (gradients)
       attention_backward(where_, p,
                          {.out = gradient_.view<const float>(gradient.data()),

@@ -95,6 +95,9 @@ void add(std::vector<library_kernel>& all, const attentions::tiled_instance& i) 
 void add(std::vector<library_kernel>& all, const attentions::dots_instance& i) {
   all.push_back({"attention/gradients", "", i.code});
 }
+void add(std::vector<library_kernel>& all, const attentions::softmax_instance& i) {
+  all.push_back({"attention/gradients", "", i.code});
+}
 void add(std::vector<library_kernel>& all, const attentions::backward_instance& i) {
   all.push_back({"attention/gradients", fmt::format("depth {}", i.how.depth), i.code});
 }

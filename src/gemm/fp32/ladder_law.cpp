@@ -120,7 +120,7 @@ pipeline_shape shape_of(const machine_profile& on, const policy& p, double bytes
   const double all_copies = copies(p.a, a) + copies(p.b, b);
   const double reads = warps * reads_of_step(p);
   s.step = {.threads = p.threads(),
-            .stages = p.stages,
+            .stages = p.stores_first ? 1 : p.stages,  // the second buffer hides nothing
             .asynchronous = p.copy == copy_kind::asynchronous,
             .registers_ahead = p.fragments > 1,
             .arithmetic = real(p.tile.m) * p.tile.n * p.tile_k / on.multiply_adds.value,

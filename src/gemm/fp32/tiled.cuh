@@ -69,9 +69,13 @@ template <policy P> struct tiled {
       if constexpr (P.run == parts::compute_only) return;
       a.load(step, s.slots[slot].a);
       b.load(step, s.slots[slot].b);
+      if constexpr (P.stores_first) {
+        a.store(s.slots[slot].a);
+        b.store(s.slots[slot].b);
+      }
     };
     const auto store_loaded = [&](int slot) {
-      if constexpr (P.run == parts::compute_only) return;
+      if constexpr (P.run == parts::compute_only || P.stores_first) return;
       a.store(s.slots[slot].a);
       b.store(s.slots[slot].b);
     };
