@@ -28,12 +28,10 @@ class Led:
     def __init__(self, noun, operators, later=()):
         self.noun = noun
         self.operators = operators  # by name: what makes our kernel of torch's
-        self.later = (
-            later  # those that are taken only by take(): a kernel in Python takes the host 10 us and more
-        )
-        self.decided = (
-            {}
-        )  # by call: (whether it is led, its predicted gain in us, its row of the profile or None)
+        # those that only take() takes: a kernel in Python takes the host 10 us and more
+        self.later = later
+        # by call: (whether it is led, its predicted gain in us, its row of the profile or None)
+        self.decided = {}
         self.rows = collections.Counter()  # while profiling
         self.library = None
         families.append(self)

@@ -22,7 +22,9 @@ struct request {
 
   target where() const { return on.kind(); }
   // Of a backward: the softmax has to be made first.
-  bool from_logsumexp() const { return back.has_value() && !what.softmax && what.logsumexp; }
+  bool from_logsumexp() const {
+    return back.has_value() && what.softmax == nullptr && what.logsumexp != nullptr;
+  }
   bool packed() const { return what.lengths.query_offsets != nullptr; }
   // Rows of Q, and of K and V, of all members but of one head.
   std::int64_t query_rows() const { return packed() ? what.lengths.query_rows : what.members * what.queries; }

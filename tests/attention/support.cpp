@@ -278,7 +278,7 @@ std::string call::wrong_backward(arithmetic by, double* worst) const {
   const double scale = static_cast<double>(of.scale_used()), depth = static_cast<double>(of.depth);
   // What FP16 parts lose of numbers far below the largest of their tile, here of their member and head.
   // Weights are at most 1.
-  const double lost = by == arithmetic::fp16 ? 0x1p-38 : 0;
+  const double lost = by == arithmetic::fp16 ? 0x1p-38 : 0, least_weight = 0x1p-126;  // smaller ones are 0
   const auto largest_of = [&](const rows& in, std::int64_t b, std::int64_t h, std::int64_t count) {
     double largest = 0;
     for (std::int64_t i = 0; i < count; ++i)
@@ -316,7 +316,7 @@ std::string call::wrong_backward(arithmetic by, double* worst) const {
           const double slope_may =
               rho * std::abs(slope) +
               w.p[n] * ((depth + 8) * unit * magnitude[n] + dot_may + 4 * unit * std::abs(dot)) +
-              4 * lost * most_product;
+              4 * lost * most_product + least_weight * (std::abs(of_weight[n]) + std::abs(dot));
           for (std::int64_t c = 0; c < of.depth; ++c) {
             const double x = static_cast<double>(k(b, kv, j, c)), y = static_cast<double>(q(b, h, i, c)),
                          g = static_cast<double>(d_out(b, h, i, c));
@@ -328,7 +328,8 @@ std::string call::wrong_backward(arithmetic by, double* worst) const {
             k_may[at_k] += std::abs(scale * y) * (slope_may + (rows_of_key + 8) * unit * std::abs(slope)) +
                            std::abs(scale) * lost * 2 * std::abs(slope) * most_q;
             v_is[at_k] += w.p[n] * g;
-            v_may[at_k] += w.p[n] * std::abs(g) * (rho + (rows_of_key + 8) * unit) + lost * most_g;
+            v_may[at_k] += w.p[n] * std::abs(g) * (rho + (rows_of_key + 8) * unit) + lost * most_g +
+                           least_weight * std::abs(g);
           }
         }
       }
