@@ -277,7 +277,7 @@ cudaError_t allocate(void** to, std::size_t bytes, memory_kind kind, place where
 cudaError_t allocate_on(void** to, std::size_t bytes, cudaStream_t on, place where);
 cudaError_t release(void* p, place where);
 // registers host memory for use by kernels; 0 bytes: unregisters it
-cudaError_t register_host(void* p, std::size_t bytes);
+cudaError_t register_host(void* p, std::size_t bytes, place where);
 cudaMemoryType type_of(const void* p);
 // true if `bytes` at `offset` fit in a symbol of `symbol` bytes; otherwise a finding
 bool holds(std::size_t symbol, std::size_t offset, std::size_t bytes, place where);
@@ -371,8 +371,10 @@ AP_CALL cudaPointerGetAttributes(cudaPointerAttributes* a, const void* p) {
 AP_CALL cudaDeviceCanAccessPeer(int* can, int, int) { return *can = 0, cudaSuccess; }
 AP_CALL cudaDeviceEnablePeerAccess(int, unsigned) { return cudaErrorPeerAccessUnsupported; }
 AP_CALL cudaDeviceDisablePeerAccess(int) { return cudaErrorPeerAccessUnsupported; }
-AP_CALL cudaHostRegister(void* p, std::size_t n, unsigned) { return ap_plain::register_host(p, n); }
-AP_CALL cudaHostUnregister(void* p) { return ap_plain::register_host(p, 0); }
+AP_CALL cudaHostRegister(void* p, std::size_t n, unsigned, AP_AT) {
+  return ap_plain::register_host(p, n, ap_at);
+}
+AP_CALL cudaHostUnregister(void* p, AP_AT) { return ap_plain::register_host(p, 0, ap_at); }
 AP_CALL cudaMemcpy(void* to, const void* from, std::size_t n, cudaMemcpyKind k, AP_AT) {
   return ap_plain::copy(to, from, n, k, nullptr, ap_plain::returns::when_done, ap_at);
 }
