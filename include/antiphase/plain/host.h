@@ -104,21 +104,40 @@ enum cudaDeviceAttr {
   cudaDevAttrCanMapHostMemory,
   cudaDevAttrComputeMode,
   cudaDevAttrConcurrentKernels = 31,
-  cudaDevAttrMemoryClockRate = 36,
+  cudaDevAttrEccEnabled,
+  cudaDevAttrPciBusId,
+  cudaDevAttrPciDeviceId,
+  cudaDevAttrTccDriver,
+  cudaDevAttrMemoryClockRate,
   cudaDevAttrGlobalMemoryBusWidth,
   cudaDevAttrL2CacheSize,
   cudaDevAttrMaxThreadsPerMultiProcessor,
-  cudaDevAttrUnifiedAddressing = 41,
+  cudaDevAttrAsyncEngineCount,
+  cudaDevAttrUnifiedAddressing,
   cudaDevAttrComputeCapabilityMajor = 75,
   cudaDevAttrComputeCapabilityMinor,
   cudaDevAttrStreamPrioritiesSupported = 78,
+  cudaDevAttrGlobalL1CacheSupported,
+  cudaDevAttrLocalL1CacheSupported,
   cudaDevAttrMaxSharedMemoryPerMultiprocessor = 81,
   cudaDevAttrMaxRegistersPerMultiprocessor,
   cudaDevAttrManagedMemory,
+  cudaDevAttrHostNativeAtomicSupported = 86,
   cudaDevAttrPageableMemoryAccess = 88,
   cudaDevAttrConcurrentManagedAccess,
+  cudaDevAttrComputePreemptionSupported,
+  cudaDevAttrCanUseHostPointerForRegisteredMem,
   cudaDevAttrCooperativeLaunch = 95,
-  cudaDevAttrMaxSharedMemoryPerBlockOptin = 97
+  cudaDevAttrMaxSharedMemoryPerBlockOptin = 97,
+  cudaDevAttrHostRegisterSupported = 99,
+  cudaDevAttrPageableMemoryAccessUsesHostPageTables,
+  cudaDevAttrDirectManagedMemAccessFromHost,
+  cudaDevAttrMaxBlocksPerMultiprocessor = 106,
+  cudaDevAttrMaxPersistingL2CacheSize = 108,
+  cudaDevAttrMaxAccessPolicyWindowSize,
+  cudaDevAttrReservedSharedMemoryPerBlock = 111,
+  cudaDevAttrMemoryPoolsSupported = 115,
+  cudaDevAttrClusterLaunch = 120
 };
 enum cudaComputeMode {
   cudaComputeModeDefault,
@@ -509,7 +528,7 @@ AP_CALL cudaStreamWaitEvent(cudaStream_t s, cudaEvent_t e, unsigned flags = 0, A
   return ap_plain::wait_for(
       s, e, flags == cudaEventWaitExternal ? ap_plain::event_of::graph : ap_plain::event_of::stream, ap_at);
 }
-AP_CALL cudaEventCreate(cudaEvent_t* e) { return ap_plain::create_event(e); }
+AP_CALL cudaEventCreate(cudaEvent_t* e, unsigned = 0) { return ap_plain::create_event(e); }
 AP_CALL cudaEventCreateWithFlags(cudaEvent_t* e, unsigned) { return ap_plain::create_event(e); }
 AP_CALL cudaEventDestroy(cudaEvent_t e) { return ap_plain::destroy_event(e); }
 AP_CALL cudaEventRecord(cudaEvent_t e, cudaStream_t s = nullptr, AP_AT) {

@@ -1415,7 +1415,13 @@ cudaError_t properties(cudaDeviceProp* p) {
   std::tie(p->major, p->minor) = std::pair(9, 0);
   p->multiProcessorCount = 4;
   p->concurrentKernels = p->managedMemory = p->concurrentManagedAccess = p->cooperativeLaunch =
-      p->unifiedAddressing = p->canMapHostMemory = p->deviceOverlap = 1;
+      p->unifiedAddressing = p->canMapHostMemory = p->deviceOverlap = p->streamPrioritiesSupported =
+          p->computePreemptionSupported = p->canUseHostPointerForRegisteredMem = p->globalL1CacheSupported =
+              p->localL1CacheSupported = 1;
+  p->maxBlocksPerMultiProcessor = 32;
+  p->reservedSharedMemPerBlock = 1024;
+  p->textureAlignment = p->surfaceAlignment = 512;
+  p->texturePitchAlignment = 32;
   p->asyncEngineCount = 2;
   p->memoryClockRate = 1'000'000;
   p->memoryBusWidth = 1024;
@@ -1428,18 +1434,53 @@ cudaError_t properties(cudaDeviceProp* p) {
 cudaError_t attribute(int* value, cudaDeviceAttr a) {
   cudaDeviceProp p;
   properties(&p);
-  switch (a) {
-    case cudaDevAttrMaxThreadsPerBlock: *value = p.maxThreadsPerBlock; break;
-    case cudaDevAttrMaxSharedMemoryPerBlock: *value = static_cast<int>(p.sharedMemPerBlock); break;
-    case cudaDevAttrWarpSize: *value = 32; break;
-    case cudaDevAttrClockRate: *value = p.clockRate; break;
-    case cudaDevAttrMultiProcessorCount: *value = p.multiProcessorCount; break;
-    case cudaDevAttrComputeCapabilityMajor: *value = 9; break;
-    case cudaDevAttrComputeMode:
-    case cudaDevAttrComputeCapabilityMinor: *value = 0; break;
-    case cudaDevAttrMaxSharedMemoryPerBlockOptin: *value = static_cast<int>(most_shared); break;
-    default: *value = 1;
-  }
+  const std::pair<cudaDeviceAttr, std::size_t> numbers[] = {
+      {cudaDevAttrMaxThreadsPerBlock, p.maxThreadsPerBlock},
+      {cudaDevAttrMaxBlockDimX, p.maxThreadsDim[0]},
+      {cudaDevAttrMaxBlockDimY, p.maxThreadsDim[1]},
+      {cudaDevAttrMaxBlockDimZ, p.maxThreadsDim[2]},
+      {cudaDevAttrMaxGridDimX, p.maxGridSize[0]},
+      {cudaDevAttrMaxGridDimY, p.maxGridSize[1]},
+      {cudaDevAttrMaxGridDimZ, p.maxGridSize[2]},
+      {cudaDevAttrMaxSharedMemoryPerBlock, p.sharedMemPerBlock},
+      {cudaDevAttrMaxSharedMemoryPerBlockOptin, p.sharedMemPerBlockOptin},
+      {cudaDevAttrMaxSharedMemoryPerMultiprocessor, p.sharedMemPerMultiprocessor},
+      {cudaDevAttrReservedSharedMemoryPerBlock, p.reservedSharedMemPerBlock},
+      {cudaDevAttrTotalConstantMemory, p.totalConstMem},
+      {cudaDevAttrWarpSize, p.warpSize},
+      {cudaDevAttrMaxPitch, p.memPitch},
+      {cudaDevAttrMaxRegistersPerBlock, p.regsPerBlock},
+      {cudaDevAttrMaxRegistersPerMultiprocessor, p.regsPerMultiprocessor},
+      {cudaDevAttrClockRate, p.clockRate},
+      {cudaDevAttrTextureAlignment, p.textureAlignment},
+      {cudaDevAttrMultiProcessorCount, p.multiProcessorCount},
+      {cudaDevAttrMemoryClockRate, p.memoryClockRate},
+      {cudaDevAttrGlobalMemoryBusWidth, p.memoryBusWidth},
+      {cudaDevAttrL2CacheSize, p.l2CacheSize},
+      {cudaDevAttrMaxThreadsPerMultiProcessor, p.maxThreadsPerMultiProcessor},
+      {cudaDevAttrMaxBlocksPerMultiprocessor, p.maxBlocksPerMultiProcessor},
+      {cudaDevAttrAsyncEngineCount, p.asyncEngineCount},
+      {cudaDevAttrComputeCapabilityMajor, p.major}};
+  // what this device has not, or is not
+  constexpr cudaDeviceAttr none[] = {cudaDevAttrKernelExecTimeout,
+                                     cudaDevAttrIntegrated,
+                                     cudaDevAttrComputeMode,
+                                     cudaDevAttrEccEnabled,
+                                     cudaDevAttrPciBusId,
+                                     cudaDevAttrPciDeviceId,
+                                     cudaDevAttrTccDriver,
+                                     cudaDevAttrComputeCapabilityMinor,
+                                     cudaDevAttrHostNativeAtomicSupported,
+                                     cudaDevAttrPageableMemoryAccess,
+                                     cudaDevAttrPageableMemoryAccessUsesHostPageTables,
+                                     cudaDevAttrDirectManagedMemAccessFromHost,
+                                     cudaDevAttrMaxPersistingL2CacheSize,
+                                     cudaDevAttrMaxAccessPolicyWindowSize};
+  const auto* const number = std::ranges::find(numbers, a, &std::pair<cudaDeviceAttr, std::size_t>::first);
+  if (number != std::end(numbers))
+    *value = static_cast<int>(number->second);
+  else
+    *value = std::ranges::find(none, a) == std::end(none) ? 1 : 0;
   return cudaSuccess;
 }
 cudaError_t allow_shared(const void* entry, int bytes) {
