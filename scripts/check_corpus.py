@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Runs `antiphase check` on public CUDA files: fetches them by name, commit and hash, and records verdicts.
+"""Runs `antiphase check` on public CUDA files, and on solutions of KernelBench's problems in Python: fetches them by
+name, commit and hash, and records verdicts.
 
     check_corpus.py run TOOL CACHE [NAME ...]   fetch what CACHE lacks, check all files (or those whose path
                                                 contains a NAME), write outcome.json
@@ -8,12 +9,15 @@
     check_corpus.py add CHECKOUT OWNER/NAME COMMIT PATH ...   add files of a checkout to the list, with the
                                                               headers they include
 
+Programs in Python need torch: ANTIPHASE_PYTHON names a python3 that has it.
+
 The files themselves stay in their own repositories. A verdict is clean, finding, unsupported (the file uses
 something the dialect lacks), unfinished (it exceeded the time limit), or input (the program needs arguments
 or files). readings.json holds what a person who read the program concluded about its findings.
 """
 import collections
 import concurrent.futures
+import datetime
 import hashlib
 import json
 import pathlib
@@ -32,11 +36,16 @@ FILES, OUTCOME, READINGS, PAGE = (
     ROOT / "docs/corpus.md",
 )
 SCHEDULES, SECONDS = 2, 40
+SMALLER = ["-D", "batch_size=2"]  # for solutions of KernelBench's problems
 ENDS = {0: "clean", 2: "input", 3: "unsupported", 4: "unfinished", 5: "finding"}
 SHARES = re.compile(
     r"__shared__|\batomic[A-Z]\w*\s*\(|__shfl|__ballot|__syncwarp|__any_sync|__all_sync|cooperative_groups"
 )
 INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]([^>"]+)[>"]', re.MULTILINE)
+
+
+def is_solution(program):
+    return program["path"].endswith(".py")
 
 
 def digest(data):
@@ -68,12 +77,14 @@ def check(tool, cache, entry, file):
     source = base / file["path"]
     more = [str((base / path).resolve()) for path in file.get("with", [])]
     include = [word for folder in file.get("include", []) for word in ("-I", str((base / folder).resolve()))]
+    smaller = SMALLER if is_solution(file) else []
     command = [
         tool,
         "check",
         source.name,
         *more,
         *include,
+        *smaller,
         "--schedules",
         str(SCHEDULES),
         "--seconds",
@@ -82,15 +93,18 @@ def check(tool, cache, entry, file):
         "1",
         "--json",
     ]
-    done = subprocess.run(
-        command,
-        cwd=source.parent,
-        capture_output=True,
-        text=True,
-        stdin=subprocess.DEVNULL,
-        timeout=SCHEDULES * SECONDS + 300,
-        errors="replace",
-    )
+    try:
+        done = subprocess.run(
+            command,
+            cwd=source.parent,
+            capture_output=True,
+            text=True,
+            stdin=subprocess.DEVNULL,
+            timeout=SCHEDULES * SECONDS + 300,
+            errors="replace",
+        )
+    except subprocess.TimeoutExpired:
+        return f"{entry['repository']}/{file['path']}", {"verdict": "unfinished"}
     record = {"verdict": ENDS.get(done.returncode, f"exit code {done.returncode}")}
     if done.returncode in (0, 4, 5) and done.stdout.strip():
         program = json.loads(done.stdout)["programs"][0]
@@ -100,19 +114,15 @@ def check(tool, cache, entry, file):
             {f"{f['kind']} at {place(f)}" if place(f) else f["kind"] for f in program["findings"]}
         )
     elif done.returncode != 5:
-        lines = [
-            line
-            for line in done.stderr.splitlines()
-            if "error:" in line
-            or "not supported" in line
-            or ("antiphase:" in line and not line.endswith(":"))
-        ]
+        said = done.stderr.splitlines()
+        lines = [line for line in said if "error:" in line or "not supported" in line]
+        lines = lines or [line for line in said if line.startswith("antiphase: ")]
         record["said"] = re.sub(r"/\S*/", "", lines[0].removeprefix("antiphase: "))[:200] if lines else ""
     return f"{entry['repository']}/{file['path']}", record
 
 
 def run(tool, cache, names):
-    outcome = json.loads(OUTCOME.read_text()) if names and OUTCOME.exists() else {}
+    outcome = json.loads(OUTCOME.read_text())["programs"] if names and OUTCOME.exists() else {}
     work = [
         (entry, file)
         for entry in json.loads(FILES.read_text())
@@ -125,7 +135,10 @@ def run(tool, cache, names):
         ):
             outcome[name] = record
             print(name, record["verdict"], flush=True)
-    OUTCOME.write_text(json.dumps(outcome, indent=1, sort_keys=True) + "\n")
+    version = subprocess.run([tool, "--version"], capture_output=True, text=True, check=True).stdout
+    measured = {"date": datetime.date.today().isoformat(), "by": " ".join(version.split()[:2])}
+    text = json.dumps({"measured": measured, "programs": outcome}, indent=1, sort_keys=True)
+    OUTCOME.write_text(text + "\n")
 
 
 def headers_of(checkout, path, include):
@@ -178,47 +191,73 @@ def add(checkout, repository, commit, paths):
     FILES.write_text(json.dumps(entries, indent=1) + "\n")
 
 
+def what_came(name, outcome, readings):
+    record = outcome[name]
+    what = "; ".join(record.get("findings", [])) or record.get("said", "")
+    if reading := readings.get(name):
+        what += (". " if what else "") + f"**Read**: {reading}"
+    if record.get("sampled"):
+        what += (". " if what else "") + "Some blocks only"
+    return f"{record['verdict']} | {what.replace('|', '&#124;')} |"
+
+
 def page():
-    outcome, readings = json.loads(OUTCOME.read_text()), json.loads(READINGS.read_text())
+    all_of_it, readings = json.loads(OUTCOME.read_text()), json.loads(READINGS.read_text())
+    measured, outcome = all_of_it["measured"], all_of_it["programs"]
     entries = json.loads(FILES.read_text())
-    counts, rows, sharing, compiled, teaching = collections.Counter(), [], 0, 0, 0
+    rows, counts = {False: [], True: []}, {False: collections.Counter(), True: collections.Counter()}
+    sharing, compiled = 0, 0
     for entry in entries:
+        short = entry["repository"].split("/")[-1]
         for program in entry["programs"]:
-            name = f"{entry['repository']}/{program['path']}"
-            record = outcome[name]
-            counts[record["verdict"]] += 1
+            name, solves = f"{entry['repository']}/{program['path']}", is_solution(program)
+            counts[solves][outcome[name]["verdict"]] += 1
+            came = what_came(name, outcome, readings)
+            if solves:
+                rows[True].append(
+                    f"| {entry['repository']} | `{program['path']}` | `{program['with'][0]}` | {came}"
+                )
+                continue
+            rows[False].append(f"| {short} | `{program['path']}` | {came}")
             if program["shares"] and not entry.get("suite"):
                 sharing += 1
-                compiled += record["verdict"] != "unsupported"
-            what = "; ".join(record.get("findings", [])) or record.get("said", "")
-            if reading := readings.get(name):
-                what += f". **Read**: {reading}"
-            if record.get("sampled"):
-                what += (". " if what else "") + "Some blocks only"
-            rows.append(
-                f"| {entry['repository'].split('/')[-1]} | `{program['path']}` | {record['verdict']} | {what.replace('|', '&#124;')} |"
-            )
-    total = sum(counts.values())
+                compiled += outcome[name]["verdict"] != "unsupported"
     unread = [
         name
         for name, record in outcome.items()
         if any(not f.startswith("memory leak") for f in record.get("findings", [])) and name not in readings
     ]
-    text = (
-        f"""# Public programs under the checker
 
-What `antiphase check` makes of {total} public CUDA programs, none of which was written with it in mind. Each was run
-as it is, with {SCHEDULES} schedules, and {SECONDS} seconds for a run. `scripts/check_corpus.py` fetches them by name,
-commit and hash, and writes this page. Programs that need other libraries, and exercises with gaps in them, are not
-among these.
+    def table(solves):
+        many = counts[solves]
+        lines = ["| what came of it | programs |", "|---|---|"]
+        for verdict, meaning in (
+            ("clean", "checked, nothing found"),
+            ("finding", "something found"),
+            (
+                "unsupported",
+                "not checked, as its row says" if solves else "not supported, named with its line",
+            ),
+            ("unfinished", "did not end in time, so not known to be right"),
+            ("input", "wants arguments, files or more devices of its own"),
+        ):
+            if many[verdict]:
+                lines.append(f"| {meaning} | {many[verdict]} |")
+        return "\n".join(lines)
 
-| what came of it | programs |
-|---|---|
-| checked, nothing found | {counts['clean']} |
-| something found | {counts['finding']} |
-| something that is not supported, named with its line | {counts['unsupported']} |
-| did not end in time, so not known to be right | {counts['unfinished']} |
-| wants arguments or files of its own | {counts['input']} |
+    solutions = sum(counts[True].values())
+    newline = "\n"
+    text = f"""# Public programs under the checker
+
+What `antiphase check` makes of {sum(counts[False].values())} public CUDA programs and {solutions} solutions of KernelBench's problems in
+Python, none of which was written with it in mind. Each was run as it is, with {SCHEDULES} schedules, and {SECONDS} seconds for a
+run, on two cores that had other work. `scripts/check_corpus.py` fetches them by name, commit and hash, and writes this
+page. Programs that need other libraries, and exercises with gaps in them, are not among these. Measured on
+{measured['date']} by {measured['by']}.
+
+## Programs
+
+{table(False)}
 
 Of {sharing} teaching programs in which threads share data, {compiled} compile: {100 * compiled / sharing:.0f} %. (The suite of
 races, ScoR, is not counted in this.)
@@ -227,12 +266,26 @@ What was found besides memory that is never given back has been read in the sour
 
 | repository | program | came of it | what |
 |---|---|---|---|
-"""
-        + "\n".join(rows)
-        + "\n\nCommits: "
-        + ",\n".join(f"{e['repository']} `{e['commit'][:12]}`" for e in entries)
-        + ".\n"
-    )
+{newline.join(rows[False])}
+
+## Solutions of KernelBench's problems
+
+Written by language models, in Python, with CUDA in a string for `load_inline()`. From each of five sets, the first 12
+by the SHA-256 of `owner/repository/path` were taken, of those that hold a kernel and that the repository's own results
+call compiled: KernelBench's leaderboard of 2024, and runs of four models of 2025 and 2026. Each is checked with its
+problem, `antiphase check SOLUTION PROBLEM -D batch_size=2`: a batch of two, where the file has that constant.
+
+{table(True)}
+
+The repositories' own results say which are right on a GPU: all results that are called wrong here are wrong there.
+Others that are wrong there ran some blocks only here, so their results were not judged.
+
+| repository | solution | problem | came of it | what |
+|---|---|---|---|---|
+{newline.join(rows[True])}
+
+Commits: """
+    text += ",\n".join(f"{e['repository']} `{e['commit'][:12]}`" for e in entries) + ".\n"
     return text, unread
 
 

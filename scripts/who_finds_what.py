@@ -387,7 +387,7 @@ def table(options):
     made = (
         block(read(folder / "checker.json"), read(on_gpu) if on_gpu.exists() else None),
         block_of_programs(options.root / PROGRAMS),
-        block_of_corpus(json.loads((options.root / CORPUS).read_text())),
+        block_of_corpus(json.loads((options.root / CORPUS).read_text())["programs"]),
     )
     old = document.read_text()
     new = old

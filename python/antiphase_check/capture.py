@@ -50,6 +50,7 @@ _TYPES = {
 }
 _NAMES = {number: name for name, number in reversed(_TYPES.items())}
 _SIZES = {0: 1, 1: 1, 2: 2, 3: 4, 4: 8, 5: 2, 6: 4, 7: 8, 11: 1, 15: 2}
+_MOST = 4096  # MiB of device memory
 _SAME_CALLS = 2  # calls of a function with arguments of the same shapes that are checked
 
 
@@ -186,6 +187,15 @@ def _pack(value):
     raise TypeError(f"an argument is a {type(value).__name__}: expected a tensor, a number, a str or a list")
 
 
+def _size(value):
+    """Bytes of the arrays in a value."""
+    if isinstance(value, Pointer):
+        return _size(value.array)
+    if isinstance(value, Array):
+        return value.span() * _SIZES[value.type]
+    return sum(map(_size, value)) if isinstance(value, (list, tuple)) else 0
+
+
 def _signature(value):
     if isinstance(value, Array):
         return (value.type, value.sizes, value.strides, value.kind, value.host)
@@ -302,6 +312,12 @@ class Program:
     def call(self, name, positional, named, make):
         """Calls a function, with arguments that are packed already; returns its result."""
         arguments = [("", a) for a in positional] + list(named.items())
+        size = sum(_size(value) for _, value in arguments) >> 20
+        if size > _MOST:
+            self.session.reject(
+                f"{name}() is given {size} MiB, and the checker follows at most {_MOST} MiB of device memory: "
+                "make its arrays smaller, for example by -D for a constant of the file"
+            )
         packed = _text(name) + struct.pack("<I", len(arguments))
         packed += b"".join(_text(keyword) + _pack(value) for keyword, value in arguments)
         shape = (name, tuple((k, _signature(v)) for k, v in arguments))
@@ -650,6 +666,11 @@ def _run(session, files, constants):
             else None
         )
         result = model(*inputs)
+        if not any(p.calls for p in session.programs) and getattr(model, "training", False):
+            session.notes.append("the model calls no kernel while it is trained, so it was run in eval() too")
+            model.eval()
+            model(*inputs)
+            return
         if reference and not session.partial:
             session.compare(result, expected, session.place_of(find("ModelNew")))
 

@@ -26,6 +26,10 @@ from .capture import (
 # ----------------------------------------------------------------------------------------------------------
 
 
+def _bytes_at(address, size):
+    return (ctypes.c_char * size).from_address(address).raw if size else b""  # string_at() ends at 2 GiB
+
+
 class _Tensors:
     """Makes torch's tensors from results, and arrays for calls from tensors."""
 
@@ -54,7 +58,7 @@ class _Tensors:
                 kind = "u" if getattr(tensor, "_antiphase_unwritten", False) else "d"
                 tensor._antiphase_unwritten = False
                 made = Array(_TYPES["uint8"], (size,), (1,), None, kind, owner=every)
-                made.data = lambda: ctypes.string_at(base, size)
+                made.data = lambda: _bytes_at(base, size)
                 return Pointer(made, base, value - base)
         return value
 
@@ -94,9 +98,7 @@ class _Tensors:
 
         def data():
             span = plain.as_strided((made.span(),), (1,))
-            return (
-                ctypes.string_at(self.address(span), made.span() * _SIZES[made.type]) if made.span() else b""
-            )
+            return _bytes_at(self.address(span), made.span() * _SIZES[made.type]) if made.span() else b""
 
         made.data = data
         return made
@@ -240,6 +242,12 @@ def torch(session):
         cpp, cuda = _listed(cpp_sources), _listed(cuda_sources)
         functions = functions or next((o for o in others if o), None)
         names = [functions] if isinstance(functions, str) else list(functions or ())
+        for kernel in names:
+            if re.search(rf"\b__global__\b[^;{{}}=]*?\b{re.escape(kernel)}\s*\(", "\n".join(cuda)):
+                session.reject(
+                    f"functions= names {kernel}, a __global__ function, which Python cannot call: expected a "
+                    "function of the host that launches it"
+                )
         bound = "".join(f'  m.def("{f}", torch::wrap_pybind_function({f}));\n' for f in names)
         bound = f"PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) {{\n{bound}}}\n" if names else ""
         head = "#include <torch/extension.h>\n"
@@ -300,6 +308,8 @@ def torch(session):
                 for name in ("synchronize", "empty_cache", "set_device", "init", "manual_seed_all")
             ),
         ]
+    if hasattr(torch, "backends"):  # of tensors that say that they are on a GPU
+        places.append((torch.backends.cudnn, "is_acceptable", lambda *_: False))
     if hasattr(torch, "compile"):
         places.append(
             (torch, "compile", lambda model=None, **_: model if model is not None else (lambda m: m))
@@ -365,7 +375,7 @@ def _packed(value):
         strides = tuple(s // size for s in plain.strides)
         kind = "u" if getattr(value, "unwritten", False) else "d"
         made = Array(_TYPES[value.dtype.name], plain.shape, strides, None, kind, owner=value)
-        made.data = lambda: ctypes.string_at(plain.ctypes.data, made.span() * size) if made.span() else b""
+        made.data = lambda: _bytes_at(plain.ctypes.data, made.span() * size) if made.span() else b""
         if kind == "u":
             value.unwritten = False
         return made
@@ -729,7 +739,7 @@ def cuda_python(session):
         return (0,)
 
     def load(place):
-        data = place if isinstance(place, bytes) else ctypes.string_at(int(place), 64)
+        data = place if isinstance(place, bytes) else _bytes_at(int(place), 64)
         if not data.startswith(b"antiphase "):
             session.refuse("a module that NVRTC has not compiled here", "nvrtcCreateProgram")
         return 0, int(data.split()[1])
@@ -779,8 +789,8 @@ def cuda_python(session):
                     ).tobytes()
                 )
             else:
-                (place,) = numpy.frombuffer(ctypes.string_at(int(arguments) + 8 * number, 8), numpy.uint64)
-                data = ctypes.string_at(int(place), 8 if kind is None else _SIZES[kind])
+                (place,) = numpy.frombuffer(_bytes_at(int(arguments) + 8 * number, 8), numpy.uint64)
+                data = _bytes_at(int(place), 8 if kind is None else _SIZES[kind])
             if kind is not None:
                 given.append(Word(kind, data))
                 continue

@@ -143,6 +143,7 @@ outcome run_here(const program_of_runs& program, const check_options& options, c
     failed = true;
     fault.kind = kind_of(f.kind);
     fault.kernel = f.kernel;
+    result.timed_out = f.by_bound;
     const bool everybody = f.kind == cpu_detail::fault::deadlock;  // the message lists the threads
     fault.access = {.action = f.happened,
                     .at = {},

@@ -5,6 +5,7 @@
 
 #include <antiphase/core/error.hpp>
 #include <cstring>
+#include <limits>
 #include <map>
 #include <thread>
 
@@ -40,6 +41,10 @@ void leave_kernel(const char* why) {
   thread_state& t = cpu_detail::here();
   t.owner->abandon(t, std::make_exception_ptr(stopped(why)));
 }
+void end_long_run() {
+  thread_state& t = cpu_detail::here();
+  t.owner->end_long_run(t, std::make_exception_ptr(stopped("enough")));
+}
 
 bool by_atomic = false;  // the look that follows
 void look(const void* p, std::uint64_t value, const void* code, bool between_meetings) {
@@ -49,7 +54,6 @@ void look(const void* p, std::uint64_t value, const void* code, bool between_mee
   t.inside_hook = true;
   t.owner->loaded(t, p, value, {});
   if ((atomic || between_meetings) && t.loads.is_waiting()) t.loads.looked_in_vain();
-  if (atomic && t.loads.is_waiting()) t.owner->polls();
   t.inside_hook = false;
 }
 void write() {
@@ -92,6 +96,9 @@ class model_observer final : public cpu_detail::observer {
     m_.end_launch();
     clusters_.clear();
     clusters_before_ += launched_;
+  }
+  std::uint64_t most_idle_turns() const override {
+    return m_.patient ? std::numeric_limits<std::uint64_t>::max() : observer::most_idle_turns();
   }
   bool enough() override {
     return most_accesses_ > 0 && begun_ > 0 && m_.history.effort.total() - effort_before_ >= most_accesses_;
@@ -388,6 +395,7 @@ class checking_executor final : public executor {
   checking_executor(const cpu_options& options, model& m) : options_(options), m_(m), watch_(m) {
     m_.host.also = machine_allows;
     m_.history.stop = leave_kernel;
+    m_.history.end_long_run = end_long_run;
     m_.loops.on_look = look;
     m_.loops.on_write = write;
     m_.loops.give_way = give_way;

@@ -20,6 +20,7 @@ class loop_watch {
   void (*on_look)(const void* p, std::uint64_t value, const void* code, bool between_meetings) = nullptr;
   void (*on_write)() = nullptr;
   void (*give_way)(atomic_kind kind, const void* code) = nullptr;
+  void (*before_store)(const void* p) = nullptr;
 
   void thread_runs() { read_again_ = 0; }
   // The result of an atomic or volatile load, or of an update that changed nothing: the thread may be polling
@@ -47,6 +48,7 @@ class loop_watch {
     if (give_way == nullptr || !memory_.follows(p)) return;
     const scope reach = std::exchange(machine::next_scope, scope::device);  // saved: other threads set theirs
     give_way(kind, code);
+    if (kind == atomic_kind::store && before_store != nullptr) before_store(p);
     machine::next_scope = reach;
   }
 

@@ -11,14 +11,14 @@ thread_local constinit model* active = nullptr;
 
 model::model() {
   history.takes_long = [this] {
-    if (history.stop == nullptr) return;
+    if (history.end_long_run == nullptr) return;
     findings.say(
         fmt::format("runs were ended within kernel {}, where they had taken long: what comes behind that is "
                     "not judged. --blocks all does "
                     "not end them",
                     findings.kernel));
     history.effort.most = 0;
-    history.stop("enough");
+    history.end_long_run();
   };
 }
 
@@ -400,18 +400,39 @@ void model::host_function_touch(thread_model& t, const void* p, std::size_t byte
   if (memory.offset_of(p, bytes) != shadow::outside) history.host_copy(w, memory.offset_of(p), bytes);
 }
 
-void model::host_touch(const void* p, std::size_t bytes, access_kind kind, const void* code, scope reach) {
+namespace {
+thread_model& host_thread() {
   static stamp time = 1;
-  static thread_model host_thread;
-  host_thread.index = -1;
-  host_thread.time = &time;
-  const accessor w{.thread = host_thread,
+  static thread_model host;
+  host.index = -1;
+  host.time = &time;
+  return host;
+}
+}  // namespace
+
+void model::host_touch(const void* p, std::size_t bytes, access_kind kind, const void* code, scope reach) {
+  const accessor w{.thread = host_thread(),
                    .kind = kind,
                    .place = places.number_of_code(code),
                    .bytes = bytes,
                    .reach = reach,
                    .what = kind == access_kind::read ? "read by the host" : "write by the host"};
   history.host_touch(w, p);
+}
+
+void model::write_by_letter(const void* p, std::size_t bytes, place_number at, const char* what,
+                            std::string_view in_practice) {
+  if (!in_practice.empty()) by_letter_[at] = in_practice;
+  settle();
+  const accessor w{.thread = current_ != nullptr ? *current_ : host_thread(),
+                   .kind = access_kind::write,
+                   .place = at,
+                   .bytes = bytes,
+                   .what = what};
+  if (current_ == nullptr)
+    history.host_touch(w, p);
+  else
+    history.visit(w, p, bytes);
 }
 
 void model::host_atomic(const void* p, std::size_t bytes, atomic_kind kind, order how, const void* code) {
@@ -437,6 +458,13 @@ void model::host_fence(order how) {
 void model::report(const accessor& w, const conflict& c) {
   if (w.thread.misled) return say_misled();
   const bool by_thread = &w.thread == current_;
+  if (c.in_practice.empty() && !by_letter_.empty())
+    for (const place_number at : {w.place, c.write != nullptr ? c.write->place : w.place})
+      if (const auto letter = by_letter_.find(at); letter != by_letter_.end()) {
+        conflict by_letter = c;
+        by_letter.in_practice = letter->second;
+        return report(w, by_letter);
+      }
   const auto [number, fresh] = findings.report(w, by_thread ? custom.judged(w, c) : c);
   if (!by_thread) return;
   if (fresh) findings.all()[number].callers = callers_of(places.code_of(w.place));

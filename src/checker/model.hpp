@@ -2,6 +2,8 @@
 // The model of a checked run: its parts, and the events that concern several of them.
 #pragma once
 #include <functional>
+#include <map>
+#include <string_view>
 
 #include "access_counts.hpp"
 #include "async_work.hpp"
@@ -76,6 +78,7 @@ class model {
                     overlap with_previous = overlap::no);
   void end_launch();
   bool starts_dependents = false;         // a kernel has called one of these two
+  bool patient = false;                   // no launch is given up by a bound
   void wait_for_launch(thread_model& t);  // for those that the launch under way overlaps
   void start_next_launch(const thread_model& t);
   block_model* begin_block(extent3 index, int threads, unsigned char* shared, std::size_t shared_bytes,
@@ -157,6 +160,10 @@ class model {
                        scope reach) = nullptr;
   // An atomic operation of the host, which other processors see: as one of system scope.
   void host_atomic(const void* p, std::size_t bytes, atomic_kind kind, order how, const void* code);
+  // A write that the documents allow and GPUs do not do, by the running thread or, of pinned memory, by the
+  // host. A conflict with it is one by the letter, unless `in_practice` is empty; both texts live on.
+  void write_by_letter(const void* p, std::size_t bytes, place_number at, const char* what,
+                       std::string_view in_practice);
   void host_fence(order how);
   // Called before the first event that depends on the schedule; may be null.
   std::function<void()> schedule_begins;
@@ -175,6 +182,7 @@ class model {
   std::optional<event_log> log_;
   knowledge_ptr host_read_;  // released with what the host has read by relaxed operations
   thread_model* current_ = nullptr;
+  std::map<place_number, std::string_view> by_letter_;  // writes by the letter: what GPUs do
   bool unsettled_ = false;
   // a thread of an earlier launch of this run was misled
   bool misled_before_ = false;

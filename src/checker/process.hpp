@@ -18,7 +18,7 @@ struct outcome {
   std::uint64_t accesses = 0, tracked = 0, kept = 0;
   std::exception_ptr refused;  // a bad request, which no schedule changes
   bool unfinished = false;     // nothing is known of it
-  bool timed_out = false;      // for it was stopped at the time limit
+  bool timed_out = false;      // for it was stopped at the time limit, or has a deadlock by a bound
   std::vector<line_count> counts = {};
   std::vector<timed_kernel> timed = {};
 };

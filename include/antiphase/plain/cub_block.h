@@ -238,10 +238,10 @@ template <class T, int Threads = 32, int = 0> class WarpReduce {
 
  public:
   template <class Op> AP_VERB T Reduce(T v, Op op, AP_AT) {
-    return detail::reduced(w(), v, op, w().count, ap_at);
+    return detail::reduced(used(ap_at), v, op, w().count, ap_at);
   }
   template <class Op> AP_VERB T Reduce(T v, Op op, int valid, AP_AT) {
-    return detail::reduced(w(), v, op, valid, ap_at);
+    return detail::reduced(used(ap_at), v, op, valid, ap_at);
   }
   AP_VERB T Sum(T v, AP_AT) { return Reduce(v, cub::Sum(), ap_at); }
   AP_VERB T Sum(T v, int valid, AP_AT) { return Reduce(v, cub::Sum(), valid, ap_at); }
@@ -263,8 +263,15 @@ template <class T, int Threads = 32, int = 0> class WarpReduce {
   }
 
  private:
-  template <class Op> AP_VERB T segmented(T v, Op op, int inner, bool heads, ap::place where) {
+  // Logical warps that share a storage race there.
+  AP_VERB w used(ap::place where) {
     const w me;
+    if (me.rank() == 0) ap::uses_storage(&temp_, (Threads & (Threads - 1)) == 0, where);
+    return me;
+  }
+
+  template <class Op> AP_VERB T segmented(T v, Op op, int inner, bool heads, ap::place where) {
+    const w me = used(where);
     const unsigned flags = ap::vote(me.mask, inner == 0, where) >> me.first;
     int end = me.rank();  // the last lane of this one's segment
     while (end + 1 < me.count && (flags >> (heads ? end + 1 : end) & 1) == 0) ++end;
@@ -279,10 +286,10 @@ template <class T, int Threads = 32, int = 0> class WarpScan {
 
  public:
   template <class Op> AP_VERB void InclusiveScan(T v, T& out, Op op, AP_AT) {
-    out = detail::scanned(w(), v, op, ap_at);
+    out = detail::scanned(used(ap_at), v, op, ap_at);
   }
   template <class Op> AP_VERB void InclusiveScan(T v, T& out, Op op, T& all, AP_AT) {
-    const T mine = detail::scanned(w(), v, op, ap_at);
+    const T mine = detail::scanned(used(ap_at), v, op, ap_at);
     all = last(mine, ap_at);
     out = mine;
   }
@@ -291,20 +298,20 @@ template <class T, int Threads = 32, int = 0> class WarpScan {
     ExclusiveScan(v, out, first, op, all, ap_at);
   }
   template <class Op> AP_VERB void ExclusiveScan(T v, T& out, T first, Op op, T& all, AP_AT) {
-    const T mine = detail::scanned(w(), v, op, ap_at), before = previous(mine, ap_at);
+    const T mine = detail::scanned(used(ap_at), v, op, ap_at), before = previous(mine, ap_at);
     all = last(mine, ap_at);
     out = w().rank() == 0 ? first : static_cast<T>(op(first, before));
   }
   template <class Op> AP_VERB void ExclusiveScan(T v, T& out, Op op, AP_AT) {
-    out = previous(detail::scanned(w(), v, op, ap_at), ap_at);
+    out = previous(detail::scanned(used(ap_at), v, op, ap_at), ap_at);
   }
   template <class Op> AP_VERB void ExclusiveScan(T v, T& out, Op op, T& all, AP_AT) {
-    const T mine = detail::scanned(w(), v, op, ap_at);
+    const T mine = detail::scanned(used(ap_at), v, op, ap_at);
     out = previous(mine, ap_at);
     all = last(mine, ap_at);
   }
   template <class Op> AP_VERB void Scan(T v, T& inclusive, T& exclusive, Op op, AP_AT) {
-    inclusive = detail::scanned(w(), v, op, ap_at);
+    inclusive = detail::scanned(used(ap_at), v, op, ap_at);
     exclusive = previous(inclusive, ap_at);
   }
   AP_VERB void InclusiveSum(T v, T& out, AP_AT) { InclusiveScan(v, out, cub::Sum(), ap_at); }
@@ -314,10 +321,17 @@ template <class T, int Threads = 32, int = 0> class WarpScan {
     ExclusiveScan(v, out, T{}, cub::Sum(), all, ap_at);
   }
   AP_VERB T Broadcast(T v, unsigned from, AP_AT) {
-    return detail::from_lane(w().mask, v, w().first + static_cast<int>(from), ap_at);
+    return detail::from_lane(used(ap_at).mask, v, w().first + static_cast<int>(from), ap_at);
   }
 
  private:
+  // Logical warps that share a storage race there.
+  AP_VERB w used(ap::place where) {
+    const w me;
+    if (me.rank() == 0) ap::uses_storage(&temp_, (Threads & (Threads - 1)) == 0, where);
+    return me;
+  }
+
   AP_VERB T previous(const T& v, ap::place where) {
     const w me;
     return detail::from_lane(me.mask, v, me.rank() > 0 ? ap::lane() - 1 : ap::lane(), where);

@@ -63,6 +63,8 @@ AP_VERB void __threadfence_system() { antiphase::plain::fence(antiphase::scope::
 // -----------------------------------------------------------------------------------------------------------
 namespace antiphase::plain {
 void exchange(unsigned mask, void* value, int bytes, int from, place where);  // the value of lane `from`
+// A logical warp's use of its TempStorage of CUB, which those that exchange by shuffles leave alone.
+void uses_storage(const void* storage, bool by_shuffles, place where);
 template <class T> AP_VERB T moved(unsigned mask, T value, int from, place where) {
   static_assert(std::is_trivially_copyable_v<T>);
   T mine = value;

@@ -104,21 +104,40 @@ enum cudaDeviceAttr {
   cudaDevAttrCanMapHostMemory,
   cudaDevAttrComputeMode,
   cudaDevAttrConcurrentKernels = 31,
-  cudaDevAttrMemoryClockRate = 36,
+  cudaDevAttrEccEnabled,
+  cudaDevAttrPciBusId,
+  cudaDevAttrPciDeviceId,
+  cudaDevAttrTccDriver,
+  cudaDevAttrMemoryClockRate,
   cudaDevAttrGlobalMemoryBusWidth,
   cudaDevAttrL2CacheSize,
   cudaDevAttrMaxThreadsPerMultiProcessor,
-  cudaDevAttrUnifiedAddressing = 41,
+  cudaDevAttrAsyncEngineCount,
+  cudaDevAttrUnifiedAddressing,
   cudaDevAttrComputeCapabilityMajor = 75,
   cudaDevAttrComputeCapabilityMinor,
   cudaDevAttrStreamPrioritiesSupported = 78,
+  cudaDevAttrGlobalL1CacheSupported,
+  cudaDevAttrLocalL1CacheSupported,
   cudaDevAttrMaxSharedMemoryPerMultiprocessor = 81,
   cudaDevAttrMaxRegistersPerMultiprocessor,
   cudaDevAttrManagedMemory,
+  cudaDevAttrHostNativeAtomicSupported = 86,
   cudaDevAttrPageableMemoryAccess = 88,
   cudaDevAttrConcurrentManagedAccess,
+  cudaDevAttrComputePreemptionSupported,
+  cudaDevAttrCanUseHostPointerForRegisteredMem,
   cudaDevAttrCooperativeLaunch = 95,
-  cudaDevAttrMaxSharedMemoryPerBlockOptin = 97
+  cudaDevAttrMaxSharedMemoryPerBlockOptin = 97,
+  cudaDevAttrHostRegisterSupported = 99,
+  cudaDevAttrPageableMemoryAccessUsesHostPageTables,
+  cudaDevAttrDirectManagedMemAccessFromHost,
+  cudaDevAttrMaxBlocksPerMultiprocessor = 106,
+  cudaDevAttrMaxPersistingL2CacheSize = 108,
+  cudaDevAttrMaxAccessPolicyWindowSize,
+  cudaDevAttrReservedSharedMemoryPerBlock = 111,
+  cudaDevAttrMemoryPoolsSupported = 115,
+  cudaDevAttrClusterLaunch = 120
 };
 enum cudaComputeMode {
   cudaComputeModeDefault,
@@ -258,7 +277,7 @@ cudaError_t allocate(void** to, std::size_t bytes, memory_kind kind, place where
 cudaError_t allocate_on(void** to, std::size_t bytes, cudaStream_t on, place where);
 cudaError_t release(void* p, place where);
 // registers host memory for use by kernels; 0 bytes: unregisters it
-cudaError_t register_host(void* p, std::size_t bytes);
+cudaError_t register_host(void* p, std::size_t bytes, place where);
 cudaMemoryType type_of(const void* p);
 // true if `bytes` at `offset` fit in a symbol of `symbol` bytes; otherwise a finding
 bool holds(std::size_t symbol, std::size_t offset, std::size_t bytes, place where);
@@ -352,8 +371,10 @@ AP_CALL cudaPointerGetAttributes(cudaPointerAttributes* a, const void* p) {
 AP_CALL cudaDeviceCanAccessPeer(int* can, int, int) { return *can = 0, cudaSuccess; }
 AP_CALL cudaDeviceEnablePeerAccess(int, unsigned) { return cudaErrorPeerAccessUnsupported; }
 AP_CALL cudaDeviceDisablePeerAccess(int) { return cudaErrorPeerAccessUnsupported; }
-AP_CALL cudaHostRegister(void* p, std::size_t n, unsigned) { return ap_plain::register_host(p, n); }
-AP_CALL cudaHostUnregister(void* p) { return ap_plain::register_host(p, 0); }
+AP_CALL cudaHostRegister(void* p, std::size_t n, unsigned, AP_AT) {
+  return ap_plain::register_host(p, n, ap_at);
+}
+AP_CALL cudaHostUnregister(void* p, AP_AT) { return ap_plain::register_host(p, 0, ap_at); }
 AP_CALL cudaMemcpy(void* to, const void* from, std::size_t n, cudaMemcpyKind k, AP_AT) {
   return ap_plain::copy(to, from, n, k, nullptr, ap_plain::returns::when_done, ap_at);
 }
@@ -507,7 +528,7 @@ AP_CALL cudaStreamWaitEvent(cudaStream_t s, cudaEvent_t e, unsigned flags = 0, A
   return ap_plain::wait_for(
       s, e, flags == cudaEventWaitExternal ? ap_plain::event_of::graph : ap_plain::event_of::stream, ap_at);
 }
-AP_CALL cudaEventCreate(cudaEvent_t* e) { return ap_plain::create_event(e); }
+AP_CALL cudaEventCreate(cudaEvent_t* e, unsigned = 0) { return ap_plain::create_event(e); }
 AP_CALL cudaEventCreateWithFlags(cudaEvent_t* e, unsigned) { return ap_plain::create_event(e); }
 AP_CALL cudaEventDestroy(cudaEvent_t e) { return ap_plain::destroy_event(e); }
 AP_CALL cudaEventRecord(cudaEvent_t e, cudaStream_t s = nullptr, AP_AT) {

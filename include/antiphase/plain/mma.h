@@ -93,17 +93,19 @@ template <class Use, int M, int N, int K, class T, class Layout = void> class fr
 };
 
 // An element of a row or column of the matrix. The guide wants the first to begin at a multiple of 32 bytes,
-// and of half and float multiples of 16 between them: the compiler's check of alignment sees to that.
+// and of half and float multiples of 16 between them: the compiler's check of alignment sees to that. Rows of
+// tiles of 8-bit numbers are 16 bytes long, and NVIDIA's own samples load such tiles side by side.
 template <class T, int Align> struct alignas(Align) ap_line { T x[1 << 16]; };
 template <class T> constexpr int ap_step = sizeof(T) == 2 || std::is_same_v<T, float> ? 16 : alignof(T);
+template <class T> constexpr int ap_begin = sizeof(T) == 1 ? 16 : 32;
 template <class T> AP_VERB T ap_get(const T* first, unsigned stride, int line, int k) {
-  if (line == 0) return reinterpret_cast<const ap_line<T, 32>*>(first)->x[k];
+  if (line == 0) return reinterpret_cast<const ap_line<T, ap_begin<T>>*>(first)->x[k];
   return reinterpret_cast<const ap_line<T, ap_step<T>>*>(first + static_cast<std::size_t>(line) * stride)
       ->x[k];
 }
 template <class T> AP_VERB void ap_put(T* first, unsigned stride, int line, int k, T v) {
   if (line == 0)
-    reinterpret_cast<ap_line<T, 32>*>(first)->x[k] = v;
+    reinterpret_cast<ap_line<T, ap_begin<T>>*>(first)->x[k] = v;
   else
     reinterpret_cast<ap_line<T, ap_step<T>>*>(first + static_cast<std::size_t>(line) * stride)->x[k] = v;
 }

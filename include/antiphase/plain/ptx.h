@@ -375,6 +375,11 @@ template <class T> AP_VERB T shr(T a, unsigned by) {
 }
 template <class T> AP_VERB unsigned popc(T a) { return static_cast<unsigned>(std::popcount(a)); }
 template <class T> AP_VERB unsigned clz(T a) { return static_cast<unsigned>(std::countl_zero(a)); }
+// Of a negative number, the highest zero.
+template <class T> AP_VERB unsigned bfind(T a) {
+  const auto bits = word_of<T>(a < 0 ? static_cast<T>(~a) : a);
+  return static_cast<unsigned>(8 * sizeof(T) - 1) - static_cast<unsigned>(std::countl_zero(bits));
+}
 template <class T> AP_VERB T brev(T a) {
   T all = 0;
   for (unsigned i = 0; i < 8 * sizeof(T); ++i) all |= (a >> i & 1) << (8 * sizeof(T) - 1 - i);

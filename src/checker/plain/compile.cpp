@@ -19,6 +19,7 @@
 #include <sstream>
 
 #include "assembly.hpp"
+#include "missing_headers.hpp"
 #include "prepared.hpp"
 #include "prepass.hpp"
 #include "src/checker/places.hpp"
@@ -228,6 +229,7 @@ words compiler_of(const plain_program& p) {
 [[noreturn]] void fail(const fs::path& said) {
   std::string text = read(said);
   while (text.ends_with('\n')) text.pop_back();
+  if (const std::string header = include_that_fails(text); !header.empty()) throw bad_source(header);
   throw bad_source("the program does not compile:\n" + text);
 }
 void run_or_fail(const words& command, const fs::path& said) {

@@ -179,14 +179,17 @@ const std::vector<dialect_group>& plain_dialect() {
       {"inline PTX", ptx_dialect()},
       {"libraries",
        {{partly, "checkCudaErrors getLastCudaError findCudaDevice sdkCreateTimer getCmdLineArgumentInt",
-         "and the most used others of CUDA's samples: helper_cuda.h, helper_functions.h, helper_math.h, "
-         "helper_string.h, helper_timer.h"},
+         "and the most used others of CUDA's samples: helper_cuda.h, helper_functions.h, helper_image.h, "
+         "helper_math.h, helper_string.h, helper_timer.h"},
         {yes, "nvtxRangePush nvtxRangePop nvtxMark", "of nvToolsExt.h: do nothing here"},
         {partly, "omp_get_num_threads omp_get_thread_num omp_get_wtime",
          "of one thread: OpenMP's pragmas have no effect, as a note says"},
         {yes,
-         "cuda::std::array cuda::std::tuple cuda::std::span cuda::std::optional cuda::std::numeric_limits",
-         "all of cuda::std that g++'s own library has: cuda::std is std here"},
+         "cuda::std::array cuda::std::tuple cuda::std::span cuda::std::optional cuda::std::numeric_limits "
+         "cuda::std::mdspan",
+         "all of cuda::std that g++'s own library has, as cuda::std is std here, and mdspan"},
+        {yes, "cuda::annotated_ptr cuda::stream_ref cuda::associate_access_property cuda::discard_memory",
+         "hints for caches have no effect here"},
         {partly,
          "cub::BlockReduce cub::BlockScan cub::BlockLoad cub::BlockStore cub::BlockExchange "
          "cub::BlockRadixSort "

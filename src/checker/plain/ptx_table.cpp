@@ -928,6 +928,7 @@ const std::vector<group>& table() {
         {"popc", AP_ROW(arithmetic(i, "popc", 1))},
         {"clz", AP_ROW(arithmetic(i, "clz", 1))},
         {"brev", AP_ROW(arithmetic(i, "brev", 1))},
+        {"bfind", AP_ROW(arithmetic(i, "bfind", 1))},
         {"lop3", logic3},
         {"bfe", AP_ROW(bits(i, "bfe"))},
         {"bfi", AP_ROW(bits(i, "bfi"))},

@@ -553,6 +553,14 @@ unsigned lanes_here(place where) {
   now.active_masks.insert_or_assign(&cpu_detail::here(), std::pair(mask, where));
   return mask;
 }
+void uses_storage(const void* storage, bool by_shuffles, place where) {
+  now.m->write_by_letter(storage, 1, now.m->places.number_of(__builtin_return_address(0), where),
+                         "use of TempStorage",
+                         by_shuffles ? "CUB wants a TempStorage of its own for each logical warp; its code "
+                                       "exchanges by shuffles where that has 2, 4, 8, 16 or 32 lanes, and "
+                                       "leaves the storage alone"
+                                     : "");
+}
 void exchange(unsigned mask, void* value, int bytes, int from, place where) {
   auto* const at = static_cast<unsigned char*>(value);
   const void* const code = __builtin_return_address(0);
@@ -609,13 +617,20 @@ struct kept_thread {
   int left = 0;  // times that one may still be kept
   std::uint32_t draw = 0;
   bool back = false;
+  // Likewise before a relaxed store, until another thread has stored to the word: so two that take turns, as
+  // in Peterson's lock, may both have looked before.
+  const void* store = nullptr;
+  int stores_left = 0;
+  std::uint32_t draw_store = 0;
+  bool stored = false;
 };
 kept_thread kept;
 constexpr int most_turns = 64, most_alone = 12, most_kept = 6;
 
 void begin_keeping() {
   const unsigned seed = checker_detail::seed_of(*now.on);
-  kept = {.left = seed % 2 == 0 ? most_kept : 0, .draw = seed};
+  kept = {
+      .left = seed % 2 == 0 ? most_kept : 0, .draw = seed, .stores_left = 2 * most_kept, .draw_store = seed};
 }
 // Such a turn is no wait in vain: the one that is waited for may have finished, or wait itself.
 void wait_a_turn(cpu_detail::thread_state& self, place where) {
@@ -642,6 +657,22 @@ void keep_before_swap(cpu_detail::thread_state& self, const void* p, std::uint64
   kept.alone = &self;
   kept.steps_alone = most_alone;
 }
+void keep_before_store(const void* p) {
+  kept.stored |= p == kept.store;
+  if (kept.stores_left == 0 || kept.store != nullptr) return;
+  kept.draw_store = (kept.draw_store ^ kept.draw_store >> 15) * 0x2C1B3C6Du + 0x9E3779B9u;
+  const std::uint32_t draw = kept.draw_store >> 24;
+  if (draw % 4 == 0) return;
+  const int most = most_turns >> (2 + draw / 4 % 3);  // few, so that the others do not end meanwhile
+  --kept.stores_left;
+  kept.store = p;
+  kept.stored = false;
+  cpu_detail::thread_state& self = cpu_detail::here();
+  self.inside_hook = true;
+  for (int turns = 0; turns < most && !kept.stored; ++turns) wait_a_turn(self, {});
+  self.inside_hook = false;
+  kept.store = nullptr;
+}
 }  // namespace
 std::uint64_t update(void* p, int bytes, scope reach, ordering how,
                      std::uint64_t (*change)(std::uint64_t, const void*), const void* with, unchanged same,
@@ -656,6 +687,7 @@ std::uint64_t update(void* p, int bytes, scope reach, ordering how,
   const bool there = m.memory.follows(p, size);
   self.owner->give_way(self);
   if (kept.back || kept.alone != nullptr) let_alone(self, where);
+  if (same == unchanged::not_read && there) keep_before_store(p);
   if (kept.left > 0 && same == unchanged::is_read && there) {
     std::memcpy(&before, p, size);
     if (change(before, with) != before) keep_before_swap(self, p, before, where);
@@ -671,7 +703,7 @@ std::uint64_t update(void* p, int bytes, scope reach, ordering how,
       m.brings_old(p, size, static_cast<checker_detail::order>(how), self.code, before,
                    same == unchanged::only_read ? nullptr : change, with)) {
     self.owner->loaded(self, p, before, where);
-    if (self.loads.is_waiting()) self.loads.looked_in_vain(), self.owner->polls();
+    if (self.loads.is_waiting()) self.loads.looked_in_vain();
     return before;
   }
   machine::next_scope = reach;
@@ -685,7 +717,7 @@ std::uint64_t update(void* p, int bytes, scope reach, ordering how,
   std::memcpy(p, &after, size);
   if (after == before) {
     self.owner->loaded(self, p, before, where);  // may be a polling loop
-    if (self.loads.is_waiting()) self.loads.looked_in_vain(), self.owner->polls();
+    if (self.loads.is_waiting()) self.loads.looked_in_vain();
   } else {
     self.loads.something_else();
     self.owner->note_write();
@@ -1071,15 +1103,23 @@ cudaError_t allocate_on(void** to, std::size_t bytes, cudaStream_t on, place whe
   now.m->host_place = {};
   return e;
 }
-cudaError_t register_host(void* p, std::size_t bytes) {
-  only_by_main("memory is registered");
+namespace {
+// Pinned memory is no longer that of copies and kernels under way.
+void give_back(const void* p, std::size_t bytes, place where, const char* what) {
+  now.m->write_by_letter(p, bytes, now.m->places.number_of(where), what,
+                         "drivers wait for what is under way before they let go of pinned memory; CUDA's "
+                         "documents do not say so");
+}
+}  // namespace
+cudaError_t register_host(void* p, std::size_t bytes, place where) {
+  only_by_main("memory is registered", where);
   checker_detail::shadow& memory = now.m->memory;
   const auto* const known = p != nullptr ? memory.host_range_at(p) : nullptr;
   if (p == nullptr || (known != nullptr) != (bytes == 0)) return fails(cudaErrorInvalidValue);
   if (bytes > 0)
     memory.follow_host(p, bytes);
   else
-    memory.forget_host(p);
+    give_back(p, known->bytes, where, "cudaHostUnregister() by the host"), memory.forget_host(p);
   now.m->host.pass_over(everything_but(memory));
   return cudaSuccess;
 }
@@ -1096,6 +1136,9 @@ cudaError_t release(void* p, place where) {
   // from the destructor of a kernel's argument: no device runs it
   if (p == nullptr || on_device()) return cudaSuccess;
   only_by_main("memory is given back", where);
+  if (const auto known = now.allocations.find(p);
+      known != now.allocations.end() && known->second.kind == memory_kind::host)
+    give_back(p, known->second.bytes, where, "cudaFreeHost() by the host");
   synchronize(nullptr, waits_for::all, where);
   if (now.allocations.erase(p) == 0) {
     now.m->findings.note(finding_kind::outside_memory, "", now.m->places.number_of(where),
@@ -1372,7 +1415,13 @@ cudaError_t properties(cudaDeviceProp* p) {
   std::tie(p->major, p->minor) = std::pair(9, 0);
   p->multiProcessorCount = 4;
   p->concurrentKernels = p->managedMemory = p->concurrentManagedAccess = p->cooperativeLaunch =
-      p->unifiedAddressing = p->canMapHostMemory = p->deviceOverlap = 1;
+      p->unifiedAddressing = p->canMapHostMemory = p->deviceOverlap = p->streamPrioritiesSupported =
+          p->computePreemptionSupported = p->canUseHostPointerForRegisteredMem = p->globalL1CacheSupported =
+              p->localL1CacheSupported = 1;
+  p->maxBlocksPerMultiProcessor = 32;
+  p->reservedSharedMemPerBlock = 1024;
+  p->textureAlignment = p->surfaceAlignment = 512;
+  p->texturePitchAlignment = 32;
   p->asyncEngineCount = 2;
   p->memoryClockRate = 1'000'000;
   p->memoryBusWidth = 1024;
@@ -1385,18 +1434,53 @@ cudaError_t properties(cudaDeviceProp* p) {
 cudaError_t attribute(int* value, cudaDeviceAttr a) {
   cudaDeviceProp p;
   properties(&p);
-  switch (a) {
-    case cudaDevAttrMaxThreadsPerBlock: *value = p.maxThreadsPerBlock; break;
-    case cudaDevAttrMaxSharedMemoryPerBlock: *value = static_cast<int>(p.sharedMemPerBlock); break;
-    case cudaDevAttrWarpSize: *value = 32; break;
-    case cudaDevAttrClockRate: *value = p.clockRate; break;
-    case cudaDevAttrMultiProcessorCount: *value = p.multiProcessorCount; break;
-    case cudaDevAttrComputeCapabilityMajor: *value = 9; break;
-    case cudaDevAttrComputeMode:
-    case cudaDevAttrComputeCapabilityMinor: *value = 0; break;
-    case cudaDevAttrMaxSharedMemoryPerBlockOptin: *value = static_cast<int>(most_shared); break;
-    default: *value = 1;
-  }
+  const std::pair<cudaDeviceAttr, std::size_t> numbers[] = {
+      {cudaDevAttrMaxThreadsPerBlock, p.maxThreadsPerBlock},
+      {cudaDevAttrMaxBlockDimX, p.maxThreadsDim[0]},
+      {cudaDevAttrMaxBlockDimY, p.maxThreadsDim[1]},
+      {cudaDevAttrMaxBlockDimZ, p.maxThreadsDim[2]},
+      {cudaDevAttrMaxGridDimX, p.maxGridSize[0]},
+      {cudaDevAttrMaxGridDimY, p.maxGridSize[1]},
+      {cudaDevAttrMaxGridDimZ, p.maxGridSize[2]},
+      {cudaDevAttrMaxSharedMemoryPerBlock, p.sharedMemPerBlock},
+      {cudaDevAttrMaxSharedMemoryPerBlockOptin, p.sharedMemPerBlockOptin},
+      {cudaDevAttrMaxSharedMemoryPerMultiprocessor, p.sharedMemPerMultiprocessor},
+      {cudaDevAttrReservedSharedMemoryPerBlock, p.reservedSharedMemPerBlock},
+      {cudaDevAttrTotalConstantMemory, p.totalConstMem},
+      {cudaDevAttrWarpSize, p.warpSize},
+      {cudaDevAttrMaxPitch, p.memPitch},
+      {cudaDevAttrMaxRegistersPerBlock, p.regsPerBlock},
+      {cudaDevAttrMaxRegistersPerMultiprocessor, p.regsPerMultiprocessor},
+      {cudaDevAttrClockRate, p.clockRate},
+      {cudaDevAttrTextureAlignment, p.textureAlignment},
+      {cudaDevAttrMultiProcessorCount, p.multiProcessorCount},
+      {cudaDevAttrMemoryClockRate, p.memoryClockRate},
+      {cudaDevAttrGlobalMemoryBusWidth, p.memoryBusWidth},
+      {cudaDevAttrL2CacheSize, p.l2CacheSize},
+      {cudaDevAttrMaxThreadsPerMultiProcessor, p.maxThreadsPerMultiProcessor},
+      {cudaDevAttrMaxBlocksPerMultiprocessor, p.maxBlocksPerMultiProcessor},
+      {cudaDevAttrAsyncEngineCount, p.asyncEngineCount},
+      {cudaDevAttrComputeCapabilityMajor, p.major}};
+  // what this device has not, or is not
+  constexpr cudaDeviceAttr none[] = {cudaDevAttrKernelExecTimeout,
+                                     cudaDevAttrIntegrated,
+                                     cudaDevAttrComputeMode,
+                                     cudaDevAttrEccEnabled,
+                                     cudaDevAttrPciBusId,
+                                     cudaDevAttrPciDeviceId,
+                                     cudaDevAttrTccDriver,
+                                     cudaDevAttrComputeCapabilityMinor,
+                                     cudaDevAttrHostNativeAtomicSupported,
+                                     cudaDevAttrPageableMemoryAccess,
+                                     cudaDevAttrPageableMemoryAccessUsesHostPageTables,
+                                     cudaDevAttrDirectManagedMemAccessFromHost,
+                                     cudaDevAttrMaxPersistingL2CacheSize,
+                                     cudaDevAttrMaxAccessPolicyWindowSize};
+  const auto* const number = std::ranges::find(numbers, a, &std::pair<cudaDeviceAttr, std::size_t>::first);
+  if (number != std::end(numbers))
+    *value = static_cast<int>(number->second);
+  else
+    *value = std::ranges::find(none, a) == std::end(none) ? 1 : 0;
   return cudaSuccess;
 }
 cudaError_t allow_shared(const void* entry, int bytes) {
@@ -1601,9 +1685,11 @@ void run_main(const std::string& object, const plain_program& of, const context&
   now.most_threads = of.most_threads;
   now.most_accesses = of.most_accesses;
   m.history.effort.most = 10 * of.most_accesses;
+  m.patient = of.most_accesses == 0;
   machine_allows = m.host.also;
   m.host.also = image_allows;
   m.host_touches = touched;
+  m.loops.before_store = keep_before_store;
   m.findings.shared_place = shared_place;
   m.findings.variable_name = variable_name;
   m.memory.shared_by_variables = true;

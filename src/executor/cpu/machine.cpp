@@ -492,7 +492,6 @@ void yield(place where) {
   thread_state& self = here();
   self.code = __builtin_return_address(0);
   if (self.owner->watch() == nullptr) self.loads.something_else();
-  self.owner->polls();
   // Elsewhere threads look as often as the schedule wants: what they look for has a time of its own.
   if (self.owner->in_time()) self.time.wait_until(self.time.now() + self.time.costs().look);
   self.owner->suspend(self, condition::polling, where);

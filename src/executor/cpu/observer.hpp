@@ -41,6 +41,7 @@ struct kernel_fault : device_error {
   // A fault by the letter, with which the launch goes on as on GPUs: what these do. Null: an error.
   const char* in_practice = nullptr;
   std::vector<const void*> polled = {};  // of a deadlock: what polling threads have looked at
+  bool by_bound = false;                 // a deadlock that is no more than likely
 };
 
 std::uint32_t parties_of(std::uint64_t word);  // of an mbarrier
@@ -61,6 +62,9 @@ class observer {
   virtual void launch_begins(const launch_state& launch, stream on) = 0;
   virtual void launch_ends() = 0;
   virtual bool enough() { return false; }  // true: no further block of the launch begins
+  // Turns in which nobody has written, until the launch is given up although states of threads are new, as in
+  // a loop that counts its rounds. A bound, no proof.
+  virtual std::uint64_t most_idle_turns() const { return 10'000'000; }
   virtual void block_begins(block_state& block) = 0;
   virtual void block_ends(block_state& block) = 0;
   virtual void runs(thread_state* t) = 0;  // the thread that runs from now on; null: the scheduler

@@ -30,11 +30,9 @@ constexpr std::size_t shared_alignment = 1024;
 constexpr unsigned char poison = 0xFF;  // NaN in every floating-point format
 // Rounds in vain before a launch is given up; fewer of many threads.
 constexpr std::uint64_t idle_limit = 150'000, idle_limit_of_many = 1'000, idle_turns = 300'000;
-// Turns of threads that meet again and again, have polled what has not changed, and have done nothing else.
-// Many, as a loop may count its turns.
-constexpr std::uint64_t idle_turns_of_meetings = 2'000'000;
-// Turns in which nothing has changed, until states of threads are compared; the most that are kept.
-constexpr std::uint64_t turns_before_states = 3'000;
+// Turns in which nothing has changed, until states of threads are compared: at least so many, and so many of
+// each thread, as threads that meet write nothing meanwhile. The most states that are kept.
+constexpr std::uint64_t least_turns_before_states = 3'000, turns_of_a_thread_before_states = 8;
 #if defined(__x86_64__) && !ANTIPHASE_ASAN
 constexpr bool knows_states = true;
 #else
@@ -631,11 +629,14 @@ void worker::land_load(std::size_t which) {
   track();
 }
 
+void worker::end_long_run(thread_state& self, std::exception_ptr why) {
+  abandon(self, idle_turns_ > idle_turns_of_long_run ? stall() : std::move(why));
+}
+
 thread_state* worker::pick() {
   if (in_time()) return earliest();
   ++unchanged_turns_;
-  if (watch() != nullptr && (all_repeat_ || (++idle_turns_ > idle_turns_of_meetings && may_wait_for_ever())))
-    return nullptr;
+  if (watch() != nullptr && (all_repeat_ || ++idle_turns_ >= watch()->most_idle_turns())) return nullptr;
   if (!schedule_.tracks()) return draw();
   if (last_ != nullptr) {
     const stop why = last_->now == condition::polling ? stop::polls
@@ -645,7 +646,7 @@ thread_state* worker::pick() {
   }
   progressed_ = gave_way_ = wrote_ = false;
   track();
-  schedule_.stuck(some_repeat_ && unchanged_turns_ > turns_before_states);
+  schedule_.stuck(some_repeat_ && unchanged_turns_ > turns_before_states());
   last_ = schedule_.draws() ? draw() : choose();
   return last_;
 }
@@ -655,18 +656,15 @@ void worker::track() {
   for (; known_ < ready_.size(); ++known_) schedule_.made_ready(ready_[known_]->number);
 }
 
-// A loop around ordinary reads alone may work on registers for long, unless the states of threads show that
-// it does not.
-bool worker::may_wait_for_ever() { return polls_ || watch() == nullptr || !knows_states; }
-
-// Counts a round in which all runnable threads polled in vain. True if there have been too many.
+// Counts a round in which all runnable threads polled in vain. True if there have been too many, unless
+// states of threads tell better.
 bool worker::gives_up() {
   if (idle_rounds_++ == 0) idle_since_ = now();
   const bool alone = launch_->options.workers == 1;
   if (!alone && idle_rounds_ % 64 == 0) std::this_thread::yield();  // another worker may need this core
   const std::uint64_t limit = std::clamp(idle_turns / static_cast<std::uint64_t>(threads_) / blocks_.size(),
                                          idle_limit_of_many, idle_limit);
-  return idle_rounds_ > limit && may_wait_for_ever() &&
+  return idle_rounds_ > limit && (watch() == nullptr || !knows_states) &&
          (alone || (idle_rounds_ % 1024 == 0 && now() - idle_since_ > idle_nanoseconds));
 }
 
@@ -761,6 +759,11 @@ std::uint64_t state_of(const thread_state& self) {
   return of.state;
 }
 
+std::uint64_t worker::turns_before_states() const {
+  const std::uint64_t threads = static_cast<std::uint64_t>(threads_) * blocks_.size();
+  return std::max(least_turns_before_states, turns_of_a_thread_before_states * threads);
+}
+
 // If all threads that can run come back to states they have been in, and nothing changes that they look at,
 // they will do so for ever.
 void worker::look_at_state(thread_state& self) {
@@ -792,7 +795,7 @@ void worker::look_at_state(thread_state& self) {
 
 void worker::suspend(thread_state& self, condition why, place where) {
   self.where = where;
-  if (unchanged_turns_ > turns_before_states && watch() != nullptr) look_at_state(self);
+  if (unchanged_turns_ > turns_before_states() && watch() != nullptr) look_at_state(self);
   if (why == condition::polling && in_time()) make_ready(self);
   self.now = why;
   if (why == condition::polling && !in_time())
@@ -849,7 +852,7 @@ void worker::run(launch_state& launch, unsigned index, int resident) {
   failure_ = nullptr;
   idle_rounds_ = 0;
   idle_turns_ = unchanged_turns_ = 0;
-  polls_ = all_repeat_ = some_repeat_ = false;
+  all_repeat_ = some_repeat_ = false;
   picks_ = 0;
   last_ = nullptr;
   progressed_ = gave_way_ = wrote_ = moved_ = false;

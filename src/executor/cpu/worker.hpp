@@ -410,17 +410,16 @@ class worker {
   void will_land(std::int64_t at) { next_landing_ = std::min(next_landing_, at); }
   void progress() {
     met();
+    idle_turns_ = 0;
     changed();
   }
   // Threads have met: progress, unless they do it again and again.
   void met() {
-    idle_rounds_ = idle_turns_ = 0;
+    idle_rounds_ = 0;
     progressed_ = moved_ = true;
-    polls_ = false;
   }
   // Something that threads may look at: memory, an mbarrier, a clock.
   void changed() { unchanged_turns_ = 0; }
-  void polls() { polls_ = true; }  // in vain, and not by an ordinary read
   // A load, at code address self.code, of memory that other threads may write has returned `value`. Suspends
   // a thread that waits in a loop of its own, without poll().
   void loaded(thread_state& self, const void* at, std::uint64_t value, place where);
@@ -435,6 +434,8 @@ class worker {
   // Ends the launch from within a fiber that must not be unwound: the compiler assumes that the checker's
   // hooks do not throw.
   void abandon(thread_state& self, std::exception_ptr why);
+  // The same where the launch has taken too long: as a deadlock, if nobody has written anything for long.
+  void end_long_run(thread_state& self, std::exception_ptr why);
 
  private:
   void prepare(int resident);
@@ -450,13 +451,13 @@ class worker {
   thread_state* earliest();
   void track();
   bool gives_up();
-  bool may_wait_for_ever();
   std::size_t loads() const;
   void land_load(std::size_t which);
   void let_go(meeting& m, bool again = false);
   std::exception_ptr stall() const;
   void enter_fiber(thread_state& self);
   void switch_from(fiber& from);
+  std::uint64_t turns_before_states() const;
   void look_at_state(thread_state& self);
 
   launch_state* launch_ = nullptr;
@@ -467,8 +468,8 @@ class worker {
   std::vector<cluster_state> clusters_;
   std::vector<unsigned char> shared_storage_;
   std::vector<thread_state*> ready_, polling_;
+  static constexpr std::uint64_t idle_turns_of_long_run = 2'000'000;
   std::uint64_t idle_rounds_ = 0, idle_turns_ = 0;
-  bool polls_ = false;  // since the latest progress
   // Since nothing has changed that threads look at: turns, the states that threads were in when they gave up
   // their turn, and turns since the latest of a new state. If there are no new ones, nobody will go on.
   std::uint64_t unchanged_turns_ = 0, looked_at_turn_ = 0, turns_of_known_ = 0, news_ = 0;

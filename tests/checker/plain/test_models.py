@@ -73,6 +73,17 @@ class Models(unittest.TestCase):
             ("print(1)\n", 3, "has called no kernel that can be checked"),
             ("x = (\n", 3, "model.py:1: does not compile"),
             (
+                "import os\nos.kill(os.getpid(), 9)\n",
+                3,
+                "which ended with signal 9 (Killed), as it does for lack",
+            ),
+            (
+                "import cupy, numpy\nx = numpy.lib.stride_tricks.as_strided(cupy.zeros(1), (1 << 30,), (8,))\n"
+                "cupy.RawKernel('extern \"C\" __global__ void k(double* x) {}', 'k')((1,), (1,), (x,))",
+                3,
+                "model.py:3: k() is given 8192 MiB, and the checker follows at most 4096 MiB",
+            ),
+            (
                 "import cupy\ncupy.RawKernel('extern \"C\" __global__ void k(float a) {}', 'k')((1,), (1,), (2.0,))",
                 3,
                 "model.py:2: TypeError: k(): incompatible function arguments: expected a float of 4 bytes as argument 0",
@@ -97,6 +108,29 @@ class Models(unittest.TestCase):
         done = self.refused(text)
         self.assertEqual(done.returncode, 3, done.stdout)
         self.assertIn("nothing has called histogram", done.stdout + done.stderr)
+
+    def test_a_model_that_calls_kernels_in_eval_only(self):
+        text = (HERE / "models/histogram.py").read_text()
+        call = "        return op.hist_cuda(*inputs)"
+        self.assertIn(call, text)
+        trained = call.replace("return", "return inputs if self.training else")
+        evaluated = (
+            "    training = True\n\n    def eval(self):\n        self.training = False\n\n    def forward"
+        )
+        text = text.replace(call, trained).replace("    def forward", evaluated)
+        done = self.refused(text, "-D", "BROKEN=1", "--schedules", 4)
+        self.assertEqual(done.returncode, 5, done.stdout)
+        self.assertIn("so it was run in eval() too", done.stdout)
+
+    def test_a_kernel_bound_as_a_function_is_named(self):
+        text = (
+            (HERE / "models/histogram.py")
+            .read_text()
+            .replace('functions=["hist_cuda"]', 'functions=["hist"]')
+        )
+        done = self.refused(text)
+        self.assertEqual(done.returncode, 3, done.stdout)
+        self.assertIn("functions= names hist, a __global__ function", done.stdout + done.stderr)
 
     def test_a_result_that_differs_from_the_reference(self):
         text = (HERE / "models/cumsum.py").read_text()

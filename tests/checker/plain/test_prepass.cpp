@@ -6,12 +6,15 @@
 
 #include <antiphase/plain_cuda.hpp>
 #include <array>
+#include <filesystem>
 #include <fstream>
 #include <initializer_list>
 #include <regex>
 #include <sstream>
 #include <utility>
 
+#include "src/checker/plain/compile.hpp"
+#include "src/checker/plain/missing_headers.hpp"
 #include "src/checker/plain/prepass.hpp"
 #include "src/checker/plain/tokens.hpp"
 
@@ -277,6 +280,40 @@ TEST(inline_ptx, what_the_table_lacks_is_named_with_its_line) {
 TEST(prepass, a_cast_of_a_kernel_keeps_its_type) {
   EXPECT_TRUE(has_in_order(in_function("cudaFuncSetAttribute(reinterpret_cast<const void*>(k), x, 1);"),
                            {"cudaFuncSetAttribute((k),x,1);"}));
+}
+
+// Who includes what is not there is told, and who includes a toolkit's header that does not compile.
+TEST(missing_headers, are_told_with_the_line_of_the_program) {
+  const auto told = [](const std::string& line, const std::string& header) {
+    return line + ": <" + header +
+           "> is not supported here: use what antiphase check --dialect lists, or leave the #include out";
+  };
+  for (const char* header :
+       {"cuda/none", "cub/none.cuh", "thrust/none.h", "cooperative_groups/none.h", "nvnone.h", "ATen/none.h"})
+    EXPECT_EQ(plain::include_that_fails(
+                  std::string("In file included from my.h:2,\n                 from my.cu:7:\n"
+                              "her.h:3:10: fatal error: ") +
+                  header + ": No such file or directory\n    3 | #include\n"),
+              told("her.h:3", header));
+  const plain::temporary_folder toolkit(std::filesystem::temp_directory_path());
+  for (const char* file : {"crt/host_config.h", "cuda_one.h", "my.h"}) {
+    std::filesystem::create_directories((toolkit.path() / file).parent_path());
+    std::ofstream(toolkit.path() / file) << "\n";
+  }
+  const std::string its = (toolkit.path() / "cuda_one.h").string(), mine = (toolkit.path() / "my.h").string();
+  const std::string by = "In file included from " + its + ":2,\n                 from my.cu:7:\n";
+  EXPECT_EQ(plain::include_that_fails(by + its + ":1:2: error: no type\n"), told("my.cu:7", "cuda_one.h"));
+  EXPECT_EQ(plain::include_that_fails(by + "cuda/x.h:1:2: fatal error: nv/x.h: No such file or directory"),
+            told("cuda/x.h:1", "nv/x.h"));
+  // errors of the program's own
+  EXPECT_EQ(plain::include_that_fails("In file included from my.cu:7:\n" + mine + ":1:2: error: no type\n"),
+            "");
+  EXPECT_EQ(plain::include_that_fails("my.cu:7:10: fatal error: none.h: No such file or directory\n"), "");
+  EXPECT_EQ(plain::include_that_fails("my.cu:7:10: fatal error: cuda_my.h: No such file or directory\n"
+                                      "    7 | #include \"cuda_my.h\"\n"),
+            "");
+  EXPECT_EQ(plain::include_that_fails("my.cu:7:3: error: no type\n" + by + its + ":1:2: error: no type\n"),
+            "");
 }
 
 TEST(dialect, stands_in_the_docs) {

@@ -999,6 +999,19 @@ int main() { int* x; cudaMalloc(&x, 1024 * 64), cudaMemset(x, 0, 1024 * 64), k<<
             ),
             ('#include "none.h"\n' + launch, 3, [("does not compile", "my.cu", 1, 10, "none.h")]),
             (
+                KERNEL + "#include <thrust/async/none.h>\n" + launch,
+                3,
+                [
+                    (
+                        "not supported",
+                        "my.cu",
+                        KERNEL.count("\n") + 1,
+                        0,
+                        "<thrust/async/none.h> is not supported here",
+                    )
+                ],
+            ),
+            (
                 "texture<float> t;\nint main() { void f(); f(); }\nvoid f() { texCubemap(); }",
                 3,
                 [

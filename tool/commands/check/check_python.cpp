@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <antiphase/plain_cuda.hpp>
 #include <cerrno>
+#include <csignal>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
@@ -76,6 +77,10 @@ json captured(const check_request& r, const plain_program& p, const fs::path& fo
   while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
   }
   std::ifstream in(manifest);
+  if (!in && WIFSIGNALED(status))
+    throw bad_input(fmt::format("{} was not run to its end by {}, which ended with signal {} ({}){}",
+                                p.sources.front(), python, WTERMSIG(status), strsignal(WTERMSIG(status)),
+                                WTERMSIG(status) == SIGKILL ? ", as it does for lack of memory" : ""));
   if (!in)
     throw bad_input(
         fmt::format("{} could not be run by {}: its messages are above", p.sources.front(), python));

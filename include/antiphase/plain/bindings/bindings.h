@@ -5,6 +5,8 @@
 #pragma once
 #include <algorithm>
 #include <cassert>
+#include <cfloat>
+#include <climits>
 #include <cmath>
 #include <cstdint>
 #include <functional>

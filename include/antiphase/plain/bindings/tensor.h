@@ -757,6 +757,26 @@ inline Tensor bmm(const Tensor& a, const Tensor& b) { return a.matmul(b); }
 inline Tensor mv(const Tensor& a, const Tensor& b) { return a.matmul(b); }
 Tensor addmm(const Tensor& c, const Tensor& a, const Tensor& b);
 Tensor linear(const Tensor& x, const Tensor& w, const std::optional<Tensor>& b = {});
+// Of batches, with any number of axes behind the channels; one number of an array is for all axes.
+Tensor convolution(const Tensor& x, const Tensor& w, const std::optional<Tensor>& b, IntArrayRef stride,
+                   IntArrayRef padding, IntArrayRef dilation, bool transposed, IntArrayRef output_padding,
+                   std::int64_t groups);
+#define AP_CONVOLUTIONS(axes)                                                                               \
+  inline Tensor conv##axes(const Tensor& x, const Tensor& w, const std::optional<Tensor>& b = {},           \
+                           IntArrayRef stride = 1, IntArrayRef padding = 0, IntArrayRef dilation = 1,       \
+                           std::int64_t groups = 1) {                                                       \
+    return convolution(x, w, b, stride, padding, dilation, false, 0, groups);                               \
+  }                                                                                                         \
+  inline Tensor conv_transpose##axes(const Tensor& x, const Tensor& w, const std::optional<Tensor>& b = {}, \
+                                     IntArrayRef stride = 1, IntArrayRef padding = 0,                       \
+                                     IntArrayRef output_padding = 0, std::int64_t groups = 1,               \
+                                     IntArrayRef dilation = 1) {                                            \
+    return convolution(x, w, b, stride, padding, dilation, true, output_padding, groups);                   \
+  }
+AP_CONVOLUTIONS(1d)
+AP_CONVOLUTIONS(2d)
+AP_CONVOLUTIONS(3d)
+#undef AP_CONVOLUTIONS
 inline Tensor add(const Tensor& a, const Tensor& b) { return a.add(b); }
 inline Tensor sub(const Tensor& a, const Tensor& b) { return a.sub(b); }
 inline Tensor mul(const Tensor& a, const Tensor& b) { return a.mul(b); }

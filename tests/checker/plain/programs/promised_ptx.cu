@@ -40,6 +40,8 @@ UNARY(negative, "neg.f32", float, "f")
 UNARY(inverted, "not.b32", unsigned, "r")
 UNARY(leading, "clz.b32", unsigned, "r")
 UNARY(reversed, "brev.b32", unsigned, "r")
+UNARY(highest, "bfind.u32", unsigned, "r")
+UNARY(highest_of, "bfind.s32", int, "r")
 UNARY(reciprocal, "rcp.approx.f32", float, "f")
 UNARY(root, "sqrt.rn.f32", float, "f")
 UNARY(of_root, "rsqrt.approx.f32", float, "f")
@@ -59,7 +61,8 @@ __global__ void arithmetic(float* scratch) {
   HOLDS(sum == 1 && least(-3, 2) == -3 && least_f(0.5f, -1) == -1 && divided(1, 4) == 0.25f &&
         absolute(-9) == 9 && negative(2) == -2);
   HOLDS(both(12, 10) == 8 && either(12, 10) == 14 && one_of(12, 10) == 6 && inverted(0) == ~0u &&
-        leading(255) == 24 && reversed(2) == 1u << 30);
+        leading(255) == 24 && reversed(2) == 1u << 30 && highest(255) == 7 && highest(0) == ~0u &&
+        highest_of(-256) == 7 && highest_of(-1) == -1);
   HOLDS(close(reciprocal(4), 0.25f) && root(9) == 3 && close(of_root(16), 0.25f) && close(power(3), 8) &&
         close(logarithm(32), 5));
   HOLDS(close(tangent(0.5f), 0.46211716f));

@@ -5,10 +5,42 @@
 #include <helper_cuda.h>
 #include <helper_functions.h>
 #include <omp.h>
+#include <unistd.h>
 
 __global__ void add(int* x, int by) { x[threadIdx.x] += by; }  // FOUND: race
 
+// Numbers and pictures through files.
+bool files_are_read_as_written() {
+  char name[64];
+  std::snprintf(name, sizeof name, P_tmpdir "/antiphase-%d.pgm", getpid());
+  const float numbers[] = {1.5f, -2, 3};
+  float* read = nullptr;
+  unsigned n = 0, width = 0, height = 0;
+  bool right = sdkWriteFile(name, numbers, 3, 0.0f, false) && sdkReadFile(name, &read, &n, false) && n == 3 &&
+               read[0] == 1.5f && read[1] == -2 && read[2] == 3;
+  free(read);
+  unsigned char picture[] = {0, 51, 255, 9, 10, 13}, *bytes = nullptr;
+  float* shares = nullptr;
+  right = right && sdkSavePGM(name, picture, 3, 2) && sdkLoadPGM(name, &bytes, &width, &height) &&
+          width == 3 && height == 2 && memcmp(bytes, picture, 6) == 0 &&
+          sdkLoadPGM(name, &shares, &width, &height) && shares[1] == 0.2f && shares[2] == 1;
+  free(bytes), free(shares);
+  char* const found = sdkFindFilePath(name, "");
+  right = right && found != nullptr && strcmp(found, name) == 0 && sdkFindFilePath("none.pgm", "") == nullptr;
+  free(found);
+  remove(name);
+  int registers = 0, timeout = 1, pools = 0;
+  cudaDeviceGetAttribute(&registers, cudaDevAttrMaxRegistersPerMultiprocessor, 0);
+  cudaDeviceGetAttribute(&timeout, cudaDevAttrKernelExecTimeout, 0);
+  cudaDeviceGetAttribute(&pools, cudaDevAttrMemoryPoolsSupported, 0);
+  cudaDeviceProp device;
+  cudaGetDeviceProperties(&device, 0);
+  right = right && device.streamPrioritiesSupported == 1 && device.maxBlocksPerMultiProcessor == 32;
+  return right && registers == 65536 && timeout == 0 && pools == 1;
+}
+
 int main(int argc, char** argv) {
+  if (!files_are_read_as_written()) return EXIT_FAILURE;
   const int device = findCudaDevice(argc, (const char**)argv);
   int n = checkCmdLineFlag(argc, (const char**)argv, "n")
               ? getCmdLineArgumentInt(argc, (const char**)argv, "n")

@@ -11,7 +11,8 @@ using namespace nvcuda;
 template <class T, class Sum, int m, int n, int k, class LayoutA, class LayoutB, class Held>
 __device__ bool product() {
   // each warp has tiles of its own
-  __shared__ alignas(32) Held a[m * k], b[k * n];
+  __shared__ alignas(32) Held tiles[m * k + 16], b[k * n];
+  Held* const a = tiles + (sizeof(Held) == 1 ? 16 : 0);  // rows of 8-bit tiles side by side are 16 bytes
   __shared__ alignas(32) Sum c[m * n];
   const int lane = threadIdx.x;
   constexpr bool a_rows = std::is_same_v<LayoutA, wmma::row_major>,

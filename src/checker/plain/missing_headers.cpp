@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "missing_headers.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <regex>
+#include <sstream>
+#include <vector>
+
+namespace antiphase::plain {
+namespace {
+
+namespace fs = std::filesystem;
+
+bool begins_with_any(std::string_view name, const auto& beginnings) {
+  return std::ranges::any_of(beginnings, [&](const char* with) { return name.starts_with(with); });
+}
+
+// A header of the CUDA toolkit, of CCCL, of NVIDIA's libraries or of PyTorch, as programs include it.
+bool is_of_toolkit(std::string_view name) {
+  static constexpr std::array folders{"cuda/", "cub/", "thrust/",  "cooperative_groups/",
+                                      "crt/",  "nv",   "torch/",   "ATen/",
+                                      "c10/",  "THC/", "pybind11/"};
+  static constexpr std::array files{"cuda",   "cublas",   "cudnn",    "cufft",    "cufile", "cupti",
+                                    "curand", "cusolver", "cusparse", "cutensor", "nccl",   "npp"};
+  return begins_with_any(name, folders) ||
+         (name.find('/') == std::string_view::npos && begins_with_any(name, files));
+}
+
+// The name by which a file of a toolkit's or CCCL's folder of headers is included; empty for other files.
+std::string name_in_toolkit(const fs::path& file) {
+  std::error_code ignored;
+  for (fs::path folder = file.parent_path(); !folder.empty(); folder = folder.parent_path()) {
+    for (const char* mark : {"crt/host_config.h", "thrust/version.h", "cub/version.cuh", "cuda/std/version"})
+      if (fs::exists(folder / mark, ignored)) {
+        std::string name = file.lexically_relative(folder).string();
+        return is_of_toolkit(name) ? name : "";
+      }
+    if (folder == folder.parent_path()) break;
+  }
+  return {};
+}
+
+struct place {
+  std::string file;
+  std::string line;
+};
+
+}  // namespace
+
+std::string include_that_fails(std::string_view errors) {
+  static const std::regex included(R"((?:In file included|\s+) from (.+?):(\d+)(?::\d+)?[,:])"),
+      error(R"((.+?):(\d+):\d+: (?:fatal )?error: (.*))"), missing(R"((\S+): No such file or directory)");
+  std::vector<place> by;  // who includes whom: the innermost first
+  std::istringstream lines{std::string(errors)};
+  for (std::string line; std::getline(lines, line);) {
+    std::smatch m;
+    if (std::regex_match(line, m, included)) {
+      if (line.starts_with("In")) by.clear();
+      by.push_back({m[1], m[2]});
+      continue;
+    }
+    if (!std::regex_match(line, m, error)) continue;
+    by.insert(by.begin(), {m[1], m[2]});
+    const std::string why = m[3];
+    std::string header, quoted;
+    std::getline(lines, quoted);  // the line of the source; "name" is a header of the program's own
+    if (std::regex_match(why, m, missing) && is_of_toolkit(m[1].str()) &&
+        quoted.find(fmt::format("\"{}\"", m[1].str())) == quoted.npos)
+      header = m[1];
+    for (const place& p : by) {
+      const std::string name = name_in_toolkit(p.file);
+      if (name.empty())
+        return header.empty() ? ""
+                              : fmt::format(
+                                    "{}:{}: <{}> is not supported here: use what antiphase check "
+                                    "--dialect lists, or leave the #include out",
+                                    p.file, p.line, header);
+      header = name;
+    }
+    return {};
+  }
+  return {};
+}
+
+}  // namespace antiphase::plain
