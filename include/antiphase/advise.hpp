@@ -50,10 +50,17 @@ struct advice {
   std::vector<advised_stages> stages;   // 1, 2, 3 ... stages
   double textbook_gain = 1;             // (Tl + Tc) / max(Tl, Tc) of that kernel
   double bytes_needed_in_flight = 0;    // per multiprocessor: bandwidth x latency under load
+  bool in_cache = false;                // of the L2 cache, not of memory
   std::vector<std::string> limits;      // sentences: what limits the pick
   std::vector<std::string> changes;     // sentences: what would change the answer
   std::vector<std::string> recommends;  // sentences
 };
+
+// The limit's name, in words that suit what the advice is about: nobody knows what a kernel of one's own does
+// while it computes.
+inline std::string_view name_of(const advice& a, limit l) {
+  return l == limit::arithmetic && a.pipelined == "this kernel" ? "computation" : name(l);
+}
 
 // C = A B of FP32, row-major. Throws bad_request for extents that make no sense.
 advice advise_gemm(const machine_profile& on, const gemms::product_size& p);
@@ -70,17 +77,19 @@ struct own_kernel {
   std::optional<double> load_bytes;  // a block reads from memory for a slot; with neither, smem
   // measured, from issuing a slot's loads to their landing (mean_wait of `antiphase trace` with one stage)
   std::optional<double> load_seconds;
-  double compute = 0;        // seconds that a block alone computes from a slot
+  double compute = 0;        // seconds that a block alone computes from a slot, its barriers with them
+  double issue = 0;          // of it, to issue the loads of the next: a single buffer does that as they come
   bool asynchronous = true;  // cp.async or bulk copies, not registers
   int blocks = 0;            // on a multiprocessor, at most, as in a small launch; 0: as many as fit
   // true: producer warps fill a channel, with S loads in flight. false: all warps load and compute in a
   // `pipeline`, with S - 1.
   bool by_roles = false;
+  bool in_cache = false;  // the L2 cache has what is loaded
 };
-// Parses "smem=16KiB,regs=64,load=16KiB,compute=900clk,threads=256,fixed=0,blocks=2,copy=async,
-// form=pipeline". Sizes: B (default) or KiB. Times: clk (default of compute), ns or us. load: a size or a
-// time, or both. copy: async, bulk or registers. form: pipeline or roles; roles is the default with
-// copy=bulk. Throws bad_request that names the member.
+// Parses "smem=16KiB,regs=64,load=16KiB,compute=900clk,issue=9,threads=256,fixed=0,blocks=2,copy=async,
+// form=pipeline,from=memory". Sizes: B (default) or KiB. Times: clk (the default), ns or us. load: a size or
+// a time, or both. copy: async, bulk or registers. form: pipeline or roles; roles is the default with
+// copy=bulk. from: memory or cache, where the data lie. Throws bad_request that names the member.
 //
 //   const advice a = advise_kernel(h200, parse_kernel(h200, "smem=16KiB,regs=64,compute=900clk"));
 //

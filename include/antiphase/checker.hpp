@@ -159,6 +159,9 @@ struct timed_kernel {
   double step_ticks = 0;
   double compute_ticks = 0;  // of a step of a block alone whose loads land at once
   double load_ticks = 0;     // from issue to landing, if nothing else is loaded
+  double issue_ticks = 0;    // to issue the loads of a step
+  double load_bytes = 0;     // that a step's loads move, in whole sectors
+  bool in_cache = false;     // the modelled machine's L2 cache has them
 };
 
 // Which run's output is shown, on standard error, if runs are processes.

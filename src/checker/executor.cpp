@@ -18,6 +18,7 @@ namespace antiphase::checker_detail {
 namespace {
 
 using cpu_detail::block_state;
+using cpu_detail::condition;
 using cpu_detail::thread_state;
 
 thread_model& model_of(const thread_state& t) { return *static_cast<thread_model*>(t.watched); }
@@ -181,8 +182,12 @@ class model_observer final : public cpu_detail::observer {
   }
 
   void met(block_state& b, std::span<thread_state* const> threads) override {
+    // lanes may be all that still run of their block
+    const condition at = threads.front()->now;
+    const bool everybody = static_cast<int>(threads.size()) == b.running;
     m_.meet(models_of(threads),
-            static_cast<int>(threads.size()) == b.running ? meeting::of_block : meeting::of_some,
+            everybody && at != condition::at_warp && at != condition::at_whole_warp ? meeting::of_block
+                                                                                    : meeting::of_some,
             threads.front()->code);
   }
   void arrived(thread_state& t, const void* barrier) override {

@@ -38,7 +38,7 @@ found_ring loads_to_registers(const timed_block& b,
   ring.to_registers = true;
   ring.readers = ring.loaders;
   ring.slots.assign(static_cast<std::size_t>(ring.steps), 0);
-  ring.load_bytes = loaded / static_cast<std::uint64_t>(ring.steps);
+  ring.load_bytes = ring.moved_bytes = loaded / static_cast<std::uint64_t>(ring.steps);
   return ring;
 }
 

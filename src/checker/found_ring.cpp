@@ -2,6 +2,7 @@
 #include "found_ring.hpp"
 
 #include <algorithm>
+#include <antiphase/executor/pipeline_law.hpp>
 #include <map>
 #include <set>
 
@@ -100,6 +101,22 @@ fed_fills fed_of(const timed_block& b, const std::vector<std::vector<std::int32_
   return f;
 }
 
+// Where warps copy asynchronously for others, what these store themselves is no part of the ring: Q of an
+// attention, whose ring brings K and V.
+void leave_to_loaders(const timed_block& b, fed_fills& f) {
+  std::vector<bool> copied(b.fills.size(), false);
+  std::set<int> loaders;
+  for (const auto& ops : b.ops)
+    for (const warp_op& op : ops)
+      if (is_async_fill(op)) copied[op.more] = true, loaders.insert(b.fills[op.more].warp);
+  for (std::size_t w = 0; w < b.ops.size(); ++w)
+    for (const warp_op& op : b.ops[w])
+      if (is_read(op) && copied[op.more] && loaders.contains(static_cast<int>(w))) return;
+  if (loaders.empty()) return;
+  for (std::size_t n = 0; n < f.fed.size(); ++n)
+    f.fed[n] = f.fed[n] && (copied[n] || loaders.contains(b.fills[n].warp));
+}
+
 // Fills of a step that are apart, as where each operand has a commit of its own: how many a warp makes
 // between two computations or waits for a slot, most of the times.
 std::size_t fills_of_step(const std::vector<std::pair<bool, std::uint32_t>>& marks) {
@@ -121,8 +138,22 @@ std::size_t fills_of_step(const std::vector<std::pair<bool, std::uint32_t>>& mar
   return best;
 }
 
+// What all warps write between the same barriers, where all fill with stores of their own: threads of a sort
+// or a reduction write other parts of one array in each round.
+std::map<std::uint32_t, places_filled> written_together(const timed_block& b, const fed_fills& f) {
+  std::map<std::uint32_t, places_filled> all;
+  for (const auto& ops : b.ops)
+    for (const warp_op& op : ops) {
+      if (!is_fill(op) || !f.fed[op.more]) continue;
+      if (is_async_fill(op)) return {};
+      all[b.fills[op.more].segment].add(bytes_of(b, op));
+    }
+  return all;
+}
+
 // Steps of the fills of one warp, in its order.
-void number_steps(const timed_block& b, const fed_fills& f, std::size_t w, found_ring& ring,
+void number_steps(const timed_block& b, const fed_fills& f, std::size_t w,
+                  const std::map<std::uint32_t, places_filled>& together, found_ring& ring,
                   std::vector<std::int32_t>& step_of_fill) {
   std::vector<std::pair<bool, std::uint32_t>> marks;  // a fill begins, or something is waited for or read
   std::map<std::uint32_t, places_filled> words;
@@ -130,7 +161,11 @@ void number_steps(const timed_block& b, const fed_fills& f, std::size_t w, found
   for (const warp_op& op : b.ops[w]) reads |= is_read(op) && f.fed[op.more];
   for (const warp_op& op : b.ops[w]) {
     if (is_fill(op) && f.fed[op.more]) {
-      if (words[op.more].empty()) marks.emplace_back(true, op.more);
+      const auto others = together.find(b.fills[op.more].segment);
+      if (words[op.more].empty()) {
+        marks.emplace_back(true, op.more);
+        if (others != together.end()) words[op.more].add(others->second);
+      }
       words[op.more].add(bytes_of(b, op));
     } else if (reads ? is_read(op) && op.more != 0 && f.fed[op.more] : op.is == kind::wait) {
       marks.emplace_back(false, 0);
@@ -253,9 +288,11 @@ void judge_loads(const timed_block& b, found_ring& ring) {
 found_ring find_ring(const timed_block& b, const std::vector<std::vector<std::int32_t>>& uses_of_loads) {
   for (const bool of_results : {false, true}) {
     found_ring ring;
-    const fed_fills f = fed_of(b, uses_of_loads, of_results);
+    fed_fills f = fed_of(b, uses_of_loads, of_results);
+    if (!of_results) leave_to_loaders(b, f);
     std::vector<std::int32_t> step_of_fill(b.fills.size(), -1);
-    for (std::size_t w = 0; w < b.ops.size(); ++w) number_steps(b, f, w, ring, step_of_fill);
+    const auto together = written_together(b, f);
+    for (std::size_t w = 0; w < b.ops.size(); ++w) number_steps(b, f, w, together, ring, step_of_fill);
     ring.steps = static_cast<int>(ring.slots.size());
     if (ring.steps < (of_results || !copies(b) ? 2 : 1)) continue;
     if (of_results && ring.steps == ring.stages) continue;  // none is written again
@@ -269,7 +306,8 @@ found_ring find_ring(const timed_block& b, const std::vector<std::vector<std::in
         !ring.readers.empty() && !ring.loaders.empty() && std::ranges::none_of(ring.loaders, [&](int w) {
           return std::ranges::find(ring.readers, w) != ring.readers.end();
         });
-    std::uint64_t loaded = 0, filled = 0;
+    constexpr std::uint64_t sector = 32;
+    std::uint64_t loaded = 0, moved = 0, filled = 0;
     for (std::size_t w = 0; w < b.ops.size(); ++w) {
       ring.uses.push_back(label(b, f, w, step_of_fill, ring.by_roles));
       for (std::size_t i = 0; i < b.ops[w].size(); ++i) {
@@ -279,20 +317,26 @@ found_ring find_ring(const timed_block& b, const std::vector<std::vector<std::in
           ring.bulk |= op.is == kind::bulk_load && op.bytes > widest;
           ring.asynchronous |= is_async_fill(op);
           filled += std::uint64_t{op.lanes} * op.bytes;
-          if (op.is == kind::bulk_load) loaded += op.bytes;
+          if (op.is == kind::bulk_load) loaded += op.bytes, moved += op.bytes;
         }
-        if ((op.loads() && f.of_load[w][i] != 0) || is_copy(op)) loaded += std::uint64_t{op.lanes} * op.bytes;
+        if ((op.loads() && f.of_load[w][i] != 0) || is_copy(op))
+          loaded += std::uint64_t{op.lanes} * op.bytes, moved += sector * op.units,
+              ring.issued += is_copy(op) ? fitted::copy_instructions : fitted::staged_instructions;
       }
     }
+    constexpr std::uint64_t far = 8;
+    if (!of_results && far * filled < loaded) continue;  // sums of what is loaded, not a buffer of it
     ring.slot_words = filled / 4 / static_cast<std::uint64_t>(ring.steps);
     ring.load_bytes = loaded / static_cast<std::uint64_t>(ring.steps);
+    ring.moved_bytes = moved / static_cast<std::uint64_t>(ring.steps);
+    ring.issued /= ring.steps;
     if (!of_results) {
       judge_loads(b, ring);
       return ring;
     }
     // More is loaded than written by turns, as in a reduction: that is what takes its time.
     found_ring loads = loads_to_registers(b, uses_of_loads);
-    return loads.steps > ring.steps ? loads : ring;
+    return loads.steps >= ring.steps ? loads : ring;
   }
   return loads_to_registers(b, uses_of_loads);
 }

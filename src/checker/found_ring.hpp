@@ -32,6 +32,8 @@ struct found_ring {
   // the first step of which this is true. 0: the ring is no such.
   place_number waited_at = 0, computed_at = 0;
   std::uint64_t slot_words = 0, load_bytes = 0;  // of a step
+  std::uint64_t moved_bytes = 0;                 // for them, in whole sectors
+  double issued = 0;                             // instructions of warps that issue them
   std::vector<int> slots{};                      // by step
   std::vector<std::vector<op_use>> uses{};       // by warp and instruction
   std::vector<int> loaders{}, readers{};         // warps

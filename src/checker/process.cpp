@@ -79,7 +79,8 @@ json to_json(const outcome& o, const schedule_script* script) {
   for (const timed_kernel& k : o.timed)
     j["timed"].push_back({to_json(k.drawn), k.grid.x, k.grid.y, k.grid.z, k.threads, k.shared_bytes,
                           k.resident, k.slot_bytes, k.by_roles, k.asynchronous, k.bulk, k.of_results,
-                          k.step_ticks, k.compute_ticks, k.load_ticks});
+                          k.step_ticks, k.compute_ticks, k.load_ticks, k.issue_ticks, k.load_bytes,
+                          k.in_cache});
   for (const line_count& c : o.counts)
     j["counts"].push_back({c.kernel, to_json(c.at), static_cast<int>(c.memory), static_cast<int>(c.what),
                            c.requests, c.lanes, c.bytes, c.units, c.ideal});
@@ -131,7 +132,10 @@ outcome outcome_of(const json& j, schedule_script* script, const check_run& how)
                        .of_results = k.at(11),
                        .step_ticks = k.at(12),
                        .compute_ticks = k.at(13),
-                       .load_ticks = k.at(14)});
+                       .load_ticks = k.at(14),
+                       .issue_ticks = k.at(15),
+                       .load_bytes = k.at(16),
+                       .in_cache = k.at(17)});
   for (const json& f : j.at("findings")) {
     finding& to = o.findings.emplace_back();
     to = {.kind = static_cast<finding_kind>(f.at(0).get<int>()),

@@ -66,6 +66,11 @@ limit prediction::largest() const {
   return static_cast<limit>(std::max_element(parts.begin(), parts.end()) - parts.begin());
 }
 
+double in_flight_wanted(const machine_profile& on, bool in_cache) {
+  return in_cache ? on.cache_bytes.value * on.cache_latency.value / std::max(1, on.limits.multiprocessors)
+                  : on.memory_in_flight.value;
+}
+
 int loads_ahead(const pipeline_step& s) {
   if (s.by_roles) return s.asynchronous ? s.stages : 1;
   return s.asynchronous ? s.stages - 1 : std::min(1, s.stages - 1);
@@ -100,12 +105,15 @@ prediction step_clocks(const machine_profile& on, const pipeline_step& s, int bl
   add_open_latency(together, latency);
   prediction moved;
   if (s.bytes > 0) {
-    const double in_flight = blocks * s.bytes * std::max(1, ahead),
-                 enough = std::min(1., in_flight / on.memory_in_flight.value),
-                 busy = blocks * s.bytes / (on.memory_bytes.value / processors / clock);
+    const double rate = (s.in_cache ? on.cache_bytes : on.memory_bytes).value / processors / clock,
+                 in_flight = blocks * s.bytes * std::max(1, ahead),
+                 enough = std::min(1., in_flight / in_flight_wanted(on, s.in_cache)),
+                 busy = blocks * s.bytes / rate;
     // few bytes in flight are not slowed by others: they take their latency
     const double few = s.latency > 0 ? std::hypot(busy, latency / std::max(1, ahead)) : busy / enough;
-    moved.add(limit::memory, std::min(busy / enough, few));
+    // few bytes in flight: it is the latency that limits
+    moved.add(few < busy / enough && few > 2 * busy ? limit::latency : limit::memory,
+              std::min(busy / enough, few));
   }
   const prediction& longest = together.seconds > moved.seconds ? together : moved;
   return longest.seconds > chain.seconds ? longest : chain;

@@ -129,7 +129,7 @@ void say_stages(advice& a) {
     a.recommends.push_back(fmt::format(
         "{}: {} buffers, {} over one ({}); {} {}", a.pipelined, best->stages, gain_text(best->gain), textbook,
         best->stages == most_stages ? "no more were looked at:" : "after that it is limited by",
-        name(best->largest)));
+        name_of(a, best->largest)));
   for (const advised_stages& s : a.stages) {
     if (s.stages <= best->stages || s.stages != best->stages + 1) continue;
     if (!s.fits)
@@ -323,14 +323,18 @@ advice advise_kernel(const machine_profile& on, const own_kernel& k) {
   if (!(k.compute > 0)) throw bad_request("compute: expected the time that a block computes from a slot");
   const double clock = on.clock.value,
                bytes = k.load_bytes.value_or(k.load_seconds ? 0 : static_cast<double>(k.smem));
-  const double latency = k.load_seconds.value_or(
-      on.memory_latency.value + bytes / (on.memory_bytes.value / std::max(1, on.limits.multiprocessors)));
+  const double latency =
+      k.load_seconds.value_or((k.in_cache ? on.cache_latency : on.memory_latency).value +
+                              bytes / ((k.in_cache ? on.cache_bytes : on.memory_bytes).value /
+                                       std::max(1, on.limits.multiprocessors)));
   advice a = advice_on(on);
   a.about = fmt::format("a kernel of {} threads, {} registers, {} bytes a slot; its form: {}", k.threads,
                         k.registers, k.smem, form_text(k.by_roles, k.asynchronous));
   a.pipelined = "this kernel";
   a.textbook_gain = textbook_times{latency, k.compute}.gain();
-  // k.compute, of a block alone, includes stalls of its few warps and its barriers.
+  a.in_cache = k.in_cache;
+  a.bytes_needed_in_flight = in_flight_wanted(on, k.in_cache);
+  const double barriers = k.by_roles ? 0 : fitted::barrier_of_warp * std::ceil(k.threads / 32.) / clock;
   for (int stages = 1; stages <= most_stages; ++stages) {
     kernel code{};
     code.threads = k.threads;
@@ -347,12 +351,16 @@ advice advise_kernel(const machine_profile& on, const own_kernel& k) {
                       .asynchronous = k.asynchronous,
                       .by_roles = k.by_roles,
                       .bytes = bytes,
-                      .latency = latency};
+                      .in_cache = k.in_cache,
+                      // the next load begins behind the barrier that ends a step
+                      .latency = latency + (stages > 1 ? barriers : 0)};
       s.arithmetic = 1;
       const double alone =
           1 / step_clocks(on, {.threads = k.threads, .stages = 2, .meets = true, .arithmetic = 1}, 1)
                   .of(limit::arithmetic);
-      s.arithmetic = k.compute * clock * alone;  // busy clocks within it
+      // busy clocks within it, without the stalls of a block's few warps
+      const double beside = barriers + (stages == 1 && !k.by_roles ? k.issue : 0);
+      s.arithmetic = std::max(0., k.compute - beside) * clock * alone;
       const prediction takes = step_clocks(on, s, one.resident);
       one.seconds = takes.seconds / one.resident / clock;
       one.largest = takes.largest();
@@ -371,16 +379,22 @@ advice advise_kernel(const machine_profile& on, const own_kernel& k) {
   const advised_stages* const best = fewest_of(a.stages);
   if (best != nullptr) {
     a.pick = a.others[static_cast<std::size_t>(best->stages - 1)];
-    a.limits.push_back(fmt::format("with {}: {}", a.pick.name, meaning(best->largest)));
+    std::string_view why = meaning(best->largest);
+    if (best->largest == limit::arithmetic) why = "computation: what a block does with a slot";
+    if (best->largest == limit::latency && !k.asynchronous)
+      why = "latency: one load is in flight at a time; asynchronous copies or more blocks help";
+    a.limits.push_back(fmt::format("with {}: {}", a.pick.name, why));
     if (best->largest == limit::memory || best->largest == limit::latency) {
       const double has = best->bytes_in_flight, wants = a.bytes_needed_in_flight;
-      a.limits.push_back(has < wants ? fmt::format("{} in flight on a multiprocessor, and memory wants {} to "
-                                                   "be busy (bandwidth x latency under load): more or "
-                                                   "larger slots help",
-                                                   kib_text(has), kib_text(wants))
-                                     : fmt::format("{} in flight on a multiprocessor are enough for memory, "
-                                                   "which is busy with {} (bandwidth x latency under load)",
-                                                   kib_text(has), kib_text(wants)));
+      const char* const what = k.in_cache ? "the L2 cache" : "memory";
+      a.limits.push_back(
+          has < wants
+              ? fmt::format("{} in flight on a multiprocessor, and {} wants {} to be busy (bandwidth x "
+                            "latency under load): {}larger slots help",
+                            kib_text(has), what, kib_text(wants), k.asynchronous ? "more or " : "")
+              : fmt::format("{} in flight on a multiprocessor are enough for {}, which is busy with "
+                            "{} (bandwidth x latency under load)",
+                            kib_text(has), what, kib_text(wants)));
     }
     const double ratio = latency / k.compute;
     a.changes.push_back(ratio > 1 ? fmt::format("a load takes {:.2g} times as long as the computation: a "

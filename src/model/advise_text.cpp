@@ -16,8 +16,8 @@ namespace {
 
 using json = nlohmann::ordered_json;
 
-const std::vector<std::string> kernel_members{"smem",  "regs",   "load", "compute", "threads",
-                                              "fixed", "blocks", "copy", "form"};
+const std::vector<std::string> kernel_members{"smem",  "regs",   "load", "compute", "issue", "threads",
+                                              "fixed", "blocks", "copy", "form",    "from"};
 
 struct quantity {
   double value = 0;
@@ -69,12 +69,12 @@ void set(own_kernel& k, const machine_profile& on, std::string_view member, std:
     k.threads = as_integer(member, text);
   else if (member == "blocks")
     k.blocks = as_integer(member, text);
-  else if (member == "compute") {
+  else if (member == "compute" || member == "issue") {
     quantity q = read(member, text, time);
     if (q.unit.empty()) q.unit = "clk";
     const auto value = as_seconds(on, q);
     if (!value) wrong(member, text, time);
-    k.compute = *value;
+    (member == "issue" ? k.issue : k.compute) = *value;
   } else if (member == "load") {
     const quantity q = read(member, text, "a size such as 16KiB or a time such as 700clk");
     if (const auto of_bytes = as_bytes(q))
@@ -90,6 +90,9 @@ void set(own_kernel& k, const machine_profile& on, std::string_view member, std:
   } else if (member == "form") {
     if (text != "pipeline" && text != "roles") wrong(member, text, "pipeline or roles");
     k.by_roles = text == "roles";
+  } else if (member == "from") {
+    if (text != "memory" && text != "cache") wrong(member, text, "memory or cache");
+    k.in_cache = text == "cache";
   } else
     throw bad_request(fmt::format("kernel: there is no member '{}': {}", shortened(member),
                                   suggestion(member, kernel_members)));

@@ -143,6 +143,31 @@ TEST(advise, a_kernel_computes_as_long_as_it_said) {  // with one buffer, alone:
   EXPECT_NEAR(a.stages[0].seconds, 25e-6, 0.1e-6);
 }
 
+// Barriers are a part of what a block computes; a single buffer issues its load as a part of the load.
+TEST(advise, what_a_kernel_computes_is_counted_once) {
+  const auto seconds = [](const char* more, std::size_t stages) {
+    const advice a = advise_kernel(
+        an_h200(),
+        parse_kernel(an_h200(), std::string("smem=2048,threads=1024,blocks=1,load=500clk,") + more));
+    return a.stages[stages - 1].seconds * an_h200().clock.value;
+  };
+  EXPECT_NEAR(seconds("compute=1000clk", 1), 1500, 1);
+  EXPECT_NEAR(seconds("compute=1000clk,issue=200clk", 1), 1300, 1);
+  EXPECT_NEAR(seconds("compute=1000clk,issue=200clk", 2), seconds("compute=1000clk", 2), 1e-6);
+  EXPECT_NEAR(seconds("compute=1000clk,issue=200clk,form=roles", 1), 1500, 60);
+}
+TEST(advise, the_cache_needs_less_in_flight_than_memory) {
+  const auto of = [](const std::string& from) {
+    return advise_kernel(
+        an_h200(),
+        parse_kernel(an_h200(), "smem=16KiB,blocks=1,threads=512,load=16KiB,compute=500clk" + from));
+  };
+  const advice cache = of(",from=cache"), memory = of("");
+  EXPECT_LT(cache.bytes_needed_in_flight, memory.bytes_needed_in_flight);
+  EXPECT_LT(cache.stages[1].seconds, memory.stages[1].seconds);
+  EXPECT_EQ(of(",from=memory").stages[1].seconds, memory.stages[1].seconds);
+}
+
 TEST(advise, questions_with_members_that_nobody_reads_are_refused) {
   EXPECT_THAT(
       refusal(R"({"about": "gemm", "m": 1, "n": 1, "k": 1, "batch": 2})"),
@@ -171,6 +196,8 @@ TEST(advise, kernels_that_make_no_sense_are_refused) {
   EXPECT_THAT(kernel_refusal("smem=1024,compute=5,copy=tma"), HasSubstr("async, bulk or registers"));
   EXPECT_THAT(kernel_refusal("smem=1024,compute=5,form=role"),
               HasSubstr("form is 'role': expected pipeline or roles"));
+  EXPECT_THAT(kernel_refusal("smem=1024,compute=5,from=disk"),
+              HasSubstr("from is 'disk': expected memory or cache"));
   EXPECT_THAT(kernel_refusal("smem=1024,compute=5,blocks=-1"), HasSubstr("blocks is -1: expected 1"));
   EXPECT_THAT(kernel_refusal("smem"), HasSubstr("member=value"));
 }

@@ -3,6 +3,7 @@
 import json
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import unittest
@@ -84,6 +85,78 @@ MUTANTS = {  # lab: (text of the solution, what takes its place, what is said)
 }
 
 
+ALSO_RIGHT = {  # lab: (what is replaced in the solution, and by what) ...: other ways that pass
+    1: [
+        [
+            (
+                "int other = t >= stride ? x[t - stride] : 0;",
+                "int sum = x[t] + (t >= stride ? x[t - stride] : 0);",
+            ),
+            ("x[t] += other;", "x[t] = sum;"),
+        ]
+    ],
+    3: [[("b[y][x] =", "b[x][y] ="), ("b[i][x]", "b[x][i]")]],
+    5: [  # groups of tiles that exist alone
+        [
+            (
+                "load(i + 1, (i + 1) % 2);\n    __pipeline_commit();",
+                "load(i + 1, (i + 1) % 2), __pipeline_commit();",
+            )
+        ]
+    ],
+    6: [
+        [
+            ("load(i, i % stages);\n    __pipeline_commit();", "load(i, i % stages), __pipeline_commit();"),
+            ("stages == 1 ? 0 : stages - 2", "stages == 1 ? 0 : min(stages - 2, tiles - 1 - i)"),
+        ]
+    ],
+    7: [  # a lane arrives for its warp, which meets when others have ended
+        [
+            ("empty[s].init(tile)", "empty[s].init(tile / 32)"),
+            ("empty[s].arrive();", "__syncwarp();\n      if (t % 32 == 0) empty[s].arrive();"),
+            ("empty[s].wait(i / stages % 2 ^ 1)", "if (i >= stages) empty[s].wait((i / stages - 1) % 2)"),
+        ]
+    ],
+    10: [  # the last product with V has a turn, too
+        [
+            ("if (group == 0 || i < tiles - 1) pass_turn();", "pass_turn();"),
+            (
+                "  multiply_v(tiles - 1);",
+                "  take_turn();\n  multiply_v(tiles - 1);\n  if (group == 0) pass_turn();",
+            ),
+        ]
+    ],
+}
+
+LOAD = "if (i + 1 < tiles) load(i + 1, (i + 1) % 2);"
+SYMPTOMS = {  # how a row of the table begins: (lab, what is wrong in its solution)
+    "right only with `printf`": (1, "    __syncthreads();\n    x[t] += other;", "    x[t] += other;"),
+    "right on one GPU": (5, "__pipeline_wait_prior(0);", "__pipeline_wait_prior(1);"),
+    "right for blocks of 32 threads": (1, "    __syncthreads();\n    x", "    __syncwarp();\n    x"),
+    "wrong for every second size": (2, "to[t] = x[in][t]", "to[t] = x[0][t]"),
+    "the last row or column": (3, ": 0;\n    b[y]", ": b[y][x];\n    b[y]"),
+    "the last tile of K": (3, "k < K; k +=", "k + tile <= K; k +="),
+    "stripes of wrong rows": (3, "* b[i][x];\n    __syncthreads();", "* b[i][x];"),
+    "the first two tiles": (5, "    __pipeline_wait_prior(0);", "    __pipeline_wait_prior(0);\n    " + LOAD),
+    "only the last tiles": (
+        6,
+        ", i % stages);\n    __pipeline_commit();",
+        ", i % stages), __pipeline_commit();",
+    ),
+    "it hangs at once": (7, "empty[s].wait(i / stages % 2 ^ 1)", "empty[s].wait(i / stages % 2)"),
+    "it hangs only for some sizes": (
+        1,
+        "  x[t] = t < n",
+        "  if (t % 64 >= 36) __syncthreads();\n  x[t] = t < n",
+    ),
+    "it hangs after the first round": (7, "      empty[s].arrive();\n", ""),
+    "values of an older tile": (8, "    fence_proxy();\n    __sync", "    __sync"),
+    "the end of the array": (8, "  if (t == 0) wait_until_stored();\n", ""),
+    '"misaligned address"': (8, "from + i * tile, bytes(i)", "from + 2 + i * tile, bytes(i)"),
+    '"unspecified launch failure"': (3, "row < M && k + x < K ?", "k + x < K ?"),
+}
+
+
 class Course(ToolTest):
     def run_in(self, folder, code=0):
         done = subprocess.run(
@@ -109,9 +182,29 @@ class Course(ToolTest):
         start = (folder / "start.cu").read_text()
         self.assertRegex(self.said(self.judge(number, start, 5)), STARTS[number])
         self.assertTrue(self.judge(number, solution, 0)["passed"])
+        self.told_ticks(folder, start, solution)
         self.mutants(number, solution)
 
+    def told_ticks(self, folder, *programs):
+        """The lab's text says what `trace` shows, of its start and of the solution, or of the latter alone."""
+        text = (folder / "README.md").read_text().split("**Check.**")[1].replace("\n", " ")
+        told = re.findall(r"(\d+) ticks", text)
+        ticks = []
+        for text in programs[-len(told) :]:
+            (self.folder / "start.cu").write_text(text)
+            (drawn,) = json.loads(self.run_tool("trace", "start.cu", "--json").stdout)["timelines"]
+            ticks.append(drawn["duration"])
+        self.assertGreaterEqual(len(told), 1)
+        for shown, words in zip(sorted(ticks), sorted(map(int, told))):  # other compilers, other arithmetic
+            self.assertAlmostEqual(shown, words, delta=0.05 * words)
+
     def mutants(self, number, solution):
+        for replaced in ALSO_RIGHT.get(number, []):
+            other = solution
+            for ours, theirs in replaced:
+                self.assertIn(ours, other)
+                other = other.replace(ours, theirs)
+            self.assertEqual(self.said(self.judge(number, other, 0)), "")
         for right, wrong, words in MUTANTS[number]:
             with self.subTest(lab=number, wrong=wrong):
                 self.assertIn(right, solution)
@@ -127,6 +220,8 @@ class Course(ToolTest):
         self.refused(2, ["'mine/01-two-barriers' is there already"], "course", "start", "1", "mine")
         folder = self.folder / "mine/01-two-barriers"
         self.assertEqual({file.name for file in folder.iterdir()}, {"README.md", "start.cu"})
+        self.run_tool("course", "start", "4", "mine")
+        self.assertTrue((self.folder / "mine/04-registers/slots.svg").exists())
         self.assertNotIn("<!--", (folder / "README.md").read_text())
         done = self.run_in("mine", 5)
         self.assertIn("missing  a __syncthreads()", done.stdout.decode())
@@ -137,6 +232,7 @@ class Course(ToolTest):
         self.assertIn("lab 1 is done", done.stdout.decode())
         (folder / "start.cu").write_text("__global__ void scan(int* x) {}")
         self.assertIn("was not judged: expected a program that compiles", self.run_in(folder, 3).message)
+        self.told_ticks(COURSE / folder.name, solution)
         self.mutants(1, solution)
 
     @WITH_CHECKER
@@ -194,10 +290,30 @@ class Course(ToolTest):
         kinds = (COURSE.parent / "checking.md").read_text().split("## What it finds")[1].split("\n\n")[1]
         kinds = {line.split("|")[1].strip() for line in kinds.splitlines()[2:]}
         table = (COURSE / "symptoms.md").read_text().split("\n\n")
+        rows = {}
         for line in next(part for part in table if part.startswith("| ")).splitlines()[2:]:
-            _, _, _, found, _, _ = line.split("|")
+            _, seen, _, found, lab, _ = line.split("|")
             if not found.strip().startswith("none: "):
-                self.assertLessEqual(set(found.strip().split(":")[0].split(", ")), kinds, line)
+                rows[seen.strip()] = (set(found.strip().split(":")[0].split(", ")), lab)
+                self.assertLessEqual(rows[seen.strip()][0], kinds, line)
+        self.assertEqual(len(rows), len(SYMPTOMS))
+        self.rows = rows
+
+    @WITH_CHECKER
+    def test_symptoms_are_those_of_their_labs(self):
+        """Each cause in the table, put into a solution, gives a finding that its row names."""
+        self.test_symptoms_lead_to_findings()
+        for seen, (lab, right, wrong) in SYMPTOMS.items():
+            ((kinds, labs),) = [row for text, row in self.rows.items() if text.startswith(seen)]
+            self.assertIn(str(lab), labs.replace(",", "").split(), seen)
+            (file,) = (COURSE / "solutions").glob(f"{lab:02}-*.cu")
+            solution = file.read_text()
+            self.assertIn(right, solution, seen)
+            (self.folder / "bad.cu").write_text(solution.replace(right, wrong))
+            with self.subTest(seen):
+                done = self.run_tool("check", "bad.cu", "--schedules", 6, "--json", code=5)
+                found = {f["kind"] for f in json.loads(done.stdout)["programs"][0]["findings"]}
+                self.assertTrue(found & kinds, f"{seen}: expected one of {kinds}, found {found}")
 
     def test_readmes_name_their_labs(self):
         for number, folder in enumerate(sorted(COURSE.glob("??-*")), 1):

@@ -817,6 +817,11 @@ class Trace(ToolTest):
         self.assertEqual((told["kernel"], told["recorded"], told["limited_by"]), ("own", 2, "loads"))
         self.assertAlmostEqual(told["waiting_for"]["data"], 2 * 590 / 1891)
         self.assertIn("svg", (self.folder / "t.svg").read_text())
+        table = self.run_tool("trace", "--read", "t.json", "--output", "t.svg").stdout
+        self.assertRegex(table.decode(), r"(?s)^Modelled.*\nrecorded +stages.*\np +1 +2 .* loads\n")
+        self.assertEqual(self.run_tool("trace", "--read", "t.json").stdout, table)  # and draws nothing
+        told = json.loads(self.run_tool("trace", "--read", "t.json", "--json").stdout)
+        self.assertIsNone(told["output"])
         for wrong, words in (
             ({"antiphase_timeline": 2}, ["version 2"]),
             ({"spans": spans[1:]}, ["8 for each"]),
@@ -865,6 +870,8 @@ class Trace(ToolTest):
                     value,
                 )
         self.refused(2, ["--format", "''"], *base, "--output", "t.svg", "--format", "")
+        self.refused(2, ["--output", "''"], *base, "--output", "")
+        self.refused(2, ["--without-waits", "page"], *base, "--without-waits")
         self.refused(2, ["block 1000"], *base, "--output", "t.svg", "--block", "1000")
         for compare in ("stages", "stages=", "stages=1,", "stages=9", "stages=12", "slots=1"):
             self.refused(

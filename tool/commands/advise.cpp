@@ -114,14 +114,14 @@ std::string text_of(const advice& a) {
                                             fmt::format("{}", s.shared_bytes), fmt::format("{}", s.resident),
                                             fmt::format("{:.0f} %", 100 * s.occupancy),
                                             fmt::format("{:.1f}", s.bytes_in_flight / 1024),
-                                            std::string(name(s.largest))}
+                                            std::string(name_of(a, s.largest))}
                  : std::vector<std::string>{fmt::format("{}", s.stages),
                                             fmt::format("{} B of shared memory do not fit", s.shared_bytes)});
     text += wrapped(fmt::format("\nstages of {}; the textbooks' formula promises {:+.1f} % to two\n",
                                 a.pipelined, 100 * (a.textbook_gain - 1)));
     text += table_text(rows, terminal_columns());
-    text += wrapped(fmt::format("memory is kept busy by {:.1f} KiB in flight on each multiprocessor\n",
-                                a.bytes_needed_in_flight / 1024));
+    text += wrapped(fmt::format("{} is kept busy by {:.1f} KiB in flight on each multiprocessor\n",
+                                a.in_cache ? "the L2 cache" : "memory", a.bytes_needed_in_flight / 1024));
   }
   return text;
 }
@@ -173,9 +173,9 @@ void add_advise(arguments program) {
       .check(not_empty())
       .type_name("FILE");
   command
-      .add_option(
-          "--kernel", own->kernel,
-          "A kernel of your own: smem=, compute=, regs=, load=, threads=, fixed=, blocks=, copy=, form=")
+      .add_option("--kernel", own->kernel,
+                  "A kernel of your own: smem=, compute=, issue=, regs=, load=, from=, threads=, fixed=, "
+                  "blocks=, copy=, form=")
       .type_name("MEMBERS");
   add_device_options(command, own);
   command.runs([own] {

@@ -25,8 +25,12 @@ std::string members_of(const own_kernel& k, double clock) {
   if (k.blocks > 0) text += fmt::format(",blocks={}", k.blocks);
   if (k.load_bytes) text += fmt::format(",load={:.0f}", *k.load_bytes);
   if (k.load_seconds) text += fmt::format(",load={:.0f}clk", *k.load_seconds * clock);
-  return text + fmt::format(",compute={:.0f}clk,copy={},form={}", k.compute * clock,
-                            k.asynchronous ? "async" : "registers", k.by_roles ? "roles" : "pipeline");
+  text += fmt::format(",compute={:.0f}clk", k.compute * clock);
+  if (k.issue > 0) text += fmt::format(",issue={:.0f}clk", k.issue * clock);
+  return text +
+         fmt::format(",copy={},form={}", k.asynchronous ? "async" : "registers",
+                     k.by_roles ? "roles" : "pipeline") +
+         (k.in_cache ? ",from=cache" : "");
 }
 
 own_kernel kernel_of(const timed_kernel& k, const machine_profile& on, int registers) {
@@ -37,12 +41,14 @@ own_kernel kernel_of(const timed_kernel& k, const machine_profile& on, int regis
           .fixed = k.shared_bytes - std::min(k.shared_bytes, ring),
           .registers = registers,
           .threads = k.threads,
-          .load_bytes = static_cast<double>(k.drawn.step_bytes),
+          .load_bytes = k.load_bytes,
           .load_seconds = k.load_ticks / on.clock.value,
           .compute = std::max(1., k.compute_ticks) / on.clock.value,
+          .issue = k.issue_ticks / on.clock.value,
           .asynchronous = k.asynchronous,
           .blocks = blocks <= 32 ? static_cast<int>(blocks) : 0,
-          .by_roles = k.by_roles};
+          .by_roles = k.by_roles,
+          .in_cache = k.in_cache};
 }
 
 }  // namespace

@@ -103,8 +103,9 @@ void start(const request& r) {
   const lab l = lab_of(r.number);
   const fs::path to = (fs::path(r.path) / l.name).lexically_normal();
   std::vector<std::pair<std::string, std::string>> files;
-  for (const char* name : {"README.md", "start.cu"})
-    files.emplace_back(name, without_comments(l.folder / name));
+  for (const auto& entry : fs::directory_iterator(l.folder))
+    if (const std::string name = entry.path().filename().string(); name != "tests.cpp")
+      files.emplace_back(name, without_comments(entry.path()));
   make_folder(to, "a folder without it", files);
   const std::string file = (to / "start.cu").string();
   if (!r.common.quiet)

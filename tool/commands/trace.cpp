@@ -27,7 +27,6 @@
 #include "tool/commands/trace_waits.hpp"
 #include "tool/files/file_handle.hpp"
 #include "tool/files/file_names.hpp"
-#include "tool/files/output_file.hpp"
 #include "tool/files/whole_file.hpp"
 #include "tool/measure/attention_check.hpp"
 #include "tool/measure/machine.hpp"
@@ -243,13 +242,10 @@ void report(const request& r, const place& at, const std::vector<timeline>& time
                        : r.kernel == "attention" ? json{{"queries", m}, {"keys", n}, {"depth", k}}
                                                  : json{{"m", m}, {"n", n}, {"k", k}};
     content["timelines"] = results.list;
-    content["output"] = r.output;
+    content["output"] = output_of(r);
     print_json(content);
   }
-  if (!r.common.json && !is_standard_output(r.output))
-    print(text_of(results, timelines));
-  else if (at.where->kind() != target::cuda)
-    say(r.common, origin_sentence(timelines));
+  say_results(r, results, timelines);
 }
 
 bool is_tensor_core(std::string_view policy) {
@@ -329,8 +325,7 @@ void draw_files(const request& r) {
     throw bad_request(
         "--read draws what was recorded: expected no --policy, --stages, --compare or --without-waits beside "
         "it");
-  const picture_format as = format_of(r);
-  refuse_mixed_results(r.common, r.output);
+  requested_picture picture(r);
   std::vector<timeline> timelines;
   for (const std::string& file : r.files) {
     const std::string text = whole_file(file);
@@ -340,15 +335,15 @@ void draw_files(const request& r) {
       throw bad_input(fmt::format("{}: {}", input_name(file), e.what()));
     }
   }
-  output_file out{r.output};
-  out.write(drawn(as, timelines));
-  out.commit();
-  for (const timeline& t : timelines)
-    if (measure(t).steps == 0) say(r.common, nothing_recorded(t));
-  if (!r.common.json) return;
-  json list = json::array();
-  for (const timeline& t : timelines) list.push_back(to_json(t, measure(t)));
-  print_json({{"schema", schema_of_traces}, {"command", "trace"}, {"timelines", list}, {"output", r.output}});
+  picture.draw(timelines);
+  trace_results results = results_of(r.common, "recorded", timelines);
+  results.forecast = "antiphase advise --from predicts it.";
+  if (r.common.json)
+    print_json({{"schema", schema_of_traces},
+                {"command", "trace"},
+                {"timelines", results.list},
+                {"output", output_of(r)}});
+  say_results(r, results, timelines);
 }
 
 void require_whole_rows(const request& r, bool of_scan) {
@@ -399,25 +394,22 @@ void run(const request& r) {
         "options of the compiler, --kernels and arguments are of a program in plain CUDA: "
         "expected a .cu file before them");
   const auto of = static_cast<family>(choice_of("KERNEL", r.kernel, known_families));
-  const picture_format as = format_of(r);
-  if (r.without_waits && as != picture_format::page)
+  if (r.without_waits && (r.output.empty() || format_of(r) != picture_format::page))
     throw bad_request("--without-waits is for the page, on which they play: expected an output of .html");
   const std::vector<std::string> policies = of == family::scan        ? scan_policies_of(r)
                                             : of == family::attention ? attention_policies_of(r)
                                                                       : gemm_policies_of(r);
   require_whole_rows(r, of == family::scan);
-  refuse_mixed_results(r.common, r.output);
+  requested_picture picture(r);
   trace_options options = options_of(r);
   const place at = choose_machine(r, options);
   say_place(r.common, at);
-  output_file out{r.output};
   const auto record = of == family::scan        ? record_scans
                       : of == family::attention ? record_attentions
                                                 : record_products;
   const std::vector<timeline> timelines = record(*at.where, r, policies, options);
-  out.write(drawn(as, timelines,
-                  r.without_waits ? waits_taken_from(timelines, r.common) : std::vector<taken_wait>{}));
-  out.commit();
+  picture.draw(timelines,
+               r.without_waits ? waits_taken_from(timelines, r.common) : std::vector<taken_wait>{});
   report(r, at, timelines);
 }
 
@@ -529,7 +521,9 @@ void add_trace(arguments program) {
       .check(not_empty())
       .type_name("WHERE")
       .offers({"cache", "memory"});
-  command.add_option("-o,--output", r->output, "Where to write the timeline").required().type_name("FILE");
+  command.add_option("-o,--output", r->output, "Where to draw the timeline (default: only its figures)")
+      .check(not_empty())
+      .type_name("FILE");
   command.add_option("--format", r->format, "html, svg or json, where the output's name does not say")
       .check(not_empty())
       .type_name("FORMAT")

@@ -9,7 +9,6 @@
 #include "tool/commands/trace.hpp"
 #include "tool/commands/trace_results.hpp"
 #include "tool/files/file_names.hpp"
-#include "tool/files/output_file.hpp"
 #include "tool/measure/machine.hpp"
 #include "tool/measure/provenance.hpp"
 #include "tool/pictures/origin.hpp"
@@ -54,14 +53,12 @@ json to_json(const timed_kernel& k, json drawn) {
 
 void trace_program(const trace_request& r, trace_options options) {
   require_fitting(r);
-  const picture_format as = format_of(r);
-  refuse_mixed_results(r.common, r.output);
   for (const std::string& source : r.program.kernels)
-    if (is_source(source)) refuse_same_file(r.output, source);
+    if (is_source(source) && !r.output.empty()) refuse_same_file(r.output, source);
+  requested_picture picture(r);
   options.as = std::make_shared<const machine_profile>(named_profile(r.as.empty() ? "H200" : r.as));
   program_request program = r.program;
   program.common = r.common;
-  output_file out{r.output};
   const std::vector<timed_kernel> kernels = timed_program(program, options);
   std::vector<timeline> timelines;
   std::vector<const timed_kernel*> with_steps;
@@ -82,8 +79,7 @@ void trace_program(const trace_request& r, trace_options options) {
         "{} has nothing to draw: expected a kernel that loads from global memory, or fills shared memory by "
         "turns",
         r.kernel));
-  out.write(drawn(as, timelines));
-  out.commit();
+  picture.draw(timelines);
   trace_results results = results_of(r.common, "kernel", timelines);
   results.forecast = "antiphase advise predicts it.";
   if (r.common.json) {
@@ -95,12 +91,9 @@ void trace_program(const trace_request& r, trace_options options) {
                 {"commit", built_from()},
                 {"program", r.kernel},
                 {"timelines", list},
-                {"output", r.output}});
+                {"output", output_of(r)}});
   }
-  if (!r.common.json && !is_standard_output(r.output))
-    print(text_of(results, timelines));
-  else
-    say(r.common, origin_sentence(timelines));
+  say_results(r, results, timelines);
 }
 
 }  // namespace antiphase::tool

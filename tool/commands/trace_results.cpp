@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "tool/base/wrap.hpp"
+#include "tool/files/file_names.hpp"
 #include "tool/pictures/origin.hpp"
 #include "tool/pictures/perfetto.hpp"
 #include "tool/pictures/timeline_page.hpp"
@@ -33,8 +34,6 @@ std::string in_a_terminal(std::string sentence) {
   if (const auto colon = sentence.find(": "); colon != sentence.npos) sentence.replace(colon, 2, ":\n");
   return sentence;
 }
-
-}  // namespace
 
 std::string nothing_recorded(const timeline& t) {
   return fmt::format(
@@ -86,6 +85,31 @@ json to_json(const timeline& t, const overlap& o) {
           {"step_times", steps}};
 }
 
+std::string text_of(const trace_results& r, std::span<const timeline> timelines) {
+  return in_a_terminal(origin_sentence(timelines)) + "\n" + table_text(r.table, terminal_columns()) +
+         (r.bounded
+              ? "\n" + wrapped(
+                           "\"At most\" is no forecast: it is the time that warps now wait for data and that "
+                           "one more stage could take away. " +
+                           r.forecast + "\n")
+              : "");
+}
+
+}  // namespace
+
+requested_picture::requested_picture(const trace_request& r) {
+  if (r.output.empty()) return;
+  as_ = format_of(r);
+  refuse_mixed_results(r.common, r.output);
+  to_.emplace(r.output);
+}
+void requested_picture::draw(std::span<const timeline> timelines, std::span<const taken_wait> taken) {
+  if (!to_) return;
+  to_->write(drawn(as_, timelines, taken));
+  to_->commit();
+}
+json output_of(const trace_request& r) { return r.output.empty() ? json() : json(r.output); }
+
 trace_results results_of(const common_options& common, const char* named,
                          std::span<const timeline> timelines) {
   const bool any_work = timelines.front().step_work > 0;
@@ -102,7 +126,7 @@ trace_results results_of(const common_options& common, const char* named,
       continue;
     }
     std::vector<std::string>& row = r.table.emplace_back(std::vector<std::string>{
-        t.policy, fmt::format("{}", t.stages), fmt::format("{}", o.steps),
+        t.policy.empty() ? t.kernel : t.policy, fmt::format("{}", t.stages), fmt::format("{}", o.steps),
         fmt::format("{:.0f} %", o.hidden * 100), fmt::format("{:.0f} %", o.waiting * 100),
         fmt::format("{:.1f} KiB", o.mean_bytes / 1024), o.limited_by, gain_text(o),
         fmt::format("{} {}", o.duration, t.unit)});
@@ -120,13 +144,11 @@ trace_results results_of(const common_options& common, const char* named,
   return r;
 }
 
-std::string text_of(const trace_results& r, std::span<const timeline> timelines) {
-  return in_a_terminal(origin_sentence(timelines)) + "\n" + table_text(r.table, terminal_columns()) +
-         (r.bounded
-              ? "\n" + wrapped("\"At most\" is no forecast: it is the time that warps now wait for data and "
-                               "that one more stage could take away. " +
-                               r.forecast + "\n")
-              : "");
+void say_results(const trace_request& of, const trace_results& r, std::span<const timeline> timelines) {
+  if (!of.common.json && (of.output.empty() || !is_standard_output(of.output)))
+    print(text_of(r, timelines));
+  else if (timelines.front().runs_on != target::cuda)
+    say(of.common, origin_sentence(timelines));
 }
 
 }  // namespace antiphase::tool

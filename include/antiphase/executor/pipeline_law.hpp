@@ -74,9 +74,13 @@ struct pipeline_step {
   double issue = 0;             // warp instructions
   double shared = 0;            // clocks in which shared memory is busy
   double bytes = 0;             // loaded by the step
+  bool in_cache = false;        // the L2 cache has them
   // seconds from issuing the loads to their landing, nothing else waited for
   double latency = 0;
 };
+
+// Bytes in flight on a multiprocessor that keep memory, or the L2 cache, busy: bandwidth x latency.
+double in_flight_wanted(const machine_profile& on, bool in_cache);
 
 // Loads in flight while a block computes, as the form of the ring allows.
 int loads_ahead(const pipeline_step& s);

@@ -63,6 +63,87 @@ int main() {
   cudaFree(a), cudaFree(b), cudaFree(c);
 }
 """
+# Sums of tiles from STAGES slots: asynchronous copies, or REGISTERS that are stored behind the computation.
+RING = """#include <cuda_pipeline.h>
+constexpr int threads = 128, tile = 4 * threads, tiles = 12;
+__global__ void sums(const float* from, float* to) {
+  __shared__ __align__(16) float slot[STAGES][tile];
+  const int t = threadIdx.x;
+  float sum = 0;
+  const auto use = [&](int i) {
+    for (int j = 0; j < 16; ++j) sum = sum * 0.5f + slot[i % STAGES][(4 * t + j) % tile];
+  };
+#if defined(REGISTERS)
+  float next[4];
+  const auto load = [&](int i) { for (int j = 0; j < 4; ++j) next[j] = from[i * tile + j * threads + t]; };
+  const auto store = [&](int i) { for (int j = 0; j < 4; ++j) slot[i % STAGES][j * threads + t] = next[j]; };
+  load(0), store(0);
+  __syncthreads();
+  for (int i = 0; i < tiles; ++i) {
+    if (STAGES > 1 && i + 1 < tiles) load(i + 1);
+    use(i);
+    if (STAGES == 1) __syncthreads();
+    if (STAGES == 1 && i + 1 < tiles) load(i + 1);
+    if (i + 1 < tiles) store(i + 1);
+    __syncthreads();
+  }
+#else
+  const auto load = [&](int i) {
+    if (i < tiles) __pipeline_memcpy_async(&slot[i % STAGES][4 * t], from + i * tile + 4 * t, 16);
+    __pipeline_commit();
+  };
+  for (int i = 0; i < STAGES - 1; ++i) load(i);
+  for (int i = 0; i < tiles; ++i) {
+    if (STAGES == 1) load(i);
+    __pipeline_wait_prior(STAGES == 1 ? 0 : STAGES - 2);
+    __syncthreads();
+    if (STAGES > 1) load(i + STAGES - 1);
+    use(i);
+    if (STAGES == 1) __syncthreads();
+  }
+#endif
+  to[t] = sum;
+}
+int main() {
+  float *from, *to;
+  cudaMalloc(&from, 4 * tiles * tile), cudaMalloc(&to, 4 * threads), cudaMemset(from, 0, 4 * tiles * tile);
+  sums<<<1, threads>>>(from, to);
+  cudaFree(from), cudaFree(to);
+}
+"""
+# One array, of which threads write other parts in each round.
+IN_PLACE = """__global__ void reduce(const int* from, int* to) {
+  __shared__ int x[256];
+  const int t = threadIdx.x;
+  x[t] = from[t];
+  for (int stride = 1; stride < 256; stride *= 2) {
+    __syncthreads();
+    if (2 * stride * t < 256) x[2 * stride * t] += x[2 * stride * t + stride];
+  }
+  if (t == 0) *to = x[0];
+}
+__global__ void sort(int* all) {
+  __shared__ int x[256];
+  const int t = threadIdx.x;
+  x[t] = all[t], x[t + 128] = all[t + 128];
+  for (int size = 2; size <= 256; size *= 2)
+    for (int stride = size / 2; stride > 0; stride /= 2) {
+      __syncthreads();
+      const int i = 2 * t - (t & (stride - 1)), a = x[i], b = x[i + stride];
+      if ((a > b) == ((t & (size / 2)) == 0)) x[i] = b, x[i + stride] = a;
+    }
+  __syncthreads();
+  all[t] = x[t], all[t + 128] = x[t + 128];
+}
+int main() {
+  int *a, *b, numbers[256];
+  for (int i = 0; i < 256; ++i) numbers[i] = 1000 * i % 257;
+  cudaMalloc(&a, 1024), cudaMalloc(&b, 4), cudaMemcpy(a, numbers, 1024, cudaMemcpyHostToDevice);
+  reduce<<<1, 256>>>(a, b);
+  sort<<<1, 128>>>(a);
+  cudaFree(a), cudaFree(b);
+}
+"""
 
 
 class Trace(unittest.TestCase):
@@ -109,6 +190,25 @@ class Trace(unittest.TestCase):
         self.assertLess(staged["step_time"], 0.8 * first["step_time"])
         self.assertGreater(copied["hidden_share"], 0.3)
 
+    def test_one_array_is_one_buffer(self):
+        (self.folder / "rounds.cu").write_text(IN_PLACE)
+        timelines = self.traced("rounds.cu")
+        self.assertEqual([(t["policy"], t["stages"]) for t in timelines], [("reduce", 1), ("sort", 1)])
+
+    def test_advice_is_near_what_further_buffers_bring(self):
+        (self.folder / "ring.cu").write_text(RING)
+        for more, most in (([], 3), (["-DREGISTERS"], 2)):
+            steps = [
+                self.traced("ring.cu", f"-DSTAGES={n}", *more)[0]["step_time"] for n in range(1, most + 1)
+            ]
+            advised = json.loads(
+                self.tool("advise", "ring.cu", "-DSTAGES=2", *more, "--json", "--device", "H200").stdout
+            )["kernels"][0]
+            self.assertIn(",from=cache", advised["members"])
+            for n, step in enumerate(steps):
+                gain = advised["advice"]["pipelined"]["stages"][n]["gain"]
+                self.assertAlmostEqual(gain, steps[0] / step - 1, delta=0.2, msg=(more, n + 1))
+
     def test_pictures_say_what_they_are(self):
         shown = self.tool("trace", "product.cu", "--output", "t.svg").stdout
         self.assertIn(
@@ -137,6 +237,12 @@ class Trace(unittest.TestCase):
         (alone,) = self.traced(PROGRAMS / "ptx_wgmma_handed_back.cu")
         self.assertEqual((alone["stages"], alone["steps"]), (1, 5))
         self.assertGreater(alone["step_time"], 400)  # a whole latency: nothing is loaded meanwhile
+        # what the computing warps store themselves is no part of a loading warp's ring
+        (attention,) = self.traced(ROOT / "docs/course/solutions/10-antiphase.cu")
+        self.assertEqual((attention["stages"], attention["buffers"]["form"]), (3, "roles"))
+        # nor are sums of what was loaded
+        (scan,) = self.traced(ROOT / "docs/course/09-ring-of-a-scan/start.cu")
+        self.assertEqual((scan["stages"], scan["steps"], scan["buffers"]), (1, 16, None))
         (tiled,) = self.traced(PROGRAMS / "matmul_tiled.cu")
         self.assertLess(tiled["step_time"], 700)  # both tiles are loaded together
         (scan,) = self.traced(PROGRAMS / "scan_kogge_stone.cu")
@@ -167,7 +273,7 @@ class Trace(unittest.TestCase):
         (kernel,) = answer["kernels"]
         self.assertRegex(
             kernel["members"],
-            r"^smem=2048,regs=\d+,threads=256,blocks=1,load=2048,load=\d+clk,compute=\d+clk,copy=async,form=pipeline$",
+            r"^smem=2048,regs=\d+,threads=256,blocks=1,load=2048,load=\d+clk,compute=\d+clk,issue=\d+clk,copy=async,form=pipeline,from=cache$",
         )
         stages = kernel["advice"]["pipelined"]["stages"]
         self.assertGreater(stages[1]["gain"], 0.1)
