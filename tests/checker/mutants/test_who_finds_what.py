@@ -87,9 +87,11 @@ class WhoFindsWhat(unittest.TestCase):
         corpus.write_text(
             json.dumps(
                 {
-                    "a.cu": {"findings": ["race at a.cu:1", "race at a.cu:2", "deadlock"]},
-                    "b.cu": {"findings": ["race at b.cu:3"]},
-                    "c.cu": {},
+                    "programs": {
+                        "a.cu": {"findings": ["race at a.cu:1", "race at a.cu:2", "deadlock"]},
+                        "b.cu": {"findings": ["race at b.cu:3"]},
+                        "c.cu": {},
+                    }
                 }
             )
         )

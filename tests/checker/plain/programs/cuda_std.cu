@@ -3,6 +3,7 @@
 // array without a barrier, and writes behind a matrix.
 #include <thrust/limits.h>
 #include <cuda/annotated_ptr>
+#include <cuda/discard_memory>
 #include <cuda/std/array>
 #include <cuda/std/cmath>
 #include <cuda/std/limits>
@@ -40,9 +41,10 @@ __global__ void compute(float* to, int n) {
 
 using two_rows = cuda::std::extents<int, 2, cuda::std::dynamic_extent>;
 
-// The numbers of a matrix of two rows, column by column.
-__global__ void by_columns(const float* from, float* to, int columns) {
-  const cuda::std::mdspan rows(from, two_rows(columns));
+// The numbers of a matrix of two rows, column by column; nobody needs the matrix after that.
+__global__ void by_columns(float* from, float* to, int columns) {
+  const float* const kept = cuda::associate_access_property(from, cuda::access_property::persisting());
+  const cuda::std::mdspan rows(kept, two_rows(columns));
   const cuda::std::mdspan<float, cuda::std::dextents<int, 2>, cuda::std::layout_left> turned(to, 2, columns);
   const cuda::annotated_ptr<float, cuda::access_property::streaming> scale(to + 2 * columns);
   const int row = threadIdx.x / columns, column = threadIdx.x % columns;
@@ -51,6 +53,8 @@ __global__ void by_columns(const float* from, float* to, int columns) {
 #else
   turned(row, column + columns) = rows(row, column) * *scale;  // FOUND: access outside memory
 #endif
+  __syncthreads();
+  if (threadIdx.x == 0) cuda::discard_memory(from, 2 * columns * sizeof(float));
 }
 
 bool columns_are_right() {
