@@ -53,7 +53,7 @@ class Report(ToolTest):
         )
         self.assertIn(f"<td>{record['time_us']['ours']:.1f}</td>", text)
         bars, timelines = text.split("<h2>Timelines, recorded on NVIDIA H200</h2>")
-        self.assertEqual(bars.count("<rect"), 16)  # a bar for each step
+        self.assertEqual(bars.count("<rect"), 17)  # a bar for each step
         # With 1, 2 and 3 buffers, eight steps of each: a load, its use, and the work of the warps.
         drawn = timelines.split("</svg>")[0]
         self.assertEqual([drawn.count(f'<rect class="s{series}"') for series in (0, 1)], [3 * 8, 3 * 8 * 2])

@@ -110,7 +110,7 @@ TEST(gemm_lists, have_every_general_step_with_its_parts) {
     }
     EXPECT_EQ(found, (std::vector{all, load_only, compute_only})) << s.name;
   }
-  EXPECT_EQ(general, 8);
+  EXPECT_EQ(general, 9);
 }
 
 }  // namespace
