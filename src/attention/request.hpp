@@ -21,7 +21,7 @@ struct request {
   std::optional<gradients> back;  // asked for: attention_backward()
 
   target where() const { return on.kind(); }
-  // Of a backward: the softmax has to be made first.
+  // The call is a backward without softmax, which has to be made first.
   bool from_logsumexp() const {
     return back.has_value() && what.softmax == nullptr && what.logsumexp != nullptr;
   }

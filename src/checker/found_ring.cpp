@@ -101,8 +101,8 @@ fed_fills fed_of(const timed_block& b, const std::vector<std::vector<std::int32_
   return f;
 }
 
-// Where warps copy asynchronously for others, what these store themselves is no part of the ring: Q of an
-// attention, whose ring brings K and V.
+// Removes the stores of computing warps from a ring that other warps fill by asynchronous copies: they are of
+// something else, such as Q of an attention whose ring brings K and V.
 void leave_to_loaders(const timed_block& b, fed_fills& f) {
   std::vector<bool> copied(b.fills.size(), false);
   std::set<int> loaders;
@@ -138,8 +138,8 @@ std::size_t fills_of_step(const std::vector<std::pair<bool, std::uint32_t>>& mar
   return best;
 }
 
-// What all warps write between the same barriers, where all fill with stores of their own: threads of a sort
-// or a reduction write other parts of one array in each round.
+// The bytes that all warps together write between two barriers, by the segment between these; empty for rings
+// with asynchronous copies. Threads of a sort or a reduction write other parts of one array in each round.
 std::map<std::uint32_t, places_filled> written_together(const timed_block& b, const fed_fills& f) {
   std::map<std::uint32_t, places_filled> all;
   for (const auto& ops : b.ops)
