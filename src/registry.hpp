@@ -32,8 +32,8 @@ void append_list(std::vector<Instance>& all, std::vector<Other> (*list)()) {
 // The kernels of the checker: empty until a program that links antiphase::checker enters them, which it does
 // before their first use.
 template <class Instance> std::vector<Instance>& checked_list() {
-  static std::vector<Instance> list;
-  return list;
+  static constinit made_once<std::vector<Instance>> list;
+  return list.get([] { return std::vector<Instance>(); });
 }
 
 // All instances of a type that `Lists`, a class of AP_LISTS, has for a target; made once. Throws

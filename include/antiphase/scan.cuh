@@ -16,6 +16,7 @@
 #include <antiphase/scan/detail/single_pass.hpp>
 #include <antiphase/scan/ladder.hpp>
 #include <array>
+#include <atomic>
 #include <bit>
 #include <concepts>
 #include <cstdint>
@@ -181,7 +182,11 @@ std::optional<tile_mover> mover_for(const context& where, const scans::lines& ov
     return std::nullopt;
   // counted in the smaller of the two kinds of tiles
   if (tiles_of<T, Op, tile_mover::threads, Ends>(over) > std::numeric_limits<int>::max()) return std::nullopt;
-  static const int architecture = compiled_for(ring_kernel<T, Op, tile_mover::copy_engine, Ends>());
+  // Not a static that is initialized here: its lock, held by another thread, would stay locked in a forked child.
+  static constinit std::atomic<int> known{0};
+  int architecture = known.load(std::memory_order_relaxed);
+  if (architecture == 0)
+    known = architecture = compiled_for(ring_kernel<T, Op, tile_mover::copy_engine, Ends>());
   if (architecture >= 90 && has.bulk_copies) return tile_mover::copy_engine;
   return architecture >= 80 ? std::optional(tile_mover::threads) : std::nullopt;
 }

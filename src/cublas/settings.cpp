@@ -7,6 +7,8 @@
 #include <string_view>
 #include <system_error>
 
+#include "src/per_process.hpp"
+
 namespace antiphase::cublas {
 namespace {
 
@@ -122,8 +124,8 @@ telling telling_of_environment() {
 }
 
 const settings& said() {
-  static const settings& all = *new settings(read());  // never destroyed: threads may read it during exit
-  return all;
+  static constinit made_once<settings> all;
+  return all.get(read);
 }
 
 }  // namespace antiphase::cublas

@@ -170,6 +170,18 @@ def symbols(options, _):
         )
     )
     expect([f"{name}@@ANTIPHASE_0" for name in declared], listed, "functions that antiphase.h declares")
+    # A static variable that a function initializes has a lock. In a child that was forked while another thread
+    # held it, it stays locked: made_once is for those. The counter of forks is initialized at loading; the others
+    # are the C++ library's and the CUDA compiler's, whose launches no forked child makes.
+    of_others = re.compile(r"std::|__device_stub__|\(anonymous namespace\)::get_locale_(cache_)?mutex")
+    locks = re.findall(
+        r"guard variable for (.*?) *\|.*OBJECT", run("nm", "--demangle", "--format=sysv", options.built)
+    )
+    expect(
+        [name for name in locks if not of_others.match(name)],
+        ["antiphase::per_process_detail::counting"],
+        "static variables with a lock",
+    )
 
 
 def interface_of(options, work, header):

@@ -9,6 +9,8 @@
 #include <antiphase/core/tile.hpp>
 #include <thread>
 
+#include "src/per_process.hpp"
+
 namespace antiphase::cpu_detail {
 namespace {
 
@@ -41,9 +43,10 @@ int resident_blocks(const cpu_options& options, const kernel& k, extent3 grid, u
 // The clock of a launch: the costs, and of a timed one the blocks that share a multiprocessor.
 void model_time(launch_state& launch, bool timed, int& resident) {
   const cpu_options& options = launch.options;
-  static const clock_costs plain = costs_on(shipped_profile("H200"), true);
   if (!timed) {
-    launch.costs = shared_equally(plain, launch.what.threads);
+    static constinit made_once<clock_costs> plain;
+    launch.costs = shared_equally(plain.get([] { return costs_on(shipped_profile("H200"), true); }),
+                                  launch.what.threads);
     return;
   }
   const timed_machine& machine = *options.timed;

@@ -153,8 +153,8 @@ decltype(&cuTensorMapEncodeTiled) find_tensor_map_encoder() {
   return function;
 }
 decltype(&cuTensorMapEncodeTiled) tensor_map_encoder() {
-  static const auto found = find_tensor_map_encoder();
-  return found;
+  static constinit made_once<decltype(&cuTensorMapEncodeTiled)> found;
+  return found.get(find_tensor_map_encoder);
 }
 
 CUtensorMapDataType data_type(int bytes) {
@@ -553,8 +553,10 @@ int cuda_device_count() {
 int current_cuda_device() {
   // The driver's current device is also right if another copy of the runtime in the process has set it; it
   // has none before the thread's first context.
-  static const auto ask =
-      cuda_device_count() > 0 ? of_driver<decltype(&cuCtxGetDevice)>("cuCtxGetDevice", 2000) : nullptr;
+  using asking = decltype(&cuCtxGetDevice);
+  static constinit made_once<asking> found;
+  const asking ask = found.get(
+      [] { return cuda_device_count() > 0 ? of_driver<asking>("cuCtxGetDevice", 2000) : asking{nullptr}; });
   CUdevice current = 0;
   if (ask != nullptr && ask(&current) == CUDA_SUCCESS) return current;
   if (std::string why; cuda_devices(&why).empty())

@@ -6,6 +6,8 @@
 #include <list>
 #include <mutex>
 
+#include "src/per_process.hpp"
+
 namespace antiphase::graph_memory {
 namespace {
 
@@ -26,8 +28,8 @@ struct blocks {
 };
 // Never destroyed: graphs may be destroyed while the program ends.
 blocks& all() {
-  static auto& one = *new blocks;
-  return one;
+  static constinit made_once<blocks> one;
+  return one.get([] { return blocks(); });
 }
 
 // Splices the block to the other list, which allocates nothing.
