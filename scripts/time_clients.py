@@ -140,11 +140,11 @@ def torch_clients(torch):
 
         return step if train else forward
 
-    def encoder_step():
+    def encoder_step(layers, *shape, tokens=torch.nn.Identity):
+        """Blocks as those of BERT-base and ViT-B, behind what makes tokens of inputs of a shape."""
         layer = torch.nn.TransformerEncoderLayer(768, 12, 3072, dropout=0, batch_first=True)
-        model, x = torch.nn.TransformerEncoder(layer, 6, enable_nested_tensor=False).cuda(), randn(
-            8, 1024, 768
-        )
+        blocks = torch.nn.TransformerEncoder(layer, layers, enable_nested_tensor=False)
+        model, x = torch.nn.Sequential(tokens(), blocks).cuda(), randn(*shape)
         by = torch.optim.AdamW(model.parameters(), lr=1e-6, fused=True)
 
         def step():
@@ -153,6 +153,18 @@ def torch_clients(torch):
             by.step()
 
         return step
+
+    class Patches(torch.nn.Module):
+        """196 patches of 16 x 16 pixels and a token of the class."""
+
+        def __init__(self):
+            super().__init__()
+            self.project = torch.nn.Conv2d(3, 768, 16, 16)
+            self.kind = torch.nn.Parameter(torch.zeros(1, 1, 768))
+
+        def forward(self, x):
+            patches = self.project(x).flatten(2).transpose(1, 2)
+            return torch.cat((self.kind.expand(len(x), -1, -1), patches), 1)
 
     def muon():
         x0 = randn(4096, 4096) / 64
@@ -197,7 +209,13 @@ def torch_clients(torch):
         "torch: MLP step, 4 layers of 4096, 8192 rows": mlp_step,
         "torch: GPT-2 124M step, 8 x 1024 tokens": functools.partial(gpt2, True),
         "torch: GPT-2 124M forward, 8 x 1024 tokens": functools.partial(gpt2, False),
-        "torch: encoder step, 6 layers of 768, 8 x 1024 tokens": encoder_step,
+        "torch: encoder step, 6 layers of 768, 8 x 1024 tokens": functools.partial(
+            encoder_step, 6, 8, 1024, 768
+        ),
+        "torch: BERT-base's blocks, step, 16 x 512 tokens": functools.partial(encoder_step, 12, 16, 512, 768),
+        "torch: ViT-B step, 64 x 224 x 224 pixels": functools.partial(
+            encoder_step, 12, 64, 3, 224, 224, tokens=Patches
+        ),
         "torch: Muon, 4096": muon,
     }
     linear = torch.linalg

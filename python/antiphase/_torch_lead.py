@@ -4,13 +4,16 @@ of them."""
 import atexit
 import collections
 import inspect
+import math
 import os
 import sys
+import threading
 import warnings
 
 import torch
 
 _MOST_DECIDED = 4096
+_PATIENCE = 10_000  # calls: what a program loses that calls ours in vain is 0.1 s in all
 
 # A line of a profile: what is called, predicted times here and of torch's own in us, and whether it would be led.
 Row = collections.namedtuple("Row", "text ours theirs wins")
@@ -34,6 +37,8 @@ class Led:
         self.decided = {}
         self.rows = collections.Counter()  # while profiling
         self.library = None
+        self.in_vain, self.callers = 0, set()  # calls since begin(), none of which was led, and their threads
+        self.kept = []
         families.append(self)
 
     def begin(self, key="CUDA"):
@@ -49,6 +54,8 @@ class Led:
         # all of them before any is replaced
         self.kernels = {name: make(find(f"aten::{name}", key)) for name, make in self.operators.items()}
         self.library, self.key = torch.library.Library("aten", "IMPL"), key
+        self.in_vain = 0
+        self.callers.clear()
         for name in self.operators:
             if self.profiles or name not in self.later:
                 self.take(name)
@@ -71,6 +78,18 @@ class Led:
             self.library = None
             self.decided.clear()  # take() follows from decisions
 
+    def passes(self):
+        """Counts a call that torch's own computes. After many by one thread, none of which was led, torch has its
+        operators back: a kernel in Python takes the host 10 us. With several threads, another one could be at the
+        dispatcher meanwhile."""
+        self.passed += 1
+        self.in_vain += 1
+        self.callers.add(threading.get_ident())
+        if self.in_vain >= _PATIENCE and len(self.callers) == 1 and not self.profiles:
+            # The call that runs now still returns through our kernel, which a reference keeps.
+            self.kept = [torch.library.get_kernel(f"aten::{name}", self.key) for name in self.operators]
+            self.end()
+
     def decide(self, key, decision):
         """Remembers the decision of a call."""
         if len(self.decided) >= _MOST_DECIDED:
@@ -88,11 +107,12 @@ class Led:
             try:
                 found = call()
                 self.computed += 1
+                self.in_vain = -math.inf
                 self.saved += gain
                 return found
             except (NotImplementedError, MemoryError, RuntimeError, TypeError, ValueError):
                 pass  # nothing has been written: torch's own computes it, or says what is wrong
-        self.passed += 1
+        self.passes()
         return None
 
     def report(self):

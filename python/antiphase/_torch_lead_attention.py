@@ -117,7 +117,7 @@ def _forward(original):
             decision, how = _asked("forward", q, k, v, bias, None, is_causal, scale, compute)
             found = attention.led(decision, lambda: _led_forward(q, k, v, bias, compute, how))
         else:
-            attention.passed += 1
+            attention.passes()
         if found is None:
             return original.call_boxed(keys, q, k, v, bias, compute, dropout_p, is_causal, scale=scale)
         return found
@@ -150,7 +150,7 @@ def _backward(original):
             decision, how = _asked("backward", q, k, v, bias, grad, any(is_causal), scale)
             found = attention.led(decision, lambda: _led_backward(grad, q, k, v, bias, out, logsumexp, how))
         else:
-            attention.passed += 1
+            attention.passes()
         if found is None:
             return original.call_boxed(keys, grad, q, k, v, bias, out, logsumexp, *rest, scale=scale)
         return found

@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Attention of torch tensors: on the CPU executor, or on ANTIPHASE_TEST_DEVICE, such as cuda."""
+import concurrent.futures
+import gc
 import math
 import os
 import pathlib
@@ -497,6 +499,28 @@ class Led(support.Case):
         lead._LEAST_WORK, lead._margins[DEVICE] = 0, 0
         lead.attention.decided.clear()
         self.assertEqual(self.counted(lambda: run(q, k, v))[1], (0, 1))
+
+    def test_calls_in_vain(self):
+        """After many of them torch has its operator back, at once and for good."""
+        small, large = operands((2, 4, 33, 8), (2, 4, 48, 8)), operands((2, 4, 64, 8), (2, 4, 64, 8))
+        lead._LEAST_QUERIES = 34
+        expected = with_gradients(self.efficient, small)
+        run = lambda tensors: self.counted(lambda: self.efficient(*tensors))[1]
+        with unittest.mock.patch("antiphase._torch_lead._PATIENCE", 4):
+            self.begin()
+            self.assertEqual([run(small) for _ in range(6)], [(0, 1)] * 4 + [(0, 0)] * 2)
+            gc.collect()
+            self.near(with_gradients(self.efficient, small), expected)
+            self.assertEqual(run(large), (0, 0))
+            self.begin()  # somebody asks again
+            self.assertEqual([run(small) for _ in range(3)] + [run(large)], [(0, 1)] * 3 + [(1, 0)])
+            self.assertEqual([run(small) for _ in range(9)], [(0, 1)] * 9)  # one was led
+            lead.attention.end()
+            self.begin()
+            self.assertEqual([run(small) for _ in range(3)], [(0, 1)] * 3)
+            with concurrent.futures.ThreadPoolExecutor(1) as another:
+                self.assertEqual(another.submit(run, small).result(), (0, 1))
+            self.assertEqual([run(small) for _ in range(3)], [(0, 1)] * 3)
 
     def test_predictions(self):
         """TFLOP/s of torch that have been measured on an H100: never faster than predicted by more than an eighth.
