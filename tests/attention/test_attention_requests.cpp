@@ -3,10 +3,13 @@
 #include <gmock/gmock.h>
 
 #include <antiphase/core/error.hpp>
+#include <antiphase/executor/machine.hpp>
+#include <memory>
 
 #include "src/attention/row_set.hpp"
 #include "tests/attention/on_device.hpp"
 #include "tests/attention/support.hpp"
+#include "tests/executor/elsewhere.hpp"
 
 namespace antiphase::attention_test {
 namespace {
@@ -217,6 +220,36 @@ TEST(attention_requests, gradients_are_judged_too) {
             "the gradient of q overlaps out: expected memory of its own");
   EXPECT_EQ(of([](auto&, auto& g) { g.v.data = g.k.data; }, true),
             "the gradient of v overlaps the gradient of k: expected memory of its own");
+}
+
+// Times in us that an H100 has measured, of bench/results/experiments/20261128-few-keys.json.
+TEST(attention_requests, predicted_times_are_near_measured_ones_and_the_faster_policy_is_chosen) {
+  const context h100(std::make_shared<test::stands_for_a_gpu>(shipped_profile("H100").limits));
+  struct row {
+    std::int64_t members, heads, queries, keys, depth;
+    double fp32, fp16;
+  };
+  for (const row& m : {row{16, 8, 2009, 1, 17, 199.4, 503.2}, row{16, 8, 2009, 17, 17, 207.5, 121.4},
+                       row{16, 8, 2009, 1, 128, 454.3, 801.3}, row{16, 8, 2009, 100, 64, 576.6, 153.5},
+                       row{16, 8, 2009, 1000, 128, 5609.4, 1121.6}, row{4, 8, 512, 17, 64, 19.1, 23.0},
+                       row{4, 8, 512, 300, 64, 82.6, 30.1}, row{2, 4, 128, 8, 64, 14.2, 16.0},
+                       row{2, 4, 128, 1000, 64, 164.6, 36.6}}) {
+    const attention_problem p{.q = packed_heads(at<const float>(1 << 20), m.heads, m.queries, m.depth),
+                              .k = packed_heads(at<const float>(2 << 20), m.heads, m.keys, m.depth),
+                              .v = packed_heads(at<const float>(3 << 20), m.heads, m.keys, m.depth),
+                              .out = packed_heads(at<float>(4 << 20), m.heads, m.queries, m.depth),
+                              .members = m.members,
+                              .heads = m.heads,
+                              .kv_heads = m.heads,
+                              .queries = m.queries,
+                              .keys = m.keys,
+                              .depth = m.depth};
+    const auto us = [&](const char* policy) { return 1e6 * explain(h100, p, {.policy = policy}).predicted; };
+    SCOPED_TRACE(testing::Message() << m.queries << " x " << m.keys << " x " << m.depth);
+    EXPECT_NEAR(us("fp32") / m.fp32, 1, 0.1);
+    EXPECT_NEAR(us("fp16") / m.fp16, 1, 0.35);
+    EXPECT_EQ(explain(h100, p).kernel, m.fp32 < m.fp16 ? "fp32" : "fp16");
+  }
 }
 
 TEST(attention_requests, explain_names_the_kernels) {

@@ -9,11 +9,12 @@
 
 namespace antiphase::test {
 
-// Reports itself as a GPU of a given compute capability, for the choice of kernels.
+// Reports itself as a GPU of given limits, or of a given compute capability, for the choice of kernels.
 class stands_for_a_gpu : public forwarding_executor {
  public:
-  stands_for_a_gpu(int major, int minor)
-      : forwarding_executor(make_cpu_executor()), limits_(simulated_device()) {
+  explicit stands_for_a_gpu(const device_limits& limits)
+      : forwarding_executor(make_cpu_executor()), limits_(limits) {}
+  stands_for_a_gpu(int major, int minor) : stands_for_a_gpu(simulated_device()) {
     limits_.major = major;
     limits_.minor = minor;
   }

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "src/attention/attention_lists.hpp"
+#include "src/attention/fp32_kernels.hpp"
 #include "src/attention/fp32_plan.hpp"
 
 namespace antiphase::attentions {
@@ -274,14 +275,17 @@ double fp16_seconds(const request& r) {
   // Rows of tiles are computed whole, and a block begins and ends each with a wait.
   const double queries = std::max(1., static_cast<double>(p.queries)),
                rows = static_cast<double>(p.members * p.heads) * std::ceil(queries / tile) * tile,
-               keys = r.pairs() / (static_cast<double>(p.members * p.heads) * queries) + tile;
+               seen = r.pairs() / (static_cast<double>(p.members * p.heads) * queries), keys = seen + tile;
   const int multiprocessors = std::max(1, on.limits.multiprocessors);
   const double items = rows / tile, rounds = std::ceil(items / multiprocessors),
                whole = rounds * multiprocessors / items;
   const double products = whole * (back ? 7 : 2) * rows * keys * depth * 3 / (0.83 * on.tensor_fp16.value);
   constexpr double round = 3e-6;  // an item begins and ends with nothing to overlap
+  // A warp computes its queries that see few keys one by one, if all do.
+  constexpr double row_of_few_keys = 1.8e-6;
+  const double by_few_keys = !back && seen <= few_keys ? row_of_few_keys * std::ceil(queries / few_warps) : 0;
   return (back ? 7 : 5) * on.launch.value + bytes / (0.85 * on.memory_bytes.value) +
-         (back ? 2 : 1) * rounds * round + products;
+         (back ? 2 : 1) * rounds * round + products + by_few_keys;
 }
 
 namespace {
