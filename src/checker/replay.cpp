@@ -71,8 +71,8 @@ std::map<event_key, event> events_of(const timed_block& b) {
 class replayer {
  public:
   replayer(const timed_block& b, const std::vector<std::vector<std::int32_t>>& uses, const clock_costs& costs,
-           double tensor_macs, int resident)
-      : b_(b), uses_(uses), costs_(costs), tensor_macs_(tensor_macs) {
+           int resident)
+      : b_(b), uses_(uses), costs_(costs) {
     on_.warps = b.warps * resident;
     events_.assign(static_cast<std::size_t>(resident), events_of(b));
     for (int block = 0; block < resident; ++block)
@@ -180,7 +180,6 @@ class replayer {
   const timed_block& b_;
   const std::vector<std::vector<std::int32_t>>& uses_;
   const clock_costs& costs_;
-  double tensor_macs_;
   cpu_detail::multiprocessor on_{};
   std::int64_t tensor_free_ = 0;
   std::vector<player> players_;
@@ -297,10 +296,11 @@ bool replayer::step(player& p, std::size_t number) {
     }
     case kind::matrix: {
       const bool stays = op.what != line_action::async_copy;
-      const double rate = stays ? std::min(tensor_macs_, fitted::warp_multiplies) : tensor_macs_;
+      // The four Tensor Cores as one: a warpgroup uses all of them.
+      const double one = costs_.tensor_multiply_add / 4,
+                   duration = op.bytes * (stays ? std::max(one, one_tick / fitted::warp_multiplies) : one);
       p.time.instructions(lanes);
-      tensor_free_ =
-          std::max(tensor_free_, p.time.now()) + static_cast<std::int64_t>(op.bytes / rate * one_tick);
+      tensor_free_ = std::max(tensor_free_, p.time.now()) + static_cast<std::int64_t>(duration);
       if (stays)
         p.time.wait_until(tensor_free_);
       else
@@ -335,8 +335,8 @@ std::vector<std::vector<std::int32_t>> uses_of_loads(const timed_block& b) {
 }
 
 block_times replay(const timed_block& b, const std::vector<std::vector<std::int32_t>>& uses,
-                   const clock_costs& costs, double tensor_macs_per_clock, int resident) {
-  return replayer(b, uses, costs, tensor_macs_per_clock, resident).run();
+                   const clock_costs& costs, int resident) {
+  return replayer(b, uses, costs, resident).run();
 }
 
 }  // namespace antiphase::checker_detail

@@ -28,6 +28,6 @@ std::vector<std::vector<std::int32_t>> uses_of_loads(const timed_block& b);
 // `resident` such blocks share a multiprocessor and begin together; the times are those of the first. Ordered
 // by what they did in the recorded run: barriers, mbarriers, copies.
 block_times replay(const timed_block& b, const std::vector<std::vector<std::int32_t>>& uses,
-                   const cpu_detail::clock_costs& costs, double tensor_macs_per_clock, int resident);
+                   const cpu_detail::clock_costs& costs, int resident);
 
 }  // namespace antiphase::checker_detail

@@ -38,12 +38,10 @@ timed_kernel timed(const timed_block& b, const model& m, const trace_options& op
                                  static_cast<double>(m.memory.bytes_tracked()));
   const bool in_memory = options.from_memory.value_or(loaded > machine.cache_size.value);
   const clock_costs costs = cpu_detail::costs_on(machine, in_memory);
-  const double tensor =
-      machine.tensor_fp16.value / (machine.clock_under_power.value * static_cast<double>(processors));
   const auto uses = uses_of_loads(b);
   found_ring ring = find_ring(b, uses);
   const auto at_costs = [&](const clock_costs& c, int blocks) {
-    return timeline_of(b, ring, replay(b, uses, c, std::max(1., tensor), blocks), m.places, options.steps);
+    return timeline_of(b, ring, replay(b, uses, c, blocks), m.places, options.steps);
   };
   k.drawn = at_costs(costs, k.resident);
   if (k.drawn.recorded == 0 && !ring.to_registers) {  // no step of it is complete
