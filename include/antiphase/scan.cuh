@@ -182,7 +182,8 @@ std::optional<tile_mover> mover_for(const context& where, const scans::lines& ov
     return std::nullopt;
   // counted in the smaller of the two kinds of tiles
   if (tiles_of<T, Op, tile_mover::threads, Ends>(over) > std::numeric_limits<int>::max()) return std::nullopt;
-  // Not a static that is initialized here: its lock, held by another thread, would stay locked in a forked child.
+  // Not a static that is initialized here: its lock, held by another thread, would stay locked in a forked
+  // child.
   static constinit std::atomic<int> known{0};
   int architecture = known.load(std::memory_order_relaxed);
   if (architecture == 0)
