@@ -23,6 +23,10 @@
     occupancy STEP SHAPE               share of a multiprocessor's threads that a GEMM step uses
     buffers N BLOCKS                   the most that N buffers gain over one in the newest bench overlap, with
                                        so many resident blocks
+    tile WHAT SIZE             of products by tiles of SIZE x SIZE with one output a thread, from the newest run
+                               of bench/laws/tile_sizes.cu: what a second buffer gains (gain) and the formula
+                               promises (promise), Tc / Tl with one buffer (ratio), its resident blocks
+                               (blocks), milliseconds with one (single) and two (double)
     cycles POLICY, hidden POLICY, computing POLICY
                                        from a recorded timeline: cycles per step, share of the load time
                                        hidden, share of the time in which warps compute
@@ -157,6 +161,25 @@ class Figures:
             if not gains:
                 raise BadResult(f"there is no gain of {buffers} buffers with {blocks} blocks")
             return f"{max(gains):.2f}×", []
+        if kind == "tile":
+            what, size = of
+            file = max(self.folder.glob("experiments/*-tile-sizes.json"), default=None)
+            series = json.loads(file.read_text())["series"] if file else []
+            by = {s["buffers"]: s for s in series if s["tile"] == int(size)}
+            if set(by) != {1, 2}:
+                raise BadResult(f"there are no figures of tiles of {size}")
+            load, compute = by[1]["load_ms"], by[1]["compute_ms"]
+            text = {
+                "gain": gain_text(by[1]["ms"] / by[2]["ms"] - 1),
+                "promise": f"{(load + compute) / max(load, compute):.2f}×",
+                "ratio": f"{compute / load:.2f}",
+                "blocks": f"{by[1]['resident_blocks']}",
+                "single": f"{by[1]['ms']:.1f} ms",
+                "double": f"{by[2]['ms']:.1f} ms",
+            }.get(what)
+            if text is None:
+                raise BadResult(f"'{what}' is nothing that is told of tiles")
+            return text, []
         if kind in ("cycles", "hidden", "computing"):
             timeline = self.timeline(*of)
             text = {

@@ -55,6 +55,9 @@ breathe_default_members = ("members", "undoc-members")
 breathe_show_include = False
 breathe_show_enumvalue_initializer = True
 breathe_domain_by_extension = {"cuh": "cpp", "hpp": "cpp", "h": "c"}
+breathe_domain_by_file_pattern = {
+    "*/antiphase/record.h": "cpp"
+}  # for nvcc, as the other headers of that folder
 
 logger = logging.getLogger(__name__)
 LISTED = re.compile(r"^- \[[^\]]*\]\(\.\./\.\./(include|python)/(\S+)\)$", re.MULTILINE)

@@ -258,8 +258,8 @@ std::string to_text(const check_report& report, const std::string& command = {},
 std::string summary(const check_report& report);  // "no finding in 20 schedules"
 std::string to_json(const check_report& report, const std::string& command = {},
                     const std::string& behind = {});
-// For editors: one line per finding, beginning with file:line:column as compilers print it. Findings without
-// a place of their own are shown at `source`.
+// For editors: one line per finding, beginning with file, line and column as compilers print them.
+// Findings without a place of their own are shown at `source`.
 std::string to_lines(const check_report& report, const std::string& source);
 // SARIF 2.1.0, which editors and code hosts display. File names are relative to the current folder where
 // possible.

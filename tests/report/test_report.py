@@ -7,6 +7,7 @@ import io
 import json
 import math
 import pathlib
+import re
 import sys
 import tempfile
 import unittest
@@ -400,6 +401,22 @@ class Report(ReportTest):
         self.run_report("--check")
         self.write("docs/claims.md", place.replace("tiled", "no-such-step"))
         self.assertIn("there is no figure of gemm step no-such-step", self.run_report("--check", code=1))
+
+    def test_figures_of_tiles(self):
+        self.ladder()
+        series = [
+            {"tile": 8, "buffers": 1, "ms": 30, "load_ms": 20, "compute_ms": 10, "resident_blocks": 18},
+            {"tile": 8, "buffers": 2, "ms": 24, "load_ms": 1, "compute_ms": 1, "resident_blocks": 20},
+        ]
+        self.write("bench/results/experiments/1-tile-sizes.json", json.dumps({"series": []}))
+        self.write("bench/results/experiments/2-tile-sizes.json", json.dumps({"series": series}))
+        kinds = ("gain", "promise", "ratio", "blocks", "single", "double")
+        self.write("docs/claims.md", " ".join(f"<!-- tile {what} 8 --><!-- end -->" for what in kinds))
+        self.run_report()
+        shown = re.findall(r"-->([^<]+)<!-- end -->", self.read("docs/claims.md"))
+        self.assertEqual(shown, ["+25.0 %", "1.50×", "0.50", "18", "30.0 ms", "24.0 ms"])
+        self.write("docs/claims.md", "<!-- tile gain 16 --><!-- end -->")
+        self.assertIn("there are no figures of tiles of 16", self.run_report("--check", code=1))
 
     def test_a_tampered_or_missing_picture_is_found(self):
         self.ladder()

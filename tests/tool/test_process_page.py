@@ -44,6 +44,15 @@ class Page(ToolTest):
             )
             self.assertEqual(page.value(fills), 4)
             self.assertEqual(page.errors, [])
+        with browser.Page(root / "docs" / "overlap.html", dark=True) as page:
+            paper = "getComputedStyle(document.body).backgroundColor"
+            self.assertEqual(page.value(paper), "rgb(22, 22, 22)")
+            page.call(
+                "Emulation.setEmulatedMedia",
+                media="print",
+                features=[{"name": "prefers-color-scheme", "value": "dark"}],
+            )
+            self.assertEqual(page.value(paper), "rgb(255, 255, 255)")
 
     def test_nothing_is_cut_in_print(self):
         with self.page("--compare", "stages=1,2,3,4", "--k", "256", width=700) as page:
@@ -75,6 +84,17 @@ class Page(ToolTest):
             )
             beyond = "[...document.querySelectorAll('#summary td, #ring, canvas, button')].filter(e => e.getBoundingClientRect().right > innerWidth).length"
             self.assertEqual(page.value(beyond), 0)
+            self.assertEqual(page.errors, [])
+
+    def test_a_broken_schedule_fits_a_telephone(self):
+        """Places in the sources have long names without a space."""
+        with self.page("--policy", "async-2", "--without-waits", width=390, dark=True) as page:
+            page.value(
+                "(() => { const w = document.getElementById('without'); w.value = 1; w.dispatchEvent(new Event('change')); })()"
+            )
+            self.assertIn(".cuh:", page.value("document.getElementById('agents').textContent"))
+            told = "(e => [e.scrollWidth, e.clientWidth])(document.getElementById('told'))"
+            self.assertLessEqual(*page.value(told))
             self.assertEqual(page.errors, [])
 
     # The player's table of slots: state and step of each.
