@@ -36,11 +36,13 @@ using checker_detail::access_kind;
 using checker_detail::atomic_kind;
 using checker_detail::model;
 
-constexpr std::size_t gap = 1024;                 // unallocated bytes between shared variables
+constexpr std::size_t gap = 1024;                 // unallocated bytes between shared variables, or more
 constexpr std::size_t static_shared = 48 * 1024;  // of a kernel that did not ask for more
 constexpr std::size_t most_shared = 227 * 1024;
+// As many as the variable has: an index that leaves an array meets nobody's memory, and not the next array.
+std::size_t gap_beside(std::size_t variable) { return std::clamp(variable, gap, static_shared); }
 // Room for __shared__ variables: one kernel uses only some of the program's.
-constexpr std::size_t shared_room = static_shared + 64 * gap;
+constexpr std::size_t shared_room = 3 * static_shared + 64 * gap;
 // what the device reports, for programs that take all of it; allocations beyond it work
 constexpr std::size_t device_memory = std::size_t{1} << 30;
 
@@ -84,7 +86,7 @@ struct running {
   const char* kernel = "";
   place launched_at;
   std::size_t most_together = 0;
-  std::size_t dynamic = 0, placed = 0, room = 0;
+  std::size_t dynamic = 0, placed = 0, gap_behind = 0, room = 0;
   std::vector<std::size_t> offsets;  // of shared variables, by number; 0: not declared yet
   std::map<void*, allocation> allocations;
   std::map<const void*, int> allowed;                     // dynamic shared memory, by kernel
@@ -168,15 +170,18 @@ std::string shared_place(std::size_t offset) {
                              offset - start - bytes, name, bytes);
   };
   std::string found = text("the launch's dynamic memory", 0, now.dynamic);
-  std::size_t best = 0;
+  std::size_t first = 0, end = now.dynamic, next = 0;  // of the one before, and of the one behind
+  const char* next_name = "";
   for (std::size_t i = 0; i < now.offsets.size(); ++i) {
     const std::size_t start = now.offsets[i];
     const shared_size& s = shared_sizes()[i];
     if (start == 0) continue;
-    if (start <= offset && start >= best) found = text(s.name, best = start, s.bytes);
-    if (offset < start && start - offset <= gap / 2 && offset >= now.dynamic)
-      return fmt::format("{} bytes before {} in shared memory", start - offset, s.name);
+    if (start <= offset && start >= first)
+      found = text(s.name, start, s.bytes), first = start, end = start + s.bytes;
+    if (offset < start && (next == 0 || start < next)) next = start, next_name = s.name;
   }
+  if (next != 0 && offset >= end && next - offset < offset - end)
+    return fmt::format("{} bytes before {} in shared memory", next - offset, next_name);
   return found;
 }
 
@@ -449,7 +454,9 @@ void* shared_memory(const int* number, const char* name) noexcept {
     s.name = name;
     const std::size_t align = std::max(s.align, now.least_alignment), left = now.room - now.placed,
                       needed = s.bytes + align;
-    offset = (now.placed + std::min(gap, (left - std::min(left, needed)) / 2) + align - 1) / align * align;
+    const std::size_t beside =
+        std::max(gap_beside(s.bytes), std::exchange(now.gap_behind, gap_beside(s.bytes)));
+    offset = (now.placed + std::min(beside, (left - std::min(left, needed)) / 2) + align - 1) / align * align;
     if (left < needed) {
       judge_shared_variables();
       now.m->history.stop("more __shared__ variables than there is room for");
@@ -830,10 +837,11 @@ void launch(const char* name, const config& c, place where, const void* entry, s
   begin_keeping();
   now.dynamic = c.shared;
   now.placed = (c.shared + 15) / 16 * 16;
+  now.gap_behind = gap_beside(c.shared);
   now.offsets.assign(shared_sizes().size(), 0);
   std::size_t variables = 0;
-  for (const shared_size& s : shared_sizes()) variables += s.bytes + s.align + gap;
-  now.room = now.placed + gap + std::min(variables, shared_room);
+  for (const shared_size& s : shared_sizes()) variables += s.bytes + s.align + 2 * gap_beside(s.bytes);
+  now.room = now.placed + now.gap_behind + std::min(variables, shared_room);
   const kernel k{.name = name,
                  .threads = static_cast<int>(c.block.x * c.block.y * c.block.z),
                  .shared_bytes = now.room,
@@ -1663,7 +1671,8 @@ void report_leaks() {
 }  // namespace
 
 void allow_more_shared(device_limits& limits) {
-  limits.shared_opt_in = static_cast<decltype(limits.shared_opt_in)>(most_shared + shared_room + 2 * gap);
+  limits.shared_opt_in =
+      static_cast<decltype(limits.shared_opt_in)>(most_shared + static_shared + shared_room);
 }
 
 namespace {
