@@ -260,7 +260,16 @@ bool model::writes_anew(const void* p, std::size_t bytes, const void* code) {
   return true;
 }
 
-void model::atomic(const void* p, std::size_t bytes, atomic_kind kind, order how, const void* code) {
+bool model::unwritten(const void* p, std::size_t bytes) {
+  const std::size_t offset = memory.offset_of(p, bytes);
+  if (offset == shadow::outside || history.forgives(offset)) return false;
+  for (std::size_t at = offset; at < offset + bytes; ++at)
+    if (memory.byte(at).state == cell_state::uninitialised) return true;
+  return false;
+}
+
+void model::atomic(const void* p, std::size_t bytes, atomic_kind kind, order how, const void* code,
+                   bool reads) {
   settle();
   constexpr std::uint64_t worth = 20;
   history.effort.beside += worth;
@@ -290,7 +299,7 @@ void model::atomic(const void* p, std::size_t bytes, atomic_kind kind, order how
   if (kind == atomic_kind::update) {
     w.updates = true;
     history.updates_at(w.place);
-    history.visit(w, p, bytes);
+    if (reads) history.visit(w, p, bytes);
   }
   w.kind = access_kind::write;
   history.visit(w, p, bytes);
@@ -298,7 +307,7 @@ void model::atomic(const void* p, std::size_t bytes, atomic_kind kind, order how
 }
 
 bool model::brings_old(const void* p, std::size_t bytes, order how, const void* code, std::uint64_t& value,
-                       old_values::change_of change, const void* with) {
+                       old_values::change_of change, const void* with, bool reads) {
   const std::size_t offset = memory.offset_of(p, bytes);
   if (!old.on || how == order::total || offset == shadow::outside) return false;
   thread_model& t = *current_;
@@ -316,7 +325,7 @@ bool model::brings_old(const void* p, std::size_t bytes, order how, const void* 
                    .bytes = bytes,
                    .reach = o.reach};
   if (!unseen->was_written) {
-    if (!history.forgives(offset))
+    if (reads && !history.forgives(offset))
       report(w, {.kind = finding_kind::uninitialised,
                  .offset = offset,
                  .write = &c,
