@@ -10,13 +10,15 @@ namespace antiphase::checker_detail {
 thread_local constinit model* active = nullptr;
 
 model::model() {
-  history.takes_long = [this] {
+  history.takes_long = [this](const accessor& w) {
     if (history.end_long_run == nullptr) return;
-    findings.say(
-        fmt::format("runs were ended within kernel {}, where they had taken long: what comes behind that is "
-                    "not judged. --blocks all does "
-                    "not end them",
-                    findings.kernel));
+    if (begins_few && effort_of_launch() > history.effort.most / 2)
+      unfinished_at = w.place;  // told later: libdw needs more stack than a kernel's thread has
+    else
+      findings.say(fmt::format(
+          "runs were ended within kernel {}, where they had taken long: what comes behind that is "
+          "not judged. --blocks all does not end them",
+          findings.kernel));
     history.effort.most = 0;
     history.end_long_run();
   };
@@ -38,7 +40,8 @@ void model::reset() {
   custom.reset();
   unsettled_ = false;
   current_ = nullptr;
-  misled_before_ = starts_dependents = false;
+  misled_before_ = starts_dependents = begins_few = false;
+  unfinished_at = 0;
   brought_old.reset();
   host_read_ = nullptr;
   host_place = {};
@@ -55,6 +58,7 @@ void model::begin_launch(const char* kernel, const void* params, std::size_t par
   if (clocks.log != nullptr) clocks.log->begin_launch();
   findings.kernel = kernel;
   if (counts) counts->begin_launch(kernel);
+  effort_before_ = history.effort.total();
   misled_before_ = history.misled();  // what a misled thread wrote may mislead later ones
   host.params = {reinterpret_cast<std::uintptr_t>(params), params_bytes};
   launches.begin(on, clocks.next_block(), with_previous);

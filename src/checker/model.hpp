@@ -77,8 +77,11 @@ class model {
   void begin_launch(const char* kernel, const void* params, std::size_t params_bytes, stream on,
                     overlap with_previous = overlap::no);
   void end_launch();
-  bool starts_dependents = false;         // a kernel has called one of these two
-  bool patient = false;                   // no launch is given up by a bound
+  std::uint64_t effort_of_launch() const { return history.effort.total() - effort_before_; }
+  bool starts_dependents = false;  // a kernel has called one of these two
+  bool patient = false;            // no launch is given up by a bound
+  bool begins_few = false;         // of the launch under way: no more blocks begin once it has taken long
+  place_number unfinished_at = 0;  // if the run was ended within a few blocks that did not end; else 0
   void wait_for_launch(thread_model& t);  // for those that the launch under way overlaps
   void start_next_launch(const thread_model& t);
   block_model* begin_block(extent3 index, int threads, unsigned char* shared, std::size_t shared_bytes,
@@ -187,6 +190,7 @@ class model {
   thread_model* current_ = nullptr;
   std::map<place_number, std::string_view> by_letter_;  // writes by the letter: what GPUs do
   bool unsettled_ = false;
+  std::uint64_t effort_before_ = 0;  // the launch under way
   // a thread of an earlier launch of this run was misled
   bool misled_before_ = false;
   std::pair<const void*, const void*> last_slow_read_;  // address and code

@@ -863,6 +863,21 @@ int main() { int* x; cudaMalloc(&x, 1024 * 64), cudaMemset(x, 0, 1024 * 64), k<<
         self.assertIn("a run had not ended after 1 seconds and was stopped", done.stdout)
         self.assertIn("is not known to be right", done.stderr)
 
+    def test_a_loop_that_stores_and_never_ends_is_told_with_its_line(self):
+        text = "__global__ void k(int* x) {\n  int i = 0;\n  LOOP\n}\n" + (
+            "int main() { int* x; cudaMalloc(&x, 256), cudaMemset(x, 0, 256), k<<<1, 32>>>(x), cudaFree(x); }\n"
+        )
+        for loop in (
+            "while (true) x[threadIdx.x] = i++;",
+            "while (*(volatile int*)(x + 40) == 0) x[threadIdx.x] = i++;",
+        ):
+            done = self.check(self.source(text.replace("LOOP", loop)), "--schedules", "9")
+            self.assertEqual(done.returncode, 4, done.stdout + done.stderr)
+            self.assertIn("no finding in 2 schedules, 2 of them not ended", done.stdout)
+            self.assertIn("kernel k had not ended after 120 million accesses", done.stdout)
+            self.assertIn("was stopped at my.cu:3: its loop may never end", done.stdout)
+            self.assertIn("is not known to be right", done.stderr)
+
     def test_two_runs_that_do_not_end_are_enough(self):
         text = KERNEL + "#include <unistd.h>\nint main() { k<<<1, 32>>>(nullptr, 0); for (;;) sleep(1); }\n"
         for workers in "1", "3":
