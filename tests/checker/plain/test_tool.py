@@ -439,6 +439,18 @@ int main() {
         done = self.check(moved, *QUICK, "--baseline", "known.json")
         self.assertEqual(done.returncode, 0, done.stdout)
         self.assertRegex(done.stdout, r"note: \d findings? known from known.json")
+        self.assertNotIn("known.json", done.stderr)
+        mended = self.source(
+            self.RACES.replace("MIDDLE", "__syncthreads();").replace("END", "__syncthreads();")
+        )
+        done = self.check(mended, *QUICK, "--baseline", "known.json")
+        self.assertEqual(done.returncode, 0, done.stdout)
+        self.assertRegex(
+            done.stderr, r"known\.json: not found: (race|overwritten-in-use), kernel k in my\.cu, \w+ of 4"
+        )
+        for tool, told in (("memcheck", False), ("racecheck", True)):
+            done = self.check(mended, *QUICK, "--baseline", "known.json", "--tool", tool)
+            self.assertEqual("known.json: not found" in done.stderr, told, tool)
         worse = self.source(self.RACES.replace("MIDDLE", "").replace("END", ""))
         self.assertEqual(self.check(worse, *QUICK, "--baseline", "known.json").returncode, 5)
 
