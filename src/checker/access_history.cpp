@@ -53,7 +53,7 @@ void access_history::reset() {
 // -----------------------------------------------------------------------------------------------------------
 
 void access_history::judge(const accessor& w, std::size_t offset, std::size_t bytes) {
-  if (effort.too_much() && takes_long) takes_long();
+  if (effort.too_much() && takes_long) takes_long(w);
   if (!has_owner(w, offset, bytes)) return;
   ++effort.accesses;
   bool missing = false;

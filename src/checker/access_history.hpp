@@ -145,9 +145,9 @@ class access_history {
   bool misled() const { return misled_; }  // a thread has read such memory
 
   run_effort effort;
-  std::function<void()> takes_long;         // called at every access once effort.too_much()
-  void (*stop)(const char* why) = nullptr;  // leaves the running thread for good
-  void (*end_long_run)() = nullptr;         // the same, where the run has taken too long
+  std::function<void(const accessor&)> takes_long;  // called at every access once effort.too_much()
+  void (*stop)(const char* why) = nullptr;          // leaves the running thread for good
+  void (*end_long_run)() = nullptr;                 // the same, where the run has taken too long
 
  private:
   void read_cell(const accessor& w, cell& c, std::size_t offset);

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // check(): runs a program under many schedules and reports what they show.
+#include <fmt/format.h>
+
 #include <antiphase/checker.hpp>
 #include <antiphase/core/error.hpp>
 #include <antiphase/plain_cuda.hpp>
@@ -139,6 +141,17 @@ outcome run_here(const program_of_runs& program, const check_options& options, c
   } catch (const bad_source&) {
     result.refused = std::current_exception();
   } catch (const checker_detail::stopped&) {  // reported already
+    if (m.unfinished_at != 0) {
+      result.unfinished = result.timed_out = true;
+      const code_place at = m.places.first_line(m.unfinished_at);
+      m.findings.say(
+          fmt::format("kernel {} had not ended after {} million accesses of a few blocks, and was stopped at "
+                      "{}:{}: its loop may "
+                      "never end, or it is much work. Nothing more is known of it. Smaller input, or "
+                      "--blocks all and --seconds, "
+                      "let it end",
+                      m.findings.kernel, m.history.effort.total() / 1'000'000, at.file, at.line));
+    }
   } catch (const cpu_detail::kernel_fault& f) {
     failed = true;
     fault.kind = kind_of(f.kind);

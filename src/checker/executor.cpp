@@ -86,7 +86,6 @@ class model_observer final : public cpu_detail::observer {
   void launch_begins(const cpu_detail::launch_state& launch, stream on) override {
     launched_ = static_cast<std::uint32_t>(launch.grid.count() / static_cast<unsigned>(launch.what.cluster));
     begun_ = 0;
-    effort_before_ = m_.history.effort.total();
     m_.begin_launch(launch.what.name, launch.params, launch.what.params_bytes, on,
                     launch.what.overlaps_previous ? overlap::yes : overlap::no);
     if (m_.times) m_.times->begin_launch(launch.what.name, launch.grid, launch.what.threads);
@@ -101,7 +100,7 @@ class model_observer final : public cpu_detail::observer {
     return m_.patient ? std::numeric_limits<std::uint64_t>::max() : observer::most_idle_turns();
   }
   bool enough() override {
-    return most_accesses_ > 0 && begun_ > 0 && m_.history.effort.total() - effort_before_ >= most_accesses_;
+    return most_accesses_ > 0 && begun_ > 0 && m_.effort_of_launch() >= most_accesses_;
   }
   void block_begins(block_state& b) override {
     ++begun_;
@@ -349,7 +348,10 @@ class model_observer final : public cpu_detail::observer {
     }
   }
 
-  void limit_accesses(std::uint64_t most) { most_accesses_ = most; }
+  void limit_accesses(std::uint64_t most) {
+    most_accesses_ = most;
+    m_.begins_few = most > 0;
+  }
   std::uint64_t begun() const { return begun_; }  // blocks of the last launch
 
  private:
@@ -387,7 +389,7 @@ class model_observer final : public cpu_detail::observer {
   };
   std::map<std::uint32_t, cluster_barrier> clusters_;
   std::uint32_t launched_ = 0, clusters_before_ = 0;  // clusters, by this launch and by those before it
-  std::uint64_t begun_ = 0, effort_before_ = 0, most_accesses_ = 0;
+  std::uint64_t begun_ = 0, most_accesses_ = 0;
 };
 
 class checking_executor final : public executor {

@@ -55,6 +55,7 @@ class finding_list {
             const std::string& in_practice = {});
   finding_side side_of(const accessor& w) const;
   finding_side side_of_write(const cell& c) const;
+  std::string describe(const accessor& w, std::size_t offset) const;  // the memory there
   // Of a block's shared memory, as the program names it; empty: it has no names.
   std::string name_of_shared(block_number block, std::size_t offset) const {
     return shared_place != nullptr && offset < shadow::shared_bytes ? describe_shared(block, offset) : "";
@@ -71,7 +72,6 @@ class finding_list {
   bool within_warp(const accessor& w, const conflict& c) const;
   std::string missing_edge(const accessor& w, const conflict& c) const;
   std::string missing_wait(const thread_model& t, block_number other, const actor_record& of) const;
-  std::string describe(const accessor& w, std::size_t offset) const;
   std::string describe_shared(block_number own, std::size_t offset) const;
   std::string describe_global(std::size_t offset) const;
 

@@ -40,6 +40,8 @@ bool between_threads(finding_kind k) {
          k == finding_kind::overwritten_in_use;
 }
 bool of_shared_memory(const finding& f) { return f.memory.starts_with("shared"); }
+// Of a plain program's named variables too.
+bool anyhow_shared(const finding& f) { return f.memory.find("shared memory") != std::string::npos; }
 // A barrier of the block may be what is missing; else the words say what.
 std::string class_of(const finding& f) {
   const bool barrier =
@@ -90,14 +92,39 @@ bool touches(const finding& f, const code_place& at) {
   return f.access.at == at || (f.earlier && f.earlier->at == at);
 }
 
+// The same line, come to by the same calls as far as both sides know them.
+bool same_place(const finding_side& a, const finding_side& b) {
+  const std::size_t known = std::min(a.callers.size(), b.callers.size());
+  return a.at == b.at && std::equal(a.callers.begin(), a.callers.begin() + static_cast<std::ptrdiff_t>(known),
+                                    b.callers.begin());
+}
+
+// True for what follows from an access that leaves its array, where it meets another one.
+bool follows_from(const finding& outside, const finding& f) {
+  return outside.kind == finding_kind::outside_memory && outside.access.at.line > 0 &&
+         (between_threads(f.kind) || f.kind == finding_kind::uninitialised) && f.kernel == outside.kernel &&
+         (outside.memory.empty() || anyhow_shared(outside) == anyhow_shared(f)) &&
+         (same_place(f.access, outside.access) || (f.earlier && same_place(*f.earlier, outside.access)));
+}
+
 }  // namespace
 
 void group_findings(std::vector<finding>& all) {
   barrier_lines barriers;
   std::vector<group> groups;
   std::vector<std::size_t> later;  // consequences
+  for (std::size_t i = 0; i < all.size(); ++i)
+    if (all[i].kind == finding_kind::outside_memory) groups.push_back({.in = {}, .members = {i}});
+  const std::size_t outside = groups.size();
   for (std::size_t i = 0; i < all.size(); ++i) {
     const finding& f = all[i];
+    if (f.kind == finding_kind::outside_memory) continue;
+    const auto by = std::find_if(groups.begin(), groups.begin() + static_cast<std::ptrdiff_t>(outside),
+                                 [&](const group& g) { return follows_from(all[g.members.front()], f); });
+    if (by != groups.begin() + static_cast<std::ptrdiff_t>(outside)) {
+      by->members.push_back(i);
+      continue;
+    }
     if (f.kind == finding_kind::uninitialised || f.kind == finding_kind::wrong_result) {
       later.push_back(i);
       continue;
@@ -126,7 +153,8 @@ void group_findings(std::vector<finding>& all) {
       if ((f.kind == finding_kind::wrong_result) != wrong_results) continue;
       const auto with = std::ranges::find_if(groups, [&](const group& g) {
         if (wrong_results) return is_error(g);
-        return g.in.from > 0 && std::ranges::any_of(g.members, [&](std::size_t m) {
+        const bool follows = g.in.from > 0 || all[g.members.front()].kind == finding_kind::outside_memory;
+        return follows && std::ranges::any_of(g.members, [&](std::size_t m) {
                  return touches(all[m], f.access.at) && of_shared_memory(all[m]) == of_shared_memory(f);
                });
       });

@@ -8,7 +8,7 @@ namespace antiphase::checker_detail {
 
 // Gives findings of one cause the same finding::group, counted from 1 in order of their first, and brings
 // them together. The cause is a gap in the code: what is missing there is missing for all pairs of places
-// around it that no barrier separates.
+// around it that no barrier separates. Where an access leaves its array, what it does to another one follows.
 void group_findings(std::vector<finding>& all);
 
 }  // namespace antiphase::checker_detail

@@ -50,6 +50,7 @@ namespace {
   if (offset >= m.memory.size()) return m.host.stack.holds(reinterpret_cast<std::uintptr_t>(p));
   const std::uintptr_t place = reinterpret_cast<std::uintptr_t>(code) - code_base;
   if (offset % 4 != 0 || place >= place_table::far_code) return false;
+  if (m.history.effort.too_much()) return false;  // an endless loop may come by here alone
   const thread_model& t = *m.current();
   cell* const start = m.memory.cells() + offset / 4;
   for (const cell* c = start; c < start + words; ++c) {

@@ -10,13 +10,15 @@ namespace antiphase::checker_detail {
 thread_local constinit model* active = nullptr;
 
 model::model() {
-  history.takes_long = [this] {
+  history.takes_long = [this](const accessor& w) {
     if (history.end_long_run == nullptr) return;
-    findings.say(
-        fmt::format("runs were ended within kernel {}, where they had taken long: what comes behind that is "
-                    "not judged. --blocks all does "
-                    "not end them",
-                    findings.kernel));
+    if (begins_few && effort_of_launch() > history.effort.most / 2)
+      unfinished_at = w.place;  // told later: libdw needs more stack than a kernel's thread has
+    else
+      findings.say(fmt::format(
+          "runs were ended within kernel {}, where they had taken long: what comes behind that is "
+          "not judged. --blocks all does not end them",
+          findings.kernel));
     history.effort.most = 0;
     history.end_long_run();
   };
@@ -38,7 +40,8 @@ void model::reset() {
   custom.reset();
   unsettled_ = false;
   current_ = nullptr;
-  misled_before_ = starts_dependents = false;
+  misled_before_ = starts_dependents = begins_few = false;
+  unfinished_at = 0;
   brought_old.reset();
   host_read_ = nullptr;
   host_place = {};
@@ -55,6 +58,7 @@ void model::begin_launch(const char* kernel, const void* params, std::size_t par
   if (clocks.log != nullptr) clocks.log->begin_launch();
   findings.kernel = kernel;
   if (counts) counts->begin_launch(kernel);
+  effort_before_ = history.effort.total();
   misled_before_ = history.misled();  // what a misled thread wrote may mislead later ones
   host.params = {reinterpret_cast<std::uintptr_t>(params), params_bytes};
   launches.begin(on, clocks.next_block(), with_previous);
@@ -260,7 +264,16 @@ bool model::writes_anew(const void* p, std::size_t bytes, const void* code) {
   return true;
 }
 
-void model::atomic(const void* p, std::size_t bytes, atomic_kind kind, order how, const void* code) {
+bool model::unwritten(const void* p, std::size_t bytes) {
+  const std::size_t offset = memory.offset_of(p, bytes);
+  if (offset == shadow::outside || history.forgives(offset)) return false;
+  for (std::size_t at = offset; at < offset + bytes; ++at)
+    if (memory.byte(at).state == cell_state::uninitialised) return true;
+  return false;
+}
+
+void model::atomic(const void* p, std::size_t bytes, atomic_kind kind, order how, const void* code,
+                   bool reads) {
   settle();
   constexpr std::uint64_t worth = 20;
   history.effort.beside += worth;
@@ -290,7 +303,7 @@ void model::atomic(const void* p, std::size_t bytes, atomic_kind kind, order how
   if (kind == atomic_kind::update) {
     w.updates = true;
     history.updates_at(w.place);
-    history.visit(w, p, bytes);
+    if (reads) history.visit(w, p, bytes);
   }
   w.kind = access_kind::write;
   history.visit(w, p, bytes);
@@ -298,7 +311,7 @@ void model::atomic(const void* p, std::size_t bytes, atomic_kind kind, order how
 }
 
 bool model::brings_old(const void* p, std::size_t bytes, order how, const void* code, std::uint64_t& value,
-                       old_values::change_of change, const void* with) {
+                       old_values::change_of change, const void* with, bool reads) {
   const std::size_t offset = memory.offset_of(p, bytes);
   if (!old.on || how == order::total || offset == shadow::outside) return false;
   thread_model& t = *current_;
@@ -316,7 +329,7 @@ bool model::brings_old(const void* p, std::size_t bytes, order how, const void* 
                    .bytes = bytes,
                    .reach = o.reach};
   if (!unseen->was_written) {
-    if (!history.forgives(offset))
+    if (reads && !history.forgives(offset))
       report(w, {.kind = finding_kind::uninitialised,
                  .offset = offset,
                  .write = &c,

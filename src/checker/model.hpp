@@ -77,8 +77,11 @@ class model {
   void begin_launch(const char* kernel, const void* params, std::size_t params_bytes, stream on,
                     overlap with_previous = overlap::no);
   void end_launch();
-  bool starts_dependents = false;         // a kernel has called one of these two
-  bool patient = false;                   // no launch is given up by a bound
+  std::uint64_t effort_of_launch() const { return history.effort.total() - effort_before_; }
+  bool starts_dependents = false;  // a kernel has called one of these two
+  bool patient = false;            // no launch is given up by a bound
+  bool begins_few = false;         // of the launch under way: no more blocks begin once it has taken long
+  place_number unfinished_at = 0;  // if the run was ended within a few blocks that did not end; else 0
   void wait_for_launch(thread_model& t);  // for those that the launch under way overlaps
   void start_next_launch(const thread_model& t);
   block_model* begin_block(extent3 index, int threads, unsigned char* shared, std::size_t shared_bytes,
@@ -111,12 +114,15 @@ class model {
   void matrix(std::span<thread_model* const> warp, const void* from, std::uint32_t multiply_adds,
               place_number place);
   address_range constants;  // of the program's variables
-  // An atomic operation, before it is performed.
-  void atomic(const void* p, std::size_t bytes, atomic_kind kind, order how, const void* code);
+  // An atomic operation, before it is performed. `reads`: an update's result depends on what was there.
+  void atomic(const void* p, std::size_t bytes, atomic_kind kind, order how, const void* code,
+              bool reads = true);
+  // True if nobody has written some of these bytes, which is to be judged.
+  bool unwritten(const void* p, std::size_t bytes);
   // True if the current thread's load, about to happen, returns `value` from before the last write. It has
   // then been judged. `change`, called with `with`: it is an update, which leaves that value as it is.
   bool brings_old(const void* p, std::size_t bytes, order how, const void* code, std::uint64_t& value,
-                  old_values::change_of change = nullptr, const void* with = nullptr);
+                  old_values::change_of change = nullptr, const void* with = nullptr, bool reads = true);
   void fence(order how);
   // The first load of the run that returned an old value, and the write it missed.
   struct old_load {
@@ -184,6 +190,7 @@ class model {
   thread_model* current_ = nullptr;
   std::map<place_number, std::string_view> by_letter_;  // writes by the letter: what GPUs do
   bool unsettled_ = false;
+  std::uint64_t effort_before_ = 0;  // the launch under way
   // a thread of an earlier launch of this run was misled
   bool misled_before_ = false;
   std::pair<const void*, const void*> last_slow_read_;  // address and code

@@ -73,9 +73,9 @@ finding_schedule schedule_of(const json& j) {
   return s;
 }
 json to_json(const outcome& o, const schedule_script* script) {
-  json j{{"accesses", o.accesses},    {"tracked", o.tracked},    {"kept", o.kept},
-         {"findings", json::array()}, {"notes", o.notes},        {"counts", json::array()},
-         {"timed", json::array()},    {"timed_out", o.timed_out}};
+  json j{{"accesses", o.accesses},    {"tracked", o.tracked},     {"kept", o.kept},
+         {"findings", json::array()}, {"notes", o.notes},         {"counts", json::array()},
+         {"timed", json::array()},    {"timed_out", o.timed_out}, {"unfinished", o.unfinished}};
   for (const timed_kernel& k : o.timed)
     j["timed"].push_back({to_json(k.drawn), k.grid.x, k.grid.y, k.grid.z, k.threads, k.shared_bytes,
                           k.resident, k.slot_bytes, k.by_roles, k.asynchronous, k.bulk, k.of_results,
@@ -108,6 +108,7 @@ outcome outcome_of(const json& j, schedule_script* script, const check_run& how)
             .tracked = j.at("tracked"),
             .kept = j.at("kept"),
             .refused = nullptr,
+            .unfinished = j.at("unfinished"),
             .timed_out = j.at("timed_out")};
   for (const json& c : j.at("counts"))
     o.counts.push_back({.kernel = c.at(0),

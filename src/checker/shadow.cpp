@@ -26,10 +26,9 @@ void forget(void* memory, std::size_t bytes) {
 }  // namespace
 
 shadow::shadow()
-    : base_(static_cast<unsigned char*>(reserve(shared_bytes + global_bytes))),
-      cells_(static_cast<cell*>(reserve((shared_bytes + global_bytes) / 4 * sizeof(cell)))),
-      uniform_(static_cast<std::uint32_t*>(
-          reserve((shared_bytes + global_bytes) / chunk * sizeof(std::uint32_t)))) {
+    : base_(static_cast<unsigned char*>(reserve(size()))),
+      cells_(static_cast<cell*>(reserve(size() / 4 * sizeof(cell)))),
+      uniform_(static_cast<std::uint32_t*>(reserve(size() / chunk * sizeof(std::uint32_t)))) {
   reset();
 }
 
@@ -49,7 +48,8 @@ void shadow::reset() {
   forget(uniform_, (next_ / chunk * sizeof(std::uint32_t) + 4095) / 4096 * 4096);
   alike_.assign(1, {});  // number 0 means none
   single_chunks_ = 0;
-  next_ = shared_bytes + gap;
+  next_ = shared_bytes + least_gap;
+  gaps_left_ = gap_bytes;
   shared_used_ = 0;
   variables_bytes_ = 0;
   shared_by_variables = false;
@@ -62,13 +62,21 @@ void shadow::reset() {
   free_groups_ = {};
 }
 
+// Takes an ever smaller share of what is left, so that no number of allocations uses it up.
+std::size_t shadow::gap_beside(std::size_t bytes) {
+  constexpr std::size_t share = 64;
+  const std::size_t gap = std::min(std::max(bytes, usual_gap), gaps_left_ / share);
+  gaps_left_ -= 2 * gap;
+  return gap / alignment * alignment;
+}
+
 void* shadow::allocate(std::size_t bytes) {
-  const std::size_t start = next_, end = start + bytes;
-  if (bytes > global_bytes || end + gap > size())
+  const std::size_t beside = gap_beside(bytes), start = next_ + beside, end = start + bytes;
+  if (bytes > global_bytes || end + beside + least_gap > size())
     throw device_error(
         fmt::format("the checker follows at most {} MiB of device memory in a run, {} more bytes do not fit",
                     global_bytes >> 20, bytes));
-  next_ = (end + gap + alignment - 1) / alignment * alignment;
+  next_ = (end + beside + least_gap + alignment - 1) / alignment * alignment;
   allocations_.emplace_back(start, bytes);
   set(base_ + start, bytes, cell_state::uninitialised);
   constexpr std::size_t huge = std::size_t{2} << 20;

@@ -101,8 +101,10 @@ class shadow {
   // One address range: shared memory of resident blocks, then allocations. An address is allocated once only.
   static constexpr std::size_t shared_bytes = std::size_t{1} << 28;
   static constexpr std::size_t global_bytes = std::size_t{1} << 32;
-  // unallocated bytes before the first allocation and after each
-  static constexpr std::size_t gap = 4096;
+  // Unallocated bytes before and behind each allocation: as many as it has, or more, while gap_bytes last. So
+  // an index that leaves an array meets nobody's memory, and not the next array.
+  static constexpr std::size_t least_gap = 4096, usual_gap = std::size_t{1} << 16;
+  static constexpr std::size_t gap_bytes = std::size_t{1} << 29;
   static constexpr std::size_t outside = ~std::size_t{0};  // not an offset
 
   shadow();
@@ -165,7 +167,7 @@ class shadow {
   void begin_shared_variable(const void* p, std::size_t bytes);
 
   std::uintptr_t lowest() const { return reinterpret_cast<std::uintptr_t>(base_); }
-  std::size_t size() const { return shared_bytes + global_bytes; }
+  static constexpr std::size_t size() { return shared_bytes + global_bytes + gap_bytes; }
   // Raw cells, zero for a chunk untouched since it was last set as a whole. The fast paths read these.
   cell* cells() { return cells_; }
   // The cell of the word at that offset.
@@ -224,6 +226,7 @@ class shadow {
   void touch(std::size_t chunk_number);
   void set_chunk(std::size_t chunk_number, std::uint32_t as);
   std::uint32_t number_of(const cell& c);
+  std::size_t gap_beside(std::size_t bytes);
 
   unsigned char* base_ = nullptr;
   cell* cells_ = nullptr;
@@ -231,7 +234,8 @@ class shadow {
   std::uint32_t* uniform_ = nullptr;
   std::vector<cell> alike_;  // value of uniform chunks
   std::uint64_t single_chunks_ = 0;
-  std::size_t next_ = shared_bytes + gap;
+  std::size_t next_ = shared_bytes + least_gap;
+  std::size_t gaps_left_ = gap_bytes;
   std::size_t shared_used_ = 0;
   std::uintptr_t variables_low_ = 0;  // in the program's image
   std::size_t variables_bytes_ = 0;

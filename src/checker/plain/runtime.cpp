@@ -23,11 +23,11 @@
 #include <typeinfo>
 
 #include "graphs.hpp"
-#include "missing_lanes.hpp"
 #include "src/checker/executor.hpp"
 #include "src/checker/places.hpp"
 #include "src/checker/process.hpp"
 #include "src/executor/cpu/worker.hpp"
+#include "undefined_values.hpp"
 
 namespace antiphase::plain {
 namespace {
@@ -36,11 +36,13 @@ using checker_detail::access_kind;
 using checker_detail::atomic_kind;
 using checker_detail::model;
 
-constexpr std::size_t gap = 1024;                 // unallocated bytes between shared variables
+constexpr std::size_t gap = 1024;                 // unallocated bytes between shared variables, or more
 constexpr std::size_t static_shared = 48 * 1024;  // of a kernel that did not ask for more
 constexpr std::size_t most_shared = 227 * 1024;
+// As many as the variable has: an index that leaves an array meets nobody's memory, and not the next array.
+std::size_t gap_beside(std::size_t variable) { return std::clamp(variable, gap, static_shared); }
 // Room for __shared__ variables: one kernel uses only some of the program's.
-constexpr std::size_t shared_room = static_shared + 64 * gap;
+constexpr std::size_t shared_room = 3 * static_shared + 64 * gap;
 // what the device reports, for programs that take all of it; allocations beyond it work
 constexpr std::size_t device_memory = std::size_t{1} << 30;
 
@@ -84,7 +86,7 @@ struct running {
   const char* kernel = "";
   place launched_at;
   std::size_t most_together = 0;
-  std::size_t dynamic = 0, placed = 0, room = 0;
+  std::size_t dynamic = 0, placed = 0, gap_behind = 0, room = 0;
   std::vector<std::size_t> offsets;  // of shared variables, by number; 0: not declared yet
   std::map<void*, allocation> allocations;
   std::map<const void*, int> allowed;                     // dynamic shared memory, by kernel
@@ -98,7 +100,7 @@ struct running {
   bool misled = false;   // and this launch comes after one of those
   std::uint64_t launches = 0, most_accesses = 0;
   std::map<std::string, int> launched;  // number of launches, by kernel
-  missing_lanes missing;
+  undefined_values undefined;
   checker_detail::place_number called_at = 0;  // where the library's operation under way was called
   std::uintptr_t streams = 0;
   std::jmp_buf end;
@@ -109,7 +111,7 @@ running now;
 
 // Leaves the program's main, by longjmp.
 [[noreturn]] void end_run(std::exception_ptr why) {
-  now.missing.launch_failed();
+  now.undefined.launch_failed();
   now.thrown = std::move(why);
   std::longjmp(now.end, 1);
 }
@@ -168,15 +170,18 @@ std::string shared_place(std::size_t offset) {
                              offset - start - bytes, name, bytes);
   };
   std::string found = text("the launch's dynamic memory", 0, now.dynamic);
-  std::size_t best = 0;
+  std::size_t first = 0, end = now.dynamic, next = 0;  // of the one before, and of the one behind
+  const char* next_name = "";
   for (std::size_t i = 0; i < now.offsets.size(); ++i) {
     const std::size_t start = now.offsets[i];
     const shared_size& s = shared_sizes()[i];
     if (start == 0) continue;
-    if (start <= offset && start >= best) found = text(s.name, best = start, s.bytes);
-    if (offset < start && start - offset <= gap / 2 && offset >= now.dynamic)
-      return fmt::format("{} bytes before {} in shared memory", start - offset, s.name);
+    if (start <= offset && start >= first)
+      found = text(s.name, start, s.bytes), first = start, end = start + s.bytes;
+    if (offset < start && (next == 0 || start < next)) next = start, next_name = s.name;
   }
+  if (next != 0 && offset >= end && next - offset < offset - end)
+    return fmt::format("{} bytes before {} in shared memory", next - offset, next_name);
   return found;
 }
 
@@ -449,7 +454,9 @@ void* shared_memory(const int* number, const char* name) noexcept {
     s.name = name;
     const std::size_t align = std::max(s.align, now.least_alignment), left = now.room - now.placed,
                       needed = s.bytes + align;
-    offset = (now.placed + std::min(gap, (left - std::min(left, needed)) / 2) + align - 1) / align * align;
+    const std::size_t beside =
+        std::max(gap_beside(s.bytes), std::exchange(now.gap_behind, gap_beside(s.bytes)));
+    offset = (now.placed + std::min(beside, (left - std::min(left, needed)) / 2) + align - 1) / align * align;
     if (left < needed) {
       judge_shared_variables();
       now.m->history.stop("more __shared__ variables than there is room for");
@@ -568,11 +575,25 @@ void exchange(unsigned mask, void* value, int bytes, int from, place where) {
     const int some = std::min(bytes - done, machine::exchange_bytes);
     const machine::exchange_slot* all = machine::warp_exchange(mask, at + done, some, where);
     cpu_detail::thread_state& self = cpu_detail::here();
+    const checker_detail::place_number at_code = now.m->places.number_of(code, where);
     if ((self.exchanged_by >> from & 1u) != 0)
       std::memcpy(at + done, all[from].bytes, static_cast<std::size_t>(some));
     else
-      now.missing.bring(*now.m, now.m->places.number_of(code, where), at + done,
-                        static_cast<std::size_t>(some), source_of(mask));
+      now.undefined.bring(
+          at_code, at + done, static_cast<std::size_t>(some), undefined_values::extreme(), [&] {
+            finding f;
+            f.kind = finding_kind::barrier_misuse;
+            f.access = now.m->side_here(at_code,
+                                        "a shuffle from a lane that does not take part, whose value is used");
+            f.missing =
+                "the lane in the mask and at the shuffle, or a mask and a condition that leave the value "
+                "out: "
+                "what it brings is undefined";
+            if (const std::string mask_of = source_of(mask); !mask_of.empty())
+              f.missing += ". The mask is that of __activemask() in " + mask_of +
+                           ", which names lanes that happen to be there";
+            return f;
+          });
   }
 }
 namespace {
@@ -673,6 +694,33 @@ void keep_before_store(const void* p) {
   self.inside_hook = false;
   kept.store = nullptr;
 }
+// True for an update that leaves the same whatever was there, such as an exchange.
+bool overwrites(std::uint64_t (*change)(std::uint64_t, const void*), const void* with, std::uint64_t before,
+                std::size_t bytes) {
+  const std::uint64_t all = ~std::uint64_t{0} >> (64 - 8 * bytes), after = change(before, with);
+  return change(~before & all, with) == after && change(0, with) == after && change(all, with) == after;
+}
+// What such an update has found where nobody had written: a program may only throw it away.
+std::uint64_t undefined_result(const void* p, std::size_t bytes, std::uint64_t after, const void* code) {
+  model& m = *now.m;
+  const checker_detail::place_number at = m.places.number_of_code(code);
+  undefined_values::others instead{};  // what a program may ask for, as in atomicExch(&done, 1) == 0
+  std::memcpy(instead[0].data(), &after, bytes);
+  if (after == 0) instead[0][0] = 1;
+  std::uint64_t result = 0;
+  now.undefined.bring(at, &result, bytes, instead, [&] {
+    finding f;
+    f.kind = finding_kind::uninitialised;
+    f.access = m.side_here(at, "");
+    f.access.action = fmt::format("use of an atomic read of {} bytes", bytes);
+    f.memory =
+        m.findings.describe({.thread = *m.current(), .kind = access_kind::read, .place = at, .bytes = bytes},
+                            m.memory.offset_of(p, bytes));
+    f.missing = "a write before it";
+    return f;
+  });
+  return result;
+}
 }  // namespace
 std::uint64_t update(void* p, int bytes, scope reach, ordering how,
                      std::uint64_t (*change)(std::uint64_t, const void*), const void* with, unchanged same,
@@ -697,11 +745,14 @@ std::uint64_t update(void* p, int bytes, scope reach, ordering how,
   if (there) std::memcpy(&before, p, size);
   const std::uint64_t after = there ? change(before, with) : 0;
   if (same == unchanged::is_read) m.compares(p, size, expected);
+  const bool unwritten = there && same == unchanged::is_written && m.unwritten(p, size);
+  const bool reads = same != unchanged::is_written || (after != before && !unwritten) ||
+                     !overwrites(change, with, before, size);
   // acquire_release: sequentially consistent, so never an old value
   if (after == before && same != unchanged::not_read && how != ordering::acquire_release &&
       how != ordering::release &&
       m.brings_old(p, size, static_cast<checker_detail::order>(how), self.code, before,
-                   same == unchanged::only_read ? nullptr : change, with)) {
+                   same == unchanged::only_read ? nullptr : change, with, reads)) {
     self.owner->loaded(self, p, before, where);
     if (self.loads.is_waiting()) self.loads.looked_in_vain();
     return before;
@@ -712,7 +763,7 @@ std::uint64_t update(void* p, int bytes, scope reach, ordering how,
            same == unchanged::not_read ? atomic_kind::store
            : writes                    ? atomic_kind::update
                                        : atomic_kind::load,
-           static_cast<checker_detail::order>(how), self.code);
+           static_cast<checker_detail::order>(how), self.code, reads || !unwritten);
   if (!there) return 0;
   std::memcpy(p, &after, size);
   if (after == before) {
@@ -723,6 +774,7 @@ std::uint64_t update(void* p, int bytes, scope reach, ordering how,
     self.owner->note_write();
     kept.back |= p == kept.at && after == kept.expected;
   }
+  if (unwritten && !reads) return undefined_result(p, size, after, self.code);
   return before;
 }
 // Counts arrivals in device memory, as a program of its own would.
@@ -830,10 +882,11 @@ void launch(const char* name, const config& c, place where, const void* entry, s
   begin_keeping();
   now.dynamic = c.shared;
   now.placed = (c.shared + 15) / 16 * 16;
+  now.gap_behind = gap_beside(c.shared);
   now.offsets.assign(shared_sizes().size(), 0);
   std::size_t variables = 0;
-  for (const shared_size& s : shared_sizes()) variables += s.bytes + s.align + gap;
-  now.room = now.placed + gap + std::min(variables, shared_room);
+  for (const shared_size& s : shared_sizes()) variables += s.bytes + s.align + 2 * gap_beside(s.bytes);
+  now.room = now.placed + now.gap_behind + std::min(variables, shared_room);
   const kernel k{.name = name,
                  .threads = static_cast<int>(c.block.x * c.block.y * c.block.z),
                  .shared_bytes = now.room,
@@ -880,10 +933,10 @@ void launch(const char* name, const config& c, place where, const void* entry, s
   try {
     now.on->launch(k, {c.grid.x, c.grid.y, c.grid.z}, params, c.stream);
     now.overlapped |= m.launches.previous() != 0;  // by an edge of a graph
-    now.missing.launch_ended(m, name, outcome_as_number);
+    now.undefined.launch_ended(m, name, outcome_as_number);
   } catch (...) {
     const std::string why = said_by(std::current_exception());
-    now.missing.launch_ended(m, name, [&] { return outcome_as_number() ^ std::hash<std::string>{}(why); });
+    now.undefined.launch_ended(m, name, [&] { return outcome_as_number() ^ std::hash<std::string>{}(why); });
     name_active_mask(name, true);
     if (waits_for_host(std::current_exception()))
       end_run(std::make_exception_ptr(
@@ -1007,7 +1060,7 @@ void run_library_now(const char* name, cudaStream_t on, std::size_t bytes, void 
   try {
     now.on->launch(k, {1, 1, 1}, params, on);
     m.host.runs_library = false;
-    now.missing.launch_ended(m, name, outcome_as_number);
+    now.undefined.launch_ended(m, name, outcome_as_number);
   } catch (...) {
     m.host.runs_library = false;
     end_run(std::current_exception());
@@ -1663,7 +1716,8 @@ void report_leaks() {
 }  // namespace
 
 void allow_more_shared(device_limits& limits) {
-  limits.shared_opt_in = static_cast<decltype(limits.shared_opt_in)>(most_shared + shared_room + 2 * gap);
+  limits.shared_opt_in =
+      static_cast<decltype(limits.shared_opt_in)>(most_shared + static_shared + shared_room);
 }
 
 namespace {

@@ -325,6 +325,23 @@ TEST(dialect, stands_in_the_docs) {
       << dialect_table();
 }
 
+TEST(findings, have_a_row_each_in_the_documents) {
+  std::ifstream in(CHECKING_PAGE);
+  std::ostringstream text;
+  text << in.rdbuf();
+  const std::string page = text.str();
+  for (int k = 0; k <= static_cast<int>(finding_kind::leak); ++k) {
+    const auto kind = static_cast<finding_kind>(k);
+    const std::string named = name(kind), tool = sanitizer_tool(kind);
+    EXPECT_NE(page.find("\n| " + named + " | "), std::string::npos)
+        << named << ": docs/checking.md, What it finds";
+    const std::size_t row = page.find("\n| " + (tool.empty() ? "no tool of theirs" : tool) + " | ");
+    ASSERT_NE(row, std::string::npos) << tool;
+    const std::size_t at = page.find(named, row);
+    EXPECT_LT(at, page.find('\n', row + 1)) << named << " is shown by --tool " << tool;
+  }
+}
+
 TEST(dialect, every_entry_says_something) {
   for (const dialect_group& g : plain_dialect())
     for (const dialect_entry& e : g.entries) {

@@ -292,6 +292,58 @@ int main() {
             self.assertEqual(done.returncode, 5)
             self.assertIn(said, done.stdout)
 
+    def test_an_index_that_leaves_its_array_is_no_race_with_the_next(self):
+        apart = """__device__ float at(const float* p, int i) { return p[i]; }
+__global__ void k(const float* a, float* b) {
+  __shared__ float s[64], r[64], large[2048], behind[2048];
+  const int i = threadIdx.x;
+  r[i] = s[i] = i;
+  behind[i] = large[i] = i;
+  __syncthreads();
+  r[i] = behind[i] = 1;
+  b[i] = WRONG;
+}
+int main() {
+  float *a, *b;
+  cudaMalloc(&a, 5120), cudaMalloc(&b, 20480), cudaMemset(a, 0, 5120);
+  k<<<1, 64>>>(a, b);
+  cudaDeviceSynchronize(), cudaFree(a), cudaFree(b);
+}
+"""
+        for wrong, memory in (
+            ("a[i + 2176]", "global memory, 3584 bytes behind the end of 5120 allocated"),
+            ("at(s, 64 + i)", "0 bytes behind the end of s, 256 bytes of shared memory"),
+            ("at(large, 2048 + 256 + i)", "1024 bytes behind the end of large, 8192 bytes of shared memory"),
+            ("at(behind, i - 1000)", "4000 bytes before behind in shared memory"),
+        ):
+            with self.subTest(wrong):
+                done = self.check(self.source(apart.replace("WRONG", wrong)), *QUICK, "--json")
+                findings = json.loads(done.stdout)["programs"][0]["findings"]
+                self.assertEqual(
+                    [(f["kind"], f["memory"]) for f in findings], [("access outside memory", memory)]
+                )
+
+    def test_what_follows_from_an_index_out_of_bounds_stands_under_it(self):
+        name = self.source(
+            """__global__ void k(int* to) {
+  __shared__ int t[8][8];
+  const int i = threadIdx.x;
+  t[0][i] = i;
+  to[i] = t[1][0];
+}
+int main() {
+  int* to;
+  cudaMalloc(&to, 256), k<<<1, 64>>>(to), cudaDeviceSynchronize(), cudaFree(to);
+}
+"""
+        )
+        done = self.check(name, *QUICK)
+        self.assertIn(" 1 finding, seen in ", done.stdout)
+        self.assertRegex(
+            done.stdout,
+            r"1\. access outside memory: kernel k\n  now      index 8 of 'int \[8\]'[^1]*[\s\S]*also seen as race",
+        )
+
     def test_slots_are_named_only_where_there_are_some(self):
         text = """__global__ void k(int* x, int step) {
   __shared__ int s[128];
@@ -387,6 +439,18 @@ int main() {
         done = self.check(moved, *QUICK, "--baseline", "known.json")
         self.assertEqual(done.returncode, 0, done.stdout)
         self.assertRegex(done.stdout, r"note: \d findings? known from known.json")
+        self.assertNotIn("known.json", done.stderr)
+        mended = self.source(
+            self.RACES.replace("MIDDLE", "__syncthreads();").replace("END", "__syncthreads();")
+        )
+        done = self.check(mended, *QUICK, "--baseline", "known.json")
+        self.assertEqual(done.returncode, 0, done.stdout)
+        self.assertRegex(
+            done.stderr, r"known\.json: not found: (race|overwritten-in-use), kernel k in my\.cu, \w+ of 4"
+        )
+        for tool, told in (("memcheck", False), ("racecheck", True)):
+            done = self.check(mended, *QUICK, "--baseline", "known.json", "--tool", tool)
+            self.assertEqual("known.json: not found" in done.stderr, told, tool)
         worse = self.source(self.RACES.replace("MIDDLE", "").replace("END", ""))
         self.assertEqual(self.check(worse, *QUICK, "--baseline", "known.json").returncode, 5)
 
@@ -810,6 +874,21 @@ int main() { int* x; cudaMalloc(&x, 1024 * 64), cudaMemset(x, 0, 1024 * 64), k<<
         self.assertIn("no finding in 1 schedule, 1 of them not ended", done.stdout)
         self.assertIn("a run had not ended after 1 seconds and was stopped", done.stdout)
         self.assertIn("is not known to be right", done.stderr)
+
+    def test_a_loop_that_stores_and_never_ends_is_told_with_its_line(self):
+        text = "__global__ void k(int* x) {\n  int i = 0;\n  LOOP\n}\n" + (
+            "int main() { int* x; cudaMalloc(&x, 256), cudaMemset(x, 0, 256), k<<<1, 32>>>(x), cudaFree(x); }\n"
+        )
+        for loop in (
+            "while (true) x[threadIdx.x] = i++;",
+            "while (*(volatile int*)(x + 40) == 0) x[threadIdx.x] = i++;",
+        ):
+            done = self.check(self.source(text.replace("LOOP", loop)), "--schedules", "9")
+            self.assertEqual(done.returncode, 4, done.stdout + done.stderr)
+            self.assertIn("no finding in 2 schedules, 2 of them not ended", done.stdout)
+            self.assertIn("kernel k had not ended after 120 million accesses", done.stdout)
+            self.assertIn("was stopped at my.cu:3: its loop may never end", done.stdout)
+            self.assertIn("is not known to be right", done.stderr)
 
     def test_two_runs_that_do_not_end_are_enough(self):
         text = KERNEL + "#include <unistd.h>\nint main() { k<<<1, 32>>>(nullptr, 0); for (;;) sleep(1); }\n"

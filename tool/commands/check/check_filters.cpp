@@ -85,7 +85,12 @@ void finding_filters::read_baseline(const std::string& file) {
   if (!all.is_object() || !all.contains("known") || !all["known"].is_array())
     throw bad_request(fmt::format("{} is no baseline: expected a file of --write-baseline", file));
   for (const json& known : all["known"])
-    if (known.is_object()) ++known_[known.value("fingerprint", "")];
+    if (known.is_object()) {
+      known_finding& k = known_[known.value("fingerprint", "")];
+      const int left = k.left + 1;
+      k = {known.value("kind", ""), known.value("kernel", ""), known.value("at", ""), known.value("what", ""),
+           left};
+    }
 }
 
 bool finding_filters::matches(const suppression& s, const finding& f) {
@@ -103,8 +108,8 @@ void finding_filters::apply(check_report& report) {
     if (!kinds_.empty() && !kinds_.contains(id(f.kind))) return ++others, true;
     const auto by = std::ranges::find_if(suppressions_, [&](const suppression& s) { return matches(s, f); });
     if (by != suppressions_.end()) return ++by->used, ++used[by->line], true;
-    if (const auto at = known_.find(fingerprint(f)); at != known_.end() && at->second > 0) {
-      --at->second;
+    if (const auto at = known_.find(fingerprint(f)); at != known_.end() && at->second.left > 0) {
+      --at->second.left;
       return ++known, true;
     }
     if (written_file_.empty()) return false;
@@ -136,6 +141,11 @@ void finding_filters::finish(const check_request& r) const {
     if (s.used == 0)
       say(r.common, fmt::format("{}:{} suppresses nothing: {} {} {}", suppressions_file_, s.line, s.kind,
                                 s.place, s.reason));
+  for (const auto& [fingerprint, k] : known_)
+    if (k.left > 0 && (kinds_.empty() || kinds_.contains(k.kind)))
+      say(r.common, fmt::format("{}: not found: {}{} in {}, {}", baseline_file_, k.kind,
+                                k.kernel.empty() ? "" : ", kernel " + k.kernel,
+                                k.at.empty() ? "an unknown place" : k.at, k.what));
   if (written_file_.empty()) return;
   output_file out(written_file_);
   out.write(json{{"schema", 1}, {"known", written_}}.dump(2) + "\n");

@@ -18,7 +18,8 @@ class finding_filters {
   explicit finding_filters(const check_request& r);
   // Leaves findings out, and notes in the report which and why.
   void apply(check_report& report);
-  // After all reports: writes --write-baseline, and says which suppressions were of no use.
+  // After all reports: writes --write-baseline, and says which suppressions were of no use, and what of the
+  // baseline was not found.
   void finish(const check_request& r) const;
   // "2 findings written to FILE", or nothing.
   std::string written() const;
@@ -36,7 +37,11 @@ class finding_filters {
   std::string suppressions_file_, baseline_file_, written_file_;
   std::set<std::string> kinds_;  // of --tool; empty: all
   std::vector<suppression> suppressions_;
-  std::map<std::string, int> known_;  // findings of the baseline, by fingerprint
+  struct known_finding {
+    std::string kind, kernel, at, what;
+    int left = 0;  // not found yet
+  };
+  std::map<std::string, known_finding> known_;  // of the baseline, by fingerprint
   std::vector<json> written_;
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "missing_lanes.hpp"
+#include "undefined_values.hpp"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -14,28 +14,33 @@
 namespace antiphase::plain {
 namespace {
 
-constexpr unsigned char usual = 0xFF;             // NaN, -1
-constexpr int longest = 20'000;                   // milliseconds to wait for another process
-constexpr unsigned char others[] = {0x7A, 0xFA};  // very large and very small numbers in every format
+constexpr unsigned char usual = 0xFF;  // NaN, -1
+constexpr int longest = 20'000;        // milliseconds to wait for another process
 
 }  // namespace
 
-void missing_lanes::bring(checker_detail::model& m, checker_detail::place_number at, void* value,
-                          std::size_t bytes, const std::string& mask_of) {
-  if (!is_other() && left_ > 0 && std::ranges::find(readings_, at, &reading::at) == readings_.end()) {
-    --left_;
-    reading& r = readings_.emplace_back(
-        reading{at,
-                m.side_here(at, "a shuffle from a lane that does not take part, whose value is used"),
-                mask_of,
-                {}});
-    for (const unsigned char byte : others)
-      if (!is_other()) begin(r, byte);
-  }
-  std::memset(value, is_other() && at == place_ ? byte_ : usual, bytes);
+undefined_values::others undefined_values::extreme() {  // very large and very small numbers in every format
+  others all{};
+  all[0].fill(0x7A);
+  all[1].fill(0xFA);
+  return all;
 }
 
-void missing_lanes::begin(reading& r, unsigned char byte) {
+void undefined_values::bring(checker_detail::place_number at, void* value, std::size_t bytes,
+                             const others& instead, const std::function<finding()>& if_used) {
+  if (!is_other() && left_ > 0 && std::ranges::find(readings_, at, &reading::at) == readings_.end()) {
+    --left_;
+    reading& r = readings_.emplace_back(reading{at, if_used(), {}});
+    for (const bytes_of_value& other : instead)
+      if (!is_other()) begin(r, other);
+  }
+  if (is_other() && at == place_)
+    std::memcpy(value, value_.data(), bytes);
+  else
+    std::memset(value, usual, bytes);
+}
+
+void undefined_values::begin(reading& r, const bytes_of_value& other_value) {
   int ends[2] = {};
   if (pipe2(ends, O_CLOEXEC) != 0) return;
   const pid_t other = fork();
@@ -51,12 +56,12 @@ void missing_lanes::begin(reading& r, unsigned char byte) {
   const int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
   for (const int shown : {STDOUT_FILENO, STDERR_FILENO}) dup2(nowhere, shown);
   answer_ = ends[1];
-  byte_ = byte;
+  value_ = other_value;
   place_ = r.at;
 }
 
-void missing_lanes::launch_ended(checker_detail::model& m, const std::string& kernel,
-                                 const std::function<std::uint64_t()>& outcome) {
+void undefined_values::launch_ended(checker_detail::model& m, const std::string& kernel,
+                                    const std::function<std::uint64_t()>& outcome) {
   if (is_other()) {
     const std::uint64_t mine = outcome();
     _exit(write(answer_, &mine, sizeof mine) == sizeof mine ? 0 : 1);
@@ -78,18 +83,12 @@ void missing_lanes::launch_ended(checker_detail::model& m, const std::string& ke
           told ? theirs != mine : WIFEXITED(status);  // no answer, but a normal exit: it ended differently
     }
     if (used)
-      m.findings.note(
-          finding_kind::barrier_misuse, kernel, r.at, r.by, "",
-          std::string("the lane in the mask and at the shuffle, or a mask and a condition that leave the "
-                      "value out: what it brings is undefined") +
-              (r.mask_of.empty() ? ""
-                                 : ". The mask is that of __activemask() in " + r.mask_of +
-                                       ", which names lanes that happen to be there"));
+      m.findings.note(r.if_used.kind, kernel, r.at, r.if_used.access, r.if_used.memory, r.if_used.missing);
   }
   readings_.clear();
 }
 
-void missing_lanes::launch_failed() {
+void undefined_values::launch_failed() {
   if (is_other()) _exit(1);
   for (const reading& r : readings_)
     for (const auto& [process, answer] : r.others) {

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// Finds uses of values that CUDA leaves undefined: those shuffled from lanes that do not take part, and what
+// an exchange has found in memory that nobody had written. A program may discard one, as at the end of a row,
+// but not use it. Registers are not tracked, so two forked processes go on with other values. If one of them
+// leaves different memory at the end of the launch, the value was used.
+#pragma once
+#include <sys/types.h>
+#include <array>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "src/checker/model.hpp"
+
+namespace antiphase::plain {
+
+class undefined_values {
+ public:
+  using bytes_of_value = std::array<unsigned char, machine::exchange_bytes>;
+  using others = std::array<bytes_of_value, 2>;
+  static others extreme();  // values that no program expects
+  // Gives the running thread such a value; the processes go on with those `instead`.
+  void bring(checker_detail::place_number at, void* value, std::size_t bytes, const others& instead,
+             const std::function<finding()>& if_used);
+  // this process was forked with another value, and ends with the launch
+  bool is_other() const { return answer_ >= 0; }
+  // The launch has ended, or a finding has ended it; `outcome`: what differs if a value made a difference.
+  void launch_ended(checker_detail::model& m, const std::string& kernel,
+                    const std::function<std::uint64_t()>& outcome);
+  void launch_failed();  // without an outcome
+
+ private:
+  struct reading {
+    checker_detail::place_number at;
+    finding if_used;
+    std::vector<std::pair<pid_t, int>> others;  // and the pipes their outcome comes through
+  };
+  void begin(reading& r, const bytes_of_value& other_value);
+
+  std::vector<reading> readings_;  // of this launch
+  int left_ = 6;                   // values that a run may still fork for
+  int answer_ = -1;
+  bytes_of_value value_{};  // at `place_`, in a process that is_other()
+  checker_detail::place_number place_ = 0;
+};
+
+}  // namespace antiphase::plain
