@@ -323,6 +323,23 @@ int main() {
                     [(f["kind"], f["memory"]) for f in findings], [("access outside memory", memory)]
                 )
 
+    def test_gaps_leave_arrays_as_aligned_as_they_lie_without(self):
+        name = self.source(
+            """__global__ void k(float* to) {
+  __shared__ float a[64], b[1088], c[64];
+  const int i = threadIdx.x;
+  a[i] = b[i] = c[i] = i;
+  __syncthreads();
+  to[i] = a[63 - i] + b[63 - i] + reinterpret_cast<const float4*>(c)[i / 4].y;
+}
+int main() {
+  float* to;
+  cudaMalloc(&to, 256), k<<<1, 64, 256>>>(to), cudaDeviceSynchronize(), cudaFree(to);
+}
+"""
+        )
+        self.assertEqual(self.check(name, *QUICK).returncode, 0)
+
     def test_what_follows_from_an_index_out_of_bounds_stands_under_it(self):
         name = self.source(
             """__global__ void k(int* to) {
