@@ -301,6 +301,8 @@ enum class event_of { stream, graph };  // graph: of a launched graph, even whil
 cudaError_t record(cudaEvent_t e, cudaStream_t on, event_of what, place where);
 cudaError_t wait_for(cudaStream_t on, cudaEvent_t e, event_of what, place where);
 cudaError_t synchronize(cudaEvent_t e, place where);
+cudaError_t query(cudaStream_t on, place where);  // or not ready, when some work is there
+cudaError_t query(cudaEvent_t e, place where);
 cudaError_t last_error(bool forget);
 cudaError_t reset_device();
 cudaError_t properties(cudaDeviceProp* p);
@@ -501,9 +503,7 @@ AP_CALL cudaThreadSynchronize(AP_AT) {
 AP_CALL cudaStreamSynchronize(cudaStream_t s, AP_AT) {
   return ap_plain::synchronize(s, ap_plain::waits_for::stream, ap_at);
 }
-AP_CALL cudaStreamQuery(cudaStream_t s, AP_AT) {
-  return ap_plain::synchronize(s, ap_plain::waits_for::stream, ap_at);
-}
+AP_CALL cudaStreamQuery(cudaStream_t s, AP_AT) { return ap_plain::query(s, ap_at); }
 AP_CALL cudaStreamCreate(cudaStream_t* s) { return ap_plain::create_stream(s); }
 AP_CALL cudaStreamCreateWithFlags(cudaStream_t* s, unsigned flags) {
   return ap_plain::create_stream(s, flags);
@@ -539,7 +539,7 @@ AP_CALL cudaEventRecordWithFlags(cudaEvent_t e, cudaStream_t s = nullptr, unsign
       e, s, flags == cudaEventRecordExternal ? ap_plain::event_of::graph : ap_plain::event_of::stream, ap_at);
 }
 AP_CALL cudaEventSynchronize(cudaEvent_t e, AP_AT) { return ap_plain::synchronize(e, ap_at); }
-AP_CALL cudaEventQuery(cudaEvent_t e, AP_AT) { return ap_plain::synchronize(e, ap_at); }
+AP_CALL cudaEventQuery(cudaEvent_t e, AP_AT) { return ap_plain::query(e, ap_at); }
 AP_CALL cudaEventElapsedTime(float* ms, cudaEvent_t, cudaEvent_t) {
   return *ms = 1, cudaSuccess;
 }  // no timing

@@ -41,6 +41,7 @@ using stream_work = std::function<void(cudaStream_t on)>;
 bool captured(cudaStream_t on, cudaGraphNodeType type, const stream_work& work, place where);
 bool captured(const recorded_launch& l);
 bool any_capture();
+bool graph_runs();  // what is done is done by nodes of a graph
 // The same of events. False: not captured.
 bool captured_record(cudaEvent_t e, cudaStream_t on, event_of what, place where);
 bool captured_wait(cudaStream_t on, cudaEvent_t e, event_of what, place where);

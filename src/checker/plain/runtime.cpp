@@ -6,6 +6,7 @@
 #include <dlfcn.h>
 #include <fmt/format.h>
 #include <link.h>
+#include <malloc.h>
 #include <sys/time.h>
 #include <ucontext.h>
 
@@ -23,6 +24,7 @@
 #include <typeinfo>
 
 #include "graphs.hpp"
+#include "host_work.hpp"
 #include "missing_lanes.hpp"
 #include "src/checker/executor.hpp"
 #include "src/checker/places.hpp"
@@ -91,7 +93,9 @@ struct running {
   std::map<const void*, typed_launch> typed;              // kernels whose addresses have been taken
   recorded_launch* recording = nullptr;                   // takes the next launch
   checker_detail::thread_model* host_function = nullptr;  // under way
-  bool overlapped = false;                                // a launch may have
+  std::optional<host_work> ordinary;                      // memory of the host
+  std::set<std::pair<const void*, checker_detail::block_number>> queries;  // and the next block
+  bool overlapped = false;                                                 // a launch may have
   cudaError_t error = cudaSuccess;
   bool begun = false;    // the first launch has come: the schedule matters
   bool sampled = false;  // some blocks did not run
@@ -186,7 +190,11 @@ bool (*machine_allows)(std::uintptr_t, std::size_t, access_kind) = nullptr;
 
 void touched(const void* p, std::size_t bytes, access_kind kind, const void* code, scope reach) {
   model& m = *now.m;
-  if (!of_device(p, bytes)) return;
+  if (!of_device(p, bytes)) {
+    if (now.ordinary->watches() && on_host_thread())
+      now.ordinary->touched(p, bytes, kind, code, reach == scope::system);
+    return;
+  }
   if (is_shared_with_host(p) && now.host_function != nullptr)
     return m.host_function_touch(*now.host_function, p, bytes, kind, code);
   if (is_shared_with_host(p)) return m.host_touch(p, bytes, kind, code, reach);
@@ -576,6 +584,10 @@ void exchange(unsigned mask, void* value, int bytes, int from, place where) {
   }
 }
 namespace {
+std::optional<std::uint64_t> found_by_host(const void* p, std::size_t bytes) {
+  if (!on_host_thread()) return {};
+  return now.ordinary->old_value(p, bytes, checker_detail::seed_of(*now.on) % 2 == 0);
+}
 // An atomic update by the host, safe against its own other threads.
 template <class Word> std::uint64_t update_on_host(void* p,
                                                    std::uint64_t (*change)(std::uint64_t, const void*),
@@ -591,6 +603,8 @@ std::uint64_t update_on_host(void* p, int bytes, ordering how,
                              std::uint64_t (*change)(std::uint64_t, const void*), const void* with,
                              unchanged same, const void* code) {
   const bool reads = same == unchanged::only_read;
+  if (reads && now.m != nullptr)
+    if (const auto old = found_by_host(p, static_cast<std::size_t>(bytes)); old) return *old;
   if (now.m != nullptr && on_host_thread())
     now.m->host_atomic(p, static_cast<std::size_t>(bytes),
                        reads                         ? atomic_kind::load
@@ -1120,7 +1134,7 @@ cudaError_t register_host(void* p, std::size_t bytes, place where) {
     memory.follow_host(p, bytes);
   else
     give_back(p, known->bytes, where, "cudaHostUnregister() by the host"), memory.forget_host(p);
-  now.m->host.pass_over(everything_but(memory));
+  now.m->host.host_goes_on(memory);
   return cudaSuccess;
 }
 cudaMemoryType type_of(const void* p) {
@@ -1214,6 +1228,8 @@ cudaError_t copy_now(void* to, const void* from, std::size_t bytes, cudaMemcpyKi
     std::memmove(to, from, bytes);
   m.host_place = {};
   m.host_stages = false;
+  if (graph_runs() && !to_device) now.ordinary->copied(to, bytes, access_kind::write, where, on);
+  if (graph_runs() && !from_device) now.ordinary->copied(from, bytes, access_kind::read, where, on);
   if (when == returns::when_done && !staged && !(only_device(to) && only_device(from))) wait();
   return cudaSuccess;
 }
@@ -1302,6 +1318,23 @@ cudaError_t synchronize(cudaStream_t on, waits_for what, place where) {
   return cudaSuccess;
 }
 
+namespace {
+// Work is done when it is asked for, so a query would always find it done. Under every other seed the first
+// one since the last launch or copy does not, unless the host has waited.
+bool looks_under_way(const void* of, const checker_detail::past& work) {
+  return !any_capture() && now.host_function == nullptr && checker_detail::seed_of(*now.on) % 2 == 0 &&
+         !now.m->launches.has_waited(work) && now.queries.emplace(of, now.m->clocks.next_block()).second;
+}
+}  // namespace
+cudaError_t query(cudaStream_t on, place where) {
+  if (looks_under_way(on, now.m->launches.recorded(on))) return cudaErrorNotReady;
+  return synchronize(on, waits_for::stream, where);
+}
+cudaError_t query(cudaEvent_t e, place where) {
+  if (e != nullptr && e->of == nullptr && looks_under_way(e, e->after)) return cudaErrorNotReady;
+  return synchronize(e, where);
+}
+
 cudaError_t create_stream(cudaStream_t* s, unsigned flags) {
   only_by_main("a stream is created");
   *s = reinterpret_cast<cudaStream_t>(64 * ++now.streams);
@@ -1370,10 +1403,16 @@ void call_host_now(cudaStream_t on, const std::function<void()>& f, place where)
   m.host_place = where;
   model::stream_work work = m.begin_stream_work("host function", on);
   now.host_function = &work.thread;
+  now.ordinary->begin(work.thread.block, __builtin_frame_address(0));
   f();
   now.host_function = nullptr;
   m.end_stream_work(work);
+  now.ordinary->end(m.launches.recorded(on));
   m.host_place = {};
+}
+void host_frees(void* p, const void* code) {
+  if (now.ordinary && on_host_thread()) now.ordinary->freed(p, malloc_usable_size(p), code);
+  std::free(p);
 }
 namespace {
 cudaError_t call_host(cudaStream_t on, const std::function<void()>& f, place where) {
@@ -1689,6 +1728,11 @@ void run_main(const std::string& object, const plain_program& of, const context&
   machine_allows = m.host.also;
   m.host.also = image_allows;
   m.host_touches = touched;
+  now.ordinary.emplace(m);
+  m.host_finds_old = found_by_host;
+  m.host_reads_atomically = [](const void* p) {
+    if (on_host_thread()) now.ordinary->read_atomically(p);
+  };
   m.loops.before_store = keep_before_store;
   m.findings.shared_place = shared_place;
   m.findings.variable_name = variable_name;
@@ -1703,6 +1747,8 @@ void run_main(const std::string& object, const plain_program& of, const context&
   begin_schedule();
   checker_detail::active = nullptr;
   m.host_touches = nullptr;
+  m.host_finds_old = nullptr;
+  m.host_reads_atomically = nullptr;
   m.host.passed_over = nullptr;
   const bool unlaunched = now.launches == 0 && m.findings.all().empty();
   if (now.thrown && unlaunched && is_of_host(now.thrown))
@@ -1749,7 +1795,7 @@ void antiphase_plain_loaded(char** sections, checker_detail::address_range* pass
   if (dladdr(passed_over, &info) != 0)
     checker_detail::code_base = reinterpret_cast<std::uintptr_t>(info.dli_fbase);
   m.host.passed_over = passed_over;
-  m.host.pass_over(everything_but(m.memory));
+  m.host.host_goes_on(m.memory);
   checker_detail::active = &m;
 }
 // malloc and new in kernels allocate device memory. It is no leak if never freed, since it goes with the
@@ -1758,14 +1804,19 @@ void* antiphase_plain_malloc(std::size_t bytes) {
   if (!plain::on_device() || plain::now.m->host.runs_library) return std::malloc(bytes == 0 ? 1 : bytes);
   return plain::now.on->allocate(std::max<std::size_t>(bytes, 1));
 }
-void antiphase_plain_free(void* p) {
+void antiphase_plain_free_at(void* p, const void* code) {
   if (p == nullptr) return;
   if (plain::now.m != nullptr) plain::now.m->memory.forget_host(p);
   if (plain::now.m == nullptr ||
       reinterpret_cast<std::uintptr_t>(p) - plain::now.m->memory.lowest() >= plain::now.m->memory.size())
-    std::free(p);
+    plain::host_frees(p, code);
   else
     plain::now.on->deallocate(p);
+}
+void antiphase_plain_free(void* p) { antiphase_plain_free_at(p, __builtin_return_address(0)); }
+void antiphase_plain_lock() {
+  if (plain::now.ordinary && !plain::on_device() && plain::on_host_thread())
+    plain::now.ordinary->comes_to_lock();
 }
 [[noreturn]] void antiphase_plain_exit(int code) {
   plain::now.exit_code = code;
