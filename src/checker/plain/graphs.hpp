@@ -17,6 +17,7 @@ struct antiphase_plain_event {
     cudaGraphNode_t is;
     bool programmatic;
   };
+  bool destroyed = false;
   const void* capture = nullptr;
   std::vector<node> nodes;
 };

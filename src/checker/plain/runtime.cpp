@@ -38,6 +38,7 @@ using checker_detail::access_kind;
 using checker_detail::atomic_kind;
 using checker_detail::model;
 
+constexpr std::uint64_t portable_cluster = 8;     // blocks that every GPU with clusters has together
 constexpr std::size_t gap = 1024;                 // unallocated bytes between shared variables
 constexpr std::size_t static_shared = 48 * 1024;  // of a kernel that did not ask for more
 constexpr std::size_t most_shared = 227 * 1024;
@@ -89,7 +90,9 @@ struct running {
   std::size_t dynamic = 0, placed = 0, room = 0;
   std::vector<std::size_t> offsets;  // of shared variables, by number; 0: not declared yet
   std::map<void*, allocation> allocations;
-  std::map<const void*, int> allowed;                     // dynamic shared memory, by kernel
+  std::map<const void*, int> allowed;    // dynamic shared memory, by kernel
+  std::set<const void*> large_clusters;  // kernels that may have them
+  std::set<cudaStream_t> destroyed;
   std::map<const void*, typed_launch> typed;              // kernels whose addresses have been taken
   recorded_launch* recording = nullptr;                   // takes the next launch
   checker_detail::thread_model* host_function = nullptr;  // under way
@@ -207,6 +210,7 @@ void touched(const void* p, std::size_t bytes, access_kind kind, const void* cod
   end_run(std::make_exception_ptr(checker_detail::stopped("the host left its memory")));
 }
 
+bool is_gone(cudaStream_t on, const char* what, place where);
 cudaError_t fails(cudaError_t e) {
   if (e != cudaSuccess) now.error = e;
   return e;
@@ -299,6 +303,12 @@ bool fits(const char* name, const config& c, const void* entry, place where) {
     if (size < 1 || size > 16)
       return refuse(fmt::format("a launch in clusters of {} x {} x {} blocks", of.x, of.y, of.z),
                     "1 to 16 blocks in a cluster");
+    if (const auto& large = now.large_clusters;
+        size > portable_cluster && (entry != nullptr ? !large.contains(entry) : large.empty()))
+      return refuse(fmt::format("a launch in clusters of {} blocks", size),
+                    fmt::format("at most {}; cudaFuncSetAttribute(kernel, "
+                                "cudaFuncAttributeNonPortableClusterSizeAllowed, 1) allows 16",
+                                portable_cluster));
     if (c.grid.x % of.x != 0 || c.grid.y % of.y != 0 || c.grid.z % of.z != 0)
       return refuse(fmt::format("a launch of {} x {} x {} blocks in clusters of {} x {} x {}", c.grid.x,
                                 c.grid.y, c.grid.z, of.x, of.y, of.z),
@@ -433,6 +443,12 @@ void enters_arm(int number) noexcept { cpu_detail::here().arms |= 1u << number; 
 int register_cluster(const char* kernel, int x, int y, int z) {
   clusters().insert_or_assign(kernel, dim3(x, y, z));
   return 0;
+}
+void keeps_bounds(long most) {
+  const int threads = machine::current->block->threads;
+  if (most <= 0 || threads <= most || machine::current->index != 0) return;
+  refuse_launch(now.kernel, now.launched_at, fmt::format("a launch of {} threads a block", threads),
+                fmt::format("at most {}, as its __launch_bounds__ says", most), cudaErrorInvalidValue);
 }
 bool tells_cluster(int x, int y, int z) noexcept {
   if (asked_cluster != nullptr) *asked_cluster = dim3(x, y, z);
@@ -827,6 +843,7 @@ void launch(const char* name, const config& c, place where, const void* entry, s
     return;
   }
   if (in_host_function("a launch", where) || (any_capture() && captured(recorded()))) return;
+  if (is_gone(c.stream, "a launch", where)) return;
   begin_schedule();
   now.overlapped |= c.overlaps || c.lets_begin != nullptr;
   if (++now.launches == 1)
@@ -1206,6 +1223,14 @@ cudaError_t copy_now(void* to, const void* from, std::size_t bytes, cudaMemcpyKi
                     "the cudaMemcpyKind of what the pointers are");
     return fails(cudaErrorInvalidValue);
   }
+  const auto* const start = static_cast<const char*>(from);
+  auto* const target = static_cast<char*>(to);
+  if (bytes > 0 && to_device && from_device && target != start && target < start + bytes &&
+      start < target + bytes)
+    m.findings.note(finding_kind::bad_copy, "", m.places.number_of(where),
+                    fmt::format("a copy of {} bytes, {} bytes from where it begins to where it goes", bytes,
+                                std::abs(target - start)),
+                    "", "memory that does not overlap: another buffer in between");
   const auto wait = [&] {
     if (on == nullptr)
       m.launches.synchronize_default();
@@ -1276,12 +1301,14 @@ cudaError_t copy_rows(void* to, std::size_t to_pitch, const void* from, std::siz
   only_by_main("memory is copied", where);
   const row_copy c{to, to_pitch, from, from_pitch, width, height, kind};
   const auto later = [c, where](cudaStream_t s) { copy_rows_now(c, s, where); };
+  if (is_gone(on, "a copy", where)) return cudaErrorInvalidResourceHandle;
   if (put_off(cudaGraphNodeTypeMemcpy, "a copy", on, when, later, where)) return cudaSuccess;
   return copy_rows_now(c, on, when, where);
 }
 cudaError_t set(void* p, int value, std::size_t bytes, cudaStream_t on, returns when, place where) {
   only_by_main("memory is set", where);
   const auto later = [=](cudaStream_t s) { set_now(p, value, bytes, s, where); };
+  if (is_gone(on, "cudaMemset()", where)) return cudaErrorInvalidResourceHandle;
   if (put_off(cudaGraphNodeTypeMemset, "cudaMemset()", on, when, later, where)) return cudaSuccess;
   const cudaError_t e = set_now(p, value, bytes, on, where);
   // cudaMemset of device memory returns at once too
@@ -1311,6 +1338,7 @@ cudaError_t synchronize(cudaStream_t on, waits_for what, place where) {
   if (is_capturing(on))
     return misused(where, "a wait for a stream that is captured", "cudaStreamEndCapture() before it",
                    cudaErrorStreamCaptureUnsupported);
+  if (what == waits_for::stream && is_gone(on, "a wait", where)) return cudaErrorInvalidResourceHandle;
   if (what == waits_for::stream)
     wait_for_stream(on);
   else
@@ -1349,8 +1377,38 @@ cudaError_t create_event(cudaEvent_t* e) {
   *e = new antiphase_plain_event;
   return cudaSuccess;
 }
-cudaError_t destroy_event(cudaEvent_t e) {
-  delete e;
+namespace {
+bool is_gone(cudaStream_t on, const char* what, place where) {
+  if (!now.destroyed.contains(on)) return false;
+  misused(where, fmt::format("{} on a stream that has been destroyed", what),
+          "cudaStreamDestroy() behind its last use", cudaErrorInvalidResourceHandle);
+  return true;
+}
+// An event lives on for those who use it when it has been destroyed.
+bool is_gone(cudaEvent_t e, const char* what, place where) {
+  if (e == nullptr) return fails(cudaErrorInvalidResourceHandle) != cudaSuccess;
+  if (!e->destroyed) return false;
+  misused(where, fmt::format("{} an event that has been destroyed", what),
+          "cudaEventDestroy() behind its last use", cudaErrorInvalidResourceHandle);
+  return true;
+}
+}  // namespace
+cudaError_t destroy_event(cudaEvent_t e, place where) {
+  if (is_gone(e, "cudaEventDestroy() of", where)) return cudaErrorInvalidResourceHandle;
+  e->destroyed = true;
+  return cudaSuccess;
+}
+cudaError_t destroy_stream(cudaStream_t s, place where) {
+  if (is_gone(s, "cudaStreamDestroy()", where)) return cudaErrorInvalidResourceHandle;
+  if (s != nullptr) now.destroyed.insert(s);
+  return cudaSuccess;
+}
+cudaError_t elapsed(float* ms, cudaEvent_t from, cudaEvent_t to, place where) {
+  for (cudaEvent_t const e : {from, to}) {
+    if (is_gone(e, "a time of", where)) return cudaErrorInvalidResourceHandle;
+    if (e->of == nullptr && looks_under_way(e, e->after)) return cudaErrorNotReady;
+  }
+  *ms = 1;  // nothing is measured
   return cudaSuccess;
 }
 void record_now(cudaEvent_t e, cudaStream_t on) {
@@ -1365,19 +1423,20 @@ void wait_now(cudaStream_t on, cudaEvent_t e) {
 }
 cudaError_t record(cudaEvent_t e, cudaStream_t on, event_of what, place where) {
   only_by_main("an event is recorded", where);
-  if (e == nullptr) return fails(cudaErrorInvalidResourceHandle);
+  if (is_gone(e, "cudaEventRecord() of", where) || is_gone(on, "cudaEventRecord()", where))
+    return cudaErrorInvalidResourceHandle;
   if (!captured_record(e, on, what, where)) record_now(e, on);
   return cudaSuccess;
 }
 cudaError_t wait_for(cudaStream_t on, cudaEvent_t e, event_of what, place where) {
   only_by_main("a stream is made to wait", where);
-  if (e == nullptr) return fails(cudaErrorInvalidResourceHandle);
+  if (is_gone(e, "a wait for", where) || is_gone(on, "a wait", where)) return cudaErrorInvalidResourceHandle;
   if (!captured_wait(on, e, what, where)) wait_now(on, e);
   return cudaSuccess;
 }
 cudaError_t synchronize(cudaEvent_t e, place where) {
   only_by_main("an event is waited for", where);
-  if (e == nullptr) return fails(cudaErrorInvalidResourceHandle);
+  if (is_gone(e, "a wait for", where)) return cudaErrorInvalidResourceHandle;
   if (in_host_function("a wait", where)) return cudaErrorNotPermitted;
   now.m->launches.synchronize(e->after);
   return cudaSuccess;
@@ -1416,6 +1475,7 @@ void host_frees(void* p, const void* code) {
 }
 namespace {
 cudaError_t call_host(cudaStream_t on, const std::function<void()>& f, place where) {
+  if (is_gone(on, "a host function", where)) return cudaErrorInvalidResourceHandle;
   const auto work = [f, where](cudaStream_t s) { call_host_now(s, f, where); };
   if (!put_off(cudaGraphNodeTypeHost, "a host function", on, returns::at_once, work, where)) work(on);
   return cudaSuccess;
@@ -1520,6 +1580,13 @@ cudaError_t attribute(int* value, cudaDeviceAttr a) {
     *value = static_cast<int>(number->second);
   else
     *value = std::ranges::find(none, a) == std::end(none) ? 1 : 0;
+  return cudaSuccess;
+}
+cudaError_t allow_large_clusters(const void* entry, int yes) {
+  if (yes != 0)
+    now.large_clusters.insert(entry);
+  else
+    now.large_clusters.erase(entry);
   return cudaSuccess;
 }
 cudaError_t allow_shared(const void* entry, int bytes) {
