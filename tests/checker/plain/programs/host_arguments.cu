@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Functions of the host on a stream, and a copy of a graph, in ordinary memory of the host. Broken: an
-// argument that changes before the function is called, one that is deleted, a sum that main reads too early, a buffer
-// taken again although its flag says that it is in use, the result of a graph that is not waited for, and a
-// query of a stream whose answer is passed over.
+// argument that changes before the function is called, one that is deleted, a sum that main reads too early,
+// a buffer taken again although its flag says that it is in use, the result of a graph that is not waited
+// for, and a query of a stream whose answer is passed over.
 #include <atomic>
 #include <mutex>
 #include <vector>
