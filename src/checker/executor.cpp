@@ -117,7 +117,7 @@ class model_observer final : public cpu_detail::observer {
   void block_ends(block_state& b) override { m_.end_block(*static_cast<block_model*>(b.watched)); }
   void runs(thread_state* t) override {
     m_.set_current(t != nullptr ? &model_of(*t) : nullptr);
-    if (t == nullptr) return m_.host.pass_over(everything_but(m_.memory));
+    if (t == nullptr) return m_.host.host_goes_on(m_.memory);
     m_.host.stack = m_.host.runs_library
                         ? everything_but(m_.memory)
                         : address_range{reinterpret_cast<std::uintptr_t>(t->self.bottom), t->self.size};

@@ -102,6 +102,17 @@ void finding_list::note(finding_kind kind, const std::string& of_kernel, place_n
   by.action = std::move(action);
   note(kind, of_kernel, at, std::move(by), std::move(memory), std::move(missing), shown, in_practice);
 }
+void finding_list::note_pair(finding_kind kind, place_number at, finding_side by, place_number earlier,
+                             finding_side before, std::string memory, std::string missing) {
+  const auto [number, fresh] = entry(kind, at, earlier);
+  if (!fresh) return;
+  run_finding& f = all_[number];
+  f.what.kernel.clear();
+  f.what.access = std::move(by);
+  f.what.earlier = std::move(before);
+  f.what.memory = std::move(memory);
+  f.what.missing = std::move(missing);
+}
 
 // who did what
 // -----------------------------------------------------------------------------------------------------------

@@ -53,6 +53,9 @@ class finding_list {
   void note(finding_kind kind, const std::string& of_kernel, place_number at, std::string action,
             std::string memory, std::string missing, const question& shown = {},
             const std::string& in_practice = {});
+  // Two sides in memory that the model does not follow.
+  void note_pair(finding_kind kind, place_number at, finding_side by, place_number earlier,
+                 finding_side before, std::string memory, std::string missing);
   finding_side side_of(const accessor& w) const;
   finding_side side_of_write(const cell& c) const;
   std::string describe(const accessor& w, std::size_t offset) const;  // the memory there

@@ -105,8 +105,9 @@ void relaxed_volatile(model& m, const void* p, std::size_t bytes, atomic_kind ki
 }
 void read_volatile(const void* p, std::size_t bytes, const void* code) {
   model* m = active;
+  if (m != nullptr && m->current() == nullptr)
+    return m->host_atomic(p, bytes, atomic_kind::load, order::acquire, code);
   if (m == nullptr || !m->memory.follows(p)) return any(p, bytes, access_kind::read, code);
-  if (m->current() == nullptr) return m->host_atomic(p, bytes, atomic_kind::load, order::acquire, code);
   m->settle();
   m->loops.comes_to_atomic(p, atomic_kind::load, code);
   std::uint64_t words[2] = {};
@@ -124,8 +125,9 @@ void read_volatile(const void* p, std::size_t bytes, const void* code) {
 }
 void write_volatile(const void* p, std::size_t bytes, const void* code) {
   model* m = active;
+  if (m != nullptr && m->current() == nullptr)
+    return m->host_atomic(p, bytes, atomic_kind::store, order::release, code);
   if (m == nullptr || !m->memory.follows(p)) return any(p, bytes, access_kind::write, code);
-  if (m->current() == nullptr) return m->host_atomic(p, bytes, atomic_kind::store, order::release, code);
   m->settle();
   m->loops.comes_to_atomic(p, atomic_kind::store, code);
   relaxed_volatile(*m, p, bytes, atomic_kind::store, code);
@@ -187,8 +189,15 @@ template <class T> T found(const volatile T* p, T value, const void* code) {
 // sequential consistency.
 template <class T> bool brings_old(const volatile T* p, int how, const void* code, T& value) {
   model* m = active;
-  if (m == nullptr || m->current() == nullptr || sizeof(T) > 8 || how == __ATOMIC_SEQ_CST) return false;
+  if (m == nullptr || sizeof(T) > 8) return false;
   std::uint64_t old = 0;
+  if (m->current() == nullptr) {
+    const auto found =
+        m->host_finds_old != nullptr ? m->host_finds_old(const_cast<const T*>(p), sizeof(T)) : std::nullopt;
+    if (found) std::memcpy(&value, &*found, sizeof value);
+    return found.has_value();
+  }
+  if (how == __ATOMIC_SEQ_CST) return false;
   if (!m->brings_old(const_cast<const T*>(p), sizeof(T), of(how), code, old)) return false;
   std::memcpy(&value, &old, sizeof value);
   m->loops.looked(const_cast<const T*>(p), static_cast<std::uint64_t>(value), code);

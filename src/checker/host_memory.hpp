@@ -27,6 +27,7 @@ struct host_memory {
   // or, while the host runs, everything but the device's memory (the range wraps around). Null: no such
   // program.
   address_range* passed_over = nullptr;
+  bool looks_at_all = false;  // by the host: nothing is passed over
 
   bool allows(const void* p, std::size_t bytes, access_kind kind) const {
     const auto address = reinterpret_cast<std::uintptr_t>(p);
@@ -36,6 +37,7 @@ struct host_memory {
   void pass_over(address_range these) const {
     if (passed_over != nullptr) *passed_over = these;
   }
+  void host_goes_on(const shadow& memory) const;
 };
 
 // The range to pass over while the host runs; it wraps around.
@@ -46,6 +48,9 @@ inline address_range everything_but(const shadow& memory) {
     high = std::max(high, r.low + r.bytes);
   }
   return {high, low - high};
+}
+inline void host_memory::host_goes_on(const shadow& memory) const {
+  pass_over(looks_at_all ? address_range{} : everything_but(memory));
 }
 
 }  // namespace antiphase::checker_detail

@@ -121,6 +121,11 @@ void launch_order::synchronize(stream on) {
 }
 void launch_order::synchronize_default() { host_.add(recorded(nullptr)); }
 void launch_order::synchronize(const past& these) { host_.add(these); }
+bool launch_order::has_waited(const past& for_these) const {
+  for (launch_number n = 0; n < all_.size(); ++n)
+    if (for_these.knows(n) && !host_.knows(n)) return false;
+  return true;
+}
 
 void launch_order::forget(stream s) {
   lanes_.erase(s);

@@ -73,6 +73,7 @@ class launch_order {
   past recorded(stream on) const;
   void order_after(stream on, const past& these);  // for later launches on the stream
   void synchronize(const past& these);             // the host waits for these
+  bool has_waited(const past& for_these) const;
   // the last kernel on the stream; null: something else came last
   kernel_ptr last_kernel(stream on) const;
   // later launches on the stream may begin as soon as all blocks of the kernel let them

@@ -47,6 +47,8 @@ void model::reset() {
   host_place = {};
   host_stages = false;
   host_touches = nullptr;
+  host_finds_old = nullptr;
+  host_reads_atomically = nullptr;
   schedule_begins = nullptr;
 }
 
@@ -450,6 +452,7 @@ void model::write_by_letter(const void* p, std::size_t bytes, place_number at, c
 
 void model::host_atomic(const void* p, std::size_t bytes, atomic_kind kind, order how, const void* code) {
   if (host_touches == nullptr) return;
+  if (kind != atomic_kind::store && host_reads_atomically != nullptr) host_reads_atomically(p);
   host_touches(p, bytes, kind == atomic_kind::load ? access_kind::read : access_kind::write, code,
                scope::system);
   const std::size_t offset = memory.offset_of(p, bytes);

@@ -164,6 +164,10 @@ class model {
   // Called at accesses by the host to any memory, with the reach of an atomic one; null: they are not judged.
   void (*host_touches)(const void* p, std::size_t bytes, access_kind kind, const void* code,
                        scope reach) = nullptr;
+  // An atomic load of the host may find what was there before; null: never.
+  std::optional<std::uint64_t> (*host_finds_old)(const void* p, std::size_t bytes) = nullptr;
+  // Called at those of its atomic operations that read, before host_touches; null: nothing to learn there.
+  void (*host_reads_atomically)(const void* p) = nullptr;
   // An atomic operation of the host, which other processors see: as one of system scope.
   void host_atomic(const void* p, std::size_t bytes, atomic_kind kind, order how, const void* code);
   // A write that the documents allow and GPUs do not do, by the running thread or, of pinned memory, by the

@@ -834,7 +834,7 @@ template <class Op, class T> AP_VERB bool differ(Op& op, const T& a, const T& b,
 template <class T, int X, int Y = 1, int Z = 1, int = 0> class BlockDiscontinuity {
   static constexpr int block = X * Y * Z;
   struct storage {
-    T first[block], last[block];
+    T edge[block], other[block];  // the second one if heads and tails are flagged
   };
   AP_STORAGE(BlockDiscontinuity)
   template <int N, class F, class Op>
@@ -851,43 +851,43 @@ template <class T, int X, int Y = 1, int Z = 1, int = 0> class BlockDiscontinuit
                  : behind == nullptr ? F(1)
                                      : F(detail::differ(op, in[N - 1], *behind, detail::tid() * N + N));
   }
-  AP_VERB const T* before(const T* of_tile) {
-    return detail::tid() > 0 ? &temp_.last[detail::tid() - 1] : of_tile;
+  AP_VERB static const T* before(const T* edge, const T* of_tile) {
+    return detail::tid() > 0 ? edge + detail::tid() - 1 : of_tile;
   }
-  AP_VERB const T* behind(const T* of_tile) {
-    return detail::tid() + 1 < block ? &temp_.first[detail::tid() + 1] : of_tile;
+  AP_VERB static const T* behind(const T* edge, const T* of_tile) {
+    return detail::tid() + 1 < block ? edge + detail::tid() + 1 : of_tile;
   }
 
  public:
   template <int N, class F, class Op> AP_VERB void FlagHeads(F (&flags)[N], T (&in)[N], Op op, AP_AT) {
-    temp_.last[detail::tid()] = in[N - 1];
+    temp_.edge[detail::tid()] = in[N - 1];
     __syncthreads(ap_at);
-    heads(flags, in, op, before(nullptr));
+    heads(flags, in, op, before(temp_.edge, nullptr));
   }
   template <int N, class F, class Op>
   AP_VERB void FlagHeads(F (&flags)[N], T (&in)[N], Op op, T tile, AP_AT) {
-    temp_.last[detail::tid()] = in[N - 1];
+    temp_.edge[detail::tid()] = in[N - 1];
     __syncthreads(ap_at);
-    heads(flags, in, op, before(&tile));
+    heads(flags, in, op, before(temp_.edge, &tile));
   }
   template <int N, class F, class Op> AP_VERB void FlagTails(F (&flags)[N], T (&in)[N], Op op, AP_AT) {
-    temp_.first[detail::tid()] = in[0];
+    temp_.edge[detail::tid()] = in[0];
     __syncthreads(ap_at);
-    tails(flags, in, op, behind(nullptr));
+    tails(flags, in, op, behind(temp_.edge, nullptr));
   }
   template <int N, class F, class Op>
   AP_VERB void FlagTails(F (&flags)[N], T (&in)[N], Op op, T tile, AP_AT) {
-    temp_.first[detail::tid()] = in[0];
+    temp_.edge[detail::tid()] = in[0];
     __syncthreads(ap_at);
-    tails(flags, in, op, behind(&tile));
+    tails(flags, in, op, behind(temp_.edge, &tile));
   }
   template <int N, class F, class Op>
   AP_VERB void FlagHeadsAndTails(F (&head)[N], F (&tail)[N], T (&in)[N], Op op, AP_AT) {
-    temp_.first[detail::tid()] = in[0];
-    temp_.last[detail::tid()] = in[N - 1];
+    temp_.edge[detail::tid()] = in[0];
+    temp_.other[detail::tid()] = in[N - 1];
     __syncthreads(ap_at);
-    heads(head, in, op, before(nullptr));
-    tails(tail, in, op, behind(nullptr));
+    heads(head, in, op, before(temp_.other, nullptr));
+    tails(tail, in, op, behind(temp_.edge, nullptr));
   }
 };
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <limits>
 #include <map>
+#include <string_view>
 
 #include "cub_block.h"
 #include "thrust_iterators.h"
@@ -53,9 +54,23 @@ using thrust::detail::value_at;
 using thrust::detail::value_of;
 using thrust::detail::values;
 
+// Bytes of temporary storage: more for the algorithms that want more in CUB, so that the size of another one
+// may not do.
+inline std::size_t storage_for(std::string_view name) {
+  std::size_t bytes = 767;
+  for (const auto& [part, more] :
+       std::initializer_list<std::pair<const char*, std::size_t>>{{"Scan", 256},
+                                                                  {"ByKey", 512},
+                                                                  {"Select", 512},
+                                                                  {"Histogram", 768},
+                                                                  {"Sort", 1024},
+                                                                  {"Pairs", 256}})
+    if (name.find(part) != name.npos) bytes += more;
+  return bytes;
+}
 template <class F>
 AP_VERB cudaError_t with_storage(void* temp, std::size_t& bytes, const char* name, cudaStream_t s, F f) {
-  constexpr std::size_t needed = 767;
+  const std::size_t needed = storage_for(name);
   if (temp == nullptr) return bytes = needed, cudaSuccess;
   if (bytes < needed) return cudaErrorInvalidValue;
   ap::kept_kernel(name, s, [=]() mutable {

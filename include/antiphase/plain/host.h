@@ -296,16 +296,22 @@ cudaError_t synchronize(cudaStream_t on, waits_for what, place where);
 cudaError_t create_stream(cudaStream_t* s, unsigned flags = 0);  // flags 1: cudaStreamNonBlocking
 unsigned flags_of(cudaStream_t s);
 cudaError_t create_event(cudaEvent_t* e);
-cudaError_t destroy_event(cudaEvent_t e);
+cudaError_t destroy_event(cudaEvent_t e, place where);
+cudaError_t destroy_stream(cudaStream_t s, place where);
+// not ready, as query(); else 1 ms
+cudaError_t elapsed(float* ms, cudaEvent_t from, cudaEvent_t to, place where);
 enum class event_of { stream, graph };  // graph: of a launched graph, even while the stream is captured
 cudaError_t record(cudaEvent_t e, cudaStream_t on, event_of what, place where);
 cudaError_t wait_for(cudaStream_t on, cudaEvent_t e, event_of what, place where);
 cudaError_t synchronize(cudaEvent_t e, place where);
+cudaError_t query(cudaStream_t on, place where);  // or not ready, when some work is there
+cudaError_t query(cudaEvent_t e, place where);
 cudaError_t last_error(bool forget);
 cudaError_t reset_device();
 cudaError_t properties(cudaDeviceProp* p);
 cudaError_t attribute(int* value, cudaDeviceAttr a);
 cudaError_t allow_shared(const void* entry, int bytes);
+cudaError_t allow_large_clusters(const void* entry, int yes);
 const char* error_name(cudaError_t e);
 const char* error_text(cudaError_t e);
 
@@ -501,9 +507,7 @@ AP_CALL cudaThreadSynchronize(AP_AT) {
 AP_CALL cudaStreamSynchronize(cudaStream_t s, AP_AT) {
   return ap_plain::synchronize(s, ap_plain::waits_for::stream, ap_at);
 }
-AP_CALL cudaStreamQuery(cudaStream_t s, AP_AT) {
-  return ap_plain::synchronize(s, ap_plain::waits_for::stream, ap_at);
-}
+AP_CALL cudaStreamQuery(cudaStream_t s, AP_AT) { return ap_plain::query(s, ap_at); }
 AP_CALL cudaStreamCreate(cudaStream_t* s) { return ap_plain::create_stream(s); }
 AP_CALL cudaStreamCreateWithFlags(cudaStream_t* s, unsigned flags) {
   return ap_plain::create_stream(s, flags);
@@ -512,7 +516,7 @@ AP_CALL cudaStreamCreateWithPriority(cudaStream_t* s, unsigned flags, int) {
   return ap_plain::create_stream(s, flags);
 }
 AP_CALL cudaDeviceGetStreamPriorityRange(int* least, int* most) { return *least = *most = 0, cudaSuccess; }
-AP_CALL cudaStreamDestroy(cudaStream_t) { return cudaSuccess; }
+AP_CALL cudaStreamDestroy(cudaStream_t s, AP_AT) { return ap_plain::destroy_stream(s, ap_at); }
 AP_CALL cudaStreamGetPriority(cudaStream_t, int* p) { return *p = 0, cudaSuccess; }
 AP_CALL cudaStreamGetFlags(cudaStream_t s, unsigned* f) { return *f = ap_plain::flags_of(s), cudaSuccess; }
 AP_CALL cudaDeviceGetPCIBusId(char* to, int size, int) {
@@ -530,7 +534,7 @@ AP_CALL cudaStreamWaitEvent(cudaStream_t s, cudaEvent_t e, unsigned flags = 0, A
 }
 AP_CALL cudaEventCreate(cudaEvent_t* e, unsigned = 0) { return ap_plain::create_event(e); }
 AP_CALL cudaEventCreateWithFlags(cudaEvent_t* e, unsigned) { return ap_plain::create_event(e); }
-AP_CALL cudaEventDestroy(cudaEvent_t e) { return ap_plain::destroy_event(e); }
+AP_CALL cudaEventDestroy(cudaEvent_t e, AP_AT) { return ap_plain::destroy_event(e, ap_at); }
 AP_CALL cudaEventRecord(cudaEvent_t e, cudaStream_t s = nullptr, AP_AT) {
   return ap_plain::record(e, s, ap_plain::event_of::stream, ap_at);
 }
@@ -539,10 +543,10 @@ AP_CALL cudaEventRecordWithFlags(cudaEvent_t e, cudaStream_t s = nullptr, unsign
       e, s, flags == cudaEventRecordExternal ? ap_plain::event_of::graph : ap_plain::event_of::stream, ap_at);
 }
 AP_CALL cudaEventSynchronize(cudaEvent_t e, AP_AT) { return ap_plain::synchronize(e, ap_at); }
-AP_CALL cudaEventQuery(cudaEvent_t e, AP_AT) { return ap_plain::synchronize(e, ap_at); }
-AP_CALL cudaEventElapsedTime(float* ms, cudaEvent_t, cudaEvent_t) {
-  return *ms = 1, cudaSuccess;
-}  // no timing
+AP_CALL cudaEventQuery(cudaEvent_t e, AP_AT) { return ap_plain::query(e, ap_at); }
+AP_CALL cudaEventElapsedTime(float* ms, cudaEvent_t from, cudaEvent_t to, AP_AT) {
+  return ap_plain::elapsed(ms, from, to, ap_at);
+}
 
 AP_CALL cudaGetLastError() { return ap_plain::last_error(true); }
 AP_CALL cudaPeekAtLastError() { return ap_plain::last_error(false); }
@@ -573,13 +577,13 @@ AP_CALL cudaProfilerStart() { return cudaSuccess; }
 AP_CALL cudaProfilerStop() { return cudaSuccess; }
 template <class F> AP_CALL cudaFuncSetSharedMemConfig(F, cudaSharedMemConfig) { return cudaSuccess; }
 template <class F> AP_CALL cudaFuncSetCacheConfig(F, cudaFuncCache) { return cudaSuccess; }
-template <class... P> AP_CALL cudaFuncSetAttribute(void (*f)(P...), cudaFuncAttribute a, int v) {
-  return a == cudaFuncAttributeMaxDynamicSharedMemorySize
-             ? ap_plain::allow_shared(reinterpret_cast<const void*>(f), v)
-             : cudaSuccess;
-}
 AP_CALL cudaFuncSetAttribute(const void* f, cudaFuncAttribute a, int v) {
-  return a == cudaFuncAttributeMaxDynamicSharedMemorySize ? ap_plain::allow_shared(f, v) : cudaSuccess;
+  return a == cudaFuncAttributeMaxDynamicSharedMemorySize      ? ap_plain::allow_shared(f, v)
+         : a == cudaFuncAttributeNonPortableClusterSizeAllowed ? ap_plain::allow_large_clusters(f, v)
+                                                               : cudaSuccess;
+}
+template <class... P> AP_CALL cudaFuncSetAttribute(void (*f)(P...), cudaFuncAttribute a, int v) {
+  return cudaFuncSetAttribute(reinterpret_cast<const void*>(f), a, v);
 }
 AP_CALL cudaFuncGetAttributes(cudaFuncAttributes* a, const void* f) {
   if (f == nullptr) return cudaErrorInvalidDeviceFunction;

@@ -53,7 +53,8 @@ void* dynamic_shared_memory(std::size_t align);
 int register_cluster(const char* kernel, int x, int y = 1, int z = 1);  // __cluster_dims__; before main
 // The same in the body of a template that is registered with 0: true if it was called to tell that only.
 bool tells_cluster(int x, int y = 1, int z = 1) noexcept;
-int add_note(const char* text);                             // for the report; before main
+void keeps_bounds(long most);    // called by each thread of a kernel with __launch_bounds__
+int add_note(const char* text);  // for the report; before main
 int register_shared(std::size_t bytes, std::size_t align);  // before main
 int align_shared(std::size_t least);                        // of all variables; before main
 // In the running block. `number` is read inside, where accesses are not instrumented.

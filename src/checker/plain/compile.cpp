@@ -153,18 +153,49 @@ __attribute__((constructor(101))) static void antiphase_plain_load() {
         INSIDE(p, __start_ap_managed, __stop_ap_managed)) antiphase_checked_##name(p); \
   }
 void* antiphase_plain_malloc(unsigned long);
-void antiphase_plain_free(void*);
+void antiphase_plain_free_at(void*, const void*);
+void antiphase_plain_lock();
+// by which a host function may tell main that it is done
+#define LOCK(name) \
+  int __real_##name(void*); \
+  __attribute__((visibility("hidden"))) int __wrap_##name(void* p) { antiphase_plain_lock(); return __real_##name(p); }
+LOCK(pthread_mutex_lock) LOCK(pthread_mutex_trylock) LOCK(pthread_mutex_unlock) LOCK(pthread_spin_lock)
+LOCK(pthread_spin_unlock) LOCK(pthread_rwlock_rdlock) LOCK(pthread_rwlock_wrlock) LOCK(pthread_rwlock_unlock)
+LOCK(sem_wait) LOCK(sem_trywait) LOCK(sem_post) LOCK(__cxa_guard_acquire)
+void __real___cxa_guard_release(void*);
+__attribute__((visibility("hidden"))) void __wrap___cxa_guard_release(void* p) { antiphase_plain_lock(); __real___cxa_guard_release(p); }
+#define FILE_CALL(name) \
+  long __real_##name(int, void*, unsigned long); \
+  __attribute__((visibility("hidden"))) long __wrap_##name(int f, void* p, unsigned long n) { antiphase_plain_lock(); return __real_##name(f, p, n); }
+FILE_CALL(read) FILE_CALL(write)
 ACCESS(read1) ACCESS(read2) ACCESS(read4) ACCESS(read8) ACCESS(read16)
 ACCESS(write1) ACCESS(write2) ACCESS(write4) ACCESS(write8) ACCESS(write16)
 }
 extern __attribute__((weak, visibility("hidden"))) const int warpSize = 32;
 __attribute__((visibility("hidden"))) void* operator new(unsigned long n) { return antiphase_plain_malloc(n); }
 __attribute__((visibility("hidden"))) void* operator new[](unsigned long n) { return antiphase_plain_malloc(n); }
-__attribute__((visibility("hidden"))) void operator delete(void* p) noexcept { antiphase_plain_free(p); }
-__attribute__((visibility("hidden"))) void operator delete[](void* p) noexcept { antiphase_plain_free(p); }
-__attribute__((visibility("hidden"))) void operator delete(void* p, unsigned long) noexcept { antiphase_plain_free(p); }
-__attribute__((visibility("hidden"))) void operator delete[](void* p, unsigned long) noexcept { antiphase_plain_free(p); }
+__attribute__((visibility("hidden"))) void operator delete(void* p) noexcept { antiphase_plain_free_at(p, __builtin_return_address(0)); }
+__attribute__((visibility("hidden"))) void operator delete[](void* p) noexcept { antiphase_plain_free_at(p, __builtin_return_address(0)); }
+__attribute__((visibility("hidden"))) void operator delete(void* p, unsigned long) noexcept { antiphase_plain_free_at(p, __builtin_return_address(0)); }
+__attribute__((visibility("hidden"))) void operator delete[](void* p, unsigned long) noexcept { antiphase_plain_free_at(p, __builtin_return_address(0)); }
 )";
+
+// Functions of the C library that own_part has in their place.
+constexpr std::array wrapped{"pthread_mutex_lock",
+                             "pthread_mutex_trylock",
+                             "pthread_mutex_unlock",
+                             "pthread_spin_lock",
+                             "pthread_spin_unlock",
+                             "pthread_rwlock_rdlock",
+                             "pthread_rwlock_wrlock",
+                             "pthread_rwlock_unlock",
+                             "sem_wait",
+                             "sem_trywait",
+                             "sem_post",
+                             "read",
+                             "write",
+                             "__cxa_guard_acquire",
+                             "__cxa_guard_release"};
 
 const words options_of_own_part{"-O2", "-fPIC", "-fno-plt"};
 
@@ -431,6 +462,7 @@ void compilation::compile_all() {
 
 void compilation::link(const std::string& object) const {
   words command = after_compiler({"-shared", "-Wl,-Bsymbolic", "-Wl,-z,lazy", "-o", object});
+  for (const char* name : wrapped) command.push_back(std::string("-Wl,--wrap=") + name);
   for (const fs::path& input : inputs_) command.push_back(input.string() + ".o");
   if (parts_) command.push_back(parts_->own_part);
   std::ranges::copy_if(program_.compiler_options, std::back_inserter(command), is_for_linker);

@@ -166,7 +166,7 @@ const std::vector<dialect_group>& plain_dialect() {
         {partly, "cudaEventElapsedTime clock clock64",
          "nothing is measured: always 1 ms, and the simulation's ticks"},
         {yes, "cudaLaunchHostFunc cudaStreamAddCallback",
-         "called in stream order; what they do with memory that kernels reach is judged"},
+         "called in stream order; what they do with memory that kernels reach, or main touches, is judged"},
         {yes, "cudaGetLastError cudaPeekAtLastError cudaGetErrorString", ""},
         {partly, "cudaGetDeviceProperties cudaDeviceGetAttribute",
          "one simulated device of compute capability 9.0"}}},

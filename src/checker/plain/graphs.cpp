@@ -84,6 +84,7 @@ void copy_nodes(const graph& from, graph& to, numbered& made_of) {
     for (node::edge& e : n->after) e.from = made_of.at(e.from);
 }
 
+int running = 0;  // graphs, one within the other
 void run_node(const node& n, cudaStream_t on);
 void run(const graph& g, cudaStream_t on) {
   checker_detail::launch_order& order = followed().launches;
@@ -104,7 +105,9 @@ void run(const graph& g, cudaStream_t on) {
     }
     if (n.enabled) run_node(n, own);
   };
+  ++running;
   for (const auto& n : g.nodes) run_behind(run_behind, *n);
+  --running;
   order.other_work(on);
   for (const auto& [n, own] : streams) order.order_after(on, order.recorded(own));
   for (const auto& [n, own] : streams) order.forget(own);
@@ -386,6 +389,7 @@ cudaError_t end_capture(cudaStream_t on, cudaGraph_t* g, place where) {
                  cudaErrorStreamCaptureUnjoined);
 }
 bool any_capture() { return !captures().empty(); }
+bool graph_runs() { return running > 0; }
 bool is_capturing(cudaStream_t on) { return capture_of(on) != nullptr; }
 
 bool captured(cudaStream_t on, cudaGraphNodeType type, const stream_work& work, place where) {

@@ -17,6 +17,7 @@ struct antiphase_plain_event {
     cudaGraphNode_t is;
     bool programmatic;
   };
+  bool destroyed = false;
   const void* capture = nullptr;
   std::vector<node> nodes;
 };
@@ -41,6 +42,7 @@ using stream_work = std::function<void(cudaStream_t on)>;
 bool captured(cudaStream_t on, cudaGraphNodeType type, const stream_work& work, place where);
 bool captured(const recorded_launch& l);
 bool any_capture();
+bool graph_runs();  // what is done is done by nodes of a graph
 // The same of events. False: not captured.
 bool captured_record(cudaEvent_t e, cudaStream_t on, event_of what, place where);
 bool captured_wait(cudaStream_t on, cudaEvent_t e, event_of what, place where);

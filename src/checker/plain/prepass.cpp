@@ -301,6 +301,26 @@ class pass {
 
   // kernels
   // ---------------------------------------------------------------------------------------------------------
+  // Threads of a kernel with __launch_bounds__, at `i`, compare it with their block: only in the body is all
+  // known that it may name.
+  void judge_bounds(index i, index end) {
+    index name = end + 1;
+    while (name + 1 < t_.size() && !is(name, "{") && !is(name, ";") &&
+           (t_[name].kind != token_kind::name || !is(name + 1, "(") || is(name, "__cluster_dims__") ||
+            is(name, "__attribute__")))
+      name = is(name, "__cluster_dims__") || is(name, "__attribute__") ? matching(name + 1) + 1 : name + 1;
+    if (name + 1 >= t_.size() || !is(name + 1, "(") || is(i + 2, ")")) return;
+    const index body = matching(name + 1) + 1;
+    index first = i + 2;  // of several arguments
+    for (int depth = 0; first < end && (depth > 0 || !is(first, ",")); ++first) {
+      if (is(first, "(")) first = matching(first);
+      depth += is(first, "<") ? 1 : is(first, ">") ? -1 : 0;
+    }
+    if (!is(body, "{")) return;
+    edits_.push_back({t_[body].at + 1, 0,
+                      fmt::format(" ::antiphase::plain::keeps_bounds({});",
+                                  source_.substr(t_[i + 2].at, t_[first].at - t_[i + 2].at))});
+  }
   bool is_kernel(const definition& d) const {
     for (index k = d.start; k < d.name; ++k)
       if (is(k, "__global__")) return true;
@@ -617,6 +637,7 @@ class pass {
       drop(i, i + 1);
     } else if (w == "__launch_bounds__" && is(i + 1, "(")) {
       const index end = matching(i + 1);
+      judge_bounds(i, end);
       drop(i, end + 1);
       return end;
     } else if (w == "__cluster_dims__" && is(i + 1, "(")) {

@@ -6,6 +6,7 @@
 #include <dlfcn.h>
 #include <fmt/format.h>
 #include <link.h>
+#include <malloc.h>
 #include <sys/time.h>
 #include <ucontext.h>
 
@@ -23,6 +24,7 @@
 #include <typeinfo>
 
 #include "graphs.hpp"
+#include "host_work.hpp"
 #include "src/checker/executor.hpp"
 #include "src/checker/places.hpp"
 #include "src/checker/process.hpp"
@@ -36,6 +38,7 @@ using checker_detail::access_kind;
 using checker_detail::atomic_kind;
 using checker_detail::model;
 
+constexpr std::uint64_t portable_cluster = 8;     // blocks that every GPU with clusters has together
 constexpr std::size_t gap = 1024;                 // unallocated bytes between shared variables, or more
 constexpr std::size_t static_shared = 48 * 1024;  // of a kernel that did not ask for more
 constexpr std::size_t most_shared = 227 * 1024;
@@ -89,11 +92,15 @@ struct running {
   std::size_t dynamic = 0, placed = 0, gap_behind = 0, room = 0;
   std::vector<std::size_t> offsets;  // of shared variables, by number; 0: not declared yet
   std::map<void*, allocation> allocations;
-  std::map<const void*, int> allowed;                     // dynamic shared memory, by kernel
+  std::map<const void*, int> allowed;    // dynamic shared memory, by kernel
+  std::set<const void*> large_clusters;  // kernels that may have them
+  std::set<cudaStream_t> destroyed;
   std::map<const void*, typed_launch> typed;              // kernels whose addresses have been taken
   recorded_launch* recording = nullptr;                   // takes the next launch
   checker_detail::thread_model* host_function = nullptr;  // under way
-  bool overlapped = false;                                // a launch may have
+  std::optional<host_work> ordinary;                      // memory of the host
+  std::set<std::pair<const void*, checker_detail::block_number>> queries;  // and the next block
+  bool overlapped = false;                                                 // a launch may have
   cudaError_t error = cudaSuccess;
   bool begun = false;    // the first launch has come: the schedule matters
   bool sampled = false;  // some blocks did not run
@@ -191,7 +198,11 @@ bool (*machine_allows)(std::uintptr_t, std::size_t, access_kind) = nullptr;
 
 void touched(const void* p, std::size_t bytes, access_kind kind, const void* code, scope reach) {
   model& m = *now.m;
-  if (!of_device(p, bytes)) return;
+  if (!of_device(p, bytes)) {
+    if (now.ordinary->watches() && on_host_thread())
+      now.ordinary->touched(p, bytes, kind, code, reach == scope::system);
+    return;
+  }
   if (is_shared_with_host(p) && now.host_function != nullptr)
     return m.host_function_touch(*now.host_function, p, bytes, kind, code);
   if (is_shared_with_host(p)) return m.host_touch(p, bytes, kind, code, reach);
@@ -204,6 +215,7 @@ void touched(const void* p, std::size_t bytes, access_kind kind, const void* cod
   end_run(std::make_exception_ptr(checker_detail::stopped("the host left its memory")));
 }
 
+bool is_gone(cudaStream_t on, const char* what, place where);
 cudaError_t fails(cudaError_t e) {
   if (e != cudaSuccess) now.error = e;
   return e;
@@ -296,6 +308,12 @@ bool fits(const char* name, const config& c, const void* entry, place where) {
     if (size < 1 || size > 16)
       return refuse(fmt::format("a launch in clusters of {} x {} x {} blocks", of.x, of.y, of.z),
                     "1 to 16 blocks in a cluster");
+    if (const auto& large = now.large_clusters;
+        size > portable_cluster && (entry != nullptr ? !large.contains(entry) : large.empty()))
+      return refuse(fmt::format("a launch in clusters of {} blocks", size),
+                    fmt::format("at most {}; cudaFuncSetAttribute(kernel, "
+                                "cudaFuncAttributeNonPortableClusterSizeAllowed, 1) allows 16",
+                                portable_cluster));
     if (c.grid.x % of.x != 0 || c.grid.y % of.y != 0 || c.grid.z % of.z != 0)
       return refuse(fmt::format("a launch of {} x {} x {} blocks in clusters of {} x {} x {}", c.grid.x,
                                 c.grid.y, c.grid.z, of.x, of.y, of.z),
@@ -430,6 +448,12 @@ void enters_arm(int number) noexcept { cpu_detail::here().arms |= 1u << number; 
 int register_cluster(const char* kernel, int x, int y, int z) {
   clusters().insert_or_assign(kernel, dim3(x, y, z));
   return 0;
+}
+void keeps_bounds(long most) {
+  const int threads = machine::current->block->threads;
+  if (most <= 0 || threads <= most || machine::current->index != 0) return;
+  refuse_launch(now.kernel, now.launched_at, fmt::format("a launch of {} threads a block", threads),
+                fmt::format("at most {}, as its __launch_bounds__ says", most), cudaErrorInvalidValue);
 }
 bool tells_cluster(int x, int y, int z) noexcept {
   if (asked_cluster != nullptr) *asked_cluster = dim3(x, y, z);
@@ -600,6 +624,10 @@ void exchange(unsigned mask, void* value, int bytes, int from, place where) {
   }
 }
 namespace {
+std::optional<std::uint64_t> found_by_host(const void* p, std::size_t bytes) {
+  if (!on_host_thread()) return {};
+  return now.ordinary->old_value(p, bytes, checker_detail::seed_of(*now.on) % 2 == 0);
+}
 // An atomic update by the host, safe against its own other threads.
 template <class Word> std::uint64_t update_on_host(void* p,
                                                    std::uint64_t (*change)(std::uint64_t, const void*),
@@ -615,6 +643,8 @@ std::uint64_t update_on_host(void* p, int bytes, ordering how,
                              std::uint64_t (*change)(std::uint64_t, const void*), const void* with,
                              unchanged same, const void* code) {
   const bool reads = same == unchanged::only_read;
+  if (reads && now.m != nullptr)
+    if (const auto old = found_by_host(p, static_cast<std::size_t>(bytes)); old) return *old;
   if (now.m != nullptr && on_host_thread())
     now.m->host_atomic(p, static_cast<std::size_t>(bytes),
                        reads                         ? atomic_kind::load
@@ -868,6 +898,7 @@ void launch(const char* name, const config& c, place where, const void* entry, s
     return;
   }
   if (in_host_function("a launch", where) || (any_capture() && captured(recorded()))) return;
+  if (is_gone(c.stream, "a launch", where)) return;
   begin_schedule();
   now.overlapped |= c.overlaps || c.lets_begin != nullptr;
   if (++now.launches == 1)
@@ -1176,7 +1207,7 @@ cudaError_t register_host(void* p, std::size_t bytes, place where) {
     memory.follow_host(p, bytes);
   else
     give_back(p, known->bytes, where, "cudaHostUnregister() by the host"), memory.forget_host(p);
-  now.m->host.pass_over(everything_but(memory));
+  now.m->host.host_goes_on(memory);
   return cudaSuccess;
 }
 cudaMemoryType type_of(const void* p) {
@@ -1248,6 +1279,14 @@ cudaError_t copy_now(void* to, const void* from, std::size_t bytes, cudaMemcpyKi
                     "the cudaMemcpyKind of what the pointers are");
     return fails(cudaErrorInvalidValue);
   }
+  const auto* const start = static_cast<const char*>(from);
+  auto* const target = static_cast<char*>(to);
+  if (bytes > 0 && to_device && from_device && target != start && target < start + bytes &&
+      start < target + bytes)
+    m.findings.note(finding_kind::bad_copy, "", m.places.number_of(where),
+                    fmt::format("a copy of {} bytes, {} bytes from where it begins to where it goes", bytes,
+                                std::abs(target - start)),
+                    "", "memory that does not overlap: another buffer in between");
   const auto wait = [&] {
     if (on == nullptr)
       m.launches.synchronize_default();
@@ -1270,6 +1309,8 @@ cudaError_t copy_now(void* to, const void* from, std::size_t bytes, cudaMemcpyKi
     std::memmove(to, from, bytes);
   m.host_place = {};
   m.host_stages = false;
+  if (graph_runs() && !to_device) now.ordinary->copied(to, bytes, access_kind::write, where, on);
+  if (graph_runs() && !from_device) now.ordinary->copied(from, bytes, access_kind::read, where, on);
   if (when == returns::when_done && !staged && !(only_device(to) && only_device(from))) wait();
   return cudaSuccess;
 }
@@ -1316,12 +1357,14 @@ cudaError_t copy_rows(void* to, std::size_t to_pitch, const void* from, std::siz
   only_by_main("memory is copied", where);
   const row_copy c{to, to_pitch, from, from_pitch, width, height, kind};
   const auto later = [c, where](cudaStream_t s) { copy_rows_now(c, s, where); };
+  if (is_gone(on, "a copy", where)) return cudaErrorInvalidResourceHandle;
   if (put_off(cudaGraphNodeTypeMemcpy, "a copy", on, when, later, where)) return cudaSuccess;
   return copy_rows_now(c, on, when, where);
 }
 cudaError_t set(void* p, int value, std::size_t bytes, cudaStream_t on, returns when, place where) {
   only_by_main("memory is set", where);
   const auto later = [=](cudaStream_t s) { set_now(p, value, bytes, s, where); };
+  if (is_gone(on, "cudaMemset()", where)) return cudaErrorInvalidResourceHandle;
   if (put_off(cudaGraphNodeTypeMemset, "cudaMemset()", on, when, later, where)) return cudaSuccess;
   const cudaError_t e = set_now(p, value, bytes, on, where);
   // cudaMemset of device memory returns at once too
@@ -1351,11 +1394,29 @@ cudaError_t synchronize(cudaStream_t on, waits_for what, place where) {
   if (is_capturing(on))
     return misused(where, "a wait for a stream that is captured", "cudaStreamEndCapture() before it",
                    cudaErrorStreamCaptureUnsupported);
+  if (what == waits_for::stream && is_gone(on, "a wait", where)) return cudaErrorInvalidResourceHandle;
   if (what == waits_for::stream)
     wait_for_stream(on);
   else
     now.m->launches.synchronize(on);
   return cudaSuccess;
+}
+
+namespace {
+// Work is done when it is asked for, so a query would always find it done. Under every other seed the first
+// one since the last launch or copy does not, unless the host has waited.
+bool looks_under_way(const void* of, const checker_detail::past& work) {
+  return !any_capture() && now.host_function == nullptr && checker_detail::seed_of(*now.on) % 2 == 0 &&
+         !now.m->launches.has_waited(work) && now.queries.emplace(of, now.m->clocks.next_block()).second;
+}
+}  // namespace
+cudaError_t query(cudaStream_t on, place where) {
+  if (looks_under_way(on, now.m->launches.recorded(on))) return cudaErrorNotReady;
+  return synchronize(on, waits_for::stream, where);
+}
+cudaError_t query(cudaEvent_t e, place where) {
+  if (e != nullptr && e->of == nullptr && looks_under_way(e, e->after)) return cudaErrorNotReady;
+  return synchronize(e, where);
 }
 
 cudaError_t create_stream(cudaStream_t* s, unsigned flags) {
@@ -1372,8 +1433,38 @@ cudaError_t create_event(cudaEvent_t* e) {
   *e = new antiphase_plain_event;
   return cudaSuccess;
 }
-cudaError_t destroy_event(cudaEvent_t e) {
-  delete e;
+namespace {
+bool is_gone(cudaStream_t on, const char* what, place where) {
+  if (!now.destroyed.contains(on)) return false;
+  misused(where, fmt::format("{} on a stream that has been destroyed", what),
+          "cudaStreamDestroy() behind its last use", cudaErrorInvalidResourceHandle);
+  return true;
+}
+// An event lives on for those who use it when it has been destroyed.
+bool is_gone(cudaEvent_t e, const char* what, place where) {
+  if (e == nullptr) return fails(cudaErrorInvalidResourceHandle) != cudaSuccess;
+  if (!e->destroyed) return false;
+  misused(where, fmt::format("{} an event that has been destroyed", what),
+          "cudaEventDestroy() behind its last use", cudaErrorInvalidResourceHandle);
+  return true;
+}
+}  // namespace
+cudaError_t destroy_event(cudaEvent_t e, place where) {
+  if (is_gone(e, "cudaEventDestroy() of", where)) return cudaErrorInvalidResourceHandle;
+  e->destroyed = true;
+  return cudaSuccess;
+}
+cudaError_t destroy_stream(cudaStream_t s, place where) {
+  if (is_gone(s, "cudaStreamDestroy()", where)) return cudaErrorInvalidResourceHandle;
+  if (s != nullptr) now.destroyed.insert(s);
+  return cudaSuccess;
+}
+cudaError_t elapsed(float* ms, cudaEvent_t from, cudaEvent_t to, place where) {
+  for (cudaEvent_t const e : {from, to}) {
+    if (is_gone(e, "a time of", where)) return cudaErrorInvalidResourceHandle;
+    if (e->of == nullptr && looks_under_way(e, e->after)) return cudaErrorNotReady;
+  }
+  *ms = 1;  // nothing is measured
   return cudaSuccess;
 }
 void record_now(cudaEvent_t e, cudaStream_t on) {
@@ -1388,19 +1479,20 @@ void wait_now(cudaStream_t on, cudaEvent_t e) {
 }
 cudaError_t record(cudaEvent_t e, cudaStream_t on, event_of what, place where) {
   only_by_main("an event is recorded", where);
-  if (e == nullptr) return fails(cudaErrorInvalidResourceHandle);
+  if (is_gone(e, "cudaEventRecord() of", where) || is_gone(on, "cudaEventRecord()", where))
+    return cudaErrorInvalidResourceHandle;
   if (!captured_record(e, on, what, where)) record_now(e, on);
   return cudaSuccess;
 }
 cudaError_t wait_for(cudaStream_t on, cudaEvent_t e, event_of what, place where) {
   only_by_main("a stream is made to wait", where);
-  if (e == nullptr) return fails(cudaErrorInvalidResourceHandle);
+  if (is_gone(e, "a wait for", where) || is_gone(on, "a wait", where)) return cudaErrorInvalidResourceHandle;
   if (!captured_wait(on, e, what, where)) wait_now(on, e);
   return cudaSuccess;
 }
 cudaError_t synchronize(cudaEvent_t e, place where) {
   only_by_main("an event is waited for", where);
-  if (e == nullptr) return fails(cudaErrorInvalidResourceHandle);
+  if (is_gone(e, "a wait for", where)) return cudaErrorInvalidResourceHandle;
   if (in_host_function("a wait", where)) return cudaErrorNotPermitted;
   now.m->launches.synchronize(e->after);
   return cudaSuccess;
@@ -1426,13 +1518,20 @@ void call_host_now(cudaStream_t on, const std::function<void()>& f, place where)
   m.host_place = where;
   model::stream_work work = m.begin_stream_work("host function", on);
   now.host_function = &work.thread;
+  now.ordinary->begin(work.thread.block, __builtin_frame_address(0));
   f();
   now.host_function = nullptr;
   m.end_stream_work(work);
+  now.ordinary->end(m.launches.recorded(on));
   m.host_place = {};
+}
+void host_frees(void* p, const void* code) {
+  if (now.ordinary && on_host_thread()) now.ordinary->freed(p, malloc_usable_size(p), code);
+  std::free(p);
 }
 namespace {
 cudaError_t call_host(cudaStream_t on, const std::function<void()>& f, place where) {
+  if (is_gone(on, "a host function", where)) return cudaErrorInvalidResourceHandle;
   const auto work = [f, where](cudaStream_t s) { call_host_now(s, f, where); };
   if (!put_off(cudaGraphNodeTypeHost, "a host function", on, returns::at_once, work, where)) work(on);
   return cudaSuccess;
@@ -1537,6 +1636,13 @@ cudaError_t attribute(int* value, cudaDeviceAttr a) {
     *value = static_cast<int>(number->second);
   else
     *value = std::ranges::find(none, a) == std::end(none) ? 1 : 0;
+  return cudaSuccess;
+}
+cudaError_t allow_large_clusters(const void* entry, int yes) {
+  if (yes != 0)
+    now.large_clusters.insert(entry);
+  else
+    now.large_clusters.erase(entry);
   return cudaSuccess;
 }
 cudaError_t allow_shared(const void* entry, int bytes) {
@@ -1746,6 +1852,11 @@ void run_main(const std::string& object, const plain_program& of, const context&
   machine_allows = m.host.also;
   m.host.also = image_allows;
   m.host_touches = touched;
+  now.ordinary.emplace(m);
+  m.host_finds_old = found_by_host;
+  m.host_reads_atomically = [](const void* p) {
+    if (on_host_thread()) now.ordinary->read_atomically(p);
+  };
   m.loops.before_store = keep_before_store;
   m.findings.shared_place = shared_place;
   m.findings.variable_name = variable_name;
@@ -1760,6 +1871,8 @@ void run_main(const std::string& object, const plain_program& of, const context&
   begin_schedule();
   checker_detail::active = nullptr;
   m.host_touches = nullptr;
+  m.host_finds_old = nullptr;
+  m.host_reads_atomically = nullptr;
   m.host.passed_over = nullptr;
   const bool unlaunched = now.launches == 0 && m.findings.all().empty();
   if (now.thrown && unlaunched && is_of_host(now.thrown))
@@ -1806,7 +1919,7 @@ void antiphase_plain_loaded(char** sections, checker_detail::address_range* pass
   if (dladdr(passed_over, &info) != 0)
     checker_detail::code_base = reinterpret_cast<std::uintptr_t>(info.dli_fbase);
   m.host.passed_over = passed_over;
-  m.host.pass_over(everything_but(m.memory));
+  m.host.host_goes_on(m.memory);
   checker_detail::active = &m;
 }
 // malloc and new in kernels allocate device memory. It is no leak if never freed, since it goes with the
@@ -1815,14 +1928,19 @@ void* antiphase_plain_malloc(std::size_t bytes) {
   if (!plain::on_device() || plain::now.m->host.runs_library) return std::malloc(bytes == 0 ? 1 : bytes);
   return plain::now.on->allocate(std::max<std::size_t>(bytes, 1));
 }
-void antiphase_plain_free(void* p) {
+void antiphase_plain_free_at(void* p, const void* code) {
   if (p == nullptr) return;
   if (plain::now.m != nullptr) plain::now.m->memory.forget_host(p);
   if (plain::now.m == nullptr ||
       reinterpret_cast<std::uintptr_t>(p) - plain::now.m->memory.lowest() >= plain::now.m->memory.size())
-    std::free(p);
+    plain::host_frees(p, code);
   else
     plain::now.on->deallocate(p);
+}
+void antiphase_plain_free(void* p) { antiphase_plain_free_at(p, __builtin_return_address(0)); }
+void antiphase_plain_lock() {
+  if (plain::now.ordinary && !plain::on_device() && plain::on_host_thread())
+    plain::now.ordinary->comes_to_lock();
 }
 [[noreturn]] void antiphase_plain_exit(int code) {
   plain::now.exit_code = code;

@@ -52,6 +52,22 @@ __global__ void sort_and_scan(const int* from, int* sorted, int* sums, int* all)
   if (threadIdx.x == 0) *all = total;
 }
 
+__global__ void count_heads(const int* sorted, int* to) {
+  using heads = cub::BlockDiscontinuity<int, block>;
+  using reduce = cub::BlockReduce<int, block>;
+  __shared__ union {
+    typename heads::TempStorage heads;
+    typename reduce::TempStorage reduce;
+  } temp;
+  int item[1] = {sorted[threadIdx.x]}, head[1];
+  heads(temp.heads).FlagHeads(head, item, cub::Inequality());
+#ifndef BROKEN
+  __syncthreads();
+#endif
+  const int count = reduce(temp.reduce).Sum(head[0]);  // FOUND: race or overwritten in use
+  if (threadIdx.x == 0) *to = count;
+}
+
 __global__ void warps(const int* from, int* to) {
   using reduce = cub::WarpReduce<int, 16>;
   using scan = cub::WarpScan<int>;
@@ -76,6 +92,7 @@ int main() {
   two_sums<<<1, block>>>(from, to);
   sort_and_scan<<<1, block>>>(from, sorted, sums, to + 2);
   warps<<<1, block>>>(from, to + 3);
+  count_heads<<<1, block>>>(sorted, to + 12);
   std::vector<int> y(2 * tile + 100);
   cudaMemcpy(y.data(), to, 12 * sizeof(int), cudaMemcpyDeviceToHost);
   cudaMemcpy(&y[100], sorted, (tile - 2) * sizeof(int), cudaMemcpyDeviceToHost);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// CUB's algorithms for a whole device. The broken one shares temporary storage between two streams.
+// CUB's algorithms for a whole device. The broken one shares temporary storage between two
+// streams, and sorts in storage that has the size for a sum.
 #include <cub/cub.cuh>
 #include <cub/device/device_scan.cuh>
 
@@ -36,6 +37,17 @@ int main() {
 #endif
   cub::DeviceRadixSort::SortKeys(temp, bytes, x, y, n, 0, 32, other);  // FOUND: race or overwritten in use
   cudaDeviceSynchronize();
+  void* small = nullptr;
+  std::size_t for_sum = 0;
+  cub::DeviceReduce::Sum(nullptr, for_sum, x, sum, n);
+  cub::DeviceRadixSort::SortKeys(nullptr, more, x, y, n);
+#ifdef BROKEN
+  cudaMalloc(&small, for_sum);
+#else
+  cudaMalloc(&small, more);
+#endif
+  cub::DeviceRadixSort::SortKeys(small, more, x, y, n);  // FOUND: access outside memory
+  cudaFree(small);
   int numbers[n], total = 0, evens = 0;
   cudaMemcpy(numbers, y, sizeof numbers, cudaMemcpyDeviceToHost);
   cudaMemcpy(&total, sum, sizeof total, cudaMemcpyDeviceToHost);
