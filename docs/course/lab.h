@@ -67,16 +67,15 @@ inline int barriers(const acts& of) {
 inline bool reads_shared(const act& a) { return a.shared && a.reads(); }
 inline bool reads_global(const act& a) { return !a.shared && a.reads(); }
 
-// A thread's reads of shared memory during which at least `groups` of its copies' groups were in flight, by
-// its waits: what it has not waited for may be on its way.
-inline int reads_under_way(const acts& of, int groups) {
-  acts open;  // a copy of each group
+// A thread's reads of shared memory during which at least so many of its copies were in flight, by its waits:
+// what it has not waited for may be on its way.
+inline int reads_under_way(const acts& of, int copies) {
+  acts open;
   int reads = 0;
   for (const act& a : of) {
-    const auto same_group = [&](const act& b) { return b.of == a.of && b.number == a.number; };
-    if (a.copies() && (open.empty() || !same_group(open.back()))) open.push_back(a);
+    if (a.copies()) open.push_back(a);
     if (a.waits()) std::erase_if(open, [&](const act& b) { return b.of == a.of && b.number <= a.number; });
-    reads += reads_shared(a) && static_cast<int>(open.size()) >= groups;
+    reads += reads_shared(a) && static_cast<int>(open.size()) >= copies;
   }
   return reads;
 }

@@ -19,7 +19,7 @@ STARTS = {  # what a lab says of its unfilled start; the first is begun as a stu
     2: "13 barriers: expected one in each of 6 steps",
     3: "a thread loads 38 elements from global memory: expected two",
     4: "stores a number that was loaded just before",
-    5: "no copy is on its way|overwritten in use",
+    5: "not both copies of the next tile are on their way|overwritten in use",
     6: "fewer than 1 of the next tiles are on their way",
     7: "race|read before landing",
     8: "a thread reads or writes global memory itself",
@@ -41,13 +41,25 @@ MUTANTS = {  # lab: (text of the solution, what takes its place, what is said)
         ),
     ],
     2: [("to[t] = x[in][t]", "to[t] = x[0][t]", "wrong result, n = 2, threads = 2: element 1 is")],
-    3: [("k < K; k += tile", "k < K / tile * tile; k += tile", "wrong result, M x N x K = 1 x 1 x 1")],
+    3: [
+        ("k < K; k += tile", "k < K / tile * tile; k += tile", "wrong result, M x N x K = 1 x 1 x 1"),
+        (  # thread 0 does it right, others read B in global memory
+            "sum += a[y][i] * b[i][x];",
+            "sum += a[y][i] * (x == 0 ? b[i][x] : k + i < K && column < N ? B[(k + i) * N + column] : 0);",
+            "a thread loads 25 elements from global memory",
+        ),
+    ],
     4: [
         (
             "b[next][y][x] = next_b;",
             "b[next][y][x] = next_b;\n    __syncthreads();",
             "6 barriers: expected one",
-        )
+        ),
+        (
+            "next_b = load_b((i + 1) * tile);",
+            "next_b = load_b((i + 1) * tile), b[next][y][x] = next_b;",
+            "stores a number that was loaded just before",
+        ),
     ],
     5: [
         (
@@ -56,7 +68,12 @@ MUTANTS = {  # lab: (text of the solution, what takes its place, what is said)
             "    if (i + 1 < tiles) load(i + 1, (i + 1) % 2);\n    __pipeline_commit();\n"
             "    __pipeline_wait_prior(1);\n    __syncthreads();\n",
             "overwritten in use",
-        )
+        ),
+        (  # the copy of A is waited for at once
+            "    __pipeline_memcpy_async(&b[slot]",
+            "    __pipeline_commit();\n    __pipeline_wait_prior(0);\n    __pipeline_memcpy_async(&b[slot]",
+            "not both copies of the next tile are on their way",
+        ),
     ],
     6: [("stages == 1 ? 0 : stages - 2", "0", "fewer than 2 of the next tiles are on their way")],
     7: [
@@ -96,6 +113,28 @@ ALSO_RIGHT = {  # lab: (what is replaced in the solution, and by what) ...: othe
         ]
     ],
     3: [[("b[y][x] =", "b[x][y] ="), ("b[i][x]", "b[x][i]")]],
+    4: [
+        [  # two tiles in registers, the older of which is stored before the computation
+            (
+                "  if (tiles > 0) a[0][y][x] = load_a(0), b[0][y][x] = load_b(0);",
+                "  float held_a[2] = {load_a(0), load_a(tile)}, held_b[2] = {load_b(0), load_b(tile)};\n"
+                "  a[0][y][x] = held_a[0], b[0][y][x] = held_b[0];",
+            ),
+            (
+                "    float next_a = 0, next_b = 0;\n"
+                "    if (i + 1 < tiles) next_a = load_a((i + 1) * tile), next_b = load_b((i + 1) * tile);\n",
+                "    held_a[now] = load_a((i + 2) * tile), held_b[now] = load_b((i + 2) * tile);\n"
+                "    a[next][y][x] = held_a[next], b[next][y][x] = held_b[next];\n",
+            ),
+            ("    if (i + 1 < tiles) a[next][y][x] = next_a, b[next][y][x] = next_b;\n", ""),
+        ],
+        [  # pairs of numbers
+            ("float a[2][tile][tile], b[2][tile][tile];", "float2 s[2][tile][tile];"),
+            ("a[0][y][x] = load_a(0), b[0][y][x] = load_b(0)", "s[0][y][x] = {load_a(0), load_b(0)}"),
+            ("a[now][y][k] * b[now][k][x]", "s[now][y][k].x * s[now][k][x].y"),
+            ("a[next][y][x] = next_a, b[next][y][x] = next_b", "s[next][y][x] = {next_a, next_b}"),
+        ],
+    ],
     5: [  # groups of tiles that exist alone
         [
             (

@@ -17,13 +17,16 @@ int main() {
     demand(loads <= 2 * tiles, p.name(),
            "a thread loads %d elements from global memory: expected two for each of %d pairs of tiles", loads,
            tiles);
-    // Between the load of a number and its store lies the computation with the tile before.
-    int loaded = 0, early = 0, line = 0;
-    bool computed = false;
+    // Between the load of a number and its store lies the computation with a tile before. Numbers are stored
+    // in the order of their loads; what is stored before the first computation is the beginning.
+    unsigned long loaded = 0, loaded_before = 0, stored = 0;  // bytes; before: the latest computation
+    int early = 0, line = 0;
     for (const act& a : of) {
-      if (reads_global(a)) loaded += 1, computed = false;
-      if (reads_shared(a)) computed = true;
-      if (a.shared && a.writes() && !computed && loaded > 2) ++early, line = a.line;
+      if (reads_global(a)) loaded += a.bytes;
+      if (reads_shared(a)) loaded_before = loaded;
+      if (!a.shared || !a.writes()) continue;
+      stored += a.bytes;
+      if (loaded_before > 0 && stored > loaded_before && stored <= loaded) ++early, line = a.line;
     }
     demand(early == 0, p.name(),
            "line %d stores a number that was loaded just before, so that its warp waits for the load there: "

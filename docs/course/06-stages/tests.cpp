@@ -13,7 +13,7 @@ template <int stages> void judge(const lab::recording& r) {
     const acts of = done_by(r, 0);
     demand(count(of, reads_global) == 0, name,
            "a thread loads from global memory itself: expected asynchronous copies alone");
-    const int reads = count(of, reads_shared), covered = reads_under_way(of, ahead);
+    const int reads = count(of, reads_shared), covered = reads_under_way(of, 2 * ahead);
     demand(covered * tiles >= reads * (tiles - ahead), name,
            "during %d of %d reads of shared memory fewer than %d of the next tiles are on their way: "
            "expected that only of "
