@@ -616,6 +616,35 @@ int main() {
         without = self.check(self.source(program.replace("#pragma omp parallel for", "")), *QUICK)
         self.assertNotIn("OpenMP", without.stdout + without.stderr)
 
+    def test_what_a_header_refuses_is_one_sentence_with_the_program_s_line(self):
+        text = """#include <cooperative_groups.h>
+#include <mma.h>
+namespace cg = cooperative_groups;
+__global__ void k(int* x) {
+  __shared__ MEMORY memory;
+  const auto tile = TILES(memory));
+  tile.sync();
+  nvcuda::wmma::fragment<nvcuda::wmma::accumulator, 16, 16, 8, double> c;
+}
+int main() { k<<<1, 128>>>(nullptr); }
+"""
+        for memory, tiles in (
+            ("cg::block_tile_memory<128>", "cg::tiled_partition<64>(cg::this_thread_block"),
+            (
+                "cg::experimental::block_tile_memory<4, 128>",
+                "cg::experimental::tiled_partition<128>(cg::experimental::this_thread_block",
+            ),
+        ):
+            done = self.check(self.source(text.replace("MEMORY", memory).replace("TILES", tiles)), "--quiet")
+            self.assertEqual(done.returncode, 3, done.stderr)
+            self.assertEqual(
+                [re.sub("^antiphase: ", "", line)[:50] for line in done.stderr.splitlines()],
+                [
+                    "my.cu:6: tiles of more than 32 threads are not sup",
+                    "my.cu:8: fragments of half, bfloat16, signed and u",
+                ],
+            )
+
     def test_a_second_thread_of_the_host_is_refused_by_name(self):
         for call, what in (
             ("k<<<1, 1>>>(nullptr, 0);", "a kernel is launched"),
