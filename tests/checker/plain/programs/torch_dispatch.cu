@@ -22,9 +22,12 @@ torch::Tensor product(torch::Tensor a, torch::Tensor b) {
   const int n = static_cast<int>(a.size(0));
   auto c = torch::empty_like(a);
   const float one = 1, zero = 0;
-  TORCH_CUDABLAS_CHECK(cublasSgemm(
-      at::cuda::getCurrentCUDABlasHandle(), CUBLAS_OP_N, CUBLAS_OP_N, n, n, n, &one,  // FOUND: race
-      b.data_ptr<float>(), n, a.data_ptr<float>(), n, &zero, c.data_ptr<float>(), n));
+  const float *pa = a.data_ptr<float>(), *pb = b.data_ptr<float>();
+  float* pc = c.data_ptr<float>();
+  const cublasHandle_t handle = at::cuda::getCurrentCUDABlasHandle();
+  const auto no = CUBLAS_OP_N;
+  const auto done = cublasSgemm(handle, no, no, n, n, n, &one, pb, n, pa, n, &zero, pc, n);  // FOUND: race
+  TORCH_CUDABLAS_CHECK(done);
   return c;
 }
 
