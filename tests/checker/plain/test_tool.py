@@ -470,6 +470,19 @@ int main() {
         done = self.check(str(PROGRAMS / "misaligned.cu"), "-DBROKEN", *QUICK, "--heal")
         self.assertIn("cure of 1: no added barrier, wait or fence helps", done.stdout)
 
+    def test_heal_at_the_beginning_of_a_device_function(self):
+        text = """__shared__ float s[64];
+__device__ float other(float v) {
+  s[threadIdx.x] = v;
+  __syncthreads();
+  return s[63 - threadIdx.x];
+}
+__global__ void k(float* x) { x[threadIdx.x] = other(x[threadIdx.x]) + other(1); }
+int main() { float* x; cudaMalloc(&x, 256), cudaMemset(x, 0, 256), k<<<1, 64>>>(x), cudaFree(x); }
+"""
+        done = self.check(self.source(text), *QUICK, "--heal")
+        self.assertIn("cure of 1: __syncthreads(); behind line 2: ", done.stdout)
+
     def test_heal_of_a_dependent_launch(self):
         kernels = """__global__ void first(int* x) {
   x[threadIdx.x] = 1;
