@@ -50,15 +50,18 @@ void atomic_order::take_in(thread_model& t, const atomic_operation& o, const sta
     if (seen == a.end()) continue;
     if (o.acquires()) {
       clocks_.acquire(t, seen->second);  // now: the access, judged later, comes behind it
-    } else {
+    } else if (begun_patterns& known = t.begun[o.location]; known.taken[i] != seen->second) {
+      known.taken[i] = seen->second;
       t.acquirable[i] = join(t.acquirable[i], seen->second, t.block);
-      knowledge_ptr& read = t.begun[o.location].read[i];
-      read = join(read, seen->second, t.block);
+      known.read[i] = join(known.read[i], seen->second, t.block);
     }
   }
   for (std::size_t i = 0; i < circles_of(o.reach) && !a.empty(); ++i)
     if (const auto seen = a.find(before_fences(circles[i])); seen != a.end())
-      clocks_.learn_also(t, &knowledge::seen, i, seen->second);
+      if (knowledge_ptr& taken = t.begun[o.location].taken_seen[i]; taken != seen->second) {
+        taken = seen->second;
+        clocks_.learn_also(t, &knowledge::seen, i, seen->second);
+      }
 }
 
 void atomic_order::begin(thread_model& t, const atomic_operation& o) {

@@ -69,6 +69,7 @@ inline std::size_t circles_of(scope reach) {
 // there an acquire pattern.
 struct begun_patterns {
   by_reach released, read;
+  by_reach taken, taken_seen;  // what reads have last taken in: a loop that polls finds the same again
 };
 
 // A thread's last proxy fence, and what it covers.

@@ -41,9 +41,7 @@ view_ptr join(const view_ptr& a, const view_ptr& b) {
   return both;
 }
 
-knowledge_ptr join(const knowledge_ptr& a, const knowledge_ptr& b, block_number block) {
-  if (a == b || b == nullptr) return a;
-  if (a == nullptr && b->block == block) return b;
+static knowledge_ptr joined(const knowledge_ptr& a, const knowledge_ptr& b, block_number block) {
   auto both = a != nullptr ? make<knowledge>(*a) : make<knowledge>();
   both->block = block;
   if (b->block == block)
@@ -66,6 +64,19 @@ knowledge_ptr join(const knowledge_ptr& a, const knowledge_ptr& b, block_number 
       both->passed == a->passed && both->seen == a->seen && both->over == a->over)
     return a;
   return both;
+}
+
+// Keeps the latest result: an atomic operation joins the same two for each scope.
+knowledge_ptr join(const knowledge_ptr& a, const knowledge_ptr& b, block_number block) {
+  if (a == b || b == nullptr) return a;
+  if (a == nullptr && b->block == block) return b;
+  struct result {
+    knowledge_ptr a, b, both;
+    block_number block;
+  };
+  static thread_local result last{};
+  if (last.a == a && last.b == b && last.block == block && last.both != nullptr) return last.both;
+  return (last = {a, b, joined(a, b, block), block}).both;
 }
 
 }  // namespace antiphase::checker_detail

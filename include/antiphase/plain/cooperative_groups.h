@@ -174,8 +174,10 @@ template <class Group> AP_VERB coalesced_group binary_partition(const Group& g, 
 
 // A tile of a block, or of another tile; Parent is void where it does not matter.
 template <unsigned Size, class Parent = void> class thread_block_tile : public lanes_of_warp {
-  static_assert(Size > 0 && Size <= 32 && (Size & (Size - 1)) == 0,
-                "antiphase check: tiles of 1, 2, 4, 8, 16 or 32 threads are supported");
+  static_assert(
+      Size > 0 && Size <= 32 && (Size & (Size - 1)) == 0,
+      "antiphase check: tiles of more than 32 threads are not supported here: use tiles of 1, 2, 4, 8, 16 "
+      "or 32 threads, or this_thread_block()");
 
  public:
   static constexpr unsigned ap_size = Size;
@@ -203,6 +205,14 @@ template <unsigned Size, class Parent = void> class thread_block_tile : public l
 template <unsigned Size, class Parent> thread_block_tile<Size, Parent> tiled_partition(const Parent&) {
   return {};
 }
+namespace experimental {  // where CUDA 11 has what large tiles need
+template <unsigned Bytes = 8, unsigned Threads = 1024> struct block_tile_memory {};
+template <unsigned Bytes, unsigned Threads>
+thread_block this_thread_block(block_tile_memory<Bytes, Threads>&) {
+  return {};
+}
+using cooperative_groups::tiled_partition;
+}  // namespace experimental
 
 // A group of the block, chosen at run time: the block or a tile of it.
 class thread_group {

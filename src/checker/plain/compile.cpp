@@ -16,6 +16,7 @@
 #include <fstream>
 #include <future>
 #include <iterator>
+#include <regex>
 #include <sstream>
 
 #include "assembly.hpp"
@@ -257,10 +258,27 @@ words compiler_of(const plain_program& p) {
   return all;
 }
 
+// What the stand-in headers refuse by a static assertion, with the lines of the program that ask for it.
+std::string refused_by_headers(const std::string& errors) {
+  static const std::regex asks(R"((.+?:\d+):\d+:\s+required from here)"),
+      refuses(R"(.*: static assertion failed: antiphase check: (.*))");
+  std::istringstream lines(errors);
+  std::string place, told;
+  for (std::string line; std::getline(lines, line);) {
+    std::smatch m;
+    if (std::regex_match(line, m, asks))
+      place = m[1];
+    else if (std::regex_match(line, m, refuses))
+      told += (told.empty() ? "" : "\n") + (place.empty() ? "" : place + ": ") + m[1].str();
+  }
+  return told;
+}
+
 [[noreturn]] void fail(const fs::path& said) {
   std::string text = read(said);
   while (text.ends_with('\n')) text.pop_back();
   if (const std::string header = include_that_fails(text); !header.empty()) throw bad_source(header);
+  if (const std::string refused = refused_by_headers(text); !refused.empty()) throw bad_source(refused);
   throw bad_source("the program does not compile:\n" + text);
 }
 void run_or_fail(const words& command, const fs::path& said) {

@@ -121,7 +121,8 @@ const std::vector<dialect_group>& plain_dialect() {
        {{yes,
          "this_thread_block tiled_partition thread_block_tile coalesced_threads labeled_partition "
          "binary_partition this_grid",
-         "sync, ranks, shuffles, votes; reduce and scans of cooperative_groups/reduce.h and scan.h"},
+         "sync, ranks, shuffles, votes; reduce and scans of cooperative_groups/reduce.h and scan.h; tiles of "
+         "at most 32 threads"},
         {yes, "this_cluster map_shared_rank query_shared_rank",
          "and what cluster_group has else; touching the shared memory of a block that has not begun, or has "
          "ended, is found"},
@@ -238,8 +239,10 @@ const std::vector<dialect_group>& plain_dialect() {
          "nvshmem_init",
          "a kernel of the program: of these libraries, only the header may be included"},
         {partly,
-         "torch::Tensor torch::empty_like AT_DISPATCH_FLOATING_TYPES TORCH_CHECK PackedTensorAccessor32 "
-         "getCurrentCUDAStream C10_CUDA_KERNEL_LAUNCH_CHECK PYBIND11_MODULE TORCH_LIBRARY",
+         "torch::Tensor torch::empty_like AT_DISPATCH_FLOATING_TYPES AT_DISPATCH_V2 TORCH_CHECK "
+         "PackedTensorAccessor32 "
+         "getCurrentCUDAStream getCurrentCUDABlasHandle C10_CUDA_KERNEL_LAUNCH_CHECK PYBIND11_MODULE "
+         "TORCH_LIBRARY",
          "and the like, as host code of PyTorch's extensions uses them; what a tensor has not here does not "
          "compile, by its name"}}}};
   return all;

@@ -487,6 +487,19 @@ int main() {
         done = self.check(str(PROGRAMS / "misaligned.cu"), "-DBROKEN", *QUICK, "--heal")
         self.assertIn("cure of 1: no added barrier, wait or fence helps", done.stdout)
 
+    def test_heal_at_the_beginning_of_a_device_function(self):
+        text = """__shared__ float s[64];
+__device__ float other(float v) {
+  s[threadIdx.x] = v;
+  __syncthreads();
+  return s[63 - threadIdx.x];
+}
+__global__ void k(float* x) { x[threadIdx.x] = other(x[threadIdx.x]) + other(1); }
+int main() { float* x; cudaMalloc(&x, 256), cudaMemset(x, 0, 256), k<<<1, 64>>>(x), cudaFree(x); }
+"""
+        done = self.check(self.source(text), *QUICK, "--heal")
+        self.assertIn("cure of 1: __syncthreads(); behind line 2: ", done.stdout)
+
     def test_heal_of_a_dependent_launch(self):
         kernels = """__global__ void first(int* x) {
   x[threadIdx.x] = 1;
@@ -632,6 +645,35 @@ int main() {
         self.assertIn("my.cu:4: OpenMP's pragmas have no effect", done.stdout + done.stderr)
         without = self.check(self.source(program.replace("#pragma omp parallel for", "")), *QUICK)
         self.assertNotIn("OpenMP", without.stdout + without.stderr)
+
+    def test_what_a_header_refuses_is_one_sentence_with_the_program_s_line(self):
+        text = """#include <cooperative_groups.h>
+#include <mma.h>
+namespace cg = cooperative_groups;
+__global__ void k(int* x) {
+  __shared__ MEMORY memory;
+  const auto tile = TILES(memory));
+  tile.sync();
+  nvcuda::wmma::fragment<nvcuda::wmma::accumulator, 16, 16, 8, double> c;
+}
+int main() { k<<<1, 128>>>(nullptr); }
+"""
+        for memory, tiles in (
+            ("cg::block_tile_memory<128>", "cg::tiled_partition<64>(cg::this_thread_block"),
+            (
+                "cg::experimental::block_tile_memory<4, 128>",
+                "cg::experimental::tiled_partition<128>(cg::experimental::this_thread_block",
+            ),
+        ):
+            done = self.check(self.source(text.replace("MEMORY", memory).replace("TILES", tiles)), "--quiet")
+            self.assertEqual(done.returncode, 3, done.stderr)
+            self.assertEqual(
+                [re.sub("^antiphase: ", "", line)[:50] for line in done.stderr.splitlines()],
+                [
+                    "my.cu:6: tiles of more than 32 threads are not sup",
+                    "my.cu:8: fragments of half, bfloat16, signed and u",
+                ],
+            )
 
     def test_a_second_thread_of_the_host_is_refused_by_name(self):
         for call, what in (

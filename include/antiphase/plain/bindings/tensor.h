@@ -924,6 +924,22 @@ template <ScalarType T> using type_of_t = typename type_of<T>::type;
   AT_DISPATCH_SWITCH(type, name, AT_DISPATCH_CASE_ALL_TYPES_AND3(one, two, three, __VA_ARGS__))
 #define AT_DISPATCH_ALL_TYPES_AND_HALF(type, name, ...) \
   AT_DISPATCH_ALL_TYPES_AND(::at::ScalarType::Half, type, name, __VA_ARGS__)
+// Dispatch_v2.h: the types stand behind the body, which may have commas. The body goes in brackets through the
+// macros that repeat it.
+#define AT_WRAP(...) __VA_ARGS__
+#define AT_EXPAND(...) __VA_ARGS__
+#define AT_FLOATING_TYPES ::at::kDouble, ::at::kFloat
+#define AT_INTEGRAL_TYPES ::at::kByte, ::at::kChar, ::at::kInt, ::at::kLong, ::at::kShort
+#define AT_ALL_TYPES AT_INTEGRAL_TYPES, AT_FLOATING_TYPES
+#define AP_AGAIN_1(...) __VA_ARGS__
+#define AP_AGAIN_4(...) AP_AGAIN_1(AP_AGAIN_1(AP_AGAIN_1(AP_AGAIN_1(__VA_ARGS__))))
+#define AP_AGAIN(...) AP_AGAIN_4(AP_AGAIN_4(AP_AGAIN_4(AP_AGAIN_4(__VA_ARGS__))))  // 16 types at least
+#define AP_NO_NAME
+#define AP_CASES(body, which, ...) \
+  AT_DISPATCH_CASE(which, AT_WRAP body) __VA_OPT__(AP_NEXT_CASES AP_NO_NAME()(body, __VA_ARGS__))
+#define AP_NEXT_CASES() AP_CASES
+#define AT_DISPATCH_V2(type, name, body, ...) \
+  AT_DISPATCH_SWITCH(type, name, AP_AGAIN(AP_CASES((body), __VA_ARGS__)))
 #define AT_DISPATCH_INDEX_TYPES(type, name, ...)                                             \
   [&] {                                                                                      \
     if ((type) == ::at::ScalarType::Int) {                                                   \
