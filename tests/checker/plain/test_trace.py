@@ -247,6 +247,7 @@ class Trace(unittest.TestCase):
         self.assertLess(tiled["step_time"], 700)  # both tiles are loaded together
         (scan,) = self.traced(PROGRAMS / "scan_kogge_stone.cu")
         self.assertEqual((scan["stages"], scan["buffers"]["filled"]), (1, "results"))
+        self.assertEqual(scan["step_time_with_one_more_stage"], scan["step_time"])  # no load is waited for
         (copy,) = self.traced(PROGRAMS / "pipeline_copies.cu")
         self.assertEqual((copy["steps"], copy["buffers"]["bytes"]), (1, 512))
         (add,) = self.traced(PROGRAMS / "vector_add.cu")
