@@ -61,7 +61,10 @@ void place(finding_side& side, std::vector<code_place> lines, const std::vector<
   auto at = std::find_if_not(lines.begin(), lines.end(), is_machinery);
   if (at == lines.end()) at = lines.begin();
   side.at = *at;
-  side.through.assign(lines.begin(), at);
+  // the headers that stand for CUDA's are nobody's concern
+  side.through.clear();
+  std::copy_if(lines.begin(), at, std::back_inserter(side.through),
+               [](const code_place& p) { return !p.file.starts_with("antiphase/plain/"); });
   const auto is_user_s = [](const code_place& p) {
     return !is_machinery(p) && p.file.find("src/executor/cpu/") == std::string::npos;
   };

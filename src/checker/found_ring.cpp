@@ -319,6 +319,8 @@ found_ring find_ring(const timed_block& b, const std::vector<std::vector<std::in
           filled += std::uint64_t{op.lanes} * op.bytes;
           if (op.is == kind::bulk_load) loaded += op.bytes, moved += op.bytes;
         }
+        if (op.accesses(line_memory::shared, line_action::async_copy) && op.bytes > 0)
+          ring.copied += op.bytes < 16 ? fitted::narrow_copy_clocks : fitted::wide_copy_clocks;
         if ((op.loads() && f.of_load[w][i] != 0) || is_copy(op))
           loaded += std::uint64_t{op.lanes} * op.bytes, moved += sector * op.units,
               ring.issued += is_copy(op) ? fitted::copy_instructions : fitted::staged_instructions;
@@ -330,6 +332,7 @@ found_ring find_ring(const timed_block& b, const std::vector<std::vector<std::in
     ring.load_bytes = loaded / static_cast<std::uint64_t>(ring.steps);
     ring.moved_bytes = moved / static_cast<std::uint64_t>(ring.steps);
     ring.issued /= ring.steps;
+    ring.copied /= ring.steps;
     if (!of_results) {
       judge_loads(b, ring);
       return ring;

@@ -34,6 +34,7 @@ struct found_ring {
   std::uint64_t slot_words = 0, load_bytes = 0;  // of a step
   std::uint64_t moved_bytes = 0;                 // for them, in whole sectors
   double issued = 0;                             // instructions of warps that issue them
+  double copied = 0;                             // clocks that their copies take shared memory
   std::vector<int> slots{};                      // by step
   std::vector<std::vector<op_use>> uses{};       // by warp and instruction
   std::vector<int> loaders{}, readers{};         // warps

@@ -63,7 +63,7 @@ timed_kernel timed(const timed_block& b, const model& m, const trace_options& op
       static_cast<double>(costs.latency) / static_cast<double>(cpu_detail::one_tick) +
       costs.bytes / static_cast<double>(cpu_detail::one_tick) * static_cast<double>(ring.moved_bytes);
   k.load_bytes = static_cast<double>(ring.moved_bytes);
-  k.issue_ticks = ring.issued / machine.issue.value;
+  k.issue_ticks = std::max(ring.issued / machine.issue.value, ring.copied);
   k.in_cache = !in_memory;
   k.slot_bytes = 4 * ring.slot_words;
   k.by_roles = ring.by_roles;

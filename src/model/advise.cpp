@@ -346,21 +346,22 @@ advice advise_kernel(const machine_profile& on, const own_kernel& k) {
     if (k.blocks > 0) one.resident = std::min(one.resident, k.blocks);
     one.fits = one.resident > 0;
     if (one.fits) {
-      pipeline_step s{.threads = k.threads,
-                      .stages = stages,
-                      .asynchronous = k.asynchronous,
-                      .by_roles = k.by_roles,
-                      .bytes = bytes,
-                      .in_cache = k.in_cache,
-                      // the next load begins behind the barrier that ends a step
-                      .latency = latency + (stages > 1 ? barriers : 0)};
+      pipeline_step s{
+          .threads = k.threads,
+          .stages = stages,
+          .asynchronous = k.asynchronous,
+          .by_roles = k.by_roles,
+          .bytes = bytes,
+          .in_cache = k.in_cache,
+          // the next load begins behind the barrier that ends a step; a single buffer issues its
+          // loads as they come
+          .latency = stages > 1 || k.by_roles ? latency + barriers : std::max(0., latency - k.issue)};
       s.arithmetic = 1;
       const double alone =
           1 / step_clocks(on, {.threads = k.threads, .stages = 2, .meets = true, .arithmetic = 1}, 1)
                   .of(limit::arithmetic);
       // busy clocks within it, without the stalls of a block's few warps
-      const double beside = barriers + (stages == 1 && !k.by_roles ? k.issue : 0);
-      s.arithmetic = std::max(0., k.compute - beside) * clock * alone;
+      s.arithmetic = std::max(0., k.compute - barriers) * clock * alone;
       const prediction takes = step_clocks(on, s, one.resident);
       one.seconds = takes.seconds / one.resident / clock;
       one.largest = takes.largest();

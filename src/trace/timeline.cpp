@@ -326,7 +326,8 @@ void judge(overlap& o, const timeline& t, const std::vector<step_times>& steps) 
   o.busy_time = o.step_time * (1 - for_data);
   const double rate = rate_of(steps);
   o.knows_rate = rate > 0;
-  o.next_time = t.steps == 1 || o.loads_block || !buffered
+  const bool of_results = t.rings.front() == "results";  // no load is waited for
+  o.next_time = t.steps == 1 || o.loads_block || !buffered || of_results
                     ? o.step_time
                     : std::min(o.step_time, one_more_stage(t.stages, with_roles, o.load_time,
                                                            quantile(uses, 0.5), o.busy_time, rate));

@@ -145,16 +145,19 @@ TEST(advise, a_kernel_computes_as_long_as_it_said) {  // with one buffer, alone:
 
 // Barriers are a part of what a block computes; a single buffer issues its load as a part of the load.
 TEST(advise, what_a_kernel_computes_is_counted_once) {
-  const auto seconds = [](const char* more, std::size_t stages) {
-    const advice a = advise_kernel(
-        an_h200(),
-        parse_kernel(an_h200(), std::string("smem=2048,threads=1024,blocks=1,load=500clk,") + more));
+  const auto seconds = [](const std::string& more, std::size_t stages, int blocks = 1) {
+    const advice a =
+        advise_kernel(an_h200(), parse_kernel(an_h200(), "smem=2048,threads=1024,load=500clk,blocks=" +
+                                                             std::to_string(blocks) + "," + more));
     return a.stages[stages - 1].seconds * an_h200().clock.value;
   };
   EXPECT_NEAR(seconds("compute=1000clk", 1), 1500, 1);
   EXPECT_NEAR(seconds("compute=1000clk,issue=200clk", 1), 1300, 1);
   EXPECT_NEAR(seconds("compute=1000clk,issue=200clk", 2), seconds("compute=1000clk", 2), 1e-6);
   EXPECT_NEAR(seconds("compute=1000clk,issue=200clk,form=roles", 1), 1500, 60);
+  // several blocks share what copies take: the load of a single buffer is not for nothing
+  EXPECT_NEAR(seconds("compute=4000clk,issue=1000clk", 1, 2), seconds("compute=4000clk,issue=1000clk", 2, 2),
+              40);
 }
 TEST(advise, the_cache_needs_less_in_flight_than_memory) {
   const auto of = [](const std::string& from) {

@@ -105,9 +105,8 @@ void gone_past(const thread_state& waiting, block_state::gone_thread& gone, plac
   if (std::exchange(gone.told, true)) return;
   kernel_fault f = fault_of(
       waiting, fault::divergent_barrier, barrier,
-      fmt::format("divergent block barrier: thread {} has gone past it without it, and ended at {}. All "
-                  "threads of the block that have not "
-                  "returned come to it, or none",
+      fmt::format("divergent block barrier: all threads of the block that have not returned have to come to "
+                  "it, or none, but thread {} has ended without it at {}; it is waited at",
                   gone.thread, text(gone.by.where)));
   observer* const watch = waiting.owner->watch();
   if (gone.by.behind != ~0u || (waiting.arms & ~gone.by.arms) == 0 || watch == nullptr) {

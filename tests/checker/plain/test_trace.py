@@ -247,6 +247,7 @@ class Trace(unittest.TestCase):
         self.assertLess(tiled["step_time"], 700)  # both tiles are loaded together
         (scan,) = self.traced(PROGRAMS / "scan_kogge_stone.cu")
         self.assertEqual((scan["stages"], scan["buffers"]["filled"]), (1, "results"))
+        self.assertEqual(scan["step_time_with_one_more_stage"], scan["step_time"])  # no load is waited for
         (copy,) = self.traced(PROGRAMS / "pipeline_copies.cu")
         self.assertEqual((copy["steps"], copy["buffers"]["bytes"]), (1, 512))
         (add,) = self.traced(PROGRAMS / "vector_add.cu")
@@ -284,6 +285,24 @@ class Trace(unittest.TestCase):
         self.assertIn(
             "no kernel to advise on", self.tool("advise", PROGRAMS / "vector_add.cu", code=4).stderr
         )
+
+    def test_advice_is_what_trace_shows(self):
+        """A block with one and with more buffers, over so many steps that the first load counts little."""
+        text = (ROOT / "docs/course/solutions/06-stages.cu").read_text().replace("K = 27", "K = 8 * 64")
+        step = {}
+        for stages in (1, 2, 3, 4):
+            (self.folder / "ring.cu").write_text(text.replace("product<3>", f"product<{stages}>"))
+            drawn = json.loads(
+                self.tool(
+                    "trace", "ring.cu", "--record", "64", "--as", "H200", "--blocks", "1", "--json"
+                ).stdout
+            )["timelines"][0]
+            step[stages] = drawn["ticks"]["step"]
+        (self.folder / "ring.cu").write_text(text.replace("product<3>", "product<1>"))
+        answer = json.loads(self.tool("advise", "ring.cu", "--json", "--device", "H200").stdout)
+        for told in answer["kernels"][0]["advice"]["pipelined"]["stages"][1:4]:
+            shown = step[1] / step[told["stages"]] - 1
+            self.assertAlmostEqual(told["gain"], shown, delta=0.08, msg=f"{told['stages']} stages")
 
     def test_marks(self):
         self.tool("check", ROOT / "examples/plain_cuda/marked.cu", "--schedules", "1")

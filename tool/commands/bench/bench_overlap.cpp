@@ -31,7 +31,8 @@ constexpr const char* explanation =
     "  Tl      time of a step that loads with one buffer and computes nothing\n"
     "  Tc      time of a step that computes from shared memory and loads nothing\n"
     "  N x     how many times as fast as with one buffer, measured; (N x): predicted by antiphase model's "
-    "law from Tc, as advise --kernel does\n"
+    "law from Tc, as advise --kernel does. Tc loads nothing, so it lacks what issuing copies takes: where Tc "
+    "is short, three and more buffers gain less\n"
     "  formula (Tl + Tc) / max(Tl, Tc), the textbook's gain of a second buffer\n"
     "Without a GPU the sums are verified on the CPU executor, and only the law is shown.\n"
     "\n"
@@ -71,7 +72,8 @@ struct setting {
 
 constexpr double tile_bytes = overlap_tile * sizeof(float);
 
-// The law's clocks of a step of each resident block, from what computing takes, as measured if it was.
+// The law's clocks of a step of each resident block, from what computing takes, as measured if it was: then
+// its barriers are in it, but not what issuing the next tile's copies takes.
 double law_clocks(const machine_profile& on, const setting& of, int stages, std::int64_t bytes) {
   constexpr double warps = overlap_threads / 32.;
   const double multiply_adds = double{overlap_floats} * of.rounds;
@@ -89,9 +91,13 @@ double law_clocks(const machine_profile& on, const setting& of, int stages, std:
   if (of.compute_ns > 0) {
     constexpr double much = 1e6;  // so that nothing else is longer
     const pipeline_step computes{.threads = overlap_threads, .stages = 2, .arithmetic = much};
+    const auto busy = [&](int blocks) {  // clocks of the unit in a clock of computing
+      return much / step_clocks(on, computes, blocks).of(limit::arithmetic);
+    };
+    const double clocks = of.compute_ns * 1e-9 * on.clock.value, barriers = fitted::barrier_of_warp * warps;
     s.issue = s.shared = 0;
-    s.arithmetic = of.compute_ns * 1e-9 * on.clock.value * much /
-                   step_clocks(on, computes, of.blocks).of(limit::arithmetic);
+    s.arithmetic = std::min(std::max(0., clocks - barriers) * busy(1), clocks * busy(of.blocks));
+    if (stages > 1) s.latency += barriers / on.clock.value;  // the next load begins behind the barrier
   }
   return step_clocks(on, s, of.blocks).seconds;
 }
