@@ -924,8 +924,8 @@ template <ScalarType T> using type_of_t = typename type_of<T>::type;
   AT_DISPATCH_SWITCH(type, name, AT_DISPATCH_CASE_ALL_TYPES_AND3(one, two, three, __VA_ARGS__))
 #define AT_DISPATCH_ALL_TYPES_AND_HALF(type, name, ...) \
   AT_DISPATCH_ALL_TYPES_AND(::at::ScalarType::Half, type, name, __VA_ARGS__)
-// Dispatch_v2.h: the types stand behind the body, which may have commas. The body goes in brackets through the
-// macros that repeat it.
+// Dispatch_v2.h: the types stand behind the body, which may have commas. The body goes in brackets through
+// the macros that repeat it.
 #define AT_WRAP(...) __VA_ARGS__
 #define AT_EXPAND(...) __VA_ARGS__
 #define AT_FLOATING_TYPES ::at::kDouble, ::at::kFloat

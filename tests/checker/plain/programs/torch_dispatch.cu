@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Host code of a PyTorch extension: a dispatch by AT_DISPATCH_V2, and a product by PyTorch's cuBLAS handle on the
-// stream of the kernel before it. Broken: the kernel is on another stream.
+// Host code of a PyTorch extension: a dispatch by AT_DISPATCH_V2, and a product by PyTorch's cuBLAS handle on
+// the stream of the kernel before it. Broken: the kernel is on another stream.
 #include <ATen/Dispatch_v2.h>
 #include <ATen/cuda/CUDAContext.h>
 #include <torch/extension.h>
