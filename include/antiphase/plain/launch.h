@@ -53,8 +53,14 @@ void* dynamic_shared_memory(std::size_t align);
 int register_cluster(const char* kernel, int x, int y = 1, int z = 1);  // __cluster_dims__; before main
 // The same in the body of a template that is registered with 0: true if it was called to tell that only.
 bool tells_cluster(int x, int y = 1, int z = 1) noexcept;
-void keeps_bounds(long most);    // called by each thread of a kernel with __launch_bounds__
-int add_note(const char* text);  // for the report; before main
+void keeps_bounds(long most);  // called by each thread of a kernel with __launch_bounds__
+// A kernel's parameter without __grid_constant__: each thread has a copy.
+void note_copied_parameter(const void* p, std::size_t bytes);
+template <class P> void copied_parameter(const P& p) {
+  constexpr std::size_t bytes_of_map = 128;
+  if constexpr (sizeof(P) >= bytes_of_map) note_copied_parameter(__builtin_addressof(p), sizeof(P));
+}
+int add_note(const char* text);                             // for the report; before main
 int register_shared(std::size_t bytes, std::size_t align);  // before main
 int align_shared(std::size_t least);                        // of all variables; before main
 // In the running block. `number` is read inside, where accesses are not instrumented.

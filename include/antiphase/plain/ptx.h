@@ -9,6 +9,8 @@
 #include "rounded.h"
 
 namespace antiphase::plain {
+// Finds a tensor map in a parameter of which each thread has a copy.
+void judge_map(const void* map, place where);
 // start of the running block's shared memory: its 32-bit addresses are offsets from here
 [[gnu::const]] unsigned char* shared_base() noexcept;
 // in_block: where block `rank` of the cluster has what this block has at `mine`. block_of: rank of the block
@@ -251,20 +253,21 @@ AP_VERB void store_matrices(void* row, const several<unsigned, Count>& all, plac
 }
 
 // Tensors. The map stays where the program has it: a kernel parameter, constant or global memory.
-AP_VERB const tensor_map& map_at(unsigned long address) {
+AP_VERB const tensor_map& map_at(unsigned long address, place where) {
+  judge_map(generic(address), where);
   return *static_cast<const tensor_map*>(generic(address));
 }
 AP_VERB void tensor_load(void* to, unsigned long map, machine::tensor_place first, int dimensions,
                          unsigned long* word, place where) {
-  machine::tensor_load(to, map_at(map), first, dimensions, word, where);
+  machine::tensor_load(to, map_at(map, where), first, dimensions, word, where);
 }
 AP_VERB void tensor_load_multicast(void* to, unsigned long map, machine::tensor_place first, int dimensions,
                                    unsigned long* word, unsigned ranks, place where) {
-  machine::tensor_load_multicast(to, map_at(map), first, dimensions, word, ranks, where);
+  machine::tensor_load_multicast(to, map_at(map, where), first, dimensions, word, ranks, where);
 }
 AP_VERB void tensor_store(unsigned long map, const void* from, machine::tensor_place first, int dimensions,
                           place where) {
-  machine::tensor_store(map_at(map), from, first, dimensions, where);
+  machine::tensor_store(map_at(map, where), from, first, dimensions, where);
 }
 
 // wgmma. The accumulator registers belong to the Tensor Core until the wait, so they must be one array of the

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <set>
 #include <utility>
@@ -301,6 +302,41 @@ class pass {
 
   // kernels
   // ---------------------------------------------------------------------------------------------------------
+  // Tells where parameters of the kernel at `i` lie that are no __grid_constant__, if it may use tensor maps.
+  void note_copied_parameters(index i) {
+    if (source_.find("cp.async.bulk.tensor") == source_.npos &&
+        source_.find("cp_async_bulk_tensor") == source_.npos)
+      return;
+    index open = i + 1;
+    for (; open < t_.size() && !is(open, ";") && !is(open, "{"); ++open) {
+      if (!is(open, "(")) continue;
+      const index of = open - 1;
+      if (t_[of].kind == token_kind::name && !is(of, "__launch_bounds__") && !is(of, "__cluster_dims__") &&
+          !is(of, "__attribute__") && !is(of, "__align__") && !is(of, "alignas"))
+        break;
+      open = matching(open);
+    }
+    if (open >= t_.size() || !is(open, "(") || !is(matching(open) + 1, "{")) return;
+    const index end = matching(open);
+    bool by_value = true;
+    int depth = 0;  // of a template's arguments
+    for (index k = open + 1; k <= end; ++k) {
+      depth += is(k, "<") ? 1 : is(k, ">") && depth > 0 ? -1 : 0;
+      if (k == end || (depth == 0 && is(k, ","))) {
+        const index name = k - 1;
+        static constexpr std::array types{"int",  "float",    "double", "char", "short",
+                                          "long", "unsigned", "signed", "bool", "const"};
+        if (by_value && t_[name].kind == token_kind::name && name > open + 1 && !is(name - 1, ",") &&
+            !is(name - 1, "::") && std::ranges::find(types, t_[name].is) == types.end())
+          edits_.push_back({t_[end + 1].at + 1, 0,
+                            fmt::format(" ::antiphase::plain::copied_parameter({});", t_[name].is)});
+        by_value = true;
+      } else if (is(k, "*") || is(k, "&") || is(k, "...") || is(k, "(") || is(k, "[") || is(k, ".") ||
+                 is(k, "__grid_constant__")) {
+        by_value = false;
+      }
+    }
+  }
   // Threads of a kernel with __launch_bounds__, at `i`, compare it with their block: only in the body is all
   // known that it may name.
   void judge_bounds(index i, index end) {
@@ -634,6 +670,7 @@ class pass {
       refuse(i, fmt::format("{}() in a kernel", w), by_host);
     } else if (generic_.contains(w) && take_address(i)) {
     } else if (w == "__global__" || w == "__host__" || w == "__grid_constant__" || w == "__nv_pure__") {
+      if (w == "__global__") note_copied_parameters(i);
       drop(i, i + 1);
     } else if (w == "__launch_bounds__" && is(i + 1, "(")) {
       const index end = matching(i + 1);

@@ -95,6 +95,7 @@ struct running {
   std::map<const void*, int> allowed;    // dynamic shared memory, by kernel
   std::set<const void*> large_clusters;  // kernels that may have them
   std::set<cudaStream_t> destroyed;
+  std::map<std::size_t, std::size_t> copied_parameters;   // bytes, by place on the stack
   std::map<const void*, typed_launch> typed;              // kernels whose addresses have been taken
   recorded_launch* recording = nullptr;                   // takes the next launch
   checker_detail::thread_model* host_function = nullptr;  // under way
@@ -454,6 +455,26 @@ void keeps_bounds(long most) {
   if (most <= 0 || threads <= most || machine::current->index != 0) return;
   refuse_launch(now.kernel, now.launched_at, fmt::format("a launch of {} threads a block", threads),
                 fmt::format("at most {}, as its __launch_bounds__ says", most), cudaErrorInvalidValue);
+}
+namespace {
+// From the end of the thread's stack: the same for all threads of a launch.
+std::size_t place_on_stack(const void* p) {
+  const checker_detail::address_range& stack = now.m->host.stack;
+  return stack.low + stack.size - reinterpret_cast<std::uintptr_t>(p);
+}
+}  // namespace
+void note_copied_parameter(const void* p, std::size_t bytes) {
+  if (machine::current->index == 0) now.copied_parameters[place_on_stack(p)] = bytes;
+}
+void judge_map(const void* map, place where) {
+  const std::size_t at = place_on_stack(map);
+  const auto in = now.copied_parameters.lower_bound(at);
+  if (in != now.copied_parameters.end() && at > in->first - in->second)
+    now.m->note_here(
+        finding_kind::bad_copy, now.m->places.number_of(where),
+        "a tensor map in a parameter that is not __grid_constant__", "",
+        "const __grid_constant__ before the parameter: without it each thread has a copy in local "
+        "memory, where the copy engine cannot read");
 }
 bool tells_cluster(int x, int y, int z) noexcept {
   if (asked_cluster != nullptr) *asked_cluster = dim3(x, y, z);
@@ -960,6 +981,7 @@ void launch(const char* name, const config& c, place where, const void* entry, s
   }
   const std::size_t found_before = m.findings.all().size();
   now.active_masks.clear();
+  now.copied_parameters.clear();
   const bool together = chosen.empty();
   if (!together) leave_blocks_out();
   if (now.cluster.y > 1 || now.cluster.z > 1) chosen = by_clusters(c.grid, now.cluster);

@@ -43,8 +43,8 @@ int main() {
   cudaStreamCreate(&s), cudaEventCreate(&e);
   cudaEventRecord(e, s);
   cudaMemcpyAsync(y, x, n * sizeof(int), cudaMemcpyDeviceToDevice, s);
-  cudaMemcpyAsync(right ? y : x + 1, x, (n - 1) * sizeof(int), cudaMemcpyDeviceToDevice,
-                  s);  // FOUND: bad copy
+  int* const shifted = right ? y : x + 1;
+  cudaMemcpyAsync(shifted, x, (n - 1) * 4, cudaMemcpyDeviceToDevice, s);  // FOUND: bad copy
   cudaStreamSynchronize(s);
   if (!right) cudaStreamDestroy(s), cudaEventDestroy(e);
   number<shape<n, 2>><<<1, n, 0, s>>>(x);  // FOUND: bad launch
