@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Stands in for the toolkit's header of this name, for plain CUDA under the checker.
 #pragma once
+#define CUBLAS_API_H_  // helper_cuda.h of the samples asks for it
 #include "cuComplex.h"
 #include "cuda_bf16.h"
 #include "cuda_fp16.h"

@@ -2,6 +2,7 @@
 // Stands in for the toolkit's header of this name, for plain CUDA under the checker. Every generator is the
 // same one here, of other numbers than cuRAND's: the same in each run.
 #pragma once
+#define CURAND_H_  // helper_cuda.h of the samples asks for it
 #include "libraries.h"
 
 #include "letters.h"

@@ -12,6 +12,11 @@
 #include <cstdio>
 #include <vector>
 
+#if !defined CUBLAS_API_H_ || !defined CURAND_H_
+#error "helper_cuda.h of the samples has names for errors of the libraries whose headers say so"
+#endif
+static_assert(cudaMemAttachSingle == 4);
+
 template <class T> T* device(const std::vector<T>& from) {
   T* p;
   cudaMalloc(&p, from.size() * sizeof(T));
