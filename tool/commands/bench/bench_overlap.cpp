@@ -105,8 +105,12 @@ double law_clocks(const machine_profile& on, const setting& of, int stages, std:
 void find_laws(const machine_profile& on, std::vector<setting>& all, std::int64_t bytes) {
   for (setting& s : all) {
     s.law.clear();
-    for (const int stages : overlap_stages)
-      s.law.push_back(law_clocks(on, s, 1, bytes) / law_clocks(on, s, stages, bytes));
+    const double one = law_clocks(on, s, 1, bytes);
+    double least = one;  // a buffer too many may stay empty
+    for (const int stages : overlap_stages) {
+      least = std::min(least, law_clocks(on, s, stages, bytes));
+      s.law.push_back(one / least);
+    }
   }
 }
 
