@@ -21,9 +21,18 @@ std::array<atomic_order::circle, 4> atomic_order::circles_around(const thread_mo
   return {{{0, t.block}, {1, cluster != 0 ? cluster : ~t.block}, {2, 0}, of_all}};
 }
 
+// The host reads in order, as if a total fence followed each of its reads. So total fences of system scope
+// before the write count too.
+knowledge_ptr atomic_order::to_host(const state& a) {
+  knowledge_ptr all;
+  for (const circle& from : {of_all, before_fences(of_all)})
+    if (const auto known = a.find(from); known != a.end()) all = join(all, known->second, 0);
+  return all;
+}
+
 void atomic_order::begin_launch() {
   for (const auto& [location, a] : states_)
-    if (const auto released = a.find(of_all); released != a.end()) before_[location] = released->second;
+    if (const knowledge_ptr released = to_host(a); released != nullptr) before_[location] = released;
   states_.clear();
 }
 void atomic_order::reset() {
@@ -32,10 +41,7 @@ void atomic_order::reset() {
 }
 
 knowledge_ptr atomic_order::released_to_host(std::uintptr_t location) const {
-  if (const auto a = states_.find(location); a != states_.end()) {
-    const auto released = a->second.find(of_all);
-    return released != a->second.end() ? released->second : nullptr;
-  }
+  if (const auto a = states_.find(location); a != states_.end()) return to_host(a->second);
   const auto before = before_.find(location);
   return before != before_.end() ? before->second : nullptr;
 }

@@ -55,6 +55,7 @@ class atomic_order {
   std::array<circle, 4> circles_around(const thread_model& t) const;
   // key of what was known at the total fences before the writes
   static circle before_fences(circle of) { return {4 + of.first, of.second}; }
+  static knowledge_ptr to_host(const state& a);
 
   happens_before& clocks_;
   std::unordered_map<std::uintptr_t, state> states_;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The host waits for flags in pinned memory that a running kernel sets behind its results: one it reads as
-// volatile, one by std::atomic. Broken: the kernel does not fence, or for the device only.
+// volatile, one by std::atomic, one that a thread sets for its block. Broken: the kernel does not fence, or
+// for the device only.
 #include <atomic>
 
 __global__ void make(int* x, volatile int* flags) {
@@ -17,6 +18,16 @@ __global__ void make(int* x, volatile int* flags) {
   __threadfence_system();
 #endif
   flags[1] = 1;
+}
+__global__ void together(int* x, volatile int* flag) {
+  x[threadIdx.x] = 44;
+#ifdef BROKEN
+  __threadfence();
+#else
+  __threadfence_system();
+#endif
+  __syncthreads();
+  if (threadIdx.x == 0) *flag = 1;
 }
 __global__ void other() {}
 
@@ -36,7 +47,14 @@ int main() {
   }
   std::atomic_thread_fence(std::memory_order_acquire);
   const int second = x[1];  // FOUND: race
+  int* y;
+  cudaHostAlloc(&y, 4 * 33, cudaHostAllocMapped);
+  y[32] = 0;
+  together<<<1, 32, 0, t>>>(y, y + 32);
+  while (*static_cast<volatile int*>(y + 32) == 0) {
+  }
+  const int third = y[31];  // FOUND: race
   cudaDeviceSynchronize();
-  cudaFreeHost(x), cudaStreamDestroy(s), cudaStreamDestroy(t);
-  return first != 42 || second != 43;
+  cudaFreeHost(x), cudaFreeHost(y), cudaStreamDestroy(s), cudaStreamDestroy(t);
+  return first != 42 || second != 43 || third != 44;
 }
