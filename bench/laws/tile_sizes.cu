@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a second buffer gains by the size of the tile: the ladder's `tiled` and `double-buffered` with tiles
+// Gains of a second buffer by the size of the tile: the ladder's `tiled` and `double-buffered` with tiles
 // of 8, 16 and 32, one output a thread, each also with loads alone and with computation alone.
 //
 //   ninja -C build/cuda tile_sizes

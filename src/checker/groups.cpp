@@ -40,7 +40,7 @@ bool between_threads(finding_kind k) {
          k == finding_kind::overwritten_in_use;
 }
 bool of_shared_memory(const finding& f) { return f.memory.starts_with("shared"); }
-// Of a plain program's named variables too.
+// True also for the named shared variables of plain programs.
 bool anyhow_shared(const finding& f) { return f.memory.find("shared memory") != std::string::npos; }
 // A barrier of the block may be what is missing; else the words say what.
 std::string class_of(const finding& f) {

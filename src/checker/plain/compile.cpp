@@ -130,7 +130,7 @@ constexpr std::array first_headers{"antiphase/executor/cpu/checked_prelude.hpp",
 // Compiled into each program without instrumentation. Tells the runtime where the device's variables are; an
 // entry in each section makes its bounds exist. Its hooks return at once for accesses that are not tracked:
 // the host's to its own memory, a thread's to its stack.
-constexpr const char* own_part = R"(
+constexpr const char* hooks_of_program = R"(
 extern "C" {
 __attribute__((section("ap_device"), used)) static char antiphase_plain_some_device[16];
 __attribute__((section("ap_constant"), used)) static char antiphase_plain_some_constant[16];
@@ -155,20 +155,6 @@ __attribute__((constructor(101))) static void antiphase_plain_load() {
   }
 void* antiphase_plain_malloc(unsigned long);
 void antiphase_plain_free_at(void*, const void*);
-void antiphase_plain_lock();
-// by which a host function may tell main that it is done
-#define LOCK(name) \
-  int __real_##name(void*); \
-  __attribute__((visibility("hidden"))) int __wrap_##name(void* p) { antiphase_plain_lock(); return __real_##name(p); }
-LOCK(pthread_mutex_lock) LOCK(pthread_mutex_trylock) LOCK(pthread_mutex_unlock) LOCK(pthread_spin_lock)
-LOCK(pthread_spin_unlock) LOCK(pthread_rwlock_rdlock) LOCK(pthread_rwlock_wrlock) LOCK(pthread_rwlock_unlock)
-LOCK(sem_wait) LOCK(sem_trywait) LOCK(sem_post) LOCK(__cxa_guard_acquire)
-void __real___cxa_guard_release(void*);
-__attribute__((visibility("hidden"))) void __wrap___cxa_guard_release(void* p) { antiphase_plain_lock(); __real___cxa_guard_release(p); }
-#define FILE_CALL(name) \
-  long __real_##name(int, void*, unsigned long); \
-  __attribute__((visibility("hidden"))) long __wrap_##name(int f, void* p, unsigned long n) { antiphase_plain_lock(); return __real_##name(f, p, n); }
-FILE_CALL(read) FILE_CALL(write)
 ACCESS(read1) ACCESS(read2) ACCESS(read4) ACCESS(read8) ACCESS(read16)
 ACCESS(write1) ACCESS(write2) ACCESS(write4) ACCESS(write8) ACCESS(write16)
 }
@@ -181,22 +167,41 @@ __attribute__((visibility("hidden"))) void operator delete(void* p, unsigned lon
 __attribute__((visibility("hidden"))) void operator delete[](void* p, unsigned long) noexcept { antiphase_plain_free_at(p, __builtin_return_address(0)); }
 )";
 
-// Functions of the C library that own_part has in their place.
-constexpr std::array wrapped{"pthread_mutex_lock",
-                             "pthread_mutex_trylock",
-                             "pthread_mutex_unlock",
-                             "pthread_spin_lock",
-                             "pthread_spin_unlock",
-                             "pthread_rwlock_rdlock",
-                             "pthread_rwlock_wrlock",
-                             "pthread_rwlock_unlock",
-                             "sem_wait",
-                             "sem_trywait",
-                             "sem_post",
-                             "read",
-                             "write",
-                             "__cxa_guard_acquire",
-                             "__cxa_guard_release"};
+// By these functions of the C library a host function may tell main that it is done. The linker's --wrap puts
+// ours in their place.
+struct wrapped_function {
+  const char *result, *name, *parameters, *arguments;
+};
+constexpr const char *one = "void* p", *three = "int f, void* p, unsigned long n";
+constexpr std::array<wrapped_function, 15> wrapped{{{"int", "pthread_mutex_lock", one, "p"},
+                                                    {"int", "pthread_mutex_trylock", one, "p"},
+                                                    {"int", "pthread_mutex_unlock", one, "p"},
+                                                    {"int", "pthread_spin_lock", one, "p"},
+                                                    {"int", "pthread_spin_unlock", one, "p"},
+                                                    {"int", "pthread_rwlock_rdlock", one, "p"},
+                                                    {"int", "pthread_rwlock_wrlock", one, "p"},
+                                                    {"int", "pthread_rwlock_unlock", one, "p"},
+                                                    {"int", "sem_wait", one, "p"},
+                                                    {"int", "sem_trywait", one, "p"},
+                                                    {"int", "sem_post", one, "p"},
+                                                    {"int", "__cxa_guard_acquire", one, "p"},
+                                                    {"void", "__cxa_guard_release", one, "p"},
+                                                    {"long", "read", three, "f, p, n"},
+                                                    {"long", "write", three, "f, p, n"}}};
+
+// The part of a program that is ours.
+std::string own_part() {
+  std::string all = std::string(hooks_of_program) + "extern \"C\" {\nvoid antiphase_plain_lock();\n";
+  for (const wrapped_function& f : wrapped)
+    all += fmt::format(
+        "{0} __real_{1}({2});\n"
+        "__attribute__((visibility(\"hidden\"))) {0} __wrap_{1}({2}) {{\n"
+        "  antiphase_plain_lock();\n"
+        "  return __real_{1}({3});\n"
+        "}}\n",
+        f.result, f.name, f.parameters, f.arguments);
+  return all + "}\n";
+}
 
 const words options_of_own_part{"-O2", "-fPIC", "-fno-plt"};
 
@@ -258,7 +263,7 @@ words compiler_of(const plain_program& p) {
   return all;
 }
 
-// What the stand-in headers refuse by a static assertion, with the lines of the program that ask for it.
+// Refusals by static assertions of the stand-in headers, with the lines of the program that ask for them.
 std::string refused_by_headers(const std::string& errors) {
   static const std::regex asks(R"((.+?:\d+):\d+:\s+required from here)"),
       refuses(R"(.*: static assertion failed: antiphase check: (.*))");
@@ -470,7 +475,7 @@ void compilation::compile_all() {
     compilations.push_back(program_.timed ? compile_counted(of_unit, input) : compile(of_unit, input));
   if (!parts_) {
     const fs::path& own = inputs_.emplace_back(folder_ / "own_part.cpp");
-    std::ofstream(own, std::ios::binary) << own_part;
+    std::ofstream(own, std::ios::binary) << own_part();
     compilations.push_back(compile(after_compiler(options_of_own_part), own));
   }
   for (auto& c : compilations) c.wait();
@@ -480,7 +485,7 @@ void compilation::compile_all() {
 
 void compilation::link(const std::string& object) const {
   words command = after_compiler({"-shared", "-Wl,-Bsymbolic", "-Wl,-z,lazy", "-o", object});
-  for (const char* name : wrapped) command.push_back(std::string("-Wl,--wrap=") + name);
+  for (const wrapped_function& f : wrapped) command.push_back(std::string("-Wl,--wrap=") + f.name);
   for (const fs::path& input : inputs_) command.push_back(input.string() + ".o");
   if (parts_) command.push_back(parts_->own_part);
   std::ranges::copy_if(program_.compiler_options, std::back_inserter(command), is_for_linker);
@@ -515,7 +520,7 @@ preparation compilation::how_to_prepare() const {
           .compile_own_part = std::move(own),
           .header = fmt::format("#include \"{}\"\n{}", fmt::join(first_headers, "\"\n#include \""),
                                 is_extension() ? "#include \"antiphase/plain/bindings/bindings.h\"\n" : ""),
-          .own_part = own_part,
+          .own_part = own_part(),
           .compiler = found_in_path(compiler_.back()),
           .include = include_ / "antiphase"};
 }

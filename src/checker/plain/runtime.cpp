@@ -754,7 +754,7 @@ bool overwrites(std::uint64_t (*change)(std::uint64_t, const void*), const void*
   const std::uint64_t all = ~std::uint64_t{0} >> (64 - 8 * bytes), after = change(before, with);
   return change(~before & all, with) == after && change(0, with) == after && change(all, with) == after;
 }
-// What such an update has found where nobody had written: a program may only throw it away.
+// The result of such an update where nobody had written: a program may only throw it away.
 std::uint64_t undefined_result(const void* p, std::size_t bytes, std::uint64_t after, const void* code) {
   model& m = *now.m;
   const checker_detail::place_number at = m.places.number_of_code(code);

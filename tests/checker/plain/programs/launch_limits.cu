@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a launch and its handles allow. Broken: more threads than __launch_bounds__, a cluster of 16 blocks
+// Limits of launches and of handles. Broken: more threads than __launch_bounds__, a cluster of 16 blocks
 // that was not allowed, a copy onto its own source, and a stream and an event that have been destroyed.
 #include <cooperative_groups.h>
 #ifdef BROKEN
