@@ -300,8 +300,8 @@ typedef struct antiphase_attention_args {
   int64_t queries, keys, depth;  // rows of a member, and elements of a row, at most 256
   antiphase_heads q, k, v;
   antiphase_written_heads out;
-  float scale;       // 0: 1 / sqrt(depth)
-  int32_t reserved;  // 0
+  float scale;
+  int32_t scale_given;  // 1: `scale` is taken as it is; 0 (initialiser): likewise, but 0 is 1 / sqrt(depth)
   // All below may be missing in an older caller's struct.
   // Visible are only keys at most so far before and behind the diagonal, which lies as with _BOTTOM_RIGHT if
   // `causal` is ANTIPHASE_ALL_KEYS; negative (initialiser): all.

@@ -105,7 +105,7 @@ module antiphase
     type(antiphase_heads) :: q, k, v
     type(antiphase_written_heads) :: out
     real(c_float) :: scale = 0
-    integer(c_int32_t) :: reserved = 0
+    integer(c_int32_t) :: scale_given = 0
     integer(c_int64_t) :: window_before = -1, window_behind = -1
     type(antiphase_bias) :: bias
     type(antiphase_visible) :: visible

@@ -6,6 +6,7 @@ import operator
 
 from . import _arrays, _dlpack, _library, _waiting
 
+_LARGEST = 3.4028234663852886e38  # of float32
 _CAUSAL = {False: 0, True: 1, "top_left": 1, "bottom_right": 2}
 
 
@@ -114,6 +115,15 @@ def _causal_of(causal):
         ) from None
 
 
+def scale_of(scale):
+    """A scale that is None, for 1 / sqrt(depth), or a number that is finite in float32."""
+    if scale is None:
+        return None
+    if not abs(float(scale)) <= _LARGEST:
+        raise ValueError(f"antiphase: scale is {float(scale)}: expected a number that is finite in float32")
+    return float(scale)
+
+
 def attend(kind, q, k, v, causal, scale, mask, bias, window, grouped, run):
     """Checks a request, and runs run(q, k, v, bias, mask, causal, scale, before, behind) of four axes each."""
     causal, (before, behind) = _causal_of(causal), _window_of(window)
@@ -129,13 +139,7 @@ def attend(kind, q, k, v, causal, scale, mask, bias, window, grouped, run):
             way = f"; {_arrays.way_out(kind, of)}" if types == ("float32",) else ""
             raise TypeError(f"antiphase: attention, {name} is {of}: expected {types[0]}{way}")
     asked = Request(*(kind.about(x)[0] for x in (q, k, v)), grouped)
-    if scale is None:
-        scale = 1 / math.sqrt(asked.depth) if asked.depth else 1.0
-    scale = float(scale)
-    if not math.isfinite(scale):
-        raise ValueError(f"antiphase: scale is {scale}: expected a finite number")
-    if scale == 0:  # to the library, 0 is the default
-        q, scale = q * 0, 1.0
+    scale = scale_of(scale)
     out = run(
         asked.folded(kind, q, asked.heads, asked.queries),
         asked.folded(kind, k, asked.kv_heads, asked.keys),
@@ -167,7 +171,8 @@ def arguments(device, q, k, v, out, bias, visible, causal, scale, before, behind
         queries=queries,
         keys=k[0][2],
         depth=depth,
-        scale=scale,
+        scale=0 if scale is None else scale,
+        scale_given=scale is not None,
         window_before=before,
         window_behind=behind,
     )

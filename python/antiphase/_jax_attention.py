@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Attention for JAX: a primitive with its gradient."""
 import functools
-import math
 
 import jax
 import numpy
@@ -198,12 +197,7 @@ def dot_product_attention(
                 "wider one, is_causal=True, or as many keys"
             )
         before, behind = sides
-    scale = (1 / math.sqrt(depth) if depth else 1.0) if scale is None else float(scale)
-    if not math.isfinite(scale):
-        raise ValueError(f"antiphase: scale is {scale}: expected a finite number")
-    if scale == 0:  # to the library, 0 is the default
-        q, scale = q * 0, 1.0
     if 0 in q.shape:
         return jax.numpy.zeros_like(query)
-    out = _attend((int(bool(is_causal)), scale, before, behind), q, k, v, *masks)
+    out = _attend((int(bool(is_causal)), _attention.scale_of(scale), before, behind), q, k, v, *masks)
     return out.reshape(query.shape)

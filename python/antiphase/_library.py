@@ -113,7 +113,7 @@ class AttentionArgs(ctypes.Structure):
         ("v", _Heads),
         ("out", _Heads),
         ("scale", ctypes.c_float),
-        ("reserved", ctypes.c_int32),
+        ("scale_given", ctypes.c_int32),
         ("window_before", ctypes.c_int64),
         ("window_behind", ctypes.c_int64),
         ("bias", _Pairs),

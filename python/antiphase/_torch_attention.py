@@ -205,7 +205,7 @@ def _mapped(operator, tensors):
 
 
 _attention_op = _torch_ops.define(
-    "attention(Tensor q, Tensor k, Tensor v, Tensor? bias, Tensor? visible, int causal, float scale, int before, "
+    "attention(Tensor q, Tensor k, Tensor v, Tensor? bias, Tensor? visible, int causal, float? scale, int before, "
     "int behind) -> (Tensor, Tensor)",
     lambda q, k, v, bias, visible, *how: forward(q, k, v, bias, visible, how),
     _fake,
@@ -216,7 +216,7 @@ _attention_op = _torch_ops.define(
 )
 _torch_ops.define(
     "attention_backward(Tensor grad, Tensor q, Tensor k, Tensor v, Tensor? bias, Tensor? visible, Tensor out, "
-    "Tensor softmax, int causal, float scale, int before, int behind) -> (Tensor, Tensor, Tensor)",
+    "Tensor softmax, int causal, float? scale, int before, int behind) -> (Tensor, Tensor, Tensor)",
     lambda grad, q, k, v, bias, visible, out, softmax, *how: backward(
         grad, q, k, v, bias, visible, out, softmax, how
     ),

@@ -91,7 +91,7 @@ def _asked(part, q, k, v, bias, grad, is_causal, scale, has_backward=False):
     layouts = [x is not None and (x.shape, x.stride()) for x in (q, k, v, bias, grad)]
     key = part, *layouts, q.device, is_causal, scale, has_backward, _allows_tf32()
     decision = attention.decided.get(key)
-    how = int(is_causal), 1 / math.sqrt(q.shape[-1]) if scale is None else scale, -1, -1
+    how = int(is_causal), scale, -1, -1
     if decision is None:
         decision = attention.decide(key, _decide(part, q, k, v, bias, grad, how, is_causal))
         # The gradient's layout is not known yet: it is taken to be that of q.
@@ -113,7 +113,7 @@ def _may_win(q, k, v, bias):
 def _forward(original):
     def kernel(keys, q, k, v, bias, compute, dropout_p=0.0, is_causal=False, *, scale=None):
         found = None
-        if dropout_p == 0 and scale != 0 and _may_win(q, k, v, bias):
+        if dropout_p == 0 and _may_win(q, k, v, bias):
             decision, how = _asked("forward", q, k, v, bias, None, is_causal, scale, compute)
             found = attention.led(decision, lambda: _led_forward(q, k, v, bias, compute, how))
         else:
@@ -144,7 +144,7 @@ def _led_forward(q, k, v, bias, compute, how):
 def _backward(original):
     def kernel(keys, grad, q, k, v, bias, out, logsumexp, *rest, scale=None):
         _, _, dropout_p, mask, *is_causal = rest
-        takes = grad is not None and dropout_p == 0 and scale != 0 and not mask[3]
+        takes = grad is not None and dropout_p == 0 and not mask[3]
         found = None
         if takes and grad.dtype is q.dtype and _may_win(q, k, v, bias):
             decision, how = _asked("backward", q, k, v, bias, grad, any(is_causal), scale)

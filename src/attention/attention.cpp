@@ -34,6 +34,7 @@ launch_counts run(const choice& c, const attention_options& options) {
   const std::span<std::byte> given = c.runs.workspace == 0 ? std::span<std::byte>() : options.workspace;
   if (!given.empty()) require_workspace(given, c.runs.workspace);
   attentions::require_own_memory(c.of, given);
+  attentions::require_offsets(c.of);
   const executor& on = c.of.on;
   const borrowed own(on, given.empty() ? c.runs.workspace : 0, options.on);
   launch_counts counts;

@@ -222,10 +222,10 @@ template <backward_policy P> struct attention_gradient {
       const int row = first_row + r;
       if (row >= rows) continue;
       if constexpr (of_keys) {
-        store(to.of_slopes, r, p.scale, key_row(p, a.to.k, m, kv_head, row), p.depth);
+        store(to.of_slopes, r, scale_of(p), key_row(p, a.to.k, m, kv_head, row), p.depth);
         store(to.of_weights, r, 1, key_row(p, a.to.v, m, kv_head, row), p.depth);
       } else {
-        store(to.of_slopes, r, p.scale, query_row(p, a.to.q, m, item.head, row), p.depth);
+        store(to.of_slopes, r, scale_of(p), query_row(p, a.to.q, m, item.head, row), p.depth);
       }
     }
   }

@@ -6,18 +6,28 @@
 
 namespace antiphase::attentions {
 
-// The kernels take a problem whose defaults are resolved: kv_heads and scale are not 0. Extents of a member
-// are below 2^30.
+// The kernels take a problem whose defaults are resolved: kv_heads is not 0, and there is a scale. Extents of a
+// member are below 2^30.
+AP_FN float scale_of(const problem& p) { return *p.scale; }
 struct member {
   int index = 0;
   int queries = 0, keys = 0;
   std::int64_t first_query = 0, first_key = 0;  // rows of the packed arrays before it; 0 if not packed
 };
+// offsets[i] of packed members, brought within the rows that there are: with wrong offsets in a GPU's memory,
+// which the host cannot check, results are wrong, but only the operands' memory is reached.
+AP_FN std::int32_t offset_in(const std::int32_t* offsets, int i, std::int64_t rows) {
+  const std::int32_t at = offsets[i];
+  return at < 0 ? 0 : at > rows ? static_cast<std::int32_t>(rows) : at;
+}
 AP_FN member member_of(const problem& p, int index) {
   if (p.lengths.query_offsets == nullptr)
     return {index, static_cast<int>(p.queries), static_cast<int>(p.keys), 0, 0};
-  const std::int32_t *const q = p.lengths.query_offsets + index, *const k = p.lengths.key_offsets + index;
-  return {index, q[1] - q[0], k[1] - k[0], q[0], k[0]};
+  const std::int32_t *const q = p.lengths.query_offsets, *const k = p.lengths.key_offsets;
+  const std::int64_t rows = p.lengths.query_rows, keys = p.lengths.key_rows;
+  const std::int32_t first_query = offset_in(q, index, rows), first_key = offset_in(k, index, keys);
+  return {index, offset_in(q, index + 1, rows) - first_query, offset_in(k, index + 1, keys) - first_key,
+          first_query, first_key};
 }
 
 // The first element of row i of a head.

@@ -114,8 +114,8 @@ void require_extents(const problem& p) {
   if (p.kv_heads < 0 || (p.kv_heads > 0 && p.heads % p.kv_heads != 0))
     throw bad_request(
         fmt::format("kv_heads is {}: expected a divisor of heads, which is {}, or 0", p.kv_heads, p.heads));
-  if (!std::isfinite(p.scale))
-    throw bad_request(fmt::format("scale is {}: expected a finite number, or 0", p.scale));
+  if (p.scale.has_value() && !std::isfinite(*p.scale))
+    throw bad_request(fmt::format("scale is {}: expected a finite number", *p.scale));
   if (p.mask != causal::no && p.mask != causal::top_left && p.mask != causal::bottom_right)
     throw bad_request(
         fmt::format("mask is {}: expected causal::no, top_left or bottom_right", static_cast<int>(p.mask)));
@@ -188,7 +188,7 @@ request judged(const executor& on, const problem& p, const gradients* back) {
   request r{on, p, {}};
   if (back != nullptr) r.back = *back;
   if (p.kv_heads == 0) r.what.kv_heads = p.heads;
-  if (p.scale == 0) r.what.scale = static_cast<float>(1 / std::sqrt(static_cast<double>(p.depth)));
+  if (!p.scale.has_value()) r.what.scale = static_cast<float>(1 / std::sqrt(static_cast<double>(p.depth)));
   for (const std::int64_t rows : {r.query_rows(), r.key_rows()})
     if (rows > 0 && p.heads > most_bytes / 8 / rows)
       throw bad_request(fmt::format("{}: expected less than 2^52 bytes of numbers for all rows", r.text()));
@@ -210,6 +210,24 @@ request judged(const executor& on, const problem& p, const gradients* back) {
     forget_idle(r.back->k, q, true), forget_idle(r.back->v, q, true);
   }
   return r;
+}
+
+void require_offsets(const request& r) {
+  if (!r.packed() || r.where() != target::cpu) return;
+  const auto require = [&](std::string_view of, const std::int32_t* offsets, std::int64_t longest,
+                           std::int64_t rows) {
+    const std::int64_t last = r.what.members;
+    if (offsets[0] != 0 || offsets[last] != rows)
+      throw bad_request(fmt::format("the offsets of {} go from {} to {}: expected from 0 to {}", of,
+                                    offsets[0], offsets[last], rows));
+    for (std::int64_t b = 0; b < last; ++b)
+      if (const std::int64_t length = std::int64_t{offsets[b + 1]} - offsets[b];
+          length < 0 || length > longest)
+        throw bad_request(fmt::format("by the offsets of {}, member {} has {} of them: expected 0 to {}", of,
+                                      b, length, longest));
+  };
+  require("queries", r.what.lengths.query_offsets, r.what.queries, r.query_rows());
+  require("keys", r.what.lengths.key_offsets, r.what.keys, r.key_rows());
 }
 
 void require_own_memory(const request& r, std::span<const std::byte> workspace) {

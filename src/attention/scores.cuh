@@ -10,11 +10,13 @@ namespace antiphase::attentions {
 inline namespace AP_TARGET {
 
 constexpr float minus_infinity = -INFINITY;
+constexpr float least_factor = 0x1p-100f;  // of a factor that is multiplied after the difference
 constexpr double log2_of_e = 1.4426950408889634, ln_of_2 = 0.6931471805599453;
 
 // The exponent of 2 of a pair is (t - m) * factor, with t from the product of its rows by of(), and m the
 // largest t of the query: subtracted first, so that the largest weight is exactly 1. Without a bias t is the
-// product itself. A negative scale would turn its order around, so it is multiplied in first, as with a bias.
+// product itself. A negative scale would turn its order around, and factors near 0 would lose their bits or let
+// a hidden score of -infinity become NaN: both are multiplied in first, as with a bias.
 struct scores {
   const problem& p;
   const member& m;
@@ -29,8 +31,8 @@ struct scores {
         m(in),
         see(reach_of(of, in)),
         head(of_head),
-        scaled(of.bias.data != nullptr || of.scale < 0),
-        factor(static_cast<float>(log2_of_e * (scaled ? 1.0 : static_cast<double>(of.scale)))),
+        scaled(of.bias.data != nullptr || scale_of(of) < least_factor),
+        factor(static_cast<float>(log2_of_e * (scaled ? 1.0 : static_cast<double>(scale_of(of))))),
         may_hide(of.bias.data != nullptr || of.visible.data != nullptr) {}
 
   template <class T> AP_DEV T at(const pairs<T>& x, int i, int j) const {
@@ -40,7 +42,8 @@ struct scores {
   // For pairs that take part.
   AP_DEV float of(float product, int i, int j) const {
     if (!scaled) return product;
-    return p.bias.data != nullptr ? multiply_add(p.scale, product, at(p.bias, i, j)) : p.scale * product;
+    const float t = scale_of(p);
+    return p.bias.data != nullptr ? multiply_add(t, product, at(p.bias, i, j)) : t * product;
   }
   // Whether the pair takes part in nothing: one beyond the member's rows, or hidden.
   AP_DEV bool hides(int i, int j) const {
@@ -75,7 +78,7 @@ AP_DEV stored_softmax softmax_of(float largest, float factor, float sum) {
 // log of the sum of exp(score).
 AP_DEV float logsumexp_of(const scores& s, float largest, float sum) {
   if (sum == 0) return minus_infinity;
-  return (s.scaled ? largest : largest * s.p.scale) + logf(sum);
+  return (s.scaled ? largest : largest * scale_of(s.p)) + logf(sum);
 }
 // The weight of a pair that takes part; `inverse`: 1 / stored_softmax::sum.
 AP_DEV float weight_of(float t, float factor, float top, float inverse) {

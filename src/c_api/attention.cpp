@@ -52,7 +52,8 @@ attending attending_of(const antiphase_attention_args* given, antiphase_stream o
   const antiphase_attention_args initial = ANTIPHASE_ATTENTION_ARGS_INIT;
   const antiphase_attention_args x =
       taken(given, initial, offsetof(antiphase_attention_args, window_before), "antiphase_attention_args");
-  if (x.reserved != 0) throw not_supported(fmt::format("reserved is {}: expected 0", x.reserved));
+  if (x.scale_given != 0 && x.scale_given != 1)
+    throw bad_request(fmt::format("scale_given is {}: expected 0 or 1", x.scale_given));
   attention_problem p;
   p.members = x.members, p.heads = x.heads, p.kv_heads = x.kv_heads;
   p.queries = x.queries, p.keys = x.keys, p.depth = x.depth;
@@ -63,7 +64,7 @@ attending attending_of(const antiphase_attention_args* given, antiphase_stream o
   const auto of_queries = [&](const auto& rows) { return rows_of(rows, x.heads, queries, x.depth); };
   const auto of_keys = [&](const auto& rows) { return rows_of(rows, kv_heads, keys, x.depth); };
   p.q = of_queries(x.q), p.k = of_keys(x.k), p.v = of_keys(x.v), p.out = of_queries(x.out);
-  p.scale = x.scale;
+  if (x.scale_given == 1 || x.scale != 0) p.scale = x.scale;
   p.mask = one_of("causal", x.causal, {causal::no, causal::top_left, causal::bottom_right});
   p.window_before = x.window_before, p.window_behind = x.window_behind;
   p.bias = pairs_of<float>(x.bias, p), p.visible = pairs_of<unsigned char>(x.visible, p);

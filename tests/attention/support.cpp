@@ -39,7 +39,7 @@ std::string text(const shape& s) {
       "{} x {} heads ({} of K) of {} x {}, depth {}, mask {}, window {} {}, scale {}{}{}{}{}, padding {}, "
       "offset {}",
       s.members, s.heads, s.kv_heads, s.queries, s.keys, s.depth, static_cast<int>(s.mask), s.before,
-      s.behind, s.scale, s.bias ? ", bias" : "", s.visible ? ", visible" : "",
+      s.behind, s.scale_used(), s.bias ? ", bias" : "", s.visible ? ", visible" : "",
       s.rows_first ? ", rows first" : "", s.packed() ? ", packed" : "", s.padding, s.offset);
 }
 
@@ -242,9 +242,9 @@ std::string call::wrong_forward(arithmetic by, double* worst) const {
           for (std::size_t n = 0; n < w.key.size(); ++n)
             moved += w.p[n] * w.eps[n] * (std::abs(static_cast<double>(v(b, kv, w.key[n], c))) + std::abs(o));
           const double floor = by == arithmetic::fp32 ? seen * 0x1p-126 : seen * 0x1p-49 + 0x1p-47;
-          const double bound = w.wrong >= 1 ? std::numeric_limits<double>::infinity()
-                                            : moved / (1 - w.wrong) + units * unit * magnitude +
-                                                  floor * most + seen * 0x1p-149;
+          const double bound = !(w.wrong < 1) ? std::numeric_limits<double>::infinity()
+                                              : moved / (1 - w.wrong) + units * unit * magnitude +
+                                                    floor * most + seen * 0x1p-149;
           all.within(static_cast<double>(out(b, h, i, c)), o, seen == 0 ? 0 : bound,
                      [&] { return "out of " + place_of(b, h, i, c); });
         }
@@ -279,6 +279,8 @@ std::string call::wrong_backward(arithmetic by, double* worst) const {
   // What FP16 parts lose of numbers far below the largest of their tile, here of their member and head.
   // Weights are at most 1.
   const double lost = by == arithmetic::fp16 ? 0x1p-38 : 0, least_weight = 0x1p-126;  // smaller ones are 0
+  const double denormal = 0x1p-149, of_scale = denormal * std::max(1., std::abs(scale)),
+               smallest = by == arithmetic::fp16 ? 0x1p-110 * std::max(1., std::abs(scale)) : denormal;
   const auto largest_of = [&](const rows& in, std::int64_t b, std::int64_t h, std::int64_t count) {
     double largest = 0;
     for (std::int64_t i = 0; i < count; ++i)
@@ -316,20 +318,21 @@ std::string call::wrong_backward(arithmetic by, double* worst) const {
           const double slope_may =
               rho * std::abs(slope) +
               w.p[n] * ((depth + 8) * unit * magnitude[n] + dot_may + 4 * unit * std::abs(dot)) +
-              4 * lost * most_product + least_weight * (std::abs(of_weight[n]) + std::abs(dot));
+              4 * lost * most_product + least_weight * (std::abs(of_weight[n]) + std::abs(dot)) +
+              (depth + 8) * denormal;
           for (std::int64_t c = 0; c < of.depth; ++c) {
             const double x = static_cast<double>(k(b, kv, j, c)), y = static_cast<double>(q(b, h, i, c)),
                          g = static_cast<double>(d_out(b, h, i, c));
             const std::size_t at_q = d_q.place(b, h, i, c), at_k = d_k.place(b, kv, j, c);
             q_is[at_q] += scale * slope * x;
             q_may[at_q] += std::abs(scale * x) * (slope_may + (keys + 8) * unit * std::abs(slope)) +
-                           std::abs(scale) * lost * 2 * std::abs(slope) * most_k;
+                           std::abs(scale) * lost * 2 * std::abs(slope) * most_k + 4 * of_scale;
             k_is[at_k] += scale * slope * y;
             k_may[at_k] += std::abs(scale * y) * (slope_may + (rows_of_key + 8) * unit * std::abs(slope)) +
-                           std::abs(scale) * lost * 2 * std::abs(slope) * most_q;
+                           std::abs(scale) * lost * 2 * std::abs(slope) * most_q + 4 * of_scale;
             v_is[at_k] += w.p[n] * g;
             v_may[at_k] += w.p[n] * std::abs(g) * (rho + (rows_of_key + 8) * unit) + lost * most_g +
-                           least_weight * std::abs(g);
+                           least_weight * std::abs(g) + 4 * denormal;
           }
         }
       }
@@ -339,7 +342,7 @@ std::string call::wrong_backward(arithmetic by, double* worst) const {
     found.each([&](auto b, auto h, auto i, auto c) {
       const std::size_t at = found.place(b, h, i, c);
       if (!std::isfinite(may[at])) return;  // logits so large that nothing is promised
-      all.within(static_cast<double>(found(b, h, i, c)), is[at], may[at] + 0x1p-110,
+      all.within(static_cast<double>(found(b, h, i, c)), is[at], may[at] + smallest,
                  [&] { return name + place_of(b, h, i, c); });
     });
     if (all.first.empty()) all.first = found.stray();

@@ -38,7 +38,7 @@ struct shape {
   std::int64_t members = 1, heads = 1, kv_heads = 1, queries = 1, keys = 1, depth = 1;
   causal mask = causal::no;
   std::int64_t before = -1, behind = -1;
-  float scale = 0;
+  std::optional<float> scale = {};
   bool bias = false, visible = false;
   bool rows_first = false;   // [member][row][head][depth] instead of [member][head][row][depth]
   std::int64_t padding = 0;  // floats behind each row
@@ -53,7 +53,7 @@ struct shape {
     return packed() ? key_lengths[static_cast<std::size_t>(b)] : keys;
   }
   float scale_used() const {
-    return scale != 0 ? scale : static_cast<float>(1 / std::sqrt(static_cast<double>(depth)));
+    return scale.value_or(static_cast<float>(1 / std::sqrt(static_cast<double>(depth))));
   }
 };
 std::string text(const shape& s);

@@ -4,6 +4,7 @@
 
 #include <antiphase/core/error.hpp>
 #include <antiphase/executor/machine.hpp>
+#include <array>
 #include <memory>
 
 #include "src/attention/row_set.hpp"
@@ -110,7 +111,7 @@ TEST(attention_requests, bad_arguments_are_named) {
   EXPECT_EQ(of([](problem& p) { p.depth = 0; }), "depth is 0: expected 1 to 256");
   EXPECT_EQ(of([](problem& p) { p.kv_heads = 4; }),
             "kv_heads is 4: expected a divisor of heads, which is 6, or 0");
-  EXPECT_EQ(of([](problem& p) { p.scale = std::nanf(""); }), "scale is nan: expected a finite number, or 0");
+  EXPECT_EQ(of([](problem& p) { p.scale = std::nanf(""); }), "scale is nan: expected a finite number");
   EXPECT_EQ(of([](problem& p) { p.mask = static_cast<causal>(7); }),
             "mask is 7: expected causal::no, top_left or bottom_right");
   EXPECT_EQ(of([](problem& p) { p.q.data = nullptr; }), "q is a null pointer: expected 307200 bytes");
@@ -145,6 +146,27 @@ TEST(attention_requests, bad_arguments_are_named) {
             "accepted");
   // rows of inputs may be shared
   EXPECT_EQ(of([](problem& p) { p.k.member_stride = p.v.head_stride = 0; }), "accepted");
+}
+
+// Of packed members in memory that the host reads; beyond them there is nothing that may be read.
+TEST(attention_requests, offsets_are_judged_before_a_launch) {
+  const auto of = [](std::array<std::int32_t, 3> queries, std::array<std::int32_t, 3> keys) {
+    return refused(
+        [&](attention_problem& p, attention_options&) {
+          p.out = packed_heads(at<float>(4 << 20), 6, 150, 64);
+          p.lengths = {queries.data(), keys.data(), 150, 160};
+        },
+        true);
+  };
+  EXPECT_EQ(of({0, 90, 800000}, {0, 80, 160}),
+            "the offsets of queries go from 0 to 800000: expected from 0 to 150");
+  EXPECT_EQ(of({0, 75, 150}, {1, 80, 160}), "the offsets of keys go from 1 to 160: expected from 0 to 160");
+  EXPECT_EQ(of({0, 75, 150}, {0, 170, 160}),
+            "by the offsets of keys, member 0 has 170 of them: expected 0 to 90");
+  EXPECT_EQ(of({0, 151, 150}, {0, 80, 160}),
+            "by the offsets of queries, member 0 has 151 of them: expected 0 to 100");
+  EXPECT_EQ(of({0, 40, 150}, {0, 80, 160}),
+            "by the offsets of queries, member 1 has 110 of them: expected 0 to 100");
 }
 
 TEST(attention_requests, unknown_policies_and_small_workspaces_are_named) {

@@ -752,9 +752,9 @@ static void attending(void) {
           "the gradient of out is a null pointer");
   args.causal = 3;
   REFUSED(antiphase_attention(&args, NULL), ANTIPHASE_BAD_REQUEST, "causal is 3: expected 0 to 2");
-  args.causal = 0, args.reserved = 1;
-  REFUSED(antiphase_attention(&args, NULL), ANTIPHASE_NOT_SUPPORTED, "reserved is 1");
-  args.reserved = 0, args.heads = args.queries = args.keys = INT64_MAX;
+  args.causal = 0, args.scale_given = 2;
+  REFUSED(antiphase_attention(&args, NULL), ANTIPHASE_BAD_REQUEST, "scale_given is 2");
+  args.scale_given = 0, args.heads = args.queries = args.keys = INT64_MAX;
   REFUSED(antiphase_attention(&args, NULL), ANTIPHASE_BAD_REQUEST, "heads is");
   args.heads = HEADS, args.queries = QUERIES, args.keys = KEYS, args.policy = "fastest";
   REFUSED(antiphase_attention(&args, NULL), ANTIPHASE_BAD_REQUEST, "fastest");
@@ -762,6 +762,15 @@ static void attending(void) {
   args.causal = 0, args.bias.data = NULL, args.visible.data = NULL;
   EXPECT(antiphase_attention(&args, NULL) == ANTIPHASE_OK);
   for (int i = 0; i < QUERIES * DEPTH; ++i) wrong += out[i] != out[i % DEPTH];
+  EXPECT(wrong == 0);
+  // a scale of 0 that was given: every query has the mean of V
+  args.scale = 0, args.scale_given = 1;
+  EXPECT(antiphase_attention(&args, NULL) == ANTIPHASE_OK);
+  for (int c = 0; c < DEPTH; ++c) {
+    double mean = 0;
+    for (int j = 0; j < KEYS; ++j) mean += v[j * DEPTH + c] / (double)KEYS;
+    wrong += !(fabs(out[c] - mean) <= 1e-6);
+  }
   EXPECT(wrong == 0);
 }
 

@@ -2,6 +2,7 @@
 // The arguments of attention.
 #pragma once
 #include <cstdint>
+#include <optional>
 
 namespace antiphase {
 namespace attentions {
@@ -54,7 +55,7 @@ struct problem {
       0;  // of K and V, a divisor of `heads`: head h reads h / (heads / kv_heads). 0: as many
   std::int64_t queries = 0, keys = 0;  // rows of a member
   std::int64_t depth = 0;              // elements of a row, at most 256
-  float scale = 0;                     // 0: 1 / sqrt(depth)
+  std::optional<float> scale = {};     // none: 1 / sqrt(depth)
   causal mask = causal::no;
   // Visible are only keys at most so far before and behind the diagonal, which lies as with bottom_right if
   // `mask` is no; negative: all.

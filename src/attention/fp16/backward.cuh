@@ -406,6 +406,8 @@ template <gradient_policy P, class Waits = gradient_waits<P>> struct gradient_ke
       parts.lo[i / 4][i % 4] = to_halves(x[2 * i] - lower_half(hi), x[2 * i + 1] - upper_half(hi));
     }
   }
+  // Weights and dS of keys are 2^15 times as large.
+  static constexpr float down = of_keys ? 1 / up : 1;
   AP_DEV static void promote(outputs& sum, const outputs& part, float by0, float by1) {
     AP_UNROLL
     for (int i = 0; i < D / 2; ++i) sum[i] = multiply_add(part[i], i % 4 < 2 ? by0 : by1, sum[i]);
@@ -441,7 +443,8 @@ template <gradient_policy P, class Waits = gradient_waits<P>> struct gradient_ke
     int first_row;       // in the item's tile
     range tiles, block;  // its own, and those in the ring
     range heads;
-    float own_scale[2];  // of the first the score's, in log2 units
+    int own_exponent;  // of what turns a product into a score, but for the other operand's scale
+    float own_scale;   // of the second operand
   };
   AP_DEV static job job_of(const params& p, const item& now, int group) {
     job b;
@@ -460,8 +463,8 @@ template <gradient_policy P, class Waits = gradient_waits<P>> struct gradient_ke
     const bool there = mine < (of_keys ? m.keys : m.queries);
     const std::int64_t tile =
         there ? b.w.head * own_shape(p).tiles + own_shape(p).first_tile(b.w.member) + mine / N : 0;
-    b.own_scale[0] = p.what.scale * log2_e * (of_keys ? p.k_scale : p.q_scale)[tile];
-    b.own_scale[1] = (of_keys ? p.v_scale : p.g_scale)[tile];
+    b.own_exponent = exponent_of((of_keys ? p.k_scale : p.q_scale)[tile]) + p.to_score.exponent;
+    b.own_scale = (of_keys ? p.v_scale : p.g_scale)[tile];
     if constexpr (!of_keys) {
       AP_UNROLL
       for (int h = 0; h < 2; ++h) {
@@ -529,7 +532,7 @@ template <gradient_policy P, class Waits = gradient_waits<P>> struct gradient_ke
         wgmma_wait<1>();
         pin_registers(x);
         weigh(p, x, b.r, numbers_in(s, first), b.w.member, of_keys ? head : b.w.head, j * N,
-              b.own_scale[0] * scale0);
+              power_of_two(b.own_exponent + exponent_of(scale0), p.to_score.mantissa));
         if constexpr (of_keys) {
           split(parts, x);
           wgmma_fence();
@@ -542,7 +545,7 @@ template <gradient_policy P, class Waits = gradient_waits<P>> struct gradient_ke
         pin_registers(y);
         if (last) s.owned.release(own, by_warp{});
         float back[2];
-        differentiate(y, x, b.r, numbers_in(s, second), b.own_scale[1] * scale1, back);
+        differentiate(y, x, b.r, numbers_in(s, second), b.own_scale * scale1, back);
         if constexpr (of_keys) {
           wgmma_wait<0>();
           pin_registers(part1);
@@ -554,15 +557,15 @@ template <gradient_policy P, class Waits = gradient_waits<P>> struct gradient_ke
         wgmma_fence();
         multiply_columns(part0, parts, s, first);
         wgmma_commit();
-        if constexpr (of_keys) promote(sum1, part1, scale1, scale1);
+        if constexpr (of_keys) promote(sum1, part1, scale1 * down, scale1 * down);
         Waits::last_part();
         pin_registers(part0);
         s.ring.release(first, by_warp{});
-        promote(sum0, part0, back[0] * scale0, back[1] * scale0);
+        promote(sum0, part0, back[0] * scale0 * down, back[1] * scale0 * down);
       });
       if constexpr (of_keys) {
         store(p, sum0, b.r, p.to.k, b.w, p.factor);
-        store(p, sum1, b.r, p.to.v, b.w, 1 / up);
+        store(p, sum1, b.r, p.to.v, b.w, 1);
       } else {
         store(p, sum0, b.r, p.to.q, b.w, p.factor);
       }
@@ -595,7 +598,8 @@ template <gradient_policy P, class Waits = gradient_waits<P>> struct gradient_ke
         wgmma_wait<0>();
         pin_registers(x);
         if (last) s.owned.release(own, by_warp{});
-        weigh(p, x, b.r, s.numbers[first.index], b.w.member, head, j * N, b.own_scale[0] * scale0);
+        weigh(p, x, b.r, s.numbers[first.index], b.w.member, head, j * N,
+              power_of_two(b.own_exponent + exponent_of(scale0), p.to_score.mantissa));
         s.ring.release(first, by_warp{});
         s.weights.ring.acquire(to);
         AP_UNROLL
@@ -611,9 +615,9 @@ template <gradient_policy P, class Waits = gradient_waits<P>> struct gradient_ke
         Waits::last_part();
         pin_registers(part);
         s.ring.release(second, by_warp{});
-        promote(sum, part, scale1, scale1);
+        promote(sum, part, scale1 * down, scale1 * down);
       });
-      store(p, sum, b.r, p.to.v, b.w, 1 / up);
+      store(p, sum, b.r, p.to.v, b.w, 1);
     }
   }
   // `shared`: the second warpgroup's dP, dS and dK.
@@ -651,7 +655,7 @@ template <gradient_policy P, class Waits = gradient_waits<P>> struct gradient_ke
         }
         s.weights.ring.release(from++, by_warp{});
         float back[2];
-        differentiate(y, x, b.r, s.numbers[second.index], b.own_scale[1] * scale1, back);
+        differentiate(y, x, b.r, s.numbers[second.index], b.own_scale * scale1, back);
         s.ring.release(second, by_warp{});
         split(parts, y);
         s.ring.wait(first, full);
@@ -661,7 +665,7 @@ template <gradient_policy P, class Waits = gradient_waits<P>> struct gradient_ke
         Waits::last_part();
         pin_registers(part);
         s.ring.release(first, by_warp{});
-        promote(sum, part, back[0] * scale0, back[1] * scale0);
+        promote(sum, part, back[0] * scale0 * down, back[1] * scale0 * down);
       });
       store(p, sum, b.r, p.to.k, b.w, p.factor);
     }

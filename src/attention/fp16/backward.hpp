@@ -35,10 +35,10 @@ struct gradient_split_params {
 
 struct gradient_params {
   tensor_map own[2], other[2];  // K, V and Q, dO, or the other way round
-  problem what;                 // with a positive scale: a negative one's sign is Q's, see split_operand
+  problem what;
   gradients to;
-  // Of dK: what.scale * 2^-15, and of dQ the scale that was given.
-  float factor;
+  wide_factor to_score;  // forward_params::factor
+  float factor;          // of the result: of dK, |scale|; of dQ, the caller's scale
   split_shape queries, keys;
   const float *q_scale, *k_scale, *v_scale, *g_scale;  // [head][tile]
   const float* numbers;

@@ -18,6 +18,7 @@
 #include <cmath>
 
 #include "src/attention/fp16/forward.hpp"
+#include "src/attention/fp16/split_pass.cuh"
 
 namespace antiphase::attentions {
 inline namespace AP_TARGET {
@@ -249,7 +250,7 @@ template <forward_policy P, class Waits = forward_waits<P>> struct forward_kerne
   struct rows {
     int first, queries;  // queries: of the member
     reach sees;
-    float to_score = 0;  // what turns a product of the tile's parts into a score, but for K's scale
+    int exponent = 0;  // of what turns a product of the tile's parts into a score, but for K's scale
     float top[2] = {-INFINITY, -INFINITY};
     float sum[2] = {};     // this thread's share
     float shrink[2] = {};  // by which what was there is multiplied
@@ -293,7 +294,8 @@ template <forward_policy P, class Waits = forward_waits<P>> struct forward_kerne
                            const float (&k_scale)[blocks]) {
     float to_score[blocks];
     AP_UNROLL
-    for (int b = 0; b < blocks; ++b) to_score[b] = r.to_score * k_scale[b];
+    for (int b = 0; b < blocks; ++b)
+      to_score[b] = power_of_two(r.exponent + exponent_of(k_scale[b]), p.factor.mantissa);
     scores& x = sums.main;
     if constexpr (P.apart) {
       AP_UNROLL
@@ -430,8 +432,8 @@ template <forward_policy P, class Waits = forward_waits<P>> struct forward_kerne
       const int kv_head = w.head / static_cast<int>(p.what.heads / p.what.kv_heads);
       // Rows behind the last have no tile of their own: any scale will do.
       const std::int64_t q_tile = p.queries.first_tile(w.member) + first / split_rows + group;
-      r.to_score =
-          (mine < m.queries ? p.q_scale[w.head * p.queries.tiles + q_tile] : 1) * p.what.scale * log2_e;
+      r.exponent = exponent_of(mine < m.queries ? p.q_scale[w.head * p.queries.tiles + q_tile] : 1) +
+                   p.factor.exponent;
       const float* const k_scale = p.k_scale + kv_head * p.keys.tiles + p.keys.first_tile(w.member);
       const int tiles = static_cast<int>(tiles_in(m.keys));
       score_sums x;

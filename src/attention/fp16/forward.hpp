@@ -23,6 +23,7 @@ struct forward_policy {
 struct forward_params {
   tensor_map q, k, v;  // the parts
   problem what;
+  wide_factor factor;  // |scale| log2(e), of products of Q and K: a negative scale's sign is Q's
   split_shape queries, keys;
   const float *q_scale, *k_scale;  // [head][tile]
   const float* v_scale;            // [kv head][tile][padded depth], times 2^-15

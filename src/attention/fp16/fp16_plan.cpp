@@ -42,6 +42,15 @@ constexpr float most_logit = 0x1p23f, most_logit_of_gradients = 0x1p14f;
 int padded(std::int64_t depth) { return depth <= 64 ? 64 : 128; }
 bool is_biased(const problem& p) { return p.bias.data != nullptr || p.visible.data != nullptr; }
 
+// `scale`: not negative.
+wide_factor score_factor(double scale) {
+  constexpr double log2_e = 1.4426950408889634;
+  if (scale == 0) return {1, std::numeric_limits<std::int16_t>::min()};
+  int exponent = 0;
+  const double mantissa = std::frexp(scale * log2_e, &exponent);
+  return {static_cast<float>(2 * mantissa), exponent - 1};
+}
+
 bool in_vectors(const heads<const float>& rows, std::int64_t depth) {
   return reinterpret_cast<std::uintptr_t>(rows.data) % 16 == 0 && rows.member_stride % 4 == 0 &&
          rows.head_stride % 4 == 0 && rows.row_stride % 4 == 0 && depth % 4 == 0;
@@ -59,16 +68,17 @@ std::int64_t key_tiles(const request& r) { return tiles_of_all(r, r.what.keys, r
 split_operand lay_out(const request& r, cutter& memory, const heads<const float>& from, bool of_queries,
                       bool by_column) {
   const problem& p = r.what;
-  const std::int64_t count = of_queries ? p.heads : p.kv_heads,
+  const std::int64_t rows = of_queries ? (r.packed() ? r.query_rows() : p.queries)
+                                       : (r.packed() ? r.key_rows() : p.keys),
+                     count = of_queries ? p.heads : p.kv_heads,
                      tiles = of_queries ? query_tiles(r) : key_tiles(r), depth = padded(p.depth);
   split_operand o{.from = from,
                   .shape = {of_queries ? p.lengths.query_offsets : p.lengths.key_offsets,
-                            static_cast<std::int32_t>(p.members),
-                            static_cast<std::int32_t>(of_queries ? p.queries : p.keys), tiles},
+                            static_cast<std::int32_t>(p.members), static_cast<std::int32_t>(rows), tiles},
                   .count = static_cast<std::int32_t>(count),
                   .in_vectors = in_vectors(from, p.depth),
-                  // a negative factor of scores is Q's: the kernels' is positive, so that -infinity hides
-                  .sign = of_queries && p.scale < 0 ? -1.f : 1.f,
+                  // A negative scale is folded into Q: with a positive one -infinity hides.
+                  .sign = of_queries && scale_of(p) < 0 ? -1.f : 1.f,
                   .by_column = by_column,
                   .parts = nullptr,
                   .scale = nullptr,
@@ -118,12 +128,11 @@ std::vector<launchable> forward_launches(const request& r, const forward_instanc
   const std::int64_t query_blocks = ceil_div<std::int64_t>(p.queries, how.queries()),
                      items = query_blocks * p.heads * p.members,
                      blocks = std::min<std::int64_t>(items, std::max(1, r.on.limits().multiprocessors));
-  problem positive = p;
-  positive.scale = std::abs(p.scale);
   const forward_params product{.q = r.on.encode(parts_layout(m.q, how.depth, how.queries())),
                                .k = r.on.encode(parts_layout(m.k, how.depth, how.keys)),
                                .v = r.on.encode(parts_layout(m.v, how.depth, how.keys * 64 / how.depth)),
-                               .what = positive,
+                               .what = p,
+                               .factor = score_factor(std::abs(scale_of(p))),
                                .queries = m.q.shape,
                                .keys = m.k.shape,
                                .q_scale = m.q.scale,
@@ -134,7 +143,7 @@ std::vector<launchable> forward_launches(const request& r, const forward_instanc
                                .tiles = static_cast<std::int32_t>(query_blocks)};
   return {launch_of(split.code, line(tiles), split_params{{m.q, m.k, m.v}, 3, depth, far_lo, m.next_item}),
           launch_of(judge, line(p.members * p.kv_heads),
-                    judge_params{m.q, m.k, {m.v}, 1, depth, p.scale, most_logit, m.flags}),
+                    judge_params{m.q, m.k, {m.v}, 1, depth, scale_of(p), most_logit, m.flags}),
           launch_of(with.code, line(blocks), product), few_keys_forward(r), fp32_forward(r, m.flags)};
 }
 
@@ -168,12 +177,13 @@ launchable gradient_launch(const request& r, const gradient_memory& m, side of) 
     return r.on.encode(parts_layout(o, depth, rows));
   };
   const int own_rows = with.how.own_rows();
-  gradient_params all{
+  const gradient_params all{
       .own = {map(keys ? m.k : m.q, own_rows), map(keys ? m.v : m.g, own_rows)},
       .other = {map(keys ? m.q : m.k, split_rows), map(keys ? m.g : m.v, split_rows)},
       .what = p,
       .to = *r.back,
-      .factor = keys ? std::abs(p.scale) / (1 << part_exponent) : p.scale,
+      .to_score = score_factor(std::abs(scale_of(p))),
+      .factor = keys ? std::abs(scale_of(p)) : scale_of(p),
       .queries = m.q.shape,
       .keys = m.k.shape,
       .q_scale = m.q.scale,
@@ -185,7 +195,6 @@ launchable gradient_launch(const request& r, const gradient_memory& m, side of) 
       .next_item = m.next_item + (keys ? 0 : 1),
       .tiles = static_cast<std::int32_t>(ceil_div<std::int64_t>(keys ? p.keys : p.queries, own_rows)),
       .group = static_cast<std::int32_t>(p.heads / p.kv_heads)};
-  all.what.scale = std::abs(p.scale);
   const std::int64_t items = all.tiles * p.members * (keys ? p.kv_heads : p.heads);
   return launch_of(with.code, line(std::min<std::int64_t>(items, std::max(1, r.on.limits().multiprocessors))),
                    all);
@@ -218,14 +227,12 @@ std::vector<launchable> gradient_launches(const request& r, cutter& memory) {
   out.in_vectors = in_vectors(out.from, p.depth);
   std::int64_t tiles = 0;
   for (const split_operand* o : {&m.q, &m.k, &m.v, &m.g}) tiles += o->count * o->shape.tiles;
-  problem positive = p;
-  positive.scale = std::abs(p.scale);
   const gradient_split_params parts{
-      {{m.q, m.k, m.v}, 3, depth, near_lo, m.next_item}, m.g, out, positive, m.numbers};
+      {{m.q, m.k, m.v}, 3, depth, near_lo, m.next_item}, m.g, out, p, m.numbers};
   std::vector<launchable> all{
       launch_of(split.code, line(tiles), parts),
       launch_of(judge_instances(r.where()).front().code, line(p.members * p.kv_heads),
-                judge_params{m.q, m.k, {m.v, m.g}, 2, depth, p.scale, most_logit_of_gradients, m.flags}),
+                judge_params{m.q, m.k, {m.v, m.g}, 2, depth, scale_of(p), most_logit_of_gradients, m.flags}),
       gradient_launch(r, m, side::keys), gradient_launch(r, m, side::queries)};
   for (launchable& l : flagged_launches(r, m, memory)) all.push_back(std::move(l));
   return all;

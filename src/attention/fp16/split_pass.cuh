@@ -15,14 +15,23 @@ namespace antiphase::attentions {
 inline namespace AP_TARGET {
 
 // 2^e so that largest * 2^-e is in [2^14, 2^15). At least 2^-126: smaller elements keep all their bits.
-// Infinite where `largest` is infinite or NaN.
+// Infinite where `largest` is infinite or NaN, 0 where it is 0.
 AP_DEV float scale_for(float largest) {
   const std::uint32_t exponent = bit_cast<std::uint32_t>(largest) >> 23;
   if (exponent == 255) return INFINITY;
+  if (largest == 0) return 0;
   const int e = static_cast<int>(exponent) - 127 - (part_exponent - 1);
   return bit_cast<float>(static_cast<std::uint32_t>((e < -126 ? -126 : e) + 127) << 23);
 }
-// 1 / scale; 0 for infinity.
+// The exponent of a scale, which is a power of two; of 0, the scale of zeros, -127.
+AP_DEV int exponent_of(float scale) { return static_cast<int>(bit_cast<std::uint32_t>(scale) >> 23) - 127; }
+// mantissa * 2^e, with e brought into [-126, 126]: never 0, so that -infinity times it is -infinity. `mantissa`
+// in [1, 2].
+AP_DEV float power_of_two(int e, float mantissa) {
+  const int nearest = e < -126 ? -126 : e > 126 ? 126 : e;
+  return bit_cast<float>(bit_cast<std::uint32_t>(mantissa) + (static_cast<std::uint32_t>(nearest) << 23));
+}
+// 1 / scale; 0 for infinity, and finite for 0.
 AP_DEV float inverse_of(float scale) {
   return scale == INFINITY ? 0 : bit_cast<float>((254u << 23) - bit_cast<std::uint32_t>(scale));
 }
@@ -84,7 +93,7 @@ struct tile_place {
     rows = left < 0 ? 0 : left < split_rows ? static_cast<int>(left) : split_rows;
   }
   AP_DEV const float* first_element(const split_operand& o) const {
-    const std::int64_t row = first_row + (o.shape.offsets == nullptr ? 0 : o.shape.offsets[member]);
+    const std::int64_t row = first_row + o.shape.first_row(member);
     return o.from.data + (o.shape.offsets == nullptr ? member * o.from.member_stride : 0) +
            head * o.from.head_stride + row * o.from.row_stride;
   }
@@ -158,8 +167,7 @@ template <int Depth> struct split_pass {
         const float of_this = scale_for(of_column[e]);
         if (o.by_column) own = of_this;
         if (in_registers::first_row() == 0)
-          o.column_scale[index * Depth + column] =
-              !o.by_column && of_column[e] == 0 ? 0 : of_this * (1.f / (1 << part_exponent));
+          o.column_scale[index * Depth + column] = of_this * (1.f / (1 << part_exponent));
       }
       up[e] = inverse_of(own) * o.sign;
     }
@@ -200,7 +208,8 @@ struct judge_pass {
       fine = fine && s.largest[2 + i] * static_cast<float>(p.others[i].shape.rows_of(member)) < INFINITY;
       product *= s.largest[2 + i];
     }
-    if (p.other_count == 2) fine = fine && product < INFINITY;
+    if (p.other_count == 2 && s.largest[2] != 0 && s.largest[3] != 0)
+      fine = fine && s.largest[3] >= least_gradient && product >= least_product && product < most_product;
     for (int i = 0; i < 2 + p.other_count; ++i) fine = fine && s.near[i] != 0;
     p.flags[block_index().x] = fine ? 0 : 1;
   }

@@ -19,6 +19,10 @@ constexpr float far_lo = 2048, near_lo = 1;
 // With near_lo and one scale for a tile, elements are off by up to 2^-40 of the largest. Columns that pass
 // through a product separately keep FP32's accuracy if none is smaller than the largest by more than this.
 constexpr float most_between_columns = 0x1p16f;
+// Largest dP = dO V: it is multiplied by weights of up to 2^15, and 2^-38 of it must be far above the smallest
+// product of two tiles' scales, 2^-149. Largest dO: it is divided by a sum of weights, and denormals lose bits.
+// Heads whose dO or V are zeros need neither.
+constexpr float least_product = 0x1p-70f, most_product = 0x1p112f, least_gradient = 0x1p-80f;
 
 // Rows of a tile that share a scale. Every member begins a tile: rows behind its last are zeros.
 constexpr int split_rows = 64;
@@ -27,14 +31,19 @@ AP_FN constexpr std::int64_t tiles_in(std::int64_t rows) { return (rows + split_
 // The rows of all members, each padded to whole tiles: [head][hi, lo][row][padded depth].
 struct split_shape {
   const std::int32_t* offsets;  // of packed members, or null
-  std::int32_t members, rows;   // rows of a member if not packed
+  std::int32_t members, rows;   // rows of a member, or of all that are packed
   std::int64_t tiles;           // of all members
+  // The row of the packed array that a member begins; 0 if not packed.
+  AP_FN std::int64_t first_row(int member) const {
+    return offsets == nullptr ? 0 : offset_in(offsets, member, rows);
+  }
   // The tile that a member begins.
   AP_FN std::int64_t first_tile(int member) const {
-    return offsets == nullptr ? member * tiles_in(rows) : offsets[member] / split_rows + member;
+    return offsets == nullptr ? member * tiles_in(rows) : first_row(member) / split_rows + member;
   }
   AP_FN int rows_of(int member) const {
-    return offsets == nullptr ? rows : offsets[member + 1] - offsets[member];
+    return offsets == nullptr ? rows
+                              : offset_in(offsets, member + 1, rows) - offset_in(offsets, member, rows);
   }
   // The member that a tile belongs to; it may be one behind its last.
   AP_FN int member_at(std::int64_t tile) const {
@@ -61,9 +70,9 @@ struct split_operand {
   bool by_column;   // a scale for each column of a tile, else one for the tile
   f16* parts;
   float*
-      scale;  // [head][tile], of a tile or the largest of its columns; infinite if an element is not finite
+      scale;  // [head][tile], of a tile or the largest of its columns; infinite if an element is not finite, 0 if all are 0
   // [head][tile][padded depth]: scales times 2^-15 that columns of a tile have, or would have, 0 of a column
-  // of zeros that shares the tile's; or null if not by_column.
+  // of zeros; or null if not by_column.
   float* column_scale;
 };
 
@@ -78,11 +87,18 @@ struct split_params {
 // Judges whether FP16 parts keep the contract: a word for each member and head of K, 0 if they do. Columns
 // that share their tile's scale, of operands that have column scales, must be within most_between_columns.
 struct judge_params {
-  // Of the others, elements must be finite, and their sums; of two, sums of their products too.
+  // The others must be finite, and so must sums of their rows; of two, products are within their limits.
   split_operand q, k, others[2];
   std::int32_t other_count, depth;
   float scale, logit_limit;  // on scale * depth * max |q| * max |k|
   std::uint32_t* flags;      // [member][kv head]
+};
+
+// mantissa * 2^exponent, a factor of any size: the scales of two operands at the ends of FP32's range, and the
+// factor that they are multiplied with, fit a float as a whole alone.
+struct wide_factor {
+  float mantissa;  // in [1, 2]
+  std::int32_t exponent;
 };
 
 struct split_instance {
