@@ -6,7 +6,7 @@
 
 #include "src/attention/fp16/backward.hpp"
 #include "src/attention/fp16/forward.cuh"
-#include "src/attention/fp16/split_pass.cuh"
+#include "src/attention/fp16/gradient_split.cuh"
 
 namespace antiphase::attentions {
 inline namespace AP_TARGET {
@@ -29,65 +29,6 @@ inline namespace AP_TARGET {
 // `shared`, where the sums of dK and dV are too many for a warpgroup's registers: the first warpgroup
 // computes x, p and dV, the second dP, ds and dK, and p passes from one to the other in shared memory:
 //   weights:  two slots of p      write | read | write ...
-
-// Splits all operands; dO is divided by the softmax's sum of each row. Prepares the queries' numbers. A block
-// has a tile, those of dO first.
-template <int Depth> struct gradient_split {
-  using in_registers = tile_in_registers<Depth>;
-  using of_others = split_pass<Depth>;
-  static constexpr int threads = in_registers::threads;
-  static constexpr bool overlaps_previous = true;
-  using params = gradient_split_params;
-  using storage = typename of_others::storage;
-
-  AP_DEV void operator()(const params& p) const {
-    storage& s = antiphase::shared<storage, shared_kind::fixed>();
-    std::int64_t block = block_index().x;
-    wait_for_previous_grid();
-    start_next_grid();
-    if (block == 0 && thread_index() < 2) p.others.next_item[thread_index()] = 0;
-    const std::int64_t blocks = p.d_out.count * p.d_out.shape.tiles;
-    if (block < blocks) return split_gradient(p, s, block);
-    of_others::split_one_of(p.others, s, block - blocks);
-  }
-
- private:
-  AP_DEV static void split_gradient(const params& p, storage& s, std::int64_t block) {
-    const split_operand& o = p.d_out;
-    const tile_place at(o, static_cast<int>(block / o.shape.tiles), block % o.shape.tiles);
-    const int depth = p.others.depth;
-    in_registers g, out;
-    pack<float, 2> softmax[in_registers::count];
-    g.load(at.first_element(o), o.from.row_stride, at.rows, depth, o.in_vectors);
-    out.load(at.first_element(p.out), p.out.from.row_stride, at.rows, depth, p.out.in_vectors);
-    const auto row_of = [](int i) { return in_registers::first_row() + i * in_registers::step; };
-    const float* const of_rows =
-        p.what.softmax + 2 * stored_row(p.what, member_of(p.what, at.member), at.head, at.first_row);
-    AP_UNROLL
-    for (int i = 0; i < in_registers::count; ++i) {
-      const int r = row_of(i);
-      softmax[i] = {{-INFINITY, 0}};
-      if (r < at.rows) softmax[i] = {{of_rows[2 * r], of_rows[2 * r + 1]}};
-    }
-    AP_UNROLL
-    for (int i = 0; i < in_registers::count; ++i) {
-      double d = 0;
-      AP_UNROLL
-      for (int e = 0; e < 4; ++e) d += double{g.row[i].element[e]} * double{out.row[i].element[e]};
-      AP_UNROLL
-      for (int by = 1; by < in_registers::lanes; by *= 2) d += shuffle_xor(d, by);
-      const float top = softmax[i].element[0], sum = softmax[i].element[1];
-      const float back = sum == 0 ? 0 : 1 / sum;
-      AP_UNROLL
-      for (int e = 0; e < 4; ++e) g.row[i].element[e] *= back;
-      if (in_registers::lane() != 0) continue;
-      float* const to = p.numbers + (at.head * o.shape.tiles + at.tile) * 2 * split_rows + row_of(i);
-      to[0] = top == -INFINITY ? INFINITY : top;
-      to[split_rows] = static_cast<float>(sum == 0 ? 0 : d / double{sum});
-    }
-    of_others::write(o, g, at, s, near_lo);
-  }
-};
 
 // How the parts of a block wait for each other. A parameter, so that tests can take one wait away.
 template <gradient_policy P> struct gradient_waits {
@@ -140,11 +81,8 @@ template <gradient_policy P, class Waits = gradient_waits<P>> struct gradient_ke
   };
   using slot_cursor = cursor<P.slots>;
   using own_cursor = cursor<P.items>;
-  using scores = float[N / 2];
-  using outputs = float[D / 2];
-  struct halves {
-    std::uint32_t hi[N / 16][4], lo[N / 16][4];
-  };
+  using scores = accumulator<N>;
+  using outputs = accumulator<D>;
 
  private:
   AP_DEV static item item_at(const params& p, std::uint32_t i) {
@@ -248,25 +186,17 @@ template <gradient_policy P, class Waits = gradient_waits<P>> struct gradient_ke
   };
   template <int Operand>
   AP_DEV static void fetch(own_parts<Operand>& held, const chunk<Own> (&own)[chunks], int first_row) {
-    const int row = first_row + thread_index() % warpgroup_size / 32 * 16 + lane_index() / 4;
+    const int row = first_row + scores::row();
     AP_UNROLL
     for (int i = 0; i < D / 4; ++i) {
       const int r = row + i % 2 * 8, piece = i / 4 * 2 % 8 + i % 4 / 2;
-      const int at = (piece ^ r % 8) * 8 + 2 * (lane_index() % 4);
+      const int at = (piece ^ r % 8) * 8 + scores::column();
       const auto word = [&](int part) {
         const f16* const from = &own[i / 16].part[part][r][at];
         return load_pack<1>(reinterpret_cast<const std::uint32_t*>(from)).element[0];
       };
       if constexpr (P.held > Operand) held.hi.word[i / 4][i % 4] = word(0);
       if constexpr (P.held > 2 + Operand) held.lo.word[i / 4][i % 4] = word(1);
-    }
-  }
-  template <bool There> AP_DEV static void step(scores& x, const fragments<There>& f, int i,
-                                                matrix_descriptor a, matrix_descriptor b, bool accumulate) {
-    if constexpr (There) {
-      wgmma<major::k>(x, f.word[i], b, accumulate);
-    } else {
-      wgmma<major::k, major::k>(x, a, b, accumulate);
     }
   }
   // Starts x = own other^T, of 64 own rows.
@@ -280,33 +210,36 @@ template <gradient_policy P, class Waits = gradient_waits<P>> struct gradient_ke
       a[c] = describe(own[c].part[0][first_row], 16, 1024, swizzle::bytes_128);
       b[c] = describe(s.slots[at.index].columns[c].part, 16, 1024, swizzle::bytes_128);
     }
+    const auto step = [&]<int Part, int OfOther>(part_number<Part>, part_number<OfOther>, int i, bool add) {
+      const matrix_descriptor other = further(b[i / 4], OfOther * other_lo + i % 4 * 32);
+      if constexpr (P.held > 2 * Part + Operand) {
+        wgmma<major::k>(x.value, (Part == 0 ? held.hi.word : held.lo.word)[i], other, add);
+      } else {
+        wgmma<major::k, major::k>(x.value, further(a[i / 4], Part * own_lo + i % 4 * 32), other, add);
+      }
+    };
     AP_UNROLL
     for (int i = 0; i < D / 16; ++i) {
-      const int c = i / 4, by = i % 4 * 32;
-      step(x, held.lo, i, further(a[c], own_lo + by), further(b[c], by), i > 0);
-      step(x, held.hi, i, further(a[c], by), further(b[c], other_lo + by), true);
+      step(part_number<1>(), part_number<0>(), i, i > 0);
+      step(part_number<0>(), part_number<1>(), i, true);
     }
     AP_UNROLL
-    for (int i = 0; i < D / 16; ++i)
-      step(x, held.hi, i, further(a[i / 4], i % 4 * 32), further(b[i / 4], i % 4 * 32), true);
+    for (int i = 0; i < D / 16; ++i) step(part_number<0>(), part_number<0>(), i, true);
   }
-  // Starts part = h other.
-  AP_DEV static void multiply_columns(outputs& part, const halves& h, const storage& s, slot_cursor at) {
+  // Starts sum = h other.
+  AP_DEV static void multiply_columns(outputs& sum, const halves<N>& h, const storage& s, slot_cursor at) {
     const matrix_descriptor b =
         describe(s.slots[at.index].columns[0].part, sizeof(chunk<N>), 1024, swizzle::bytes_128);
     constexpr int other_lo = N * 128, by = 2048;
-    AP_UNROLL
-    for (int i = 0; i < N / 16; ++i) {
-      wgmma<major::mn>(part, h.lo[i], further(b, i * by), i > 0);
-      wgmma<major::mn>(part, h.hi[i], further(b, other_lo + i * by), true);
-    }
-    AP_UNROLL
-    for (int i = 0; i < N / 16; ++i) wgmma<major::mn>(part, h.hi[i], further(b, i * by), true);
+    const auto of_h = [&](auto part, int i) -> const auto& { return h.part[part][i]; };
+    const auto of_other = [&](auto part, int i) { return further(b, part * other_lo + i * by); };
+    multiply_mixed<major::mn>(sum.value, N / 16, of_h, of_other, false);
+    multiply_main<major::mn>(sum.value, N / 16, of_h, of_other, true);
   }
 
   // compute
   // ---------------------------------------------------------------------------------------------------------
-  static constexpr float log2_e = 1.44269504f, up = 1 << part_exponent;
+  static constexpr float up = 1 << part_exponent;
 
   // A thread's two rows, the second 8 further than the first.
   struct rows {
@@ -316,57 +249,41 @@ template <gradient_policy P, class Waits = gradient_waits<P>> struct gradient_ke
   };
   // The numbers of the four elements 4 b to 4 b + 3 of a thread: of two columns, or of two rows.
   AP_DEV static pack<float, 2> of_columns(const float (&numbers)[N], int b) {
-    return load_pack<2>(numbers + 8 * b + 2 * (lane_index() % 4));
+    return load_pack<2>(numbers + 8 * b + scores::column());
   }
-  AP_DEV static bool sees(const rows& r, int row, int column) {
-    return of_keys ? r.sees.sees(column, row) : r.sees.sees(row, column);
+  // Of the warp's rows.
+  AP_DEV static bool all_visible(const rows& r, int first_column) {
+    const int row = r.first - lane_index() / 4, last_row = row + 15, last_column = first_column + N - 1;
+    return of_keys ? r.sees.begin(last_column) <= row && last_row < r.sees.end(first_column)
+                   : r.sees.begin(last_row) <= first_column && last_column < r.sees.end(row);
   }
-  // Adds the bias of each pair, and hides what problem::visible hides. `head` of Q.
-  AP_DEV static void add_bias(const params& p, scores& x, const rows& r, int member, int head,
-                              int first_column, float to_score) {
-    const problem& a = p.what;
-    const int queries = member_of(a, member).queries;
+  // A query sees keys begin(i) to end(i) - 1; a key is seen by queries from key - high + 1 to key - low.
+  AP_DEV static visible_columns visible_in(const rows& r, int first_column) {
+    visible_columns see;
     AP_UNROLL
-    for (int i = 0; i < N / 2; ++i) {
-      const int column = first_column + i / 4 * 8 + 2 * (lane_index() % 4) + i % 2,
-                row = r.first + i % 4 / 2 * 8;
-      x[i] *= to_score;
-      if ((of_keys ? column : row) >= queries || !sees(r, row, column)) continue;
-      const auto at = [&](const auto& pairs) {
-        return pairs.data[member * pairs.member_stride + head * pairs.head_stride +
-                          (of_keys ? column : row) * pairs.query_stride +
-                          (of_keys ? row : column) * pairs.key_stride];
-      };
-      if (a.bias.data != nullptr) x[i] = multiply_add(at(a.bias), log2_e, x[i]);
-      if (a.visible.data != nullptr && at(a.visible) == 0) x[i] = -INFINITY;
+    for (int h = 0; h < 2; ++h) {
+      const int row = r.first + 8 * h, column = first_column + scores::column();
+      see.begin[h] = (of_keys ? row - r.sees.high + 1 : r.sees.begin(row)) - column;
+      see.end[h] = (!of_keys ? r.sees.end(row) : row < r.sees.keys ? row - r.sees.low + 1 : 0) - column;
     }
-  }
-  AP_DEV static void hide(scores& x, const rows& r, int first_column) {
-    const int row = r.first - lane_index() / 4, last_row = row + 15,  // the warp's
-        last_column = first_column + N - 1;
-    if (of_keys ? r.sees.begin(last_column) <= row && last_row < r.sees.end(first_column)
-                : r.sees.begin(last_row) <= first_column && last_column < r.sees.end(row))
-      return;
-    AP_UNROLL
-    for (int i = 0; i < N / 2; ++i)
-      if (!sees(r, r.first + i % 4 / 2 * 8, first_column + i / 4 * 8 + 2 * (lane_index() % 4) + i % 2))
-        x[i] = -INFINITY;
+    return see;
   }
   // Scores to weights: probabilities but for the factor of each query, of keys times 2^15.
   AP_DEV static void weigh(const params& p, scores& x, const rows& r, const float (&tops)[N], int member,
                            int head, int first_column, float to_score) {
     if constexpr (P.biased) {
-      add_bias(p, x, r, member, head, first_column, to_score);
+      add_bias<of_keys>(x, p.what, member_of(p.what, member), head, r.first, first_column + x.column(),
+                        visible_in(r, first_column), {to_score});
       to_score = 1;
     }
-    hide(x, r, first_column);
+    if (!all_visible(r, first_column)) hide(x, visible_in(r, first_column));
     AP_UNROLL
     for (int b = 0; b < N / 8; ++b) {
       pack<float, 2> top;
       if constexpr (of_keys) top = of_columns(tops, b);
       AP_UNROLL
       for (int i = 0; i < 4; ++i) {
-        float& e = x[4 * b + i];
+        float& e = x.value[4 * b + i];
         e = exp2_near(multiply_add(e, to_score, -(of_keys ? top.element[i % 2] : r.top[i / 2])));
         if constexpr (of_keys) e *= up;
       }
@@ -382,36 +299,22 @@ template <gradient_policy P, class Waits = gradient_waits<P>> struct gradient_ke
       if constexpr (of_keys) d = of_columns(ds, b);
       AP_UNROLL
       for (int i = 0; i < 4; ++i) {
-        float& e = y[4 * b + i];
-        e = weights[4 * b + i] * multiply_add(e, to_dp, -(of_keys ? d.element[i % 2] : r.d[i / 2]));
+        float& e = y.value[4 * b + i];
+        e = weights.value[4 * b + i] * multiply_add(e, to_dp, -(of_keys ? d.element[i % 2] : r.d[i / 2]));
         largest[i / 2] = fmaxf(largest[i / 2], fabsf(e));
       }
     }
     float by[2];
     AP_UNROLL
     for (int h = 0; h < 2; ++h) {
-      largest[h] = fmaxf(largest[h], shuffle_xor(largest[h], 1));
-      largest[h] = fmaxf(largest[h], shuffle_xor(largest[h], 2));
-      back[h] = scale_for(largest[h]);
+      back[h] = scale_for(max_of_row(largest[h]));
       by[h] = inverse_of(back[h]);
     }
-    AP_UNROLL
-    for (int i = 0; i < N / 2; ++i) y[i] *= by[i % 4 / 2];
-  }
-  AP_DEV static void split(halves& parts, const scores& x) {
-    AP_UNROLL
-    for (int i = 0; i < N / 4; ++i) {
-      const std::uint32_t hi = to_halves(x[2 * i], x[2 * i + 1]);
-      parts.hi[i / 4][i % 4] = hi;
-      parts.lo[i / 4][i % 4] = to_halves(x[2 * i] - lower_half(hi), x[2 * i + 1] - upper_half(hi));
-    }
+    y.scale_rows(by);
   }
   // Weights and dS of keys are 2^15 times as large.
   static constexpr float down = of_keys ? 1 / up : 1;
-  AP_DEV static void promote(outputs& sum, const outputs& part, float by0, float by1) {
-    AP_UNROLL
-    for (int i = 0; i < D / 2; ++i) sum[i] = multiply_add(part[i], i % 4 < 2 ? by0 : by1, sum[i]);
-  }
+
   AP_DEV static void store(const params& p, const outputs& sum, const rows& r, const heads<float>& to,
                            const item& w, float factor) {
     const member m = member_of(p.what, w.member);
@@ -423,9 +326,9 @@ template <gradient_policy P, class Waits = gradient_waits<P>> struct gradient_ke
       float* const at = of_keys ? key_row(p.what, to, m, w.head, row) : query_row(p.what, to, m, w.head, row);
       const bool in_pairs = depth % 2 == 0 && reinterpret_cast<std::uintptr_t>(at) % 8 == 0;
       AP_UNROLL
-      for (int b = 0; b < D / 8; ++b) {
-        const int c = 8 * b + 2 * (lane_index() % 4);
-        const pack<float, 2> pair{{sum[4 * b + 2 * h] * factor, sum[4 * b + 2 * h + 1] * factor}};
+      for (int i = 2 * h; i < sum.count; i += 4) {
+        const int c = sum.column() + sum.column_of(i);
+        const pack<float, 2> pair{{sum.value[i] * factor, sum.value[i + 1] * factor}};
         if (in_pairs) {
           if (c < depth) store_pack<2>(at + c, pair);
         } else {
@@ -454,7 +357,7 @@ template <gradient_policy P, class Waits = gradient_waits<P>> struct gradient_ke
     b.first_row = P.shared ? 0 : 64 * group;
     const int first = b.w.tile * Own, mine = first + b.first_row;
     b.r.sees = reach_of(p.what, m);
-    b.r.first = mine + thread_index() % warpgroup_size / 32 * 16 + lane_index() / 4;
+    b.r.first = mine + scores::row();
     b.block = range_of(b.r.sees, m, first, Own);
     b.tiles = range_of(b.r.sees, m, mine, 64);
     if (b.tiles.count() == 0) b.tiles = {b.block.begin, b.block.begin};
@@ -517,7 +420,7 @@ template <gradient_policy P, class Waits = gradient_waits<P>> struct gradient_ke
       if (b.tiles.count() == 0) s.owned.release(own, by_warp{});
       outputs sum0 = {}, sum1 = {};  // sum1 of keys only
       scores x, y;
-      halves parts;
+      halves<N> parts;
       outputs part0, part1;
       for_each_tile(s, at, b, [&](int head, int j, bool last) {
         const float scale0 = other_scales(p, 0, b, head)[j], scale1 = other_scales(p, 1, b, head)[j];
@@ -530,11 +433,11 @@ template <gradient_policy P, class Waits = gradient_waits<P>> struct gradient_ke
         multiply_rows(y, s, mine.operand[1], held1, second, b.first_row);
         wgmma_commit();
         wgmma_wait<1>();
-        pin_registers(x);
+        x.pin();
         weigh(p, x, b.r, numbers_in(s, first), b.w.member, of_keys ? head : b.w.head, j * N,
               power_of_two(b.own_exponent + exponent_of(scale0), p.to_score.mantissa));
         if constexpr (of_keys) {
-          split(parts, x);
+          split<near_lo>(parts, x);
           wgmma_fence();
           multiply_columns(part1, parts, s, second);
           wgmma_commit();
@@ -542,26 +445,26 @@ template <gradient_policy P, class Waits = gradient_waits<P>> struct gradient_ke
         } else {
           wgmma_wait<0>();
         }
-        pin_registers(y);
+        y.pin();
         if (last) s.owned.release(own, by_warp{});
         float back[2];
         differentiate(y, x, b.r, numbers_in(s, second), b.own_scale * scale1, back);
         if constexpr (of_keys) {
           wgmma_wait<0>();
-          pin_registers(part1);
+          part1.pin();
           s.ring.release(second, by_warp{});
         } else {
           s.ring.release(second, by_warp{});
         }
-        split(parts, y);
+        split<near_lo>(parts, y);
         wgmma_fence();
         multiply_columns(part0, parts, s, first);
         wgmma_commit();
-        if constexpr (of_keys) promote(sum1, part1, scale1 * down, scale1 * down);
+        if constexpr (of_keys) sum1.add_rows(part1, scale1 * down, scale1 * down);
         Waits::last_part();
-        pin_registers(part0);
+        part0.pin();
         s.ring.release(first, by_warp{});
-        promote(sum0, part0, back[0] * scale0 * down, back[1] * scale0 * down);
+        sum0.add_rows(part0, back[0] * scale0 * down, back[1] * scale0 * down);
       });
       if constexpr (of_keys) {
         store(p, sum0, b.r, p.to.k, b.w, p.factor);
@@ -587,7 +490,7 @@ template <gradient_policy P, class Waits = gradient_waits<P>> struct gradient_ke
       if (b.tiles.count() == 0) s.owned.release(own, by_warp{});
       outputs sum = {}, part;
       scores x;
-      halves parts;
+      halves<N> parts;
       for_each_tile(s, at, b, [&](int head, int j, bool last) {
         const float scale0 = other_scales(p, 0, b, head)[j], scale1 = other_scales(p, 1, b, head)[j];
         const slot_cursor first = at++, second = at++;
@@ -596,7 +499,7 @@ template <gradient_policy P, class Waits = gradient_waits<P>> struct gradient_ke
         multiply_rows(x, s, mine, held, first, 0);
         wgmma_commit();
         wgmma_wait<0>();
-        pin_registers(x);
+        x.pin();
         if (last) s.owned.release(own, by_warp{});
         weigh(p, x, b.r, s.numbers[first.index], b.w.member, head, j * N,
               power_of_two(b.own_exponent + exponent_of(scale0), p.to_score.mantissa));
@@ -604,18 +507,19 @@ template <gradient_policy P, class Waits = gradient_waits<P>> struct gradient_ke
         s.weights.ring.acquire(to);
         AP_UNROLL
         for (int i = 0; i < N / 8; ++i)
-          store_pack<4>(s.weights.p[to.index][i][thread_index() % warpgroup_size],
-                        pack<float, 4>{{x[4 * i], x[4 * i + 1], x[4 * i + 2], x[4 * i + 3]}});
+          store_pack<4>(
+              s.weights.p[to.index][i][thread_index() % warpgroup_size],
+              pack<float, 4>{{x.value[4 * i], x.value[4 * i + 1], x.value[4 * i + 2], x.value[4 * i + 3]}});
         s.weights.ring.commit(to++, full, by_warp{});
-        split(parts, x);
+        split<near_lo>(parts, x);
         Waits::second(s.ring, second);
         wgmma_fence();
         multiply_columns(part, parts, s, second);
         wgmma_commit();
         Waits::last_part();
-        pin_registers(part);
+        part.pin();
         s.ring.release(second, by_warp{});
-        promote(sum, part, scale1 * down, scale1 * down);
+        sum.add_rows(part, scale1 * down, scale1 * down);
       });
       store(p, sum, b.r, p.to.v, b.w, 1);
     }
@@ -635,7 +539,7 @@ template <gradient_policy P, class Waits = gradient_waits<P>> struct gradient_ke
       if (b.tiles.count() == 0) s.owned.release(own, by_warp{});
       outputs sum = {}, part;
       scores x, y;
-      halves parts;
+      halves<N> parts;
       for_each_tile(s, at, b, [&](int head, int j, bool last) {
         const float scale0 = other_scales(p, 0, b, head)[j], scale1 = other_scales(p, 1, b, head)[j];
         const slot_cursor first = at++, second = at++;
@@ -644,28 +548,28 @@ template <gradient_policy P, class Waits = gradient_waits<P>> struct gradient_ke
         multiply_rows(y, s, mine, held, second, 0);
         wgmma_commit();
         wgmma_wait<0>();
-        pin_registers(y);
+        y.pin();
         if (last) s.owned.release(own, by_warp{});
         Waits::read(s.weights.ring, from);
         AP_UNROLL
         for (int i = 0; i < N / 8; ++i) {
           const pack<float, 4> p4 = load_pack<4>(s.weights.p[from.index][i][thread_index() % warpgroup_size]);
           AP_UNROLL
-          for (int e = 0; e < 4; ++e) x[4 * i + e] = p4.element[e];
+          for (int e = 0; e < 4; ++e) x.value[4 * i + e] = p4.element[e];
         }
         s.weights.ring.release(from++, by_warp{});
         float back[2];
         differentiate(y, x, b.r, s.numbers[second.index], b.own_scale * scale1, back);
         s.ring.release(second, by_warp{});
-        split(parts, y);
+        split<near_lo>(parts, y);
         s.ring.wait(first, full);
         wgmma_fence();
         multiply_columns(part, parts, s, first);
         wgmma_commit();
         Waits::last_part();
-        pin_registers(part);
+        part.pin();
         s.ring.release(first, by_warp{});
-        promote(sum, part, back[0] * scale0 * down, back[1] * scale0 * down);
+        sum.add_rows(part, back[0] * scale0 * down, back[1] * scale0 * down);
       });
       store(p, sum, b.r, p.to.k, b.w, p.factor);
     }

@@ -18,7 +18,9 @@
 #include <cmath>
 
 #include "src/attention/fp16/forward.hpp"
+#include "src/attention/fp16/pairs_tile.cuh"
 #include "src/attention/fp16/split_pass.cuh"
+#include "src/split_multiply.cuh"
 
 namespace antiphase::attentions {
 inline namespace AP_TARGET {
@@ -77,11 +79,6 @@ template <forward_policy P, class Waits = forward_waits<P>> struct forward_kerne
     item now;
   };
   using slot_cursor = cursor<P.slots>;
-  using scores = float[N / 2];
-  using outputs = float[D / 2];
-  struct halves {
-    std::uint32_t hi[N / 16][4], lo[N / 16][4];
-  };
 
  private:
   // Goes on to the next operand of a tile; returns where it was.
@@ -181,12 +178,41 @@ template <forward_policy P, class Waits = forward_waits<P>> struct forward_kerne
 
   // multiply
   // ---------------------------------------------------------------------------------------------------------
-  // Starts main = hi hi and mixed = hi lo + lo hi of Q K^T, the warpgroup's 64 queries. Where the registers
-  // do not hold two sums, the mixed products are waited for, and main is added to them.
-  struct score_sums {
-    scores main;
-    float mixed[P.apart ? N / 2 : 1];
+  // Sums of hi hi and of the mixed products. Where the registers do not hold two, `main` has both.
+  template <int Columns, bool Apart> struct split_sums {
+    accumulator<Columns> main;
+    accumulator<Apart ? Columns : 2> mixed;
+
+    AP_DEV void pin() {
+      main.pin();
+      if constexpr (Apart) mixed.pin();
+    }
+    // The product: mixed sums are kept 2^11 times as large.
+    AP_DEV float at(int i) const {
+      if constexpr (Apart) return multiply_add(mixed.value[i], 1.f / far_lo, main.value[i]);
+      return main.value[i];
+    }
+    // Starts the products. `wait`: for the mixed ones, before they shrink in place.
+    template <major... Majors, class A, class B, class Wait>
+    AP_DEV void multiply(int steps, const A& a, const B& b, Wait wait) {
+      if constexpr (Apart) {
+        multiply_mixed<Majors...>(mixed.value, steps, a, b, false);
+      } else {
+        multiply_mixed<Majors...>(main.value, steps, a, b, false);
+        wgmma_commit();
+        wait();
+        main.pin();
+        main.scale(1.f / far_lo);
+        wgmma_fence();
+      }
+      multiply_main<Majors...>(main.value, steps, a, b, !Apart);
+      wgmma_commit();
+    }
   };
+  static AP_DEV void wait_for_products() { wgmma_wait<0>(); }
+
+  // Starts Q K^T of the warpgroup's 64 queries.
+  using score_sums = split_sums<N, P.apart>;
   AP_DEV static void multiply_keys(score_sums& x, const storage& s, slot_cursor at, int group) {
     constexpr int q_lo = P.queries() * 128, k_lo = N * 128;  // bytes to the lo parts
     matrix_descriptor q[chunks], k[chunks];
@@ -195,52 +221,37 @@ template <forward_policy P, class Waits = forward_waits<P>> struct forward_kerne
       q[c] = describe(s.q[c].part[0][64 * group], 16, 1024, swizzle::bytes_128);
       k[c] = describe(s.slots[at.index].element, 16, 1024, swizzle::bytes_128);
     }
-    const auto multiply_mixed = [&](scores& sum) {
-      AP_UNROLL
-      for (int i = 0; i < 4 * chunks; ++i) {
-        const int c = i / 4, step = i % 4 * 32;
-        wgmma<major::k, major::k>(sum, further(q[c], q_lo + step), further(k[c], step), i > 0);
-        wgmma<major::k, major::k>(sum, further(q[c], step), further(k[c], k_lo + step), true);
-      }
-    };
     wgmma_fence();
-    if constexpr (P.apart) {
-      multiply_mixed(x.mixed);
-    } else {
-      multiply_mixed(x.main);
-      wgmma_commit();
-      wgmma_wait<0>();
-      pin_registers(x.main);
-      AP_UNROLL
-      for (int i = 0; i < N / 2; ++i) x.main[i] *= 1 / far_lo;
-      wgmma_fence();
-    }
-    AP_UNROLL
-    for (int i = 0; i < 4 * chunks; ++i)
-      wgmma<major::k, major::k>(x.main, further(q[i / 4], i % 4 * 32), further(k[i / 4], i % 4 * 32),
-                                !P.apart || i > 0);
-    wgmma_commit();
+    x.template multiply<major::k, major::k>(
+        4 * chunks, [&](auto part, int i) { return further(q[i / 4], part * q_lo + i % 4 * 32); },
+        [&](auto part, int i) { return further(k[i / 4], part * k_lo + i % 4 * 32); }, wait_for_products);
   }
-  // 64 keys of V, of which a slot has value_keys.
-  AP_DEV static matrix_descriptor describe_values(const storage& s, slot_cursor at, int block) {
+  // Starts P V of the keys of a block of 64, and adds it to the outputs, which it scales at first. `is_last`: no more is
+  // read of the slot.
+  using output_sums = split_sums<D, D == 64>;
+  AP_DEV static void multiply_values(accumulator<D>& out, output_sums& sums, const halves<N>& p,
+                                     const float (&shrink)[2], storage& s, slot_cursor at, int block,
+                                     bool is_last) {
     const f16* const from = s.slots[at.index].element + block * 64 % value_keys * 64;
-    return describe(from, 2 * value_keys * 128, 1024, swizzle::bytes_128);
-  }
-  static constexpr int values_lo = value_keys * 128, values_step = 2048;
-  // Starts mixed = hi lo + lo hi of P V for the keys of a block of 64.
-  AP_DEV static void multiply_values_mixed(outputs& mixed, const halves& p, matrix_descriptor v, int block) {
+    const matrix_descriptor v = describe(from, 2 * value_keys * 128, 1024, swizzle::bytes_128);
+    constexpr int values_lo = value_keys * 128, values_step = 2048;
+    wgmma_fence();
+    sums.template multiply<major::mn>(
+        4, [&](auto part, int i) -> const auto& { return p.part[part][4 * block + i]; },
+        [&](auto part, int i) { return further(v, part * values_lo + i * values_step); }, wait_for_products);
+    Waits::part();
+    sums.pin();
+    const float* const scale = &s.v_scale[at.index][block * 64 % value_keys / 64][accumulator<D>::column()];
     AP_UNROLL
-    for (int i = 0; i < 4; ++i) {
-      wgmma<major::mn>(mixed, p.lo[4 * block + i], further(v, i * values_step), i > 0);
-      wgmma<major::mn>(mixed, p.hi[4 * block + i], further(v, values_lo + i * values_step), true);
+    for (int b = 0; b < D / 8; ++b) {
+      const pack<float, 2> of_columns = load_pack<2>(scale + 8 * b);
+      AP_UNROLL
+      for (int i = 4 * b; i < 4 * b + 4; ++i) {
+        float& o = out.value[i];
+        o = multiply_add(sums.at(i), of_columns.element[i % 2], block == 0 ? o * shrink[out.half_of(i)] : o);
+      }
     }
-  }
-  // Starts main = hi hi of P V, or adds it.
-  AP_DEV static void multiply_values_main(outputs& main, const halves& p, matrix_descriptor v, int block,
-                                          bool add) {
-    AP_UNROLL
-    for (int i = 0; i < 4; ++i)
-      wgmma<major::mn>(main, p.hi[4 * block + i], further(v, i * values_step), add || i > 0);
+    if (is_last) s.ring.release(at, by_warp{});
   }
 
   // compute
@@ -248,166 +259,77 @@ template <forward_policy P, class Waits = forward_waits<P>> struct forward_kerne
   // State of a thread's two rows, the second 8 further than the first. Scores are in units in which exp2
   // takes them.
   struct rows {
-    int first, queries;  // queries: of the member
+    int first;
     reach sees;
     int exponent = 0;  // of what turns a product of the tile's parts into a score, but for K's scale
     float top[2] = {-INFINITY, -INFINITY};
     float sum[2] = {};     // this thread's share
     float shrink[2] = {};  // by which what was there is multiplied
   };
-  static constexpr float log2_e = 1.44269504f, up = 1 << part_exponent;
+  static constexpr float up = 1 << part_exponent;
 
-  // Adds the bias of each pair, and hides what problem::visible hides.
-  AP_DEV static void add_bias(const params& p, scores& x, const rows& r, const item& w, int first_key,
-                              const float (&to_score)[N / 64]) {
-    const problem& a = p.what;
-    AP_UNROLL
-    for (int i = 0; i < N / 2; ++i) {
-      const int key = first_key + i / 4 * 8 + 2 * (lane_index() % 4) + i % 2, row = r.first + i % 4 / 2 * 8;
-      x[i] *= to_score[i / 32];
-      if (row >= r.queries || !r.sees.sees(row, key)) continue;
-      const auto at = [&](const auto& pairs) {
-        return pairs.data[w.member * pairs.member_stride + w.head * pairs.head_stride +
-                          row * pairs.query_stride + key * pairs.key_stride];
-      };
-      if (a.bias.data != nullptr) x[i] = multiply_add(at(a.bias), log2_e, x[i]);
-      if (a.visible.data != nullptr && at(a.visible) == 0) x[i] = -INFINITY;
-    }
-  }
-  AP_DEV static void hide(scores& x, const rows& r, int first_key) {
-    const int row = r.first - lane_index() / 4;  // the warp's first
-    if (first_key >= r.sees.begin(row + 15) && first_key + N <= r.sees.end(row)) return;
-    const int key = first_key + 2 * (lane_index() % 4);
-    AP_UNROLL
-    for (int h = 0; h < 2; ++h) {
-      const int begin = r.sees.begin(r.first + 8 * h) - key, end = r.sees.end(r.first + 8 * h) - key;
-      AP_UNROLL
-      for (int i = 0; i < N / 4; ++i) {
-        const int column = i / 2 * 8 + i % 2;
-        if (column < begin || column >= end) x[i / 2 * 4 + 2 * h + i % 2] = -INFINITY;
-      }
-    }
+  AP_DEV static visible_columns visible_in(const rows& r, int first_key) {
+    const int key = first_key + accumulator<N>::column();
+    return {{r.sees.begin(r.first) - key, r.sees.begin(r.first + 8) - key},
+            {r.sees.end(r.first) - key, r.sees.end(r.first + 8) - key}};
   }
   // Scores to probabilities, times 2^15. `k_scale`: of each 64 keys.
   static constexpr int blocks = N / 64;
-  AP_DEV static void weigh(const params& p, score_sums& sums, rows& r, const item& w, int first_key,
-                           const float (&k_scale)[blocks]) {
-    float to_score[blocks];
+  AP_DEV static void weigh(const params& p, score_sums& sums, rows& r, const member& m, int head,
+                           int first_key, const float (&k_scale)[blocks]) {
+    accumulator<N>& x = sums.main;
+    float to_score[blocks], from[2];
     AP_UNROLL
     for (int b = 0; b < blocks; ++b)
       to_score[b] = power_of_two(r.exponent + exponent_of(k_scale[b]), p.factor.mantissa);
-    scores& x = sums.main;
     if constexpr (P.apart) {
       AP_UNROLL
-      for (int i = 0; i < N / 2; ++i) x[i] = multiply_add(sums.mixed[i], 1 / far_lo, x[i]);
+      for (int i = 0; i < x.count; ++i) x.value[i] = sums.at(i);
     }
     if constexpr (P.biased) {
-      add_bias(p, x, r, w, first_key, to_score);
+      add_bias<false>(x, p.what, m, head, r.first, first_key + x.column(), visible_in(r, first_key),
+                      to_score);
       AP_UNROLL
       for (int b = 0; b < blocks; ++b) to_score[b] = 1;
     }
-    hide(x, r, first_key);
+    const int row = r.first - lane_index() / 4;  // the warp's first
+    if (first_key < r.sees.begin(row + 15) || first_key + N > r.sees.end(row))
+      hide(x, visible_in(r, first_key));
     AP_UNROLL
     for (int h = 0; h < 2; ++h) {
       float top = -INFINITY;
       AP_UNROLL
-      for (int b = 0; b < blocks; ++b) {
-        float of_block = x[32 * b + 2 * h];
-        AP_UNROLL
-        for (int i = 32 * b; i < 32 * b + 32; i += 4)
-          of_block = fmaxf(of_block, fmaxf(x[i + 2 * h], x[i + 2 * h + 1]));
-        top = fmaxf(top, of_block * to_score[b]);
-      }
-      top = fmaxf(top, shuffle_xor(top, 1));
-      top = fmaxf(top, shuffle_xor(top, 2));
-      const float now = fmaxf(r.top[h], top), from = now == -INFINITY ? 0 : now;
-      r.shrink[h] = exp2_accurate(r.top[h] - from);
+      for (int b = 0; b < blocks; ++b) top = fmaxf(top, x.row_max(h, 64 * b, 64) * to_score[b]);
+      const float now = fmaxf(r.top[h], max_of_row(top));
+      from[h] = now == -INFINITY ? 0 : now;
+      r.shrink[h] = exp2_accurate(r.top[h] - from[h]);
       r.top[h] = now;
-      float sum0 = 0, sum1 = 0;
-      AP_UNROLL
-      for (int i = 0; i < N / 2; i += 4) {
-        const float c = to_score[i / 32];
-        sum0 += x[i + 2 * h] = exp2_near(multiply_add(x[i + 2 * h], c, -from)) * up;
-        sum1 += x[i + 2 * h + 1] = exp2_near(multiply_add(x[i + 2 * h + 1], c, -from)) * up;
-      }
-      r.sum[h] = multiply_add(r.sum[h], r.shrink[h], sum0 + sum1);
     }
-  }
-  AP_DEV static void split(halves& parts, const scores& x) {
+    x.each([&](float& e, int half, int column) {
+      e = exp2_near(multiply_add(e, to_score[column / 64], -from[half])) * up;
+    });
     AP_UNROLL
-    for (int i = 0; i < N / 4; ++i) {
-      const std::uint32_t hi = to_halves(x[2 * i], x[2 * i + 1]);
-      parts.hi[i / 4][i % 4] = hi;
-      parts.lo[i / 4][i % 4] =
-          to_halves((x[2 * i] - lower_half(hi)) * far_lo, (x[2 * i + 1] - upper_half(hi)) * far_lo);
-    }
-  }
-  // P V of a tile. Where the registers hold two sums, both products run together.
-  static constexpr bool apart = D == 64;
-  struct values_part {
-    outputs main;
-    float mixed[apart ? D / 2 : 1];
-  };
-  AP_DEV static void start_values(values_part& part, const halves& parts, matrix_descriptor v, int block) {
-    if constexpr (apart) {
-      multiply_values_mixed(part.mixed, parts, v, block);
-      multiply_values_main(part.main, parts, v, block, false);
-    } else {
-      multiply_values_mixed(part.main, parts, v, block);
-    }
-    wgmma_commit();
-  }
-  // `is_last`: nothing more is read of the slot.
-  AP_DEV static void take_values(outputs& out, values_part& part, const halves& parts,
-                                 const float (&shrink)[2], storage& s, slot_cursor at, matrix_descriptor v,
-                                 int block, bool is_last) {
-    if constexpr (!apart) {
-      wgmma_wait<0>();
-      pin_registers(part.main);
-      AP_UNROLL
-      for (int i = 0; i < D / 2; ++i) part.main[i] *= 1 / far_lo;
-      wgmma_fence();
-      multiply_values_main(part.main, parts, v, block, true);
-      wgmma_commit();
-    }
-    Waits::part();
-    pin_registers(part.main);
-    if constexpr (apart) pin_registers(part.mixed);
-    const float* const scale = &s.v_scale[at.index][block * 64 % value_keys / 64][2 * (lane_index() % 4)];
-    AP_UNROLL
-    for (int b = 0; b < D / 8; ++b) {
-      const pack<float, 2> of_columns = load_pack<2>(scale + 8 * b);
-      AP_UNROLL
-      for (int e = 0; e < 4; ++e) {
-        const int i = 4 * b + e;
-        if constexpr (apart) part.main[i] = multiply_add(part.mixed[i], 1 / far_lo, part.main[i]);
-        out[i] = multiply_add(part.main[i], of_columns.element[e % 2],
-                              block == 0 ? out[i] * shrink[e / 2] : out[i]);
-      }
-    }
-    if (is_last) s.ring.release(at, by_warp{});
+    for (int h = 0; h < 2; ++h) r.sum[h] = multiply_add(r.sum[h], r.shrink[h], x.row_sum(h));
   }
 
-  AP_DEV static void store(const params& p, const outputs& out, const rows& r, const item& w,
+  AP_DEV static void store(const params& p, const accumulator<D>& out, const rows& r, const item& w,
                            const member& m) {
     AP_UNROLL
     for (int h = 0; h < 2; ++h) {
-      float sum = r.sum[h];
-      sum += shuffle_xor(sum, 1);
-      sum += shuffle_xor(sum, 2);
+      const float sum = sum_of_row(r.sum[h]);
       const int row = r.first + 8 * h, depth = static_cast<int>(p.what.depth);
       if (row >= m.queries) continue;
       const float weight = sum * (1 / up), back = sum == 0 ? 0 : 1 / weight;
       float* const to = query_row(p.what, p.what.out, m, w.head, row);
       AP_UNROLL
-      for (int b = 0; b < D / 8; ++b) {
+      for (int i = 2 * h; i < out.count; i += 4) {
         AP_UNROLL
         for (int e = 0; e < 2; ++e) {
-          const int c = 8 * b + 2 * (lane_index() % 4) + e;
-          if (c < depth) to[c] = out[4 * b + 2 * h + e] * back;
+          const int c = out.column() + out.column_of(i + e);
+          if (c < depth) to[c] = out.value[i + e] * back;
         }
       }
-      if (lane_index() % 4 != 0) continue;
+      if (out.column() != 0) continue;
       const std::int64_t at = stored_row(p.what, m, w.head, row);
       if (p.what.softmax != nullptr) p.what.softmax[2 * at] = r.top[h], p.what.softmax[2 * at + 1] = weight;
       if (p.what.logsumexp != nullptr) p.what.logsumexp[at] = (r.top[h] + log2f(weight)) * 0.693147181f;
@@ -426,9 +348,7 @@ template <forward_policy P, class Waits = forward_waits<P>> struct forward_kerne
       const reach sees = reach_of(p.what, m);
       const range of_block = range_of(sees, m, first, P.queries()),
                   keys = range_of(sees, m, mine, rows_of_group);
-      rows r{.first = mine + thread_index() % warpgroup_size / 32 * 16 + lane_index() / 4,
-             .queries = m.queries,
-             .sees = sees};
+      rows r{.first = mine + accumulator<N>::row(), .sees = sees};
       const int kv_head = w.head / static_cast<int>(p.what.heads / p.what.kv_heads);
       // Rows behind the last have no tile of their own: any scale will do.
       const std::int64_t q_tile = p.queries.first_tile(w.member) + first / split_rows + group;
@@ -437,9 +357,9 @@ template <forward_policy P, class Waits = forward_waits<P>> struct forward_kerne
       const float* const k_scale = p.k_scale + kv_head * p.keys.tiles + p.keys.first_tile(w.member);
       const int tiles = static_cast<int>(tiles_in(m.keys));
       score_sums x;
-      outputs out = {};
-      halves parts;
-      values_part part;
+      accumulator<D> out = {};
+      halves<N> parts;
+      output_sums part;
       // Of the block's tiles, those that this warpgroup has no use for.
       const auto skip = [&](int operands) {
         for (int i = 0; i < chunks * operands; ++i, ++at) {
@@ -447,12 +367,11 @@ template <forward_policy P, class Waits = forward_waits<P>> struct forward_kerne
           s.ring.release(at, by_warp{});
         }
       };
-      const auto start_scores = [&](slot_cursor k) {
+      const auto wait_for_keys = [&](slot_cursor k) {
         for (int c = 0; c < chunks; ++c, ++k) s.ring.wait(k, full);
       };
       const auto take_scores = [&](slot_cursor k, int j) {
-        pin_registers(x.main);
-        if constexpr (P.apart) pin_registers(x.mixed);
+        x.pin();
         AP_UNROLL
         for (int c = 0; c < chunks; ++c, ++k) s.ring.release(k, by_warp{});
         if (j == keys.end - 1) s.queries.release(query, by_warp{});
@@ -460,7 +379,7 @@ template <forward_policy P, class Waits = forward_waits<P>> struct forward_kerne
         AP_UNROLL
         for (int b = 0; b < blocks; ++b)
           scale_of_keys[b] = k_scale[j * blocks + b < tiles ? j * blocks + b : 0];
-        weigh(p, x, r, w, j * N, scale_of_keys);
+        weigh(p, x, r, m, w.head, j * N, scale_of_keys);
       };
       if (keys.end <= keys.begin) {
         skip(2 * (of_block.end - of_block.begin));
@@ -473,19 +392,16 @@ template <forward_policy P, class Waits = forward_waits<P>> struct forward_kerne
       for (int j = keys.begin; j < keys.end; ++j) {
         const slot_cursor k = advanced(at);
         slot_cursor v = advanced(at);
-        start_scores(k);
+        wait_for_keys(k);
         multiply_keys(x, s, k, group);
         wgmma_wait<0>();
         take_scores(k, j);
-        split(parts, x.main);
+        split<far_lo>(parts, x.main);
         AP_UNROLL
         for (int b = 0; b < blocks; ++b) {
           const bool begins = b * 64 % value_keys == 0, ends = (b + 1) * 64 % value_keys == 0;
           if (begins) Waits::values(s.ring, v);
-          const matrix_descriptor of_values = describe_values(s, v, b);
-          wgmma_fence();
-          start_values(part, parts, of_values, b);
-          take_values(out, part, parts, r.shrink, s, v, of_values, b, ends);
+          multiply_values(out, part, parts, r.shrink, s, v, b, ends);
           if (ends) ++v;
         }
       }

@@ -15,7 +15,7 @@ namespace antiphase::attentions {
 // With lo_factor = 2^11 elements down to 2^-27 of the largest are kept as well as FP32 keeps them, with 1
 // those down to 2^-18.
 constexpr int part_exponent = 15;
-constexpr float far_lo = 2048, near_lo = 1;
+constexpr int far_lo = 2048, near_lo = 1;
 // With near_lo and one scale for a tile, elements are off by up to 2^-40 of the largest. Columns that pass
 // through a product separately keep FP32's accuracy if none is smaller than the largest by more than this.
 constexpr float most_between_columns = 0x1p16f;
