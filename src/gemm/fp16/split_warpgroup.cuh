@@ -7,6 +7,7 @@
 #include <antiphase/device/warp.cuh>
 #include <antiphase/device/wgmma.cuh>
 #include "src/gemm/fp16/split_product.hpp"
+#include "src/split_multiply.cuh"
 
 namespace antiphase::gemms {
 inline namespace AP_TARGET {
@@ -17,24 +18,17 @@ constexpr int split_row_bytes = sizeof(f16[2 * split_step]);
 constexpr int sums_of_a_thread = 64;  // for the 64 x 128 outputs of its warpgroup
 using split_sums = float[sums_of_a_thread];
 
-// 16 k of the hi or the lo parts of 64 or more lines; `line` is the first.
-AP_DEV matrix_descriptor hi_parts(const f16 (*line)[2 * split_step], int k) {
-  return describe(&line[0][2 * k], 16, 8 * sizeof(line[0]), swizzle::bytes_128);
-}
-AP_DEV matrix_descriptor lo_parts(const f16 (*line)[2 * split_step], int k) {
-  return describe(&line[0][2 * k + 16], 16, 8 * sizeof(line[0]), swizzle::bytes_128);
+// The parts of 64 or more lines, 16 k at each step; `line` is the first.
+AP_DEV auto parts_of(const f16 (*line)[2 * split_step]) {
+  return [line](auto part, int step) {
+    return describe(&line[0][32 * step + 16 * part], 16, 8 * sizeof(line[0]), swizzle::bytes_128);
+  };
 }
 AP_DEV void multiply_main(split_sums& sum, const f16 (*a)[2 * split_step], const split_part& b, bool fresh) {
-  AP_UNROLL
-  for (int k = 0; k < split_step; k += 16)
-    wgmma<major::k, major::k>(sum, hi_parts(a, k), hi_parts(b, k), !(fresh && k == 0));
+  antiphase::multiply_main<major::k, major::k>(sum, split_step / 16, parts_of(a), parts_of(b), !fresh);
 }
 AP_DEV void multiply_mixed(split_sums& sum, const f16 (*a)[2 * split_step], const split_part& b) {
-  AP_UNROLL
-  for (int k = 0; k < split_step; k += 16) {
-    wgmma<major::k, major::k>(sum, lo_parts(a, k), hi_parts(b, k), true);
-    wgmma<major::k, major::k>(sum, hi_parts(a, k), lo_parts(b, k), true);
-  }
+  antiphase::multiply_mixed<major::k, major::k>(sum, split_step / 16, parts_of(a), parts_of(b), true);
 }
 
 // Split-K over the blocks of a cluster that shares a tile: each block computes a part of K, and then adds up
