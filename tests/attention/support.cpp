@@ -60,7 +60,9 @@ rows::rows(const shape& s, bool of_keys)
   row_ = s.rows_first ? heads_ * width : width;
   head_ = s.rows_first ? width : lines * width;
   if (!s.packed()) member_ = heads_ * lines * width;
-  host_.resize(static_cast<std::size_t>(origin_ + (s.packed() ? 1 : members_) * heads_ * lines * width + 64));
+  // nothing lies after the last element, not even its row's padding
+  host_.resize(static_cast<std::size_t>(
+      origin_ + std::max<std::int64_t>((s.packed() ? 1 : members_) * heads_ * lines * width - s.padding, 0)));
   for (std::size_t i = 0; i < host_.size(); ++i) host_[i] = guard_number(i);
 }
 

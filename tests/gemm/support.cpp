@@ -69,7 +69,8 @@ matrix::matrix(const context& where, const dense& values, placing how)
     (reach < 0 ? low : high) += reach;
   }
   origin_ = guard + how.offset - low;
-  before_.resize(static_cast<std::size_t>(origin_ + high + 1 + guard));
+  // on the CPU executor memory after it cannot be touched
+  before_.resize(static_cast<std::size_t>(origin_ + high + 1 + (where.kind() == target::cuda ? guard : 0)));
   for (std::size_t i = 0; i < before_.size(); ++i) before_[i] = nan_number(i);
   for (std::int64_t i = 0; i < rows_; ++i)
     for (std::int64_t j = 0; j < columns_; ++j) before_[place(i, j)] = values(i, j);

@@ -21,7 +21,7 @@ class matrices {
       : values_(values),
         how_(how),
         apart_(apart),
-        before_(static_cast<std::size_t>(128 + extent()), nan),
+        before_(static_cast<std::size_t>(64 + extent()), nan),
         memory_(where, fill()) {}
 
   template <class T = float> matrix_view<T> view() {
@@ -54,8 +54,9 @@ class matrices {
   }
   std::int64_t extent() const {
     const dense& d = values_[0];
-    return how_.offset + static_cast<std::int64_t>(values_.size()) * apart_ + d.rows * how_.row_stride +
-           d.columns * how_.column_stride;
+    return how_.offset + static_cast<std::int64_t>(values_.size() - 1) * apart_ +
+           std::max<std::int64_t>(d.rows - 1, 0) * how_.row_stride +
+           std::max<std::int64_t>(d.columns - 1, 0) * how_.column_stride + 1;
   }
   const std::vector<float>& fill() {
     for (std::size_t n = 0; n < values_.size(); ++n)

@@ -58,7 +58,9 @@ template <class T> class guarded {
   guarded(const context& where, const std::vector<T>& host, std::size_t offset = 0)
       : size_(host.size()),
         before_(guard + offset),
-        host_((before_ + size_ + guard) * sizeof(T)),
+        // on the CPU executor memory after it cannot be touched
+        after_(where.kind() == target::cuda ? guard : 0),
+        host_((before_ + size_ + after_) * sizeof(T)),
         device_(where, host_.size()) {
     for (std::size_t i = 0; i < host_.size(); ++i) host_[i] = static_cast<unsigned char>(i * 37 + 11);
     if (size_ > 0) std::memcpy(at_elements(host_), host.data(), size_ * sizeof(T));
@@ -78,10 +80,10 @@ template <class T> class guarded {
   bool intact(const std::vector<unsigned char>& now) const {
     const std::size_t end = (before_ + size_) * sizeof(T);
     return std::memcmp(now.data(), host_.data(), before_ * sizeof(T)) == 0 &&
-           std::memcmp(now.data() + end, host_.data() + end, guard * sizeof(T)) == 0;
+           std::memcmp(now.data() + end, host_.data() + end, after_ * sizeof(T)) == 0;
   }
 
-  std::size_t size_, before_;
+  std::size_t size_, before_, after_;
   std::vector<unsigned char> host_;
   device_array<unsigned char> device_;
 };

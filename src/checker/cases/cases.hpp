@@ -64,8 +64,9 @@ void require_same(const std::string& what, std::size_t at, auto found, auto expe
 enum class storage_order { rows, columns, neither };
 
 // A matrix in host memory that is otherwise full of NaN: reading padding spoils a result, writing it shows.
-// `offset` floats behind an address that is a multiple of 256 bytes; lines are `packet` floats, or a
-// multiple, apart, and never touch.
+// It ends with its last element and begins `offset` floats after an address that is a multiple of 256 bytes,
+// so that the checker sees what touches other memory. Lines are `packet` floats, or a multiple, apart, and
+// never touch.
 struct placed {
   std::int64_t rows, columns;
   std::int64_t row_stride, column_stride;
@@ -73,12 +74,11 @@ struct placed {
   std::vector<float> memory;
 
   placed(std::int64_t m, std::int64_t n, storage_order how, int offset, std::int64_t packet = 4)
-      : rows(m), columns(n), origin(64 + offset) {
+      : rows(m), columns(n), origin(offset) {
     const auto apart = [&](std::int64_t extent) { return (extent / packet + 2) * packet; };
     row_stride = how == storage_order::columns ? 1 : how == storage_order::rows ? apart(n) : 2 * apart(n);
     column_stride = how == storage_order::columns ? apart(m) : how == storage_order::rows ? 1 : 2;
-    memory.assign(static_cast<std::size_t>(origin + rows * row_stride + columns * column_stride + 64),
-                  std::nanf(""));
+    memory.assign(rows > 0 && columns > 0 ? at(rows - 1, columns - 1) + 1 : 0, std::nanf(""));
   }
   std::size_t at(std::int64_t i, std::int64_t j) const {
     return static_cast<std::size_t>(origin + i * row_stride + j * column_stride);
@@ -87,15 +87,6 @@ struct placed {
   float operator()(std::int64_t i, std::int64_t j) const { return memory[at(i, j)]; }
   template <class T> matrix_view<T> view(T* device) const {
     return {device + origin, rows, columns, row_stride, column_stride};
-  }
-  // The memory from the first element to the last, so that nothing around them can be read; the view of what
-  // lies there.
-  std::vector<float> trimmed() const {
-    const auto place = [&](std::size_t n) { return memory.begin() + static_cast<std::ptrdiff_t>(n); };
-    return {place(at(0, 0)), place(at(rows - 1, columns - 1) + 1)};
-  }
-  template <class T> matrix_view<T> view_of_trimmed(T* device) const {
-    return {device, rows, columns, row_stride, column_stride};
   }
   void fill(auto value) {  // of the element's number, row by row
     for (std::int64_t i = 0; i < rows; ++i)

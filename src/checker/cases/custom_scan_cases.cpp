@@ -28,7 +28,7 @@ void scan_lines(const context& where, const custom_scan& s, const custom_lines& 
   const auto count = static_cast<std::size_t>(over.outer * over.length * over.inner);
   constexpr std::size_t guard = 1;  // so that arrays begin where no packet does
   std::vector<T> expected;
-  for (std::size_t i = 0; i < count + 2 * guard; ++i) expected.push_back(element_at<T>(i));
+  for (std::size_t i = 0; i < guard + count; ++i) expected.push_back(element_at<T>(i));
   const device_array<T> in(where, std::span<const T>(expected));
   device_array<T> out(where, std::span<const T>(expected));
   const T initial = element_at<T>(~std::uint64_t{0});
@@ -106,7 +106,7 @@ void scan_transformed(const context& where, const custom_lines& over, bool exclu
   constexpr std::size_t guard = 3;
   std::vector<std::uint8_t> from;
   std::vector<std::uint32_t> expected;
-  for (std::size_t i = 0; i < count + 2 * guard; ++i) {
+  for (std::size_t i = 0; i < guard + count; ++i) {
     from.push_back(static_cast<std::uint8_t>(random_bits(9, i)));
     expected.push_back(static_cast<std::uint32_t>(random_bits(10, i)));
   }

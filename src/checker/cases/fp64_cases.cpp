@@ -33,8 +33,7 @@ struct doubling {
 
 void multiply_by(const context& where, const gemms::fp64_instance& with, const product& p, bool turned,
                  int cluster, int parts) {
-  // lanes that read for themselves must know where operands end
-  on_device d(where, p, !with.how.is_fed_by_ring());
+  on_device d(where, p);
   const doubling twice(where, p);
   const gemms::fp64_plan plan =
       gemms::plan_fp64(where, d.what, {}, with.how.finishes ? twice.after : gemms::epilogue{}, with, turned,

@@ -67,11 +67,11 @@ void multiply_all(const context& where, const std::vector<gemms::instance>& vari
   }
 }
 
-// Digits in rows of f16 that are padded with NaN to a multiple of 16 bytes, and a row more of them.
+// Digits in rows of f16 that are padded with NaN to a multiple of 16 bytes, the last one excepted.
 struct placed_halves {
   std::int64_t rows, columns, stride = columns / 8 * 8 + 8;
   std::vector<f16> memory =
-      std::vector<f16>(static_cast<std::size_t>((rows + 1) * stride), to_f16(std::nanf("")));
+      std::vector<f16>(static_cast<std::size_t>((rows - 1) * stride + columns), to_f16(std::nanf("")));
 
   float value(std::uint64_t seed, std::int64_t i, std::int64_t j) const {
     return static_cast<float>(digit(seed, static_cast<std::uint64_t>(i * columns + j), 4));

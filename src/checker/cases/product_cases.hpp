@@ -30,7 +30,7 @@ struct product {
     if (beta != 0) c.fill([](std::uint64_t place) { return real(3, place); });
   }
 };
-// Lines of up to four nonzeros, an infinity and a NaN.
+// Lines of zero to four nonzeros, an infinity and a NaN.
 inline product with_odd_lines(product p) {
   for (std::int64_t i = 0; i < p.a.rows; i += 5)
     for (std::int64_t k = 0; k < p.a.columns; ++k)
@@ -50,13 +50,10 @@ struct on_device {
   device_array<float> a, b, c;
   gemms::problem what;
 
-  // trimmed: the operands' memory begins and ends with them.
-  on_device(const context& where, const product& p, bool trimmed = false)
-      : a(where, trimmed ? p.a.trimmed() : p.a.memory),
-        b(where, trimmed ? p.b.trimmed() : p.b.memory),
-        c(where, p.c.memory) {
-    what = {.a = trimmed ? p.a.view_of_trimmed(a.data()) : p.a.view(a.data()),
-            .b = trimmed ? p.b.view_of_trimmed(b.data()) : p.b.view(b.data()),
+  on_device(const context& where, const product& p)
+      : a(where, p.a.memory), b(where, p.b.memory), c(where, p.c.memory) {
+    what = {.a = p.a.view(a.data()),
+            .b = p.b.view(b.data()),
             .c = p.c.view(c.data()),
             .alpha = p.alpha,
             .beta = p.beta};

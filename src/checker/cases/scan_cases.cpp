@@ -138,13 +138,13 @@ std::vector<bool> scanned(const context& where, std::size_t count, scan_of& s, c
 template <class In, class Out>
 void scan_and_judge(const context& where, const std::string& what, scan_of s, const launching& launch) {
   const auto count = static_cast<std::size_t>(s.what.outer * s.what.length * s.what.inner);
-  constexpr std::size_t guard = 16;
+  constexpr std::size_t guard = 16;  // before the results; nothing lies after them
   std::vector<In> in;
   for (std::size_t i = 0; i < count; ++i) in.push_back(element_at<In>(s.what.operation, i));
   std::vector<In> memory(s.in_offset, in[0]);
   memory.insert(memory.end(), in.begin(), in.end());
   std::vector<Out> expected;
-  for (std::size_t i = 0; i < count + 2 * guard; ++i)
+  for (std::size_t i = 0; i < guard + s.out_offset + count; ++i)
     expected.push_back(element_at<Out>(scan_operation::sum, i));
   const device_array<In> from(where, std::span<const In>(memory));
   device_array<Out> to(where, std::span<const Out>(expected));

@@ -67,8 +67,11 @@ template <int Lines, int Threads> struct panel_copy {
       if (ends) copy_async<16>(to + row * Pitch + Columns, end + offset, 16);
       return;
     }
+    // an empty last stage has no piece, not even the one that begins before its first column
     const auto bytes_of = [&](int at) {
-      return columns_left - at >= 4 ? 16 : columns_left > at ? 4 * (columns_left - at) : 0;
+      return columns_left - at >= 4                  ? 16
+             : columns_left > 0 && columns_left > at ? 4 * (columns_left - at)
+                                                     : 0;
     };
     const int bytes = bytes_of(body_at), rows = bytes > 0 ? rows_left - body_row : 0;
     AP_UNROLL
@@ -77,8 +80,8 @@ template <int Lines, int Threads> struct panel_copy {
       copy_async<16>(target + i * at_once * Pitch, there ? from : data, there ? bytes : 0);
     }
     if (ends) {
-      const bool there = row < rows_left && columns_left > end_at;
-      copy_async<16>(to + row * Pitch + Columns, there ? end + offset : data, there ? bytes_of(end_at) : 0);
+      const int of_end = row < rows_left ? bytes_of(end_at) : 0;
+      copy_async<16>(to + row * Pitch + Columns, of_end > 0 ? end + offset : data, of_end);
     }
   }
   AP_DEV void copy_elements(float* to, std::int64_t k, int k_left) const {
