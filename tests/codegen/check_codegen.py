@@ -219,8 +219,8 @@ def of_opcode(loop, names):
 
 
 # instructions at most: 24 for Tensor Cores, 128 + 48 to split and inspect elements, 64 additions, addresses,
-# waits
-TF32_LOOP = 400
+# waits, and 50 that find nonzeros, of which most chunks skip all
+TF32_LOOP = 415
 # more if the long operand lies across k, and again if threads copy: 32 reads instead of 8, and as many to
 # count nonzeros
 READ_ONE_BY_ONE = 75
@@ -310,7 +310,7 @@ def memory_faults(kernel):
 
 # instructions at most, from the first 4-byte copy to the eighth: a few for each address
 EIGHT_COPIES = 44
-READ_AND_STORED = 3  # outputs at most, one after the other: what is seldom stored has no registers to wait in
+READ_AND_STORED = 5  # outputs at most, one after the other: what is seldom stored has no registers to wait in
 
 
 def row_faults(code):

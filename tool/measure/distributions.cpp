@@ -82,6 +82,26 @@ template <int Percent, double (*Of)(const place&)> double sparse(const place& p)
 }
 double identity(const place& p) { return p.k == p.line % p.depth ? 1 : 0; }
 double permutation(const place& p) { return p.k == random_k(p, 0) ? 1 : 0; }
+// Shapes of what is zero. A line's place among all, on the scale of k:
+double diagonal(const place& p) {
+  return static_cast<double>(p.line) * static_cast<double>(p.depth) / static_cast<double>(p.lines);
+}
+bool is_below_diagonal(const place& p) { return static_cast<double>(p.k) <= diagonal(p); }
+double triangular(const place& p) { return is_below_diagonal(p) ? normal(p) : 0; }
+// Weights of the keys that a query sees, divided by their expected sum.
+double causal_softmax(const place& p) {
+  return is_below_diagonal(p) ? noise(p).log_normal(1) / (std::exp(0.5) * (std::floor(diagonal(p)) + 1)) : 0;
+}
+double banded(const place& p) {
+  return std::abs(static_cast<double>(p.k) - diagonal(p)) <= static_cast<double>(p.depth) / 16 ? normal(p)
+                                                                                               : 0;
+}
+double block_diagonal(const place& p) { return p.k * 8 / p.depth == p.line * 8 / p.lines ? normal(p) : 0; }
+double other_lines(const place& p) { return p.line % 2 == 0 ? normal(p) : 0; }
+// A quarter of the lines, and of k, is padding.
+double padded(const place& p) {
+  return p.k < p.depth - p.depth / 4 && p.line < p.lines - p.lines / 4 ? normal(p) : 0;
+}
 double four(const place& p) {
   for (int i = 0; i < 4; ++i)
     if (p.k == random_k(p, i)) return normal(p);
@@ -167,7 +187,15 @@ constexpr distribution all[] = {
     {"identity", "identity x normal", identity, normal},
     {"identity-exp4n", "identity x exp(4 n)", identity, exp4n},
     {"permutation", "one 1 in every row of A x normal", permutation, normal},
+    {"one-hot", "normal x one 1 in every column of B", normal, permutation},
     {"four", "4 nonzeros in every row of A x normal", four, normal},
+    {"triangular", "lower triangle of A normal, else 0, x normal", triangular, normal},
+    {"causal-softmax", "softmax(n) of a causal mask x normal", causal_softmax, normal},
+    {"banded", "an eighth of A around the diagonal normal, else 0, x normal", banded, normal},
+    {"block-diagonal", "8 blocks on the diagonal of A normal, else 0, x normal", block_diagonal, normal},
+    {"zero-rows", "every second row of A 0 x normal", other_lines, normal},
+    {"zero-columns", "normal x every second column of B 0", normal, other_lines},
+    {"zero-padding", "normal; the last quarter of rows, of columns and of k is 0", padded, padded},
     {"cancel", "normal; neighbours along k nearly cancel", cancelling<false, normal>, in_pairs<normal>},
     {"cancel-exp4n", "exp(4 n); neighbours along k nearly cancel", cancelling<false, exp4n>, in_pairs<exp4n>},
     {"cancel-exact", "exp(4 n); neighbours along k cancel", cancelling<true, exp4n>, in_pairs<exp4n>},

@@ -31,7 +31,8 @@ struct operand_lines {
   std::int64_t line_stride, k_stride;
 };
 
-// A line with no more nonzeros is sparse: policies with a certificate multiply it exactly.
+// A line with no more nonzeros is sparse: fp16 and fp16-mma multiply it exactly. With no more k, no policy
+// with a certificate is worth it.
 constexpr int sparse_nonzeros = 4;
 
 // The rows of v as lines.

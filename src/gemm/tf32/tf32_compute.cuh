@@ -29,14 +29,14 @@ template <tf32_policy P, class Layout> struct tf32_consumer : tf32_outputs {
     else
       return shifted_reader(t.top, p.of.of_long, first_of(p.of.of_long, w));
   }
-  // Counts a chunk's nonzeros. Rare, so it reads the elements once more and takes as few instructions as it
-  // can.
-  AP_DEV static void count(row_pair& rows, const slot& first, const slot& second, const auto& mine) {
+  // Counts a chunk's nonzeros, from k on. Rare, so it reads the elements once more and takes as few
+  // instructions as it can.
+  AP_DEV static void count(row_pair& rows, const slot& first, const slot& second, int k, const auto& mine) {
     AP_ROLLED
     for (int n = 0; n < 4 && rows.counts; ++n) {
       tf32_values x;
       mine.read(x, n < 2 ? first.a : second.a, n % 2 * (tf32_stage_k / 2));
-      rows.count(x);
+      rows.count(x, k + n * (tf32_stage_k / 2) + lane_index() % 4);
     }
   }
   // A chunk is four fragments. Each is split while the previous one is multiplied, the first one of the next
@@ -75,7 +75,7 @@ template <tf32_policy P, class Layout> struct tf32_consumer : tf32_outputs {
       s.ring.wait(two, Layout::prepared);
       mine.read(x, second.a, 0);
       multiply(part[1], first, 16, false);
-      if (rows.counts) count(rows, first, second, mine);
+      if (rows.counts) count(rows, first, second, (chunks - left) * tf32_chunk, mine);
       split(part[2]);
       mine.read(x, second.a, 16);
       multiply(part[2], second, 0, false);
@@ -124,27 +124,41 @@ template <tf32_policy P, class Layout> struct tf32_consumer : tf32_outputs {
       in_turn = false;
       const tf32_lines* lines = &s.lines[noted.index];
       bool ordinary = !shares && rows.ordinary() && !any_special_column(*lines);
+      std::uint32_t least_of_rows = rows.least();
       int first = 0, count = fragments;
       if (shares) {
         rows.note(s.lines[noted.index], t);
         if (w.chunks() == 0 && t.member < tf32_tile.n)  // no warp has prepared anything
-          note(s.lines[noted.index], tf32_tile.m + t.member,
-               line_watch(w.left + t.member < p.of.of_short.lines));
+          line_watch(w.left + t.member < p.of.of_short.lines)
+              .note(s.lines[noted.index], tf32_tile.m + t.member);
         count = fragments / cluster_extent();
         first = cluster_rank() * count;
         if (!split_k::add_parts(p, s, t, tile, mine.part, first, count, sum)) return;
         lines = &s.lines[1];
         ordinary = !any_special(*lines, t);
+        least_of_rows = lines->least[t.top + lane_index() % 16];
       }
       hide_outside(p, w, t, sum);
-      ordinary = all_plain(p, sum) && ordinary;
-      if (ordinary && !pairs_fill_sectors(p, w)) {
-        store_by_rows(p, s.rows[t.top / 16], w, t, first, count, sum);
-      } else {
-        if (!shares && !ordinary) rows.note(s.lines[noted.index], t);
-        const verdict rest = store(p, *lines, w, t, first, count, ordinary, sum);
-        if (!ordinary) store_rest(p, *lines, w, t, rest);
+      const bool in_range = keep_range(p, *lines, least_of_rows, sum);
+      if (!ordinary || !in_range) {
+        const auto places = [&](int line) {
+          return shares ? s.of_shares.places[line] : places_in_lines{*lines, w.k}(line);
+        };
+        lane_rows of_lane = rows.of_lane(w.k);
+        if (shares) {
+          AP_UNROLL
+          for (int r = 0; r < 2; ++r) {
+            const int row = t.top + t.g + 8 * r;
+            of_lane.least[r] = lines->least[row], of_lane.at[r] = places(row);
+            of_lane.sparse[r] = tf32_lines::is_sparse(lines->nonzeros[row]);
+          }
+        }
+        compute_again(p, *lines, of_lane, places, w, t, first, count, in_range, sum);
       }
+      if (pairs_fill_sectors(p, w))
+        store_by_pairs(p, w, t, first, count, sum);
+      else
+        store_by_rows(p, s.rows[t.top / 16], w, t, first, count, sum);
       ++noted;
     });
     if (shares && cluster_extent() > 1) {

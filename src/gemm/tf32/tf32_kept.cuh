@@ -3,7 +3,6 @@
 #pragma once
 #include <antiphase/core/channel.hpp>
 #include <antiphase/core/tile.hpp>
-#include <antiphase/device/atomic.cuh>
 #include <antiphase/device/barrier.cuh>
 #include <antiphase/device/bulk.cuh>
 #include <antiphase/device/kernel.cuh>
@@ -13,6 +12,7 @@
 #include <antiphase/device/tensor_store.cuh>
 #include <antiphase/device/vector.cuh>
 #include <antiphase/device/warp.cuh>
+#include <cstdint>
 #include "src/gemm/operands/plain_ring.hpp"
 #include "src/gemm/tf32/tf32_outputs.cuh"
 
@@ -66,8 +66,6 @@ template <tf32_policy P, template <class Channel, int Warps> class RingOf = plai
     channel<mbarrier, 2, antiphase::threads(1)> added[2];  // arrival of C, by warpgroup
     // facts about a column's lines, and about those of the tile that is multiplied with it
     tf32_lines lines[columns_held];
-    // by warpgroup and turn: number of times that a warp had outputs that TMA must not store
-    std::int32_t special[2][2];
   };
   using slot_cursor = cursor<stages>;
   using column_cursor = cursor<columns_held>;
@@ -130,6 +128,17 @@ template <tf32_policy P, template <class Channel, int Warps> class RingOf = plai
 
   // prepare
   // ---------------------------------------------------------------------------------------------------------
+  // Counts the nonzeros of a thread's half of a step, which begins at k: rare.
+  AP_DEV static void count(line_watch& watch, const float* hi, int line, int first, int k) {
+    std::uint32_t nonzeros = 0;
+    AP_ROLLED
+    for (int n = 0; n < tf32_stage_k / 2; n += 4) {
+      const pack<float, 4> four = load_pack<4>(hi + tf32_place::along_k(line, first + n));
+      AP_UNROLL
+      for (int i = 0; i < 4; ++i) nonzeros |= std::uint32_t{four.element[i] != 0} << (n + i);
+    }
+    watch.nonzeros.add(line_nonzeros::of(nonzeros, k + first));
+  }
   // Two threads per line, each with half of a step's k, read from global memory.
   AP_DEV static void prepare(const params& p, storage& s, column_cursor to, const work& w) {
     constexpr int mine = tf32_stage_k / 2;
@@ -138,33 +147,46 @@ template <tf32_policy P, template <class Channel, int Warps> class RingOf = plai
     const bool exists = w.left + line < o.lines;
     const float* from = first_of(o, w) + (w.left + line) * o.line_stride + half * mine * o.k_stride;
     int left = exists ? static_cast<int>(p.of.k) - half * mine : 0;
+    const bool packets = o.along_k && o.width == 4 && p.of.k % 4 == 0 &&
+                         reinterpret_cast<std::uintptr_t>(first_of(o, w)) % 16 == 0;
     s.prepared.acquire(to);
     held_column& there = s.columns[to.index];
     line_watch watch(exists);
     AP_ROLLED
     for (int step = 0; step < steps; ++step, left -= tf32_stage_k, from += tf32_stage_k * o.k_stride) {
+      bool zero = false;
       pack<float, 4> x[mine / 4] = {};
-      AP_UNROLL
-      for (int i = 0; i < mine; ++i)
-        if (i < left) x[i / 4].element[i % 4] = from[i * o.k_stride];
+      if (packets) {
+        AP_UNROLL
+        for (int n = 0; n < mine / 4; ++n)
+          if (4 * n < left) x[n] = load_pack<4>(from + 4 * n);
+      } else {
+        AP_UNROLL
+        for (int i = 0; i < mine; ++i)
+          if (i < left) x[i / 4].element[i % 4] = from[i * o.k_stride];
+      }
       AP_UNROLL
       for (int n = 0; n < mine / 4; ++n) {
         const int at = tf32_place::along_k(line, half * mine + 4 * n);
         store_pack<4>(there.hi[step] + at, x[n]);
         AP_UNROLL
         for (float& value : x[n].element) {
-          watch.nonzeros += value != 0;
+          zero = zero || value == 0;
           watch.see(value);
           value -= tf32_cut(value);
         }
         store_pack<4>(there.lo[step] + at, x[n]);
       }
+      if (zero)
+        count(watch, there.hi[step], line, half * mine, step * tf32_stage_k);
+      else
+        watch.nonzeros = line_nonzeros::more_than_two();
     }
     fence_async();
     tf32_lines& lines = s.lines[to.index];
-    if (half == 1) note(lines, tf32_tile.m + line, watch);
+    if (half == 1) watch.note(lines, tf32_tile.m + line);
     named_barrier_sync(preparing_barrier, preparing_threads);
-    if (half == 0) add_to_note(lines, tf32_tile.m + line, watch);
+    if (half == 0) watch.add_to_note(lines, tf32_tile.m + line);
     s.prepared.commit(to, full, by_warp{});
   }
   // Loads of the first tiles are issued before the first column is prepared.
@@ -205,7 +227,7 @@ template <tf32_policy P, template <class Channel, int Warps> class RingOf = plai
       mine.read(x, s.slots[at.index].a, n % 2 * 16);
       if (n % 2 == 1 || n + 1 == halves) s.ring.release(at++, by_warp{});
       rows.see(x);
-      rows.count(x);
+      rows.count(x, 16 * n + lane_index() % 4);
       part[n].split(x);
       wgmma_fence();
       const matrix_descriptor here = further(hi, n / 2 * of_step + n % 2 * 2 * bytes_of_8_k);
@@ -221,9 +243,8 @@ template <tf32_policy P, template <class Channel, int Warps> class RingOf = plai
   // written to the other buffer, to which C, if it is added, has been loaded before.
   struct way_out {
     int group;
-    bool first;                                           // the thread that issues TMA
-    cursor<2> turn;                                       // buffer of the current tile
-    std::int32_t special = 0, special_of_other_turn = 0;  // the last values read from storage::special
+    bool first;      // the thread that issues TMA
+    cursor<2> turn;  // buffer of the current tile
     AP_DEV explicit way_out(const seat& t) : group(t.top / 64), first(t.member % warpgroup_size == 0) {}
     AP_DEV void meet() const { named_barrier_sync(storing_barrier + group, warpgroup_size); }
   };
@@ -320,19 +341,6 @@ template <tf32_policy P, template <class Channel, int Warps> class RingOf = plai
     }
     bulk_commit();
   }
-  // Whether all outputs of the warpgroup are certified, so that TMA may store them.
-  AP_DEV static bool may_leave(const params& p, storage& s, way_out& out, bool ordinary) {
-    if (!p.tma_stores) return false;
-    std::int32_t& special = s.special[out.group][out.turn.index];
-    if (!ordinary && lane_index() == 0) atomic_add<scope::block>(&special, 1);
-    out.meet();
-    const std::int32_t now = special;
-    std::int32_t &mine = out.special, &other = out.special_of_other_turn;
-    const bool none = now == mine;
-    mine = other;  // for the next tile
-    other = now;
-    return none;
-  }
 
  public:
   // kernel
@@ -344,7 +352,6 @@ template <tf32_policy P, template <class Channel, int Warps> class RingOf = plai
       s.prepared.init();
       for (auto& of_group : s.added) of_group.init();
       fence_mbarrier_init();
-      for (auto& of_group : s.special) of_group[0] = of_group[1] = 0;
       prefetch_map(p.of.long_map);
       if (p.tma_stores) prefetch_map(p.out_map);
     }
@@ -361,14 +368,6 @@ template <tf32_policy P, template <class Channel, int Warps> class RingOf = plai
   }
 
  private:
-  AP_DEV static void store_each(const params& p, tf32_lines& lines, const work& w, const seat& t,
-                                row_pair& rows, bool ordinary, sums& value) {
-    AP_UNROLL
-    for (float& x : value) x += 0.f;  // turns a negative zero into zero, as in other kernels
-    if (!ordinary) rows.note(lines, t);
-    const verdict rest = store(p, lines, w, t, 0, fragments, ordinary, value);
-    if (!ordinary) store_rest(p, lines, w, t, rest);
-  }
   // A computing warp's state on its walk through tiles.
   struct progress {
     walk next;
@@ -394,8 +393,9 @@ template <tf32_policy P, template <class Channel, int Warps> class RingOf = plai
       return next.goes_on();
     }
   };
-  // A tile is stored while the next one is multiplied. What TMA must not store is stored at once, outside of
-  // the inner loop, which holds only what every tile needs: the instruction cache has no room for more.
+  // A tile is stored while the next one is multiplied. Outputs are computed again, and stored without TMA,
+  // outside of the inner loop, which holds only what every tile needs: the instruction cache has no room for
+  // more.
   AP_DEV static void compute_and_store(const params& p, storage& s) {
     const seat t = seat::mine();
     const tf32_reader<P.long_along_k> mine(t.top);
@@ -407,7 +407,7 @@ template <tf32_policy P, template <class Channel, int Warps> class RingOf = plai
     const auto store_before = [&] { store_by_tma(p, s, now.out, now.out.turn.before(), before, t, value); };
     AP_ROLLED
     for (bool goes_on = now.next.goes_on(); goes_on;) {
-      bool ordinary = false;
+      bool ordinary = false, in_range = false;
       row_pair rows(p, w, t);
       AP_ROLLED
       do {
@@ -430,20 +430,25 @@ template <tf32_policy P, template <class Channel, int Warps> class RingOf = plai
         AP_UNROLL
         for (int i = 0; i < registers; ++i) value[i] = main[i] + mixed[i];
         hide_outside(p, w, t, value);
-        const bool plain = all_plain(p, value);
-        ordinary = rows.ordinary() && !now.special_column && plain;
-        pending = may_leave(p, s, now.out, ordinary);
+        in_range = keep_range(p, s.lines[now.column.index], rows.least(), value);
+        ordinary = rows.ordinary() && !now.special_column && in_range;
+        if (p.tma_stores) now.out.meet();  // the buffer is free
+        pending = ordinary && p.tma_stores;
         if (!pending) break;
         before = w;
         goes_on = now.go_on(p, s);
       } while (goes_on);
       if (pending) break;
-      if (p.tma_stores && p.of.end.beta != 0) s.added[now.out.group].wait(now.out.turn, full);
-      if (ordinary && !p.tma_stores && p.in_c != neighbours::none)
+      if (!ordinary) {
+        const tf32_lines& lines = s.lines[now.column.index];
+        compute_again(p, lines, rows.of_lane(0), places_in_lines{lines, 0}, w, t, 0, fragments, in_range,
+                      value);
+      }
+      pending = p.tma_stores;
+      before = w;
+      if (!pending)
         store_by_rows(p, s.out[now.out.group][now.out.turn.index].rows[t.top % 64 / 16], w, t, 0, fragments,
                       value);
-      else
-        store_each(p, s.lines[now.column.index], w, t, rows, ordinary, value);
       goes_on = now.go_on(p, s);
     }
     if (pending) store_before();

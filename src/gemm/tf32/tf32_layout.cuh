@@ -44,7 +44,10 @@ template <tf32_policy P, template <class Channel, int Warps> class RingOf = plai
   struct storage {
     union {
       slot slots[stages];
-      float parts[tf32_outputs::registers][computing_threads];  // for other blocks, after the last load
+      struct {  // after the last load, where blocks share a tile
+        float parts[tf32_outputs::registers][computing_threads];  // for other blocks
+        tf32_outputs::sparse_places places[tf32_lines::count];    // of the tile's sparse lines
+      } of_shares;
     };
     RingOf<std::conditional_t<by_tma, ring_of_tma, ring_of_threads>, threads / warp_size> ring;
     tf32_lines lines[tiles_in_sight];

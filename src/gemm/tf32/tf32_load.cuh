@@ -73,20 +73,21 @@ template <tf32_policy P, class Layout> struct tf32_preparer : tf32_outputs {
       for (int step = 0; step < steps; ++step, ++at) {
         slot& here = s.slots[at.index];
         s.ring.wait(at, Layout::arrived);
+        const int k = step * tf32_stage_k;
         if (last) {
-          preparation::template prepare<last_pieces>(here, {line, first_pieces}, watch);
-          preparation::template prepare<last_pieces>(here, {other, first_pieces}, watch_of_other);
+          preparation::template prepare<last_pieces>(here, {line, first_pieces}, k, watch);
+          preparation::template prepare<last_pieces>(here, {other, first_pieces}, k, watch_of_other);
         } else {
-          preparation::template prepare<first_pieces>(here, {line, 0}, watch);
+          preparation::template prepare<first_pieces>(here, {line, 0}, k, watch);
         }
         fence_async();
         if (step + 1 == steps) {
           if (last) {
-            note(lines, tf32_tile.m + line, watch);
-            note(lines, tf32_tile.m + other, watch_of_other);
+            watch.note(lines, tf32_tile.m + line);
+            watch_of_other.note(lines, tf32_tile.m + other);
           }
           preparation::meet();
-          if (!last) add_to_note(lines, tf32_tile.m + line, watch);
+          if (!last) watch.add_to_note(lines, tf32_tile.m + line);
         }
         s.ring.commit(at, Layout::prepared, by_warp{});
       }
@@ -153,12 +154,13 @@ template <tf32_policy P, class Layout> struct tf32_copier : tf32_outputs {
       for (int step = 0; step < steps; ++step, ++at) {
         copy_async_wait<ahead - 1>();
         preparation::meet();
-        preparation::template prepare<pieces>(s.slots[at.index], my_share, watch, of_short);
+        preparation::template prepare<pieces>(s.slots[at.index], my_share, step * tf32_stage_k, watch,
+                                              of_short);
         fence_async();
         if (step + 1 == steps) {
-          if (second_half) note(lines, line, watch);
+          if (second_half) watch.note(lines, line);
           preparation::meet();
-          if (!second_half) add_to_note(lines, line, watch);
+          if (!second_half) watch.add_to_note(lines, line);
         }
         s.ring.commit(at, Layout::prepared, by_warp{});
         copy();  // after the commit, since its slot may not be free yet

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Facts that tf32 kernels record about their lines, and how outputs are certified, stored and computed again
-// (sm_90a).
+// How outputs of tf32 kernels are certified, computed again where that fails, and stored (sm_90a).
 #pragma once
 #include <antiphase/core/portable.hpp>
 #include <antiphase/device/atomic.cuh>
@@ -11,28 +10,13 @@
 #include <antiphase/device/warp.cuh>
 #include <cstdint>
 #include "src/gemm/operands/blend.cuh"
-#include "src/gemm/operands/exact_sum.cuh"
 #include "src/gemm/operands/rows_to_store.cuh"
+#include "src/gemm/tf32/tf32_lines.cuh"
 #include "src/gemm/tf32/tf32_operand.cuh"
 #include "src/gemm/tf32/tf32_product.hpp"
 
 namespace antiphase::gemms {
 inline namespace AP_TARGET {
-
-// Facts about the lines of a tile: first the long operand's, then the short one's.
-struct tf32_lines {
-  static constexpr int count = tf32_tile.m + tf32_tile.n;
-  std::uint32_t least[count];    // the smallest least_of()
-  std::int32_t nonzeros[count];  // exact only up to sparse_nonzeros
-};
-// Orders numbers by magnitude, zero last: twice the bits without the sign, minus one.
-AP_DEV std::uint32_t least_of(float x) { return 2 * bit_cast<std::uint32_t>(x) - 1; }
-AP_DEV float value_of_least(std::uint32_t least) { return bit_cast<float>((least >> 1) + 1); }
-constexpr std::uint32_t infinite = 0x7F800000;
-// a line of zeros: its least element counts as infinite
-constexpr std::uint32_t no_least = 2 * infinite - 1;
-// least_of(2^-112): smaller elements lose bits of lo
-constexpr std::uint32_t least_whole = 2 * ((127u - 112) << 23) - 1;
 
 // A tile's outputs in its computing warps, eight of 16 x 64 each, and the facts about its lines that the
 // certificate needs.
@@ -52,25 +36,6 @@ struct tf32_outputs {
 
   // lines
   // ---------------------------------------------------------------------------------------------------------
-  // Facts that a thread records about its line.
-  struct line_watch {
-    std::uint32_t least = no_least;
-    int nonzeros = 0;
-    AP_DEV explicit line_watch(bool exists) : nonzeros(exists ? 0 : sparse_nonzeros + 1) {}
-    AP_DEV void see(float x) {
-      const std::uint32_t now = least_of(x);
-      least = now < least ? now : least;
-    }
-  };
-  AP_DEV static void note(tf32_lines& lines, int line, const line_watch& watch) {
-    lines.least[line] = watch.least;
-    lines.nonzeros[line] = watch.nonzeros;
-  }
-  // Combines it with what another thread has noted.
-  AP_DEV static void add_to_note(tf32_lines& lines, int line, const line_watch& watch) {
-    lines.least[line] = watch.least < lines.least[line] ? watch.least : lines.least[line];
-    lines.nonzeros[line] += watch.nonzeros;
-  }
   // A computing thread's place: its warp's first row of the tile, its number among the computing threads.
   struct seat {
     int top, g, q, member;
@@ -79,55 +44,109 @@ struct tf32_outputs {
       return {16 * warp, lane / 4, lane % 4, warp * warp_size + lane};
     }
   };
+  // Where a sparse line's nonzeros are; with one, both are the same.
+  struct sparse_places {
+    std::int64_t first, last;
+    bool two;
+  };
+  // A lane's two rows.
+  struct lane_rows {
+    std::uint32_t least[2];
+    bool sparse[2];
+    sparse_places at[2];  // of sparse ones
+  };
   struct row_pair {
-    line_watch row[2];
+    // What a lane has seen of a row. Its nonzeros are added up: the number of them, and their k.
+    struct row_watch {
+      static constexpr int bits_of_sum = 20;
+      static constexpr std::uint32_t one = 1u << bits_of_sum, many = line_nonzeros::many * one;
+      std::uint32_t least = no_least, number_and_sum, last = 0;  // last: the last nonzero's k
+      AP_DEV explicit row_watch(bool exists) : number_and_sum(exists ? 0 : many) {}
+      AP_DEV line_watch all() const {
+        const std::uint32_t number = number_and_sum / one, sum = number_and_sum % one;
+        return {least, number == 0  ? line_nonzeros()
+                       : number < 3 ? line_nonzeros::of(number, number == 1 ? last : sum - last, last)
+                                    : line_nonzeros::more_than_two()};
+      }
+    };
+    row_watch row[2];
     bool counts;
     AP_DEV row_pair(const params& p, const work& w, const seat& t)
-        : row{line_watch(w.top + t.top + t.g < p.of.of_long.lines),
-              line_watch(w.top + t.top + t.g + 8 < p.of.of_long.lines)},
+        : row{row_watch(w.top + t.top + t.g < p.of.of_long.lines),
+              row_watch(w.top + t.top + t.g + 8 < p.of.of_long.lines)},
           counts(true) {}
     AP_DEV void see(const tf32_values& x) {
       AP_UNROLL
-      for (int i = 0; i < 8; ++i) row[i % 2].see(x[i]);
+      for (int i = 0; i < 8; ++i) {
+        std::uint32_t& least = row[i % 2].least;
+        const std::uint32_t now = least_of(x[i]);
+        least = now < least ? now : least;
+      }
     }
-    // Counts nonzeros until rows have enough of them, mostly after one call.
-    AP_DEV void count(const tf32_values& x) {
+    // Counts nonzeros until rows have enough of them, mostly after one call. k: of the lane's first element.
+    AP_DEV void count(const tf32_values& x, int k) {
       if (!counts) return;
       bool zero = false;
       AP_UNROLL
       for (int i = 0; i < 8; ++i) zero = zero || x[i] == 0;
       counts = ballot(zero) != 0;
       if (!counts) {  // the usual case: four lanes have four elements each of a row
-        row[0].nonzeros += 4, row[1].nonzeros += 4;
+        row[0].number_and_sum = row[1].number_and_sum = row_watch::many;
         return;
       }
       AP_UNROLL
-      for (int i = 0; i < 8; ++i) row[i % 2].nonzeros += x[i] != 0;
-      counts = ballot(row[0].nonzeros <= sparse_nonzeros || row[1].nonzeros <= sparse_nonzeros) != 0;
+      for (int i = 0; i < 8; ++i) {
+        row_watch& of = row[i % 2];
+        const auto at = static_cast<std::uint32_t>(k) + i / 4 * 8u + i / 2 % 2 * 4u;
+        if (x[i] != 0) of.number_and_sum += row_watch::one + at, of.last = at;
+      }
+      AP_UNROLL
+      for (row_watch& of : row)
+        of.number_and_sum = of.number_and_sum < row_watch::many ? of.number_and_sum : row_watch::many;
+      counts =
+          ballot(row[0].number_and_sum < row_watch::many || row[1].number_and_sum < row_watch::many) != 0;
     }
-    // Whether the warp's rows have neither small elements nor few nonzeros, so that nothing has to be noted.
-    // With small K no lane alone sees enough nonzeros, so the four lanes of a row add theirs.
+    // The smaller least element of the lane's rows.
+    AP_DEV std::uint32_t least() const { return row[0].least < row[1].least ? row[0].least : row[1].least; }
+    // Whether the warp's rows have neither small elements nor few nonzeros.
     AP_DEV bool ordinary() const {
-      if (ballot(row[0].least < least_whole || row[1].least < least_whole) != 0) return false;
+      if (ballot(least() < least_whole) != 0) return false;
       if (!counts) return true;
-      const int one = of_four_lanes(row[0].nonzeros), other = of_four_lanes(row[1].nonzeros);
-      return ballot(one <= sparse_nonzeros || other <= sparse_nonzeros) == 0;
+      const line_nonzeros one = of_four_lanes(row[0]), other = of_four_lanes(row[1]);
+      return ballot(tf32_lines::is_sparse(one) || tf32_lines::is_sparse(other)) == 0;
     }
-    AP_DEV static int of_four_lanes(int count) {
-      count += shuffle(count, lane_index() ^ 1);
-      return count + shuffle(count, lane_index() ^ 2);
+    // With small K no lane alone sees enough nonzeros, so the four lanes of a row add theirs.
+    AP_DEV static line_nonzeros of_four_lanes(const row_watch& mine) {
+      line_nonzeros all = mine.all().nonzeros;
+      all.add(shuffle(all, lane_index() ^ 1));
+      all.add(shuffle(all, lane_index() ^ 2));
+      return all;
+    }
+    // What compute_again() asks of the lane's rows. k: where the block's share begins.
+    AP_DEV lane_rows of_lane(std::int64_t k) const {
+      lane_rows all;
+      AP_UNROLL
+      for (int r = 0; r < 2; ++r) {
+        const line_nonzeros n = of_four_lanes(row[r]);
+        all.at[r] = {k + n.first(), k + n.last(), n.count() == 2};
+        all.sparse[r] = tf32_lines::is_sparse(n);
+        std::uint32_t& least = all.least[r] = row[r].least;
+        AP_UNROLL
+        for (int by = 1; by <= 2; ++by) {
+          const std::uint32_t other = shuffle(least, lane_index() ^ by);
+          least = other < least ? other : least;
+        }
+      }
+      return all;
     }
     // Notes the rows, from the four lanes that share them.
     AP_DEV void note(tf32_lines& lines, const seat& t) {
       AP_UNROLL
       for (int r = 0; r < 2; ++r) {
+        line_watch all = row[r].all();
         AP_UNROLL
-        for (int by = 2; by > 0; by /= 2) {
-          const std::uint32_t other = shuffle_down(row[r].least, by);
-          row[r].least = other < row[r].least ? other : row[r].least;
-          row[r].nonzeros += shuffle_down(row[r].nonzeros, by);
-        }
-        if (t.q == 0) tf32_outputs::note(lines, t.top + t.g + 8 * r, row[r]);
+        for (int by = 2; by > 0; by /= 2) all.add(shuffle_down(all, by));
+        if (t.q == 0) all.note(lines, t.top + t.g + 8 * r);
       }
       warp_sync();
     }
@@ -138,15 +157,8 @@ struct tf32_outputs {
   // A lane's outputs are fragments of 16 x 8, as wgmma leaves them: value[4 f + 2 h + e] is row g + 8 h of
   // its warp and column 8 (first + f) + 2 q + e of the tile.
   static constexpr int fragments = tf32_tile.n / 8;
-  struct verdict {  // by output, at bit 4 (first + f) + 2 h + e
-    std::uint32_t again = 0, exact = 0;
-  };
-  // Lines of zeros are not sparse: their sums are 0 in any case.
-  AP_DEV static bool is_sparse(const tf32_lines& lines, int line) {
-    return static_cast<std::uint32_t>(lines.nonzeros[line] - 1) < sparse_nonzeros;
-  }
   AP_DEV static bool is_special(const tf32_lines& lines, int line) {
-    return is_sparse(lines, line) || lines.least[line] < least_whole;
+    return tf32_lines::is_sparse(lines.nonzeros[line]) || lines.least[line] < least_whole;
   }
   // Whether a line demands that each output be judged by itself: any of the tile's columns, or of the warp's
   // rows.
@@ -157,8 +169,25 @@ struct tf32_outputs {
   AP_DEV static bool any_special(const tf32_lines& lines, const seat& t) {
     return ballot(is_special(lines, t.top + lane_index() % 16)) != 0 || any_special_column(lines);
   }
-  // Whether all are finite and reach the floor, without a branch for each.
-  AP_DEV static bool all_plain(const params& p, const sums& value) {
+  // Whether a line has an element that loses bits: any of the tile's columns, or of the warp's rows.
+  AP_DEV static bool any_small(const tf32_lines& lines, const lane_rows& rows, const seat& t) {
+    const int column = tf32_tile.m + 4 * t.g + t.q;
+    return ballot(rows.least[0] < least_whole || rows.least[1] < least_whole ||
+                  lines.least[column] < least_whole || lines.least[column + warp_size] < least_whole) != 0;
+  }
+  AP_DEV static std::uint32_t least_of_warp(std::uint32_t least) {
+    AP_UNROLL
+    for (int by = warp_size / 2; by > 0; by /= 2) {
+      const std::uint32_t other = shuffle(least, lane_index() ^ by);
+      least = other < least ? other : least;
+    }
+    return least;
+  }
+  // Whether all of the warp's outputs are finite and lose nothing for want of range, without a branch for
+  // each: they reach the floor, or, zeros above all, products of the lines' least elements do. least_of_rows:
+  // of any of the warp's rows, by lane. A negative zero becomes zero, as in other kernels.
+  AP_DEV static bool keep_range(const params& p, const tf32_lines& lines, std::uint32_t least_of_rows,
+                                sums& value) {
     std::uint32_t least = infinite, largest = 0;
     AP_UNROLL
     for (const float x : value) {
@@ -166,12 +195,18 @@ struct tf32_outputs {
       least = bits < least ? bits : least;
       largest = bits > largest ? bits : largest;
     }
-    return ballot(least < bit_cast<std::uint32_t>(p.floor) || largest >= infinite) == 0;
+    if (ballot(least < bit_cast<std::uint32_t>(p.floor) || largest >= infinite) == 0) return true;
+    AP_UNROLL
+    for (int i = 0; i < registers; ++i) value[i] += 0.f;
+    const std::uint32_t one = lines.least[tf32_tile.m + lane_index()],
+                        other = lines.least[tf32_tile.m + warp_size + lane_index()];
+    return ballot(largest >= infinite) == 0 &&
+           keeps_all(least_of_warp(least_of_rows), least_of_warp(one < other ? one : other));
   }
   AP_DEV static bool is_whole(const params& p, const work& w) {
     return w.top + tf32_tile.m <= p.of.of_long.lines && w.left + tf32_tile.n <= p.of.of_short.lines;
   }
-  // Outputs outside C become `floor`, so that they pass all_plain().
+  // Outputs outside C become `floor`, so that they pass keep_range().
   AP_DEV static void hide_outside(const params& p, const work& w, const seat& t, sums& value) {
     if (is_whole(p, w)) return;
     const std::int64_t rows_left = p.of.of_long.lines - w.top - t.top - t.g,
@@ -180,48 +215,11 @@ struct tf32_outputs {
     for (int i = 0; i < registers; ++i)
       if (i / 2 % 2 * 8 >= rows_left || i / 4 * 8 + i % 2 >= columns_left) value[i] = p.floor;
   }
-  // Whether no product of the lines' parts is so small that FP32 loses bits of it.
-  AP_DEV static bool keeps_all(std::uint32_t a, std::uint32_t b) {
-    return value_of_least(a) * value_of_least(b) >= 0x1p-102f;
-  }
-  // again: the certificate does not cover the output; exact: it belongs to a sparse line.
-  AP_DEV static verdict judge(const params& p, const tf32_lines& lines, const work& w, float value, int row,
-                              int column) {
-    verdict v;
-    if (w.top + row >= p.of.of_long.lines || w.left + column >= p.of.of_short.lines) return v;
-    const int other = tf32_tile.m + column;
-    const bool finite = std::fabs(value) <= 0x1.fffffep127f,
-               sparse = is_sparse(lines, row) || is_sparse(lines, other);
-    const std::uint32_t a = lines.least[row], b = lines.least[other];
-    const bool lost =
-        a < least_whole || b < least_whole || (!(std::fabs(value) >= p.floor) && !keeps_all(a, b));
-    v.exact = sparse;
-    v.again = !finite || (!sparse && lost);
-    return v;
-  }
   AP_DEV static float* output_at(const params& p, const work& w, int row, int column) {
     return p.of.c + w.batch * p.of.batch_stride + (w.top + row) * p.of.long_stride +
            (w.left + column) * p.of.short_stride;
   }
-  AP_DEV static void store_one(const params& p, float* c, float sum) { *c = blend(p.of.end, sum, c); }
-  // Stores a lane's outputs for which there(i) holds, one by one. All of C is read before the first is
-  // written, so that the reads overlap.
-  AP_DEV static void store_singly(const params& p, float* c, const sums& value, auto there) {
-    const auto place = [&](int i) {
-      return c + i / 2 % 2 * 8 * p.of.long_stride + (i / 4 * 8 + i % 2) * p.of.short_stride;
-    };
-    float before[registers] = {};
-    if (p.of.end.beta != 0) {
-      AP_UNROLL
-      for (int i = 0; i < registers; ++i)
-        if (there(i)) before[i] = *place(i);
-    }
-    AP_UNROLL
-    for (int i = 0; i < registers; ++i)
-      if (there(i)) *place(i) = blend(p.of.end, value[i], &before[i]);
-  }
-  // Stores `count` fragments from `first` on, all of whose outputs are certified, through shared memory,
-  // wherever rows of C begin.
+  // Stores `count` fragments from `first` on, through shared memory, wherever rows of C begin.
   template <class Rows> AP_DEV static void store_by_rows(const params& p, Rows& through, const work& w,
                                                          const seat& t, int first, int count,
                                                          const sums& value) {
@@ -259,59 +257,74 @@ struct tf32_outputs {
                    32 ==
                0;
   }
-  // Stores `count` fragments from `first` on, but for outputs of the verdict, which it returns. ordinary: all
-  // outputs are certified.
-  AP_DEV static verdict store(const params& p, const tf32_lines& lines, const work& w, const seat& t,
-                              int first, int count, bool ordinary, const sums& value) {
-    verdict all;
-    const bool whole = is_whole(p, w);
-    if (!ordinary) {
-      AP_UNROLL
-      for (int i = 0; i < registers; ++i) {
-        if (i / 4 >= count) continue;
-        const verdict one =
-            judge(p, lines, w, value[i], t.top + t.g + i / 2 % 2 * 8, 8 * (first + i / 4) + 2 * t.q + i % 2);
-        all.again |= one.again << i;
-        all.exact |= one.exact << i;
-      }
-    }
-    const std::uint32_t unstored = all.again | all.exact;
+  // Stores `count` fragments from `first` on where pairs_fill_sectors().
+  AP_DEV static void store_by_pairs(const params& p, const work& w, const seat& t, int first, int count,
+                                    const sums& value) {
     float* c = output_at(p, w, t.top + t.g, 8 * first + 2 * t.q);
-    const bool pairs = p.of.packs != packing::none;
-    if (whole && ballot(unstored != 0) == 0 && pairs && count == fragments) {
-      AP_UNROLL
-      for (int h = 0; h < 2; ++h, c += 8 * p.of.long_stride) {
-        // holds C first, all read before the first write, as in store_singly()
-        pack<float, 2> out[fragments] = {};
-        if (p.of.end.beta != 0) {
-          AP_UNROLL
-          for (int f = 0; f < fragments; ++f) out[f] = load_pack<2>(c + 8 * f);
-        }
+    AP_UNROLL
+    for (int h = 0; h < 2; ++h, c += 8 * p.of.long_stride) {
+      // holds C first, all of which is read before the first write, so that the reads overlap
+      pack<float, 2> out[fragments] = {};
+      if (p.of.end.beta != 0) {
         AP_UNROLL
-        for (int f = 0; f < fragments; ++f) {
-          AP_UNROLL
-          for (int e = 0; e < 2; ++e)
-            out[f].element[e] = blend(p.of.end, value[4 * f + 2 * h + e], &out[f].element[e]);
-          store_pack<2>(c + 8 * f, out[f]);
-        }
+        for (int f = 0; f < fragments; ++f)
+          if (f < count) out[f] = load_pack<2>(c + 8 * f);
       }
-      return {};
+      AP_UNROLL
+      for (int f = 0; f < fragments; ++f) {
+        AP_UNROLL
+        for (int e = 0; e < 2; ++e)
+          out[f].element[e] = blend(p.of.end, value[4 * f + 2 * h + e], &out[f].element[e]);
+        if (f < count) store_pack<2>(c + 8 * f, out[f]);
+      }
     }
-    if (whole && ballot(unstored != 0) == 0 && !pairs) {
-      store_singly(p, c, value, [&](int i) { return i / 4 < count; });
-      return {};
-    }
-    const std::int64_t rows_left = p.of.of_long.lines - w.top - t.top - t.g,
-                       columns_left = p.of.of_short.lines - w.left - 8 * first - 2 * t.q;
-    store_singly(p, c, value, [&](int i) {
-      return i / 4 < count && i / 2 % 2 * 8 < rows_left && i / 4 * 8 + i % 2 < columns_left &&
-             (unstored >> i & 1u) == 0;
-    });
-    return {all.again << 4 * first, all.exact << 4 * first};
   }
 
-  // store, what is not certified
+  // compute again
   // ---------------------------------------------------------------------------------------------------------
+  // By output, at bit 4 f + 2 h + e: those that exist, and those of sparse rows and columns.
+  AP_DEV static std::uint32_t existing(const params& p, const work& w, const seat& t, int first, int count) {
+    const std::uint32_t all = count == fragments ? ~0u : (1u << 4 * count) - 1;
+    if (is_whole(p, w)) return all;
+    const std::int64_t rows_left = p.of.of_long.lines - w.top - t.top - t.g,
+                       columns_left = p.of.of_short.lines - w.left - 8 * first - 2 * t.q;
+    std::uint32_t there = 0;
+    AP_UNROLL
+    for (int i = 0; i < registers; ++i)
+      there |= std::uint32_t{i / 2 % 2 * 8 < rows_left && i / 4 * 8 + i % 2 < columns_left} << i;
+    return there & all;
+  }
+  AP_DEV static std::uint32_t of_sparse_columns(const tf32_lines& lines, const seat& t, int first,
+                                                int count) {
+    std::uint32_t bits = 0;
+    const int column = tf32_tile.m + 4 * t.g + t.q;
+    if (ballot(tf32_lines::is_sparse(lines.nonzeros[column]) ||
+               tf32_lines::is_sparse(lines.nonzeros[column + warp_size])) == 0)
+      return bits;
+    AP_UNROLL
+    for (int i = 0; i < 2 * fragments; ++i)
+      if (i / 2 < count &&
+          tf32_lines::is_sparse(lines.nonzeros[tf32_tile.m + 8 * (first + i / 2) + 2 * t.q + i % 2]))
+        bits |= 5u << (i / 2 * 4 + i % 2);
+    return bits;
+  }
+  // Outputs that the certificate does not cover. Those in `exact` need none, but results that are not finite
+  // may have come from a product of parts.
+  AP_DEV static std::uint32_t uncertain(const params& p, const tf32_lines& lines, const seat& t, int first,
+                                        const lane_rows& rows, std::uint32_t there, std::uint32_t exact,
+                                        const sums& value) {
+    std::uint32_t again = 0;
+    AP_UNROLL
+    for (int i = 0; i < registers; ++i) {
+      if ((there >> i & 1u) == 0) continue;
+      const std::uint32_t a = rows.least[i / 2 % 2],
+                          b = lines.least[tf32_tile.m + 8 * (first + i / 4) + 2 * t.q + i % 2];
+      const float size = std::fabs(value[i]);
+      const bool lost = a < least_whole || b < least_whole || (!(size >= p.floor) && !keeps_all(a, b));
+      again |= std::uint32_t{!(size <= 0x1.fffffep127f) || ((exact >> i & 1u) == 0 && lost)} << i;
+    }
+    return again;
+  }
   // Sums of a fragment in FP64, in the order of k. The warp reads its lines from global memory.
   AP_DEV static void multiply_again(const params& p, const work& w, const seat& t, int fragment,
                                     double (&sum)[4]) {
@@ -339,113 +352,144 @@ struct tf32_outputs {
       }
     }
   }
-  // Finds the `count` nonzeros of a sparse line; all lanes call and get them.
-  struct nonzeros {
-    std::int32_t k[sparse_nonzeros];  // in order; -1: no more
+  // Of lines that one block has seen, from its share's first k on.
+  struct places_in_lines {
+    const tf32_lines& lines;
+    std::int64_t k;
+    AP_DEV sparse_places operator()(int line) const {
+      const line_nonzeros n = lines.nonzeros[line];
+      return {k + n.first(), k + n.last(), n.count() == 2};
+    }
   };
-  AP_DEV static nonzeros find_nonzeros(const float* line, std::int64_t k_stride, int k_end, int count) {
-    constexpr int ahead = 8;
-    nonzeros found;
-    for (std::int32_t& k : found.k) k = -1;
-    int next = 0;
-    AP_ROLLED
-    for (int first = 0; first < k_end && next < count; first += ahead * warp_size) {
-      float x[ahead];
+  // Outputs of sparse rows: one or two products, which are exact in FP64; one of them needs only FP32. All
+  // that they are made of is loaded before the first is used, so that the loads overlap.
+  AP_DEV static void multiply_sparse_rows(const params& p, const lane_rows& rows, const work& w,
+                                          const seat& t, int first, std::uint32_t wanted, sums& value) {
+    const line_operand &a = p.of.of_long, &b = p.of.of_short;
+    const float* const column = first_of(b, w) + (w.left + 8 * first + 2 * t.q) * b.line_stride;
+    float x[2][2] = {}, y[2][registers] = {};
+    const float* meets[2][2] = {};
+    bool two[2] = {};
+    AP_UNROLL
+    for (int h = 0; h < 2; ++h) {
+      if ((wanted & 0x33333333u << 2 * h) == 0) continue;
+      const sparse_places& at = rows.at[h];
+      const float* const row = first_of(a, w) + (w.top + t.top + t.g + 8 * h) * a.line_stride;
+      two[h] = at.two;
+      x[h][0] = row[at.first * a.k_stride], meets[h][0] = column + at.first * b.k_stride;
+      if (at.two) x[h][1] = row[at.last * a.k_stride], meets[h][1] = column + at.last * b.k_stride;
+    }
+    const bool any_two = ballot(two[0] || two[1]) != 0;
+    const auto load = [&](int n) {
       AP_UNROLL
-      for (int n = 0; n < ahead; ++n) {
-        const int k = first + n * warp_size + lane_index();
-        x[n] = k < k_end ? line[k * k_stride] : 0;
+      for (int i = 0; i < registers; ++i) {
+        const int h = i / 2 % 2;
+        if ((wanted >> i & 1u) != 0 && (n == 0 || two[h]))
+          y[n][i] = meets[h][n][(i / 4 * 8 + i % 2) * b.line_stride];
       }
-      std::uint32_t mine = 0;
+    };
+    load(0);
+    if (any_two) {
+      load(1);
       AP_UNROLL
-      for (int n = 0; n < ahead; ++n) mine |= std::uint32_t{x[n] != 0} << n;
-      if (ballot(mine != 0) == 0) continue;
-      AP_ROLLED
-      for (int n = 0; n < ahead; ++n) {
-        unsigned there = ballot((mine >> n & 1u) != 0);
-        AP_ROLLED
-        for (int lane = 0; there != 0; ++lane, there >>= 1) {
-          if ((there & 1u) == 0) continue;
-          AP_UNROLL
-          for (int i = 0; i < sparse_nonzeros; ++i)
-            if (i == next) found.k[i] = first + n * warp_size + lane;
-          ++next;
+      for (int i = 0; i < registers; ++i) {
+        const int h = i / 2 % 2;
+        const auto sum = static_cast<float>(double{x[h][0]} * y[0][i] + double{x[h][1]} * y[1][i]);
+        if ((wanted >> i & 1u) != 0) value[i] = sum;
+      }
+    } else {
+      AP_UNROLL
+      for (int i = 0; i < registers; ++i)
+        if ((wanted >> i & 1u) != 0) value[i] = x[i / 2 % 2][0] * y[0][i] + 0.f;
+    }
+  }
+  // The same of sparse columns, four fragments at a time.
+  AP_DEV static void multiply_sparse_columns(const params& p, auto places, const work& w, const seat& t,
+                                             int first, int count, std::uint32_t wanted, sums& value) {
+    const line_operand &a = p.of.of_long, &b = p.of.of_short;
+    const float* const row = first_of(a, w) + (w.top + t.top + t.g) * a.line_stride;
+    const float* column = first_of(b, w) + (w.left + 8 * first + 2 * t.q) * b.line_stride;
+    AP_ROLLED
+    for (int f = 0; f < count; f += 4, column += 32 * b.line_stride) {
+      const std::uint32_t here = wanted >> 4 * f & 0xFFFFu;
+      if (ballot(here != 0) == 0) continue;
+      float x[2][16] = {}, y[2][8] = {}, sum[16];
+      bool two = false;
+      AP_UNROLL
+      for (int c = 0; c < 8; ++c) {
+        const int i = c / 2 * 4 + c % 2;  // and i + 2, eight rows below
+        if ((here >> i & 5u) == 0) continue;
+        const sparse_places at = places(tf32_tile.m + 8 * (first + f + c / 2) + 2 * t.q + c % 2);
+        const float* const of_column = column + (c / 2 * 8 + c % 2) * b.line_stride;
+        two = two || at.two;
+        AP_UNROLL
+        for (int n = 0; n < 2; ++n) {
+          if (n == 1 && !at.two) continue;
+          const std::int64_t k = n == 0 ? at.first : at.last;
+          const float* const in_row = row + k * a.k_stride;
+          y[n][c] = of_column[k * b.k_stride];
+          if ((here >> i & 1u) != 0) x[n][i] = *in_row;
+          if ((here >> i & 4u) != 0) x[n][i + 2] = in_row[8 * a.line_stride];
         }
       }
-    }
-    return found;
-  }
-  AP_DEV static float exact(const params& p, const work& w, int row, int column, const nonzeros& at) {
-    const line_operand &a = p.of.of_long, &b = p.of.of_short;
-    const float* const of_row = first_of(a, w) + (w.top + row) * a.line_stride;
-    const float* const of_column = first_of(b, w) + (w.left + column) * b.line_stride;
-    exact_sum sum;
-    AP_UNROLL
-    for (const std::int32_t k : at.k)
-      if (k >= 0) sum.add(double{of_row[k * a.k_stride]} * of_column[k * b.k_stride]);
-    return static_cast<float>(sum.value + sum.cut);
-  }
-  // Whether an output of the warp's rows is marked in the bits of the lane that holds it. All lanes call,
-  // each for any output.
-  AP_DEV static bool is_in(std::uint32_t bits, int row, int column) {
-    const std::uint32_t of_owner = shuffle(bits, row % 8 * 4 + column % 8 / 2);
-    return (of_owner >> (column / 8 * 4 + row / 8 * 2 + column % 2) & 1u) != 0;
-  }
-  // Computes and stores the marked outputs of the warp's sparse rows, then of sparse columns: adjacent lanes
-  // take adjacent outputs.
-  AP_DEV static void store_exact(const params& p, const tf32_lines& lines, const work& w, const seat& t,
-                                 std::uint32_t bits) {
-    int lane = lane_index();
-    rematerialise(lane);  // otherwise values computed from it are spilled during the whole product
-    const auto store = [&](bool wanted, int row, int column, const nonzeros& at) {
-      if (wanted) store_one(p, output_at(p, w, t.top + row, column), exact(p, w, t.top + row, column, at));
-    };
-    AP_ROLLED
-    for (int row = 0; row < 16; ++row) {
-      const std::uint32_t mine = t.g == row % 8 ? bits & 0x33333333u << 2 * (row / 8) : 0;
-      if (!is_sparse(lines, t.top + row) || ballot(mine != 0) == 0) continue;
-      const line_operand& a = p.of.of_long;
-      const nonzeros at = find_nonzeros(first_of(a, w) + (w.top + t.top + row) * a.line_stride, a.k_stride,
-                                        static_cast<int>(p.of.k), lines.nonzeros[t.top + row]);
-      AP_ROLLED
-      for (int left = 0; left < tf32_tile.n; left += warp_size)
-        store(is_in(mine, row, left + lane), row, left + lane, at);
-      bits &= ~mine;
-    }
-    AP_ROLLED
-    for (int column = 0; column < tf32_tile.n; ++column) {
-      const std::uint32_t mine = t.q == column % 8 / 2 ? bits & 5u << (4 * (column / 8) + column % 2) : 0;
-      if (ballot(mine != 0) == 0) continue;
-      const line_operand& b = p.of.of_short;
-      const nonzeros at = find_nonzeros(first_of(b, w) + (w.left + column) * b.line_stride, b.k_stride,
-                                        static_cast<int>(p.of.k), lines.nonzeros[tf32_tile.m + column]);
-      const int row = lane % 16;
-      store(is_in(mine, row, column) && lane < 16, row, column, at);
-      bits &= ~mine;
-    }
-  }
-  AP_DEV static void store_rest(const params& p, const tf32_lines& lines, const work& w, const seat& t,
-                                verdict v) {
-    if (ballot((v.again | v.exact) != 0) == 0) return;
-    std::uint32_t count = 0;
-    AP_ROLLED
-    for (int f = 0; f < tf32_tile.n / 8; ++f) {
-      if (ballot((v.again >> 4 * f & 15u) != 0) == 0) continue;
-      double sum[4] = {};
-      multiply_again(p, w, t, f, sum);
       AP_UNROLL
-      for (int i = 0; i < 4; ++i) {
-        const std::uint32_t bit = 1u << (4 * f + i);
-        if ((v.again & bit) == 0) continue;
-        if ((v.exact & bit) != 0 && sum[i] - sum[i] == 0) continue;
-        v.exact &= ~bit;
-        store_one(p, output_at(p, w, t.top + t.g + i / 2 * 8, 8 * f + 2 * t.q + i % 2),
-                  static_cast<float>(sum[i]));
-        ++count;
+      for (int i = 0; i < 16; ++i) sum[i] = x[0][i] * y[0][i / 4 * 2 + i % 2] + 0.f;
+      if (ballot(two) != 0) {
+        AP_UNROLL
+        for (int i = 0; i < 16; ++i) {
+          const int c = i / 4 * 2 + i % 2;
+          sum[i] = static_cast<float>(double{x[0][i]} * y[0][c] + double{x[1][i]} * y[1][c]);
+        }
       }
+      replace(value, f, here, sum);
     }
-    if (count > 0 && p.recomputed != nullptr) atomic_add(p.recomputed, std::uint64_t{count});
-    store_exact(p, lines, w, t, v.exact);
+  }
+  // Replaces values in the registers of fragments from `fragment` on, without an index that would move the
+  // sums to local memory.
+  template <int Count>
+  AP_DEV static void replace(sums& value, int fragment, std::uint32_t wanted, const float (&by)[Count]) {
+    AP_UNROLL
+    for (int i = 0; i < registers; ++i)
+      if (i / Count == fragment / (Count / 4) && (wanted >> i % Count & 1u) != 0) value[i] = by[i % Count];
+  }
+  // Computes what is not certified, and the outputs of sparse lines, `count` fragments from `first` on.
+  // in_range: keep_range(). places(line): the sparse_places of a sparse column.
+  AP_DEV static void compute_again(const params& p, const tf32_lines& lines, const lane_rows& rows,
+                                   auto places, const work& w, seat t, int first, int count, bool in_range,
+                                   sums& value) {
+    // otherwise values computed from these are spilled during the whole product
+    rematerialise(t.top), rematerialise(t.g), rematerialise(t.q);
+    const std::uint32_t there = existing(p, w, t, first, count),
+                        of_rows =
+                            there & ((rows.sparse[0] ? 0x33333333u : 0) | (rows.sparse[1] ? 0xCCCCCCCCu : 0));
+    std::uint32_t exact = of_rows | (of_sparse_columns(lines, t, first, count) & there);
+    if (!in_range || any_small(lines, rows, t)) {
+      std::uint32_t again = uncertain(p, lines, t, first, rows, there, exact, value), computed = 0;
+      AP_ROLLED
+      for (int f = 0; f < count; ++f) {
+        std::uint32_t wanted = again >> 4 * f & 15u;
+        if (ballot(wanted != 0) == 0) continue;
+        double sum[4] = {};
+        multiply_again(p, w, t, first + f, sum);
+        float rounded[4];
+        AP_UNROLL
+        for (int i = 0; i < 4; ++i) {
+          rounded[i] = static_cast<float>(sum[i]);
+          const bool is_exact = (exact >> (4 * f + i) & 1u) != 0;
+          if (is_exact && sum[i] - sum[i] == 0) wanted &= ~(1u << i);
+        }
+        exact &= ~(wanted << 4 * f);
+        AP_UNROLL
+        for (int i = 0; i < 4; ++i) computed += wanted >> i & 1u;
+        replace(value, f, wanted, rounded);
+      }
+      if (computed > 0 && p.recomputed != nullptr) atomic_add(p.recomputed, std::uint64_t{computed});
+    }
+    const std::uint32_t of_columns = exact & ~of_rows;
+    exact &= of_rows;
+    if (ballot(exact != 0) != 0) multiply_sparse_rows(p, rows, w, t, first, exact, value);
+    if (ballot(of_columns != 0) != 0)
+      multiply_sparse_columns(p, places, w, t, first, count, of_columns, value);
   }
 };
 

@@ -15,9 +15,9 @@ namespace {
 
 constexpr int most_parts = 64, most_shares = 1024;  // shares of a tile; of all tiles, if they are shared
 
-// Floats that a block of a part leaves in the workspace: its sums, and two values for each line of the tile.
+// Floats that a block of a part leaves in the workspace: its sums, and four words for each line of the tile.
 constexpr std::int64_t floats_of_share(int cluster) {
-  return tf32_tile.m * tf32_tile.n / cluster + 2 * (tf32_tile.m + tf32_tile.n);
+  return tf32_tile.m * tf32_tile.n / cluster + 4 * (tf32_tile.m + tf32_tile.n);
 }
 
 struct tile_counts {
@@ -258,7 +258,7 @@ launch_counts run(const context& where, const tf32_plan& plan, std::span<std::by
   const tf32_problem arguments{
       .of = arguments_of(where, plan, tf32_tile, by, packs_of(plan), plan.how.cluster, plan.how.parts,
                          workspace),
-      .floor = std::ldexp(static_cast<float>(plan.what.k()), -125),
+      .floor = std::ldexp(static_cast<float>(std::max<std::int64_t>(plan.what.k(), 5)), -125),
       .recomputed = recomputed,
       .in_c = rows.in_c,
       .tma_stores = rows.by_tma,

@@ -15,10 +15,6 @@
 
 namespace antiphase::gemms {
 
-// The most k that a block sums: the accuracy guaranteed then is no weaker than that of precision fp32
-// (docs/accuracy.md).
-constexpr std::int64_t k_of_tf32_share = 16384;
-
 // How a sum over k is divided: over the blocks of a cluster and over clusters, whose sums meet in the
 // workspace.
 struct tf32_division {

@@ -5,6 +5,7 @@
 #include <antiphase/device/barrier.cuh>
 #include <antiphase/device/vector.cuh>
 #include <antiphase/device/warp.cuh>
+#include "src/gemm/tf32/tf32_lines.cuh"
 #include "src/gemm/tf32/tf32_operand.cuh"
 
 namespace antiphase::gemms {
@@ -44,10 +45,10 @@ template <tf32_policy P> struct tf32_preparation {
       return s.b[start + shift[k % 4] + shifted_panel<tf32_tile.n>::place(along_k, 0, k)];
     }
   };
-  // watch: collects what the certificate needs of the line (tf32_outputs::line_watch).
-  template <int Pieces>
-  AP_DEV static void prepare(slot& s, const share_of_line& mine, auto& watch, const reader& from = {}) {
-    const bool counts = ballot(watch.nonzeros <= sparse_nonzeros) != 0;
+  // watch: collects what the certificate needs of the line. k: of the stage's first element.
+  template <int Pieces> AP_DEV static void prepare(slot& s, const share_of_line& mine, int k,
+                                                   line_watch& watch, const reader& from = {}) {
+    const bool counts = ballot(watch.counts()) != 0;
     pack<float, 4> x[Pieces];  // all reads precede the first write, so that none waits for it
     AP_UNROLL
     for (int n = 0; n < Pieces; ++n) {
@@ -74,9 +75,12 @@ template <tf32_policy P> struct tf32_preparation {
     // Rare, so small code matters, not speed.
     AP_ROLLED
     for (int n = 0; n < Pieces; ++n) {
-      const pack<float, 4> four = load_pack<4>(s.hi() + tf32_place::along_k(mine.line, 4 * (mine.first + n)));
+      const int at = 4 * (mine.first + n);
+      const pack<float, 4> four = load_pack<4>(s.hi() + tf32_place::along_k(mine.line, at));
+      std::uint32_t nonzeros = 0;
       AP_UNROLL
-      for (const float value : four.element) watch.nonzeros += value != 0;
+      for (int i = 0; i < 4; ++i) nonzeros |= std::uint32_t{four.element[i] != 0} << i;
+      watch.nonzeros.add(line_nonzeros::of(nonzeros, k + at));
     }
   }
 };

@@ -30,7 +30,7 @@ inline namespace AP_TARGET {
 // products are so small that they need no such care.
 //
 // The warps that prepare and split also collect what the certificate needs of each line (docs/accuracy.md):
-// the least element that is not zero, and whether there are more than four nonzeros. An output without a
+// the least element that is not zero, and where one or two nonzeros are. An output without a
 // certificate is computed again by its warp, at once and alone.
 //
 // Persistent blocks walk over tiles. Where there are few tiles, the blocks of a cluster share one, and so do

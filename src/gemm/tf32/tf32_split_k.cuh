@@ -24,7 +24,7 @@ template <tf32_policy P, class Layout> struct tf32_split_k : tf32_outputs {
                                int first, int count, sums& value) {
     const int cluster = cluster_extent(), rank = cluster_rank();
     leave(s, t, cluster, value);
-    const std::int64_t of_part = std::int64_t{4} * count * computing_threads + 2 * tf32_lines::count,
+    const std::int64_t of_part = std::int64_t{4} * count * computing_threads + words * tf32_lines::count,
                        mine = (std::int64_t{tile} * cluster + rank) * p.of.parts;
     float* const partial = reinterpret_cast<float*>(p.of.partial) + mine * of_part;
     float* const sums_there = partial + t.member;
@@ -43,34 +43,31 @@ template <tf32_policy P, class Layout> struct tf32_split_k : tf32_outputs {
     sums here = {};
     AP_ROLLED
     for (int block = 0; block < cluster; ++block) {
-      const auto& from = cluster > 1 ? *map_shared(&s.parts, block) : s.parts;
+      const auto& from = cluster > 1 ? *map_shared(&s.of_shares.parts, block) : s.of_shares.parts;
       AP_UNROLL
       for (int i = 0; i < registers; ++i)
         if (i / 4 < count) here[i] += from[4 * first + i][t.member];
     }
     for (int n = t.member; n < tf32_lines::count; n += computing_threads) {
-      std::uint32_t least = no_least;
-      int nonzeros = 0;
-      const auto add = [&](std::uint32_t of_least, int of_nonzeros) {
-        least = of_least < least ? of_least : least;
-        nonzeros += of_nonzeros;
-      };
+      line_of_all all;
       for (int block = 0; block < cluster; ++block) {
         const tf32_lines& from = cluster > 1 ? *map_shared(&s.lines[2], block) : s.lines[2];
-        add(from.least[n], from.nonzeros[n]);
+        const line_nonzeros some = from.nonzeros[n];
+        const std::int64_t k = (std::int64_t{part} * cluster + block) * p.of.k_of_part;
+        all.add({from.least[n], some.count(), static_cast<std::int32_t>(k + some.first()),
+                 static_cast<std::int32_t>(k + some.last())});
       }
-      float* const there = partial + std::int64_t{4} * count * computing_threads + n;
+      auto* const there =
+          reinterpret_cast<line_of_all*>(partial + std::int64_t{4} * count * computing_threads) + n;
+      constexpr int apart = sizeof(line_of_all) / sizeof(float);
       if (last) {
-        for (int other = 0; other < part; ++other)
-          add(bit_cast<std::uint32_t>(there[other * of_part]),
-              static_cast<int>(there[other * of_part + tf32_lines::count]));
+        for (int other = 0; other < part; ++other) all.add(there[other * of_part / apart]);
       } else {
-        there[part * of_part] = bit_cast<float>(least);
-        there[part * of_part + tf32_lines::count] =
-            static_cast<float>(nonzeros <= sparse_nonzeros ? nonzeros : sparse_nonzeros + 1);
+        there[part * of_part / apart] = all;
       }
-      s.lines[1].least[n] = least;
-      s.lines[1].nonzeros[n] = nonzeros;
+      s.lines[1].least[n] = all.least;
+      s.lines[1].nonzeros[n] = all.as_note();
+      s.of_shares.places[n] = {all.first, all.last, all.nonzeros == 2};
     }
     AP_UNROLL
     // fragments of other blocks: at the floor, which all_plain() accepts
@@ -90,6 +87,24 @@ template <tf32_policy P, class Layout> struct tf32_split_k : tf32_outputs {
   }
 
  private:
+  // Facts about a line from blocks whose shares of k differ.
+  struct line_of_all {
+    std::uint32_t least = no_least;
+    std::int32_t nonzeros = 0, first = 0, last = 0;
+    AP_DEV void add(const line_of_all& other) {
+      least = other.least < least ? other.least : least;
+      if (other.nonzeros == 0) return;
+      first = nonzeros == 0 || other.first < first ? other.first : first;
+      last = nonzeros == 0 || other.last > last ? other.last : last;
+      nonzeros = nonzeros + other.nonzeros < 3 ? nonzeros + other.nonzeros : 3;
+    }
+    // Their number alone.
+    AP_DEV line_nonzeros as_note() const {
+      return {static_cast<std::uint32_t>(nonzeros) << 2 * line_nonzeros::bits_of_k};
+    }
+  };
+  static constexpr int words = sizeof(line_of_all) / sizeof(float);
+
   // Leaves the block's sums in shared memory, and in s.lines[2] what it knows of the lines.
   AP_DEV static void leave(storage& s, const seat& t, int cluster, const sums& value) {
     // the ring is free, and all lines are noted
@@ -100,7 +115,7 @@ template <tf32_policy P, class Layout> struct tf32_split_k : tf32_outputs {
       s.lines[2].nonzeros[n] = s.lines[0].nonzeros[n];
     }
     AP_UNROLL
-    for (int i = 0; i < registers; ++i) s.parts[i][t.member] = value[i];
+    for (int i = 0; i < registers; ++i) s.of_shares.parts[i][t.member] = value[i];
     if (cluster > 1) {
       warp_sync();
       cluster_barrier();
