@@ -57,6 +57,9 @@ enum {
 
 // 0 without a driver. Never fails.
 ANTIPHASE_API int antiphase_device_count(void);
+// 1 if predictions for the device were fitted to measurements of such a GPU (NVIDIA H200 and H100 SXM); else
+// 0: those of an H200 are scaled, which says little about gains over other libraries. Never fails.
+ANTIPHASE_API int antiphase_is_measured(int device);
 // Waits for the work on the stream.
 ANTIPHASE_API antiphase_status antiphase_synchronize(int device, antiphase_stream on);
 
@@ -156,7 +159,8 @@ ANTIPHASE_API antiphase_status antiphase_sgemm(const antiphase_sgemm_args* args,
 ANTIPHASE_API antiphase_status antiphase_sgemm_workspace(const antiphase_sgemm_args* args, size_t* bytes);
 // Predicted speed-up over cuBLAS's FP32, as a lower estimate. Where cuBLAS was measured (NVIDIA H200 and H100
 // SXM), its time comes from a law fitted to that; elsewhere from multiply-adds at four fifths of the device's
-// peak rate, which no measured BLAS exceeds. At most 1 if less than 1.5 microseconds are saved.
+// peak rate, which no measured BLAS exceeds. At most 1 if less than 1.5 microseconds are saved. 0 on a GPU
+// that was not measured (antiphase_is_measured) and for which there is no tuning.
 // ANTIPHASE_CPU: that of the simulated GPU.
 ANTIPHASE_API antiphase_status antiphase_sgemm_gain(const antiphase_sgemm_args* args, double* times);
 // Predicted seconds of the call and of cuBLAS's FP32 (a lower estimate where that was not measured), and the

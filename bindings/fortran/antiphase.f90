@@ -127,6 +127,10 @@ module antiphase
     integer(c_int) function antiphase_device_count() bind(c)
       import
     end function
+    integer(c_int) function antiphase_is_measured(device) bind(c)
+      import
+      integer(c_int), value :: device
+    end function
     integer(c_int) function antiphase_synchronize(device, on) bind(c)
       import
       integer(c_int), value :: device

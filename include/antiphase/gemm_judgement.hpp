@@ -9,6 +9,7 @@ namespace antiphase {
 struct gemm_judgement {
   double seconds = 0;         // gemm_choice::predicted
   double cublas_seconds = 0;  // of gemm/gain.hpp, like gain
+  // likewise; 0 where nothing is known of the card: neither is_measured(), nor does a tuning apply
   double gain = 0;
   std::size_t workspace = 0;  // bytes that the call takes
 };

@@ -256,6 +256,11 @@ def advice(question):
     return text.value.decode()
 
 
+def is_measured(device):
+    """Whether predictions for a device, by its number, were fitted to measurements of such a GPU."""
+    return LIBRARY.antiphase_is_measured(device) != 0
+
+
 def device_count():
     """Number of CUDA devices; 0 without a driver."""
     return LIBRARY.antiphase_device_count()

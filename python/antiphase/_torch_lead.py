@@ -12,11 +12,26 @@ import warnings
 
 import torch
 
+from . import _library
+
 _MOST_DECIDED = 4096
 _PATIENCE = 10_000  # calls: what a program loses that calls ours in vain is 0.1 s in all
 
-# A line of a profile: what is called, predicted times here and of torch's own in us, and whether it would be led.
-Row = collections.namedtuple("Row", "text ours theirs wins")
+# A line of a profile: what is called, predicted times here and of torch's own in us, whether it would be led, and
+# whether predictions are of this GPU.
+Row = collections.namedtuple("Row", "text ours theirs wins known", defaults=(True,))
+_UNMEASURED = "not measured on this GPU"
+
+_measured = {}  # by device
+
+
+def is_measured(device):
+    """Whether calls on the device may be led by prediction: only where it was fitted to such a GPU."""
+    if device not in _measured:
+        number = device.index if device.index is not None else -2  # the current one
+        _measured[device] = device.type == "cuda" and _library.is_measured(number)
+    return _measured[device]
+
 
 families = []
 
@@ -27,6 +42,7 @@ class Led:
     profiles = False  # lead nothing, and list what would be
     computed = passed = 0
     saved = 0.0  # us
+    unmeasured = 0  # calls passed on because nothing was measured on their GPU
 
     def __init__(self, noun, operators, later=()):
         self.noun = noun
@@ -112,6 +128,7 @@ class Led:
                 return found
             except (NotImplementedError, MemoryError, RuntimeError, TypeError, ValueError):
                 pass  # nothing has been written: torch's own computes it, or says what is wrong
+        self.unmeasured += row is not None and not row.known
         self.passes()
         return None
 
@@ -123,6 +140,7 @@ class Led:
         return (
             f"{self.computed} of {seen} {self.noun} computed ({100 * self.computed // seen} %), "
             f"{self.saved / 1e6:.3g} s saved as predicted"
+            + (f", {self.unmeasured} passed on: {_UNMEASURED}" if self.unmeasured else "")
         )
 
     def profile(self):
@@ -132,7 +150,8 @@ class Led:
         for row, calls in sorted(
             ((row, calls) for row, calls in self.rows.items() if row), key=lambda one: -one[0].theirs * one[1]
         ):
-            became = "would be computed" if row.wins else "passed on: no gain predicted"
+            why_not = "no gain predicted" if row.known else _UNMEASURED
+            became = "would be computed" if row.wins else f"passed on: {why_not}"
             lines.append(
                 f"{calls:8} {calls * row.theirs / 1e6:9.3g}~ {row.theirs / row.ours:7.2f}  {row.text:60} {became}"
             )

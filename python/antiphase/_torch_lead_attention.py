@@ -39,8 +39,7 @@ _margins = {}  # device: the part of torch's time that ours may take
 
 def _margin(device):
     if device not in _margins:
-        is_known = device.type == "cuda" and torch.cuda.get_device_capability(device) == (9, 0)
-        _margins[device] = _MARGIN if is_known else 0
+        _margins[device] = _MARGIN if _torch_lead.is_measured(device) else 0
     return _margins[device]
 
 
@@ -83,7 +82,7 @@ def _decide(part, q, k, v, bias, grad, how, is_causal):
         wins = ours < _margin(q.device) * theirs
     text = f"attention {part} of {members} x {heads} x {queries} x {keys} x {depth}"
     text += ", causal" * is_causal + ", with a mask" * (bias is not None)
-    return wins, theirs - ours, _torch_lead.Row(text, ours, theirs, wins)
+    return wins, theirs - ours, _torch_lead.Row(text, ours, theirs, wins, _margin(q.device) > 0)
 
 
 def _asked(part, q, k, v, bias, grad, is_causal, scale, has_backward=False):

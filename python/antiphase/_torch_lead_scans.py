@@ -21,7 +21,6 @@ _TORCHS = {
 }
 _LEAST = 512  # elements: with fewer no prediction is made
 _MARGIN = 0.9  # of torch's time: what ours may take at most
-_MARGIN_ELSEWHERE = 0.4  # on GPUs that the law was not fitted to
 _ROWS_AT_ONCE, _STEP_COLUMNS = 1024, 32
 
 
@@ -51,10 +50,7 @@ _margins = {}  # device: the part of torch's time that ours may take
 
 def _margin(device):
     if device not in _margins:
-        capability = torch.cuda.get_device_capability(device) if device.type == "cuda" else (0, 0)
-        _margins[device] = (
-            _MARGIN if capability == (9, 0) else _MARGIN_ELSEWHERE if capability >= (8, 0) else 0
-        )
+        _margins[device] = _MARGIN if _torch_lead.is_measured(device) else 0
     return _margins[device]
 
 
@@ -74,7 +70,7 @@ def _decide(op, x, dim, to):
     wins = ours < _margin(x.device) * theirs
     shape = " x ".join(map(str, x.shape))
     text = f"{_torch_scans.NAMES[op]} of {shape} along {dim}, {_kind.dtype_name(x.dtype)}"
-    return wins, theirs - ours, _torch_lead.Row(text, ours, theirs, wins)
+    return wins, theirs - ours, _torch_lead.Row(text, ours, theirs, wins, _margin(x.device) > 0)
 
 
 def _led(op, x, dim, dtype):

@@ -239,7 +239,10 @@ class Led(support.Case):
         lead._margins[DEVICE] = 0
         lead.scans.decided.clear()
         x = data((3000, 3), torch.float32)
+        before = lead.scans.unmeasured
         self.assertEqual(self.counted(lambda: x.cumsum(0)), (0, 1))
+        self.assertEqual(lead.scans.unmeasured, before + 1)
+        self.assertIn("passed on: not measured on this GPU", lead.scans.report())
 
     def test_predictions(self):
         """Times of torch that have been measured on an H100, in us, within a factor of 1.6."""

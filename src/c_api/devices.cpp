@@ -7,6 +7,7 @@
 #include <antiphase/core/error.hpp>
 #include <antiphase/executor/cpu/cpu_executor.hpp>
 #include <antiphase/executor/cuda/cuda_executor.hpp>
+#include <antiphase/gemm/gain.hpp>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -56,6 +57,12 @@ int antiphase_device_count(void) {
   // With a broken driver the runtime may fail in unexpected ways: that counts as no device.
   static_cast<void>(guarded([&] { count = antiphase::cuda_device_count(); }));
   return count;
+}
+
+int antiphase_is_measured(int device) {
+  bool is = false;
+  static_cast<void>(guarded([&] { is = antiphase::is_measured(antiphase::c_api::where(device).limits()); }));
+  return is ? 1 : 0;
 }
 
 antiphase_status antiphase_synchronize(int device, antiphase_stream on) {

@@ -68,7 +68,7 @@ decision decide(const antiphase_sgemm_args& x) {
   if (antiphase_sgemm_judge(&x, &d.predicted.seconds, &d.predicted.cublas_seconds, &times, &bytes) !=
       ANTIPHASE_OK)
     return {.what = outcome::refused, .predicted = {}};
-  if (!said().least && !(times > gain)) d.what = outcome::no_gain;
+  if (!said().least && !(times > gain)) d.what = times > 0 ? outcome::no_gain : outcome::unmeasured;
   if (bytes > said().most_workspace) d.what = outcome::workspace;
   return d;
 }

@@ -16,13 +16,14 @@ enum class outcome {
   factors,        // alpha and beta on the device
   unusual,        // invalid, only for cuBLAS, or an empty product
   small,
-  no_gain,    // no gain predicted
-  workspace,  // more than ANTIPHASE_WORKSPACE_LIMIT
+  no_gain,     // no gain predicted
+  unmeasured,  // neither a law nor a tuning of this GPU
+  workspace,   // more than ANTIPHASE_WORKSPACE_LIMIT
   no_memory,
   refused,  // by antiphase: overlapping matrices, a precision the device cannot keep
   failed,   // while being queued
 };
-constexpr int outcomes = 12;
+constexpr int outcomes = 13;
 // such as "no gain predicted"
 const char* text_of(outcome what);
 

@@ -900,6 +900,8 @@ static void names(void) {
   EXPECT(strcmp(antiphase_status_name(ANTIPHASE_INTERRUPTED), "interrupted") == 0);
   EXPECT(strcmp(antiphase_status_name((antiphase_status)7), "unknown status") == 0);
   EXPECT(antiphase_device_count() >= 0);
+  EXPECT(antiphase_is_measured(ANTIPHASE_CPU) == 0);
+  EXPECT(antiphase_is_measured(4711) == 0);
 }
 
 static void advice(void) {

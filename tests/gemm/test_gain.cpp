@@ -63,8 +63,14 @@ TEST(gemm_gain, what_is_worth_it_on_an_h200) {
                                                      {64, 64, 1'000'000}})
     EXPECT_GT(gain(where, q), enough) << q.m << " x " << q.n << " x " << q.k << " " << q.layout;
   EXPECT_GT(gain(where, {4096, 4096, 4096}), 3.5);
-  for (const asked& q : std::initializer_list<asked>{
-           {1, 4096, 4096, "nt"}, {4096, 1, 4096}, {4, 8192, 1024}, {8, 8192, 1024}, {3, 6640, 3976, "nt"}})
+  for (const asked& q :
+       std::initializer_list<asked>{{1, 4096, 4096, "nt"},
+                                    {4096, 1, 4096},
+                                    {4, 8192, 1024},
+                                    {8, 8192, 1024},
+                                    {3, 6640, 3976, "nt"},
+                                    {159, 4108, 144, "tn"},  // measured: 0.86 of cuBLAS's speed
+                                    {500, 2623, 3, "tn"}})   // 0.94
     EXPECT_LE(gain(where, q), enough) << q.m << " x " << q.n << " x " << q.k << " " << q.layout;
   EXPECT_LE(gain(where, {40, 24, 16}), 1);  // of 2 us, half is not worth it
 }

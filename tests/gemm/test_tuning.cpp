@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tunings: their files, which one is used, and that it decides what auto takes, but not what is promised.
+#include <antiphase/executor/published.hpp>
+#include <antiphase/gemm/gain.hpp>
+#include <antiphase/gemm_judgement.hpp>
 #include <antiphase/version.hpp>
 #include <cmath>
 #include <fstream>
@@ -138,6 +141,30 @@ TEST(gemm_tuning, a_broken_file_is_refused_with_its_name) {
   EXPECT_THAT(said(good.dump() + std::string(10, ' ')), "nothing");
   EXPECT_THROW(gemms::read_tuning("no such file"), bad_request);
   EXPECT_THROW(gemms::read_tuning("/"), bad_request);
+}
+
+// Of a card without laws of its own nothing is taken from cuBLAS by the laws of another card.
+TEST(gemm_tuning, an_unmeasured_card_takes_products_by_its_tuning_alone) {
+  device_limits renamed = an_h200(), smaller = an_h200();
+  renamed.name = "NVIDIA GH200 480GB", smaller.multiprocessors = 66;
+  std::vector<device_limits> all{renamed, smaller};
+  for (const char* const capability : {"8.0", "8.6", "8.9", "10.0", "12.0"})
+    all.push_back(published_device(capability));
+  const gemm_problem p = asked{4096, 4096, 4096}.what();
+  for (const device_limits& d : all) {
+    SCOPED_TRACE(d.name);
+    const context where = on_paper(d);
+    EXPECT_FALSE(is_measured(d));
+    const gemm_judgement is = judge(where, p);
+    EXPECT_EQ(is.gain, 0);
+    EXPECT_GT(is.seconds, 0);
+    EXPECT_GT(is.cublas_seconds, 0);
+    const gemm_tuning own = tuning_of(d), other = tuning_of(an_h200());
+    EXPECT_GT(judge(where, p, {.tuning = &own}).gain, 0);
+    EXPECT_EQ(judge(where, p, {.tuning = &other}).gain, 0);
+  }
+  EXPECT_TRUE(is_measured(an_h200()));
+  EXPECT_GT(judge(on_paper(an_h200()), p).gain, 1);
 }
 
 TEST(gemm_tuning, one_of_another_device_or_version_is_left_aside) {

@@ -7,6 +7,11 @@
 
 namespace antiphase {
 
+// Whether the laws of our kernels and of cuBLAS were fitted to this very card (NVIDIA H200 and H100 SXM), by
+// its name and number of multiprocessors. Predictions for others are those of an H200, scaled: good for a
+// choice among our kernels, not for taking work from other libraries.
+bool is_measured(const device_limits& device);
+
 // Seconds of the product by FP32 multiply-adds at four fifths of the device's peak rate, about the most that
 // cuBLAS was measured to reach, or by moving operands and results once, if that takes longer. In the scale of
 // gemm_choice::predicted: only the ratio of the two is meaningful. Too optimistic for cuBLAS on small or

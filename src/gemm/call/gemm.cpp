@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <antiphase/core/error.hpp>
+#include <antiphase/executor/cpu/cpu_executor.hpp>
 #include <antiphase/executor/scratch.hpp>
 #include <antiphase/gemm/gain.hpp>
 #include <antiphase/gemm_judgement.hpp>
@@ -109,9 +110,12 @@ launch_counts gemm(const context& where, const gemm_problem& p, const gemm_optio
 gemm_judgement judge(const context& where, const gemm_problem& p, const gemm_options& options) {
   const gemms::choice c = gemms::choose(where, p, options);
   const double seconds = c.seconds();
+  // What is simulated is what predictions say it is.
+  const bool is_known = is_measured(where.limits()) || where.limits().name == simulated_device().name ||
+                        gemms::tuning_for(where.limits(), options.tuning) != nullptr;
   const gemm_judgement is{.seconds = seconds,
                           .cublas_seconds = cublas_seconds(where.limits(), p, options.batch),
-                          .gain = gain_over_cublas(where.limits(), p, options.batch, seconds),
+                          .gain = is_known ? gain_over_cublas(where.limits(), p, options.batch, seconds) : 0,
                           .workspace = c.workspace()};
   const std::optional<gemms::call> call = gemms::call_of(where, p, options);
   if (!call) return is;

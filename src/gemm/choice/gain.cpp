@@ -7,6 +7,7 @@
 
 #include "src/gemm/choice/cublas_law.hpp"
 #include "src/gemm/laws/cost.hpp"
+#include "src/gemm/laws/laws.hpp"
 
 namespace antiphase {
 namespace {
@@ -74,6 +75,10 @@ double doubt(const gemms::problem& p, const gemms::batch& of) {
 }
 
 }  // namespace
+
+bool is_measured(const device_limits& device) {
+  return gemms::cublas_law_of(device) != nullptr && gemms::fitted_laws_of(device) != nullptr;
+}
 
 double multiply_adds_seconds(const device_limits& device, const gemms::problem& p, const gemms::batch& of) {
   constexpr double reached = 0.8;

@@ -85,16 +85,28 @@ laws parse_laws(std::string_view text, const std::string& from) {
   return made;
 }
 
-const laws& laws_of(const device_limits& device) {
+namespace {
+
+const std::vector<laws>& all_laws() {
   static constinit made_once<std::vector<laws>> shipped;
-  const std::vector<laws>& all = shipped.get([] {
+  return shipped.get([] {
     std::vector<laws> made;
     for (const std::string_view text : shipped_laws()) made.push_back(parse_laws(text, "of this build"));
     return made;
   });
-  for (const laws& one : all)
-    if (one.device == device.name && one.multiprocessors == device.multiprocessors) return one;
-  return all.front();
+}
+
+}  // namespace
+
+const laws* fitted_laws_of(const device_limits& device) {
+  for (const laws& one : all_laws())
+    if (one.device == device.name && one.multiprocessors == device.multiprocessors) return &one;
+  return nullptr;
+}
+
+const laws& laws_of(const device_limits& device) {
+  const laws* const own = fitted_laws_of(device);
+  return own != nullptr ? *own : all_laws().front();
 }
 
 }  // namespace antiphase::gemms

@@ -435,8 +435,9 @@ struct laws {
   }
 };
 
-// The laws of a card, by its name and number of multiprocessors; for any other card those of an H200, to be
-// scaled by multiprocessor.
+// The laws of a card, by its name and number of multiprocessors; null for any other card.
+const laws* fitted_laws_of(const device_limits& device);
+// For any other card those of an H200, to be scaled by multiprocessor.
 const laws& laws_of(const device_limits& device);
 // From a file's text. Throws bad_request, which names the number, its value and what was expected.
 laws parse_laws(std::string_view text, const std::string& from);
