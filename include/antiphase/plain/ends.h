@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Included before the standard headers, in C too: redirects ways to end a program, which are results of a run,
-// and the heap of kernels.
+// Included before the standard headers, in C too: redirects ways to end a program, which are results of a
+// run, and the heap of kernels.
 #pragma once
 
 #ifdef __cplusplus

@@ -980,16 +980,17 @@ int main() { k<<<1, 128>>>(nullptr); }
 
     def test_a_program_that_ends_before_its_first_launch_is_not_judged(self):
         start = (
-            "#include <cassert>\n#include <cstdio>\n#include <cstdlib>\n#include <stdexcept>\n#include <unistd.h>\n"
+            "#include <cassert>\n#include <cstdio>\n#include <cstdlib>\n#include <stdexcept>\n#include <sys/syscall.h>\n#include <unistd.h>\n"
             + KERNEL
             + "int main(int argc, char** argv) {\n"
         )
         for body, said in (
             ("return argc > 1 ? 0 : 3;", "the program ended with 3"),
-            ("_exit(4);", "ended it (_exit)"),
+            ("_exit(4);", "the program ended with 4"),
+            ("syscall(SYS_exit_group, 4);", "ended it (_exit)"),
             ("", "the program ended"),
             ("return atoi(argv[1]) - 1;", "ended it (Segmentation fault)"),
-            ("assert(argc > 1);", "my.cu:8: assertion failed: argc > 1"),
+            ("assert(argc > 1);", "my.cu:9: assertion failed: argc > 1"),
             ('throw std::runtime_error("no input");', "exception: no input"),
             ('fopen("my.cu", "r"); abort();', "the program called abort()"),
         ):
