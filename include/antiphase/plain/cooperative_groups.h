@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Cooperative groups: the block, tiles of a warp, coalesced threads, the grid. Plain CUDA under the checker.
 #pragma once
-#include <cuda/atomic>
+#include "cuda/atomic"
 
 namespace antiphase::plain {
 void grid_barrier(place where);

@@ -341,6 +341,34 @@ class merger {
     return fmt::format("{{ if ({}) {}{} else {} }}", on_device, d_.marker(open), of_device(open, close + 1),
                        host);
   }
+  // Initialisers of a constructor that differ by one expression. False: in another way.
+  bool join_initialisers(const item& mine, const item& other) {
+    const auto next = [](const side& of, index i, index end) {
+      while (i < end && !of.is(i, "(") && !of.is(i, "{")) ++i;
+      return i;
+    };
+    const auto is_one = [](const side& of, index open, index close) {
+      for (index i = open + 1; i < close; ++i) {
+        if (of.is(i, ",")) return false;
+        if (of.is(i, "(") || of.is(i, "[") || of.is(i, "{")) i = of.matching(i);
+      }
+      return open + 1 < close;
+    };
+    index d = mine.head, h = other.head;
+    for (index of_d = 0, of_h = 0;; d = d_.matching(of_d) + 1, h = h_.matching(of_h) + 1) {
+      of_d = next(d_, d, mine.open), of_h = next(h_, h, other.open);
+      if (d_.key(d, of_d, false) != h_.key(h, of_h, false)) return false;
+      if (of_d == mine.open || of_h == other.open) return of_d == mine.open && of_h == other.open;
+      const index close = d_.matching(of_d), host_close = h_.matching(of_h);
+      if (d_.key(of_d, close, false) == h_.key(of_h, host_close, false) && !names_other(of_d, close))
+        continue;
+      if (!is_one(d_, of_d, close) || !is_one(h_, of_h, host_close)) return false;
+      const std::string ours = of_device(of_d + 1, close), theirs = h_.raw(of_h + 1, host_close);
+      const std::string on_host = complete_ ? theirs : fmt::format("[] {}(), {}", refusal(of_d), ours);
+      edits_.push_back({d_.end_of(of_d), d_.tokens()[close].at - d_.end_of(of_d),
+                        fmt::format("{} ? ({}) : ({})", on_device, ours, on_host)});
+    }
+  }
   // A function that both sides have.
   void join(const item& mine, const item& other) {
     const bool differ = d_.key(mine.open, mine.last, false) != h_.key(other.open, other.last, false);
@@ -353,11 +381,10 @@ class merger {
         !kernel && (!of_device || runs("__host__") || !h_.has(other.first, other.open, "__device__") ||
                     !d_.has(mine.first, mine.open, "__device__"));
     if (!of_host) return rename_in(mine.first, mine.last);
-    if (d_.key(mine.head, mine.open, false) != h_.key(other.head, other.open, false))
-      refused_.push_back(
-          d_.place(mine.head) +
-          ": initialisers of a constructor that depend on __CUDA_ARCH__ are not supported here: use "
-          "assignments in its body");
+    if (!join_initialisers(mine, other))
+      refused_.push_back(d_.place(mine.head) +
+                         ": initialisers of a constructor that depend on __CUDA_ARCH__ in this form are not "
+                         "supported here: use assignments in its body");
     if (!differ && !names_other(mine.open, mine.last)) return;
     const std::string back = mine.last < d_.tokens().size() ? d_.marker(mine.last) : "\n";
     if (of_device) {

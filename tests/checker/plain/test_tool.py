@@ -321,7 +321,8 @@ static int on_host[1] = {4};
         done = self.check(
             self.source(
                 begin
-                + "struct s { int v; __host__ __device__ s() : v(VALUE[0]) {} };\n"
+                + "struct two { int v, w; __host__ __device__ two(int a, int b) : v(a), w(b) {} };"
+                + "struct s : two { __host__ __device__ s() : two(VALUE[0], 1) {} };\n"
                 + KERNEL
                 + "int main() { s own; k<<<1, 1>>>(nullptr, 0); return own.v; }\n"
             ),

@@ -87,6 +87,11 @@ template <class T> __host__ __device__ T sum_of<T>::from_first(T v) const {
 #endif
 }
 
+struct seeded {
+  int value, other;
+  __host__ __device__ explicit seeded(int n) : value(n + SQUARES[1] * side), other{SQUARES[n]} {}
+};
+
 // Of the neighbor in the block; of the host, its own.
 __host__ __device__ inline int of_neighbor(int* place, int i, int v) {
 #ifdef __CUDA_ARCH__
@@ -105,7 +110,7 @@ __global__ void on_device(int* to) {
   const int i = threadIdx.x;
   sum_of<int> mine(0);
   int good = both(1) && lanes() == 32 && square(i % 4) == (i % 4) * (i % 4) && length(3, 4) == 5;
-  good += time_now() > 0 && later(1) == 2;
+  good += seeded(2).value == 3 && seeded(2).other == 4 && time_now() > 0 && later(1) == 2;
   good += mine.value == i && mine.add(2) == i && mine.from_first(i) == 0;
   to[i] = 1000 * good + of_neighbor(place, i, i);
 }
@@ -146,6 +151,7 @@ int main() {
   sum_of<int> mine(3);
   if (!both(0) || lanes() != 1 || square(3) != 9 || length(3, 4) != 5 || time_now() != -1 || later(1) != 11)
     return 3;
+  if (seeded(2).value != 2 || seeded(3).other != 9) return 6;
   if (mine.add(2) != 3 || mine.value != 5 || !(mine == sum_of<int>(5)) || mine.from_first(7) != 7) return 4;
 #ifndef __CUDA_ARCH__
   if (asked_on_host != 1) return 5;
