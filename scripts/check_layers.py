@@ -177,6 +177,8 @@ class Tree:
             target = self.resolve(file, name)
             if target:
                 self.arrows[file].append(target)
+            elif (self.root / file).parent.joinpath(name).is_file():
+                pass  # a stand-in without an ending, such as cuda/atomic
             elif (name.startswith("antiphase/") or bracket == '"') and pathlib.PurePath(
                 name
             ).name not in self.generated:

@@ -3,8 +3,13 @@
 // on its stream; functors are called as in a kernel.
 #pragma once
 #include <algorithm>
+#include <cassert>
+#include <cfloat>
+#include <iostream>
+#include <memory>
 #include <random>
 #include <string>
+#include <vector>
 
 #include "thrust_iterators.h"
 
@@ -1012,6 +1017,7 @@ using thrust::system_error;
 inline int cuda_category() { return 0; }
 }  // namespace thrust
 
+#include "cccl_version.h"
 #define THRUST_VERSION 200200
 
 #include "letters.h"
