@@ -109,8 +109,6 @@ check_report check_python(const check_request& r, const plain_program& program, 
   if (r.heal || r.needless)
     throw bad_request(
         fmt::format("{} takes .cu files: expected no program in Python", r.heal ? "--heal" : "--needless"));
-  for (const std::string& file : program.sources)
-    if (!fs::exists(file)) throw bad_request(fmt::format("there is no file '{}'", file));
   std::string pattern = fs::temp_directory_path() / "antiphase-python-XXXXXX";
   if (mkdtemp(pattern.data()) == nullptr) throw device_error("no folder can be made for the Python program");
   const folder_guard own{pattern};
