@@ -95,6 +95,7 @@ void add(check_report& all, check_report one) {
   all.tracked_bytes = std::max(all.tracked_bytes, one.tracked_bytes);
   all.checker_bytes = std::max(all.checker_bytes, one.checker_bytes);
   for (finding& f : one.findings) all.findings.push_back(std::move(f));
+  for (check_refusal& why : one.refused) all.refused.push_back(std::move(why));
   for (std::string& n : one.notes)
     if (std::find(all.notes.begin(), all.notes.end(), n) == all.notes.end())
       all.notes.push_back(std::move(n));
