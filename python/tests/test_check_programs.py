@@ -209,7 +209,7 @@ class Plugin(InAFolder):
         said = self.pytest(1, "--antiphase-check")
         self.assertIn("1 failed, 1 passed", said)
         self.assertIn("FAILED src/a.cu::antiphase check", said)
-        self.assertIn("2 findings in 5 schedules", said)
+        self.assertIn("1 finding, seen in 2 ways, in 5 schedules", said)
         self.assertNotIn("Traceback", said)
 
     def test_nothing_to_check(self):
