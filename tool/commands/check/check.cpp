@@ -97,7 +97,9 @@ plain_program program_of(const program_request& r) {
   p.compiler_options = r.compiler_options;
   p.driver = r.driver;
   for (const std::string& s : p.sources) require_file(s, "");
-  if (!p.driver.empty()) require_file(p.driver, ", which --kernels names");
+  const bool is_python =
+      std::ranges::any_of(p.sources, [](const std::string& s) { return s.ends_with(".py"); });
+  if (!p.driver.empty() && !is_python) require_file(p.driver, ", which --kernels names");
   if (const char* const object = std::getenv("ANTIPHASE_CHECK_OBJECT")) p.object = object;  // for capture.py
   if (!r.blocks.empty()) p.most_accesses = 0;
   if (r.blocks == "all") {
