@@ -85,6 +85,7 @@ def check(tool, cache, entry, file):
         *more,
         *include,
         *smaller,
+        "--leaks",
         "--schedules",
         str(SCHEDULES),
         "--seconds",
@@ -250,9 +251,9 @@ def page():
     text = f"""# Public programs under the checker
 
 What `antiphase check` makes of {sum(counts[False].values())} public CUDA programs and {solutions} solutions of KernelBench's problems in
-Python, none of which was written with it in mind. Each was run as it is, with {SCHEDULES} schedules, and {SECONDS} seconds for a
-run, on two cores that had other work. `scripts/check_corpus.py` fetches them by name, commit and hash, and writes this
-page. Programs that need other libraries, and exercises with gaps in them, are not among these. Measured on
+Python, none of which was written with it in mind. Each was run as it is, with {SCHEDULES} schedules, `--leaks` and {SECONDS} seconds
+for a run, on two cores that had other work. `scripts/check_corpus.py` fetches them by name, commit and hash, and writes
+this page. Programs that need other libraries, and exercises with gaps in them, are not among these. Measured on
 {measured['date']} by {measured['by']}.
 
 ## Programs

@@ -41,7 +41,7 @@ constexpr const char* examples =
     "  0    fine\n"
     "  1    failed while running\n"
     "  2    wrong usage\n"
-    "  3    bad input file\n"
+    "  3    bad input file, or one that does not exist\n"
     "  4    no suitable device\n"
     "  5    verification failed, or something found by check\n"
     "  126  the program of run cannot be executed\n"

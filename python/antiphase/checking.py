@@ -277,12 +277,13 @@ def check(
     if done.returncode not in (0, 4, 5) or not done.stdout.strip():
         raise ValueError(done.stderr.strip() or f"{tool} ended with {done.returncode}")
     program = json.loads(done.stdout)["programs"][0]
-    if program["refused"]:
+    refused = [why["text"] for why in program["refused"]]
+    if refused and not program["findings"]:
         raise ValueError(done.stderr.strip())
     return Report(
         findings=tuple(_finding(f) for f in program["findings"]),
-        notes=tuple(program["notes"]),
+        notes=(*program["notes"], *refused),
         schedules=program["schedules"],
         accesses=program["accesses"],
-        finished=done.returncode != 4,
+        finished=done.returncode != 4 and not program["unfinished"] and not refused,
     )

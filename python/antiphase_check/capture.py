@@ -475,8 +475,10 @@ class Session:
                 summary.refused.append(done.stderr.strip())
             summary.findings += report.get("findings", [])
             summary.notes += report.get("notes", [])
-            if done.returncode == 4:
+            if report.get("unfinished") or (done.returncode == 4 and not report.get("refused")):
                 summary.refused.append("a run did not end")
+            if done.returncode in (0, 4, 5):
+                summary.refused += [why["text"] for why in report.get("refused", ())]
         summary.refused += [f"{r['file']}:{r['line']}: {r['text']}" for r in self.refused]
         return summary
 

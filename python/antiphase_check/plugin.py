@@ -15,13 +15,32 @@ def pytest_addoption(parser):
     parser.addini("antiphase_check_options", "options of `antiphase check` for each program", default="")
 
 
+_without_main = pytest.StashKey[list]()
+
+
 def pytest_collect_file(file_path, parent):
     if file_path.suffix == ".cu" and parent.config.getoption("antiphase_check"):
         from .each import has_main
 
         if has_main(file_path):
             return Program.from_parent(parent, path=file_path)
+        parent.config.stash.setdefault(_without_main, []).append(file_path)
     return None
+
+
+def pytest_collection_finish(session):
+    without = session.config.stash.get(_without_main, [])
+    if without and not any(isinstance(item, Check) for item in session.items):
+        raise pytest.UsageError(
+            f"--antiphase-check: none of {len(without)} .cu files has a main: nothing to check"
+        )
+
+
+def pytest_terminal_summary(terminalreporter, config):
+    if without := config.stash.get(_without_main, []):
+        terminalreporter.write_line(
+            f"antiphase check: {len(without)} .cu files without a main were not checked"
+        )
 
 
 class Program(pytest.File):

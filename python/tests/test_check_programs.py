@@ -59,6 +59,7 @@ class Each(InAFolder):
         self.write(a=BROKEN, b=LIBRARY, c=RIGHT, d=BROKEN)
         said = self.run_there(5, sys.executable, EACH, "**/*.cu", "--sarif", "found.sarif")
         self.assertIn("src/b.cu: no main: not checked\n", said)
+        self.assertEqual(said.splitlines()[-1], "3 of 4 files checked, 1 without a main")
         self.assertIn("overwritten in use: kernel sum", said)
         self.assertEqual({file for file, _ in self.found("found.sarif")}, {"src/a.cu", "src/d.cu"})
 
@@ -78,11 +79,53 @@ class Each(InAFolder):
 
     def test_what_does_not_compile(self):
         self.write(c=RIGHT, d=RIGHT.replace("sum<<<", "none<<<"))
-        self.run_there(3, sys.executable, EACH, "src/c.cu", "src/d.cu", "--sarif", "found.sarif")
+        said = self.run_there(3, sys.executable, EACH, "src/c.cu", "src/d.cu", "--sarif", "found.sarif")
         self.assertEqual({file for file, _ in self.found("found.sarif")}, {"src/d.cu"})
+        self.assertIn("src/c.cu: checked\n", said)
+        self.assertNotIn("src/d.cu: checked", said)
+        self.assertEqual(said.splitlines()[-1], "1 of 2 files checked, 1 that could not be checked")
+        self.assertFalse(self.successful("found.sarif"))
+
+    def successful(self, name):
+        (run,) = json.loads((self.folder / name).read_text())["runs"]
+        return all(one["executionSuccessful"] for one in run["invocations"])
+
+    def test_nothing_to_check(self):
+        self.write(b=LIBRARY)
+        said = self.run_there(6, sys.executable, EACH, "**/*.cu", "--sarif", "found.sarif")
+        self.assertEqual(said.splitlines()[-1], "0 of 1 file checked, 1 without a main")
+        self.assertEqual((self.found("found.sarif"), self.successful("found.sarif")), (set(), False))
+        self.run_there(0, sys.executable, EACH, "src/b.cu", "--allow-none", "--sarif", "found.sarif")
+        self.assertTrue(self.successful("found.sarif"))
+        self.write(c=RIGHT)
+        self.run_there(0, sys.executable, EACH, "**/*.cu", "--sarif", "found.sarif")
+        self.assertTrue(self.successful("found.sarif"))
+        self.run_there(2, sys.executable, EACH, "src/c.cu", "--options=--nonsense", "--sarif", "found.sarif")
+        self.assertFalse(self.successful("found.sarif"))
+
+    def test_headers_stand_for_programs(self):
+        self.write(
+            a=BROKEN, b='#include "inner.cuh"\n' + RIGHT, c="#include <deep/outer.cuh>\n" + BROKEN, d=LIBRARY
+        )
+        (self.folder / "src/inner.cuh").write_text("// none\n")
+        (self.folder / "src/deep").mkdir()
+        (self.folder / "src/deep/outer.cuh").write_text('#include "../inner.cuh"\n')
+        quick = "--options=-I src --schedules 2"
+        said = self.run_there(5, sys.executable, EACH, "src/inner.cuh", quick)
+        self.assertEqual(said.splitlines()[-1], "2 of 2 files checked")
+        self.assertIn("src/b.cu: checked", said)
+        self.assertIn("src/c.cu: checked", said)
+        (self.folder / "src/lone.cuh").write_text("")
+        self.run_there(6, sys.executable, EACH, "src/lone.cuh", quick)
+
+    def test_a_run_that_does_not_end(self):
+        self.write(a="#include <unistd.h>\n" + RIGHT.replace("std::printf", "sleep(100); std::printf"))
+        said = self.run_there(4, sys.executable, EACH, "src/a.cu", "--options=--seconds 1", "--sarif", "s")
+        self.assertIn("src/a.cu: not checked: exit code 4\n", said)
+        self.assertFalse(self.successful("s"))
 
     def test_no_file(self):
-        self.assertIn("no file none/*.cu", self.run_there(2, sys.executable, EACH, "none/*.cu"))
+        self.assertIn("no file none/*.cu", self.run_there(3, sys.executable, EACH, "none/*.cu"))
 
 
 class Action(InAFolder):
@@ -110,6 +153,7 @@ class Action(InAFolder):
             "OPTIONS": "--schedules 4 -D N=1",
             "VERSION": default["version"],
             "SARIF": default["sarif"],
+            "NONE": default["allow_none"],
         }
         bash = ("bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", script)
         said = self.run_there(5, *bash, **settings)
@@ -119,6 +163,9 @@ class Action(InAFolder):
         self.run_there(0, *bash, **settings | {"FILES": "src/b.cu\nsrc/c.cu", "VERSION": "a.whl"})
         self.assertEqual(self.found("antiphase.sarif"), set())
         self.assertIn(" a.whl", (self.folder / "pip").read_text())
+        self.run_there(6, *bash, **settings | {"FILES": "src/b.cu"})
+        self.assertTrue((self.folder / "antiphase.sarif").exists())
+        self.run_there(0, *bash, **settings | {"FILES": "src/b.cu", "NONE": "true"})
 
 
 class Hook(InAFolder):
@@ -132,6 +179,21 @@ class Hook(InAFolder):
             self.run_there(5, hook, *words, "src/a.cu", "src/b.cu"),
         )
         self.run_there(0, hook, *words, "src/b.cu", "src/c.cu")
+        self.run_there(0, hook, *words, "src/b.cu")
+        files = re.search(r"^  files: (.*)$", text, re.MULTILINE)[1]
+        for name, wanted in (("a.cu", True), ("a.cuh", True), ("a.cut", False), ("a.cpp", False)):
+            self.assertEqual(re.search(files, name) is not None, wanted)
+
+    def test_the_recipe_of_the_docs(self):
+        recipe = (ROOT / "docs/editors.md").read_text().split("- repo: local")[1].split("```")[0]
+        words = re.findall(r"--[^\",\]]+", re.search(r"args: (.*)", recipe)[1])
+        self.assertEqual(words, ["--allow-none", "--options=-I include --schedules=6"])
+        self.write(b='#include "one.cuh"\n' + RIGHT)
+        (self.folder / "include").mkdir()
+        (self.folder / "include/one.cuh").write_text("")
+        for name in ("src/b.cu", "include/one.cuh"):
+            said = self.run_there(0, sys.executable, EACH, *words, name)
+            self.assertEqual(said.splitlines()[-1], "1 of 1 file checked")
 
 
 @unittest.skipIf(importlib.util.find_spec("pytest") is None, "pytest is not installed")
@@ -147,8 +209,15 @@ class Plugin(InAFolder):
         said = self.pytest(1, "--antiphase-check")
         self.assertIn("1 failed, 1 passed", said)
         self.assertIn("FAILED src/a.cu::antiphase check", said)
-        self.assertIn("2 findings in 5 schedules", said)
+        self.assertIn("1 finding, seen in 2 ways, in 5 schedules", said)
         self.assertNotIn("Traceback", said)
+
+    def test_nothing_to_check(self):
+        self.write(b=LIBRARY)
+        self.assertIn("none of 1 .cu files has a main", self.pytest(4, "--antiphase-check"))
+        self.write(c=RIGHT)
+        said = self.pytest(0, "--antiphase-check")
+        self.assertIn("1 .cu files without a main were not checked", said)
 
     def test_other_runs(self):
         self.write(a=BROKEN)

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <map>
 #include <mutex>
 #include <numeric>
 #include <thread>
@@ -84,11 +85,7 @@ finding_kind kind_of(cpu_detail::fault f) {
   return finding_kind::gave_up;
 }
 
-bool same(const finding& a, const finding& b) {
-  return a.kind == b.kind && a.kernel == b.kernel && a.access.at == b.access.at &&
-         a.earlier.has_value() == b.earlier.has_value() && (!a.earlier || a.earlier->at == b.earlier->at);
-}
-
+using checker_detail::is_same;
 using checker_detail::outcome;
 using checker_detail::run_processes;
 using checker_detail::run_request;
@@ -110,10 +107,25 @@ cpu_options options_for(const check_options& options, const run_request& asked) 
 
 using program_of_runs = std::function<void(const context&)>;
 
+finding_schedule drawn(const model& m, const checker_detail::event_log::snapshot& s) {
+  return checker_detail::event_log::drawn(
+      s, [&](checker_detail::place_number p) { return m.places.first_line(p); });
+}
+
+// A finding of a run, with its lines.
+finding placed(const model& m, checker_detail::run_finding f, const check_run& how) {
+  place(f.what.access, m.places.lines(f.at), f.callers);
+  if (f.what.earlier) place(*f.what.earlier, m.places.lines(f.earlier));
+  if (m.clocks.log != nullptr) f.what.drawn = drawn(m, f.drawn);
+  f.what.first = how;
+  return std::move(f.what);
+}
+
 // `begins`, if given, is called at the first point where the schedule matters, and returns the request to go
-// on with.
+// on with; `found` with each finding, in case that the run does not end.
 outcome run_here(const program_of_runs& program, const check_options& options, const run_request& asked,
-                 model& m, const run_processes::fork_point& begins = {}) {
+                 model& m, const run_processes::fork_point& begins = {},
+                 const run_processes::finding_seen& found = {}) {
   outcome result;
   m.reset();
   m.without = asked.how.without;
@@ -129,10 +141,11 @@ outcome run_here(const program_of_runs& program, const check_options& options, c
       how = now.how;
       checker_detail::schedule_as(*on, options_for(options, now));
     };
-  const auto drawn = [&](const checker_detail::event_log::snapshot& s) {
-    return checker_detail::event_log::drawn(
-        s, [&](checker_detail::place_number p) { return m.places.first_line(p); });
-  };
+  // The stack of a kernel's thread is too small to look for lines on.
+  if (found)
+    m.findings.seen = [&](const checker_detail::run_finding& f) {
+      std::thread([&] { found(placed(m, f, how)); }).join();
+    };
   finding fault;
   bool failed = false;
   try {
@@ -173,11 +186,11 @@ outcome run_here(const program_of_runs& program, const check_options& options, c
     if (has_place) place(fault.access, m.places.lines(at));
     if (m.clocks.log != nullptr)
       fault.drawn =
-          drawn(m.clocks.log->taken({.now = {{m.clocks.log->block_at(f.block), f.thread}, at, f.happened},
-                                     .earlier = {},
-                                     .others = true,
-                                     .for_ever = everybody,
-                                     .is_thread = !everybody && f.thread >= 0}));
+          drawn(m, m.clocks.log->taken({.now = {{m.clocks.log->block_at(f.block), f.thread}, at, f.happened},
+                                        .earlier = {},
+                                        .others = true,
+                                        .for_ever = everybody,
+                                        .is_thread = !everybody && f.thread >= 0}));
   } catch (const std::exception& e) {
     failed = true;
     fault.kind = finding_kind::wrong_result;
@@ -185,7 +198,7 @@ outcome run_here(const program_of_runs& program, const check_options& options, c
     fault.access.action = e.what();
     if (m.clocks.log != nullptr)
       fault.drawn =
-          drawn(m.clocks.log->taken({.now = {}, .earlier = {}, .last_kernel = true, .is_thread = false}));
+          drawn(m, m.clocks.log->taken({.now = {}, .earlier = {}, .last_kernel = true, .is_thread = false}));
     if (const auto& old = m.brought_old) {
       fault.earlier = old->load;
       fault.earlier->action = "read of an old value";
@@ -196,17 +209,12 @@ outcome run_here(const program_of_runs& program, const check_options& options, c
     }
   }
   m.custom.finish();
-  for (auto& f : m.findings.all()) {
-    place(f.what.access, m.places.lines(f.at), f.callers);
-    if (f.what.earlier) place(*f.what.earlier, m.places.lines(f.earlier));
-    if (m.clocks.log != nullptr) f.what.drawn = drawn(f.drawn);
-    result.findings.push_back(std::move(f.what));
-  }
+  for (auto& f : m.findings.all()) result.findings.push_back(placed(m, std::move(f), how));
   if (failed) {
     fault.times = 1;
+    fault.first = how;
     result.findings.push_back(std::move(fault));
   }
-  for (finding& f : result.findings) f.first = how;
   result.notes = m.findings.notes();
   result.accesses = m.history.effort.accesses;
   if (m.counts) result.counts = m.counts->lines();
@@ -223,13 +231,15 @@ class runner {
       : program_(program), options_(options) {
     if (options.process_seconds > 0)
       processes_.emplace(
-          [this](const run_request& asked, const run_processes::fork_point& begins) {
-            return run_here(program_, options_, asked, model_, begins);
+          [this](const run_request& asked, const run_processes::fork_point& begins,
+                 const run_processes::finding_seen& found) {
+            return run_here(program_, options_, asked, model_, begins, found);
           },
           options.process_seconds);
   }
-  outcome run(const run_request& asked) {
-    return processes_ ? processes_->run(asked) : run_here(program_, options_, asked, model_);
+  // `seen`, if given, is called with what a run in a process has found so far.
+  outcome run(const run_request& asked, const run_processes::findings_seen& seen = {}) {
+    return processes_ ? processes_->run(asked, seen) : run_here(program_, options_, asked, model_);
   }
 
  private:
@@ -242,7 +252,7 @@ class runner {
 void add(check_report& report, outcome&& from) {
   for (finding& f : from.findings) {
     const auto at = std::find_if(report.findings.begin(), report.findings.end(),
-                                 [&](const finding& g) { return same(f, g); });
+                                 [&](const finding& g) { return is_same(f, g); });
     if (at == report.findings.end())
       report.findings.push_back(std::move(f));
     else if (f.severity() < at->severity())  // an error in this run: that is the one to show
@@ -266,13 +276,17 @@ void add(check_report& report, outcome&& from) {
   report.unfinished += from.unfinished ? 1 : 0;
 }
 
-// Counts the runs that were stopped at their time limit: after two, the others are not tried.
+// Counts the runs that were stopped at their time limit: after two, the others are not tried. One is enough
+// if it had not come to a launch, as what comes before does not depend on the schedule; or if it was refused.
 class patience {
  public:
-  // Whether `o` is the second of them.
-  bool ends_with(const outcome& o) { return o.timed_out && ++stopped_ == most; }
-  static void tell(check_report& report, std::size_t untried) {
-    if (untried > 0)
+  // True of the last run that counts.
+  bool ends_with(const outcome& o) {
+    stopped_ += o.timed_out ? 1 : 0;
+    return o.unlaunched || o.refused != nullptr || (o.timed_out && stopped_ == most);
+  }
+  void say(check_report& report, std::size_t untried) const {
+    if (untried > 0 && stopped_ == most)
       report.notes.emplace_back("two runs had not ended, so the other schedules were not tried");
   }
 
@@ -280,6 +294,16 @@ class patience {
   static constexpr int most = 2;
   int stopped_ = 0;
 };
+
+// A refusal ends the check; what had been found before is reported first.
+void keep_or_throw(check_report& report, const std::exception_ptr& refused) {
+  if (report.clean()) std::rethrow_exception(refused);
+  try {
+    std::rethrow_exception(refused);
+  } catch (const std::exception& e) {
+    report.refused.push_back({.why = "not supported", .at = {}, .column = 0, .text = e.what()});
+  }
+}
 
 constexpr std::size_t longest_script = 200;  // characters; beyond that the seed is the better replay
 
@@ -303,7 +327,7 @@ void shorten(finding& f, runner& runs, trials& left) {
     if (timed_out = o.timed_out; timed_out) left.runs = 0;
     left.accesses -= static_cast<std::int64_t>(o.accesses);
     const auto at =
-        std::find_if(o.findings.begin(), o.findings.end(), [&](const finding& g) { return same(f, g); });
+        std::find_if(o.findings.begin(), o.findings.end(), [&](const finding& g) { return is_same(f, g); });
     if (at == o.findings.end() || at->severity() != f.severity()) return false;
     shown = *at;
     return true;
@@ -349,7 +373,7 @@ void draw(std::vector<finding>& findings, runner& runs) {
       by = std::prev(drawn.end());
     }
     const auto shown =
-        std::ranges::find_if(by->second.findings, [&](const finding& g) { return same(f, g); });
+        std::ranges::find_if(by->second.findings, [&](const finding& g) { return is_same(f, g); });
     if (shown != by->second.findings.end()) f.drawn = std::move(shown->drawn);
   }
 }
@@ -367,21 +391,38 @@ check_report run_plan(const std::function<void(const context&)>& program, const 
   const auto add_next = [&] {  // in the plan's order, whichever finishes first
     while (added < plan.size() && outcomes[added]) {
       outcome& o = *outcomes[added++];
-      if (o.refused) std::rethrow_exception(o.refused);
       const bool is_last = left.ends_with(o);
+      const std::exception_ptr refused = o.refused;
       add(report, std::move(o));
+      if (refused) keep_or_throw(report, refused);
       if (options.progress) options.progress(report);
       if (!is_last) continue;
-      patience::tell(report, plan.size() - added);
+      left.say(report, plan.size() - added);
       next = added = plan.size();
     }
+  };
+  // Shows what the run of this number has found so far, and other runs that have not been added yet.
+  std::map<std::size_t, std::vector<finding>> under_way;
+  const auto show = [&](std::size_t run, const std::vector<finding>& found) {
+    const std::lock_guard lock(mutex);
+    if (run < added) return;
+    under_way[run] = found;
+    check_report so_far = report;
+    for (const auto& [number, all] : under_way)
+      if (number >= added)
+        add(so_far, {.findings = all, .notes = {}, .refused = nullptr, .unfinished = true});
+    checker_detail::group_findings(so_far.findings);
+    options.progress(so_far);
   };
   const auto work = [&] {
     try {
       runner runs(program, options);
       for (std::size_t i = next++; i < plan.size(); i = next++) {
-        outcome o = runs.run({plan[i], nullptr, i == 0 ? options.output : program_output::none});
+        run_processes::findings_seen seen;
+        if (options.progress) seen = [&, i](const std::vector<finding>& found) { show(i, found); };
+        outcome o = runs.run({plan[i], nullptr, i == 0 ? options.output : program_output::none}, seen);
         const std::lock_guard lock(mutex);
+        if (o.unlaunched) next = plan.size();  // as those that are under way will be
         outcomes[i] = std::move(o);
         add_next();  // nothing, behind the last that counts
       }
@@ -418,10 +459,11 @@ check_report run_all(const std::function<void(const context&)>& program, const c
   patience left;
   const auto run = [&] {
     outcome o = runs.run({how, script});
-    if (o.refused) std::rethrow_exception(o.refused);
     for (finding& f : o.findings) f.first.script = cpu_detail::to_text(cpu_detail::taken(*script));
     const bool is_last = left.ends_with(o);
+    const std::exception_ptr refused = o.refused;
     add(report, std::move(o));
+    if (refused) keep_or_throw(report, refused);
     return !is_last;  // go on after a finding: it ends the run, not the exploration
   };
   report.complete = cpu_detail::explore(*script, run, options.exhaustive).complete;
@@ -429,6 +471,11 @@ check_report run_all(const std::function<void(const context&)>& program, const c
 }
 
 }  // namespace
+
+bool checker_detail::is_same(const finding& a, const finding& b) {
+  return a.kind == b.kind && a.kernel == b.kernel && a.access.at == b.access.at &&
+         a.earlier.has_value() == b.earlier.has_value() && (!a.earlier || a.earlier->at == b.earlier->at);
+}
 
 check_report check(const std::function<void(const context&)>& program, const check_options& options) {
   if (options.schedules < 1)
@@ -439,7 +486,7 @@ check_report check(const std::function<void(const context&)>& program, const che
   check_report report =
       options.exhaustive > 0 && !options.replay ? run_all(program, options) : run_plan(program, options);
   checker_detail::group_findings(report.findings);
-  const bool simpler = options.shorten && report.runs > 1;
+  const bool simpler = options.shorten && report.runs > 1 && report.unfinished == 0;
   if (report.clean() || !(simpler || options.draw)) return report;
   runner runs(program, options);
   trials left;

@@ -233,14 +233,20 @@ std::string to_sarif(const check_report& report, const std::string& source, cons
     results.push_back(std::move(result));
     f = next;
   }
-  for (const std::string& n : report.notes) notes.push_back({{"level", "note"}, {"message", {{"text", n}}}});
+  const auto notify = [&](const char* level, const std::string& text) {
+    notes.push_back({{"level", level}, {"message", {{"text", text}}}});
+  };
+  if (report.unfinished > 0)
+    notify("error", fmt::format("{} of {} runs had not ended, so the program is not known to be right",
+                                report.unfinished, report.runs));
+  for (const std::string& n : report.notes) notify("note", n);
   const std::string here = uri_of(std::filesystem::current_path().string()) + "/";
   const json run{
       {"tool",
        {{"driver", {{"name", "antiphase check"}, {"version", build_info().version}, {"rules", rules}}}}},
       {"originalUriBaseIds", {{"SRCROOT", {{"uri", here}}}}},
       {"columnKind", "utf16CodeUnits"},
-      {"invocations", json::array({{{"executionSuccessful", report.refused.empty()},
+      {"invocations", json::array({{{"executionSuccessful", report.refused.empty() && report.unfinished == 0},
                                     {"toolExecutionNotifications", notes}}})},
       {"results", results}};
   return json{{"$schema", "https://json.schemastore.org/sarif-2.1.0.json"},

@@ -412,6 +412,10 @@ class checking_executor final : public executor {
     if (m_.host_access(device, bytes, access_kind::write, on, "copy to the device") && bytes > 0)
       std::memcpy(device, host, bytes);
   }
+  void fill(void* to, std::span<const unsigned char> value, std::size_t bytes, stream on) const {
+    if (m_.host_access(to, bytes, access_kind::write, on, "copy to the device"))
+      m_.memory.fill(to, value, bytes);
+  }
   void copy_out(void* host, const void* device, std::size_t bytes, stream on) const override {
     if (m_.host_access(device, bytes, access_kind::read, on, "copy from the device") && bytes > 0)
       std::memcpy(host, device, bytes);
@@ -429,9 +433,9 @@ class checking_executor final : public executor {
   std::unique_lock<std::recursive_mutex> hold(stream on) const override { return streams_.hold(on); }
   std::span<std::byte> scratch(std::size_t bytes, stream on) const override {
     return scratch_.get(bytes, on, [&](std::size_t size) {
-      const std::vector<std::byte> zeros(size);
+      constexpr unsigned char zero = 0;
       void* memory = allocate(size);
-      copy_in(memory, zeros.data(), size, on);
+      fill(memory, {&zero, 1}, size, on);
       return memory;
     });
   }
@@ -477,6 +481,9 @@ std::shared_ptr<executor> make_checking_executor(const cpu_options& options, mod
 }
 void schedule_as(executor& on, const cpu_options& options) {
   dynamic_cast<checking_executor&>(on).schedule_as(options);
+}
+void fill(const executor& on, void* to, std::span<const unsigned char> value, std::size_t bytes, stream s) {
+  dynamic_cast<const checking_executor&>(on).fill(to, value, bytes, s);
 }
 model& model_of(const executor& on) { return dynamic_cast<const checking_executor&>(on).followed(); }
 unsigned seed_of(const executor& on) { return dynamic_cast<const checking_executor&>(on).seed(); }

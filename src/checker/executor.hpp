@@ -3,6 +3,7 @@
 #pragma once
 #include <antiphase/executor/cpu/cpu_executor.hpp>
 #include <memory>
+#include <span>
 #include <vector>
 
 namespace antiphase::checker_detail {
@@ -13,6 +14,8 @@ class model;
 std::shared_ptr<executor> make_checking_executor(const cpu_options& options, model& m);
 void schedule_as(executor& on, const cpu_options& options);  // for launches from now on
 model& model_of(const executor& on);
+// Writes these bytes over and over, as one copy in the order of the stream.
+void fill(const executor& on, void* to, std::span<const unsigned char> value, std::size_t bytes, stream s);
 unsigned seed_of(const executor& on);
 // From now on launches run these blocks only (linear index in the grid), in this order; empty: all, in grid
 // order. No more blocks begin once a launch has made `most_accesses` accesses that the model follows (0: no

@@ -15,6 +15,7 @@ void finding_list::reset() {
   notes_.clear();
   entries_.clear();
   all_.clear();
+  seen = nullptr;
 }
 
 void finding_list::say(const std::string& what) {
@@ -41,6 +42,7 @@ void finding_list::is_error(std::size_t entry) {
   if (f.what.in_practice.empty()) return;
   f.what.in_practice.clear();
   if (!f.missing_of_error.empty()) f.what.missing = f.missing_of_error;
+  if (seen) seen(f);
 }
 
 std::pair<std::size_t, bool> finding_list::report(const accessor& w, const conflict& c) {
@@ -94,6 +96,7 @@ void finding_list::note(finding_kind kind, const std::string& of_kernel, place_n
   f->what.memory = std::move(memory);
   f->what.missing = std::move(missing);
   if (clocks_.log != nullptr && shown) f->drawn = clocks_.log->taken(*shown);
+  if (seen) seen(*f);
 }
 void finding_list::note(finding_kind kind, const std::string& of_kernel, place_number at, std::string action,
                         std::string memory, std::string missing, const question& shown,
@@ -112,6 +115,7 @@ void finding_list::note_pair(finding_kind kind, place_number at, finding_side by
   f.what.earlier = std::move(before);
   f.what.memory = std::move(memory);
   f.what.missing = std::move(missing);
+  if (seen) seen(f);
 }
 
 // who did what

@@ -2,6 +2,7 @@
 // The findings of a run, in words.
 #pragma once
 #include <antiphase/checker.hpp>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -40,7 +41,8 @@ class finding_list {
   std::string (*shared_place)(std::size_t offset) = nullptr;
   std::string (*variable_name)(const void* p) = nullptr;
 
-  // A conflict of two accesses by threads that were not misled. Its number in all(), and whether it is new.
+  // A conflict of two accesses by threads that were not misled. Its number in all(), and true if it is new:
+  // the caller then calls seen().
   std::pair<std::size_t, bool> report(const accessor& w, const conflict& c);
   // An occurrence of a finding by the letter is an error: so is the finding.
   void is_error(std::size_t entry);
@@ -64,6 +66,8 @@ class finding_list {
     return shared_place != nullptr && offset < shadow::shared_bytes ? describe_shared(block, offset) : "";
   }
   std::vector<run_finding>& all() { return all_; }
+  // Called with each finding that is new, or is an error after all.
+  std::function<void(const run_finding&)> seen;
 
   // Adds a note to the report, beside the findings; once only.
   void say(const std::string& what);

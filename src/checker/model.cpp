@@ -482,8 +482,9 @@ void model::report(const accessor& w, const conflict& c) {
         return report(w, by_letter);
       }
   const auto [number, fresh] = findings.report(w, by_thread ? custom.judged(w, c) : c);
+  if (fresh && by_thread) findings.all()[number].callers = callers_of(places.code_of(w.place));
+  if (fresh && findings.seen) findings.seen(findings.all()[number]);
   if (!by_thread) return;
-  if (fresh) findings.all()[number].callers = callers_of(places.code_of(w.place));
   custom.follow(number, w, c);
   unsettled_ |= custom.waits();
 }

@@ -5,227 +5,48 @@
 #include <fmt/format.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
-#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <antiphase/core/error.hpp>
 #include <antiphase/plain_cuda.hpp>
 #include <atomic>
 #include <cerrno>
 #include <csignal>
+#include <cstdio>
 #include <cstring>
 #include <filesystem>
 #include <mutex>
 #include <nlohmann/json.hpp>
+#include <thread>
 #include <utility>
+
+#include "process_family.hpp"
 
 namespace antiphase::checker_detail {
 namespace {
 
 using nlohmann::json;
 
-json to_json(const code_place& p) { return {p.file, p.line}; }
-code_place place_of(const json& j) { return {j.at(0), j.at(1)}; }
-json to_json(const finding_side& s) {
-  json through = json::array(), callers = json::array();
-  for (const code_place& p : s.through) through.push_back(to_json(p));
-  for (const code_place& p : s.callers) callers.push_back(to_json(p));
-  return {s.action, to_json(s.at), through, s.block.x, s.block.y, s.block.z, s.thread, s.when, callers};
-}
-finding_side side_of(const json& j) {
-  finding_side s{.action = j.at(0),
-                 .at = place_of(j.at(1)),
-                 .through = {},
-                 .callers = {},
-                 .block = {j.at(3), j.at(4), j.at(5)},
-                 .thread = j.at(6),
-                 .when = j.at(7)};
-  for (const json& p : j.at(2)) s.through.push_back(place_of(p));
-  for (const json& p : j.at(8)) s.callers.push_back(place_of(p));
-  return s;
-}
-json to_json(const finding_schedule& s) {
-  json lanes = json::array();
-  for (const schedule_lane& l : s.lanes) {
-    json events = json::array();
-    for (const schedule_event& e : l.events)
-      events.push_back({static_cast<int>(e.kind), e.action, to_json(e.at), e.times, e.begin, e.end,
-                        static_cast<int>(e.mark), e.open});
-    lanes.push_back({l.name, events});
-  }
-  return {s.end, lanes};
-}
-finding_schedule schedule_of(const json& j) {
-  finding_schedule s{.lanes = {}, .end = j.at(0)};
-  for (const json& l : j.at(1)) {
-    schedule_lane& lane = s.lanes.emplace_back(schedule_lane{.name = l.at(0), .events = {}});
-    for (const json& e : l.at(1))
-      lane.events.push_back({.kind = static_cast<event_kind>(e.at(0).get<int>()),
-                             .action = e.at(1),
-                             .at = place_of(e.at(2)),
-                             .times = e.at(3),
-                             .begin = e.at(4),
-                             .end = e.at(5),
-                             .mark = static_cast<event_mark>(e.at(6).get<int>()),
-                             .open = e.at(7)});
-  }
-  return s;
-}
-json to_json(const outcome& o, const schedule_script* script) {
-  json j{{"accesses", o.accesses},    {"tracked", o.tracked},     {"kept", o.kept},
-         {"findings", json::array()}, {"notes", o.notes},         {"counts", json::array()},
-         {"timed", json::array()},    {"timed_out", o.timed_out}, {"unfinished", o.unfinished}};
-  for (const timed_kernel& k : o.timed)
-    j["timed"].push_back({to_json(k.drawn), k.grid.x, k.grid.y, k.grid.z, k.threads, k.shared_bytes,
-                          k.resident, k.slot_bytes, k.by_roles, k.asynchronous, k.bulk, k.of_results,
-                          k.step_ticks, k.compute_ticks, k.load_ticks, k.issue_ticks, k.load_bytes,
-                          k.in_cache});
-  for (const line_count& c : o.counts)
-    j["counts"].push_back({c.kernel, to_json(c.at), static_cast<int>(c.memory), static_cast<int>(c.what),
-                           c.requests, c.lanes, c.bytes, c.units, c.ideal});
-  for (const finding& f : o.findings)
-    j["findings"].push_back({static_cast<int>(f.kind), f.kernel, f.memory, to_json(f.access),
-                             f.earlier ? to_json(*f.earlier) : json(), f.missing, f.times, to_json(f.drawn),
-                             f.in_practice});
-  if (o.refused != nullptr) try {
-      std::rethrow_exception(o.refused);
-    } catch (const bad_request& e) {
-      j["bad_request"] = e.what();
-    } catch (const bad_source& e) {
-      j["bad_source"] = e.what();
-    } catch (const std::exception& e) {
-      j["not_supported"] = e.what();
-    }
-  if (script != nullptr)
-    for (const auto& d : script->taken) j["taken"].push_back({d.candidates, d.chosen});
-  return j;
-}
-outcome outcome_of(const json& j, schedule_script* script, const check_run& how) {
-  outcome o{.findings = {},
-            .notes = j.at("notes"),
-            .accesses = j.at("accesses"),
-            .tracked = j.at("tracked"),
-            .kept = j.at("kept"),
-            .refused = nullptr,
-            .unfinished = j.at("unfinished"),
-            .timed_out = j.at("timed_out")};
-  for (const json& c : j.at("counts"))
-    o.counts.push_back({.kernel = c.at(0),
-                        .at = place_of(c.at(1)),
-                        .memory = static_cast<line_memory>(c.at(2).get<int>()),
-                        .what = static_cast<line_action>(c.at(3).get<int>()),
-                        .requests = c.at(4),
-                        .lanes = c.at(5),
-                        .bytes = c.at(6),
-                        .units = c.at(7),
-                        .ideal = c.at(8)});
-  for (const json& k : j.at("timed"))
-    o.timed.push_back({.drawn = timeline_of(k.at(0).get<std::string>()),
-                       .grid = {k.at(1), k.at(2), k.at(3)},
-                       .threads = k.at(4),
-                       .shared_bytes = k.at(5),
-                       .resident = k.at(6),
-                       .slot_bytes = k.at(7),
-                       .by_roles = k.at(8),
-                       .asynchronous = k.at(9),
-                       .bulk = k.at(10),
-                       .of_results = k.at(11),
-                       .step_ticks = k.at(12),
-                       .compute_ticks = k.at(13),
-                       .load_ticks = k.at(14),
-                       .issue_ticks = k.at(15),
-                       .load_bytes = k.at(16),
-                       .in_cache = k.at(17)});
-  for (const json& f : j.at("findings")) {
-    finding& to = o.findings.emplace_back();
-    to = {.kind = static_cast<finding_kind>(f.at(0).get<int>()),
-          .kernel = f.at(1),
-          .memory = f.at(2),
-          .access = side_of(f.at(3)),
-          .earlier = {},
-          .missing = f.at(5),
-          .in_practice = f.at(8),
-          .times = f.at(6),
-          .first = how,
-          .drawn = schedule_of(f.at(7))};
-    if (!f.at(4).is_null()) to.earlier = side_of(f.at(4));
-  }
-  if (j.contains("bad_request")) o.refused = std::make_exception_ptr(bad_request(j["bad_request"]));
-  if (j.contains("bad_source")) o.refused = std::make_exception_ptr(bad_source(j["bad_source"]));
-  if (j.contains("not_supported")) o.refused = std::make_exception_ptr(not_supported(j["not_supported"]));
-  if (script != nullptr && j.contains("taken")) {
-    script->taken.clear();
-    for (const json& d : j["taken"]) script->taken.push_back({d.at(0), d.at(1)});
-  }
-  return o;
-}
+// What the host does before the first launch may take so many times the limit of a run.
+constexpr double before_first_launch = 10;
 
+// Lines appear as they are printed, so that they are not lost if the process is stopped.
 void silence(program_output shown) {
   const int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
   dup2(nothing, STDIN_FILENO);
-  dup2(shown == program_output::first_run ? STDERR_FILENO : nothing, STDOUT_FILENO);
+  if (shown != program_output::first_run || dup2(STDERR_FILENO, STDOUT_FILENO) < 0)
+    dup2(nothing, STDOUT_FILENO);
   if (shown != program_output::first_run) dup2(nothing, STDERR_FILENO);
+  std::setvbuf(stdout, nullptr, shown == program_output::first_run ? _IOLBF : _IOFBF, BUFSIZ);
 }
 
-void limit_time(double seconds) {
-  itimerval limit{};
-  limit.it_value.tv_sec = static_cast<time_t>(seconds);
-  limit.it_value.tv_usec =
-      static_cast<suseconds_t>((seconds - static_cast<double>(limit.it_value.tv_sec)) * 1e6);
-  setitimer(ITIMER_REAL, &limit, nullptr);
-}
-
-void write_all(int to, const void* what, std::size_t bytes) {
-  for (const auto* at = static_cast<const char*>(what); bytes > 0;) {
-    const ssize_t n = write(to, at, bytes);
-    if (n < 0 && errno != EINTR) return;
-    if (n > 0) at += n, bytes -= static_cast<std::size_t>(n);
-  }
-}
-bool read_all(int from, void* what, std::size_t bytes) {
-  for (auto* at = static_cast<char*>(what); bytes > 0;) {
-    const ssize_t n = read(from, at, bytes);
-    if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) return false;
-    at += n, bytes -= static_cast<std::size_t>(n);
-  }
-  return true;
-}
-std::string read_to_end(int from) {
-  std::string all;
-  char some[65536];
-  for (;;) {
-    const ssize_t n = read(from, some, sizeof some);
-    if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) return all;
-    all.append(some, static_cast<std::size_t>(n));
-  }
-}
 int status_of(pid_t child) {
   int status = 0;
   while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
   }
   return status;
-}
-
-// Between processes: how a run ended and its outcome as JSON, or the next request.
-struct message {
-  int status = 0;
-  bool last = false;  // the sender ends
-  std::string text;
-};
-void send(int to, const message& m) {
-  const std::uint64_t head[3] = {static_cast<std::uint64_t>(static_cast<unsigned>(m.status)), m.last,
-                                 m.text.size()};
-  write_all(to, head, sizeof head);
-  write_all(to, m.text.data(), m.text.size());
-}
-bool receive(int from, message& m) {
-  std::uint64_t head[3] = {};
-  if (!read_all(from, head, sizeof head)) return false;
-  m = {static_cast<int>(head[0]), head[1] != 0, std::string(head[2], '\0')};
-  return read_all(from, m.text.data(), m.text.size());
 }
 
 std::string to_text(const run_request& r) {
@@ -257,8 +78,8 @@ run_request request_of(const std::string& text) {
   return r;
 }
 
-// Files whose position forked processes would share, and threads that a fork would not copy: with either, the
-// process must not be forked.
+// Files whose position forked processes would share, threads that a fork would not copy, and children that
+// only their parent can wait for: with any of them, the process must not be forked.
 std::size_t open_files() {
   std::error_code ignored;
   std::size_t files = 0;
@@ -268,6 +89,10 @@ std::size_t open_files() {
   }
   return files;
 }
+bool has_children() {
+  siginfo_t ignored{};
+  return waitid(P_ALL, 0, &ignored, WEXITED | WNOHANG | WNOWAIT) == 0;
+}
 std::size_t threads() {
   std::error_code ignored;
   const std::filesystem::directory_iterator tasks("/proc/self/task", ignored);
@@ -276,43 +101,64 @@ std::size_t threads() {
 
 constexpr int not_judged = 77;  // exit status: a crash that is not to be judged
 
-pid_t run_process = 0;
-
 void end_unjudged(int) { _exit(not_judged); }
 
+// The process that makes a run, and what it says. Processes that the program forks have copies of all this,
+// and say nothing.
+struct speaker {
+  pid_t process = 0;
+  int to = -1;
+  bool last = false;  // it ends with its answer
+  bool is_this() const { return getpid() == process; }
+  void say(message_kind kind, const std::string& text) const {
+    if (is_this()) send(to, {.kind = kind, .last = last, .end = {}, .text = text});
+  }
+};
+speaker own;
+
 // Sends the answer of this process, from whichever of its threads comes first, and ends it.
-std::function<void(const std::string& text)> give_answer;
 [[noreturn]] void end_with(const std::string& text) {
   static std::atomic<bool> given{false};
-  if (!given.exchange(true) && give_answer) {
+  if (!given.exchange(true)) {
     std::fflush(nullptr);
-    give_answer(text);
-    _exit(0);
+    own.say(message_kind::answer, text);
+    _exit(own.is_this() ? 0 : 1);
   }
   for (;;) pause();
 }
 std::string refusal(const std::string& why) {
-  return to_json({.findings = {}, .notes = {}, .refused = std::make_exception_ptr(not_supported(why))},
-                 nullptr)
-      .dump(-1, ' ', false, json::error_handler_t::replace);
+  return to_text(outcome{.findings = {}, .notes = {}, .refused = std::make_exception_ptr(not_supported(why))},
+                 nullptr);
 }
 
-outcome outcome_of_end(int status, const std::string& said, const run_request& asked, double seconds,
-                       bool begun) {
-  if (!said.empty() && !WIFSIGNALED(status))
-    return outcome_of(json::parse(said), asked.script.get(), asked.how);
-  const int signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+std::string stopped_note(double seconds, bool begun, bool found) {
+  if (!begun)
+    return fmt::format(
+        "the program had launched no kernel after {} seconds, {} times --seconds, and was stopped: what its "
+        "host code does before takes longer, or does not end. Nothing is known of it. Smaller input, or a "
+        "larger --seconds, lets it come to a launch",
+        before_first_launch * seconds, before_first_launch);
+  return fmt::format(
+      "a run had not ended after {} seconds and was stopped: it may be slow, or wait for what never comes. "
+      "{}. Smaller input, --blocks or --seconds let it end",
+      seconds,
+      found ? "What it had shown until then is reported, and nothing is known of the rest"
+            : "Nothing is known of it");
+}
+
+outcome outcome_of_end(const process_end& end, const std::string& said, std::vector<finding> found,
+                       const run_request& asked, double seconds, bool begun) {
+  if (!said.empty()) return outcome_of(said, asked.script.get(), asked.how);
+  const int signal = WIFSIGNALED(end.status) ? WTERMSIG(end.status) : 0;
   outcome o;
-  if (signal == SIGALRM) {
+  o.findings = std::move(found);
+  if (end.stopped) {
     o.unfinished = o.timed_out = true;
-    o.notes.push_back(
-        fmt::format("a run had not ended after {} seconds and was stopped: it may be slow, or wait for what "
-                    "nobody does. Nothing "
-                    "is known of it. Smaller input, --blocks or --seconds let it end",
-                    seconds));
+    o.unlaunched = !begun;
+    o.notes.push_back(stopped_note(seconds, begun, !o.findings.empty()));
     return o;
   }
-  if (signal == 0 && WEXITSTATUS(status) == not_judged) {
+  if (signal == 0 && WEXITSTATUS(end.status) == not_judged) {
     o.unfinished = true;
     o.notes.emplace_back(
         "the program's host code crashed after a launch of which only some blocks ran: its fault or not, "
@@ -321,7 +167,7 @@ outcome outcome_of_end(int status, const std::string& said, const run_request& a
     return o;
   }
   const char* const by = signal != 0 ? strsignal(signal) : "_exit";
-  if (!begun) {
+  if (!begun && o.findings.empty()) {
     o.refused = std::make_exception_ptr(
         bad_request(fmt::format("the program's host code ended it ({}) {}", by, before_launches)));
     return o;
@@ -341,62 +187,108 @@ outcome outcome_of_end(int status, const std::string& said, const run_request& a
 
 }  // namespace
 
-bool is_run_process() { return getpid() == run_process; }
+bool is_run_process() { return own.is_this(); }
 void refuse_run(const std::string& why) { end_with(refusal(why)); }
+
+void end_if_forked(int code) {
+  if (own.process == 0 || own.is_this()) return;
+  std::fflush(nullptr);
+  _exit(code);
+}
 
 void forgive_crashes() {
   for (const int s : {SIGSEGV, SIGBUS, SIGFPE, SIGABRT}) std::signal(s, end_unjudged);
 }
 
+// In memory that all processes share.
+struct run_processes::progress {
+  std::atomic<bool> begun{false};     // the first process has reached the fork point
+  std::atomic<moment> alone_since{};  // and went on from there itself
+  process_end end;                    // of the first process
+};
+
+// Ends with the first process, which it starts, or with this program; nothing that either has started is
+// left.
+void run_processes::supervise(const run_request& asked, int requests, int answers, pid_t parent) {
+  sigset_t all, before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  prctl(PR_SET_PDEATHSIG, SIGTERM);
+  prctl(PR_SET_CHILD_SUBREAPER, 1);
+  const pid_t first = getppid() == parent ? fork() : -1;
+  if (first == 0) {
+    pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    be_first(asked, requests, answers);
+  }
+  close(requests);
+  close(answers);
+  const moment launches_by = after(before_first_launch * seconds_);
+  sigset_t awaited;
+  sigemptyset(&awaited);
+  sigaddset(&awaited, SIGCHLD);
+  sigaddset(&awaited, SIGTERM);
+  process_end& end = shared_->end;
+  for (pid_t ended = first > 0 ? 0 : -1; ended == 0;) {
+    const timespec a_moment{.tv_sec = 0, .tv_nsec = 50'000'000};
+    if (sigtimedwait(&awaited, nullptr, &a_moment) == SIGTERM) kill(first, SIGKILL);
+    ended = waitpid(first, &end.status, WNOHANG);
+    const moment now = std::chrono::steady_clock::now(), alone = shared_->alone_since;
+    if (ended != 0 || end.stopped) continue;
+    end.stopped = alone != moment{} ? now > after(seconds_, alone) : !shared_->begun && now > launches_by;
+    if (end.stopped) kill(first, SIGKILL);
+  }
+  end.left_others = end_descendants();
+  _exit(0);
+}
+
 void run_processes::be_first(run_request asked, int requests, int answers) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
-  for (const int s : {SIGINT, SIGTERM, SIGHUP, SIGBUS, SIGPIPE, SIGALRM}) std::signal(s, SIG_DFL);
+  setpgid(0, 0);  // what the program sends to its group is not for this one
+  for (const int s : {SIGINT, SIGTERM, SIGHUP, SIGBUS, SIGPIPE}) std::signal(s, SIG_DFL);
   silence(asked.shown);
-  limit_time(seconds_);
+  own = {.process = getpid(), .to = answers, .last = true};
   const std::size_t files = open_files();
-  run_process = getpid();
-  bool alone = true;  // this process answers itself: it is no child that the fork point made
+  const auto go_on_alone = [&] {
+    shared_->alone_since = std::chrono::steady_clock::now();
+    return asked;
+  };
   const auto serve = [&]() -> run_request {
-    *begun_ = true;
-    if (open_files() > files || threads() > 1) return asked;
-    limit_time(0);
+    if (!own.is_this()) return asked;
+    shared_->begun = true;
+    own.say(message_kind::begun, "");
+    if (open_files() > files || threads() > 1 || has_children()) return go_on_alone();
     std::fflush(nullptr);
+    prctl(PR_SET_CHILD_SUBREAPER, 1);
     for (bool first = true;; first = false) {
       int ends[2] = {};
-      if (pipe2(ends, O_CLOEXEC) != 0) return asked;
+      if (!make_pipe(ends)) return go_on_alone();
       const pid_t child = fork();
-      if (child < 0) return asked;
+      if (child < 0) return go_on_alone();
       if (child == 0) {
         prctl(PR_SET_PDEATHSIG, SIGKILL);
-        alone = false;
-        run_process = getpid();
+        prctl(PR_SET_CHILD_SUBREAPER, 0);
+        setpgid(0, 0);
         close(requests);
         close(answers);
-        answers = ends[1];
+        close(ends[0]);
+        own = {.process = getpid(), .to = ends[1], .last = false};
         if (!first) silence(asked.shown);
-        limit_time(seconds_);
         return asked;
       }
       close(ends[1]);
-      message answer;
-      answer.text = read_to_end(ends[0]);
+      watched_child seen = watch(child, ends[0], answers, after(seconds_));
       close(ends[0]);
-      answer.status = status_of(child);
-      send(answers, answer);
+      seen.end.left_others = end_descendants();
+      send(answers, {.kind = message_kind::answer, .last = false, .end = seen.end, .text = seen.answer});
       message next;
       if (!receive(requests, next)) _exit(0);
       asked = request_of(next.text);
     }
   };
-  give_answer = [&](const std::string& text) {
-    if (alone)
-      send(answers, {.status = 0, .last = true, .text = text});
-    else
-      write_all(answers, text.data(), text.size());
-  };
+  const auto found = [](const finding& f) { own.say(message_kind::finding, to_text(f)); };
   try {
-    const outcome o = run_(asked, serve);
-    end_with(to_json(o, asked.script.get()).dump(-1, ' ', false, json::error_handler_t::replace));
+    const outcome o = run_(asked, serve, found);
+    end_with(to_text(o, asked.script.get()));
   } catch (const std::exception& e) {
     end_with(refusal(e.what()));
   }
@@ -405,56 +297,79 @@ void run_processes::be_first(run_request asked, int requests, int answers) {
 void run_processes::start(const run_request& asked) {
   static std::mutex one_at_a_time;  // no other process may inherit the write ends
   const std::lock_guard lock(one_at_a_time);
-  if (begun_ == nullptr) {
+  if (shared_ == nullptr) {
     void* const page =
-        mmap(nullptr, sizeof *begun_, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+        mmap(nullptr, sizeof *shared_, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (page == MAP_FAILED)
       throw device_error(fmt::format("a run needs memory to share: {}", std::strerror(errno)));
-    begun_ = static_cast<bool*>(page);
+    shared_ = static_cast<progress*>(page);
   }
+  new (shared_) progress;
   int to[2] = {}, from[2] = {};
   std::fflush(nullptr);
-  if (pipe2(to, O_CLOEXEC) != 0 || pipe2(from, O_CLOEXEC) != 0)
+  if (!make_pipe(to) || !make_pipe(from))
     throw device_error(fmt::format("a run needs a pipe: {}", std::strerror(errno)));
-  *begun_ = false;
-  first_ = fork();
-  if (first_ == 0) {
+  const pid_t parent = getpid();
+  supervisor_ = fork();
+  if (supervisor_ == 0) {
     close(to[1]);
     close(from[0]);
-    be_first(asked, to[0], from[1]);
+    supervise(asked, to[0], from[1], parent);
   }
   const int failed = errno;
   close(to[0]);
   close(from[1]);
   requests_ = to[1];
   answers_ = from[0];
-  if (first_ < 0) {
+  if (supervisor_ < 0) {
     end();
     throw device_error(fmt::format("a run needs a process of its own: {}", std::strerror(failed)));
   }
 }
 
-int run_processes::end() {
+void run_processes::end() {
   for (int* pipe_end : {&requests_, &answers_})
     if (const int open = std::exchange(*pipe_end, -1); open >= 0) close(open);
-  const pid_t first = std::exchange(first_, -1);
-  return first > 0 ? status_of(first) : 0;
+  if (const pid_t supervisor = std::exchange(supervisor_, -1); supervisor > 0) status_of(supervisor);
 }
 
 run_processes::~run_processes() {
   end();
-  if (begun_ != nullptr) munmap(begun_, sizeof *begun_);
+  if (shared_ != nullptr) munmap(shared_, sizeof *shared_);
 }
 
-outcome run_processes::run(const run_request& asked) {
-  if (first_ > 0)
-    send(requests_, {.status = 0, .last = false, .text = to_text(asked)});
+outcome run_processes::run(const run_request& asked, const findings_seen& seen) {
+  if (supervisor_ > 0)
+    send(requests_, {.kind = message_kind::request, .last = false, .end = {}, .text = to_text(asked)});
   else
     start(asked);
+  std::vector<finding> found;
   message answer;
-  if (!receive(answers_, answer)) return outcome_of_end(end(), "", asked, seconds_, *begun_);
-  if (answer.last) end();
-  return outcome_of_end(answer.status, answer.text, asked, seconds_, *begun_);
+  for (bool answered = false; !answered;) {
+    if (!receive(answers_, answer)) {
+      end();
+      answer = {.kind = message_kind::answer, .last = true, .end = shared_->end, .text = {}};
+    }
+    answered = answer.kind == message_kind::answer;
+    if (answer.kind == message_kind::finding) {
+      finding f = finding_of(answer.text, asked.how);
+      const auto known = std::ranges::find_if(found, [&](const finding& g) { return is_same(f, g); });
+      if (known != found.end())
+        *known = std::move(f);  // it is an error after all
+      else
+        found.push_back(std::move(f));
+    }
+    if (seen && !answered) seen(found);
+  }
+  if (answer.last && supervisor_ > 0) {
+    end();
+    answer.end.left_others = shared_->end.left_others;
+  }
+  outcome o = outcome_of_end(answer.end, answer.text, std::move(found), asked, seconds_, shared_->begun);
+  if (answer.end.left_others && !o.timed_out)
+    o.notes.emplace_back(
+        "processes that the program had started were still running when it ended, and were ended");
+  return o;
 }
 
 }  // namespace antiphase::checker_detail

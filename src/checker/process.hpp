@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Runs in processes of their own: nothing is left behind in memory, and a crash is a result like others.
 #pragma once
+#include <sys/types.h>
 #include <antiphase/checker.hpp>
 #include <antiphase/executor/cpu/cpu_executor.hpp>
 #include <exception>
@@ -8,20 +9,12 @@
 #include <memory>
 #include <string>
 
-#include "src/executor/cpu/script.hpp"
+#include "outcome.hpp"
 
 namespace antiphase::checker_detail {
 
-struct outcome {
-  std::vector<finding> findings;
-  std::vector<std::string> notes;
-  std::uint64_t accesses = 0, tracked = 0, kept = 0;
-  std::exception_ptr refused;  // a bad request, which no schedule changes
-  bool unfinished = false;     // nothing is known of it
-  bool timed_out = false;      // for it was stopped at the time limit, or has a deadlock by a bound
-  std::vector<line_count> counts = {};
-  std::vector<timed_kernel> timed = {};
-};
+// Findings are the same if they are of one kind, in one kernel, at the same places.
+bool is_same(const finding& a, const finding& b);
 
 // A run that is asked for.
 struct run_request {
@@ -32,32 +25,40 @@ struct run_request {
 };
 
 // Runs of one program in child processes. What the host does before the first launch is the same in each, so
-// one process does it and forks where the schedule begins to matter. A program that has files open there, or
-// more threads, starts from the beginning for every run.
+// one process does it and forks where the schedule begins to matter. A program that has files open there,
+// more threads, or children, starts from the beginning for every run. A process of ours above that one ends
+// what takes too long, and what the program has left running.
 class run_processes {
  public:
   // Called by the first process where the schedule begins to matter. Returns in each forked process, with the
   // run it is to make.
   using fork_point = std::function<run_request()>;
-  // `run` makes one run, as asked for, and calls the fork point on its way. `seconds`: time limit of a run.
-  run_processes(std::function<outcome(const run_request&, const fork_point&)> run, double seconds)
-      : run_(std::move(run)), seconds_(seconds) {}
+  // Called by the process of a run with each finding, once it is known; and by run() with all so far.
+  using finding_seen = std::function<void(const finding&)>;
+  using findings_seen = std::function<void(const std::vector<finding>&)>;
+  using run_function = std::function<outcome(const run_request&, const fork_point&, const finding_seen&)>;
+  // `run` makes one run, as asked for, and calls the fork point on its way. `seconds`: time limit of a run
+  // from its first launch on.
+  run_processes(run_function run, double seconds) : run_(std::move(run)), seconds_(seconds) {}
   run_processes(const run_processes&) = delete;
   run_processes& operator=(const run_processes&) = delete;
   ~run_processes();
 
-  // A crash of the process gives a finding; a run past its time limit is unfinished, with a note.
-  outcome run(const run_request& asked);
+  // A crash of the process gives a finding; a run past its time limit is unfinished, with a note. What either
+  // had found before is reported too.
+  outcome run(const run_request& asked, const findings_seen& seen = {});
 
  private:
+  struct progress;
   void start(const run_request& asked);
+  [[noreturn]] void supervise(const run_request& asked, int requests, int answers, pid_t parent);
   [[noreturn]] void be_first(run_request asked, int requests, int answers);
-  int end();  // ends the first process: its status
+  void end();  // ends the processes
 
-  std::function<outcome(const run_request&, const fork_point&)> run_;
+  run_function run_;
   double seconds_;
-  int first_ = -1, requests_ = -1, answers_ = -1;
-  bool* begun_ = nullptr;  // in shared memory: the first process has reached the fork point
+  int supervisor_ = -1, requests_ = -1, answers_ = -1;
+  progress* shared_ = nullptr;
 };
 
 // End of a message on a program whose host code failed before any launch.
@@ -70,6 +71,9 @@ constexpr const char* before_launches =
 bool is_run_process();
 // Ends the process of this run, which cannot be checked, at once; any of its threads may call it.
 [[noreturn]] void refuse_run(const std::string& why);
+
+// Ends this process, with that exit code, if the program has forked it: it makes no run.
+void end_if_forked(int code);
 
 // Crashes of the program from here on are no findings: some of its blocks were left out.
 void forgive_crashes();

@@ -208,6 +208,7 @@ std::string to_json(const check_report& report, const std::string& command, cons
         {{"why", r.why}, {"file", r.at.file}, {"line", r.at.line}, {"column", r.column}, {"text", r.text}});
   nlohmann::json all{{"schema", 1},
                      {"schedules", report.runs},
+                     {"unfinished", report.unfinished},
                      {"complete", report.complete},
                      {"accesses", report.accesses},
                      {"tracked_bytes", report.tracked_bytes},

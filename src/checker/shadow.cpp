@@ -3,15 +3,17 @@
 
 #include <fmt/format.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <antiphase/core/error.hpp>
+#include <cstring>
 #include <new>
 
 namespace antiphase::checker_detail {
 namespace {
 
-constexpr std::size_t alignment = 256;
+constexpr std::size_t alignment = 256, huge_page = std::size_t{2} << 20;
 
 void* reserve(std::size_t bytes) {
   void* memory =
@@ -79,12 +81,56 @@ void* shadow::allocate(std::size_t bytes) {
   next_ = (end + beside + least_gap + alignment - 1) / alignment * alignment;
   allocations_.emplace_back(start, bytes);
   set(base_ + start, bytes, cell_state::uninitialised);
-  constexpr std::size_t huge = std::size_t{2} << 20;
-  if (bytes >= 8 * huge) {  // otherwise small pages are faulted in, and copied by fork, one by one
-    const auto first = (reinterpret_cast<std::uintptr_t>(base_ + start) + huge - 1) / huge * huge;
-    madvise(reinterpret_cast<void*>(first), bytes - huge, MADV_HUGEPAGE);
+  if (bytes >= 8 * huge_page) {  // otherwise small pages are faulted in, and copied by fork, one by one
+    const auto first =
+        (reinterpret_cast<std::uintptr_t>(base_ + start) + huge_page - 1) / huge_page * huge_page;
+    madvise(reinterpret_cast<void*>(first), bytes - huge_page, MADV_HUGEPAGE);
   }
   return base_ + start;
+}
+
+namespace {
+
+void repeat(unsigned char* to, std::span<const unsigned char> value, std::size_t bytes) {
+  if (value.size() == 1)
+    std::memset(to, value.front(), bytes);
+  else
+    for (std::size_t i = 0; i < bytes; ++i) to[i] = value[i % value.size()];
+}
+
+// Maps pages that hold these bytes over and over, which share their memory until they are written.
+bool map_filled(unsigned char* to, std::span<const unsigned char> value, std::size_t bytes) {
+  constexpr int access = PROT_READ | PROT_WRITE, how = MAP_PRIVATE | MAP_FIXED | MAP_NORESERVE;
+  if (std::ranges::all_of(value, [](unsigned char c) { return c == 0; })) {
+    if (mmap(to, bytes, access, how | MAP_ANONYMOUS, -1, 0) != to) return false;
+    madvise(to, bytes, MADV_HUGEPAGE);
+    return true;
+  }
+  const int page = memfd_create("filled", MFD_CLOEXEC);
+  if (page < 0) return false;
+  std::vector<unsigned char> text(huge_page);
+  repeat(text.data(), value, huge_page);
+  bool mapped = write(page, text.data(), huge_page) == static_cast<ssize_t>(huge_page);
+  for (std::size_t at = 0; mapped && at < bytes; at += huge_page)
+    mapped = mmap(to + at, huge_page, access, how, page, 0) == to + at;
+  close(page);
+  return mapped;
+}
+
+}  // namespace
+
+void shadow::fill(void* to, std::span<const unsigned char> value, std::size_t bytes) {
+  auto* const first = static_cast<unsigned char*>(to);
+  const auto address = reinterpret_cast<std::uintptr_t>(first);
+  const std::size_t before = (address + huge_page - 1) / huge_page * huge_page - address;
+  if (address - lowest() < size() && bytes >= 8 * huge_page && before % value.size() == 0) {
+    const std::size_t mapped = (bytes - before) / huge_page * huge_page;
+    if (map_filled(first + before, value, mapped)) {
+      repeat(first, value, before);
+      return repeat(first + before + mapped, value, bytes - before - mapped);
+    }
+  }
+  repeat(first, value, bytes);
 }
 
 void shadow::free(void* memory) {

@@ -7,6 +7,7 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -116,6 +117,9 @@ class shadow {
   unsigned char* shared() { return base_; }
   void* allocate(std::size_t bytes);
   void free(void* memory);
+  // Writes these bytes over and over, at a tracked address. A large range costs no memory until it is
+  // written.
+  void fill(void* to, std::span<const unsigned char> value, std::size_t bytes);
   std::size_t allocated(const void* memory) const;  // size of the allocation that starts there
   // The last allocation that starts at or before an address, and the first that starts after it; null: none.
   struct neighbours {

@@ -164,7 +164,7 @@ class Model(ToolTest):
         self.refused(
             3, ["'a.json' is no result file", "expected JSON of bench, ladder or tune"], "model", "a.json"
         )
-        self.refused(3, ["'b.json' cannot be read"], "model", "b.json")
+        self.refused(3, ["'b.json': cannot be read: No such file"], "model", "b.json")
         (self.folder / "c.json").write_text('{"command": "bench gemm", "records": []}')
         self.refused(3, ["no record"], "model", "c.json")
 

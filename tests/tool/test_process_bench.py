@@ -60,7 +60,9 @@ class Overlap(ToolTest):
         ):
             (self.folder / "x.json").write_text(text)
             self.refused(3, ["x.json", word], "bench", "overlap", "--read", "x.json")
-        self.refused(3, ["none.json", "cannot be read"], "bench", "overlap", "--read", "none.json")
+        self.refused(
+            3, ["none.json", "cannot be read: No such file"], "bench", "overlap", "--read", "none.json"
+        )
         (self.folder / "x.json").write_text(json.dumps(good | {"machine": {"name": "NVIDIA Z9"}}))
         self.refused(2, ["NVIDIA Z9", "machine profile"], "bench", "overlap", "--read", "x.json")
 

@@ -89,6 +89,7 @@ class Check(ToolTest):
                 "seconds",
                 "schedules",
                 "complete",
+                "unfinished",
                 "accesses",
                 "tracked_bytes",
                 "checker_bytes",
@@ -144,8 +145,15 @@ class Check(ToolTest):
 
     def test_unknown_kernel(self):
         for name in ("gem", "gemm/async-9", "gemm/", "", "async-2"):
-            self.refused(2, [f"'{name}'", "xpected all, gemm, scan, gemm/naive", "scan/items"], "check", name)
-
+            self.refused(2, [f"'{name}'", "xpected all, gemm, scan, or a name that"], "check", name)
+        for command in ("check", "count"):
+            self.refused(3, ["there is no file 'a.npy'"], command, "a.npy")
+            (self.folder / "b.npy").write_text("")
+            said = self.refused(
+                2, ["'b.npy' is no source: expected a file whose name ends in .cu"], command, "b.npy"
+            )
+            self.assertLess(len(said), 150)
+            (self.folder / "b.npy").unlink()
         for name, meant in (("gem", "gemm"), ("async-2", "gemm/async-2"), ("gemm/asinc-2", "gemm/async-2")):
             self.refused(2, [f"did you mean {meant}?"], "check", name)
 

@@ -266,7 +266,7 @@ class Course(ToolTest):
     @WITH_CHECKER
     def test_first_lab_as_a_student(self):
         self.assertIn("10  10-antiphase", self.run_tool("course", "list").stdout.decode())
-        self.refused(2, ["no file 'start.cu'", "course start 1"], "course", "check", "1")
+        self.refused(3, ["no file 'start.cu'", "course start 1"], "course", "check", "1")
         self.refused(2, ["no lab 11", "1 to 10"], "course", "start", "11")
         done = self.run_tool("course", "start", "1", "mine").stdout.decode()
         self.assertIn("antiphase course check 1 mine/01-two-barriers/start.cu", done)

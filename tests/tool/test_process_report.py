@@ -157,9 +157,19 @@ class Report(ToolTest):
             (self.folder / name).write_text(json.dumps(content))
             self.refused(4 if name == "c.json" else 3, [said], "report", "--output", "r.html", name)
             self.assertFalse((self.folder / "r.html").exists())
-        self.refused(3, ["'none.json' cannot be read"], "report", "--output", "r.html", "none.json")
+        self.refused(
+            3, ["'none.json': cannot be read: No such file"], "report", "--output", "r.html", "none.json"
+        )
+        self.refused(2, ["both write to standard output"], "report", "--output", "-", "--json", "a.json")
         self.refused(2, ["'a.json' is the same file as the input"], "report", "--output", "a.json", "a.json")
         self.assertEqual(json.loads((self.folder / "a.json").read_text()), [])
+
+    def test_json_says_what_was_written(self):
+        file = next(RESULTS.glob("*-gemm-2048x2048x2048-rested.json"))
+        result = json.loads(self.run_tool("report", "--output", "r.html", "--json", file).stdout)
+        machine = json.loads(file.read_text())["machine"]["name"]
+        self.assertEqual((result["schema"], result["output"], result["machine"]), (1, "r.html", machine))
+        self.assertEqual(result["results"], [str(file)])
 
     def test_names_are_text(self):
         file = json.loads(next(RESULTS.glob("*-gemm-2048x2048x2048-rested.json")).read_text())

@@ -125,7 +125,7 @@ void judge(const request& r) {
     if (std::error_code ignored; !fs::exists(file, ignored)) file = "start.cu";
   }
   if (std::error_code ignored; !fs::exists(file, ignored))
-    throw bad_request(fmt::format(
+    throw bad_input(fmt::format(
         "there is no file '{}': expected yours for lab {}, which 'antiphase course start {}' begins", file,
         l.number, l.number));
   run_lab({.number = l.number,

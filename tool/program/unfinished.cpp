@@ -33,7 +33,7 @@ void unfinished_results::show(std::size_t done, const std::function<json()>& rec
   }
   if (done > 0) shown_ = all;
   words_.set(std::move(all),
-             fmt::format("antiphase: interrupted after {} of {} {}\n", done, planned_, noun_));
+             fmt::format("antiphase: interrupted after {} of {} {}{}\n", done, planned_, noun_, remark_));
 }
 
 void unfinished_results::finish() {

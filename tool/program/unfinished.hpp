@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <functional>
 #include <string>
+#include <utility>
 
 #include "tool/files/interrupt.hpp"
 #include "tool/program/command.hpp"
@@ -25,6 +26,8 @@ class unfinished_results {
 
   // Records the results so far, `done` in number. Only one of the two functions is called, as --json selects.
   void show(std::size_t done, const std::function<json()>& records, const std::function<std::string()>& text);
+  // What the message of an interruption says at its end, from the next show() on.
+  void remark(std::string text) { remark_ = std::move(text); }
   void finish();  // ends the recording; call before the results are printed
 
  private:
@@ -32,7 +35,7 @@ class unfinished_results {
   json document_;
   std::string list_;
   std::size_t planned_;
-  std::string noun_;
+  std::string noun_, remark_;
   std::string shown_;  // empty before the first results
   int exceptions_;     // in flight at construction
   last_words words_;

@@ -5,18 +5,22 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <spawn.h>
+#include <sys/statvfs.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <csignal>
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
 #include <functional>
 #include <future>
 #include <iterator>
+#include <map>
+#include <mutex>
 #include <regex>
 #include <set>
 #include <sstream>
@@ -27,6 +31,7 @@
 #include "prepass.hpp"
 #include "sides.hpp"
 #include "src/checker/places.hpp"
+#include "src/checker/process_family.hpp"
 #include "statements.hpp"
 
 extern char** environ;
@@ -44,36 +49,85 @@ std::string read(const fs::path& file) {
   return std::move(all).str();
 }
 
+// Pipes to those who watch over folders, by folder.
+std::map<fs::path, int>& watchers() {
+  static std::map<fs::path, int> all;
+  return all;
+}
+std::mutex of_watchers;
+
+// A group of processes that works in the folder begins, or, if negative, has ended.
+void tell_watcher(const fs::path& folder, pid_t group) {
+  const std::lock_guard lock(of_watchers);
+  const auto to = watchers().find(folder);
+  if (to != watchers().end() && write(to->second, &group, sizeof group) != sizeof group) watchers().erase(to);
+}
+
+[[noreturn]] void fail_to_write(const fs::path& file, const std::string& why) {
+  throw device_error(
+      fmt::format("{} cannot be written: {}. The compiled program goes to a folder of {}, and TMPDIR "
+                  "names another place",
+                  file.string(), why, temporary_place().string()));
+}
+
 }  // namespace
 
+fs::path temporary_place() {
+  std::error_code failed;
+  fs::path place = fs::temp_directory_path(failed);
+  const char* const named = std::getenv("TMPDIR");
+  if (failed)
+    throw device_error(fmt::format("there is no folder {}: expected one, for compiled programs, in TMPDIR",
+                                   named != nullptr ? named : "/tmp"));
+  return place;
+}
+
+void write_file(const fs::path& file, std::string_view text) {
+  std::ofstream out(file, std::ios::binary);
+  errno = 0;
+  if (!out.write(text.data(), static_cast<std::streamsize>(text.size())).flush())
+    fail_to_write(file, std::strerror(errno != 0 ? errno : EIO));
+}
+
 int run_command(const words& command, const fs::path& said) {
+  const int to = open(said.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+  if (to < 0) fail_to_write(said, std::strerror(errno));
   std::vector<char*> argv;
   for (const std::string& w : command) argv.push_back(const_cast<char*>(w.c_str()));
   argv.push_back(nullptr);
   posix_spawn_file_actions_t files;
   posix_spawn_file_actions_init(&files);
-  posix_spawn_file_actions_addopen(&files, STDERR_FILENO, said.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
+  posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+  for (const int output : {STDOUT_FILENO, STDERR_FILENO})
+    posix_spawn_file_actions_adddup2(&files, to, output);
+  posix_spawnattr_t group;
+  posix_spawnattr_init(&group);
+  posix_spawnattr_setflags(&group, POSIX_SPAWN_SETPGROUP);
   pid_t child = 0;
-  const int failed = posix_spawnp(&child, argv[0], &files, nullptr, argv.data(), environ);
+  const int failed = posix_spawnp(&child, argv[0], &files, &group, argv.data(), environ);
+  posix_spawnattr_destroy(&group);
   posix_spawn_file_actions_destroy(&files);
+  close(to);
   if (failed != 0)
     throw not_supported(
         fmt::format("checking plain CUDA needs a g++ to compile it with, and '{}' does not start: {}",
                     command[0], std::strerror(failed)));
+  tell_watcher(said.parent_path(), child);
   int status = 0;
   while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
   }
+  tell_watcher(said.parent_path(), -child);
   return WIFEXITED(status) ? WEXITSTATUS(status) : 128;
 }
 
 namespace {
 
-// Forks a watcher that removes the folder when this process closes the returned end of a pipe, or ends in any
-// way, by a signal too.
+// Forks a watcher that removes the folder, and ends the compilers that work in it, when this process closes
+// the returned end of a pipe, or ends in any way, by a signal too.
 int watch_over(const fs::path& folder, pid_t& watcher) {
   int ends[2] = {};
   watcher = -1;
-  if (pipe2(ends, O_CLOEXEC) != 0) return -1;
+  if (!checker_detail::make_pipe(ends)) return -1;
   watcher = fork();
   if (watcher != 0) {
     close(ends[0]);
@@ -83,11 +137,24 @@ int watch_over(const fs::path& folder, pid_t& watcher) {
   const int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
   for (const int standard : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) dup2(nothing, standard);
   close(ends[1]);
-  char never = 0;
-  while (::read(ends[0], &never, 1) < 0 && errno == EINTR) {
+  std::set<pid_t> groups;
+  for (;;) {
+    pid_t group = 0;
+    const ssize_t n = ::read(ends[0], &group, sizeof group);
+    if (n < 0 && errno == EINTR) continue;
+    if (n != sizeof group) break;
+    if (group > 0)
+      groups.insert(group);
+    else
+      groups.erase(-group);
   }
-  std::error_code ignored;
-  fs::remove_all(folder, ignored);
+  for (const pid_t group : groups) kill(-group, SIGKILL);
+  std::error_code failed;
+  for (int i = 0; i < 10; ++i) {  // until those have ended
+    fs::remove_all(folder, failed);
+    if (!failed) break;
+    usleep(10'000);
+  }
   _exit(0);
 }
 
@@ -282,17 +349,33 @@ void require_files(const plain_program& p) {
   if (!p.driver.empty()) require_file(p.driver, ", which --kernels names");
 }
 
+// The file that a shell would start.
+fs::path found_in_path(const std::string& program) {
+  const char* const path = std::getenv("PATH");
+  std::istringstream folders(path == nullptr || program.find('/') != std::string::npos ? "" : path);
+  std::error_code ignored;
+  for (std::string folder; std::getline(folders, folder, ':');)
+    if (fs::exists(fs::path(folder) / program, ignored)) return fs::path(folder) / program;
+  return program;
+}
+
 // The compiler, with options or a launcher before it, as in CXX="ccache g++".
 words compiler_of(const plain_program& p) {
   const char* const named = std::getenv("CXX");
   std::istringstream text(!p.compiler.empty() ? p.compiler : named != nullptr ? named : "");
   words all{std::istream_iterator<std::string>(text), {}};
-  if (all.empty()) all = {"g++"};
-  for (const std::string& w : all)
-    if (fs::path(w).filename().string().starts_with("clang"))
-      throw not_supported(fmt::format(
-          "checking plain CUDA needs a g++ to compile it with: expected one in CXX, which names {}", w));
-  return all;
+  return all.empty() ? words{"g++"} : all;
+}
+std::string needs_gcc(const std::string& but) {
+  return "checking plain CUDA needs a g++ to compile it with: expected one in CXX, which " + but;
+}
+void require_gcc(const words& compiler) {
+  std::error_code ignored;
+  for (const std::string& w : compiler)
+    for (const fs::path& file : {fs::path(w), fs::canonical(found_in_path(w), ignored)})
+      if (file.filename().string().starts_with("clang"))
+        throw not_supported(
+            needs_gcc(file == w ? "names " + w : fmt::format("names {}, that is {}", w, file.string())));
 }
 
 // A command for C, made of one for C++.
@@ -320,26 +403,31 @@ std::string refused_by_headers(const std::string& errors) {
 }
 
 const std::string does_not_compile = "the program does not compile:\n";
+// Throws if the compiler failed although the program may be right: the disk is full.
+void blame_disk(const std::string& text, const fs::path& folder) {
+  std::error_code ignored;
+  constexpr std::uintmax_t little = 1 << 12;
+  if (text.empty() && fs::space(folder, ignored).available < little)
+    fail_to_write(folder, std::strerror(ENOSPC));
+  for (const char* sign :
+       {"No space left on device", "Disk quota exceeded", "File too large", "writing output to "})
+    if (const std::size_t at = text.find(sign); at != text.npos) {
+      const std::size_t line = text.rfind('\n', at) + 1;
+      fail_to_write(folder, text.substr(line, text.find('\n', at) - line));
+    }
+}
 
 [[noreturn]] void fail(const fs::path& said) {
   std::string text = read(said);
   while (text.ends_with('\n')) text.pop_back();
+  blame_disk(text, said.parent_path());
+  if (text.starts_with("clang")) throw not_supported(needs_gcc("calls clang"));
   if (const std::string header = include_that_fails(text); !header.empty()) throw bad_source(header);
   if (const std::string refused = refused_by_headers(text); !refused.empty()) throw bad_source(refused);
   throw bad_source(does_not_compile + text);
 }
 void run_or_fail(const words& command, const fs::path& said) {
   if (run_command(command, said) != 0) fail(said);
-}
-
-// The file that a shell would start.
-fs::path found_in_path(const std::string& program) {
-  const char* const path = std::getenv("PATH");
-  std::istringstream folders(path == nullptr || program.find('/') != std::string::npos ? "" : path);
-  std::error_code ignored;
-  for (std::string folder; std::getline(folders, folder, ':');)
-    if (fs::exists(fs::path(folder) / program, ignored)) return fs::path(folder) / program;
-  return program;
 }
 
 // Preprocessed text with edits. Lines that the preprocessor has left empty stay so.
@@ -427,6 +515,7 @@ compilation::compilation(const plain_program& p, fs::path folder, bool older, bo
       common_(compiler_),
       older_(older),
       both_sides_(both_sides) {
+  require_gcc(compiler_);
   common_.emplace_back("-std=gnu++20");
   if (older_) common_.emplace_back("-fno-char8_t");
   for (const std::string& o : p.compiler_options)
@@ -443,10 +532,10 @@ compilation::compilation(const plain_program& p, fs::path folder, bool older, bo
 // One unit for driver and kernels, so that the driver can instantiate templates.
 void compilation::include_together() {
   by_.driver = fs::absolute(program_.driver).lexically_normal();
-  std::ofstream all(units_.front());
+  std::string all;
   for (const std::string& s : program_.sources)
-    if (!is_linked(s)) all << fmt::format("#include \"{}\"\n", fs::absolute(s).lexically_normal().string());
-  all << fmt::format("#include \"{}\"\n", by_.driver);
+    if (!is_linked(s)) all += fmt::format("#include \"{}\"\n", fs::absolute(s).lexically_normal().string());
+  write_file(units_.front(), all + fmt::format("#include \"{}\"\n", by_.driver));
 }
 
 // A unit's options but for those of the user. What a precompiled header was compiled with must be the same
@@ -556,8 +645,7 @@ void compilation::translate_all() {
     device_templates_.insert(device_templates_.end(), t.device_templates.begin(), t.device_templates.end());
     has_main |= t.has_main || is_c(units_[i]);
     tagged_ |= t.text.find("abi_tag(\"ap_") != t.text.npos;
-    std::ofstream(inputs_.emplace_back(file(i, is_c(units_[i]) ? ".plain.i" : ".plain.ii")), std::ios::binary)
-        << t.text;
+    write_file(inputs_.emplace_back(file(i, is_c(units_[i]) ? ".plain.i" : ".plain.ii")), t.text);
   }
   if (!refused.empty()) throw bad_source(refused);
   const bool complete = program_.object.empty() && program_.driver.empty() &&
@@ -579,7 +667,7 @@ std::future<int> compilation::compile_counted(words command, const fs::path& inp
     const fs::path said = input.string() + ".said";
     if (const int failed = run_command(command, said); failed != 0) return failed;
     const std::string counted = with_counted_arithmetic(read(assembly));
-    std::ofstream(assembly, std::ios::binary) << counted;
+    write_file(assembly, counted);
     return run_command(after_compiler({"-c", assembly, "-o", object}), said);
   });
 }
@@ -596,7 +684,7 @@ void compilation::compile_all() {
   }
   if (!parts_) {
     const fs::path& own = inputs_.emplace_back(folder_ / "own_part.cpp");
-    std::ofstream(own, std::ios::binary) << own_part();
+    write_file(own, own_part());
     compilations.push_back(compile(after_compiler(options_of_own_part), own));
   }
   for (auto& c : compilations) c.wait();
@@ -616,6 +704,7 @@ void compilation::link(const std::string& object) const {
   }
   std::ranges::copy_if(program_.sources, std::back_inserter(command), is_linked);
   std::ranges::copy_if(program_.compiler_options, std::back_inserter(command), is_for_linker);
+  command.emplace_back("-lstdc++");  // which gcc leaves out
   run_or_fail(command, folder_ / "link.said");
 }
 
@@ -669,18 +758,37 @@ temporary_folder::temporary_folder(const fs::path& in) {
     throw device_error(fmt::format("no folder can be made in {}: {}", in.string(), std::strerror(errno)));
   path_ = pattern;
   watched_ = watch_over(path_, watcher_);
+  const std::lock_guard lock(of_watchers);
+  if (watched_ >= 0) watchers()[path_] = watched_;
 }
 
 temporary_folder::~temporary_folder() {
   std::error_code ignored;
   fs::remove_all(path_, ignored);
+  {
+    const std::lock_guard lock(of_watchers);
+    watchers().erase(path_);
+  }
   if (watched_ >= 0) close(watched_);
   if (watcher_ > 0) waitpid(watcher_, nullptr, 0);
 }
 
+namespace {
+
+void require_room_for_programs(const fs::path& folder) {
+  struct statvfs about {};
+  if (statvfs(folder.c_str(), &about) == 0 && (about.f_flag & ST_NOEXEC) != 0)
+    throw device_error(
+        fmt::format("programs cannot be run in {}, which is mounted noexec: expected another place in TMPDIR",
+                    folder.string()));
+}
+
+}  // namespace
+
 compiled::compiled(const plain_program& p)
     : object_(p.object.empty() ? folder_.path() / "program.so" : fs::path(p.object)) {
   require_files(p);
+  require_room_for_programs(fs::absolute(object_).parent_path());
   std::error_code ignored;
   if (!p.object.empty() && fs::exists(object_, ignored)) return;
   // C++20 if nothing else is asked for. A program that is not valid in the first may be in the other.

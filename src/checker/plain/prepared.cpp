@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
-#include <fstream>
 #include <string_view>
 #include <system_error>
 
@@ -84,7 +83,7 @@ void make(const preparation& how, const fs::path& in, const fs::path& named) {
   const fs::path& folder = made.path();
   const auto compiled = [&](std::vector<std::string> command, const std::string& text, const char* source,
                             const char* result) {
-    std::ofstream(folder / source, std::ios::binary) << text;
+    write_file(folder / source, text);
     command.insert(command.end(), {folder / source, "-o", folder / result});
     return run_command(command, folder / "said") == 0;
   };

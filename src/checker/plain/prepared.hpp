@@ -6,6 +6,7 @@
 #include <future>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace antiphase::plain {
@@ -28,8 +29,11 @@ struct preparation {
 // ANTIPHASE_CACHE=off for none) there are never any.
 std::optional<prepared_parts> prepared(const preparation& how, std::future<void>& made);
 
-// Runs a command and returns its exit status; its standard error goes to the file. Throws not_supported if
-// the command does not start.
+// Throws device_error if the disk is full, say.
+void write_file(const std::filesystem::path& file, std::string_view text);
+
+// Runs a command and returns its exit status; what it prints goes to the file, which lies in a
+// temporary_folder. Throws not_supported if the command does not start.
 int run_command(const std::vector<std::string>& command, const std::filesystem::path& said);
 
 }  // namespace antiphase::plain

@@ -165,6 +165,7 @@ class pass {
       std::tie(in_device_, in_template_) = outer_.back();
       outer_.pop_back();
       std::erase_if(dynamic_, [&](const auto& d) { return d.second > scopes_.size(); });
+      if (in_namespace()) settled_ = edits_.size();
     }
   }
   bool in_namespace() const {
@@ -367,9 +368,7 @@ class pass {
   // ---------------------------------------------------------------------------------------------------------
   // Tells where parameters of the kernel at `i` lie that are no __grid_constant__, if it may use tensor maps.
   void note_copied_parameters(index i) {
-    if (source_.find("cp.async.bulk.tensor") == source_.npos &&
-        source_.find("cp_async_bulk_tensor") == source_.npos)
-      return;
+    if (!uses_tensor_maps_) return;
     index open = none;
     if (declared_function(i + 1, open) == none || !is(matching(open) + 1, "{")) return;
     const index end = matching(open);
@@ -426,6 +425,9 @@ class pass {
     return false;
   }
   void find_kernels() {
+    std::set<std::string_view> others;  // names of functions that are no kernels
+    for (const definition& d : definitions_)
+      if (!is_kernel(d)) others.insert(t_[d.name].is);
     for (index i = 0; i < t_.size(); ++i) {
       if (!is(i, "__global__")) continue;
       bool generic = false;
@@ -435,8 +437,7 @@ class pass {
       if (name == none) continue;
       bool& known = generic_[t_[name].is];
       known = known || generic || overloaded_.contains(t_[name].is) ||
-              std::any_of(definitions_.begin(), definitions_.end(),
-                          [&](const definition& d) { return t_[d.name].is == t_[name].is && !is_kernel(d); });
+              others.contains(t_[name].is);
       const index end = matching(open);
       if (is(end + 1, "{")) mark_ways_out(end + 1);
       if (is(end + 1, "{")) known |= !overloaded_.insert(t_[name].is).second;
@@ -1051,7 +1052,9 @@ class pass {
     return put_declaration(first, end, aligned + defined + (in_namespace() ? ";" : out));
   }
   index put_declaration(index first, index last, const std::string& what) {
-    for (auto e = edits_.begin(); e != edits_.end();) e = e->at >= t_[first].at ? edits_.erase(e) : e + 1;
+    edits_.erase(std::remove_if(edits_.begin() + static_cast<std::ptrdiff_t>(settled_), edits_.end(),
+                                [&](const edit& e) { return e.at >= t_[first].at; }),
+                 edits_.end());
     replace(first, last + 1, what);
     return last;
   }
@@ -1154,6 +1157,8 @@ class pass {
   }
 
   std::string_view source_;
+  const bool uses_tensor_maps_ = source_.find("cp.async.bulk.tensor") != source_.npos ||
+                                 source_.find("cp_async_bulk_tensor") != source_.npos;
   token_list list_;
   const std::vector<token>& t_;
   int& numbers_;
@@ -1177,6 +1182,7 @@ class pass {
   std::vector<std::string> device_templates_;
   std::string clusters_;  // code that registers cluster sizes of kernels, and notes
   std::vector<edit> edits_, ways_out_, rounds_;
+  index settled_ = 0;                               // edits before this one are of functions that have ended
   std::vector<std::pair<index, refusal>> refused_;  // with the token
   std::vector<definition> definitions_;
 };

@@ -14,13 +14,16 @@
 #include <antiphase/plain/libraries.h>
 #include <algorithm>
 #include <antiphase/executor/cpu/machine_verbs.hpp>
+#include <array>
 #include <atomic>
+#include <bit>
 #include <csetjmp>
 #include <csignal>
 #include <cstring>
 #include <map>
 #include <random>
 #include <set>
+#include <span>
 #include <typeinfo>
 
 #include "graphs.hpp"
@@ -1371,21 +1374,26 @@ bool put_off(cudaGraphNodeType type, const char* what, cudaStream_t on, returns 
   return when == returns::when_done ? disturbs_capture(on, waits_for::all, what, where)
                                     : captured(on, type, work, where);
 }
-cudaError_t set_now(void* p, int value, std::size_t bytes, cudaStream_t on, place where);
+cudaError_t set_now(void* p, std::span<const unsigned char> value, std::size_t bytes, cudaStream_t on,
+                    place where);
+cudaError_t set_now(void* p, int value, std::size_t bytes, cudaStream_t on, place where) {
+  const auto byte = static_cast<unsigned char>(value);
+  return set_now(p, {&byte, 1}, bytes, on, where);
+}
 }  // namespace
 void copy_rows_now(const row_copy& c, cudaStream_t on, place where) {
   copy_rows_now(c, on, returns::at_once, where);
 }
 void set_now(const cudaMemsetParams& p, cudaStream_t on, place where) {
-  if (p.elementSize != 1 && p.elementSize != 2 && p.elementSize != 4)
+  if (p.elementSize != 1 && p.elementSize != 2 && p.elementSize != 4) {
     misused(where, fmt::format("a memset node of elements of {} bytes", p.elementSize), "1, 2 or 4 bytes",
             cudaErrorInvalidValue);
-  else
-    for (std::size_t row = 0; row < p.height; ++row)
-      for (std::size_t i = 0; i < (p.elementSize == 1 ? 1 : p.width * p.elementSize); ++i)
-        set_now(static_cast<char*>(p.dst) + row * p.pitch + i,
-                static_cast<int>(p.value >> i % p.elementSize * 8), p.elementSize == 1 ? p.width : 1, on,
-                where);
+    return;
+  }
+  const auto value = std::bit_cast<std::array<unsigned char, sizeof p.value>>(p.value);
+  for (std::size_t row = 0; row < p.height; ++row)
+    set_now(static_cast<char*>(p.dst) + row * p.pitch, {value.data(), p.elementSize}, p.width * p.elementSize,
+            on, where);
 }
 cudaError_t copy(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind, cudaStream_t on,
                  returns when, place where) {
@@ -1413,16 +1421,16 @@ cudaError_t set(void* p, int value, std::size_t bytes, cudaStream_t on, returns 
   return e;
 }
 namespace {
-cudaError_t set_now(void* p, int value, std::size_t bytes, cudaStream_t on, place where) {
+cudaError_t set_now(void* p, std::span<const unsigned char> value, std::size_t bytes, cudaStream_t on,
+                    place where) {
   if (bytes == 0) return cudaSuccess;
   if (!of_device(p, bytes)) {
     now.m->findings.note(finding_kind::bad_copy, "", now.m->places.number_of(where),
                          "cudaMemset() of host memory", "", "a pointer to device memory");
     return fails(cudaErrorInvalidValue);
   }
-  const std::vector<char> all(bytes, static_cast<char>(value));
   now.m->host_place = where;
-  now.on->copy_in(p, all.data(), bytes, on);
+  checker_detail::fill(*now.on, p, value, bytes, on);
   now.m->host_place = {};
   return cudaSuccess;
 }
@@ -1858,7 +1866,8 @@ void report_leaks() {
     life.is_thread = false;
     now.m->findings.note(finding_kind::leak, "", at,
                          fmt::format("{} bytes of device memory were never given back", a.bytes), "",
-                         "cudaFree() before the program ends", life);
+                         "cudaFree() before the program ends", life,
+                         "the driver takes the memory back when the process ends");
   }
 }
 
@@ -1909,6 +1918,7 @@ void run_main(const std::string& object, const plain_program& of, const context&
   for (std::string& w : words) argv.push_back(w.data());
   argv.push_back(nullptr);
   if (setjmp(now.end) == 0) run_host(object, !of.driver.empty(), static_cast<int>(words.size()), argv.data());
+  checker_detail::end_if_forked(now.thrown ? 1 : now.exit_code);
   begin_schedule();
   checker_detail::active = nullptr;
   m.host_touches = nullptr;

@@ -112,6 +112,16 @@ class Counts(unittest.TestCase):
             self.assertEqual(done.returncode, 0)
             self.assertIn("the run has faults, so the counts may be wrong", done.stderr)
 
+    def test_the_output_is_the_tool_s_and_may_stand_beside_json(self):
+        with tempfile.TemporaryDirectory() as folder:
+            picture = pathlib.Path(folder) / "x.svg"
+            source = ROOT / "examples/plain_cuda/transpose.cu"
+            done = self.count("-arch=sm_90", source, "-o", picture, "--json")
+            self.assertEqual((done.returncode, "nothing is written" in done.stderr), (0, False), done.stderr)
+            self.assertEqual(picture.read_text(), (ROOT / "docs/pictures/counts.svg").read_text())
+            self.assertTrue(json.loads(done.stdout)["kernels"])
+            self.assertEqual(self.count(source, "-o", "-", "--json").returncode, 2)
+
     def ladder(self, *arguments):
         done = subprocess.run(
             [TOOL, "ladder", *arguments, "--counts", "--on", "cpu", "--quiet"], capture_output=True, text=True
@@ -147,7 +157,7 @@ class Counts(unittest.TestCase):
 
     def test_refusals(self):
         for arguments, code, text in (
-            (("no.cu",), 2, "no file"),
+            (("no.cu",), 3, "no file"),
             (("gemm/none",), 2, "there is no kernel"),
             ((), 2, "kernel"),
         ):

@@ -22,7 +22,8 @@ MARK = re.compile(r"// FOUND(?: SOMEWHERE)?: (.*)$")
 
 
 def check(tool, program, *options):
-    command = [tool, "check", program.name, *options, "--schedules", SCHEDULES, "--workers", "1", "--json"]
+    command = [tool, "check", program.name, *options, "--leaks", "--schedules", SCHEDULES]
+    command += ["--workers", "1", "--json"]
     done = subprocess.run(command, cwd=program.parent, capture_output=True, text=True, timeout=120)
     if done.returncode not in (0, 5):
         return done.returncode, done.stderr

@@ -163,7 +163,7 @@ class Model(nn.Module):
             self.assertEqual(done.returncode, 2, done.stdout)
             self.assertIn(said, done.stderr)
         done = check("nofile.py")
-        self.assertEqual((done.returncode, done.stderr), (2, "antiphase: there is no file 'nofile.py'\n"))
+        self.assertEqual((done.returncode, done.stderr), (3, "antiphase: there is no file 'nofile.py'\n"))
         done = check("models/loaded.py", "-D", "BROKN=1", "--schedules", 1)
         self.assertIn("-D BROKN: no file sets BROKN at its top", done.stdout)
 

@@ -6,6 +6,7 @@
 
 #include <antiphase/plain_cuda.hpp>
 #include <array>
+#include <ctime>
 #include <filesystem>
 #include <fstream>
 #include <initializer_list>
@@ -275,6 +276,24 @@ TEST(inline_ptx, what_the_table_lacks_is_named_with_its_line) {
                 testing::StartsWith("my.cu:2: inline PTX '"))
         << instruction;
   EXPECT_THAT(translated("# 1 \"my.cu\"\nint f() asm(\"g\");\n").refused, testing::SizeIs(1));
+}
+
+TEST(prepass, takes_four_times_as_long_for_four_times_as_many_kernels) {
+  const auto seconds = [](int kernels) {
+    std::string text, launches;
+    for (int i = 0; i < kernels; ++i) {
+      const std::string name = "kernel" + std::to_string(i);
+      text += "__global__ void " + name + "(int* x) { __shared__ int s[64]; s[threadIdx.x] = *x; }\n";
+      launches += name + "<<<1, 64>>>(x);\n";
+    }
+    int numbers = 0;
+    const std::clock_t begin = std::clock();
+    const auto done = plain::translate(text + "int main() { int* x = nullptr;\n" + launches + "}\n", numbers);
+    EXPECT_TRUE(done.refused.empty());
+    EXPECT_EQ(numbers, kernels);
+    return static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC;
+  };
+  EXPECT_LT(seconds(32000), 7 * seconds(8000));
 }
 
 TEST(prepass, a_cast_of_a_kernel_keeps_its_type) {

@@ -111,7 +111,7 @@ int main() {
   cudaMemcpy(&result, y, 4, cudaMemcpyDeviceToHost);
   cudaFree(y);
 """
-        (leak,) = self.drawn(self.source(kernels + "}"))
+        (leak,) = self.drawn(self.source(kernels + "}"), "--leaks")
         (life,) = leak.pop("the allocation")
         self.assertEqual(
             (life["name"], life["args"]["finding"], life["ts"]), ("128 bytes, never given back", "now", 0)
@@ -134,6 +134,20 @@ int main() {
             },
             {("writes 4 bytes", "2", "")},
         )
+
+    def test_memory_that_is_never_freed_is_by_the_letter(self):
+        name = self.source(
+            "__global__ void k() {}\nint main() { int* x; cudaMalloc(&x, 128); k<<<1, 1>>>(); }\n"
+        )
+        for options, status, line in (
+            ((), 0, "my.cu:2:1: warning: memory leak"),
+            (("--strict",), 5, "my.cu:2:1: warning: memory leak"),
+            (("--leaks",), 5, "my.cu:2:1: error: memory leak"),
+        ):
+            done = self.check(name, *options, *QUICK, "--lines", "--sarif", "s")
+            self.assertEqual((done.returncode, done.stdout[: len(line)]), (status, line), done.stderr)
+            (result,) = json.loads((self.folder / "s").read_text())["runs"][0]["results"]
+            self.assertEqual(result["level"], "error" if "--leaks" in options else "note")
 
     def test_a_launch_that_is_refused_is_not_drawn(self):
         source = self.source("__global__ void k() {} int main() { k<<<1, 2000>>>(); }")
@@ -751,11 +765,11 @@ int main() {
         self.assertIn("my.cu:2:10: error:", done.stderr)
         self.assertIn("return nothing;", done.stderr)
         done = self.check("none.cu")
-        self.assertEqual((done.returncode, done.stderr), (2, "antiphase: there is no file 'none.cu'\n"))
+        self.assertEqual((done.returncode, done.stderr), (3, "antiphase: there is no file 'none.cu'\n"))
         (self.folder / "folder.cu").mkdir()
         done = self.check("folder.cu")
         self.assertEqual(
-            (done.returncode, done.stderr), (2, "antiphase: 'folder.cu' is a directory: expected a source\n")
+            (done.returncode, done.stderr), (3, "antiphase: 'folder.cu' is a directory: expected a source\n")
         )
         done = self.check(self.source("int f();\n"))
         self.assertEqual(done.returncode, 3)
@@ -1031,7 +1045,7 @@ int main() { k<<<1, 128>>>(nullptr); }
             ("int* x; cudaMalloc(&x, 4), *x = 1;", "access outside memory"),
         ):
             with self.subTest(body):
-                done = self.check(self.source(KERNEL + "int main() { " + body + " }\n"), *QUICK)
+                done = self.check(self.source(KERNEL + "int main() { " + body + " }\n"), "--leaks", *QUICK)
                 self.assertEqual(done.returncode, 5, done.stdout + done.stderr)
                 self.assertIn(said, done.stdout)
 
@@ -1115,7 +1129,7 @@ int main() { int* x; cudaMalloc(&x, 1024 * 64), cudaMemset(x, 0, 1024 * 64), k<<
         )
         self.assertEqual(done.returncode, 4, done.stderr)
         self.assertIn("no finding in 1 schedule, 1 of them not ended", done.stdout)
-        self.assertIn("a run had not ended after 1 seconds and was stopped", done.stdout)
+        self.assertIn("had launched no kernel after 10 seconds", done.stdout)
         self.assertIn("is not known to be right", done.stderr)
 
     def test_a_loop_that_stores_and_never_ends_is_told_with_its_line(self):
@@ -1382,7 +1396,7 @@ int main() { int* x; cudaMalloc(&x, 1024 * 64), cudaMemset(x, 0, 1024 * 64), k<<
         done = self.check(scale, "--kernels", "none.cpp")
         self.assertEqual(
             (done.returncode, done.stderr),
-            (2, "antiphase: there is no file 'none.cpp', which --kernels names\n"),
+            (3, "antiphase: there is no file 'none.cpp', which --kernels names\n"),
         )
 
     def test_kernels_of_a_header_beside_what_is_elsewhere(self):

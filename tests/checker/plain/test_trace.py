@@ -260,7 +260,7 @@ class Trace(unittest.TestCase):
         for arguments, code, said in (
             (["idle.cu"], 4, "idle.cu has nothing to draw"),
             (["bad.cu"], 3, "does not compile"),
-            (["none.cu"], 2, "there is no file 'none.cu'"),
+            (["none.cu"], 3, "there is no file 'none.cu'"),
             (["product.cu", "--stages", "2"], 2, "beside a program"),
             (["product.cu", "--on", "cuda"], 2, "expected --on cpu"),
             (["gemm", "-D", "N=1"], 2, "expected a .cu file before"),

@@ -6,7 +6,6 @@
 #include <antiphase/core/error.hpp>
 #include <antiphase/executor/pipeline_law.hpp>
 #include <cmath>
-#include <fstream>
 #include <memory>
 #include <vector>
 
@@ -14,6 +13,7 @@
 #include "tool/base/wrap.hpp"
 #include "tool/commands/bench/bench.hpp"
 #include "tool/files/output_file.hpp"
+#include "tool/files/whole_file.hpp"
 #include "tool/measure/overlap_kernels.hpp"
 #include "tool/pictures/overlap_page.hpp"
 #include "tool/pictures/timeline_page.hpp"
@@ -210,13 +210,12 @@ struct measured {
   std::vector<setting> all;
 };
 measured read(const std::string& path) {
-  std::ifstream in(path);
+  const std::string text = whole_file(path);
   const auto fault = [&](std::string_view why) {
     return bad_input(
         fmt::format("'{}' {}: expected a file of bench overlap --json, measured on a GPU", path, why));
   };
-  if (!in.is_open()) throw fault("cannot be read");
-  measured m{.file = json::parse(in, nullptr, false), .machine = {}, .all = {}};
+  measured m{.file = json::parse(text, nullptr, false), .machine = {}, .all = {}};
   try {
     if (m.file.is_discarded() || m.file.at("command") != "bench overlap") throw fault("is of something else");
     m.machine = m.file.at("machine").at("name");

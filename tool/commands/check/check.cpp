@@ -11,7 +11,9 @@
 #include <filesystem>
 #include <memory>
 #include <system_error>
+#include <utility>
 
+#include "tool/base/errors.hpp"
 #include "tool/files/file_handle.hpp"
 
 namespace antiphase::tool {
@@ -42,8 +44,11 @@ constexpr const char* examples =
     "memcheck for access outside memory, misaligned access, bad copy, bad launch and memory leak; initcheck "
     "for "
     "uninitialised memory read; synccheck for divergent barrier and barrier misuse.\n"
-    "Exit code 5: an error was found; 3: the program does not compile, or uses what --dialect does not "
-    "list; 2: it launched no kernel. "
+    "Memory that is never freed is by the letter, too; with --leaks it is an error.\n"
+    "Exit code 5: an error was found; 4: a run was stopped, so the program is not known to be right; 3: a "
+    "file is "
+    "not there, the program does not compile, or uses what --dialect does not list; 2: it launched no "
+    "kernel. "
     "docs/checking.md tells "
     "more.\n"
     "\n"
@@ -72,6 +77,18 @@ bool is_source(const std::string& name) {
   return false;
 }
 
+namespace {
+
+void require_file(const std::string& name, const char* whose) {
+  std::error_code ignored;
+  if (std::filesystem::is_regular_file(name, ignored)) return;
+  throw bad_input(std::filesystem::is_directory(name, ignored)
+                      ? fmt::format("'{}'{} is a directory: expected a source", name, whose)
+                      : fmt::format("there is no file '{}'{}", name, whose));
+}
+
+}  // namespace
+
 plain_program program_of(const program_request& r) {
   plain_program p;
   const auto end = std::find_if_not(r.kernels.begin(), r.kernels.end(), is_source);
@@ -80,6 +97,10 @@ plain_program program_of(const program_request& r) {
   p.arguments.insert(p.arguments.end(), r.arguments.begin(), r.arguments.end());
   p.compiler_options = r.compiler_options;
   p.driver = r.driver;
+  for (const std::string& s : p.sources) require_file(s, "");
+  const bool is_python =
+      std::ranges::any_of(p.sources, [](const std::string& s) { return s.ends_with(".py"); });
+  if (!p.driver.empty() && !is_python) require_file(p.driver, ", which --kernels names");
   if (const char* const object = std::getenv("ANTIPHASE_CHECK_OBJECT")) p.object = object;  // for capture.py
   if (!r.blocks.empty()) p.most_accesses = 0;
   if (r.blocks == "all") {
@@ -95,13 +116,24 @@ plain_program program_of(const program_request& r) {
 }
 
 void add_compiler_options(arguments command, const std::shared_ptr<program_request>& r, std::string own) {
-  for (const char* letter : {"-I", "-D", "-U", "-L", "-l"})
+  struct compiler_option {
+    const char *letter, *about, *type;
+  };
+  for (const auto& [name, about, type] :
+       {compiler_option{"-I", "Look for a program's headers there too; these five as often as needed",
+                        "FOLDER"},
+        {"-D", "Define a macro of a program", "NAME=VALUE"},
+        {"-U", "Undefine one", "NAME"},
+        {"-L", "Look for libraries of a program there too", "FOLDER"},
+        {"-l", "Link a library to a program", "NAME"}}) {
+    const std::string letter = name;
     command
         .add_option(
-            letter, [r, letter](const std::string& value) { r->compiler_options.push_back(letter + value); },
-            "For the compiler of a program, as g++ takes it; as often as it is needed")
+            name, [r, letter](const std::string& value) { r->compiler_options.push_back(letter + value); },
+            about)
         .repeated()
-        .type_name("...");
+        .type_name(type);
+  }
   for (const auto& [option, about] :
        {std::pair{"--std", "The program's C++, as nvcc takes it: with c++17, concept and requires are names"},
         {"--pre-include", "A file to include before each source; as often as it is needed"}})
@@ -125,9 +157,9 @@ void add_compiler_options(arguments command, const std::shared_ptr<program_reque
       .type_name("DRIVER");
 }
 
-void add_program_options(arguments command, const std::shared_ptr<program_request>& r,
-                         const char* of_seconds) {
-  add_compiler_options(command, r);
+void add_program_options(arguments command, const std::shared_ptr<program_request>& r, const char* of_seconds,
+                         std::string own) {
+  add_compiler_options(command, r, std::move(own));
   command
       .add_option("--blocks", r->blocks,
                   "Of a program's large launches: all, or how many threads are enough (default: 65536); "
@@ -227,6 +259,7 @@ void add_check(arguments program) {
       "away; within --seconds, shown as a diff");
   command.add_flag("--needless", r->needless,
                    "Of a program without findings: which barriers, waits and fences can go, each alone");
+  command.add_flag("--leaks", r->leaks, "Count memory that is never freed as an error, not by the letter");
   command.add_flag("--strict", r->strict, "Count findings by the letter too: exit code 5");
   command.add_flag("--dialect", r->dialect, "Only list what plain CUDA may use here");
   command.add_flag("--list", r->list, "Only list the kernels");
@@ -248,12 +281,6 @@ void add_check(arguments program) {
       throw bad_request(fmt::format(
           "what stands behind --, from {} on, are arguments of a program: expected its .cu file before",
           tool::quoted(r->arguments.front())));
-    for (const std::string& name : r->kernels)
-      if (std::error_code ignored;
-          std::filesystem::exists(name, ignored) && name.find_first_of("./") != std::string::npos)
-        throw bad_request(
-            fmt::format("{} is no source: expected a file whose name ends in .cu, .cpp, .cc, .cxx or .py",
-                        tool::quoted(name)));
     run_check(*r);
   });
 }

@@ -35,10 +35,10 @@ struct program_request {
 // the command's own here.
 void add_compiler_options(arguments command, const std::shared_ptr<program_request>& r, std::string own = {});
 // Besides these --blocks, --seconds and the common ones. `of_seconds`: what --seconds says.
-void add_program_options(arguments command, const std::shared_ptr<program_request>& r,
-                         const char* of_seconds);
+void add_program_options(arguments command, const std::shared_ptr<program_request>& r, const char* of_seconds,
+                         std::string own = {});
 // The sources are r.kernels up to the first word that is no source; the words after them are the program's
-// arguments.
+// arguments. Throws bad_input if a file is not there.
 plain_program program_of(const program_request& r);
 
 struct check_request : program_request {
@@ -51,6 +51,7 @@ struct check_request : program_request {
   bool list = false, dialect = false, lines = false;
   bool heal = false, needless = false;
   bool strict = false;  // findings by the letter count too
+  bool leaks = false;   // memory that is never freed is an error
   bool fails(const check_report& report) const { return strict ? !report.clean() : report.errors() > 0; }
 };
 // If a source is among the words: the words without nvcc's options, some translated to ours, but for those in

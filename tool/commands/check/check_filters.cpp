@@ -9,6 +9,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "tool/base/errors.hpp"
 #include "tool/files/output_file.hpp"
 #include "tool/program/console.hpp"
 
@@ -40,7 +41,10 @@ bool is_place(const std::string& pattern, const code_place& p) {
 }  // namespace
 
 finding_filters::finding_filters(const check_request& r)
-    : suppressions_file_(r.suppress), baseline_file_(r.baseline), written_file_(r.write_baseline) {
+    : leaks_(r.leaks),
+      suppressions_file_(r.suppress),
+      baseline_file_(r.baseline),
+      written_file_(r.write_baseline) {
   std::vector<std::string> names{"memcheck", "racecheck", "initcheck", "synccheck"};
   for (const finding_kind k : all_kinds()) names.push_back(id(k));
   std::istringstream wanted(r.tool);
@@ -56,7 +60,7 @@ finding_filters::finding_filters(const check_request& r)
 
 void finding_filters::read_suppressions() {
   std::ifstream in(suppressions_file_);
-  if (!in) throw bad_request(fmt::format("--suppress: there is no file '{}'", suppressions_file_));
+  if (!in) throw bad_input(fmt::format("--suppress: there is no file '{}'", suppressions_file_));
   std::string text;
   for (int number = 1; std::getline(in, text); ++number) {
     std::istringstream words(text);
@@ -80,7 +84,7 @@ void finding_filters::read_suppressions() {
 void finding_filters::read_baseline(const std::string& file) {
   std::ifstream in(file);
   if (!in)
-    throw bad_request(fmt::format("--baseline: there is no file '{}': --write-baseline makes one", file));
+    throw bad_input(fmt::format("--baseline: there is no file '{}': --write-baseline makes one", file));
   const json all = json::parse(in, nullptr, false);
   if (!all.is_object() || !all.contains("known") || !all["known"].is_array())
     throw bad_request(fmt::format("{} is no baseline: expected a file of --write-baseline", file));
@@ -121,6 +125,8 @@ void finding_filters::apply(check_report& report) {
     return true;
   };
   std::vector<finding> left;
+  for (finding& f : report.findings)
+    if (leaks_ && f.kind == finding_kind::leak) f.in_practice.clear();
   for (finding& f : report.findings) (counts_not(f) ? report.left_out : left).push_back(std::move(f));
   report.findings = std::move(left);
   if (others > 0) report.notes.push_back(count(others) + " of kinds that --tool does not name");

@@ -14,7 +14,8 @@ namespace antiphase::tool {
 
 class finding_filters {
  public:
-  // Reads the files. Throws bad_request for a name, file or line that is not as it should be.
+  // Reads the files. Throws bad_input if one is not there, bad_request for a name or line that is not as it
+  // should be.
   explicit finding_filters(const check_request& r);
   // Leaves findings out, and notes in the report which and why.
   void apply(check_report& report);
@@ -34,6 +35,7 @@ class finding_filters {
   void read_suppressions();
   void read_baseline(const std::string& file);
 
+  bool leaks_;  // are errors
   std::string suppressions_file_, baseline_file_, written_file_;
   std::set<std::string> kinds_;  // of --tool; empty: all
   std::vector<suppression> suppressions_;

@@ -110,6 +110,9 @@ void run_check_plain(const check_request& r) {
   const int planned = options.exhaustive > 0 ? 0 : options.schedules;
   unfinished_results so_far(r.common, document, "programs", static_cast<std::size_t>(std::max(planned, 1)),
                             "runs");
+  so_far.remark(", before the program had launched a kernel");
+  so_far.show(
+      0, [] { return json::array(); }, [] { return std::string(); });
   const auto start = std::chrono::steady_clock::now();
   const auto seconds = [&] {
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
@@ -119,9 +122,10 @@ void run_check_plain(const check_request& r) {
   if (watched) complain("compiling " + name);
   double told = 0;
   options.progress = [&](const check_report& report) {
+    so_far.remark("");
     so_far.show(
-        static_cast<std::size_t>(report.runs), [&] { return entry_of(report, seconds()); },
-        [&] { return to_text(report, command, behind); });
+        static_cast<std::size_t>(report.runs - report.unfinished),
+        [&] { return entry_of(report, seconds()); }, [&] { return to_text(report, command, behind); });
     if (!watched || seconds() - told < 2) return;
     told = seconds();
     complain(fmt::format("{} of {} schedules, {} so far", report.runs, planned, summary(report)));
@@ -155,6 +159,8 @@ void run_check_plain(const check_request& r) {
     throw;
   }
   so_far.finish();
+  for (check_refusal& why : report.refused)
+    if (why.at.file.empty()) why.at.file = name;
   filters.apply(report);
   filters.finish(r);
   trace.add(report, command, behind);

@@ -95,6 +95,7 @@ void add(check_report& all, check_report one) {
   all.tracked_bytes = std::max(all.tracked_bytes, one.tracked_bytes);
   all.checker_bytes = std::max(all.checker_bytes, one.checker_bytes);
   for (finding& f : one.findings) all.findings.push_back(std::move(f));
+  for (check_refusal& why : one.refused) all.refused.push_back(std::move(why));
   for (std::string& n : one.notes)
     if (std::find(all.notes.begin(), all.notes.end(), n) == all.notes.end())
       all.notes.push_back(std::move(n));
@@ -109,8 +110,6 @@ check_report check_python(const check_request& r, const plain_program& program, 
   if (r.heal || r.needless)
     throw bad_request(
         fmt::format("{} takes .cu files: expected no program in Python", r.heal ? "--heal" : "--needless"));
-  for (const std::string& file : program.sources)
-    if (!fs::exists(file)) throw bad_request(fmt::format("there is no file '{}'", file));
   std::string pattern = fs::temp_directory_path() / "antiphase-python-XXXXXX";
   if (mkdtemp(pattern.data()) == nullptr) throw device_error("no folder can be made for the Python program");
   const folder_guard own{pattern};

@@ -7,7 +7,10 @@
 #include <antiphase/core/error.hpp>
 #include <antiphase/core/names.hpp>
 #include <chrono>
+#include <filesystem>
+#include <system_error>
 
+#include "tool/base/errors.hpp"
 #include "tool/commands/check/check.hpp"
 #include "tool/commands/check/check_cases.hpp"
 #include "tool/commands/check/check_filters.hpp"
@@ -44,11 +47,21 @@ std::vector<const checked_case*> cases_of(const std::vector<std::string>& names)
       if (name != "all" && name != all[i].name && !all[i].name.starts_with(name + "/")) continue;
       wanted[i] = found = true;
     }
+    if (std::error_code ignored; !found && std::filesystem::exists(name, ignored))
+      throw bad_request(
+          fmt::format("{} is no source: expected a file whose name ends in .cu, .cuh, .cpp, .cc, .cxx or .py",
+                      tool::quoted(name)));
+    if (!found && name.find('.') != std::string::npos)
+      throw bad_input(fmt::format(
+          "there is no file {}: expected a .cu file, or a kernel as 'antiphase check --list' names them",
+          tool::quoted(name)));
     if (!found) {
       std::vector<std::string> known = names_of(all);
       known.insert(known.begin(), {"all", "gemm", "scan"});
-      throw bad_request(
-          fmt::format("there is no kernel {}: {}", tool::quoted(name), suggestion(name, known)));
+      const std::string* const closest = closest_name(name, known);
+      throw bad_request(fmt::format(
+          "there is no kernel {}: {}xpected all, gemm, scan, or a name that 'antiphase check --list' gives",
+          tool::quoted(name), closest != nullptr ? fmt::format("did you mean {}? E", *closest) : "e"));
     }
   }
   std::vector<const checked_case*> cases;

@@ -39,11 +39,12 @@ void add_count(arguments program) {
           "them")
       .required()
       .type_name("PROGRAM|KERNEL");
-  command.add_option("--output", r->picture, "Draw the requests of all lines (SVG) instead of printing them")
+  command
+      .add_option("-o,--output", r->picture, "Draw the requests of all lines (SVG) instead of printing them")
       .type_name("FILE")
       .otherwise("--out");
   add_program_options(command, r,
-                      "A program's run that takes longer is stopped, and not counted (default: 60)");
+                      "A program's run that takes longer is stopped, and not counted (default: 60)", " o ");
   command.footer(examples);
   command.runs([r] { run_count(*r); });
 }

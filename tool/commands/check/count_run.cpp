@@ -157,6 +157,7 @@ request_totals count_requests(const std::function<void(const context&)>& program
 }
 
 void run_count(const program_request& r) {
+  refuse_mixed_results(r.common, r.picture);
   check_options options = counting();
   check_report report;
   json result{{"schema", 1}, {"command", "count"}, {"commit", built_from()}};
@@ -194,7 +195,8 @@ void run_count(const program_request& r) {
   if (!r.picture.empty()) {
     output_file out{r.picture};
     out.write(picture_of(report.counts));
-    return out.commit();
+    out.commit();
+    if (!r.common.json) return;
   }
   if (r.common.json) {
     result["notes"] = report.notes;

@@ -6,13 +6,13 @@
 #include <antiphase/core/error.hpp>
 #include <antiphase/executor/machine.hpp>
 #include <filesystem>
-#include <fstream>
 #include <memory>
 
 #include "tool/base/errors.hpp"
 #include "tool/base/wrap.hpp"
 #include "tool/commands/model/choices.hpp"
 #include "tool/commands/model/judged_model.hpp"
+#include "tool/files/whole_file.hpp"
 #include "tool/program/command.hpp"
 #include "tool/program/console.hpp"
 #include "tool/program/table.hpp"
@@ -48,11 +48,7 @@ json read_json(const std::string& path) {
   if (std::error_code ignored; std::filesystem::is_directory(path, ignored))
     throw bad_input(
         fmt::format("'{}' is a directory: expected a result file of bench, ladder or tune", path));
-  std::ifstream file(path);
-  json content = json::parse(file, nullptr, false);
-  if (!file.is_open())
-    throw bad_input(
-        fmt::format("'{}' cannot be read: expected a result file of bench, ladder or tune", path));
+  json content = json::parse(whole_file(path), nullptr, false);
   if (!content.is_object() || !content.contains("command") || !content["command"].is_string() ||
       !content.contains("records") || !content["records"].is_array())
     throw bad_input(fmt::format(

@@ -10,7 +10,6 @@
 #include <chrono>
 #include <cstdio>
 #include <filesystem>
-#include <fstream>
 #include <memory>
 
 #include "tool/base/errors.hpp"
@@ -19,8 +18,10 @@
 #include "tool/commands/report/shipped_results.hpp"
 #include "tool/files/file_names.hpp"
 #include "tool/files/output_file.hpp"
+#include "tool/files/whole_file.hpp"
 #include "tool/measure/verify.hpp"
 #include "tool/program/command.hpp"
+#include "tool/program/console.hpp"
 #include "tool/program/place.hpp"
 
 namespace antiphase::tool {
@@ -56,13 +57,6 @@ json parsed(const std::string& text, const std::string& name) {
     throw bad_input(fmt::format(
         "{} is no result file: expected JSON of bench or ladder with 'command' and '{}'", name, list));
   return content;
-}
-std::string read(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::string text((std::istreambuf_iterator<char>(file)), {});
-  if (!file.is_open() || file.bad())
-    throw bad_input(fmt::format("'{}' cannot be read: expected a result file of bench or ladder", path));
-  return text;
 }
 
 // Output of another process of this program; empty if it failed or exceeded the time.
@@ -158,14 +152,25 @@ std::vector<timeline> overlap_of(const context& where, const machine_profile& as
   return all;
 }
 
+void finish(const request& r, output_file& out, const std::string& machine,
+            const std::vector<named_result>& results) {
+  out.commit();
+  if (!r.common.json) return;
+  json files = json::array();
+  for (const named_result& n : results) files.push_back(n.name);
+  print_json(
+      {{"schema", 1}, {"command", "report"}, {"output", r.output}, {"machine", machine}, {"results", files}});
+}
+
 void run(const request& r) {
   for (const std::string& path : r.files) refuse_same_file(r.output, path);
+  refuse_mixed_results(r.common, r.output);
   output_file out{r.output};
   std::vector<named_result> results;
   std::string first = "From";
   if (!r.files.empty()) {
     for (const std::string& path : r.files)
-      results.push_back({path, parsed(read(path), fmt::format("'{}'", path))});
+      results.push_back({path, parsed(whole_file(path), fmt::format("'{}'", path))});
   } else {
     const place at = choose_place(r.place, reference::not_offered);
     if (at.where->kind() == target::cuda) {
@@ -173,7 +178,7 @@ void run(const request& r) {
       const machine_profile on = profile_of(at.where->limits());
       out.write(report_page(on, results, origin(results, "Measured just now:"), {}, overlap_of(*at.where, on),
                             take_profile(std::filesystem::canonical("/proc/self/exe").string(), r.seconds)));
-      return out.commit();
+      return finish(r, out, on.limits.name, results);
     }
     results = shipped();
     first = "No GPU is usable here: this is an H200, from";
@@ -198,7 +203,7 @@ void run(const request& r) {
   out.write(
       report_page(*of_device, results, origin(results, first), recordings,
                   recordings.empty() ? overlap_of(context::on("cpu"), *of_device) : std::vector<timeline>()));
-  out.commit();
+  finish(r, out, device, results);
 }
 
 }  // namespace
