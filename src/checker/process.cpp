@@ -276,6 +276,8 @@ std::size_t threads() {
 
 constexpr int not_judged = 77;  // exit status: a crash that is not to be judged
 
+pid_t run_process = 0;
+
 void end_unjudged(int) { _exit(not_judged); }
 
 // Sends the answer of this process, from whichever of its threads comes first, and ends it.
@@ -339,6 +341,7 @@ outcome outcome_of_end(int status, const std::string& said, const run_request& a
 
 }  // namespace
 
+bool is_run_process() { return getpid() == run_process; }
 void refuse_run(const std::string& why) { end_with(refusal(why)); }
 
 void forgive_crashes() {
@@ -351,6 +354,7 @@ void run_processes::be_first(run_request asked, int requests, int answers) {
   silence(asked.shown);
   limit_time(seconds_);
   const std::size_t files = open_files();
+  run_process = getpid();
   bool alone = true;  // this process answers itself: it is no child that the fork point made
   const auto serve = [&]() -> run_request {
     *begun_ = true;
@@ -365,6 +369,7 @@ void run_processes::be_first(run_request asked, int requests, int answers) {
       if (child == 0) {
         prctl(PR_SET_PDEATHSIG, SIGKILL);
         alone = false;
+        run_process = getpid();
         close(requests);
         close(answers);
         answers = ends[1];

@@ -66,6 +66,8 @@ constexpr const char* before_launches =
     "are looked for in the current "
     "folder";
 
+// False in a child that the program has forked.
+bool is_run_process();
 // Ends the process of this run, which cannot be checked, at once; any of its threads may call it.
 [[noreturn]] void refuse_run(const std::string& why);
 

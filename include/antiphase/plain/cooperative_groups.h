@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Cooperative groups: the block, tiles of a warp, coalesced threads, the grid. Plain CUDA under the checker.
 #pragma once
-#include "cuda_runtime.h"
+#include "cuda/atomic"
 
 namespace antiphase::plain {
 void grid_barrier(place where);
+unsigned grid_arrives(place where);
+void grid_waits(unsigned phase, place where);
 // Linear index in the block.
 inline unsigned rank_in_block() { return static_cast<unsigned>(machine::current->index); }
 inline unsigned threads_of_block() { return static_cast<unsigned>(machine::current->block->threads); }
@@ -52,6 +54,11 @@ template <unsigned Threads> thread_block this_thread_block(block_tile_memory<Thr
 class grid_group {
  public:
   AP_VERB void sync(AP_CG_AT) const { ap::grid_barrier(at); }
+  struct arrival_token {
+    unsigned phase;
+  };
+  AP_VERB arrival_token barrier_arrive(AP_CG_AT) const { return {ap::grid_arrives(at)}; }
+  AP_VERB void barrier_wait(arrival_token&& t, AP_CG_AT) const { ap::grid_waits(t.phase, at); }
   bool is_valid() const { return true; }
   static unsigned long long thread_rank() {
     return block_rank() * ap::threads_of_block() + ap::rank_in_block();
@@ -270,6 +277,28 @@ template <class T> struct bit_xor {
 template <class Group, class T, class Op> AP_VERB T reduce(const Group& g, T v, Op op, AP_CG_AT) {
   return ap::warp_reduced(g.mask(), v, op, at);
 }
+// One lane brings what the group has computed to an atomic variable; its value before.
+template <class Atomic, class T, class Op> AP_VERB T updated(Atomic& to, T v, const Op& op) {
+  constexpr auto relaxed = cuda::memory_order_relaxed;
+  if constexpr (std::is_same_v<Op, plus<T>>) {
+    return to.fetch_add(v, relaxed);
+  } else {
+    T before = to.load(relaxed);
+    while (!to.compare_exchange_weak(before, op(before, v), relaxed, relaxed)) {
+    }
+    return before;
+  }
+}
+template <class Group, class Atomic, class T, class Op>
+AP_VERB void reduce_update_async(const Group& g, Atomic& to, T v, Op op, AP_CG_AT) {
+  const T all = reduce(g, v, op, at);
+  if (g.thread_rank() == 0) updated(to, all, op);
+}
+template <class Group, class Atomic, class T, class Op>
+AP_VERB void reduce_store_async(const Group& g, Atomic& to, T v, Op op, AP_CG_AT) {
+  const T all = reduce(g, v, op, at);
+  if (g.thread_rank() == 0) to.store(all, cuda::memory_order_relaxed);
+}
 template <class Group, class T, class Op> AP_VERB T inclusive_scan(const Group& g, T v, Op op, AP_CG_AT) {
   for (unsigned by = 1; by < g.size(); by *= 2) {
     const T other = g.shfl_up(v, by, at);
@@ -286,6 +315,21 @@ template <class Group, class T, class Op> AP_VERB T exclusive_scan(const Group& 
 }
 template <class Group, class T> AP_VERB T exclusive_scan(const Group& g, T v, AP_CG_AT) {
   return exclusive_scan(g, v, plus<T>(), at);
+}
+template <class Group, class Atomic, class T, class Op>
+AP_VERB T inclusive_scan_update(const Group& g, Atomic& to, T v, Op op, AP_CG_AT) {
+  const T mine = inclusive_scan(g, v, op, at);
+  T before{};
+  if (g.thread_rank() == g.size() - 1) before = updated(to, mine, op);
+  return op(g.shfl(before, static_cast<int>(g.size()) - 1, at), mine);
+}
+template <class Group, class Atomic, class T, class Op>
+AP_VERB T exclusive_scan_update(const Group& g, Atomic& to, T v, Op op, AP_CG_AT) {
+  const T mine = inclusive_scan(g, v, op, at), others = g.shfl_up(mine, 1, at);
+  T before{};
+  if (g.thread_rank() == g.size() - 1) before = updated(to, mine, op);
+  before = g.shfl(before, static_cast<int>(g.size()) - 1, at);
+  return g.thread_rank() == 0 ? before : op(before, others);
 }
 // One thread of the group calls the function; the others may take its result.
 template <class Group, class F, class... A> AP_VERB void invoke_one(const Group& g, F&& f, A&&... a) {

@@ -5,7 +5,7 @@
 #pragma once
 #include <type_traits>
 
-#include "cuda_runtime.h"
+#include "cuda/atomic"
 
 #include "letters.h"
 

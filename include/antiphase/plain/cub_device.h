@@ -3,8 +3,10 @@
 // call that asks for the size of its temporary storage.
 #pragma once
 #include <algorithm>
+#include <iostream>
 #include <limits>
 #include <map>
+#include <memory>
 #include <string_view>
 
 #include "cub_block.h"

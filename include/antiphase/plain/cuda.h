@@ -3,3 +3,4 @@
 #pragma once
 #include "cuda_runtime.h"
 #include "tensor_maps.h"
+#define CUDA_VERSION 12000

@@ -60,6 +60,7 @@ template <class P> void copied_parameter(const P& p) {
   constexpr std::size_t bytes_of_map = 128;
   if constexpr (sizeof(P) >= bytes_of_map) note_copied_parameter(__builtin_addressof(p), sizeof(P));
 }
+[[noreturn]] void refused(const char* why);  // ends the run: something that is not supported was called
 int add_note(const char* text);                             // for the report; before main
 int register_shared(std::size_t bytes, std::size_t align);  // before main
 int align_shared(std::size_t least);                        // of all variables; before main
@@ -170,6 +171,24 @@ template <class F> struct any_call {
 };
 template <class F> any_call<F> go_any(F, const char* name, config how, place where) {
   return {name, how, where};
+}
+// A template whose arguments are all named: its parameters are known, and a launch converts to them as a call
+// does. With another number of arguments, as of a pack, it is called by `F`.
+template <class F, class... P> struct instance_call : call<P...> {
+  using call<P...>::operator();
+  template <class... A>
+  requires(sizeof...(A) != sizeof...(P)) void operator()(A... a) const {
+    any_call<F>{this->name, this->how, this->where}(a...);
+  }
+};
+template <class F, class Pick> auto go_any(F f, Pick pick, const char* name, config how, place where) {
+  const auto of = [&]<class... P>(void (*entry)(P...)) {
+    return instance_call<F, P...>{{name, how, where, entry}};
+  };
+  if constexpr (requires { pick(of); })
+    return pick(of);
+  else
+    return go_any(f, name, how, where);
 }
 
 }  // namespace antiphase::plain

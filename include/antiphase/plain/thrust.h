@@ -3,8 +3,13 @@
 // on its stream; functors are called as in a kernel.
 #pragma once
 #include <algorithm>
+#include <cassert>
+#include <cfloat>
+#include <iostream>
+#include <memory>
 #include <random>
 #include <string>
+#include <vector>
 
 #include "thrust_iterators.h"
 

@@ -14,9 +14,11 @@
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
+#include <functional>
 #include <future>
 #include <iterator>
 #include <regex>
+#include <set>
 #include <sstream>
 
 #include "assembly.hpp"
@@ -24,6 +26,7 @@
 #include "prepared.hpp"
 #include "prepass.hpp"
 #include "src/checker/places.hpp"
+#include "sides.hpp"
 #include "statements.hpp"
 
 extern char** environ;
@@ -115,7 +118,8 @@ const words instrumented{"-O1",
                          "-fno-builtin",
                          "-fno-optimize-sibling-calls",
                          "-fno-omit-frame-pointer",  // to see by which calls lanes come to a barrier
-                         "-fno-weak",
+                         "-fno-gnu-unique",  // -Bsymbolic then binds all that sources share to the program
+                         "-fstack-clash-protection",  // a frame too large meets the guard of its stack
                          "-fpermissive",
                          "-w",
                          "--param",
@@ -167,6 +171,18 @@ __attribute__((visibility("hidden"))) void operator delete(void* p, unsigned lon
 __attribute__((visibility("hidden"))) void operator delete[](void* p, unsigned long) noexcept { antiphase_plain_free_at(p, __builtin_return_address(0)); }
 )";
 
+// g++ forgets the section of a variable that a template has. The pre-pass gives it a tag in its name, or names
+// it.
+std::string sections_of_templates(const words& variables) {
+  std::string named;
+  for (const std::string& v : variables) named += fmt::format(" *(.data._Z*{0}{1}I* .bss._Z*{0}{1}I*)", v.size(), v);
+  std::string all = "SECTIONS {\n";
+  for (const std::string section : {"ap_device", "ap_constant", "ap_managed"})
+    all += fmt::format("  {0} : {{ *({0}) *(.data.*B{1}{0}* .bss.*B{1}{0}*){2} }}\n", section, section.size(),
+                       std::exchange(named, ""));
+  return all + "} INSERT AFTER .data;\n";
+}
+
 // By these functions of the C library a host function may tell main that it is done. The linker's --wrap puts
 // ours in their place.
 struct wrapped_function {
@@ -205,10 +221,19 @@ std::string own_part() {
 
 const words options_of_own_part{"-O2", "-fPIC", "-fno-plt"};
 
-bool is_cuda(const std::string& source) { return source.ends_with(".cu") || source.ends_with(".cuh"); }
-bool has_standard(const words& options) {
-  return std::any_of(options.begin(), options.end(),
-                     [](const std::string& o) { return o.starts_with("-std="); });
+bool has_ending(const std::string& file, std::initializer_list<const char*> endings) {
+  return std::ranges::any_of(endings, [&](const char* e) { return file.ends_with(e); });
+}
+bool is_c(const std::string& source) { return source.ends_with(".c"); }
+bool is_cuda(const std::string& source) {
+  return has_ending(source, {".cu", ".cuh", ".h", ".hpp", ".hh", ".hxx", ".inl"});
+}
+bool is_linked(const std::string& file) { return has_ending(file, {".o", ".a", ".so"}); }
+bool is_standard(const std::string& option) { return option.starts_with("-std="); }
+// True if the options ask for a C++ before 20, in which concept and requires are names.
+bool asks_for_older(const words& options) {
+  const auto last = std::find_if(options.rbegin(), options.rend(), is_standard);
+  return last != options.rend() && has_ending(*last, {"++17", "++1z", "++14", "++1y", "++11", "++0x", "++03"});
 }
 // A CUDA toolkit's headers would be found before the stand-ins.
 bool names_toolkit(const std::string& option) {
@@ -218,6 +243,12 @@ bool begins(const std::string& option, std::initializer_list<const char*> with) 
   return std::ranges::any_of(with, [&](const char* w) { return option.starts_with(w); });
 }
 bool is_for_linker(const std::string& option) { return begins(option, {"-l", "-L", "-Wl,"}); }
+// A file included before the source, as in "-include FILE": one word here, with or without a blank.
+std::optional<std::string> included_first(const std::string& option) {
+  constexpr std::string_view letter = "-include";
+  if (!option.starts_with(letter)) return {};
+  return option.substr(std::min(option.find_first_not_of(' ', letter.size()), option.size()));
+}
 // Where headers are found and what they are told; g++ takes no precompiled header that these would change.
 bool is_for_preprocessor(const std::string& option) { return begins(option, {"-I", "-D", "-U"}); }
 // A macro of the program's, unlike those that tell the standard library something. It is defined behind the
@@ -263,6 +294,14 @@ words compiler_of(const plain_program& p) {
   return all;
 }
 
+// A command for C, made of one for C++.
+words without_cpp(words command) {
+  std::erase_if(command, [](const std::string& o) {
+    return is_standard(o) || begins(o, {"-fpermissive", "-fno-char8_t", "-faligned-new"});
+  });
+  return command;
+}
+
 // Refusals by static assertions of the stand-in headers, with the lines of the program that ask for them.
 std::string refused_by_headers(const std::string& errors) {
   static const std::regex asks(R"((.+?:\d+):\d+:\s+required from here)"),
@@ -279,12 +318,14 @@ std::string refused_by_headers(const std::string& errors) {
   return told;
 }
 
+const std::string does_not_compile = "the program does not compile:\n";
+
 [[noreturn]] void fail(const fs::path& said) {
   std::string text = read(said);
   while (text.ends_with('\n')) text.pop_back();
   if (const std::string header = include_that_fails(text); !header.empty()) throw bad_source(header);
   if (const std::string refused = refused_by_headers(text); !refused.empty()) throw bad_source(refused);
-  throw bad_source("the program does not compile:\n" + text);
+  throw bad_source(does_not_compile + text);
 }
 void run_or_fail(const words& command, const fs::path& said) {
   if (run_command(command, said) != 0) fail(said);
@@ -330,14 +371,20 @@ std::string edited(std::string text, const std::vector<plain_edit>& edits) {
 // one left. Throws bad_source for faults of the program.
 class compilation {
  public:
-  compilation(const plain_program& p, fs::path folder);
+  // `older`: as C++17, with the standard library's headers of it, and C++20's new words as names.
+  // `both_sides` false: where __CUDA_ARCH__ tells them apart, the device's alone.
+  compilation(const plain_program& p, fs::path folder, bool older, bool both_sides);
+  bool sides_differ() const { return sides_differ_; }
   bool can_be_prepared() const;
   preparation how_to_prepare() const;
   // Without parts, compiles everything.
   void run(const std::string& object, const std::optional<prepared_parts>& parts);
 
  private:
+  void write_beginning(const fs::path& to, bool of_c, bool for_host) const;
   void preprocess();
+  void preprocess(std::size_t unit, bool for_host);
+  std::string text_of(std::size_t unit);  // preprocessed, of both sides
   void translate_all();
   void compile_all();
   void link(const std::string& object) const;
@@ -360,23 +407,33 @@ class compilation {
   fs::path folder_, include_;
   words compiler_;
   words common_;  // the compiler and the user's options
+  bool older_;
   driven by_;
   words units_;                   // their sources
   std::vector<fs::path> inputs_;  // translated units
   std::optional<prepared_parts> parts_;
+  words device_templates_;
+  bool tagged_ = false;  // templates have variables of the device
+  bool both_sides_, sides_differ_ = false;
+  std::set<std::string> headers_of_a_side_;
 };
 
-compilation::compilation(const plain_program& p, fs::path folder)
+compilation::compilation(const plain_program& p, fs::path folder, bool older, bool both_sides)
     : program_(p),
       folder_(std::move(folder)),
       include_(headers_of(p)),
       compiler_(compiler_of(p)),
-      common_(compiler_) {
-  if (!has_standard(p.compiler_options)) common_.emplace_back("-std=gnu++20");
+      common_(compiler_),
+      older_(older),
+      both_sides_(both_sides) {
+  common_.emplace_back("-std=gnu++20");
+  if (older_) common_.emplace_back("-fno-char8_t");
   for (const std::string& o : p.compiler_options)
-    if (!is_for_linker(o) && !names_toolkit(o) && !is_own_macro(o)) common_.push_back(o);
+    if (!is_for_linker(o) && !names_toolkit(o) && !is_own_macro(o) && !included_first(o) &&
+        !(is_standard(o) && has_ending(o, {"++20", "++2a", "++17", "++1z", "++14", "++1y", "++11", "++0x", "++03"})))
+      common_.push_back(o);
   if (p.driver.empty())
-    units_ = p.sources;
+    std::ranges::copy_if(p.sources, std::back_inserter(units_), std::not_fn(is_linked));
   else
     units_.emplace_back(folder_ / "driven.cu");
 }
@@ -386,7 +443,7 @@ void compilation::include_together() {
   by_.driver = fs::absolute(program_.driver).lexically_normal();
   std::ofstream all(units_.front());
   for (const std::string& s : program_.sources)
-    all << fmt::format("#include \"{}\"\n", fs::absolute(s).lexically_normal().string());
+    if (!is_linked(s)) all << fmt::format("#include \"{}\"\n", fs::absolute(s).lexically_normal().string());
   all << fmt::format("#include \"{}\"\n", by_.driver);
 }
 
@@ -396,8 +453,18 @@ words compilation::preprocessing() const {
   words all{"-D__CUDACC__",
             "-D__NVCC__",
             "-D__CUDA_ARCH__=900",
+            "-D__CUDA_ARCH_SPECIFIC__=900",
+            "-D__CUDA_ARCH_FAMILY_SPECIFIC__=900",
+            "-D__CUDA_ARCH_FEAT_SM90_ALL",
+            "-D__CUDA_ARCH_LIST__=900",
+            "-D__CUDA_ARCH_HAS_FEATURE__(f)=__CUDA_ARCH_FEAT_##f",
+            "-D__CUDA_API_VER_MAJOR__=12",
+            "-D__CUDA_API_VER_MINOR__=0",
             "-D__CUDACC_VER_MAJOR__=12",
             "-D__CUDACC_VER_MINOR__=0",
+            "-D__CUDACC_VER_BUILD__=140",
+            "-D__CUDACC_EXTENDED_LAMBDA__",
+            "-D__CUDACC_RELAXED_CONSTEXPR__",
             "-DCUDART_VERSION=12000",
             "-DAP_CHECKED",
             "-remap",
@@ -412,40 +479,86 @@ words compilation::preprocessing() const {
   return all;
 }
 
+// What stands before a unit's own text, behind the first headers: macros and files that options name.
+void compilation::write_beginning(const fs::path& to, bool of_c, bool for_host) const {
+  std::ofstream file(to);
+  for (const std::string& o : program_.compiler_options)
+    if (is_own_macro(o)) file << directive_of(o);
+  if (for_host)
+    for (const char* name : {"__CUDA_ARCH__", "__CUDA_ARCH_SPECIFIC__", "__CUDA_ARCH_FAMILY_SPECIFIC__",
+                             "__CUDA_ARCH_FEAT_SM90_ALL"})
+      file << "#undef " << name << "\n";
+  if (older_ && !of_c) file << "#undef __cplusplus\n#define __cplusplus 201703L\n";
+  for (const std::string& header : headers_of_a_side_) file << fmt::format("#include \"{}\"\n", header);
+  std::error_code ignored;
+  for (const std::string& o : program_.compiler_options)
+    if (const auto name = included_first(o))
+      file << fmt::format("#include \"{}\"\n",
+                          fs::exists(*name, ignored) ? fs::absolute(*name).string() : *name);
+}
+
+void compilation::preprocess(std::size_t unit, bool for_host) {
+  const bool of_c = is_c(units_[unit]), of_cuda = is_cuda(units_[unit]);
+  const fs::path beginning = file(unit, for_host ? ".host.h" : ".h");
+  write_beginning(beginning, of_c, for_host);
+  words command = common_;
+  const words more = preprocessing();
+  command.insert(command.end(), more.begin(), more.end());
+  if (!program_.driver.empty()) command.emplace_back("-DAP_DRIVEN");
+  if (parts_ && of_cuda)
+    command.insert(command.end(), {"-fpch-preprocess", "-include", parts_->header});
+  else
+    for (const char* header : first_headers)
+      if (of_c ? header == first_headers[1] : of_cuda || header != first_headers.back())
+        command.insert(command.end(), {"-include", header});
+  command.insert(command.end(), {"-include", beginning, "-E", "-x", of_c ? "c" : "c++", "-o",
+                                 file(unit, for_host ? ".host.ii" : ".ii"), units_[unit]});
+  if (of_c) command = without_cpp(std::move(command));
+  run_or_fail(command, file(unit, ".said"));
+}
+
 void compilation::preprocess() {
   if (!program_.driver.empty()) include_together();
-  const fs::path macros = folder_ / "macros.h";
-  {
-    std::ofstream file(macros);
-    for (const std::string& o : program_.compiler_options)
-      if (is_own_macro(o)) file << directive_of(o);
+  for (std::size_t i = 0; i < units_.size(); ++i) preprocess(i, false);
+}
+
+std::string compilation::text_of(std::size_t unit) {
+  const auto text = [&](const char* ending) { return edited(read(file(unit, ending)), program_.edits); };
+  std::string device = text(".ii");
+  if (!is_cuda(units_[unit]) || !tells_sides(device)) return device;
+  preprocess(unit, true);
+  const std::set<std::string> ours = system_headers(device), others = system_headers(read(file(unit, ".host.ii")));
+  std::ranges::set_symmetric_difference(ours, others, std::inserter(headers_of_a_side_, headers_of_a_side_.end()));
+  if (!headers_of_a_side_.empty()) {  // both sides include them first, so that neither has them elsewhere
+    preprocess(unit, false);
+    preprocess(unit, true);
+    headers_of_a_side_.clear();
+    device = text(".ii");
   }
-  for (std::size_t i = 0; i < units_.size(); ++i) {
-    words command = common_;
-    const words more = preprocessing();
-    command.insert(command.end(), more.begin(), more.end());
-    if (!program_.driver.empty()) command.emplace_back("-DAP_DRIVEN");
-    if (parts_ && is_cuda(units_[i]))
-      command.insert(command.end(), {"-fpch-preprocess", "-include", parts_->header});
-    else
-      for (const char* header : first_headers)
-        if (is_cuda(units_[i]) || header != first_headers.back())
-          command.insert(command.end(), {"-include", header});
-    command.insert(command.end(), {"-include", macros, "-E", "-x", "c++", "-o", file(i, ".ii"), units_[i]});
-    run_or_fail(command, file(i, ".said"));
-  }
+  sides both = of_both_sides(device, text(".host.ii"), both_sides_);
+  sides_differ_ |= both.differ;
+  return std::move(both.text);
 }
 
 void compilation::translate_all() {
   int numbers = 0;
+  bool has_main = false;
   std::string refused;
   for (std::size_t i = 0; i < units_.size(); ++i) {
-    const translation t =
-        translate(edited(read(file(i, ".ii")), program_.edits), numbers, by_, units_.size() == 1);
+    translation t = is_c(units_[i]) ? translation{read(file(i, ".ii"))}
+                                    : translate(text_of(i), numbers, by_, units_.size() == 1, older_);
     for (const refusal& r : t.refused) refused += (refused.empty() ? "" : "\n") + to_text(r);
-    std::ofstream(inputs_.emplace_back(file(i, ".plain.ii")), std::ios::binary) << t.text;
+    device_templates_.insert(device_templates_.end(), t.device_templates.begin(), t.device_templates.end());
+    has_main |= t.has_main || is_c(units_[i]);
+    tagged_ |= t.text.find("abi_tag(\"ap_") != t.text.npos;
+    std::ofstream(inputs_.emplace_back(file(i, is_c(units_[i]) ? ".plain.i" : ".plain.ii")), std::ios::binary)
+        << t.text;
   }
   if (!refused.empty()) throw bad_source(refused);
+  const bool complete = program_.object.empty() && program_.driver.empty() &&
+                        std::ranges::none_of(program_.sources, is_linked) &&
+                        std::ranges::none_of(program_.compiler_options, is_for_linker);
+  if (!has_main && complete) throw bad_source(no_main);
 }
 
 std::future<int> compilation::compile(words command, const fs::path& input) {
@@ -469,10 +582,13 @@ std::future<int> compilation::compile_counted(words command, const fs::path& inp
 void compilation::compile_all() {
   words of_unit = common_;
   of_unit.insert(of_unit.end(), instrumented.begin(), instrumented.end());
-  of_unit.insert(of_unit.end(), {"-x", "c++-cpp-output"});
   std::vector<std::future<int>> compilations;
-  for (const fs::path& input : inputs_)
-    compilations.push_back(program_.timed ? compile_counted(of_unit, input) : compile(of_unit, input));
+  for (const fs::path& input : inputs_) {
+    const bool of_c = input.extension() == ".i";
+    words command = of_c ? without_cpp(of_unit) : of_unit;
+    command.insert(command.end(), {"-x", of_c ? "cpp-output" : "c++-cpp-output"});
+    compilations.push_back(program_.timed ? compile_counted(command, input) : compile(command, input));
+  }
   if (!parts_) {
     const fs::path& own = inputs_.emplace_back(folder_ / "own_part.cpp");
     std::ofstream(own, std::ios::binary) << own_part();
@@ -488,6 +604,12 @@ void compilation::link(const std::string& object) const {
   for (const wrapped_function& f : wrapped) command.push_back(std::string("-Wl,--wrap=") + f.name);
   for (const fs::path& input : inputs_) command.push_back(input.string() + ".o");
   if (parts_) command.push_back(parts_->own_part);
+  if (tagged_) {
+    const fs::path script = folder_ / "sections.ld";
+    std::ofstream(script) << sections_of_templates(device_templates_);
+    command.push_back("-Wl,-T," + script.string());
+  }
+  std::ranges::copy_if(program_.sources, std::back_inserter(command), is_linked);
   std::ranges::copy_if(program_.compiler_options, std::back_inserter(command), is_for_linker);
   run_or_fail(command, folder_ / "link.said");
 }
@@ -556,16 +678,38 @@ compiled::compiled(const plain_program& p)
   require_files(p);
   std::error_code ignored;
   if (!p.object.empty() && fs::exists(object_, ignored)) return;
-  compilation steps(p, folder_.path());
+  // C++20 if nothing else is asked for. A program that is not valid in the first may be in the other.
+  const bool older = asks_for_older(p.compiler_options);
   std::future<void> made;  // parts for later programs; its destructor waits for them
-  if (steps.can_be_prepared())
-    if (const auto parts = prepared(steps.how_to_prepare(), made)) try {
-        steps.run(object(), parts);
+  bool sides_differ = false;
+  const auto compile = [&](bool as_older, bool both_sides) {
+    compilation steps(p, folder_.path(), as_older, both_sides);
+    try {
+      if (steps.can_be_prepared())
+        if (const auto parts = prepared(steps.how_to_prepare(), made)) try {
+            return steps.run(object(), parts);
+          } catch (const bad_source&) {
+            // the program's fault, or that of the parts: compiled without them, its errors are its own
+          }
+      steps.run(object(), {});
+    } catch (const bad_source&) {
+      sides_differ = steps.sides_differ();
+      throw;
+    }
+  };
+  try {
+    compile(older, true);
+  } catch (const bad_source& first) {
+    if (!std::string_view(first.what()).starts_with(does_not_compile)) throw;
+    const bool differed = sides_differ;
+    for (const bool other : {false, true}) try {
+        if (!other && !differed) continue;
+        compile(other ? !older : older, other);
         return;
-      } catch (const bad_source&) {
-        // the program's fault, or that of the parts: compiled without them, its errors are its own
+      } catch (const bad_source&) {  // the first errors are those of the program
       }
-  steps.run(object(), {});
+    throw;
+  }
 }
 
 }  // namespace antiphase::plain

@@ -8,6 +8,10 @@
 
 namespace antiphase::plain {
 
+inline constexpr const char* no_main =
+    "the sources have no main(): a program is checked by running it, and kernels alone by a source that "
+    "launches them (--kernels)";
+
 // A new folder, removed by the destructor or at the end of this process, however it ends; unless renamed.
 class temporary_folder {
  public:

@@ -7,6 +7,7 @@
 #include <array>
 #include <map>
 #include <set>
+#include <tuple>
 #include <utility>
 
 #include "dialect.hpp"
@@ -34,12 +35,20 @@ constexpr std::string_view called_by_launchers[] = {"cudaDeviceSynchronize",
                                                     "cudaMalloc",
                                                     "cudaFree",
                                                     "cudaGetLastError"};
+// Names in C++17.
+constexpr std::string_view words_of_newer[] = {"concept",   "requires", "co_await",  "co_return",
+                                               "co_yield",  "char8_t",  "consteval", "constinit"};
 constexpr std::string_view here = "::antiphase::plain::place::current()";
 
 class pass {
  public:
-  pass(std::string_view source, int& numbers, const driven& by, bool whole)
-      : source_(source), list_(tokens_of(source)), t_(list_.tokens), numbers_(numbers), by_(by) {
+  pass(std::string_view source, int& numbers, const driven& by, bool whole, bool older)
+      : source_(source),
+        list_(tokens_of(source)),
+        t_(list_.tokens),
+        numbers_(numbers),
+        by_(by),
+        older_(older) {
     find_definitions(whole);
   }
 
@@ -60,7 +69,8 @@ class pass {
         launch(i);
     }
     drop_unused();
-    return {assembled(), refusals()};
+    answer_for_clusters();
+    return {assembled(), refusals(), has_main(), std::move(device_templates_)};
   }
 
  private:
@@ -138,8 +148,9 @@ class pass {
   // ---------------------------------------------------------------------------------------------------------
   void follow_scopes(index i) {
     if (is(i, "{")) {
-      bool names = false, on_device = in_device_;
+      bool names = false, on_device = in_device_, generic = in_template_;
       for (index k = i; k-- > 0 && !is(k, ";") && !is(k, "{") && !is(k, "}");) {
+        generic |= is(k, "template");
         names |= is(k, "namespace") || (is(k, "extern") && t_[k + 1].kind == token_kind::text);
         on_device |= is(k, "__global__") ||
                      (is(k, "__device__") &&
@@ -148,10 +159,10 @@ class pass {
                                    [](const token& t) { return t == "__host__"; }));
       }
       scopes_.push_back(names);
-      outer_.push_back(std::exchange(in_device_, on_device));
+      outer_.push_back({std::exchange(in_device_, on_device), std::exchange(in_template_, generic)});
     } else if (is(i, "}") && !scopes_.empty()) {
       scopes_.pop_back();
-      in_device_ = outer_.back();
+      std::tie(in_device_, in_template_) = outer_.back();
       outer_.pop_back();
       std::erase_if(dynamic_, [&](const auto& d) { return d.second > scopes_.size(); });
     }
@@ -223,9 +234,10 @@ class pass {
       } else if (is(i, "template") && is(i + 1, "<")) {
         i = matching_angle(i + 1);
       } else if (is(i, "(") || is(i, "[")) {
-        if (is(i, "(") && name == none && i > start && t_[i - 1].kind == token_kind::name &&
-            !has(i, {"=", "operator"}) && !takes_arguments(i - 1))
-          name = i - 1;
+        if (const index of = is(i, "(") ? name_before(i) : none;
+            of != none && name == none && of >= start && !has(i, {"=", "operator"}) && !takes_arguments(of) &&
+            (of == i - 1 || has(i, {"template"})))
+          name = of;
         i = matching(i);
       } else if (is(i, "{")) {
         if (name == none &&
@@ -241,13 +253,12 @@ class pass {
         if (name != none) next(i + 1);
       }
     }
-    const auto is_root = [&](const definition& d) { return is(d.name, "main") && in_program(d.name); };
-    whole = whole && std::any_of(definitions_.begin(), definitions_.end(), is_root);
+    whole = whole && has_main();
     for (definition& d : definitions_) {
       bool own = whole;
       for (index k = d.start; k < d.name; ++k)
         own |= is(k, "static") || is(k, "inline") || is(k, "__forceinline__") || is(k, "template");
-      d.used |= is_root(d) || !own;
+      d.used |= is_main(d) || !own;
     }
     std::set<std::string_view> called;
     const auto call_all = [&](index first, index last, index but) {
@@ -267,6 +278,32 @@ class pass {
           d.used = more = true;
           call_all(d.start, d.close, d.name);
         }
+  }
+  bool is_main(const definition& d) const { return is(d.name, "main") && in_program(d.name); }
+  bool has_main() const {
+    return std::any_of(definitions_.begin(), definitions_.end(), [&](const auto& d) { return is_main(d); });
+  }
+  // The name before `(`, with or without template arguments; none if there is none.
+  index name_before(index open) const {
+    index i = open - 1;
+    if (open == 0) return none;
+    for (int depth = 0; is(i, ">") || depth > 0; --i) {
+      if (is(i, ")")) i = opening(i);
+      depth += is(i, ">") - is(i, "<");
+      if (i == 0 || is(i, ";") || is(i, "{")) return none;
+    }
+    return t_[i].kind == token_kind::name ? i : none;
+  }
+  // The name of the function that is declared from `i` on; `open`: where its parameters begin.
+  index declared_function(index i, index& open) const {
+    for (; i < t_.size() && !is(i, ";") && !is(i, "{"); ++i) {
+      if (!is(i, "(")) continue;
+      const index name = name_before(i);
+      if (name == none) return none;
+      if (!takes_arguments(name)) return open = i, name;
+      i = matching(i);
+    }
+    return none;
   }
   bool in_program(index i) const { return by_.driver.empty() || file_of(i) == by_.driver; }
   bool takes_arguments(index i) const {  // a word before a function's name
@@ -298,6 +335,24 @@ class pass {
       std::erase_if(refused_, [&](const auto& r) { return r.first >= d.start && r.first <= d.close; });
       edits_.push_back({from, to - from, fmt::format("\n# {} \"{}\"\n", t_[d.close].line, file_of(d.close))});
     }
+    for (const definition& d : definitions_)
+      if (is(d.start, "template") && is(d.start + 1, "<") && is(d.start + 2, ">")) refuse_when_called(d);
+  }
+  // A specialisation may be called or not: its name does not tell.
+  void refuse_when_called(const definition& d) {
+    index open = d.name;
+    while (open < d.close && !is(open, "{")) open = is(open, "(") ? matching(open) + 1 : open + 1;
+    const auto in_body = [&](const auto& r) { return r.first >= open && r.first <= d.close; };
+    const auto first = std::find_if(refused_.begin(), refused_.end(), in_body);
+    if (first == refused_.end() || open >= d.close) return;
+    std::string why;
+    for (const char c : to_text(first->second)) (c == '"' || c == '\\' ? why += '\\' : why) += c;
+    const std::size_t from = t_[open].at, to = t_[d.close].at;
+    std::erase_if(edits_, [&](const edit& e) { return e.at > from && e.at < to; });
+    std::erase_if(refused_, in_body);
+    edits_.push_back({from + 1, to - from - 1,
+                      fmt::format("{}refused(\"{}\");\n# {} \"{}\"\n", ours, why, t_[d.close].line,
+                                  file_of(d.close))});
   }
 
   // kernels
@@ -307,16 +362,8 @@ class pass {
     if (source_.find("cp.async.bulk.tensor") == source_.npos &&
         source_.find("cp_async_bulk_tensor") == source_.npos)
       return;
-    index open = i + 1;
-    for (; open < t_.size() && !is(open, ";") && !is(open, "{"); ++open) {
-      if (!is(open, "(")) continue;
-      const index of = open - 1;
-      if (t_[of].kind == token_kind::name && !is(of, "__launch_bounds__") && !is(of, "__cluster_dims__") &&
-          !is(of, "__attribute__") && !is(of, "__align__") && !is(of, "alignas"))
-        break;
-      open = matching(open);
-    }
-    if (open >= t_.size() || !is(open, "(") || !is(matching(open) + 1, "{")) return;
+    index open = none;
+    if (declared_function(i + 1, open) == none || !is(matching(open) + 1, "{")) return;
     const index end = matching(open);
     bool by_value = true;
     int depth = 0;  // of a template's arguments
@@ -340,13 +387,9 @@ class pass {
   // Threads of a kernel with __launch_bounds__, at `i`, compare it with their block: only in the body is all
   // known that it may name.
   void judge_bounds(index i, index end) {
-    index name = end + 1;
-    while (name + 1 < t_.size() && !is(name, "{") && !is(name, ";") &&
-           (t_[name].kind != token_kind::name || !is(name + 1, "(") || is(name, "__cluster_dims__") ||
-            is(name, "__attribute__")))
-      name = is(name, "__cluster_dims__") || is(name, "__attribute__") ? matching(name + 1) + 1 : name + 1;
-    if (name + 1 >= t_.size() || !is(name + 1, "(") || is(i + 2, ")")) return;
-    const index body = matching(name + 1) + 1;
+    index open = none;
+    if (declared_function(end + 1, open) == none || is(i + 2, ")")) return;
+    const index body = matching(open) + 1;
     index first = i + 2;  // of several arguments
     for (int depth = 0; first < end && (depth > 0 || !is(first, ",")); ++first) {
       if (is(first, "(")) first = matching(first);
@@ -356,6 +399,18 @@ class pass {
     edits_.push_back({t_[body].at + 1, 0,
                       fmt::format(" ::antiphase::plain::keeps_bounds({});",
                                   source_.substr(t_[i + 2].at, t_[first].at - t_[i + 2].at))});
+  }
+  void say_cluster(index body, std::string_view size) {
+    if (clusters_said_.insert(body).second)
+      edits_.push_back({t_[body].at + 1, 0, fmt::format(" if ({}tells_cluster({})) return; ", ours, size)});
+  }
+  // Kernels of a name of which some say in their bodies how large their clusters are: the others say 1.
+  void answer_for_clusters() {
+    for (const definition& d : definitions_)
+      if (asked_clusters_.contains(t_[d.name].is) && is_kernel(d)) {
+        index open = none;
+        if (declared_function(d.start, open) != none) say_cluster(matching(open) + 1, "1");
+      }
   }
   bool is_kernel(const definition& d) const {
     for (index k = d.start; k < d.name; ++k)
@@ -367,27 +422,31 @@ class pass {
       if (!is(i, "__global__")) continue;
       bool generic = false;
       for (index k = i; k-- > 0 && !is(k, ";") && !is(k, "{") && !is(k, "}");) generic |= is(k, "template");
-      for (index k = i + 1; k < t_.size() && !is(k, ";") && !is(k, "{"); ++k)
-        if (is(k, "(") && t_[k - 1].kind == token_kind::name) {
-          if (is(k - 1, "__launch_bounds__") || is(k - 1, "__attribute__") || is(k - 1, "__align__")) {
-            k = matching(k);
-            continue;
-          }
-          bool& known = generic_[t_[k - 1].is];
-          known = known || generic || overloaded_.contains(t_[k - 1].is) ||
-                  std::any_of(definitions_.begin(), definitions_.end(), [&](const definition& d) {
-                    return t_[d.name].is == t_[k - 1].is && !is_kernel(d);
-                  });
-          const index end = matching(k);
-          if (is(end + 1, "{")) mark_ways_out(end + 1);
-          if (is(end + 1, "{")) known |= !overloaded_.insert(t_[k - 1].is).second;
-          for (index a = k; a < end; ++a) known |= is(a, "=");  // a default argument: a call may omit it
-          break;
-        }
+      index open = none;
+      const index name = declared_function(i + 1, open);
+      if (name == none) continue;
+      bool& known = generic_[t_[name].is];
+      known = known || generic || overloaded_.contains(t_[name].is) ||
+              std::any_of(definitions_.begin(), definitions_.end(), [&](const definition& d) {
+                return t_[d.name].is == t_[name].is && !is_kernel(d);
+              });
+      const index end = matching(open);
+      if (is(end + 1, "{")) mark_ways_out(end + 1);
+      if (is(end + 1, "{")) known |= !overloaded_.insert(t_[name].is).second;
+      for (index a = open; a < end; ++a) known |= is(a, "=");  // a default argument: a call may omit it
+      if (generic && deduces_more(i)) deducing_.insert(t_[name].is);
     }
   }
+  // The template at `kernel` may have more arguments than a launch names: defaults and packs are deduced.
+  bool deduces_more(index kernel) const {
+    index i = kernel;
+    while (i > 0 && !is(i, ";") && !is(i, "}") && !is(i, "{") && !is(i, "template")) --i;
+    for (const index end = is(i, "template") ? matching_angle(i + 1) : i; i < end; ++i)
+      if (is(i, "=") || is(i, ".")) return true;
+    return false;
+  }
 
-  // Functions that the program itself has, members too: a library's names are refused, not these.
+  // Functions that the program itself has or declares, members too: a library's names are refused, not these.
   void find_own_functions() {
     for (index i = 1; i < t_.size(); ++i) {
       if (t_[i].kind != token_kind::name || !is(i + 1, "(") ||
@@ -395,7 +454,11 @@ class pass {
         continue;
       index end = matching(i + 1) + 1;
       while (is(end, "const") || is(end, "noexcept") || is(end, "override") || is(end, "final")) ++end;
-      if (is(end, "{")) own_functions_.insert(t_[i].is);
+      const bool typed = (t_[i - 1].kind == token_kind::name && !is(i - 1, "return") && !is(i - 1, "else") &&
+                          !is(i - 1, "do") && !is(i - 1, "throw") && !is(i - 1, "case")) ||
+                         ((is(i - 1, "*") || is(i - 1, "&")) && i > 1 && t_[i - 2].kind == token_kind::name &&
+                          (i < 3 || is(i - 3, ";") || is(i - 3, "}") || is(i - 3, "extern")));
+      if (is(end, "{") || (is(end, ";") && typed)) own_functions_.insert(t_[i].is);
     }
   }
 
@@ -495,6 +558,12 @@ class pass {
            !is(i - 1, "operator");
   }
 
+  // True if `(` follows what is called or is a statement's.
+  bool is_call(index open) const {
+    return open > 0 && ((t_[open - 1].kind == token_kind::name && !is(open - 1, "return") && !is(open - 1, "else") &&
+                         !is(open - 1, "do")) ||
+                        is(open - 1, "]") || is(open - 1, ">"));
+  }
   // True if the name is a parameter `auto name` of a lambda around it.
   bool is_auto_parameter(index i) const {
     for (index k = i; k-- > 1;) {
@@ -519,10 +588,17 @@ class pass {
       }
     }
     if (in_device_) return refuse(open, "a launch by a kernel", by_host);
-    index first = open - 1;
+    // (kernel)<<<...>>>, as macros write it
+    index last = open - 1, outer = none, inner = none;
+    while (is(last, ")") && !is_call(opening(last))) {
+      inner = opening(last--);
+      if (outer == none) outer = inner;
+    }
+    index first = last;
     if (is(first, ">")) {
       int depth = 0;
       for (;; --first) {
+        if (is(first, ")")) first = opening(first);
         depth += is(first, ">") - is(first, "<");
         if (depth == 0 || first == 0) break;
       }
@@ -533,22 +609,35 @@ class pass {
            (is(first, "]") || (is(first, ")") && t_[opening(first) - 1].kind == token_kind::name)))
       first = opening(first) - 1;
     while (first >= 2 && (is(first - 1, ".") || is(first - 1, "->"))) first -= 2;
-    if (end == none || t_[first].kind != token_kind::name)
+    if (end == none || (t_[first].kind != token_kind::name && outer == none))
       return refuse(open, "this form of a launch",
                     "kernel<<<grid, block, bytes, stream>>>(arguments), with a kernel's name before it");
     const std::string_view name = t_[first].is;
     while (first >= 2 && is(first - 1, "::") && t_[first - 2].kind == token_kind::name) first -= 2;
     if (first >= 1 && is(first - 1, "::")) --first;
-    const bool generic = generic_.contains(name) && generic_.at(name);
+    const bool expression = outer != none && first != inner + 1;  // such as a choice of two kernels
+    const bool generic = !expression && generic_.contains(name) && generic_.at(name);
+    if (expression) first = outer;
+    if (generic && outer != none) {
+      drop(outer, inner + 1);
+      drop(last + 1, open);
+    }
     if (generic) {
+      bool of_lambda = false;
       for (index a = first; a < open; ++a)  // constants that a lambda is called with: its type has the value
-        if ((is(a - 1, "<") || is(a - 1, ",")) && (is(a + 1, ">") || is(a + 1, ",")) && is_auto_parameter(a))
+        if ((is(a - 1, "<") || is(a - 1, ",")) && (is(a + 1, ">") || is(a + 1, ",")) && is_auto_parameter(a)) {
           replace(a, a + 1, fmt::format("decltype({}){{}}", t_[a].is));
+          of_lambda = true;
+        }
+      std::string pick;
+      if (const std::string kernel = flat(first, last + 1); !of_lambda && !deducing_.contains(name))
+        pick = fmt::format(", [](auto ap_go) -> decltype(ap_go({0})) {{ return ap_go({0}); }}", kernel);
       insert_before(first, fmt::format("{}go_any([](auto... ap_a) {{ ", ours));
-      replace(open, open + 3, fmt::format("(ap_a...); }}, \"{}\", {}config(", name, ours));
+      replace(open, open + 3, fmt::format("(ap_a...); }}{}, \"{}\", {}config(", pick, name, ours));
     } else {
-      insert_before(first, fmt::format("{}go(", ours));
-      replace(open, open + 3, fmt::format(", \"{}\", {}config(", name, ours));
+      insert_before(expression ? outer : outer != none ? outer : first, fmt::format("{}go(", ours));
+      replace(open, open + 3,
+              fmt::format(", \"{}\", {}config(", expression ? "chosen" : name, ours));
     }
     replace(end, end + 3, fmt::format("), {}place::current())", ours));
     if (const index args = end + 3; generic)
@@ -650,6 +739,8 @@ class pass {
   index word(index i) {
     const std::string_view w = t_[i].is;
     if (dynamic_.contains(w) && !is(i - 1, ".") && !is(i - 1, "->") && !is(i - 1, "::")) use_as_array(i);
+    if (older_ && std::ranges::find(words_of_newer, w) != std::end(words_of_newer))
+      replace(i, i + 1, std::string(w) + "_ap_name");
     if (w == "__shared__") return shared(i);
     if (w == "__device__" || w == "__constant__" || w == "__managed__") return device(i);
     if (w == "asm" || w == "__asm__" || w == "__asm") return inline_ptx(i);
@@ -679,21 +770,19 @@ class pass {
       return end;
     } else if (w == "__cluster_dims__" && is(i + 1, "(")) {
       const index end = matching(i + 1);
-      index name = end + 1;
-      while (name + 1 < t_.size() && !is(name, "{") && !is(name, ";") &&
-             (t_[name].kind != token_kind::name || !is(name + 1, "(") || is(name, "__launch_bounds__")))
-        name = is(name, "__launch_bounds__") ? matching(name + 1) + 1 : name + 1;
-      if (!is(name + 1, "(") || is(i + 2, ")")) {
+      index open = none;
+      const index name = declared_function(end + 1, open);
+      if (name == none || is(i + 2, ")")) {
         refuse(i, "this form of __cluster_dims__", "__global__ void __cluster_dims__(2, 1, 1) kernel(...)");
       } else {
         std::string size(source_.substr(t_[i + 2].at, t_[end].at - t_[i + 2].at));
-        const index body = matching(name + 1) + 1;
-        if (names_own_parameter(i, i + 2, end)) {
+        const index body = matching(open) + 1;
+        if (open != name + 1 || names_own_parameter(i, i + 2, end)) {
           if (!is(body, "{"))
             refuse(i, "__cluster_dims__ of a template's parameter without the kernel's body",
                    "it where the kernel is defined");
-          edits_.push_back({t_[body].at + 1, 0,
-                            fmt::format(" if (::antiphase::plain::tells_cluster({})) return; ", size)});
+          say_cluster(body, size);
+          asked_clusters_.insert(t_[name].is);
           size = "0";
         }
         clusters_ += fmt::format(
@@ -999,11 +1088,22 @@ class pass {
     if (function || !variable || (fixed && !constant) || (fixed && constant))
       drop(at, at + 1);
     else
-      replace(at, at + 1,
-              fmt::format("__attribute__((section(\"ap_{}\")))", managed    ? "managed"
-                                                                 : constant ? "constant"
-                                                                            : "device"));
+      replace(at, at + 1, in_section(managed ? "ap_managed" : constant ? "ap_constant" : "ap_device", at));
     return at;
+  }
+  // The attribute of a variable in a section. g++ wants all variables of one section to be shared by sources,
+  // or none, so that each has a section of its own as far as g++ knows: what follows the line break is a
+  // comment to the assembler. A template's variables it puts elsewhere: the tag tells the linker.
+  std::string in_section(std::string_view section, index at) {
+    const index name = declared_name(at + 1);
+    const std::string own(name == none ? "" : t_[name].is);
+    bool generic = in_template_;
+    for (index k = at; k-- > 0 && !is(k, ";") && !is(k, "{") && !is(k, "}");) generic |= is(k, "template");
+    const bool member = name != none && is(name - 1, "::");
+    if (generic && !in_template_ && !member && section == "ap_device") device_templates_.push_back(own);
+    if (generic) return fmt::format("__attribute__((abi_tag(\"{}\")))", section);
+    return fmt::format("__attribute__((section(\"{},\\\"aw\\\",@progbits\\n#{}_{}\")))", section,
+                       in_namespace() && !member ? "of" : "in", own);
   }
 
   std::string assembled() {
@@ -1033,16 +1133,20 @@ class pass {
   const std::vector<token>& t_;
   int& numbers_;
   const driven& by_;
+  bool older_;
   // Kernels by name; true: a template, overloaded, or with default arguments.
   std::map<std::string_view, bool> generic_;
-  std::set<std::string_view> overloaded_, own_functions_;
+  std::set<std::string_view> overloaded_, own_functions_, deducing_;
   std::map<std::string_view, index> dynamic_;  // extern __shared__ arrays in scope: braces open around them
   std::map<std::string, std::string, std::less<>> file_wide_;  // for __shared__ outside of functions
   std::set<index> casts_gone_;                                 // their first tokens
   std::vector<bool> scopes_;                                   // for each open brace: it is a namespace's
-  // for each open brace: the code around it is the device's
-  std::vector<bool> outer_;
-  bool in_device_ = false;
+  // for each open brace: the code around it is the device's, and a template's
+  std::vector<std::pair<bool, bool>> outer_;
+  bool in_device_ = false, in_template_ = false;
+  std::set<std::string_view> asked_clusters_;  // kernels whose bodies say how large their clusters are
+  std::set<index> clusters_said_;              // such bodies
+  std::vector<std::string> device_templates_;
   std::string clusters_;  // code that registers cluster sizes of kernels, and notes
   std::vector<edit> edits_, ways_out_, rounds_;
   std::vector<std::pair<index, refusal>> refused_;  // with the token
@@ -1055,8 +1159,8 @@ std::string to_text(const refusal& r) {
   return fmt::format("{}:{}: {} is not supported here: use {}", r.file, r.line, r.what, r.instead);
 }
 
-translation translate(std::string_view preprocessed, int& numbers, const driven& by, bool whole) {
-  return pass(preprocessed, numbers, by, whole).run();
+translation translate(std::string_view preprocessed, int& numbers, const driven& by, bool whole, bool older) {
+  return pass(preprocessed, numbers, by, whole, older).run();
 }
 
 }  // namespace antiphase::plain

@@ -18,7 +18,9 @@ std::string to_text(const refusal& r);  // "my.cu:12: ... is not supported here:
 
 struct translation {
   std::string text;  // with all line breaks of the source
-  std::vector<refusal> refused;
+  std::vector<refusal> refused = {};
+  bool has_main = false;
+  std::vector<std::string> device_templates = {};  // names of the device's variable templates
 };
 
 // With a driver: in other files main is renamed, and what binds kernels to Python is dropped, that is,
@@ -31,7 +33,8 @@ struct driven {
 // into variables of tracked sections; drops what only nvcc knows. Strings, line markers and system headers
 // stay as they are, and every line keeps its number. `numbers`: the first number not yet used; tells shared
 // variables of several files apart. `whole`: the program has no other source. Functions that nothing calls
-// may use what is not supported.
-translation translate(std::string_view preprocessed, int& numbers, const driven& by = {}, bool whole = true);
+// may use what is not supported. `older`: words that C++20 added are names.
+translation translate(std::string_view preprocessed, int& numbers, const driven& by = {}, bool whole = true,
+                      bool older = false);
 
 }  // namespace antiphase::plain

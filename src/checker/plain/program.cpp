@@ -88,9 +88,7 @@ plain::main_function plain::load(const std::string& object, bool driven) {
   const auto main = reinterpret_cast<main_function>(dlsym(library, "main"));
   Dl_info info{};
   if (main == nullptr || dladdr(reinterpret_cast<void*>(main), &info) == 0 || info.dli_fname != object)
-    throw bad_source(
-        "the sources have no main(): a program is checked by running it, and kernels alone by a source that "
-        "launches them (--kernels)");
+    throw bad_source(no_main);
   return main;
 }
 

@@ -480,6 +480,7 @@ bool tells_cluster(int x, int y, int z) noexcept {
   if (asked_cluster != nullptr) *asked_cluster = dim3(x, y, z);
   return asked_cluster != nullptr;
 }
+void refused(const char* why) { checker_detail::refuse_run(why); }
 int add_note(const char* text) {
   notes().push_back(text);
   return 0;
@@ -831,35 +832,49 @@ std::uint64_t update(void* p, int bytes, scope reach, ordering how,
   if (unwritten && !reads) return undefined_result(p, size, after, self.code);
   return before;
 }
-// Counts arrivals in device memory, as a program of its own would.
-void grid_barrier(place where) {
+namespace {
+// Arrivals are counted in device memory, as a program of its own would: arrived, phase.
+unsigned* words_of_grid(place where) {
   if (!now.together)
     machine::trap("this_grid().sync() in a launch that is not cooperative: use cudaLaunchCooperativeKernel()",
                   where);
-  static unsigned* words = nullptr;  // arrived, phase
+  static unsigned* words = nullptr;
   model& m = *now.m;
   if (words == nullptr) {
     const unsigned zeros[2] = {};
     words = static_cast<unsigned*>(now.on->allocate(sizeof zeros));
     m.memory.set(words, sizeof zeros, checker_detail::cell_state::written);
   }
+  return words;
+}
+}  // namespace
+unsigned grid_arrives(place where) {
+  unsigned* const words = words_of_grid(where);
   machine::block_barrier(where);
+  if (machine::current->index != 0) return 0;
+  const void* code = __builtin_return_address(0);
+  const auto blocks = static_cast<unsigned>(machine::current->block->grid.count());
+  model& m = *now.m;
+  m.atomic(&words[0], sizeof words[0], atomic_kind::update, checker_detail::order::both, code);
+  const unsigned phase = words[1];
+  if (++words[0] == blocks) {
+    m.atomic(&words[1], sizeof words[1], atomic_kind::update, checker_detail::order::both, code);
+    words[0] = 0;
+    ++words[1];
+  }
+  return phase;
+}
+void grid_waits(unsigned phase, place where) {
+  unsigned* const words = words_of_grid(where);
   if (machine::current->index == 0) {
-    const void* code = __builtin_return_address(0);
-    const auto blocks = static_cast<unsigned>(machine::current->block->grid.count());
-    m.atomic(&words[0], sizeof words[0], atomic_kind::update, checker_detail::order::both, code);
-    if (const unsigned phase = words[1]; ++words[0] == blocks) {
-      m.atomic(&words[1], sizeof words[1], atomic_kind::update, checker_detail::order::both, code);
-      words[0] = 0;
-      ++words[1];
-    } else {
-      while (words[1] == phase) machine::yield(where);
-      m.atomic(&words[1], sizeof words[1], atomic_kind::load, checker_detail::order::acquire, code);
-    }
+    while (words[1] == phase) machine::yield(where);
+    now.m->atomic(&words[1], sizeof words[1], atomic_kind::load, checker_detail::order::acquire,
+                  __builtin_return_address(0));
     machine::polled();
   }
   machine::block_barrier(where);
 }
+void grid_barrier(place where) { grid_waits(grid_arrives(where), where); }
 
 // launches
 // -----------------------------------------------------------------------------------------------------------
@@ -1965,6 +1980,10 @@ void antiphase_plain_lock() {
     plain::now.ordinary->comes_to_lock();
 }
 [[noreturn]] void antiphase_plain_exit(int code) {
+  if (!checker_detail::is_run_process()) {  // a child that the program has forked
+    std::fflush(nullptr);
+    _exit(code);
+  }
   plain::now.exit_code = code;
   std::longjmp(plain::now.end, 1);
 }
