@@ -103,7 +103,9 @@ kernel_registers registers_of(const plain_program& program, const device_limits&
         "cu",     source,
         "-o",     "/dev/null"};
     for (const std::string& o : program.compiler_options)
-      if (o.starts_with("-I") || o.starts_with("-D") || o.starts_with("-U")) command.push_back(o);
+      if (o.starts_with("-I") || o.starts_with("-D") || o.starts_with("-U") || o.starts_with("-std=") ||
+          o.starts_with("--pre-include="))
+        command.push_back(o);
     all.add(said_by(std::move(command)));
   }
   return all;

@@ -243,11 +243,10 @@ bool begins(const std::string& option, std::initializer_list<const char*> with) 
   return std::ranges::any_of(with, [&](const char* w) { return option.starts_with(w); });
 }
 bool is_for_linker(const std::string& option) { return begins(option, {"-l", "-L", "-Wl,"}); }
-// A file included before the source, as in "-include FILE": one word here, with or without a blank.
+// A file included before the source.
 std::optional<std::string> included_first(const std::string& option) {
-  constexpr std::string_view letter = "-include";
-  if (!option.starts_with(letter)) return {};
-  return option.substr(std::min(option.find_first_not_of(' ', letter.size()), option.size()));
+  constexpr std::string_view name = "--pre-include=";
+  return option.starts_with(name) ? std::optional(option.substr(name.size())) : std::nullopt;
 }
 // Where headers are found and what they are told; g++ takes no precompiled header that these would change.
 bool is_for_preprocessor(const std::string& option) { return begins(option, {"-I", "-D", "-U"}); }
@@ -617,7 +616,7 @@ void compilation::link(const std::string& object) const {
 bool compilation::can_be_prepared() const {
   return std::ranges::any_of(units_, is_cuda) &&
          std::ranges::all_of(program_.compiler_options, [](const std::string& o) {
-           return is_for_linker(o) || is_for_preprocessor(o) || is_for_compiler(o);
+           return is_for_linker(o) || is_for_preprocessor(o) || is_for_compiler(o) || included_first(o);
          });
 }
 

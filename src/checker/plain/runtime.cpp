@@ -356,7 +356,10 @@ void begin_schedule() {
 
 // From here on results, and kernels that wait for others, are not judged.
 void leave_blocks_out() {
-  if (!std::exchange(now.sampled, true)) checker_detail::forgive_crashes();
+  if (!std::exchange(now.sampled, true)) {
+    checker_detail::forgive_crashes();
+    follow_stacks();
+  }
   now.m->history.forgive_unwritten();
 }
 
@@ -1882,6 +1885,7 @@ void run_main(const std::string& object, const plain_program& of, const context&
   now.m = &m;
   now.host = pthread_self();
   forget_textures();
+  follow_stacks();
   now.most_threads = of.most_threads;
   now.most_accesses = of.most_accesses;
   m.history.effort.most = 10 * of.most_accesses;

@@ -23,6 +23,9 @@ void try_change(int number);
 // Runs main; call it in a process of its own. Throws for what the program did wrong.
 void run_main(const std::string& object, const plain_program& of, const context& where);
 
+// From now on, stacks of this process's kernels have room for 512 KiB of local memory, and one that overflows
+// is a finding. Again after handlers of signals have changed.
+void follow_stacks();
 void forget_textures();  // of an earlier run
 
 }  // namespace antiphase::plain

@@ -26,7 +26,9 @@ std::size_t page() { return static_cast<std::size_t>(sysconf(_SC_PAGESIZE)); }
 constexpr std::size_t most_guards = 16 * 1024;
 std::atomic<std::size_t> guards_of_all{0};  // of all arenas and waiting mappings
 
-std::size_t stride() { return stack_arena::stack_bytes + page(); }
+std::size_t guard_of(stack_arena::sizes s) { return s.guard == 0 ? page() : s.guard; }
+std::size_t stride(stack_arena::sizes s) { return s.stack + guard_of(s); }
+constinit stack_arena::sizes sizes_now{};
 
 // Mappings of destroyed arenas, for reuse: protecting guard pages and first touches of memory took a fifth of
 // the time where executors are often made and destroyed. Pages are not returned to the system meanwhile: that
@@ -34,8 +36,9 @@ std::size_t stride() { return stack_arena::stack_bytes + page(); }
 struct mapping {
   unsigned char* base = nullptr;
   std::size_t count = 0, guards = 0;
+  stack_arena::sizes sizes = {};
 
-  std::size_t bytes() const { return count * stride(); }
+  std::size_t bytes() const { return count * stride(sizes); }
   void unmap() const {
     munmap(base, bytes());
     guards_of_all.fetch_sub(guards, std::memory_order_relaxed);
@@ -50,7 +53,7 @@ class waiting_mappings {
     if (!lock) return {};
     std::size_t best = length_;
     for (std::size_t i = 0; i < length_; ++i)
-      if (all_[i].count >= count && (best == length_ || all_[i].count < all_[best].count)) best = i;
+      if (all_[i].sizes == sizes_now && all_[i].count >= count && (best == length_ || all_[i].count < all_[best].count)) best = i;
     return best == length_ ? mapping{} : without(best);
   }
   // Unmaps the oldest ones to make room for it.
@@ -88,12 +91,14 @@ void forget([[maybe_unused]] const void* stack, [[maybe_unused]] std::size_t byt
 }
 }  // namespace
 
+void stack_arena::grow(sizes to) { sizes_now = to; }
+
 stack_arena::~stack_arena() { release(); }
 
 void stack_arena::release() {
   if (base_ == nullptr) return;
-  for (std::size_t i = 0; i < count_; ++i) forget(base_ + i * stride() + page(), stack_bytes);
-  waiting.keep({base_, count_, guards_});
+  for (std::size_t i = 0; i < count_; ++i) forget(base_ + i * stride(sizes_) + guard_of(sizes_), sizes_.stack);
+  waiting.keep({base_, count_, guards_, sizes_});
   guards_ = 0;
   base_ = nullptr;
   count_ = 0;
@@ -105,16 +110,19 @@ void stack_arena::reserve(std::size_t count) {
     base_ = m.base;
     count_ = m.count;
     guards_ = m.guards;
+    sizes_ = m.sizes;
     return;
   }
-  void* memory = mmap(nullptr, count * stride(), PROT_READ | PROT_WRITE,
+  sizes_ = sizes_now;
+  void* memory = mmap(nullptr, count * stride(sizes_), PROT_READ | PROT_WRITE,
                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
   if (memory == MAP_FAILED) throw std::bad_alloc();
   base_ = static_cast<unsigned char*>(memory);
   count_ = count;
+  if (sizes_ != sizes{}) madvise(memory, count * stride(sizes_), MADV_NOHUGEPAGE);  // a few pages of each are used
   for (std::size_t i = 0; i < count; ++i) {
     if (guards_of_all.fetch_add(1, std::memory_order_relaxed) >= most_guards ||
-        mprotect(base_ + i * stride(), page(), PROT_NONE) != 0) {
+        mprotect(base_ + i * stride(sizes_), guard_of(sizes_), PROT_NONE) != 0) {
       guards_of_all.fetch_sub(1, std::memory_order_relaxed);
       break;
     }
@@ -125,8 +133,8 @@ void stack_arena::reserve(std::size_t count) {
 boost::context::stack_context stack_arena::stack(std::size_t index) const {
   const std::size_t stagger = index % 32 * 128;
   boost::context::stack_context context;
-  context.sp = base_ + (index + 1) * stride() - stagger;
-  context.size = stack_bytes - stagger;
+  context.sp = base_ + (index + 1) * stride(sizes_) - stagger;
+  context.size = sizes_.stack - stagger;
   forget(static_cast<unsigned char*>(context.sp) - context.size, context.size);
   return context;
 }

@@ -21,7 +21,13 @@ namespace antiphase::cpu_detail {
 // destroyed arenas are reused by later ones, up to most_waiting stacks.
 class stack_arena {
  public:
-  static constexpr std::size_t stack_bytes = ANTIPHASE_ASAN ? 256 * 1024 : 64 * 1024, most_waiting = 4096;
+  static constexpr std::size_t most_waiting = 4096;
+  struct sizes {
+    std::size_t stack = ANTIPHASE_ASAN ? 256 * 1024 : 64 * 1024, guard = 0;  // guard 0: a page
+    bool operator==(const sizes&) const = default;
+  };
+  // Of all that this process reserves from now on; their memory is taken as it is touched.
+  static void grow(sizes to);
   stack_arena() = default;
   stack_arena(const stack_arena&) = delete;
   stack_arena& operator=(const stack_arena&) = delete;
@@ -35,6 +41,7 @@ class stack_arena {
   unsigned char* base_ = nullptr;
   std::size_t count_ = 0;
   std::size_t guards_ = 0;
+  sizes sizes_ = {};
 };
 
 // Lends a stack of an arena to Boost.Context, which "deallocates" it when the fiber ends; the arena keeps it.

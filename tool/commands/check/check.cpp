@@ -66,7 +66,8 @@ constexpr const char* examples =
 }  // namespace
 
 bool is_source(const std::string& name) {
-  for (const char* end : {".cu", ".cuh", ".cpp", ".cc", ".cxx", ".py"})
+  for (const char* end : {".cu", ".cuh", ".h", ".hh", ".hpp", ".hxx", ".inl", ".c", ".cpp", ".cc", ".cxx", ".py", ".o",
+                          ".a", ".so"})
     if (name.ends_with(end)) return true;
   return false;
 }
@@ -99,6 +100,18 @@ void add_compiler_options(arguments command, const std::shared_ptr<program_reque
         .add_option(
             letter, [r, letter](const std::string& value) { r->compiler_options.push_back(letter + value); },
             "For the compiler of a program, as g++ takes it; as often as it is needed")
+        .repeated()
+        .type_name("...");
+  for (const auto& [option, about] :
+       {std::pair{"--std", "The program's C++, as nvcc takes it: with c++17, concept and requires are names"},
+        {"--pre-include", "A file to include before each source; as often as it is needed"}})
+    command
+        .add_option(
+            option,
+            [r, name = std::string(option)](const std::string& value) {
+              r->compiler_options.push_back((name == "--std" ? "-std=" : "--pre-include=") + value);
+            },
+            about)
         .repeated()
         .type_name("...");
   command.takes_rest(r->arguments);

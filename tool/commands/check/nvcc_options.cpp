@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <antiphase/core/error.hpp>
+#include <fstream>
+#include <iterator>
 #include <string_view>
 
 #include "tool/commands/check/check.hpp"
@@ -26,7 +28,7 @@ constexpr string_view with_value =
     "dependency-target-name MT diag-error "
     "diag-suppress diag-warn Werror ftemplate-depth ftemplate-backtrace-limit default-stream std "
     "include-path I system-include isystem "
-    "define-macro D undefine-macro U library-path L library l ";
+    "define-macro D undefine-macro U library-path L library l pre-include include options-file optf ";
 constexpr string_view without_value =
     " g use_fast_math lineinfo generate-line-info debug device-debug G pg profile compile c device-c dc dw "
     "dlink device-link link "
@@ -62,11 +64,33 @@ bool is_of_host_compiler(string_view word) {
   return word.size() > 2 && string_view("WfmgO").find(word[1]) != string_view::npos;
 }
 
+// Options that a file holds stand where it is named.
+std::vector<std::string> with_files_of_options(const std::vector<std::string>& words) {
+  std::vector<std::string> all;
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    const std::size_t dashes = std::min(words[i].find_first_not_of('-'), words[i].size());
+    const std::size_t equals = std::min(words[i].find('='), words[i].size());
+    const string_view name = string_view(words[i]).substr(dashes, std::max(equals, dashes) - dashes);
+    if (dashes == 0 || (name != "options-file" && name != "optf")) {
+      all.push_back(words[i]);
+      continue;
+    }
+    if (equals == words[i].size() && i + 1 == words.size())
+      throw bad_request(fmt::format("{} needs a value, as nvcc takes it: expected a file behind it", words[i]));
+    const std::string file = equals == words[i].size() ? words[++i] : words[i].substr(equals + 1);
+    std::ifstream in(file);
+    if (!in) throw bad_request(fmt::format("there is no file '{}' of options", file));
+    all.insert(all.end(), std::istream_iterator<std::string>(in), {});
+  }
+  return all;
+}
+
 }  // namespace
 
-std::vector<std::string> without_nvcc_options(const std::vector<std::string>& words,
+std::vector<std::string> without_nvcc_options(const std::vector<std::string>& given,
                                               std::vector<std::string>& said, string_view own) {
-  if (std::none_of(words.begin(), words.end(), is_source)) return words;
+  if (std::none_of(given.begin(), given.end(), is_source)) return given;
+  const std::vector<std::string> words = with_files_of_options(given);
   std::vector<std::string> left;
   for (std::size_t i = 0; i < words.size(); ++i) {
     const string_view word = words[i];
@@ -99,6 +123,10 @@ std::vector<std::string> without_nvcc_options(const std::vector<std::string>& wo
         throw bad_request(fmt::format(
             "--default-stream {} is not followed: expected legacy, with streams of the program's own",
             value));
+    } else if (name == "std") {
+      left.insert(left.end(), {"--std", value});
+    } else if (name == "pre-include" || name == "include") {
+      left.insert(left.end(), {"--pre-include", value});
     } else if (name == "o" || name == "output-file") {
       said.push_back(
           fmt::format("nothing is written to {}: the program is run, and what it does is checked", value));
