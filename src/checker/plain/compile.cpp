@@ -536,6 +536,7 @@ std::string compilation::text_of(std::size_t unit) {
   }
   sides both = of_both_sides(device, text(".host.ii"), both_sides_);
   sides_differ_ |= both.differ;
+  if (!both.refused.empty()) throw bad_source(fmt::format("{}", fmt::join(both.refused, "\n")));
   return std::move(both.text);
 }
 

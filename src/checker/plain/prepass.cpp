@@ -434,16 +434,28 @@ class pass {
       if (is(end + 1, "{")) mark_ways_out(end + 1);
       if (is(end + 1, "{")) known |= !overloaded_.insert(t_[name].is).second;
       for (index a = open; a < end; ++a) known |= is(a, "=");  // a default argument: a call may omit it
-      if (generic && deduces_more(i)) deducing_.insert(t_[name].is);
+      if (const index before = template_of(i); before != none) {
+        const index close = matching_angle(before + 1);
+        bool pack = false, defaults = false;
+        for (index k = before; k < close; ++k) pack |= is(k, "."), defaults |= is(k, "=");
+        if (pack || defaults) named_wholly_[t_[name].is] = pack ? none : arguments_in(before + 1, close);
+      }
     }
   }
-  // The template at `kernel` may have more arguments than a launch names: defaults and packs are deduced.
-  bool deduces_more(index kernel) const {
+  index template_of(index kernel) const {  // none if it is no template
     index i = kernel;
     while (i > 0 && !is(i, ";") && !is(i, "}") && !is(i, "{") && !is(i, "template")) --i;
-    for (const index end = is(i, "template") ? matching_angle(i + 1) : i; i < end; ++i)
-      if (is(i, "=") || is(i, ".")) return true;
-    return false;
+    return is(i, "template") && is(i + 1, "<") ? i : none;
+  }
+  index arguments_in(index open, index close) const {  // of a template, between < and >
+    index count = close > open + 1 ? 1 : 0;
+    int depth = 0;
+    for (index i = open + 1; i < close; ++i) {
+      if (is(i, "(") || is(i, "[") || is(i, "{")) i = matching(i);
+      depth += is(i, "<") ? 1 : is(i, ">") ? -1 : 0;
+      count += depth == 0 && is(i, ",") ? 1 : 0;
+    }
+    return count;
   }
 
   // Functions that the program itself has or declares, members too: a library's names are refused, not these.
@@ -613,6 +625,9 @@ class pass {
       return refuse(open, "this form of a launch",
                     "kernel<<<grid, block, bytes, stream>>>(arguments), with a kernel's name before it");
     const std::string_view name = t_[first].is;
+    const auto wholly = named_wholly_.find(name);
+    const bool named = wholly == named_wholly_.end() ||
+                       (is(last, ">") && wholly->second == arguments_in(first + 1, last));
     while (first >= 2 && is(first - 1, "::") && t_[first - 2].kind == token_kind::name) first -= 2;
     if (first >= 1 && is(first - 1, "::")) --first;
     const bool expression = outer != none && first != inner + 1;  // such as a choice of two kernels
@@ -630,7 +645,7 @@ class pass {
           of_lambda = true;
         }
       std::string pick;
-      if (const std::string kernel = flat(first, last + 1); !of_lambda && !deducing_.contains(name))
+      if (const std::string kernel = flat(first, last + 1); !of_lambda && named)
         pick = fmt::format(", [](auto ap_go) -> decltype(ap_go({0})) {{ return ap_go({0}); }}", kernel);
       insert_before(first, fmt::format("{}go_any([](auto... ap_a) {{ ", ours));
       replace(open, open + 3, fmt::format("(ap_a...); }}{}, \"{}\", {}config(", pick, name, ours));
@@ -1136,7 +1151,10 @@ class pass {
   bool older_;
   // Kernels by name; true: a template, overloaded, or with default arguments.
   std::map<std::string_view, bool> generic_;
-  std::set<std::string_view> overloaded_, own_functions_, deducing_;
+  std::set<std::string_view> overloaded_, own_functions_;
+  // Kernels that deduce arguments which a launch does not name, and the number of arguments with which it
+  // names all; none for packs.
+  std::map<std::string_view, index> named_wholly_;
   std::map<std::string_view, index> dynamic_;  // extern __shared__ arrays in scope: braces open around them
   std::map<std::string, std::string, std::less<>> file_wide_;  // for __shared__ outside of functions
   std::set<index> casts_gone_;                                 // their first tokens

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <fstream>
+#include <iterator>
 #include <map>
 #include <sstream>
 #include <utility>
@@ -42,6 +43,7 @@ struct item {
   enum { plain, function, scope } kind = plain;
   index first, last, open = none, close = none;  // open, close: braces of a function or scope
   index name = none;
+  index head = none;  // end of what tells functions apart: the body, or a constructor's initialisers
 };
 
 class side {
@@ -87,6 +89,17 @@ class side {
   std::vector<item> items(index first, index last) const {
     std::vector<item> all;
     while (first < last) first = all.emplace_back(item_at(first, last)).last;
+    return all;
+  }
+  // What an item declares: of an enumeration, its enumerators too.
+  std::set<std::string_view> names(const item& it) const {
+    std::set<std::string_view> all;
+    if (it.name != none && is_name(it.name) && !is(it.name, "operator")) all.insert(t_[it.name].is);
+    index open = it.first;
+    while (open < it.last && !is(open, "{")) ++open;
+    if (is(it.first, "enum"))
+      for (index i = open; i < it.last; ++i)
+        if ((is(i, "{") || is(i, ",")) && is_name(i + 1)) all.insert(t_[i + 1].is);
     return all;
   }
   // Bodies of lambdas for the device in [first, last): their braces, and the host runs them too.
@@ -148,6 +161,7 @@ class side {
         }
         i = matching(i);
       } else if (is(i, ":")) {
+        if (called && !list) it.head = i;
         list |= called;
       } else if (is(i, "=")) {
         assigned = true;
@@ -166,7 +180,7 @@ class side {
             break;
           }
         } else if (called && !assigned && !(list && (is_name(i - 1) || is(i - 1, ">")) && !is(i - 1, "try"))) {
-          it = {item::function, it.first, close + 1, i, close, it.name};
+          it = {item::function, it.first, close + 1, i, close, it.name, list ? it.head : i};
           break;
         }
         i = close;
@@ -174,7 +188,7 @@ class side {
     }
     if (it.kind == item::plain && it.name == none)
       for (index i = first; i + 1 < it.last && it.name == none; ++i)
-        if (is_name(i) && (is(i + 1, ";") || is(i + 1, "{") || is(i + 1, ","))) it.name = i;
+        if (is_name(i) && !is(i, "enum") && (is(i + 1, ";") || is(i + 1, "{") || is(i + 1, ","))) it.name = i;
     return it;
   }
 
@@ -194,8 +208,12 @@ class merger {
     if (std::ranges::equal(d_.tokens(), h_.tokens(), same)) return {text_, false};
     align(0, nd, 0, nh, false);
     for (const auto& [mine, other] : functions_) join(mine, other);
-    for (const item& alone : alone_) rename_in(alone.first, alone.last);
-    return {edited(), true};
+    for (const item& alone : alone_) {
+      rename_in(alone.first, alone.last);
+      if (!complete_ && alone.kind == item::function)
+        edits_.push_back({d_.end_of(alone.open), 0, fmt::format(" if (!({})) {}", on_device, refusal(alone.open))});
+    }
+    return {edited(), true, std::move(refused_)};
   }
 
  private:
@@ -205,7 +223,9 @@ class merger {
   };
 
   std::string key_of(const side& of, const item& it) const {
-    return it.kind == item::plain ? of.key(it.first, it.last, false) : of.key(it.first, it.open, true);
+    return it.kind == item::plain      ? of.key(it.first, it.last, false)
+           : it.kind == item::function ? of.key(it.first, it.head, true)
+                                       : of.key(it.first, it.open, true);
   }
   // Pairs what both sides have in these ranges of tokens.
   void align(index d_first, index d_last, index h_first, index h_last, bool in_class) {
@@ -213,11 +233,12 @@ class merger {
     std::vector<std::string> a, b;
     for (const item& it : mine) a.push_back(key_of(d_, it));
     for (const item& it : others) b.push_back(key_of(h_, it));
-    const index rows = a.size(), columns = b.size();
-    index begin = 0;
-    while (begin < rows && begin < columns && a[begin] == b[begin]) pair(mine[begin], others[begin]), ++begin;
+    index begin = 0, n = a.size(), m = b.size();
+    while (begin < n && begin < m && a[begin] == b[begin]) pair(mine[begin], others[begin]), ++begin;
+    while (n > begin && m > begin && a[n - 1] == b[m - 1]) pair(mine[--n], others[--m]);
+    const index rows = n, end = n < mine.size() ? mine[n].first : d_last;
+    n -= begin, m -= begin;
     // longest common subsequence of the rest
-    const index n = rows - begin, m = columns - begin;
     std::vector<std::uint32_t> common((n + 1) * (m + 1), 0);
     const auto at = [&](index i, index j) -> std::uint32_t& { return common[i * (m + 1) + j]; };
     for (index i = n; i-- > 0;)
@@ -225,7 +246,7 @@ class merger {
         at(i, j) = a[begin + i] == b[begin + j] ? at(i + 1, j + 1) + 1 : std::max(at(i + 1, j), at(i, j + 1));
     std::vector<item> ours, theirs;  // that the other side lacks, between two pairs
     const auto settle = [&](index next) {
-      if (!theirs.empty() && complete_) declare(ours, theirs, next < rows ? mine[next].first : d_last, in_class);
+      if (!theirs.empty()) declare(ours, theirs, next < rows ? mine[next].first : end, in_class);
       alone_.insert(alone_.end(), ours.begin(), ours.end());
       ours.clear(), theirs.clear();
     };
@@ -250,13 +271,21 @@ class merger {
   // Adds what the host alone has, before the device's token `before`. A name that the device has too is one
   // of two.
   void declare(const std::vector<item>& ours, const std::vector<item>& theirs, index before, bool in_class) {
+    if (!complete_) {
+      for (const item& own : ours)
+        if (own.kind == item::plain)
+          refused_.push_back(
+              d_.place(own.first) +
+              ": this declaration, which depends on __CUDA_ARCH__, is not supported here: use #ifdef "
+              "__CUDA_ARCH__ within bodies of functions");
+      return;
+    }
     std::string added;
     for (const item& it : theirs) {
       added += h_.marker(it.first) + h_.raw(it.first, it.last);
       for (const item& own : ours)
-        if (it.name != none && own.name != none && h_.is_name(it.name) && !h_.is(it.name, "operator") &&
-            h_.tokens()[it.name].is == d_.tokens()[own.name].is)
-          (in_class ? members_ : names_).insert(d_.tokens()[own.name].is);
+        std::ranges::set_intersection(d_.names(own), h_.names(it), std::inserter(in_class ? members_ : names_,
+                                                                               (in_class ? members_ : names_).end()));
     }
     if (before < d_.tokens().size())
       edits_.push_back({d_.tokens()[before].at, 0, added + d_.marker(before)});
@@ -289,14 +318,16 @@ class merger {
       }
     return all + text_.substr(at, d_.end_of(last - 1) - at);
   }
+  std::string refusal(index open) const {
+    return fmt::format(
+        "{{ ::antiphase::plain::refused(\"{}: host code that differs from the device's by __CUDA_ARCH__ is not "
+        "supported here in this form: use #ifdef __CUDA_ARCH__ within bodies of functions\"); }}",
+        d_.place(open));
+  }
   // Both bodies of a function, or of a lambda.
   std::string both(index open, index close, index host_open, index host_close) const {
-    std::string host = h_.marker(host_open) + h_.raw(host_open, host_close + 1);
-    if (!complete_)
-      host = fmt::format(
-          "{{ ::antiphase::plain::refused(\"{}: host code that differs from the device's by __CUDA_ARCH__ is "
-          "not supported here in this form: use #ifdef __CUDA_ARCH__ within bodies of functions\"); }}",
-          d_.place(open));
+    const std::string host =
+        complete_ ? h_.marker(host_open) + h_.raw(host_open, host_close + 1) : refusal(open);
     return fmt::format("{{ if ({}) {}{} else {} }}", on_device, d_.marker(open), of_device(open, close + 1), host);
   }
   // A function that both sides have.
@@ -310,6 +341,10 @@ class merger {
     const bool of_host = !kernel && (!of_device || runs("__host__") || !h_.has(other.first, other.open, "__device__") ||
                                      !d_.has(mine.first, mine.open, "__device__"));
     if (!of_host) return rename_in(mine.first, mine.last);
+    if (d_.key(mine.head, mine.open, false) != h_.key(other.head, other.open, false))
+      refused_.push_back(d_.place(mine.head) +
+                         ": initialisers of a constructor that depend on __CUDA_ARCH__ are not supported here: use "
+                         "assignments in its body");
     if (!differ && !names_other(mine.open, mine.last)) return;
     const std::string back = mine.last < d_.tokens().size() ? d_.marker(mine.last) : "\n";
     if (of_device) {
@@ -363,6 +398,7 @@ class merger {
   std::vector<item> alone_;                      // the device's alone
   std::set<std::string_view> names_, members_;  // that get the suffix on the device
   std::vector<edit> edits_;
+  std::vector<std::string> refused_;
 };
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace antiphase::plain {
 
@@ -15,6 +16,7 @@ std::set<std::string> system_headers(std::string_view preprocessed);
 struct sides {
   std::string text;
   bool differ = false;
+  std::vector<std::string> refused = {};  // "my.cu:3: ... is not supported here: use ..."
 };
 // One text of two that were preprocessed with and without __CUDA_ARCH__. Functions whose bodies differ ask at
 // run time where they run; what only one side declares is declared; where both declare a name differently,
