@@ -2,6 +2,10 @@
 // Stands in for the toolkit's header of this name, for plain CUDA under the checker.
 #pragma once
 #define CUBLAS_API_H_  // helper_cuda.h of the samples asks for it
+#define CUBLAS_VER_MAJOR 12
+#define CUBLAS_VER_MINOR 0
+#define CUBLAS_VER_PATCH 0
+#define CUBLAS_VERSION 120000
 #include "cuComplex.h"
 #include "cuda_bf16.h"
 #include "cuda_fp16.h"

@@ -3,6 +3,10 @@
 // same one here, of other numbers than cuRAND's: the same in each run.
 #pragma once
 #define CURAND_H_  // helper_cuda.h of the samples asks for it
+#define CURAND_VER_MAJOR 10
+#define CURAND_VER_MINOR 3
+#define CURAND_VER_PATCH 0
+#define CURAND_VERSION 10300
 #include "libraries.h"
 
 #include "letters.h"

@@ -1017,6 +1017,7 @@ using thrust::system_error;
 inline int cuda_category() { return 0; }
 }  // namespace thrust
 
+#include "cccl_version.h"
 #define THRUST_VERSION 200200
 
 #include "letters.h"

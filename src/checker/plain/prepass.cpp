@@ -218,10 +218,11 @@ class pass {
   // outside of such functions, or in one that may be called. `whole`: no other source calls them.
   void find_definitions(bool whole) {
     std::set<index> declared;
-    index start = 0, name = none;
-    const auto next = [&](index i) { start = i, name = none; };
+    index start = 0, name = none, head = 0;  // head: past the parameters of a template
+    const auto next = [&](index i) { start = head = i, name = none; };
     const auto has = [&](index end, std::initializer_list<std::string_view> words) {
-      for (index k = start; k < end; ++k)
+      if (is(start, "template") && std::find(words.begin(), words.end(), "template") != words.end()) return true;
+      for (index k = head; k < end; ++k)
         if (std::find(words.begin(), words.end(), t_[k].is) != words.end()) return true;
       return false;
     };
@@ -233,6 +234,7 @@ class pass {
         next(i + 1);
       } else if (is(i, "template") && is(i + 1, "<")) {
         i = matching_angle(i + 1);
+        head = i + 1;
       } else if (is(i, "(") || is(i, "[")) {
         if (const index of = is(i, "(") ? name_before(i) : none;
             of != none && name == none && of >= start && !has(i, {"=", "operator"}) && !takes_arguments(of) &&
@@ -253,7 +255,7 @@ class pass {
         if (name != none) next(i + 1);
       }
     }
-    whole = whole && has_main();
+    whole = whole && std::any_of(definitions_.begin(), definitions_.end(), [&](const definition& d) { return is_main(d); });
     for (definition& d : definitions_) {
       bool own = whole;
       for (index k = d.start; k < d.name; ++k)
@@ -281,7 +283,11 @@ class pass {
   }
   bool is_main(const definition& d) const { return is(d.name, "main") && in_program(d.name); }
   bool has_main() const {
-    return std::any_of(definitions_.begin(), definitions_.end(), [&](const auto& d) { return is_main(d); });
+    for (index i = 0; i < t_.size(); ++i)
+      if (const index end = is(i, "main") && is(i + 1, "(") ? matching(i + 1) + 1 : none;
+          end != none && (is(end, "{") || is(end, "->") || is(end, "noexcept") || is(end, "try")))
+        return true;
+    return false;
   }
   // The name before `(`, with or without template arguments; none if there is none.
   index name_before(index open) const {
@@ -1108,7 +1114,8 @@ class pass {
   }
   // The attribute of a variable in a section. g++ wants all variables of one section to be shared by sources,
   // or none, so that each has a section of its own as far as g++ knows: what follows the line break is a
-  // comment to the assembler. A template's variables it puts elsewhere: the tag tells the linker.
+  // comment to the assembler. Variables of templates and of inline functions it may put elsewhere: a tag in
+  // the name tells the linker.
   std::string in_section(std::string_view section, index at) {
     const index name = declared_name(at + 1);
     const std::string own(name == none ? "" : t_[name].is);
@@ -1116,9 +1123,11 @@ class pass {
     for (index k = at; k-- > 0 && !is(k, ";") && !is(k, "{") && !is(k, "}");) generic |= is(k, "template");
     const bool member = name != none && is(name - 1, "::");
     if (generic && !in_template_ && !member && section == "ap_device") device_templates_.push_back(own);
-    if (generic) return fmt::format("__attribute__((abi_tag(\"{}\")))", section);
-    return fmt::format("__attribute__((section(\"{},\\\"aw\\\",@progbits\\n#{}_{}\")))", section,
-                       in_namespace() && !member ? "of" : "in", own);
+    const std::string tag = fmt::format("__attribute__((abi_tag(\"{}\")))", section);
+    if (generic) return tag;
+    const bool of_namespace = in_namespace() && !member;
+    return fmt::format("__attribute__((section(\"{},\\\"aw\\\",@progbits\\n#{}_{}\"))){}", section,
+                       of_namespace ? "of" : "in", own, of_namespace ? "" : " " + tag);
   }
 
   std::string assembled() {
