@@ -23,6 +23,8 @@ const std::vector<dialect_group>& plain_dialect() {
          "launches, templates and overloads included"},
         {yes, "threadIdx blockIdx blockDim gridDim warpSize",
          "x, y and z; a program may have variables of its own that are called so"},
+        {yes, "__CUDA_ARCH__ __CUDA_ARCH_FEAT_SM90_ALL __CUDA_ARCH_HAS_FEATURE__",
+         "900 on the device and undefined on the host: each runs its own code"},
         {yes, "__cluster_dims__", "clusters of up to 16 blocks"},
         {partly, "cudaLaunchKernel cudaLaunchCooperativeKernel cudaLaunchKernelEx cudaLaunchKernelExC",
          "of the kernel itself, or of its name cast to void*"},
@@ -123,6 +125,11 @@ const std::vector<dialect_group>& plain_dialect() {
          "binary_partition this_grid",
          "sync, ranks, shuffles, votes; reduce and scans of cooperative_groups/reduce.h and scan.h; tiles of "
          "at most 32 threads"},
+        {yes,
+         "barrier_arrive barrier_wait reduce_update_async reduce_store_async inclusive_scan_update "
+         "exclusive_scan_update",
+         "a grid, a block or a cluster arrives and waits apart; one lane brings what a group has computed to an "
+         "atomic variable"},
         {yes, "this_cluster map_shared_rank query_shared_rank",
          "and what cluster_group has else; touching the shared memory of a block that has not begun, or has "
          "ended, is found"},

@@ -19,6 +19,8 @@ ROOT = pathlib.Path(__file__).resolve().parents[3]
 QUICK = ("--schedules", "2", "--workers", "1")
 KERNEL = "__global__ void k(int* x, int n) { if (n > 0) x[threadIdx.x] = n; }\n"
 
+RACE_OF_ONE = "int main() { int* x; cudaMalloc(&x, 8); k<<<1, 64>>>(x); cudaDeviceSynchronize(); cudaFree(x); }\n"
+
 
 class Plain(unittest.TestCase):
     def setUp(self):
@@ -212,6 +214,168 @@ int main() {
         two = self.source("#include <run.h>\nint main() { run(N); }\n", "main.cpp")
         done = self.check(one, two, "-I", "inc", "-I", ".", "-DN=M", "-D", "M=4", "-lm", "-lpthread", *QUICK)
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+
+    def test_sources_share_what_is_inline(self):
+        self.source(
+            """#pragma once
+inline int& calls() { static int n = 0; return n; }
+inline int of_all = 5;
+template <class T> struct holder { static T value; };
+template <class T> T holder<T>::value = 1;
+inline __device__ int shared_counter = 0;
+struct shape { virtual ~shape() {} };
+__device__ inline int counted() { return atomicAdd(&shared_counter, 1); }
+void launch();
+""",
+            "common.cuh",
+        )
+        one = self.source(
+            """#include "common.cuh"
+#include <typeinfo>
+#include <cstdio>
+static __global__ void k(int* x) { x[threadIdx.x] = counted(); }
+const std::type_info& known();
+int main() {
+  int *x, n = 0;
+  cudaMalloc(&x, 128);
+  k<<<1, 32>>>(x);
+  launch();
+  cudaMemcpyFromSymbol(&n, shared_counter, sizeof n);
+  cudaFree(x);
+  std::fprintf(stderr, "%d %d %d %d %d", ++calls(), ++of_all, ++holder<int>::value, n, typeid(shape) == known());
+}
+""",
+            "one.cu",
+        )
+        two = self.source(
+            """#include "common.cuh"
+#include <typeinfo>
+static __global__ void k() { counted(); }
+const std::type_info& known() { return typeid(shape); }
+void launch() { k<<<1, 32>>>(); ++calls(); ++of_all; ++holder<int>::value; }
+""",
+            "two.cu",
+        )
+        done = self.check(one, two, "--schedules", "1")
+        self.assertEqual((done.returncode, done.stderr), (0, "2 7 3 64 1"), done.stdout)
+
+    def test_sources_in_c_headers_with_kernels_and_objects(self):
+        main = KERNEL + 'extern "C" int twice(int);\nint main() { k<<<1, 1>>>(nullptr, 0); return twice(2) - 4; }\n'
+        name = self.source(main)
+        self.source("#include <stdlib.h>\nint twice(int class) { if (class == 0) exit(1); return 2 * class; }\n", "c.c")
+        done = self.check(name, "c.c", *QUICK)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        done = self.check(name, self.source("int twice(int) { return 4\n", "bad.c"), *QUICK)
+        self.assertEqual(done.returncode, 3, done.stdout)
+        self.assertIn("bad.c:1:", done.stderr)
+        subprocess.run(["g++", "-x", "c", "-fPIC", "-c", "c.c", "-o", "c.o"], cwd=self.folder, check=True)
+        done = self.check(name, "c.o", *QUICK)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        for header in ("kernels.h", "kernels.hpp", "kernels.inl"):
+            done = self.check(self.source(main, header), "c.c", *QUICK, "--json")
+            self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+
+    def test_files_that_options_name(self):
+        name = self.source(
+            "#if FIRST != 1 || SECOND != 2 || defined(CONCEPTS) != (__cplusplus > 201703L)\n#error\n#endif\n"
+            + KERNEL
+            + "int main() { k<<<1, 1>>>(nullptr, 0); }\n"
+        )
+        self.source("#define FIRST 1\n", "first.h")
+        self.source("--pre-include second.h\n-O2\n", "options.txt")
+        self.source("#define SECOND 2\n", "second.h")
+        for options in (
+            ("-include", "first.h", "--options-file", "options.txt", "-DCONCEPTS"),
+            ("-optf=options.txt", "-include=first.h", "-std=c++17"),
+            ("--pre-include=first.h", "-include", "second.h", "--std", "c++14"),
+        ):
+            done = self.check(name, *options, *QUICK)
+            self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        done = self.check(name, "-optf", "none.txt", *QUICK)
+        self.assertEqual((done.returncode, done.stderr), (2, "antiphase: there is no file 'none.txt' of options\n"))
+        racy = self.source("__global__ void k(int* x) { x[FIRST] = threadIdx.x; }\n" + RACE_OF_ONE, "racy.cu")
+        done = self.check(racy, "-include", "first.h", "-std=c++17", *QUICK, "--json")
+        self.assertEqual(done.returncode, 5, done.stderr)
+        words = shlex.split(json.loads(done.stdout)["programs"][0]["findings"][0]["replay"])
+        self.assertEqual(self.check(*words[2:]).returncode, 5)
+
+    def test_what_the_host_and_the_device_cannot_both_have_is_refused(self):
+        begin = """__constant__ int on_device[1] = {3};
+static int on_host[1] = {4};
+#ifdef __CUDA_ARCH__
+#define VALUE on_device
+#else
+#define VALUE on_host
+#endif
+"""
+        done = self.check(
+            self.source(
+                begin
+                + "struct s { int v; __host__ __device__ s() : v(VALUE[0]) {} };\n"
+                + KERNEL
+                + "int main() { s own; k<<<1, 1>>>(nullptr, 0); return own.v; }\n"
+            ),
+            *QUICK,
+        )
+        self.assertEqual(done.returncode, 3, done.stdout)
+        self.assertIn("my.cu:8: initialisers of a constructor that depend on __CUDA_ARCH__", done.stderr)
+        # the two texts do not fit together: what only the device runs is checked as before
+        of_two_types = begin + """__host__ __device__ auto pick(int i) {
+#ifdef __CUDA_ARCH__
+  return i;
+#else
+  return "host"[i];
+#endif
+}
+__global__ void k(int* x) { x[threadIdx.x] = pick(1); }
+"""
+        main = "int main() { int* x; cudaMalloc(&x, 128); k<<<1, 32>>>(x); cudaDeviceSynchronize(); cudaFree(x); "
+        done = self.check(self.source(of_two_types + main + "}\n"), *QUICK)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        done = self.check(self.source(of_two_types + main + "return pick(0) != 'h'; }\n"), *QUICK)
+        self.assertNotIn(done.returncode, (0, 5), done.stdout)
+        self.assertIn("my.cu:8: host code that differs from the device's by __CUDA_ARCH__", done.stdout + done.stderr)
+
+    def test_a_specialisation_that_is_called_and_not_supported(self):
+        name = self.source(
+            "template <class T> __device__ T to(float v) { return T(v); }\n"
+            'template <> __device__ double to(float v) { double d; asm("no.such %0, %1;" : "=d"(d) : "f"(v)); return d; }\n'
+            "__global__ void k(double* x) { x[0] = to<double>(1.f); }\n"
+            "int main() { double* x; cudaMalloc(&x, 8); k<<<1, 1>>>(x); cudaDeviceSynchronize(); cudaFree(x); }\n"
+        )
+        done = self.check(name, *QUICK)
+        self.assertNotIn(done.returncode, (0, 5), done.stdout)
+        self.assertIn("my.cu:2: inline PTX 'no.such' is not supported here", done.stdout + done.stderr)
+
+    def test_functions_of_other_sources_may_have_a_library_s_prefix(self):
+        one = self.source("extern void cublasMine(int* p);\nint main() { cublasMine(nullptr); }\n")
+        two = self.source(KERNEL + "void cublasMine(int* p) { k<<<1, 1>>>(p, 0); }\n", "two.cu")
+        done = self.check(one, two, *QUICK)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+
+    def test_a_missing_main_is_told_before_anything_is_compiled(self):
+        done = self.check(self.source(KERNEL + "void f() { k<<<1, 1>>>(); }\n"))  # too few arguments
+        self.assertEqual(done.returncode, 3)
+        self.assertIn("no main()", done.stderr)
+
+    def test_a_program_may_leave_by_quick_exit_and_exit_of_its_children(self):
+        for body, status in (
+            ("std::quick_exit(0);", 0),
+            ("_exit(0);", 0),
+            ("_exit(3);", 5),
+            ("if (const int child = fork(); child == 0) _exit(7); else { int s; waitpid(child, &s, 0); "
+             "return WEXITSTATUS(s) != 7; }", 0),
+        ):
+            with self.subTest(body):
+                name = self.source(
+                    "#include <cstdlib>\n#include <sys/wait.h>\n#include <unistd.h>\n"
+                    + KERNEL
+                    + "int main() { k<<<1, 32>>>(nullptr, 0); "
+                    + body
+                    + " }\n"
+                )
+                done = self.check(name, *QUICK, "--quiet")
+                self.assertEqual(done.returncode, status, done.stdout + done.stderr)
 
     def test_macros_may_have_names_of_the_stand_ins(self):
         name = self.source(
