@@ -77,6 +77,18 @@ TEST_F(stacks, that_are_too_few_are_not_taken) {
   EXPECT_EQ(large->count(), 71u);
   use_all(*large, 3);
 }
+TEST_F(stacks, of_another_size_are_not_taken) {
+  { reserved(33); }
+  stack_arena::grow({.stack = 1024 * 1024, .guard = 64 * 1024});
+  const auto large = reserved(30);
+  stack_arena::grow({});
+  EXPECT_EQ(large->count(), 30u);
+  EXPECT_GE(large->stack(29).size, 1024u * 1024 - 4096);
+  use_all(*large, 4);
+  for (std::size_t i = 0; i < 30; ++i)
+    for (const int below : {1, 64 * 1024}) EXPECT_EQ(rights_of(first_byte(*large, i) - below), "---p") << i;
+  EXPECT_EQ(reserved(30)->count(), 33u);
+}
 TEST_F(stacks, of_two_that_live_are_different) {
   { reserved(40); }
   const auto one = reserved(40), other = reserved(40);

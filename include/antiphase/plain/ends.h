@@ -17,8 +17,8 @@ __attribute__((noreturn)) void abort(void) AP_THROWS_NOTHING __asm__("antiphase_
 // in kernels: device memory
 void* malloc(__SIZE_TYPE__) AP_THROWS_NOTHING __asm__("antiphase_plain_malloc");
 void free(void*) AP_THROWS_NOTHING __asm__("antiphase_plain_free");
-__attribute__((noreturn)) void __assert_fail(const char*, const char*, unsigned, const char*) AP_THROWS_NOTHING
-    __asm__("antiphase_plain_assert");
+__attribute__((noreturn)) void __assert_fail(const char*, const char*, unsigned,
+                                             const char*) AP_THROWS_NOTHING __asm__("antiphase_plain_assert");
 #undef AP_THROWS_NOTHING
 
 #ifdef __cplusplus

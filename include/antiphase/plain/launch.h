@@ -61,7 +61,7 @@ template <class P> void copied_parameter(const P& p) {
   if constexpr (sizeof(P) >= bytes_of_map) note_copied_parameter(__builtin_addressof(p), sizeof(P));
 }
 [[noreturn]] void refused(const char* why);  // ends the run: something that is not supported was called
-int add_note(const char* text);                             // for the report; before main
+int add_note(const char* text);              // for the report; before main
 int register_shared(std::size_t bytes, std::size_t align);  // before main
 int align_shared(std::size_t least);                        // of all variables; before main
 // In the running block. `number` is read inside, where accesses are not instrumented.

@@ -25,8 +25,8 @@
 #include "missing_headers.hpp"
 #include "prepared.hpp"
 #include "prepass.hpp"
-#include "src/checker/places.hpp"
 #include "sides.hpp"
+#include "src/checker/places.hpp"
 #include "statements.hpp"
 
 extern char** environ;
@@ -175,7 +175,8 @@ __attribute__((visibility("hidden"))) void operator delete[](void* p, unsigned l
 // it.
 std::string sections_of_templates(const words& variables) {
   std::string named;
-  for (const std::string& v : variables) named += fmt::format(" *(.data._Z*{0}{1}I* .bss._Z*{0}{1}I*)", v.size(), v);
+  for (const std::string& v : variables)
+    named += fmt::format(" *(.data._Z*{0}{1}I* .bss._Z*{0}{1}I*)", v.size(), v);
   std::string all = "SECTIONS {\n";
   for (const std::string section : {"ap_device", "ap_constant", "ap_managed"})
     all += fmt::format("  {0} : {{ *({0}) *(.data.*B{1}{0}* .bss.*B{1}{0}*){2} }}\n", section, section.size(),
@@ -233,7 +234,8 @@ bool is_standard(const std::string& option) { return option.starts_with("-std=")
 // True if the options ask for a C++ before 20, in which concept and requires are names.
 bool asks_for_older(const words& options) {
   const auto last = std::find_if(options.rbegin(), options.rend(), is_standard);
-  return last != options.rend() && has_ending(*last, {"++17", "++1z", "++14", "++1y", "++11", "++0x", "++03"});
+  return last != options.rend() &&
+         has_ending(*last, {"++17", "++1z", "++14", "++1y", "++11", "++0x", "++03"});
 }
 // A CUDA toolkit's headers would be found before the stand-ins.
 bool names_toolkit(const std::string& option) {
@@ -429,7 +431,8 @@ compilation::compilation(const plain_program& p, fs::path folder, bool older, bo
   if (older_) common_.emplace_back("-fno-char8_t");
   for (const std::string& o : p.compiler_options)
     if (!is_for_linker(o) && !names_toolkit(o) && !is_own_macro(o) && !included_first(o) &&
-        !(is_standard(o) && has_ending(o, {"++20", "++2a", "++17", "++1z", "++14", "++1y", "++11", "++0x", "++03"})))
+        !(is_standard(o) &&
+          has_ending(o, {"++20", "++2a", "++17", "++1z", "++14", "++1y", "++11", "++0x", "++03"})))
       common_.push_back(o);
   if (p.driver.empty())
     std::ranges::copy_if(p.sources, std::back_inserter(units_), std::not_fn(is_linked));
@@ -526,8 +529,10 @@ std::string compilation::text_of(std::size_t unit) {
   std::string device = text(".ii");
   if (!is_cuda(units_[unit]) || !tells_sides(device)) return device;
   preprocess(unit, true);
-  const std::set<std::string> ours = system_headers(device), others = system_headers(read(file(unit, ".host.ii")));
-  std::ranges::set_symmetric_difference(ours, others, std::inserter(headers_of_a_side_, headers_of_a_side_.end()));
+  const std::set<std::string> ours = system_headers(device),
+                              others = system_headers(read(file(unit, ".host.ii")));
+  std::ranges::set_symmetric_difference(ours, others,
+                                        std::inserter(headers_of_a_side_, headers_of_a_side_.end()));
   if (!headers_of_a_side_.empty()) {  // both sides include them first, so that neither has them elsewhere
     preprocess(unit, false);
     preprocess(unit, true);

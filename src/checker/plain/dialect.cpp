@@ -89,6 +89,7 @@ const std::vector<dialect_group>& plain_dialect() {
          "cudaCreateTextureObject()"},
         {no, "cudaMallocMipmappedArray tex2DLayered tex1DLayered tex2DLod tex2Dgather texCubemap",
          "tex1D, tex2D or tex3D of an array"},
+        {no, "cudaMemcpyBatchAsync cudaMemcpy3DBatchAsync", "cudaMemcpyAsync() of each"},
         {no,
          "cudaIpcGetMemHandle cudaIpcOpenMemHandle cudaImportExternalMemory cudaImportExternalSemaphore "
          "cudaGraphicsMapResources cudaGraphicsGLRegisterBuffer cudaLibraryLoadData cudaLibraryGetKernel",
@@ -128,7 +129,8 @@ const std::vector<dialect_group>& plain_dialect() {
         {yes,
          "barrier_arrive barrier_wait reduce_update_async reduce_store_async inclusive_scan_update "
          "exclusive_scan_update",
-         "a grid, a block or a cluster arrives and waits apart; one lane brings what a group has computed to an "
+         "a grid, a block or a cluster arrives and waits apart; one lane brings what a group has computed to "
+         "an "
          "atomic variable"},
         {yes, "this_cluster map_shared_rank query_shared_rank",
          "and what cluster_group has else; touching the shared memory of a block that has not begun, or has "

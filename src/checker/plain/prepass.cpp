@@ -36,8 +36,8 @@ constexpr std::string_view called_by_launchers[] = {"cudaDeviceSynchronize",
                                                     "cudaFree",
                                                     "cudaGetLastError"};
 // Names in C++17.
-constexpr std::string_view words_of_newer[] = {"concept",   "requires", "co_await",  "co_return",
-                                               "co_yield",  "char8_t",  "consteval", "constinit"};
+constexpr std::string_view words_of_newer[] = {"concept",  "requires", "co_await",  "co_return",
+                                               "co_yield", "char8_t",  "consteval", "constinit"};
 constexpr std::string_view here = "::antiphase::plain::place::current()";
 
 class pass {
@@ -221,7 +221,8 @@ class pass {
     index start = 0, name = none, head = 0;  // head: past the parameters of a template
     const auto next = [&](index i) { start = head = i, name = none; };
     const auto has = [&](index end, std::initializer_list<std::string_view> words) {
-      if (is(start, "template") && std::find(words.begin(), words.end(), "template") != words.end()) return true;
+      if (is(start, "template") && std::find(words.begin(), words.end(), "template") != words.end())
+        return true;
       for (index k = head; k < end; ++k)
         if (std::find(words.begin(), words.end(), t_[k].is) != words.end()) return true;
       return false;
@@ -255,7 +256,8 @@ class pass {
         if (name != none) next(i + 1);
       }
     }
-    whole = whole && std::any_of(definitions_.begin(), definitions_.end(), [&](const definition& d) { return is_main(d); });
+    whole = whole && std::any_of(definitions_.begin(), definitions_.end(),
+                                 [&](const definition& d) { return is_main(d); });
     for (definition& d : definitions_) {
       bool own = whole;
       for (index k = d.start; k < d.name; ++k)
@@ -356,9 +358,9 @@ class pass {
     const std::size_t from = t_[open].at, to = t_[d.close].at;
     std::erase_if(edits_, [&](const edit& e) { return e.at > from && e.at < to; });
     std::erase_if(refused_, in_body);
-    edits_.push_back({from + 1, to - from - 1,
-                      fmt::format("{}refused(\"{}\");\n# {} \"{}\"\n", ours, why, t_[d.close].line,
-                                  file_of(d.close))});
+    edits_.push_back(
+        {from + 1, to - from - 1,
+         fmt::format("{}refused(\"{}\");\n# {} \"{}\"\n", ours, why, t_[d.close].line, file_of(d.close))});
   }
 
   // kernels
@@ -433,9 +435,8 @@ class pass {
       if (name == none) continue;
       bool& known = generic_[t_[name].is];
       known = known || generic || overloaded_.contains(t_[name].is) ||
-              std::any_of(definitions_.begin(), definitions_.end(), [&](const definition& d) {
-                return t_[d.name].is == t_[name].is && !is_kernel(d);
-              });
+              std::any_of(definitions_.begin(), definitions_.end(),
+                          [&](const definition& d) { return t_[d.name].is == t_[name].is && !is_kernel(d); });
       const index end = matching(open);
       if (is(end + 1, "{")) mark_ways_out(end + 1);
       if (is(end + 1, "{")) known |= !overloaded_.insert(t_[name].is).second;
@@ -578,8 +579,8 @@ class pass {
 
   // True if `(` follows what is called or is a statement's.
   bool is_call(index open) const {
-    return open > 0 && ((t_[open - 1].kind == token_kind::name && !is(open - 1, "return") && !is(open - 1, "else") &&
-                         !is(open - 1, "do")) ||
+    return open > 0 && ((t_[open - 1].kind == token_kind::name && !is(open - 1, "return") &&
+                         !is(open - 1, "else") && !is(open - 1, "do")) ||
                         is(open - 1, "]") || is(open - 1, ">"));
   }
   // True if the name is a parameter `auto name` of a lambda around it.
@@ -632,8 +633,8 @@ class pass {
                     "kernel<<<grid, block, bytes, stream>>>(arguments), with a kernel's name before it");
     const std::string_view name = t_[first].is;
     const auto wholly = named_wholly_.find(name);
-    const bool named = wholly == named_wholly_.end() ||
-                       (is(last, ">") && wholly->second == arguments_in(first + 1, last));
+    const bool named =
+        wholly == named_wholly_.end() || (is(last, ">") && wholly->second == arguments_in(first + 1, last));
     while (first >= 2 && is(first - 1, "::") && t_[first - 2].kind == token_kind::name) first -= 2;
     if (first >= 1 && is(first - 1, "::")) --first;
     const bool expression = outer != none && first != inner + 1;  // such as a choice of two kernels
@@ -646,7 +647,8 @@ class pass {
     if (generic) {
       bool of_lambda = false;
       for (index a = first; a < open; ++a)  // constants that a lambda is called with: its type has the value
-        if ((is(a - 1, "<") || is(a - 1, ",")) && (is(a + 1, ">") || is(a + 1, ",")) && is_auto_parameter(a)) {
+        if ((is(a - 1, "<") || is(a - 1, ",")) && (is(a + 1, ">") || is(a + 1, ",")) &&
+            is_auto_parameter(a)) {
           replace(a, a + 1, fmt::format("decltype({}){{}}", t_[a].is));
           of_lambda = true;
         }
@@ -657,8 +659,7 @@ class pass {
       replace(open, open + 3, fmt::format("(ap_a...); }}{}, \"{}\", {}config(", pick, name, ours));
     } else {
       insert_before(expression ? outer : outer != none ? outer : first, fmt::format("{}go(", ours));
-      replace(open, open + 3,
-              fmt::format(", \"{}\", {}config(", expression ? "chosen" : name, ours));
+      replace(open, open + 3, fmt::format(", \"{}\", {}config(", expression ? "chosen" : name, ours));
     }
     replace(end, end + 3, fmt::format("), {}place::current())", ours));
     if (const index args = end + 3; generic)

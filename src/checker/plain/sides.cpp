@@ -20,7 +20,8 @@ namespace {
 
 using index = std::size_t;
 constexpr index none = ~index{0};
-constexpr std::string_view on_device = "!__builtin_is_constant_evaluated() && ::antiphase::plain::on_device()";
+constexpr std::string_view on_device =
+    "!__builtin_is_constant_evaluated() && ::antiphase::plain::on_device()";
 constexpr std::string_view suffix = "_ap_device";
 // Words of a function's head that may differ between the sides.
 constexpr std::string_view specifiers[] = {"__host__", "__device__", "__forceinline__", "__noinline__",
@@ -83,7 +84,8 @@ class side {
   }
   bool has(index first, index last, std::string_view word) const {
     return std::any_of(t_.begin() + static_cast<std::ptrdiff_t>(first),
-                       t_.begin() + static_cast<std::ptrdiff_t>(last), [&](const token& t) { return t == word; });
+                       t_.begin() + static_cast<std::ptrdiff_t>(last),
+                       [&](const token& t) { return t == word; });
   }
   // The items in [first, last).
   std::vector<item> items(index first, index last) const {
@@ -142,7 +144,8 @@ class side {
       } else if (is(i, ";") || is(i, "}")) {
         it.last = i + 1;
         break;
-      } else if (is(i, ":") && i == first + 1 && (is(first, "public") || is(first, "private") || is(first, "protected"))) {
+      } else if (is(i, ":") && i == first + 1 &&
+                 (is(first, "public") || is(first, "private") || is(first, "protected"))) {
         it.last = i + 1;
         break;
       } else if (is(i, "operator")) {
@@ -150,9 +153,10 @@ class side {
         if (is(i + 1, "(")) i += 2;
         while (i + 1 < last && !is(i + 1, "(")) ++i;
       } else if (is(i, "(") || is(i, "[")) {
-        const bool attribute = is(i - 1, "__attribute__") || is(i - 1, "__launch_bounds__") || is(i - 1, "alignas") ||
-                               is(i - 1, "__align__") || is(i - 1, "decltype") || is(i - 1, "explicit") ||
-                               is(i - 1, "noexcept") || is(i - 1, "__cluster_dims__");
+        const bool attribute = is(i - 1, "__attribute__") || is(i - 1, "__launch_bounds__") ||
+                               is(i - 1, "alignas") || is(i - 1, "__align__") || is(i - 1, "decltype") ||
+                               is(i - 1, "explicit") || is(i - 1, "noexcept") ||
+                               is(i - 1, "__cluster_dims__");
         if (is(i, "(") && !attribute && !assigned && !called) {
           called = true;
           if (it.name == none && i > first) it.name = i - 1;
@@ -172,14 +176,16 @@ class side {
       } else if (is(i, "{")) {
         const index close = matching(i);
         if (close >= last) break;
-        const bool space = has(first, i, "namespace") || (has(first, i, "extern") && t_[i - 1].kind == token_kind::text);
+        const bool space =
+            has(first, i, "namespace") || (has(first, i, "extern") && t_[i - 1].kind == token_kind::text);
         if (!called && !assigned && it.open == none && (space || members)) {
           it = {item::scope, it.first, last, i, close, it.name};
           if (space) {
             it.last = close + 1;
             break;
           }
-        } else if (called && !assigned && !(list && (is_name(i - 1) || is(i - 1, ">")) && !is(i - 1, "try"))) {
+        } else if (called && !assigned &&
+                   !(list && (is_name(i - 1) || is(i - 1, ">")) && !is(i - 1, "try"))) {
           it = {item::function, it.first, close + 1, i, close, it.name, list ? it.head : i};
           break;
         }
@@ -211,7 +217,8 @@ class merger {
     for (const item& alone : alone_) {
       rename_in(alone.first, alone.last);
       if (!complete_ && alone.kind == item::function)
-        edits_.push_back({d_.end_of(alone.open), 0, fmt::format(" if (!({})) {}", on_device, refusal(alone.open))});
+        edits_.push_back(
+            {d_.end_of(alone.open), 0, fmt::format(" if (!({})) {}", on_device, refusal(alone.open))});
     }
     return {edited(), true, std::move(refused_)};
   }
@@ -266,7 +273,8 @@ class merger {
     if (mine.kind == item::function && other.kind == item::function)
       functions_.emplace_back(mine, other);
     else if (mine.kind == item::scope && other.kind == item::scope)
-      align(mine.open + 1, mine.close, other.open + 1, other.close, !d_.has(mine.first, mine.open, "namespace"));
+      align(mine.open + 1, mine.close, other.open + 1, other.close,
+            !d_.has(mine.first, mine.open, "namespace"));
   }
   // Adds what the host alone has, before the device's token `before`. A name that the device has too is one
   // of two.
@@ -284,8 +292,9 @@ class merger {
     for (const item& it : theirs) {
       added += h_.marker(it.first) + h_.raw(it.first, it.last);
       for (const item& own : ours)
-        std::ranges::set_intersection(d_.names(own), h_.names(it), std::inserter(in_class ? members_ : names_,
-                                                                               (in_class ? members_ : names_).end()));
+        std::ranges::set_intersection(
+            d_.names(own), h_.names(it),
+            std::inserter(in_class ? members_ : names_, (in_class ? members_ : names_).end()));
     }
     if (before < d_.tokens().size())
       edits_.push_back({d_.tokens()[before].at, 0, added + d_.marker(before)});
@@ -320,7 +329,8 @@ class merger {
   }
   std::string refusal(index open) const {
     return fmt::format(
-        "{{ ::antiphase::plain::refused(\"{}: host code that differs from the device's by __CUDA_ARCH__ is not "
+        "{{ ::antiphase::plain::refused(\"{}: host code that differs from the device's by __CUDA_ARCH__ is "
+        "not "
         "supported here in this form: use #ifdef __CUDA_ARCH__ within bodies of functions\"); }}",
         d_.place(open));
   }
@@ -328,7 +338,8 @@ class merger {
   std::string both(index open, index close, index host_open, index host_close) const {
     const std::string host =
         complete_ ? h_.marker(host_open) + h_.raw(host_open, host_close + 1) : refusal(open);
-    return fmt::format("{{ if ({}) {}{} else {} }}", on_device, d_.marker(open), of_device(open, close + 1), host);
+    return fmt::format("{{ if ({}) {}{} else {} }}", on_device, d_.marker(open), of_device(open, close + 1),
+                       host);
   }
   // A function that both sides have.
   void join(const item& mine, const item& other) {
@@ -338,13 +349,15 @@ class merger {
       return d_.has(mine.first, mine.open, where) || h_.has(other.first, other.open, where);
     };
     const bool of_device = kernel || runs("__device__");
-    const bool of_host = !kernel && (!of_device || runs("__host__") || !h_.has(other.first, other.open, "__device__") ||
-                                     !d_.has(mine.first, mine.open, "__device__"));
+    const bool of_host =
+        !kernel && (!of_device || runs("__host__") || !h_.has(other.first, other.open, "__device__") ||
+                    !d_.has(mine.first, mine.open, "__device__"));
     if (!of_host) return rename_in(mine.first, mine.last);
     if (d_.key(mine.head, mine.open, false) != h_.key(other.head, other.open, false))
-      refused_.push_back(d_.place(mine.head) +
-                         ": initialisers of a constructor that depend on __CUDA_ARCH__ are not supported here: use "
-                         "assignments in its body");
+      refused_.push_back(
+          d_.place(mine.head) +
+          ": initialisers of a constructor that depend on __CUDA_ARCH__ are not supported here: use "
+          "assignments in its body");
     if (!differ && !names_other(mine.open, mine.last)) return;
     const std::string back = mine.last < d_.tokens().size() ? d_.marker(mine.last) : "\n";
     if (of_device) {
@@ -395,7 +408,7 @@ class merger {
   side d_, h_;
   bool complete_;
   std::vector<std::pair<item, item>> functions_;
-  std::vector<item> alone_;                      // the device's alone
+  std::vector<item> alone_;                     // the device's alone
   std::set<std::string_view> names_, members_;  // that get the suffix on the device
   std::vector<edit> edits_;
   std::vector<std::string> refused_;

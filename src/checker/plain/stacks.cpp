@@ -40,7 +40,8 @@ void on_fault(int, siginfo_t* info, void* interrupted) {
   const std::uintptr_t low = m != nullptr && m->current() != nullptr ? m->host.stack.low : 0;
   auto& registers = static_cast<ucontext_t*>(interrupted)->uc_mcontext;
   if (at >= low || at + bytes_of_guard < low ||
-      mprotect(reinterpret_cast<void*>(low - bytes_of_guard / 2), bytes_of_guard / 2, PROT_READ | PROT_WRITE) != 0) {
+      mprotect(reinterpret_cast<void*>(low - bytes_of_guard / 2), bytes_of_guard / 2,
+               PROT_READ | PROT_WRITE) != 0) {
     sigaction(SIGSEGV, &before, nullptr);  // and again
     return;
   }

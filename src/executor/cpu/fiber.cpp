@@ -53,7 +53,9 @@ class waiting_mappings {
     if (!lock) return {};
     std::size_t best = length_;
     for (std::size_t i = 0; i < length_; ++i)
-      if (all_[i].sizes == sizes_now && all_[i].count >= count && (best == length_ || all_[i].count < all_[best].count)) best = i;
+      if (all_[i].sizes == sizes_now && all_[i].count >= count &&
+          (best == length_ || all_[i].count < all_[best].count))
+        best = i;
     return best == length_ ? mapping{} : without(best);
   }
   // Unmaps the oldest ones to make room for it.
@@ -97,7 +99,8 @@ stack_arena::~stack_arena() { release(); }
 
 void stack_arena::release() {
   if (base_ == nullptr) return;
-  for (std::size_t i = 0; i < count_; ++i) forget(base_ + i * stride(sizes_) + guard_of(sizes_), sizes_.stack);
+  for (std::size_t i = 0; i < count_; ++i)
+    forget(base_ + i * stride(sizes_) + guard_of(sizes_), sizes_.stack);
   waiting.keep({base_, count_, guards_, sizes_});
   guards_ = 0;
   base_ = nullptr;
@@ -113,13 +116,18 @@ void stack_arena::reserve(std::size_t count) {
     sizes_ = m.sizes;
     return;
   }
+  const auto mapped = [count](sizes each) {
+    return mmap(nullptr, count * stride(each), PROT_READ | PROT_WRITE,
+                MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
+  };
   sizes_ = sizes_now;
-  void* memory = mmap(nullptr, count * stride(sizes_), PROT_READ | PROT_WRITE,
-                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
+  void* memory = mapped(sizes_);
+  if (memory == MAP_FAILED) memory = mapped(sizes_ = sizes{});  // where address space is short
   if (memory == MAP_FAILED) throw std::bad_alloc();
   base_ = static_cast<unsigned char*>(memory);
   count_ = count;
-  if (sizes_ != sizes{}) madvise(memory, count * stride(sizes_), MADV_NOHUGEPAGE);  // a few pages of each are used
+  // A few pages of each are used. It is a hint: kernels without huge pages refuse it.
+  if (sizes_ != sizes{}) madvise(memory, count * stride(sizes_), MADV_NOHUGEPAGE);
   for (std::size_t i = 0; i < count; ++i) {
     if (guards_of_all.fetch_add(1, std::memory_order_relaxed) >= most_guards ||
         mprotect(base_ + i * stride(sizes_), guard_of(sizes_), PROT_NONE) != 0) {

@@ -19,7 +19,9 @@ ROOT = pathlib.Path(__file__).resolve().parents[3]
 QUICK = ("--schedules", "2", "--workers", "1")
 KERNEL = "__global__ void k(int* x, int n) { if (n > 0) x[threadIdx.x] = n; }\n"
 
-RACE_OF_ONE = "int main() { int* x; cudaMalloc(&x, 8); k<<<1, 64>>>(x); cudaDeviceSynchronize(); cudaFree(x); }\n"
+RACE_OF_ONE = (
+    "int main() { int* x; cudaMalloc(&x, 8); k<<<1, 64>>>(x); cudaDeviceSynchronize(); cudaFree(x); }\n"
+)
 
 
 class Plain(unittest.TestCase):
@@ -260,9 +262,15 @@ void launch() { k<<<1, 32>>>(); ++calls(); ++of_all; ++holder<int>::value; }
         self.assertEqual((done.returncode, done.stderr), (0, "2 7 3 64 1"), done.stdout)
 
     def test_sources_in_c_headers_with_kernels_and_objects(self):
-        main = KERNEL + 'extern "C" int twice(int);\nint main() { k<<<1, 1>>>(nullptr, 0); return twice(2) - 4; }\n'
+        main = (
+            KERNEL
+            + 'extern "C" int twice(int);\nint main() { k<<<1, 1>>>(nullptr, 0); return twice(2) - 4; }\n'
+        )
         name = self.source(main)
-        self.source("#include <stdlib.h>\nint twice(int class) { if (class == 0) exit(1); return 2 * class; }\n", "c.c")
+        self.source(
+            "#include <stdlib.h>\nint twice(int class) { if (class == 0) exit(1); return 2 * class; }\n",
+            "c.c",
+        )
         done = self.check(name, "c.c", *QUICK)
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         done = self.check(name, self.source("int twice(int) { return 4\n", "bad.c"), *QUICK)
@@ -292,7 +300,9 @@ void launch() { k<<<1, 32>>>(); ++calls(); ++of_all; ++holder<int>::value; }
             done = self.check(name, *options, *QUICK)
             self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         done = self.check(name, "-optf", "none.txt", *QUICK)
-        self.assertEqual((done.returncode, done.stderr), (2, "antiphase: there is no file 'none.txt' of options\n"))
+        self.assertEqual(
+            (done.returncode, done.stderr), (2, "antiphase: there is no file 'none.txt' of options\n")
+        )
         racy = self.source("__global__ void k(int* x) { x[FIRST] = threadIdx.x; }\n" + RACE_OF_ONE, "racy.cu")
         done = self.check(racy, "-include", "first.h", "-std=c++17", *QUICK, "--json")
         self.assertEqual(done.returncode, 5, done.stderr)
@@ -320,7 +330,9 @@ static int on_host[1] = {4};
         self.assertEqual(done.returncode, 3, done.stdout)
         self.assertIn("my.cu:8: initialisers of a constructor that depend on __CUDA_ARCH__", done.stderr)
         # the two texts do not fit together: what only the device runs is checked as before
-        of_two_types = begin + """__host__ __device__ auto pick(int i) {
+        of_two_types = (
+            begin
+            + """__host__ __device__ auto pick(int i) {
 #ifdef __CUDA_ARCH__
   return i;
 #else
@@ -329,12 +341,15 @@ static int on_host[1] = {4};
 }
 __global__ void k(int* x) { x[threadIdx.x] = pick(1); }
 """
+        )
         main = "int main() { int* x; cudaMalloc(&x, 128); k<<<1, 32>>>(x); cudaDeviceSynchronize(); cudaFree(x); "
         done = self.check(self.source(of_two_types + main + "}\n"), *QUICK)
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         done = self.check(self.source(of_two_types + main + "return pick(0) != 'h'; }\n"), *QUICK)
         self.assertNotIn(done.returncode, (0, 5), done.stdout)
-        self.assertIn("my.cu:8: host code that differs from the device's by __CUDA_ARCH__", done.stdout + done.stderr)
+        self.assertIn(
+            "my.cu:8: host code that differs from the device's by __CUDA_ARCH__", done.stdout + done.stderr
+        )
 
     def test_a_specialisation_that_is_called_and_not_supported(self):
         name = self.source(
@@ -363,8 +378,11 @@ __global__ void k(int* x) { x[threadIdx.x] = pick(1); }
             ("std::quick_exit(0);", 0),
             ("_exit(0);", 0),
             ("_exit(3);", 5),
-            ("if (const int child = fork(); child == 0) _exit(7); else { int s; waitpid(child, &s, 0); "
-             "return WEXITSTATUS(s) != 7; }", 0),
+            (
+                "if (const int child = fork(); child == 0) _exit(7); else { int s; waitpid(child, &s, 0); "
+                "return WEXITSTATUS(s) != 7; }",
+                0,
+            ),
         ):
             with self.subTest(body):
                 name = self.source(

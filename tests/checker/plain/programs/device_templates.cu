@@ -39,8 +39,8 @@ __global__ void add(int* to) {
   to[threadIdx.x] = counters<int>::next() + count() + count_of<int>();
 }
 __global__ void sum(int* to) {
-  *to = counters<int>::of_all + counters<int>::in_line + of_type<int> + shared_by_sources + plain + counters<int>::next() +
-        count() + count_of<int>();
+  *to = counters<int>::of_all + counters<int>::in_line + of_type<int> + shared_by_sources + plain +
+        counters<int>::next() + count() + count_of<int>();
 }
 
 int main() {

@@ -45,22 +45,22 @@ int main(int count, char**) {
   {
     buffer sums(4);
     cudaMemset(sums, 0, sizeof got);
-    add<int><<<1, threads>>>(sums);                   // 1
-    (add<int>)<<<1, threads>>>(sums);                 // 2
-    (one)<<<1, threads>>>(sums);                      // 3
-    ((one))<<<1, threads>>>(sums);                    // 4
-    RUN(add<int>, sums);                              // 5
-    RUN_AS((add_more<int, 5>), sums, 2);              // 15
-    add_more<int><<<1, threads>>>(sums.place, 1);     // 17
-    add_all<int><<<1, threads>>>(sums.place, 1, 2);   // 20
-    (count > 5 ? one : two)<<<1, threads>>>(sums);    // 22
-    if (count > 5) (one)<<<1, threads>>>(sums);       // 22
+    add<int><<<1, threads>>>(sums);                  // 1
+    (add<int>)<<<1, threads>>>(sums);                // 2
+    (one)<<<1, threads>>>(sums);                     // 3
+    ((one))<<<1, threads>>>(sums);                   // 4
+    RUN(add<int>, sums);                             // 5
+    RUN_AS((add_more<int, 5>), sums, 2);             // 15
+    add_more<int><<<1, threads>>>(sums.place, 1);    // 17
+    add_all<int><<<1, threads>>>(sums.place, 1, 2);  // 20
+    (count > 5 ? one : two)<<<1, threads>>>(sums);   // 22
+    if (count > 5) (one)<<<1, threads>>>(sums);      // 22
     const auto pointer = one;
-    (*pointer)<<<1, threads>>>(sums);                 // 23
-    (::two)<<<1, threads>>>(sums);                    // 25
-    run(sums.place);                                  // 28
-    run(reinterpret_cast<unsigned*>(sums.place));     // 31
-    add<<<1, threads>>>(sums.place);                  // 32
+    (*pointer)<<<1, threads>>>(sums);              // 23
+    (::two)<<<1, threads>>>(sums);                 // 25
+    run(sums.place);                               // 28
+    run(reinterpret_cast<unsigned*>(sums.place));  // 31
+    add<<<1, threads>>>(sums.place);               // 32
     cudaMemcpy(got, sums, sizeof got, cudaMemcpyDeviceToHost);
   }
   for (const int g : got)

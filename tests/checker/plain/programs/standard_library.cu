@@ -44,7 +44,7 @@ int main() {
   } catch (const std::bad_any_cast&) {
     caught = true;
   }
-  return !(*made == 5 && typeid(*some) == typeid(circle) &&
-           known.at(typeid(*some)) == 1 && f.target_type() != typeid(int) && std::any_cast<int>(any) == 4 &&
+  return !(*made == 5 && typeid(*some) == typeid(circle) && known.at(typeid(*some)) == 1 &&
+           f.target_type() != typeid(int) && std::any_cast<int>(any) == 4 &&
            promised.get_future().get() == 6 && caught && std::get_deleter<decltype(freed)>(x) != nullptr);
 }

@@ -6,8 +6,8 @@
 #include <cuda_fp16.h>
 #include <curand.h>
 
-#include <cuda/barrier>
 #include <thrust/version.h>
+#include <cuda/barrier>
 
 #ifndef __CUDA_FP16_H__
 #error "the guard of cuda_fp16.h"
@@ -18,7 +18,8 @@
 #if CUBLAS_VER_MAJOR < 12 || CUBLAS_VERSION < 120000 || CURAND_VERSION < 10000 || CCCL_VERSION < 2000000
 #error "versions of libraries"
 #endif
-#if !defined(__CUDACC_EXTENDED_LAMBDA__) || !defined(__CUDACC_RELAXED_CONSTEXPR__) || !defined(__CUDACC_VER_BUILD__)
+#if !defined(__CUDACC_EXTENDED_LAMBDA__) || !defined(__CUDACC_RELAXED_CONSTEXPR__) || \
+    !defined(__CUDACC_VER_BUILD__)
 #error "what nvcc was told"
 #endif
 static_assert(__CUDA_ARCH_LIST__ == 900);

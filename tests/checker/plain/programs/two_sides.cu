@@ -144,7 +144,8 @@ int main() {
   for (int i = 0; i < threads; ++i)
     if (got[i] != i + 1) return 2;
   sum_of<int> mine(3);
-  if (!both(0) || lanes() != 1 || square(3) != 9 || length(3, 4) != 5 || time_now() != -1 || later(1) != 11) return 3;
+  if (!both(0) || lanes() != 1 || square(3) != 9 || length(3, 4) != 5 || time_now() != -1 || later(1) != 11)
+    return 3;
   if (mine.add(2) != 3 || mine.value != 5 || !(mine == sum_of<int>(5)) || mine.from_first(7) != 7) return 4;
 #ifndef __CUDA_ARCH__
   if (asked_on_host != 1) return 5;
