@@ -89,7 +89,13 @@ bool access_history::has_owner(const accessor& w, std::size_t offset, std::size_
   const block_record& own = clocks_.block(w.thread.block);
   if (offset >= shadow::shared_bytes || (offset >= own.lowest && offset + bytes <= own.highest)) return true;
   const block_number other = clocks_.owner_of(w.thread.block, offset, bytes);
-  if (other == 0)
+  if (const block_number gone = other == 0 ? clocks_.past_owner_of(w.thread.block, offset) : 0; gone != 0)
+    found_(w, {.kind = finding_kind::outside_memory,
+               .offset = offset,
+               .missing = fmt::format(
+                   "a cluster barrier before that block ends: block ({}, {}, {}) has ended",
+                   clocks_.block(gone).index.x, clocks_.block(gone).index.y, clocks_.block(gone).index.z)});
+  else if (other == 0)
     found_(w, {.kind = finding_kind::outside_memory,
                .offset = offset,
                .missing = fmt::format("the block has {} bytes of shared memory", own.highest - own.lowest)});

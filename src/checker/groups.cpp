@@ -180,6 +180,12 @@ void group_findings(std::vector<finding>& all) {
                         plain ? "__syncthreads()" : "barrier");
   }
   std::ranges::stable_sort(groups, {}, [](const group& g) { return std::ranges::min(g.members); });
+  // What nobody had written before was read too early, rather than overwritten too early.
+  for (group& g : groups)
+    if (std::ranges::any_of(g.members,
+                            [&](std::size_t m) { return all[m].kind == finding_kind::uninitialised; }))
+      std::ranges::stable_partition(
+          g.members, [&](std::size_t m) { return all[m].kind != finding_kind::overwritten_in_use; });
   std::vector<finding> together;
   for (std::size_t g = 0; g < groups.size(); ++g)
     for (const std::size_t m : groups[g].members) {

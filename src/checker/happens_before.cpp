@@ -106,6 +106,13 @@ block_number happens_before::owner_of(block_number of_cluster, std::size_t offse
       return b->number;
   return 0;
 }
+block_number happens_before::past_owner_of(block_number of_cluster, std::size_t offset) const {
+  for (block_number b = next_block() - 1; b > 0; --b)
+    if (const block_record& r = blocks_[b];
+        r.ended && one_cluster(b, of_cluster) && offset >= r.lowest && offset < r.highest)
+      return b;
+  return 0;
+}
 
 // queries
 // -----------------------------------------------------------------------------------------------------------

@@ -153,6 +153,7 @@ class happens_before {
   const block_record& block(block_number b) const { return blocks_[b]; }
   // The running block of the same cluster that has this shared memory; 0: none.
   block_number owner_of(block_number of_cluster, std::size_t offset, std::size_t bytes) const;
+  block_number past_owner_of(block_number of_cluster, std::size_t offset) const;  // that has ended
 
   bool knows(const thread_model& t, block_number block, actor a, stamp time) const;
   // For a read or a copy: it is over, whether or not what it wrote can be seen.

@@ -319,8 +319,8 @@ const char* error_text(cudaError_t e);
 template <class... P, std::size_t... I> cudaError_t launch_by_addresses(void (*entry)(P...), config c,
                                                                         void** a, place where,
                                                                         std::index_sequence<I...>) {
-  call<P...>{name_of(reinterpret_cast<const void*>(entry)), c, where,
-             entry}(*static_cast<std::decay_t<P>*>(a[I])...);
+  call<P...>{name_of(reinterpret_cast<const void*>(entry)), c, where, entry}.with(
+      *static_cast<std::decay_t<P>*>(a[I])...);
   return last_error(false);
 }
 // The same for a kernel that is known by its address only; address_of() has told of its type.

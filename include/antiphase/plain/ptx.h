@@ -121,6 +121,20 @@ AP_ATOMIC(xor, static_cast<T>(word_of<T>(to_word(a)) ^ word_of<T>(to_word(v))))
 AP_ATOMIC(inc, a >= v ? T(0) : static_cast<T>(a + 1))
 AP_ATOMIC(dec, a == 0 || a > v ? v : static_cast<T>(a - 1))
 #undef AP_ATOMIC
+// Sums of 16-bit numbers: one, or the two of a word.
+template <class T, bool Bfloat>
+AP_VERB T atomic_add_small(void* p, T v, scope reach, ordering how, place where) {
+  return updated(static_cast<T*>(p), reach, how, where, [&](T a) {
+    unsigned sum = 0;
+    for (unsigned at = 0; at < 8 * sizeof(T); at += 16) {
+      const auto x = static_cast<unsigned short>(a >> at), y = static_cast<unsigned short>(v >> at);
+      sum |= static_cast<unsigned>(Bfloat ? plain::to_bfloat(plain::from_bfloat(x) + plain::from_bfloat(y))
+                                          : plain::to_half(plain::from_half(x) + plain::from_half(y)))
+             << at;
+    }
+    return static_cast<T>(sum);
+  });
+}
 template <class T> AP_VERB T atomic_cas(void* p, T expected, T v, scope reach, ordering how, place where) {
   return updated(
       static_cast<T*>(p), reach, how, where, [&](T a) { return to_word(a) == to_word(expected) ? v : a; },
@@ -250,6 +264,19 @@ AP_VERB void store_matrices(void* row, const several<unsigned, Count>& all, plac
     }
   }
   if (lane() < 8 * Count) store<unsigned, 4>(row, mine);
+}
+
+// movmatrix: lane l has elements 2 (l % 4) and the next of row l / 4, and receives those of column l / 4.
+AP_VERB unsigned transposed_matrix(unsigned mine, place where) {
+  const machine::exchange_slot* rows = machine::warp_exchange(all_lanes, &mine, sizeof mine, where);
+  unsigned all = 0;
+  for (int half = 0; half < 2; ++half) {
+    const int r = lane() / 4, c = lane() % 4 * 2 + half;
+    unsigned short element;
+    std::memcpy(&element, rows[4 * c + r / 2].bytes + r % 2 * 2, sizeof element);
+    all |= static_cast<unsigned>(element) << 16 * half;
+  }
+  return all;
 }
 
 // Tensors. The map stays where the program has it: a kernel parameter, constant or global memory.

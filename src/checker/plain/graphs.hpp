@@ -17,7 +17,7 @@ struct antiphase_plain_event {
     cudaGraphNode_t is;
     bool programmatic;
   };
-  bool destroyed = false;
+  bool destroyed = false, recorded = false;
   const void* capture = nullptr;
   std::vector<node> nodes;
 };

@@ -114,6 +114,7 @@ struct running {
   std::jmp_buf end;
   std::exception_ptr thrown;
   int exit_code = 0;
+  std::string differs;  // the first result that a driver's holds() did not expect
 };
 running now;
 
@@ -483,7 +484,10 @@ bool tells_cluster(int x, int y, int z) noexcept {
   if (asked_cluster != nullptr) *asked_cluster = dim3(x, y, z);
   return asked_cluster != nullptr;
 }
-void refused(const char* why) { checker_detail::refuse_run(why); }
+void refused(const char* why) {
+  now.m->set_current(nullptr);
+  end_run(std::make_exception_ptr(bad_source(why)));
+}
 int add_note(const char* text) {
   notes().push_back(text);
   return 0;
@@ -1488,6 +1492,12 @@ bool is_gone(cudaEvent_t e, const char* what, place where) {
           "cudaEventDestroy() behind its last use", cudaErrorInvalidResourceHandle);
   return true;
 }
+// A wait for an event that has not been recorded is no error, and no wait.
+void waits(cudaEvent_t e, place where) {
+  if (!e->recorded && now.m->findings.waited_in_vain.empty())
+    now.m->findings.waited_in_vain =
+        fmt::format("{}:{}", checker_detail::shown(where.file_name()), where.line());
+}
 }  // namespace
 cudaError_t destroy_event(cudaEvent_t e, place where) {
   if (is_gone(e, "cudaEventDestroy() of", where)) return cudaErrorInvalidResourceHandle;
@@ -1521,12 +1531,14 @@ cudaError_t record(cudaEvent_t e, cudaStream_t on, event_of what, place where) {
   only_by_main("an event is recorded", where);
   if (is_gone(e, "cudaEventRecord() of", where) || is_gone(on, "cudaEventRecord()", where))
     return cudaErrorInvalidResourceHandle;
+  e->recorded = true;
   if (!captured_record(e, on, what, where)) record_now(e, on);
   return cudaSuccess;
 }
 cudaError_t wait_for(cudaStream_t on, cudaEvent_t e, event_of what, place where) {
   only_by_main("a stream is made to wait", where);
   if (is_gone(e, "a wait for", where) || is_gone(on, "a wait", where)) return cudaErrorInvalidResourceHandle;
+  waits(e, where);
   if (!captured_wait(on, e, what, where)) wait_now(on, e);
   return cudaSuccess;
 }
@@ -1534,6 +1546,7 @@ cudaError_t synchronize(cudaEvent_t e, place where) {
   only_by_main("an event is waited for", where);
   if (is_gone(e, "a wait for", where)) return cudaErrorInvalidResourceHandle;
   if (in_host_function("a wait", where)) return cudaErrorNotPermitted;
+  waits(e, where);
   now.m->launches.synchronize(e->after);
   return cudaSuccess;
 }
@@ -1925,8 +1938,9 @@ void run_main(const std::string& object, const plain_program& of, const context&
       throw bad_request(
           fmt::format("the program ended with {} {}", now.exit_code, checker_detail::before_launches));
     throw std::runtime_error(fmt::format(
-        "the program ended with {}{}", now.exit_code,
-        now.error != cudaSuccess ? fmt::format(", after the error \"{}\"", error_text(now.error)) : ""));
+        "the program ended with {}{}{}", now.exit_code,
+        now.error != cudaSuccess ? fmt::format(", after the error \"{}\"", error_text(now.error)) : "",
+        now.differs.empty() ? "" : ": " + now.differs));
   }
   report_leaks();
   if (m.starts_dependents && !now.overlapped)
@@ -1947,6 +1961,9 @@ using namespace antiphase;
 extern "C" {
 
 bool antiphase_tried(int number) { return plain::is_tried(number); }
+void antiphase_plain_differs(const char* how) {
+  if (plain::now.differs.empty()) plain::now.differs = how;
+}
 
 // Called before the program's variables are initialised.
 void antiphase_plain_loaded(char** sections, checker_detail::address_range* passed_over) {
@@ -2026,6 +2043,8 @@ void __ubsan_handle_type_mismatch_v1(ubsan_mismatch* data, std::uintptr_t p) {
   auto& m = *plain::now.m;
   if (m.current() == nullptr || p == 0) return;
   const unsigned alignment = 1u << data->log_alignment;
+  // nvcc keeps a thread's small arrays in registers or aligns them; here only those from 16 bytes on are aligned
+  if (alignment < 16 && m.host.stack.holds(p)) return;
   m.note_here(finding_kind::misaligned, m.places.number_of_code(__builtin_return_address(0)),
               fmt::format("access of type {}", data->type->name),
               fmt::format("an address that is {} more than a multiple of {}", p % alignment, alignment),
