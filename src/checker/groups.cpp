@@ -184,8 +184,9 @@ void group_findings(std::vector<finding>& all) {
   for (group& g : groups)
     if (std::ranges::any_of(g.members,
                             [&](std::size_t m) { return all[m].kind == finding_kind::uninitialised; }))
-      std::ranges::stable_partition(
-          g.members, [&](std::size_t m) { return all[m].kind != finding_kind::overwritten_in_use; });
+      std::stable_partition(g.members.begin(), g.members.end(), [&](std::size_t m) {
+        return all[m].kind != finding_kind::overwritten_in_use;
+      });
   std::vector<finding> together;
   for (std::size_t g = 0; g < groups.size(); ++g)
     for (const std::size_t m : groups[g].members) {
