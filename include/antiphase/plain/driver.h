@@ -88,7 +88,8 @@ bool holds(const char* name, const array<T>& a, F expected, double tolerance = 0
         std::fabs(is - wanted) <= tolerance * std::fabs(wanted))
       continue;
     char how[256];
-    std::snprintf(how, sizeof how, "%.100s[%zu] is %.9g: expected %.9g", name, i, is, wanted);
+    std::snprintf(how, sizeof how, "%.100s[%zu] is %.9g: expected %.9g", name, i,
+                  is != is ? std::fabs(is) : is, wanted);
     std::fprintf(stderr, "%s\n", how);
     antiphase_plain_differs(how);
     return false;

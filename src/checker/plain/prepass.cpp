@@ -108,8 +108,8 @@ class pass {
   std::vector<refusal> refusals() const {  // each once for a file
     std::vector<refusal> all;
     for (const auto& one : refused_)
-      if (const refusal& r = one.second; std::none_of(all.begin(), all.end(),
-                       [&](const refusal& o) { return o.file == r.file && o.what == r.what; }))
+      if (const refusal& r = one.second; std::none_of(
+              all.begin(), all.end(), [&](const refusal& o) { return o.file == r.file && o.what == r.what; }))
         all.push_back(r);
     return all;
   }
