@@ -96,15 +96,15 @@ const char* name_of(const void* entry);
 void launch(const char* name, const config& c, place where, const void* entry, std::size_t bytes,
             void (*body)(const void*), const void* params);
 
-// An argument of a launch. CUDA copies it bytewise to the device and never destroys it there: constructors and
-// destructors run for the host's copy alone, which the call of the kernel makes.
+// An argument of a launch. CUDA copies it bytewise to the device and never destroys it there: constructors
+// and destructors run for the host's copy alone, which the call of the kernel makes.
 template <class T> struct argument {
   alignas(T) unsigned char bytes[sizeof(T)];
   T& is() { return *std::launder(reinterpret_cast<T*>(bytes)); }
 };
 // A class with a copy constructor or a destructor that does something is passed by its address (Itanium C++
-// ABI), so that the kernel can be given the thread's bytes themselves, and neither is called. A constructor that
-// takes anything would look like one that moves, so moves are asked of those alone that are not copied.
+// ABI), so that the kernel can be given the thread's bytes themselves, and neither is called. A constructor
+// that takes anything would look like one that moves, so only classes without a copy are asked for theirs.
 template <class T> constexpr bool by_address = (std::is_class_v<T> || std::is_union_v<T>)&&!(
     std::is_trivially_destructible_v<T> &&
     (std::is_copy_constructible_v<T> ? std::is_trivially_copy_constructible_v<T>

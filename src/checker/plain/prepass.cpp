@@ -474,9 +474,9 @@ class pass {
       for (index a = open; a < end; ++a) known |= is(a, "=");  // a default argument: a call may omit it
     }
   }
-  // Declares ap_entry_NAME beside each kernel whose name is a template's or overloaded. Called with a launch's
-  // arguments, it has the type of the kernel's address, so that the launch need not call the kernel to find
-  // it out. Names of kernels that are declared in other forms have none.
+  // Declares ap_entry_NAME beside each kernel whose name is a template's or overloaded. Called with a
+  // launch's arguments, it has the type of the kernel's address, so that the launch need not call the kernel
+  // to find it out. Names of kernels that are declared in other forms have none.
   void declare_entries() {
     std::map<std::string_view, std::vector<std::pair<index, std::string>>> all;
     for (const auto& [start, name] : kernel_heads_)
@@ -596,7 +596,7 @@ class pass {
       end = before - 1;
     }
   }
-  // False where a statement cannot begin: an error, which g++ is to name by the word that the source has there.
+  // False where a statement cannot begin: an error, which g++ is to name by the source's own word.
   bool may_begin(index i) const {
     return i > 0 && (t_[i - 1].kind == token_kind::sign || is(i - 1, "else") || is(i - 1, "do"));
   }

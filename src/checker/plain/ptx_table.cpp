@@ -74,8 +74,8 @@ class instruction {
   void skip_head(std::size_t count) {
     parts_.erase(parts_.begin(), parts_.begin() + static_cast<std::ptrdiff_t>(count));
   }
-  // Drops cache hints. A cache policy is one more operand; it is ignored. PTX takes an operator such as .ca or a
-  // priority such as .L1::no_allocate, not both, and an operator only on `weak` accesses.
+  // Drops cache hints. A cache policy is one more operand; it is ignored. PTX takes an operator such as .ca
+  // or a priority such as .L1::no_allocate, not both, and an operator only on `weak` accesses.
   void skip_cache_hints(bool weak = true) {
     if (take("L2::cache_hint")) operands_.pop_back();
     std::erase_if(parts_, [](view p) { return p.starts_with("L2::"); });

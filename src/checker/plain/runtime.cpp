@@ -2043,7 +2043,7 @@ void __ubsan_handle_type_mismatch_v1(ubsan_mismatch* data, std::uintptr_t p) {
   auto& m = *plain::now.m;
   if (m.current() == nullptr || p == 0) return;
   const unsigned alignment = 1u << data->log_alignment;
-  // nvcc keeps a thread's small arrays in registers or aligns them; here only those from 16 bytes on are aligned
+  // nvcc keeps a thread's small arrays in registers or aligns them; g++ aligns those of 16 bytes and more
   if (alignment < 16 && m.host.stack.holds(p)) return;
   m.note_here(finding_kind::misaligned, m.places.number_of_code(__builtin_return_address(0)),
               fmt::format("access of type {}", data->type->name),

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Arguments of kernels with copy constructors and destructors, which run on the host alone: once for a launch.
-// Broken: one element too many through such an argument.
+// Arguments of kernels with copy constructors and destructors, which run on the host alone: once for a
+// launch. Broken: one element too many through such an argument.
 #include <memory>
 
 int copied, destroyed;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A thread's own small arrays, read and written by wider types, as code for halves does it; broken: the same in
-// shared memory, where the address must fit.
+// A thread's own small arrays, read and written by wider types, as code for halves does it; broken: the same
+// in shared memory, where the address must fit.
 #include <cuda_fp16.h>
 
 __global__ void scale(const half* from, half* to, int n) {
