@@ -60,6 +60,16 @@ template <class P> void copied_parameter(const P& p) {
   constexpr std::size_t bytes_of_map = 128;
   if constexpr (sizeof(P) >= bytes_of_map) note_copied_parameter(__builtin_addressof(p), sizeof(P));
 }
+// A kernel's `parameter`, by number, that is a const pointer with __restrict__. In a process that shows what
+// becomes of loads before all stores, the result points to what was there when the launch began.
+const void* restricted(const void* p, int parameter);
+template <class T> void restricted_parameter(const T* __restrict__& p, int parameter) {
+  p = static_cast<const T*>(restricted(p, parameter));
+}
+template <class T> void restricted_parameter(const T* const __restrict__& p, int parameter) {
+  restricted_parameter(const_cast<const T* __restrict__&>(p), parameter);
+}
+template <class T> void restricted_parameter(T&&, int) {}
 [[noreturn]] void refused(const char* why);  // ends the run: something that is not supported was called
 int add_note(const char* text);              // for the report; before main
 int register_shared(std::size_t bytes, std::size_t align);  // before main

@@ -72,9 +72,11 @@ const std::vector<dialect_group>& plain_dialect() {
         {partly, "cudaMemcpyPeer cudaMemcpyPeerAsync cudaDeviceCanAccessPeer cudaDeviceEnablePeerAccess",
          "there is one device, number 0: it has no peers"},
         {yes,
-         "cudaMemPrefetchAsync cudaMemAdvise cudaDeviceSetLimit cudaStreamSetAttribute "
+         "cudaMemPrefetchAsync cudaMemAdvise cudaStreamSetAttribute "
          "cudaStreamAttachMemAsync",
          "do nothing here"},
+        {yes, "cudaDeviceSetLimit cudaDeviceGetLimit",
+         "of the heap of kernels: without it, their malloc() has 8 MiB; other limits do nothing here"},
         {partly,
          "cuTensorMapEncodeTiled cuGetErrorString cuGetErrorName cudaGetDriverEntryPoint "
          "cudaGetDriverEntryPointByVersion",
@@ -85,7 +87,9 @@ const std::vector<dialect_group>& plain_dialect() {
          "cudaMemcpyToArray",
          ""},
         {partly, "cudaCreateTextureObject tex1Dfetch tex1D tex2D tex3D",
-         "of linear memory and of arrays, by points or linear; every texel read is judged"},
+         "of linear memory and of arrays, by points or linear; every texel read is judged, as is what the "
+         "same launch "
+         "has written there"},
         {partly, "cudaCreateSurfaceObject surf1Dread surf2Dread surf2Dwrite surf3Dwrite", "of arrays"},
         {no,
          "texture cudaBindTexture cudaBindTexture2D cudaBindTextureToArray cudaUnbindTexture "

@@ -396,16 +396,16 @@ class pass {
 
   // kernels
   // ---------------------------------------------------------------------------------------------------------
-  // Tells where parameters of the kernel at `i` lie that are no __grid_constant__, if it may use tensor maps.
-  void note_copied_parameters(index i) {
-    if (source_.find("cp.async.bulk.tensor") == source_.npos &&
-        source_.find("cp_async_bulk_tensor") == source_.npos)
-      return;
+  // Tells where parameters of the kernel at `i` lie that are no __grid_constant__, if it may use tensor maps;
+  // and which pointers are __restrict__.
+  void note_parameters(index i) {
+    const bool has_maps = source_.find("cp.async.bulk.tensor") != source_.npos ||
+                          source_.find("cp_async_bulk_tensor") != source_.npos;
     index open = none;
     if (declared_function(i + 1, open) == none || !is(matching(open) + 1, "{")) return;
     const index end = matching(open);
-    bool by_value = true;
-    int depth = 0;  // of a template's arguments
+    bool by_value = has_maps, is_restricted = false;
+    int depth = 0, number = 0;  // depth: of a template's arguments
     for (index k = open + 1; k <= end; ++k) {
       depth += is(k, "<") ? 1 : is(k, ">") && depth > 0 ? -1 : 0;
       if (k == end || (depth == 0 && is(k, ","))) {
@@ -416,7 +416,14 @@ class pass {
             !is(name - 1, "::") && std::ranges::find(types, t_[name].is) == types.end())
           edits_.push_back({t_[end + 1].at + 1, 0,
                             fmt::format(" ::antiphase::plain::copied_parameter({});", t_[name].is)});
-        by_value = true;
+        if (is_restricted && t_[name].kind == token_kind::name && !t_[name].is.starts_with("__restrict"))
+          edits_.push_back(
+              {t_[end + 1].at + 1, 0,
+               fmt::format(" ::antiphase::plain::restricted_parameter({}, {});", t_[name].is, number)});
+        by_value = has_maps, is_restricted = false;
+        ++number;
+      } else if (t_[k].is.starts_with("__restrict")) {
+        is_restricted = true;
       } else if (is(k, "*") || is(k, "&") || is(k, "...") || is(k, "(") || is(k, "[") || is(k, ".") ||
                  is(k, "__grid_constant__")) {
         by_value = false;
@@ -865,7 +872,7 @@ class pass {
       refuse(i, fmt::format("{}() in a kernel", w), by_host);
     } else if (generic_.contains(w) && take_address(i)) {
     } else if (w == "__global__" || w == "__host__" || w == "__grid_constant__" || w == "__nv_pure__") {
-      if (w == "__global__") note_copied_parameters(i);
+      if (w == "__global__") note_parameters(i);
       drop(i, i + 1);
     } else if (w == "__launch_bounds__" && is(i + 1, "(")) {
       const index end = matching(i + 1);

@@ -193,12 +193,16 @@ int vector_of(instruction& i) {
   const view v = i.take_one({"v2", "v4", "v8"});
   return v.empty() ? 1 : v[1] - '0';
 }
+text numbers_of(int n, const text& type, const text& at) {
+  return fmt::format("auto* const ap_p = const_cast<{0}*>(::antiphase::plain::ptx::vector_at<{0}, {1}>({2}))",
+                     type, n, at);
+}
 // A vector's numbers, one after the other: each is an access of its own.
 template <class Do>
 text of_each(instruction& i, int n, const text& type, const text& at, std::size_t values, Do one) {
   const auto list = i.list(values);
   if (static_cast<int>(list.size()) != n) i.refuse();
-  text code = fmt::format("{}* const ap_p = static_cast<{}*>({})", type, type, at);
+  text code = numbers_of(n, type, at);
   for (int k = 0; k < n; ++k)
     code += "; " + one(fmt::format("ap_p + {}", k), fmt::format("::antiphase::plain::ptx::get<{}>({})", type,
                                                                 list[static_cast<std::size_t>(k)]));
@@ -216,7 +220,7 @@ text load(instruction& i) {
     // Each number of a vector is an access of its own.
     const auto to = i.list(0);
     if (static_cast<int>(to.size()) != n) i.refuse();
-    text code = fmt::format("{}* const ap_p = static_cast<{}*>({})", type, type, at);
+    text code = numbers_of(n, type, at);
     for (int k = 0; k < n; ++k)
       code += "; " + call("put", to[static_cast<std::size_t>(k)],
                           call("atomic_load<" + type + ">", fmt::format("ap_p + {}", k), reach, order_of(how),
@@ -294,6 +298,11 @@ text update(instruction& i, bool has_result) {
                                    order_of(how), here)
                             : call(function, at, i.get(type, first + 1), reach, order_of(how), here);
   return has_result ? i.put(0, code) : code;
+}
+text discard(instruction& i) {
+  const text space = i.space();
+  i.take("L2");
+  return fmt::format("::antiphase::plain::discard({}, {})", i.pointer(0, space), i.get("unsigned long", 1));
 }
 text nothing(instruction& i) {
   while (!i.done()) i.skip_head(1);
@@ -462,7 +471,9 @@ text membar(instruction& i) {
 text fence(instruction& i) {
   const view how = i.take_one({"sc", "acq_rel", "acquire", "release"});
   const text reach = i.scope_for(true);
-  return fmt::format("::antiphase::plain::{}({})", how == "sc" ? "fence" : "fence_acquire_release", reach);
+  return how == "sc" ? fmt::format("::antiphase::plain::fence({})", reach)
+                     : fmt::format("::antiphase::plain::fence({}, {})", reach,
+                                   order_of(how.empty() ? "acq_rel" : how));
 }
 text proxy_fence(instruction& i) {
   if (!i.take("async")) i.refuse();
@@ -904,11 +915,11 @@ const std::vector<group>& table() {
       {yes,
        "of every order and scope; integers, f32, f64, and sums of f16, bf16 and their pairs",
        {{"atom", AP_ROW(update(i, true))}, {"red", AP_ROW(update(i, false))}}},
+      {yes, "what it leaves is undefined", {{"discard", discard}}},
       {yes,
        "do nothing here",
        {{"prefetch", nothing},
         {"prefetchu", nothing},
-        {"discard", nothing},
         {"applypriority", nothing},
         {"createpolicy", new_policy},
         {"cp.async.bulk.prefetch", nothing},
