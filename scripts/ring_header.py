@@ -56,7 +56,7 @@ EDITS = {
     " No effect on the CPU executor; the checker verifies which warps call.": " The checker verifies which warps\n// call.",
     "N / 2 registers: those\n// of mma() for each 8 columns, warp w holding rows 16 w to 16 w + 15. A in registers is held as for mma().\n": "N / 2 registers: four\n// of each 8 columns, as mma.m16n8k16 holds them, warp w having rows 16 w to 16 w + 15.\n",
     "  AP_DEV void wait(unsigned parity) const {\n": "  AP_DEV void wait(unsigned parity) const {\n"
-    "#if defined(AP_CHECKED)\n"
+    "#if defined(AP_CHECKED) && !defined(AP_WAIT_BY_PTX)  // which checks the loop below, too\n"
     "    return machine::mbarrier_wait(const_cast<std::uint64_t*>(&word), parity, machine::place::current());\n"
     "#endif\n",
     "executor::encode() makes a tensor_map of it.": "encode() makes a tensor_map of it.",

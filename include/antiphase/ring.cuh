@@ -423,7 +423,7 @@ struct mbarrier {
     return yes != 0;
   }
   AP_DEV void wait(unsigned parity) const {
-#if defined(AP_CHECKED)
+#if defined(AP_CHECKED) && !defined(AP_WAIT_BY_PTX)  // which checks the loop below, too
     return machine::mbarrier_wait(const_cast<std::uint64_t*>(&word), parity, machine::place::current());
 #endif
     while (!ended(parity)) {

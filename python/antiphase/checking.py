@@ -19,9 +19,11 @@ import json
 import numbers
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import tempfile
+from typing import Optional
 
 import numpy as np
 
@@ -52,7 +54,8 @@ class Finding:
     """One fault: the access (`action`) at `file` and `line` (0: unknown), and the earlier access that it
     conflicts with, if any (`earlier`, ""; `earlier_line`, 0). `missing`: the synchronization that would order
     them. `times`: how often it was seen. `severity`: "error", or "by the letter" where GPUs do not need the
-    rule."""
+    rule. Of a wrong result that `expected` shows: the first `element` of an `argument` that differs, in C order,
+    what the kernel `got` and what was `expected`."""
 
     kind: str
     kernel: str
@@ -66,6 +69,10 @@ class Finding:
     missing: str
     times: int
     severity: str = "error"
+    argument: Optional[int] = None
+    element: Optional[int] = None
+    got: Optional[float] = None
+    expected: Optional[float] = None
 
     def __str__(self):
         place = f"{self.file}:{self.line}: " if self.line > 0 else ""
@@ -95,7 +102,10 @@ class Report:
 
     def __str__(self):
         lines = [str(f) for f in self.findings] + [f"note: {note}" for note in self.notes]
-        return "\n".join([*lines, f"{len(self.findings)} findings in {self.schedules} schedules"])
+        found = "1 finding" if len(self.findings) == 1 else f"{len(self.findings)} findings"
+        return "\n".join(
+            [*lines, f"{found} in {self.schedules} schedule{'s' if self.schedules != 1 else ''}"]
+        )
 
 
 @dataclasses.dataclass(frozen=True)
@@ -190,6 +200,8 @@ def _driver(kernel, grid, block, shared_bytes, args, expected, tolerance, folder
 
 def _finding(f):
     at, earlier = f["access"]["at"], f["earlier"]
+    differs = re.search(r": argument (\d+)\[(\d+)\] is (\S+): expected (\S+)$", f["access"]["action"])
+    argument, element, got, expected = differs.groups() if differs else (None,) * 4
     return Finding(
         kind=f["kind"],
         kernel=f["kernel"],
@@ -203,7 +215,21 @@ def _finding(f):
         missing=f["missing"],
         times=f["times"],
         severity=f["severity"],
+        argument=differs and int(argument),
+        element=differs and int(element),
+        got=differs and float(got),
+        expected=differs and float(expected),
     )
+
+
+def _shortened(errors):
+    """A compiler's output up to its third error."""
+    lines = errors.strip().split("\n")
+    starts = [number for number, line in enumerate(lines) if ": error: " in line]
+    if len(starts) <= 3:
+        return "\n".join(lines)
+    more = len(starts) - 3
+    return "\n".join([*lines[: starts[3]], f"and {more} more error{'s' if more > 1 else ''}"])
 
 
 def check(
@@ -249,8 +275,8 @@ def check(
     with tempfile.TemporaryDirectory(prefix="antiphase-check-") as name:
         folder = pathlib.Path(name)
         path = pathlib.Path(folder / "kernel.cu")
-        if "\n" in str(source):
-            path.write_text(str(source))
+        if isinstance(source, str) and any(sign in source for sign in "\n{;"):
+            path.write_text(source + "\n")
         else:
             path = pathlib.Path(source).resolve()
         driver = folder / "driver.cpp"
@@ -275,11 +301,11 @@ def check(
             command.append(option)
         done = subprocess.run(command, capture_output=True, text=True, errors="replace")
     if done.returncode not in (0, 4, 5) or not done.stdout.strip():
-        raise ValueError(done.stderr.strip() or f"{tool} ended with {done.returncode}")
+        raise ValueError(_shortened(done.stderr) or f"{tool} ended with {done.returncode}")
     program = json.loads(done.stdout)["programs"][0]
     refused = [why["text"] for why in program["refused"]]
     if refused and not program["findings"]:
-        raise ValueError(done.stderr.strip())
+        raise ValueError(_shortened(done.stderr))
     return Report(
         findings=tuple(_finding(f) for f in program["findings"]),
         notes=(*program["notes"], *refused),

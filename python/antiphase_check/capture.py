@@ -12,6 +12,7 @@ not be installed. `antiphase check model.py` runs this file on a program.
 """
 import ast
 import contextlib
+import ctypes
 import dataclasses
 import difflib
 import importlib.util
@@ -154,6 +155,24 @@ class Array:
         head = struct.pack("<b", self.type) + (b"h" if self.host else b"d") + self.kind.encode()
         n = len(self.sizes)
         return b"t" + head + struct.pack(f"<I{2 * n}qQ", n, *self.sizes, *self.strides, size) + data
+
+
+class Memory:
+    """All the memory of a tensor or array, `owner`, whose attribute `flag` says that nobody has written it."""
+
+    def __init__(self, base, size, owner, flag):
+        self.base, self.size, self.owner, self.flag = base, size, owner, flag
+
+    def take_unwritten(self):
+        unwritten = getattr(self.owner, self.flag, False)
+        setattr(self.owner, self.flag, False)
+        return unwritten
+
+    def bytes(self):
+        return (ctypes.c_char * self.size).from_address(self.base).raw
+
+    def store(self, data):
+        ctypes.memmove(self.base, data, len(data))
 
 
 @dataclasses.dataclass
@@ -377,6 +396,7 @@ class Session:
         self.folder = folder or tempfile.mkdtemp(prefix="antiphase-capture-")
         self.seconds, self.programs, self.refused, self.notes = seconds, [], [], []
         self.partial, self.files, self.text, self.wrong = False, [], None, []
+        self.memories = {}  # by the address where they begin: those whose address Python has asked for
 
     def uses(self, library):
         """Whether a library is needed: the program names it, or, without a program's text, it can be imported."""
@@ -407,6 +427,16 @@ class Session:
 
     def located(self, source):
         return located(source, self.python_files())
+
+    def pointer(self, value):
+        """What an integer is the address in; the integer if in no memory that Python has asked for."""
+        for memory in self.memories.values():
+            if memory.base <= value < memory.base + memory.size:
+                kind = "u" if memory.take_unwritten() else "d"
+                made = Array(_TYPES["uint8"], (memory.size,), (1,), None, kind, owner=memory)
+                made.data = memory.bytes
+                return Pointer(made, memory.base, value - memory.base)
+        return value
 
     def refuse(self, what, instead):
         self.reject(f"{what} is not supported here: use {instead}")

@@ -3,6 +3,7 @@
 under the checker."""
 import contextlib
 import ctypes
+import functools
 import importlib.util
 import re
 import sys
@@ -14,6 +15,7 @@ from .capture import (
     _SIZES,
     _TYPES,
     Array,
+    Memory,
     Pointer,
     Program,
     Unsupported,
@@ -36,7 +38,6 @@ class _Tensors:
     def __init__(self, torch, session):
         self.torch, self.session = torch, session
         self.address = torch.Tensor.data_ptr
-        self.addresses = {}  # where memory begins whose address Python has asked for: a tensor, all its bytes
 
     def data_ptr(self, tensor):
         """In place of Tensor.data_ptr(): an extension may be given the integer in place of the tensor."""
@@ -46,21 +47,9 @@ class _Tensors:
         unwritten = getattr(tensor, "_antiphase_unwritten", False)
         storage = tensor.untyped_storage()
         tensor._antiphase_unwritten = unwritten
-        every = self.torch.empty((0,), dtype=self.torch.uint8).set_(storage)
-        self.addresses[storage.data_ptr()] = (tensor, every)
+        base, size = storage.data_ptr(), storage.nbytes()
+        self.session.memories[base] = Memory(base, size, tensor, "_antiphase_unwritten")
         return address
-
-    def pointer(self, value):
-        """What an integer is the address in; the integer if in no tensor."""
-        for base, (tensor, every) in self.addresses.items():
-            size = every.shape[0]
-            if base <= value < base + size:
-                kind = "u" if getattr(tensor, "_antiphase_unwritten", False) else "d"
-                tensor._antiphase_unwritten = False
-                made = Array(_TYPES["uint8"], (size,), (1,), None, kind, owner=every)
-                made.data = lambda: _bytes_at(base, size)
-                return Pointer(made, base, value - base)
-        return value
 
     def array(self, kind, sizes, data):
         dtype = getattr(self.torch, _NAMES[kind])
@@ -75,6 +64,8 @@ class _Tensors:
         return owner.as_strided(sizes, strides, owner.storage_offset() + offset)
 
     def store(self, array, data):
+        if isinstance(array.owner, Memory):
+            return array.owner.store(data)
         owner = array.owner.detach()
         if not owner.is_meta:
             span = owner.as_strided((array.span(),), (1,))
@@ -85,7 +76,7 @@ class _Tensors:
             if isinstance(value, (list, tuple)):
                 return [self.packed(one) for one in value]
             if type(value) is int:
-                return self.pointer(value)
+                return self.session.pointer(value)
             if isinstance(value, self.torch.dtype):
                 return _TYPES[str(value).partition(".")[2]]
             return str(value) if isinstance(value, self.torch.device) else value
@@ -334,6 +325,8 @@ class _NumPyArrays:
     def store(self, array, data):
         import numpy
 
+        if isinstance(array.owner, Memory):
+            return array.owner.store(data)
         flat = numpy.frombuffer(data, dtype=array.owner.dtype)
         owner = array.owner.view(numpy.ndarray)
         there = numpy.lib.stride_tricks.as_strided(flat, owner.shape, owner.strides)
@@ -355,9 +348,23 @@ class _Kernel:
         text += "  return antiphase::plain::python::serve(c, v);\n}\n"
         self.program = Program(session, name, [("kernel.cu", text)], _macros(options))
 
+    def _address(self, value):
+        import numpy
+
+        whole = type(value) is int or isinstance(value, (numpy.int64, numpy.uint64))
+        found = self.session.pointer(int(value)) if whole else value
+        return found if isinstance(found, Pointer) else value
+
     def launch(self, grid, block, shared, arguments):
         sizes = [*_three(grid), *_three(block), int(shared), self.allowed]
-        self.program.call(self.name, [sizes, *map(_packed, arguments)], {}, _NumPyArrays())
+        packed = [_packed(self._address(a)) for a in arguments]
+        for number, value in enumerate(packed):
+            if not isinstance(value, (Array, Pointer, Word, type(None))):
+                self.session.reject(
+                    f"argument {number} of {self.name} is a {type(value).__name__}: expected an array of the "
+                    "library's own, a number, or an address such as data_ptr()"
+                )
+        self.program.call(self.name, [sizes, *packed], {}, _NumPyArrays())
 
 
 def _three(sizes):
@@ -386,7 +393,7 @@ def _packed(value):
     return value
 
 
-def _array_type(numpy):
+def _array_type(numpy, session):
     class ndarray(numpy.ndarray):
         """An array that stands for one on the device; `unwritten`: nobody has stored to it."""
 
@@ -423,6 +430,14 @@ def _array_type(numpy):
         @property
         def gpudata(self):
             return self
+
+        @property
+        def data(self):  # of CuPy: an address on the device, from which an integer may be taken
+            base, at = self, self.ctypes.data
+            while isinstance(base.base, ndarray):
+                base = base.base
+            session.memories[base.ctypes.data] = Memory(base.ctypes.data, base.nbytes, base, "unwritten")
+            return types.SimpleNamespace(ptr=at, device=self.device, mem=types.SimpleNamespace(ptr=at))
 
         @property
         def device(self):
@@ -490,7 +505,7 @@ def cupy(session):
         return
     import numpy
 
-    ndarray = _array_type(numpy)
+    ndarray = _array_type(numpy, session)
     module = _Module("cupy", numpy, ndarray)
 
     class RawKernel:
@@ -543,6 +558,10 @@ def cupy(session):
     module.ndarray, module.RawKernel, module.RawModule, module.cuda = ndarray, RawKernel, RawModule, cuda
     module.asnumpy = lambda a, *_, **__: numpy.array(a).view(numpy.ndarray)
     module.get_array_module = lambda *_: module
+    module.memoize = lambda *_, **__: functools.cache
+    module.clear_memo = _nothing
+    module.util = types.SimpleNamespace(memoize=module.memoize, clear_memo=_nothing)
+    cuda.compile_with_cache = lambda code, options=(), **_: RawModule(code=code, options=options)
     for name in ("ElementwiseKernel", "ReductionKernel", "fuse"):
         setattr(module, name, refused(name, "RawKernel, with the whole kernel in CUDA C++"))
     cupyx = types.ModuleType("cupyx")
@@ -560,7 +579,7 @@ def pycuda(session):
         return
     import numpy
 
-    ndarray = _array_type(numpy)
+    ndarray = _array_type(numpy, session)
 
     def device(size, dtype=numpy.uint8):
         made = numpy.empty(size, dtype).view(ndarray)
@@ -715,7 +734,7 @@ def cuda_python(session):
         return
     import numpy
 
-    ndarray = _array_type(numpy)
+    ndarray = _array_type(numpy, session)
     package, bindings = types.ModuleType("cuda"), types.ModuleType("cuda.bindings")
     nvrtc, driver = types.ModuleType("cuda.bindings.nvrtc"), types.ModuleType("cuda.bindings.driver")
     package.__path__, bindings.__path__ = [], []

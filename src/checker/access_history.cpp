@@ -19,6 +19,9 @@ constexpr const char* no_constant =
     "an ordinary load: what __ldg or ld.global.nc reads may not be written during the whole launch, by "
     "whichever "
     "thread";
+constexpr const char* no_cached =
+    "a launch of its own for the write: what a kernel writes does not reach the caches of textures, surfaces "
+    "and constants before it ends, not even for the thread that wrote it";
 
 constexpr const char* not_yet_there =
     "an order behind the allocation, such as an event of its stream: other streams do not know that the "
@@ -89,7 +92,13 @@ bool access_history::has_owner(const accessor& w, std::size_t offset, std::size_
   const block_record& own = clocks_.block(w.thread.block);
   if (offset >= shadow::shared_bytes || (offset >= own.lowest && offset + bytes <= own.highest)) return true;
   const block_number other = clocks_.owner_of(w.thread.block, offset, bytes);
-  if (other == 0)
+  if (const block_number gone = other == 0 ? clocks_.past_owner_of(w.thread.block, offset) : 0; gone != 0)
+    found_(w, {.kind = finding_kind::outside_memory,
+               .offset = offset,
+               .missing = fmt::format(
+                   "a cluster barrier before that block ends: block ({}, {}, {}) has ended",
+                   clocks_.block(gone).index.x, clocks_.block(gone).index.y, clocks_.block(gone).index.z)});
+  else if (other == 0)
     found_(w, {.kind = finding_kind::outside_memory,
                .offset = offset,
                .missing = fmt::format("the block has {} bytes of shared memory", own.highest - own.lowest)});
@@ -165,6 +174,16 @@ bool access_history::read_as_constant(const thread_model& t, const cell& c) {
   count(c.first);
   if (!own && threads < 2) memory_.each_reader(c, count);
   return own || threads > 1;
+}
+
+bool access_history::written_before(const thread_model& t, const void* p, std::size_t bytes) {
+  const std::size_t offset = words_at(t, p, bytes);
+  if (offset == shadow::outside || bytes % 4 != 0) return false;
+  for (std::size_t at = offset; at < offset + bytes; at += 4)
+    if (const cell& c = memory_.touched(at);
+        c.state != cell_state::written || c.strength != 0 || c.block >= t.first_visible)
+      return false;
+  return true;
 }
 
 bool access_history::reads_constant_again(const thread_model& t, const void* p, std::size_t bytes) {
@@ -247,8 +266,11 @@ void access_history::check_barrier(const accessor& w, const cell& c, std::size_t
 void access_history::read_cell(const accessor& w, cell& c, std::size_t offset) {
   const thread_model& t = w.thread;
   check_barrier(w, c, offset);
-  if (w.constant && c.has_writer() && c.block >= launches_.first())
-    found_(w, {.kind = finding_kind::race, .offset = offset, .write = &c, .missing = no_constant});
+  if ((w.constant || w.cached) && c.has_writer() && c.block >= launches_.first())
+    found_(w, {.kind = finding_kind::race,
+               .offset = offset,
+               .write = &c,
+               .missing = w.constant ? no_constant : no_cached});
   else if (c.state != cell_state::uninitialised)
     check_writer(w, c, offset, finding_kind::read_before_landing);
   else if (forgives(offset))
@@ -280,6 +302,22 @@ bool access_history::observed(const thread_model& t, const cell& c, const reader
          strong(c.strength, c.block, r.strength, r.block) && clocks_.knows(t, c.block, c.writer, c.time);
 }
 
+// True for a warp's ordinary reads of shared memory that its own copy engine's write follows, ordered by
+// nothing but the program and __syncwarp(). PTX asks for a proxy fence behind other reads too; there a
+// release or a barrier has waited for them, and pipelines rely on that.
+bool access_history::may_be_under_way(const accessor& w, const reader& r, std::size_t offset) const {
+  const thread_model& t = w.thread;
+  if (!w.behind_proxy() || r.kind != warp_reads || r.strength != 0 || space_of(offset) != space::shared ||
+      r.block != t.block || r.unit != t.warp || t.loads_done == nullptr || r.time <= *t.loads_done ||
+      !knows(t, r))
+    return false;
+  for (std::uint32_t lanes = r.lanes; lanes != 0; lanes &= lanes - 1)
+    if (!clocks_.knows_fenced(t, space::shared, r.block,
+                              static_cast<actor>(r.unit * 32 + std::countr_zero(lanes)), r.time))
+      return true;
+  return false;
+}
+
 void access_history::check_readers(const accessor& w, cell& c, std::size_t offset) {
   const thread_model& t = w.thread;
   if (surely_knows_readers(t, c)) return;
@@ -287,6 +325,14 @@ void access_history::check_readers(const accessor& w, cell& c, std::size_t offse
     if (r.lanes == 0) return;
     if (r.kind == constant_reads && r.block >= launches_.first())
       return found_(w, {.kind = finding_kind::race, .offset = offset, .read = &r, .missing = no_constant});
+    if (may_be_under_way(w, r, offset))
+      return found_(
+          w, {.kind = finding_kind::missing_proxy_fence,
+              .offset = offset,
+              .read = &r,
+              .missing = "fence_async by the threads that read it, or by this one behind them (in CUDA: "
+                         "fence.proxy.async): a warp's loads may still be under way when the copy "
+                         "engine writes"});
     if (!r.by_copy() && r.block == t.block && r.unit == t.warp && r.lanes == t.lane) return;  // itself
     if (strong(r.strength, r.block, w.strength(), t.block)) return;
     if (!knows(t, r) && !observed(t, c, r))
@@ -465,8 +511,16 @@ void access_history::host_touch(const accessor& w, const void* p) {
         !clocks_.host_acquired(c.block, c.writer, c.time) && !both_atomic(c.strength))
       found_(w, {.kind = finding_kind::race, .offset = at, .write = &c, .missing = missing});
     if (w.kind == access_kind::read) return;
+    const auto acquired = [&](const reader& r) {
+      if (r.by_copy()) return clocks_.host_acquired(r.block, r.unit, r.time);
+      for (std::uint32_t lanes = r.lanes; lanes != 0; lanes &= lanes - 1)
+        if (!clocks_.host_acquired(r.block, static_cast<actor>(r.unit * 32 + std::countr_zero(lanes)),
+                                   r.time))
+          return false;
+      return true;
+    };
     const auto check = [&](const reader& r) {
-      if (r.lanes != 0 && launches_.unsynchronised(r.block) && !both_atomic(r.strength))
+      if (r.lanes != 0 && launches_.unsynchronised(r.block) && !both_atomic(r.strength) && !acquired(r))
         found_(w, {.kind = finding_kind::overwritten_in_use, .offset = at, .read = &r, .missing = missing});
     };
     check(c.first);

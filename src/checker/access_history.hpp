@@ -26,6 +26,7 @@ struct accessor {
   stamp group = 0;
   std::string_view what{};   // replaces "read of 4 bytes" in reports
   bool constant = false;     // a read-only load
+  bool cached = false;       // a read by a cache that the launch's own writes do not reach
   bool updates = false;      // the read of a read-modify-write: the write that follows is recorded instead
   bool of_barrier = false;   // an operation of an mbarrier, on its word
   bool init_fenced = false;  // the mbarrier's initialisation has been fenced for the async proxy
@@ -97,6 +98,8 @@ class access_history {
 
   // The same for a read-only load of memory that a launch before has written.
   bool reads_constant_again(const thread_model& t, const void* p, std::size_t bytes);
+  // Whether these are whole words that only launches before the thread's have written.
+  bool written_before(const thread_model& t, const void* p, std::size_t bytes);
 
   // Cheap sufficient tests for the common cases; false: unknown, look further.
   [[gnu::always_inline]] static bool surely_knows_writer(const thread_model& t, const cell& c) {
@@ -165,6 +168,7 @@ class access_history {
   // by read-only loads of this launch: of the same thread, or of two others, more of which make no difference
   bool read_as_constant(const thread_model& t, const cell& c);
   bool observed(const thread_model& t, const cell& c, const reader& r) const;
+  bool may_be_under_way(const accessor& w, const reader& r, std::size_t offset) const;
   bool needs_fence(const accessor& w, const cell& c, std::size_t offset) const;
   void judge(const accessor& w, std::size_t offset, std::size_t bytes);
   void report_outside(const accessor& w, const void* p) const;

@@ -86,6 +86,21 @@ finding_kind kind_of(cpu_detail::fault f) {
 }
 
 using checker_detail::is_same;
+
+// Two threads write the same memory in one line, which a barrier before or behind it does not order.
+bool write_in_one_line(const finding& f) {
+  const auto writes = [](const finding_side& s) { return s.thread >= 0 && s.action.starts_with("write"); };
+  return f.earlier && f.access.at == f.earlier->at && f.access.at.line > 0 && writes(f.access) &&
+         writes(*f.earlier);
+}
+void name_one_line(finding& f) {
+  if (f.severity() == finding_severity::error &&
+      (f.missing.find("__sync") != std::string::npos || f.missing.starts_with("blocks of a launch")))
+    f.missing =
+        "an atomic operation, or one thread for this line: several threads write the same memory there, and "
+        "a barrier orders only what they do in different rounds of a loop";
+}
+
 using checker_detail::outcome;
 using checker_detail::run_processes;
 using checker_detail::run_request;
@@ -253,12 +268,15 @@ void add(check_report& report, outcome&& from) {
   for (finding& f : from.findings) {
     const auto at = std::find_if(report.findings.begin(), report.findings.end(),
                                  [&](const finding& g) { return is_same(f, g); });
-    if (at == report.findings.end())
+    const bool known = at != report.findings.end();
+    const bool one_line = write_in_one_line(f) || (known && write_in_one_line(*at));
+    if (!known)
       report.findings.push_back(std::move(f));
     else if (f.severity() < at->severity())  // an error in this run: that is the one to show
       f.times += at->times, *at = std::move(f);
     else
       at->times += f.times;
+    if (one_line) name_one_line(known ? *at : report.findings.back());
   }
   for (std::string& n : from.notes)
     if (std::find(report.notes.begin(), report.notes.end(), n) == report.notes.end())

@@ -10,6 +10,7 @@ namespace antiphase::checker_detail {
 
 void finding_list::reset() {
   kernel.clear();
+  waited_in_vain.clear();
   shared_place = nullptr;
   variable_name = nullptr;
   notes_.clear();
@@ -263,7 +264,12 @@ std::string finding_list::missing_edge(const accessor& w, const conflict& c) con
                "edges lead from one to the other)") +
            (theirs.copies_staged
                 ? ". cudaMemcpy from pageable host memory may return before the copy has landed"
-                : "");
+                : "") +
+           (waited_in_vain.empty()
+                ? ""
+                : fmt::format(". The event that is waited for at {} had not been recorded: "
+                              "such a wait ends at once",
+                              waited_in_vain));
   const strength_bits strength = c.write != nullptr ? c.write->strength : c.read->strength;
   if (strength != 0 && w.reach != scope{} && !of_one_size(strength, w.strength()))
     return "operations of one size: atomic or volatile accesses that overlap in part race (PTX ISA, morally "
@@ -312,7 +318,8 @@ std::string finding_list::describe_shared(block_number block, std::size_t offset
                                    : fmt::format("shared memory, byte {}", offset - own.lowest);
   if (offset >= own.highest && offset - own.highest < 1024)
     return fmt::format("shared memory, {} bytes behind its end", offset - own.highest);
-  const block_number other = clocks_.owner_of(block, offset, 1);
+  block_number other = clocks_.owner_of(block, offset, 1);
+  if (other == 0) other = clocks_.past_owner_of(block, offset);
   if (other == 0) return "shared memory of another block, or of none";
   const block_record& b = clocks_.block(other);
   return fmt::format("shared memory of block ({}, {}, {}), byte {}", b.index.x, b.index.y, b.index.z,

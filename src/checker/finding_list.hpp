@@ -35,7 +35,8 @@ class finding_list {
                const shadow& memory)
       : clocks_(clocks), launches_(launches), barriers_(barriers), memory_(memory) {}
   void reset();
-  std::string kernel;  // of the launch under way
+  std::string kernel;          // of the launch under way
+  std::string waited_in_vain;  // where the program first waited for an event that had not been recorded
   // Names of what lies at an offset of the current block's shared memory, and at an address of the program's
   // image; null: no names.
   std::string (*shared_place)(std::size_t offset) = nullptr;

@@ -180,6 +180,17 @@ void group_findings(std::vector<finding>& all) {
                         plain ? "__syncthreads()" : "barrier");
   }
   std::ranges::stable_sort(groups, {}, [](const group& g) { return std::ranges::min(g.members); });
+  // What nobody had written before was read too early, rather than overwritten too early.
+  for (group& g : groups)
+    if (std::ranges::any_of(g.members,
+                            [&](std::size_t m) { return all[m].kind == finding_kind::uninitialised; }))
+      std::stable_sort(g.members.begin(), g.members.end(), [&](std::size_t a, std::size_t b) {
+        const auto rank = [&](std::size_t m) {
+          return all[m].kind == finding_kind::wrong_result ? 2
+                                                           : all[m].kind == finding_kind::overwritten_in_use;
+        };
+        return rank(a) < rank(b);
+      });
   std::vector<finding> together;
   for (std::size_t g = 0; g < groups.size(); ++g)
     for (const std::size_t m : groups[g].members) {

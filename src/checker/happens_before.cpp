@@ -64,7 +64,9 @@ block_model* happens_before::begin_block(const block_record& of) {
     b = std::make_unique<block_model>();
   }
   b->number = add_block(of);
-  b->times.assign(static_cast<std::size_t>((of.threads + 31) / 32), 1);
+  const auto warps = static_cast<std::size_t>((of.threads + 31) / 32);
+  b->times.assign(warps, 1);
+  b->times.resize(2 * warps);
   b->threads.clear();
   b->threads.resize(static_cast<std::size_t>(of.threads));
   const knowledge_ptr start = knowledge_of(b->number, make<view>());
@@ -74,6 +76,7 @@ block_model* happens_before::begin_block(const block_record& of) {
     t.warp = static_cast<std::uint16_t>(i / 32);
     t.lane = 1u << i % 32;
     t.time = &b->times[static_cast<std::size_t>(i / 32)];
+    t.loads_done = t.time + warps;
     t.first_visible = launches_.first_visible();
     t.index = i;
     t.block_threads = of.threads;
@@ -104,6 +107,13 @@ block_number happens_before::owner_of(block_number of_cluster, std::size_t offse
     if (const block_record& r = blocks_[b->number];
         one_cluster(b->number, of_cluster) && offset >= r.lowest && offset + bytes <= r.highest)
       return b->number;
+  return 0;
+}
+block_number happens_before::past_owner_of(block_number of_cluster, std::size_t offset) const {
+  for (block_number b = next_block() - 1; b > 0; --b)
+    if (const block_record& r = blocks_[b];
+        r.ended && one_cluster(b, of_cluster) && offset >= r.lowest && offset < r.highest)
+      return b;
   return 0;
 }
 
@@ -211,7 +221,9 @@ bool happens_before::strong(scope a, block_number block_a, scope b, block_number
 
 bool happens_before::host_acquired(block_number block, actor a, stamp time) const {
   const view* v = host_known_ != nullptr ? host_known_->of(block) : nullptr;
-  return v != nullptr && a < blocks_[block].threads && time <= v->of_thread(a);
+  const int threads = blocks_[block].threads;
+  return v != nullptr &&
+         time <= (a < threads ? v->of_thread(a) : v->of_copies(static_cast<std::size_t>(a - threads)));
 }
 
 // synchronisation
@@ -289,6 +301,7 @@ knowledge_ptr happens_before::publish(thread_model& t) {
   const auto k = make<knowledge>(*t.known);
   k->own = v;
   for (const space s : all_spaces) k->fenced[s] = join(t.known->fenced[s], fenced_by(t, s), t.block);
+  if (t.loads_done != nullptr) *t.loads_done = *t.time;
   ++*t.time;  // later accesses are not part of this release
   return k;
 }
@@ -368,14 +381,19 @@ void happens_before::meet(std::span<thread_model* const> threads, meeting of) {
   for (const space s : all_spaces)
     if (fenced[s]) shared->fenced[s] = join(shared->fenced[s], fenced_together(threads, s), block);
   stamp* advanced = nullptr;
+  const bool several_warps = threads.front()->warp != threads.back()->warp;
   for (thread_model* t : threads) {
     learn(*t, shared);
     t->fenced = {};  // included in `shared`
     t->barriers += whole_block;
-    if (whole_block)
+    if (whole_block) {
+      *t->loads_done = latest;
       *t->time = latest + 1;
-    else if (t->time != advanced)
-      ++*(advanced = t->time);
+    } else if (t->time != advanced) {
+      advanced = t->time;
+      if (several_warps) *t->loads_done = *advanced;
+      ++*advanced;
+    }
   }
 }
 

@@ -99,6 +99,7 @@ struct thread_model {
   std::uint32_t lane = 0;                         // its bit in the warp
   stamp floor = 0;                                // known->own->floor
   stamp* time = nullptr;                          // the warp's
+  stamp* loads_done = nullptr;                    // the warp's time at its latest release or barrier
   block_number first_visible = 0;                 // blocks before it are all known
   std::uint32_t shared_low = 0, shared_high = 0;  // the block's, as offsets in the shadow
   int block_threads = 0;
@@ -126,7 +127,7 @@ struct thread_model {
 struct block_model {
   block_number number = 0;
   std::vector<thread_model> threads;
-  std::vector<stamp> times;  // by warp
+  std::vector<stamp> times;  // by warp; then, by warp, times of the latest release
 };
 
 enum class meeting : bool { of_some, of_block };  // of_block: all of its threads that have not ended
@@ -153,6 +154,7 @@ class happens_before {
   const block_record& block(block_number b) const { return blocks_[b]; }
   // The running block of the same cluster that has this shared memory; 0: none.
   block_number owner_of(block_number of_cluster, std::size_t offset, std::size_t bytes) const;
+  block_number past_owner_of(block_number of_cluster, std::size_t offset) const;  // that has ended
 
   bool knows(const thread_model& t, block_number block, actor a, stamp time) const;
   // For a read or a copy: it is over, whether or not what it wrote can be seen.

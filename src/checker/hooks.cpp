@@ -296,60 +296,63 @@ int antiphase_checked_memcmp(const void* a, const void* b, std::size_t bytes) {
     atomic(p, sizeof(type), atomic_kind::update, how, CODE);                       \
     return found(p, operation(p, value, __ATOMIC_SEQ_CST), CODE);                  \
   }
-#define ATOMIC(bits, type)                                                                                 \
-  type __tsan_atomic##bits##_load(const volatile type* p, int how) {                                       \
-    comes_to_atomic(p, atomic_kind::load, CODE);                                                           \
-    if (type old = 0; brings_old<type>(p, how, CODE, old)) return old;                                     \
-    atomic(p, sizeof(type), atomic_kind::load, how, CODE);                                                 \
-    return found<type>(p, __atomic_load_n(p, __ATOMIC_SEQ_CST), CODE);                                     \
-  }                                                                                                        \
-  void __tsan_atomic##bits##_store(volatile type* p, type value, int how) {                                \
-    comes_to_atomic(p, atomic_kind::store, CODE);                                                          \
-    atomic(p, sizeof(type), atomic_kind::store, how, CODE);                                                \
-    __atomic_store_n(p, value, __ATOMIC_SEQ_CST);                                                          \
-    stored(p);                                                                                             \
-  }                                                                                                        \
-  FETCH(bits, type, add, __atomic_fetch_add)                                                               \
-  FETCH(bits, type, sub, __atomic_fetch_sub)                                                               \
-  FETCH(bits, type, and, __atomic_fetch_and)                                                               \
-  FETCH(bits, type, or, __atomic_fetch_or)                                                                 \
-  FETCH(bits, type, xor, __atomic_fetch_xor)                                                               \
-  FETCH(bits, type, nand, __atomic_fetch_nand)                                                             \
-  type __tsan_atomic##bits##_exchange(volatile type* p, type value, int how) {                             \
-    comes_to_atomic(p, atomic_kind::update, CODE);                                                         \
-    atomic(p, sizeof(type), atomic_kind::update, how, CODE);                                               \
-    return found<type>(p, __atomic_exchange_n(p, value, __ATOMIC_SEQ_CST), CODE);                          \
-  }                                                                                                        \
-  int __tsan_atomic##bits##_compare_exchange_strong(volatile type* p, type* expected, type value, int how, \
-                                                    int) {                                                 \
-    comes_to_atomic(p, atomic_kind::update, CODE);                                                         \
-    compares(p, *expected);                                                                                \
-    const bool will_write = __atomic_load_n(p, __ATOMIC_SEQ_CST) == *expected;                             \
-    atomic(p, sizeof(type), will_write ? atomic_kind::update : atomic_kind::load, how, CODE);              \
-    const bool done =                                                                                      \
-        __atomic_compare_exchange_n(p, expected, value, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);        \
-    found<type>(p, *expected, CODE);                                                                       \
-    return done;                                                                                           \
-  }                                                                                                        \
-  int __tsan_atomic##bits##_compare_exchange_weak(volatile type* p, type* expected, type value, int how,   \
-                                                  int) {                                                   \
-    comes_to_atomic(p, atomic_kind::update, CODE);                                                         \
-    compares(p, *expected);                                                                                \
-    const bool will_write = __atomic_load_n(p, __ATOMIC_SEQ_CST) == *expected;                             \
-    atomic(p, sizeof(type), will_write ? atomic_kind::update : atomic_kind::load, how, CODE);              \
-    const bool done =                                                                                      \
-        __atomic_compare_exchange_n(p, expected, value, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);        \
-    found<type>(p, *expected, CODE);                                                                       \
-    return done;                                                                                           \
-  }                                                                                                        \
-  type __tsan_atomic##bits##_compare_exchange_val(volatile type* p, type expected, type value, int how,    \
-                                                  int) {                                                   \
-    comes_to_atomic(p, atomic_kind::update, CODE);                                                         \
-    compares(p, expected);                                                                                 \
-    const bool will_write = __atomic_load_n(p, __ATOMIC_SEQ_CST) == expected;                              \
-    atomic(p, sizeof(type), will_write ? atomic_kind::update : atomic_kind::load, how, CODE);              \
-    __atomic_compare_exchange_n(p, &expected, value, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);           \
-    return found<type>(p, expected, CODE);                                                                 \
+#define ATOMIC(bits, type)                                                                                   \
+  type __tsan_atomic##bits##_load(const volatile type* p, int how) {                                         \
+    comes_to_atomic(p, atomic_kind::load, CODE);                                                             \
+    if (type old = 0; brings_old<type>(p, how, CODE, old)) return old;                                       \
+    atomic(p, sizeof(type), atomic_kind::load, how, CODE);                                                   \
+    return found<type>(p, __atomic_load_n(p, __ATOMIC_SEQ_CST), CODE);                                       \
+  }                                                                                                          \
+  void __tsan_atomic##bits##_store(volatile type* p, type value, int how) {                                  \
+    comes_to_atomic(p, atomic_kind::store, CODE);                                                            \
+    atomic(p, sizeof(type), atomic_kind::store, how, CODE);                                                  \
+    __atomic_store_n(p, value, __ATOMIC_SEQ_CST);                                                            \
+    stored(p);                                                                                               \
+  }                                                                                                          \
+  FETCH(bits, type, add, __atomic_fetch_add)                                                                 \
+  FETCH(bits, type, sub, __atomic_fetch_sub)                                                                 \
+  FETCH(bits, type, and, __atomic_fetch_and)                                                                 \
+  FETCH(bits, type, or, __atomic_fetch_or)                                                                   \
+  FETCH(bits, type, xor, __atomic_fetch_xor)                                                                 \
+  FETCH(bits, type, nand, __atomic_fetch_nand)                                                               \
+  type __tsan_atomic##bits##_exchange(volatile type* p, type value, int how) {                               \
+    comes_to_atomic(p, atomic_kind::update, CODE);                                                           \
+    atomic(p, sizeof(type), atomic_kind::update, how, CODE);                                                 \
+    return found<type>(p, __atomic_exchange_n(p, value, __ATOMIC_SEQ_CST), CODE);                            \
+  }                                                                                                          \
+  int __tsan_atomic##bits##_compare_exchange_strong(volatile type* p, type* expected, type value, int how,   \
+                                                    int if_not) {                                            \
+    comes_to_atomic(p, atomic_kind::update, CODE);                                                           \
+    compares(p, *expected);                                                                                  \
+    const bool will_write = __atomic_load_n(p, __ATOMIC_SEQ_CST) == *expected;                               \
+    atomic(p, sizeof(type), will_write ? atomic_kind::update : atomic_kind::load, will_write ? how : if_not, \
+           CODE);                                                                                            \
+    const bool done =                                                                                        \
+        __atomic_compare_exchange_n(p, expected, value, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);          \
+    found<type>(p, *expected, CODE);                                                                         \
+    return done;                                                                                             \
+  }                                                                                                          \
+  int __tsan_atomic##bits##_compare_exchange_weak(volatile type* p, type* expected, type value, int how,     \
+                                                  int if_not) {                                              \
+    comes_to_atomic(p, atomic_kind::update, CODE);                                                           \
+    compares(p, *expected);                                                                                  \
+    const bool will_write = __atomic_load_n(p, __ATOMIC_SEQ_CST) == *expected;                               \
+    atomic(p, sizeof(type), will_write ? atomic_kind::update : atomic_kind::load, will_write ? how : if_not, \
+           CODE);                                                                                            \
+    const bool done =                                                                                        \
+        __atomic_compare_exchange_n(p, expected, value, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);          \
+    found<type>(p, *expected, CODE);                                                                         \
+    return done;                                                                                             \
+  }                                                                                                          \
+  type __tsan_atomic##bits##_compare_exchange_val(volatile type* p, type expected, type value, int how,      \
+                                                  int if_not) {                                              \
+    comes_to_atomic(p, atomic_kind::update, CODE);                                                           \
+    compares(p, expected);                                                                                   \
+    const bool will_write = __atomic_load_n(p, __ATOMIC_SEQ_CST) == expected;                                \
+    atomic(p, sizeof(type), will_write ? atomic_kind::update : atomic_kind::load, will_write ? how : if_not, \
+           CODE);                                                                                            \
+    __atomic_compare_exchange_n(p, &expected, value, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);             \
+    return found<type>(p, expected, CODE);                                                                   \
   }
 ATOMIC(8, unsigned char)
 ATOMIC(16, unsigned short)

@@ -95,7 +95,7 @@ void launch_order::close(block_number behind, const past& known) {
   l.known.add(static_cast<launch_number>(all_.size()));
   l.since = {};
   l.last = nullptr;
-  all_.push_back({first_, behind, on_});
+  all_.push_back({first_, behind, on_, begin_});
 }
 void launch_order::end_copy(block_number behind) { close(behind, begin_); }
 void launch_order::end(block_number behind) {
@@ -121,6 +121,9 @@ void launch_order::synchronize(stream on) {
 }
 void launch_order::synchronize_default() { host_.add(recorded(nullptr)); }
 void launch_order::synchronize(const past& these) { host_.add(these); }
+void launch_order::synchronize_before(block_number b) {
+  if (const launch_number n = launch_of(b); n < all_.size()) host_.add(all_[n].begin);
+}
 bool launch_order::has_waited(const past& for_these) const {
   for (launch_number n = 0; n < all_.size(); ++n)
     if (for_these.knows(n) && !host_.knows(n)) return false;

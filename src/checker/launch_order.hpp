@@ -73,6 +73,7 @@ class launch_order {
   past recorded(stream on) const;
   void order_after(stream on, const past& these);  // for later launches on the stream
   void synchronize(const past& these);             // the host waits for these
+  void synchronize_before(block_number b);  // the host knows that b has begun: what it came after is over
   bool has_waited(const past& for_these) const;
   // the last kernel on the stream; null: something else came last
   kernel_ptr last_kernel(stream on) const;
@@ -117,6 +118,7 @@ class launch_order {
   struct past_launch {
     block_number first, last;
     stream on;
+    past begin;  // what it knew when it began
   };
 
   past of_others(stream on) const;

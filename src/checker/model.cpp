@@ -59,6 +59,7 @@ void model::begin_launch(const char* kernel, const void* params, std::size_t par
                          overlap with_previous) {
   if (clocks.log != nullptr) clocks.log->begin_launch();
   findings.kernel = kernel;
+  constants_written_ = false;
   if (counts) counts->begin_launch(kernel);
   effort_before_ = history.effort.total();
   misled_before_ = history.misled();  // what a misled thread wrote may mislead later ones
@@ -166,6 +167,12 @@ void model::access(const void* p, std::size_t bytes, access_kind kind, const voi
     return;
   }
   if (host.stack.holds(reinterpret_cast<std::uintptr_t>(p))) return;
+  if (constants.holds(reinterpret_cast<std::uintptr_t>(p))) {
+    if (kind == access_kind::write)
+      constants_written_ = true;
+    else if (constants_written_)
+      return read_constant(p, bytes, code, "read of a constant");
+  }
   if (kind == access_kind::write)
     loops.wrote(p);
   else if (std::exchange(last_slow_read_, std::pair(p, code)) == std::pair(p, code))
@@ -178,20 +185,37 @@ void model::access(const void* p, std::size_t bytes, access_kind kind, const voi
   history.visit(w, p, bytes);
 }
 
-void model::read_constant(const void* p, std::size_t bytes, const void* code) {
+void model::read_constant(const void* p, std::size_t bytes, const void* code, const char* by_cache) {
   old.put_back();
   if (host.stack.holds(reinterpret_cast<std::uintptr_t>(p))) return;
+  if (by_cache != nullptr && history.written_before(*current_, p, bytes) && reads_anew(p, bytes, code))
+    return;
   if (std::exchange(last_slow_read_, std::pair(p, code)) == std::pair(p, code))
     loops.read_again(p, bytes, code);
-  if (!writes_down && history.reads_constant_again(*current_, p, bytes)) return;
+  if (by_cache == nullptr && !writes_down && history.reads_constant_again(*current_, p, bytes)) return;
   const accessor w{.thread = *current_,
                    .kind = access_kind::read,
                    .place = places.number_of_code(code),
                    .bytes = bytes,
-                   .what = "read-only load",
-                   .constant = true};
+                   .what = by_cache != nullptr ? by_cache : "read-only load",
+                   .constant = by_cache == nullptr,
+                   .cached = by_cache != nullptr};
   if (writes_down && memory.follows(p, bytes)) write_down(event_kind::read, p, bytes, w.place);
   history.visit(w, p, bytes);
+}
+
+void model::discard(const void* p, std::size_t bytes, const void* code) {
+  if (current_ == nullptr || bytes == 0 || !memory.follows(p, bytes)) return;
+  settle();
+  loops.wrote(p);
+  const accessor w{.thread = *current_,
+                   .kind = access_kind::write,
+                   .place = places.number_of_code(code),
+                   .bytes = bytes,
+                   .what = "discard"};
+  if (writes_down) write_down(event_kind::write, p, bytes, w.place);
+  history.visit(w, p, bytes);
+  memory.set(p, bytes, cell_state::uninitialised);
 }
 
 void model::write_down(event_kind kind, const void* p, std::size_t bytes, place_number place) {
@@ -248,6 +272,7 @@ void model::matrix(std::span<thread_model* const> warp, const void* from, std::u
 
 bool model::reads_anew(const void* p, std::size_t bytes, const void* code) {
   if (last_slow_read_ == std::pair(p, code)) return false;
+  if (constants_written_ && constants.holds(reinterpret_cast<std::uintptr_t>(p))) return false;
   const place_number place = places.number_of_code(code);
   const bool later = history.reads_later(*current_, p, place);
   if (!history.reads_anew(*current_, p, bytes, place)) return false;
@@ -259,6 +284,8 @@ bool model::reads_anew(const void* p, std::size_t bytes, const void* code) {
 }
 
 bool model::writes_anew(const void* p, std::size_t bytes, const void* code) {
+  if (constants.holds(reinterpret_cast<std::uintptr_t>(p))) [[unlikely]]
+    return false;
   const place_number place = places.number_of_code(code);
   if (!history.writes_anew(*current_, p, bytes, place)) return false;
   if (writes_down) [[unlikely]]
@@ -281,6 +308,7 @@ void model::atomic(const void* p, std::size_t bytes, atomic_kind kind, order how
   history.effort.beside += worth;
   const scope reach = std::exchange(machine::next_scope, scope::device);
   if (current_ == nullptr) return;
+  constants_written_ |= kind != atomic_kind::load && constants.holds(reinterpret_cast<std::uintptr_t>(p));
   thread_model& t = *current_;
   accessor w{.thread = t,
              .kind = access_kind::read,
@@ -461,11 +489,18 @@ void model::host_atomic(const void* p, std::size_t bytes, atomic_kind kind, orde
   if (how == order::relaxed || how == order::release)
     host_read_ = join(host_read_, released, 0);
   else
-    clocks.host_learns(released);
+    host_acquires(released);
 }
 
 void model::host_fence(order how) {
-  if (how != order::release) clocks.host_learns(std::exchange(host_read_, nullptr));
+  if (how != order::release) host_acquires(std::exchange(host_read_, nullptr));
+}
+
+void model::host_acquires(const knowledge_ptr& released) {
+  if (released == nullptr) return;
+  clocks.host_learns(released);
+  launches.synchronize_before(released->block);
+  for (const auto& [block, known] : released->others) launches.synchronize_before(block);
 }
 
 // findings

@@ -98,8 +98,11 @@ class model {
   // Fast paths for whole words of accesses without a finding. False: call access().
   bool reads_anew(const void* p, std::size_t bytes, const void* code);
   bool writes_anew(const void* p, std::size_t bytes, const void* code);
-  // A load of the current thread by __ldg or ld.global.nc.
-  void read_constant(const void* p, std::size_t bytes, const void* code);
+  // A load of the current thread by __ldg or ld.global.nc, or `by_cache`, such as a texture fetch, by a cache
+  // that the launch's own writes do not reach.
+  void read_constant(const void* p, std::size_t bytes, const void* code, const char* by_cache = nullptr);
+  // A write of the current thread that leaves the bytes undefined.
+  void discard(const void* p, std::size_t bytes, const void* code);
   // If writes_down: an access of the current thread.
   void write_down(event_kind kind, const void* p, std::size_t bytes, place_number place);
   // If `streams`: an access of any thread.
@@ -187,6 +190,7 @@ class model {
  private:
   void report(const accessor& w, const conflict& c);
   void settle_now();
+  void host_acquires(const knowledge_ptr& released);
   void left_behind(block_number block, int thread, place_number at, const char* what, const char* missing);
 
   std::optional<event_log> log_;
@@ -194,6 +198,7 @@ class model {
   thread_model* current_ = nullptr;
   std::map<place_number, std::string_view> by_letter_;  // writes by the letter: what GPUs do
   bool unsettled_ = false;
+  bool constants_written_ = false;   // by the launch under way
   std::uint64_t effort_before_ = 0;  // the launch under way
   // a thread of an earlier launch of this run was misled
   bool misled_before_ = false;

@@ -146,14 +146,14 @@ std::string summary(const check_report& report) {
   const auto letters = static_cast<std::size_t>(std::ranges::count_if(report.findings, [&](const finding& f) {
     return leads(report, f) && f.severity() == finding_severity::by_the_letter;
   }));
-  return fmt::format(
-      "{} finding{}{}{} in {} schedule{}{}{}", n == 0 ? "no" : fmt::format("{}", n), n <= 1 ? "" : "s",
-      letters == 0   ? ""
-      : letters == n ? " by the letter"
-                     : fmt::format(", {} of them by the letter,", letters),
-      report.findings.size() == n ? "" : fmt::format(", seen in {} ways,", report.findings.size()),
-      report.runs, report.runs == 1 ? "" : "s", report.complete ? ", all there are" : "",
-      report.unfinished > 0 ? fmt::format(", {} of them not ended", report.unfinished) : "");
+  std::string more;
+  if (letters > 0 && letters < n) more += fmt::format(", {} of them by the letter", letters);
+  if (report.findings.size() != n) more += fmt::format(", seen in {} ways", report.findings.size());
+  return fmt::format("{} finding{}{}{}{} in {} schedule{}{}{}", n == 0 ? "no" : fmt::format("{}", n),
+                     n <= 1 ? "" : "s", letters > 0 && letters == n ? " by the letter" : "", more,
+                     more.empty() ? "" : ",", report.runs, report.runs == 1 ? "" : "s",
+                     report.complete ? ", all there are" : "",
+                     report.unfinished > 0 ? fmt::format(", {} of them not ended", report.unfinished) : "");
 }
 
 std::string to_text(const check_report& report, const std::string& command, const std::string& behind) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// cuda/annotated_ptr, cuda/discard_memory: hints for caches, which have no effect here; and cuda/stream_ref.
+// cuda/annotated_ptr, cuda/discard_memory and cuda/stream_ref. Hints for caches have no effect here.
 #pragma once
 #include "cuda_runtime.h"
 
@@ -46,7 +46,7 @@ template <class T, class Property> class annotated_ptr {
 template <class T, class Property> constexpr T* associate_access_property(T* p, Property) { return p; }
 template <class Shape, class Property>
 constexpr void apply_access_property(const volatile void*, Shape, Property) {}
-inline void discard_memory(volatile void*, std::size_t) {}
+AP_VERB void discard_memory(volatile void* p, std::size_t bytes) { antiphase::plain::discard(p, bytes); }
 
 // A stream, which stays its maker's.
 class stream_ref {

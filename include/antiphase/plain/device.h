@@ -40,7 +40,7 @@ extern __attribute__((visibility("hidden"))) const int warpSize;
 AP_VERB void __syncthreads(AP_AT) { antiphase::machine::block_barrier(ap_at); }
 namespace antiphase::plain {
 void fence(scope reach);
-void fence_acquire_release(scope reach);
+void fence(scope reach, ordering how);  // of acquire, of release, or of both
 // For __activemask(). The lane is alone under every other seed: a program cannot rely on more. Under the
 // others, lanes that come to this place at about the same time are together.
 unsigned lanes_here(place where);
@@ -152,23 +152,24 @@ template <class T> using word_of =
                                           std::conditional_t<sizeof(T) == 2, std::uint16_t, std::uint8_t>>>;
 // update(): the word at `p` becomes change(word, with), atomically; returns the old word. `same`: what the
 // operation is if the word stays as it was: a write, or, for a failed compare-and-swap, only a read. A store
-// (not_read) never reads, a load (only_read) never writes. `expected`: by a compare-and-swap (is_read).
+// (not_read) never reads, a load (only_read) never writes. `expected`: by a compare-and-swap (is_read), which
+// has the order `if_not` where it fails.
 enum class unchanged { is_written, is_read, not_read, only_read };
 std::uint64_t update(void* p, int bytes, scope reach, ordering how,
                      std::uint64_t (*change)(std::uint64_t, const void*), const void* with, unchanged same,
-                     place where, std::uint64_t expected = 0);
+                     place where, std::uint64_t expected, ordering if_not);
 template <class T> AP_VERB std::uint64_t to_word(T v) { return std::bit_cast<word_of<T>>(v); }
 template <class T> AP_VERB T from_word(std::uint64_t w) {
   return std::bit_cast<T>(static_cast<word_of<T>>(w));
 }
 template <class T, class Do> AP_VERB T updated(T* p, scope reach, ordering how, place where, const Do& op,
                                                unchanged same = unchanged::is_written,
-                                               std::uint64_t expected = 0) {
+                                               std::uint64_t expected = 0, ordering if_not = {}) {
   static_assert(sizeof(word_of<T>) == sizeof(T), "an atomic operation takes 1, 2, 4 or 8 bytes");
   const auto change = [](std::uint64_t w, const void* with) {
     return to_word<T>((*static_cast<const Do*>(with))(from_word<T>(w)));
   };
-  return from_word<T>(update(p, sizeof(T), reach, how, change, &op, same, where, expected));
+  return from_word<T>(update(p, sizeof(T), reach, how, change, &op, same, where, expected, if_not));
 }
 template <class T> using plain_type = std::type_identity_t<std::remove_volatile_t<T>>;
 }  // namespace antiphase::plain
@@ -224,7 +225,9 @@ AP_CAS(_system, system)
 // loads and stores with hints: ordinary ones here, but for __ldg, of memory that its launch may not write
 // --------------------------------------------------------------------------------------
 namespace antiphase::plain {
-void read_only(void* to, const void* from, std::size_t bytes);
+// `by_cache`: of textures and the like, for which only what the launch has written before matters.
+void read_only(void* to, const void* from, std::size_t bytes, const char* by_cache = nullptr);
+void discard(volatile void* p, std::size_t bytes);       // leaves memory undefined
 template <class T> AP_VERB T read_only(const T& from) {  // a reference, so that its alignment is looked at
   std::remove_cv_t<T> value;
   read_only(&value, &from, sizeof value);

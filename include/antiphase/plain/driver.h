@@ -23,6 +23,7 @@ struct antiphase_plain_act {
   unsigned long moment;  // place in the order in which all threads' acts happened
 };
 extern "C" void antiphase_plain_record();
+extern "C" void antiphase_plain_differs(const char* how);  // stands in the finding if the program fails
 extern "C" unsigned long antiphase_plain_recorded(unsigned, int, antiphase_plain_act*, unsigned long);
 
 namespace antiphase::driver {
@@ -86,7 +87,11 @@ bool holds(const char* name, const array<T>& a, F expected, double tolerance = 0
     if ((is != is && wanted != wanted) || is == wanted ||
         std::fabs(is - wanted) <= tolerance * std::fabs(wanted))
       continue;
-    std::fprintf(stderr, "%s[%zu] is %g: expected %g\n", name, i, is, wanted);
+    char how[256];
+    std::snprintf(how, sizeof how, "%.100s[%zu] is %.9g: expected %.9g", name, i,
+                  is != is ? std::fabs(is) : is, wanted);
+    std::fprintf(stderr, "%s\n", how);
+    antiphase_plain_differs(how);
     return false;
   }
   return true;

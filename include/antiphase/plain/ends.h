@@ -14,8 +14,9 @@ __attribute__((noreturn)) void _Exit(int) AP_THROWS_NOTHING __asm__("antiphase_p
 __attribute__((noreturn)) void quick_exit(int) AP_THROWS_NOTHING __asm__("antiphase_plain_exit");
 __attribute__((noreturn)) void _exit(int) __asm__("antiphase_plain_exit");
 __attribute__((noreturn)) void abort(void) AP_THROWS_NOTHING __asm__("antiphase_plain_abort");
-// in kernels: device memory
+// in kernels: device memory; the host's is known by its size, for copies
 void* malloc(__SIZE_TYPE__) AP_THROWS_NOTHING __asm__("antiphase_plain_malloc");
+void* realloc(void*, __SIZE_TYPE__) AP_THROWS_NOTHING __asm__("antiphase_plain_realloc");
 void free(void*) AP_THROWS_NOTHING __asm__("antiphase_plain_free");
 __attribute__((noreturn)) void __assert_fail(const char*, const char*, unsigned,
                                              const char*) AP_THROWS_NOTHING __asm__("antiphase_plain_assert");

@@ -12,6 +12,7 @@ enum cudaError {
   cudaErrorInitializationError = 3,
   cudaErrorCudartUnloading = 4,
   cudaErrorInvalidConfiguration = 9,
+  cudaErrorInvalidPitchValue = 12,
   cudaErrorInvalidSymbol = 13,
   cudaErrorInvalidDevicePointer = 17,
   cudaErrorInvalidMemcpyDirection = 21,
@@ -291,6 +292,11 @@ cudaError_t copy_rows(void* to, std::size_t to_pitch, const void* from, std::siz
                       returns when, place where);
 cudaError_t copy_box(const cudaMemcpy3DParms& p, cudaStream_t on, returns when, place where);
 cudaError_t set(void* p, int value, std::size_t bytes, cudaStream_t on, returns when, place where);
+cudaError_t set_rows(void* p, std::size_t pitch, int value, std::size_t width, std::size_t height,
+                     cudaStream_t on, returns when, place where);
+cudaError_t set_limit(cudaLimit which, std::size_t value);
+std::size_t limit(cudaLimit which);
+int blocks_together(int threads, std::size_t shared);  // most that a multiprocessor holds
 enum class waits_for { stream, all };
 cudaError_t synchronize(cudaStream_t on, waits_for what, place where);
 cudaError_t create_stream(cudaStream_t* s, unsigned flags = 0);  // flags 1: cudaStreamNonBlocking
@@ -319,8 +325,8 @@ const char* error_text(cudaError_t e);
 template <class... P, std::size_t... I> cudaError_t launch_by_addresses(void (*entry)(P...), config c,
                                                                         void** a, place where,
                                                                         std::index_sequence<I...>) {
-  call<P...>{name_of(reinterpret_cast<const void*>(entry)), c, where,
-             entry}(*static_cast<std::decay_t<P>*>(a[I])...);
+  call<P...>{name_of(reinterpret_cast<const void*>(entry)), c, where, entry}.with(
+      *static_cast<std::decay_t<P>*>(a[I])...);
   return last_error(false);
 }
 // The same for a kernel that is known by its address only; address_of() has told of its type.
@@ -423,20 +429,18 @@ AP_CALL cudaMemsetAsync(void* p, int v, std::size_t n, cudaStream_t s = nullptr,
   return ap_plain::set(p, v, n, s, ap_plain::returns::at_once, ap_at);
 }
 AP_CALL cudaMemset2D(void* p, std::size_t pitch, int v, std::size_t w, std::size_t h, AP_AT) {
-  for (std::size_t i = 0; i < h; ++i)
-    ap_plain::set(static_cast<char*>(p) + i * pitch, v, w, nullptr, ap_plain::returns::when_done, ap_at);
-  return cudaSuccess;
+  return ap_plain::set_rows(p, pitch, v, w, h, nullptr, ap_plain::returns::when_done, ap_at);
 }
 AP_CALL cudaMemset2DAsync(void* p, std::size_t pitch, int v, std::size_t w, std::size_t h,
                           cudaStream_t s = nullptr, AP_AT) {
-  for (std::size_t i = 0; i < h; ++i)
-    ap_plain::set(static_cast<char*>(p) + i * pitch, v, w, s, ap_plain::returns::at_once, ap_at);
-  return cudaSuccess;
+  return ap_plain::set_rows(p, pitch, v, w, h, s, ap_plain::returns::at_once, ap_at);
 }
 AP_CALL cudaMemset3DAsync(cudaPitchedPtr p, int v, cudaExtent e, cudaStream_t s = nullptr, AP_AT) {
   for (std::size_t z = 0; z < e.depth; ++z)
-    cudaMemset2DAsync(static_cast<char*>(p.ptr) + z * p.ysize * p.pitch, p.pitch, v, e.width, e.height, s,
-                      ap_at);
+    if (const cudaError_t failed = cudaMemset2DAsync(static_cast<char*>(p.ptr) + z * p.ysize * p.pitch,
+                                                     p.pitch, v, e.width, e.height, s, ap_at);
+        failed != cudaSuccess)
+      return failed;
   return cudaSuccess;
 }
 AP_CALL cudaMemset3D(cudaPitchedPtr p, int v, cudaExtent e, AP_AT) {
@@ -458,6 +462,7 @@ template <class T> AP_CALL cudaMemcpyFromSymbol(void* to, const T& symbol, std::
 template <class T> AP_CALL cudaMemcpyToSymbolAsync(const T& symbol, const void* from, std::size_t n,
                                                    std::size_t offset, cudaMemcpyKind k,
                                                    cudaStream_t s = nullptr, AP_AT) {
+  if (!ap_plain::holds(sizeof symbol, offset, n, ap_at)) return cudaErrorInvalidValue;
   return ap_plain::copy((char*)&symbol + offset, from, n, k, s, ap_plain::returns::at_once, ap_at);
 }
 template <class T> AP_CALL cudaMemcpyFromSymbolAsync(void* to, const T& symbol, std::size_t n,
@@ -479,8 +484,8 @@ AP_CALL cudaMemPrefetchAsync(const void*, std::size_t, cudaMemLocation, unsigned
   return cudaSuccess;
 }
 AP_CALL cudaMemAdvise(const void*, std::size_t, cudaMemoryAdvise, cudaMemLocation) { return cudaSuccess; }
-AP_CALL cudaDeviceSetLimit(cudaLimit, std::size_t) { return cudaSuccess; }
-AP_CALL cudaDeviceGetLimit(std::size_t* v, cudaLimit) { return *v = std::size_t{8} << 20, cudaSuccess; }
+AP_CALL cudaDeviceSetLimit(cudaLimit l, std::size_t v) { return ap_plain::set_limit(l, v); }
+AP_CALL cudaDeviceGetLimit(std::size_t* v, cudaLimit l) { return *v = ap_plain::limit(l), cudaSuccess; }
 // Pools of memory: there is one.
 AP_CALL cudaDeviceGetDefaultMemPool(cudaMemPool_t* p, int) { return *p = nullptr, cudaSuccess; }
 AP_CALL cudaDeviceGetMemPool(cudaMemPool_t* p, int) { return *p = nullptr, cudaSuccess; }
@@ -593,8 +598,9 @@ template <class... P> AP_CALL cudaFuncGetAttributes(cudaFuncAttributes* a, void 
   return cudaFuncGetAttributes(a, reinterpret_cast<const void*>(f));
 }
 template <class F>
-AP_CALL cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, F, int threads, std::size_t) {
-  return *blocks = threads > 0 ? 2048 / threads < 32 ? 2048 / threads : 32 : 0, cudaSuccess;
+AP_CALL cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, F, int threads, std::size_t n) {
+  if (threads <= 0) return cudaErrorInvalidValue;
+  return *blocks = ap_plain::blocks_together(threads, n), cudaSuccess;
 }
 template <class F> AP_CALL cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int* blocks, F f,
                                                                                   int threads, std::size_t n,
@@ -602,15 +608,16 @@ template <class F> AP_CALL cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlag
   return cudaOccupancyMaxActiveBlocksPerMultiprocessor(blocks, f, threads, n);
 }
 template <class F> AP_CALL cudaOccupancyAvailableDynamicSMemPerBlock(std::size_t* bytes, F, int blocks, int) {
-  return *bytes = blocks > 0 ? (227 << 10) / blocks : 0, cudaSuccess;
-}
-template <class F, class Bytes>
-AP_CALL cudaOccupancyMaxPotentialBlockSizeVariableSMem(int* grid, int* block, F, Bytes, int = 0) {
-  return *grid = 8, *block = 256, cudaSuccess;
+  return *bytes = blocks > 0 ? (228 << 10) / blocks - (1 << 10) : 0, cudaSuccess;
 }
 template <class F>
-AP_CALL cudaOccupancyMaxPotentialBlockSize(int* grid, int* block, F, std::size_t = 0, int = 0) {
-  return *grid = 8, *block = 256, cudaSuccess;
+AP_CALL cudaOccupancyMaxPotentialBlockSize(int* grid, int* block, F, std::size_t n = 0, int = 0) {
+  const int each = ap_plain::blocks_together(256, n);
+  return *grid = 4 * (each < 2 ? each : 2), *block = 256, cudaSuccess;
+}
+template <class F, class Bytes>
+AP_CALL cudaOccupancyMaxPotentialBlockSizeVariableSMem(int* grid, int* block, F f, Bytes n, int = 0) {
+  return cudaOccupancyMaxPotentialBlockSize(grid, block, f, n(256));
 }
 template <class... P> AP_CALL cudaLaunchKernel(void (*f)(P...), dim3 g, dim3 b, void** a, std::size_t n = 0,
                                                cudaStream_t s = nullptr, AP_AT) {

@@ -60,6 +60,16 @@ template <class P> void copied_parameter(const P& p) {
   constexpr std::size_t bytes_of_map = 128;
   if constexpr (sizeof(P) >= bytes_of_map) note_copied_parameter(__builtin_addressof(p), sizeof(P));
 }
+// A kernel's `parameter`, by number, that is a const pointer with __restrict__. In a process that shows what
+// becomes of loads before all stores, the result points to what was there when the launch began.
+const void* restricted(const void* p, int parameter);
+template <class T> void restricted_parameter(const T* __restrict__& p, int parameter) {
+  p = static_cast<const T*>(restricted(p, parameter));
+}
+template <class T> void restricted_parameter(const T* const __restrict__& p, int parameter) {
+  restricted_parameter(const_cast<const T* __restrict__&>(p), parameter);
+}
+template <class T> void restricted_parameter(T&&, int) {}
 [[noreturn]] void refused(const char* why);  // ends the run: something that is not supported was called
 int add_note(const char* text);              // for the report; before main
 int register_shared(std::size_t bytes, std::size_t align);  // before main
@@ -96,18 +106,30 @@ const char* name_of(const void* entry);
 void launch(const char* name, const config& c, place where, const void* entry, std::size_t bytes,
             void (*body)(const void*), const void* params);
 
-// Arguments of a launch: copied bytewise to each thread and never destroyed, as on the device. A destructor
-// runs once, for the host's copy that the call of the kernel makes.
-template <class T> class own_copy {
- public:
-  explicit own_copy(const void* from) { std::memcpy(bytes_, from, sizeof(T)); }
-  template <class... A> explicit own_copy(std::in_place_t, A&... a) {
-    new (static_cast<void*>(bytes_)) T(a...);
-  }
-  T& get() { return *std::launder(reinterpret_cast<T*>(bytes_)); }
-
- private:
-  alignas(T) unsigned char bytes_[sizeof(T)];
+// An argument of a launch. CUDA copies it bytewise to the device and never destroys it there: constructors
+// and destructors run for the host's copy alone, which the call of the kernel makes.
+template <class T> struct argument {
+  alignas(T) unsigned char bytes[sizeof(T)];
+  T& is() { return *std::launder(reinterpret_cast<T*>(bytes)); }
+};
+// A class with a copy constructor or a destructor that does something is passed by its address (Itanium C++
+// ABI), so that the kernel can be given the thread's bytes themselves, and neither is called. A constructor
+// that takes anything would look like one that moves, so only classes without a copy are asked for theirs.
+template <class T> constexpr bool by_address = (std::is_class_v<T> || std::is_union_v<T>)&&!(
+    std::is_trivially_destructible_v<T> &&
+    (std::is_copy_constructible_v<T> ? std::is_trivially_copy_constructible_v<T>
+                                     : std::is_trivially_move_constructible_v<T>));
+template <class P> struct passing {  // the parameter, and what it is made of
+  using type = std::conditional_t<by_address<P>, P&, P>;
+  using from = std::conditional_t<by_address<P>, P&, const P&>;
+};
+template <class P> struct passing<P&> {
+  using type = P&;
+  using from = P&;
+};
+template <class P> struct passing<P&&> {
+  using type = P&&;
+  using from = P&&;
 };
 
 template <class... P> struct call {
@@ -117,17 +139,26 @@ template <class... P> struct call {
   place where;
   function entry;
   struct bound {
-    bound(const function& f, std::decay_t<P>&... a) : entry(f), arguments(a...) {}
     function entry;
-    std::tuple<std::decay_t<P>...> arguments;
+    std::tuple<argument<std::decay_t<P>>...> arguments;
   };
   static void body(const void* p) {
-    own_copy<bound> b(p);
-    std::apply([&](auto&... a) { b.get().entry(static_cast<P>(a)...); }, b.get().arguments);
+    bound b;
+    std::memcpy(static_cast<void*>(&b), p, sizeof b);
+    std::apply(
+        [&](auto&... a) {
+          reinterpret_cast<void (*)(typename passing<P>::type...)>(b.entry)(
+              static_cast<typename passing<P>::from>(a.is())...);
+        },
+        b.arguments);
   }
-  void operator()(P... a) const {
-    own_copy<bound> b(std::in_place, entry, a...);
-    launch(name, how, where, reinterpret_cast<const void*>(entry), sizeof(bound), &body, &b.get());
+  void operator()(P... a) const { with(a...); }
+  void with(const std::decay_t<P>&... a) const {
+    bound b;
+    b.entry = entry;
+    std::apply([&](auto&... to) { (std::memcpy(to.bytes, __builtin_addressof(a), sizeof to.bytes), ...); },
+               b.arguments);
+    launch(name, how, where, reinterpret_cast<const void*>(entry), sizeof b, &body, &b);
   }
 };
 template <class... P> call<P...> go(void (*entry)(P...), const char* name, config how, place where) {
@@ -139,56 +170,59 @@ template <class A>
 concept stands_for_argument = requires {
   typename std::remove_cvref_t<A>::kernel_argument;
 };
-template <class A> auto argument_of(A&& a) {
+template <class A> decltype(auto) argument_of(A&& a) {
   if constexpr (stands_for_argument<A>)
     return static_cast<typename std::remove_cvref_t<A>::kernel_argument>(a);
   else
-    return std::forward<A>(a);
+    return static_cast<A&&>(a);
 }
 
-// Launch of a template, or of another kernel without a single address; `F` calls it.
-template <class F> struct any_call {
+// Launch of a template, or of another kernel without a single address. `F` calls it; `Entry`, called with the
+// arguments, returns its address for them, or takes none if that is not known: then each thread's parameters
+// are copies that their constructors make.
+template <class Entry, std::size_t Count> constexpr bool has_parameters = false;
+template <class... P, std::size_t Count>
+constexpr bool has_parameters<void (*)(P...), Count> = sizeof...(P) == Count;
+struct no_entry {};
+template <class F, class Entry> struct any_call {
   const char* name;
   config how;
   place where;
-  template <class... A> struct bound {
-    explicit bound(A&... a) : arguments(a...) {}
-    std::tuple<A...> arguments;
-  };
   template <class... A> static void body(const void* p) {
-    own_copy<bound<A...>> b(p);
-    std::apply([](auto&... a) { F{}(a...); }, b.get().arguments);
+    std::tuple<argument<A>...> b;
+    std::memcpy(static_cast<void*>(&b), p, sizeof b);
+    std::apply([](auto&... a) { F{}(a.is()...); }, b);
   }
   template <class... A>
-  requires(!stands_for_argument<A> && ...) void operator()(A... a) const {
-    own_copy<bound<A...>> b(std::in_place, a...);
-    launch(name, how, where, nullptr, sizeof(bound<A...>), &body<A...>, &b.get());
+  requires((!stands_for_argument<A> && std::is_copy_constructible_v<A>)&&...) void operator()(A... a) const {
+    take(a...);
   }
   template <class... A>
-  requires(stands_for_argument<A> || ...) void operator()(A&&... a) const {
-    (*this)(argument_of(std::forward<A>(a))...);
+  requires((stands_for_argument<A> || !std::is_copy_constructible_v<std::remove_cvref_t<A>>) || ...) void
+  operator()(A&&... a) const {
+    take(argument_of(std::forward<A>(a))...);
+  }
+  template <class... A> void take(A&&... a) const {
+    if constexpr (std::is_invocable_v<Entry, A&...>) {
+      if constexpr (has_parameters<std::invoke_result_t<Entry, A&...>, sizeof...(A)>)
+        return at(Entry{}(a...), a...);
+    }
+    std::tuple<argument<std::decay_t<A>>...> b;
+    std::apply([&](auto&... to) { (std::memcpy(to.bytes, __builtin_addressof(a), sizeof to.bytes), ...); },
+               b);
+    launch(name, how, where, nullptr, sizeof b, &body<std::decay_t<A>...>, &b);
+  }
+  template <class... P, class... A> void at(void (*entry)(P...), A&... a) const {
+    call<P...>{name, how, where, entry}.with(
+        static_cast<std::conditional_t<std::is_same_v<P, std::remove_cv_t<A>>, const P&, P>>(a)...);
   }
 };
-template <class F> any_call<F> go_any(F, const char* name, config how, place where) {
+template <class F> any_call<F, no_entry> go_any(F, const char* name, config how, place where) {
   return {name, how, where};
 }
-// A template whose arguments are all named: its parameters are known, and a launch converts to them as a call
-// does. With another number of arguments, as of a pack, it is called by `F`.
-template <class F, class... P> struct instance_call : call<P...> {
-  using call<P...>::operator();
-  template <class... A>
-  requires(sizeof...(A) != sizeof...(P)) void operator()(A... a) const {
-    any_call<F>{this->name, this->how, this->where}(a...);
-  }
-};
-template <class F, class Pick> auto go_any(F f, Pick pick, const char* name, config how, place where) {
-  const auto of = [&]<class... P>(void (*entry)(P...)) {
-    return instance_call<F, P...>{{name, how, where, entry}};
-  };
-  if constexpr (requires { pick(of); })
-    return pick(of);
-  else
-    return go_any(f, name, how, where);
+template <class F, class Entry>
+any_call<F, Entry> go_any(F, Entry, const char* name, config how, place where) {
+  return {name, how, where};
 }
 
 }  // namespace antiphase::plain

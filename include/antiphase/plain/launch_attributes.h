@@ -131,8 +131,10 @@ AP_CALL cudaStreamSetAttribute(cudaStream_t, cudaStreamAttrID, const cudaStreamA
 AP_CALL cudaStreamGetAttribute(cudaStream_t, cudaStreamAttrID, cudaStreamAttrValue* v) {
   return *v = {}, cudaSuccess;
 }
-template <class F> AP_CALL cudaOccupancyMaxActiveClusters(int* clusters, F, const cudaLaunchConfig_t*) {
-  return *clusters = 4, cudaSuccess;
+template <class F> AP_CALL cudaOccupancyMaxActiveClusters(int* clusters, F, const cudaLaunchConfig_t* c) {
+  const dim3 block = c->blockDim;
+  const int threads = static_cast<int>(block.x * block.y * block.z);
+  return *clusters = ap_plain::blocks_together(threads, c->dynamicSmemBytes) > 0 ? 4 : 0, cudaSuccess;
 }
 template <class F> AP_CALL cudaOccupancyMaxPotentialClusterSize(int* blocks, F, const cudaLaunchConfig_t*) {
   return *blocks = 8, cudaSuccess;

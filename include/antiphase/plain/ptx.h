@@ -13,6 +13,8 @@ namespace antiphase::plain {
 void judge_map(const void* map, place where);
 // start of the running block's shared memory: its 32-bit addresses are offsets from here
 [[gnu::const]] unsigned char* shared_base() noexcept;
+// Finds lanes missing from the exchange that an instruction of whole warps has just made.
+void judge_whole_warp(const char* what, place where);
 // in_block: where block `rank` of the cluster has what this block has at `mine`. block_of: rank of the block
 // in whose shared memory `p` lies.
 void* in_block(void* mine, int rank, place where);
@@ -82,6 +84,11 @@ AP_VERB unsigned long from_shared(unsigned long address) {
 }
 
 template <class T, int Count> struct alignas(sizeof(T) * Count) pack { T x[Count]; };
+// The numbers of a vector that are accessed one by one. The reference has its alignment looked at.
+template <class T, int Count> AP_VERB const T* vector_at(const void* p) {
+  const pack<T, Count>& all = *static_cast<const pack<T, Count>*>(p);
+  return all.x;
+}
 template <class T, int Count> AP_VERB pack<T, Count> load(const void* p) {
   return *static_cast<const pack<T, Count>*>(p);
 }
@@ -90,14 +97,16 @@ template <class T, int Count> AP_VERB pack<T, Count> load_constant(const void* p
 }
 template <class T, int Count> AP_VERB pack<T, Count> load_volatile(const void* p) {
   pack<T, Count> all;
-  for (int i = 0; i < Count; ++i) all.x[i] = static_cast<const volatile T*>(p)[i];
+  const volatile T* const from = vector_at<T, Count>(p);
+  for (int i = 0; i < Count; ++i) all.x[i] = from[i];
   return all;
 }
 template <class T, int Count> AP_VERB void store(void* p, const pack<T, Count>& v) {
   *static_cast<pack<T, Count>*>(p) = v;
 }
 template <class T, int Count> AP_VERB void store_volatile(void* p, const pack<T, Count>& v) {
-  for (int i = 0; i < Count; ++i) static_cast<volatile T*>(p)[i] = v.x[i];
+  volatile T* const to = const_cast<T*>(vector_at<T, Count>(p));
+  for (int i = 0; i < Count; ++i) to[i] = v.x[i];
 }
 template <class T> AP_VERB T atomic_load(void* p, scope reach, ordering how, place where) {
   return updated(
@@ -121,10 +130,27 @@ AP_ATOMIC(xor, static_cast<T>(word_of<T>(to_word(a)) ^ word_of<T>(to_word(v))))
 AP_ATOMIC(inc, a >= v ? T(0) : static_cast<T>(a + 1))
 AP_ATOMIC(dec, a == 0 || a > v ? v : static_cast<T>(a - 1))
 #undef AP_ATOMIC
+// Sums of 16-bit numbers: one, or the two of a word.
+template <class T, bool Bfloat>
+AP_VERB T atomic_add_small(void* p, T v, scope reach, ordering how, place where) {
+  return updated(static_cast<T*>(p), reach, how, where, [&](T a) {
+    unsigned sum = 0;
+    for (unsigned at = 0; at < 8 * sizeof(T); at += 16) {
+      const auto x = static_cast<unsigned short>(a >> at), y = static_cast<unsigned short>(v >> at);
+      sum |= static_cast<unsigned>(Bfloat ? plain::to_bfloat(plain::from_bfloat(x) + plain::from_bfloat(y))
+                                          : plain::to_half(plain::from_half(x) + plain::from_half(y)))
+             << at;
+    }
+    return static_cast<T>(sum);
+  });
+}
 template <class T> AP_VERB T atomic_cas(void* p, T expected, T v, scope reach, ordering how, place where) {
   return updated(
       static_cast<T*>(p), reach, how, where, [&](T a) { return to_word(a) == to_word(expected) ? v : a; },
-      unchanged::is_read, to_word(expected));
+      unchanged::is_read, to_word(expected),
+      how == ordering::acquire_release ? ordering::acquire
+      : how == ordering::release       ? ordering::relaxed
+                                       : how);
 }
 template <class T> constexpr machine::bulk_step step_of(bulk_update what) {
   constexpr auto kind = std::is_floating_point_v<T> ? machine::number_kind::floating
@@ -226,6 +252,7 @@ AP_VERB several<unsigned, Count> load_matrices(const void* row, place where) {
   pack<unsigned, 4> mine{};
   if (lane() < 8 * Count) mine = load<unsigned, 4>(row);
   const machine::exchange_slot* rows = machine::warp_exchange(all_lanes, &mine, sizeof mine, where);
+  judge_whole_warp("ldmatrix", where);
   several<unsigned, Count> all{};
   for (int m = 0; m < Count; ++m)
     for (int half = 0; half < 2; ++half) {
@@ -243,6 +270,7 @@ AP_VERB void store_matrices(void* row, const several<unsigned, Count>& all, plac
   for (int m = 0; m < Count; ++m) {
     const machine::exchange_slot* brought =
         machine::warp_exchange(all_lanes, &all.x[m], sizeof all.x[m], where);
+    judge_whole_warp("stmatrix", where);
     if (lane() / 8 != m) continue;
     for (int i = 0; i < 8; ++i) {  // elements of the lane's row
       const int r = Transposed ? i : lane() % 8, c = Transposed ? lane() % 8 : i;
@@ -250,6 +278,20 @@ AP_VERB void store_matrices(void* row, const several<unsigned, Count>& all, plac
     }
   }
   if (lane() < 8 * Count) store<unsigned, 4>(row, mine);
+}
+
+// movmatrix: lane l has elements 2 (l % 4) and the next of row l / 4, and receives those of column l / 4.
+AP_VERB unsigned transposed_matrix(unsigned mine, place where) {
+  const machine::exchange_slot* rows = machine::warp_exchange(all_lanes, &mine, sizeof mine, where);
+  judge_whole_warp("movmatrix", where);
+  unsigned all = 0;
+  for (int half = 0; half < 2; ++half) {
+    const int r = lane() / 4, c = lane() % 4 * 2 + half;
+    unsigned short element;
+    std::memcpy(&element, rows[4 * c + r / 2].bytes + r % 2 * 2, sizeof element);
+    all |= static_cast<unsigned>(element) << 16 * half;
+  }
+  return all;
 }
 
 // Tensors. The map stays where the program has it: a kernel parameter, constant or global memory.

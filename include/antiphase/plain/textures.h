@@ -113,6 +113,8 @@ texture_view texture_of(unsigned long long object);
 cudaError_t create_texture(unsigned long long* object, const cudaResourceDesc& of,
                            const cudaTextureDesc* how);
 cudaError_t create_array(cudaArray_t* a, const cudaChannelFormatDesc& desc, cudaExtent extent, place where);
+// True if an array has this box; otherwise a finding. Widths and x are in bytes.
+bool holds(const cudaArray& a, cudaPos at, cudaExtent box, place where);
 
 // The index that an address mode makes of one outside; -1: none, which reads as zero.
 inline long texel_index(long i, std::size_t extent, cudaTextureAddressMode mode, bool normalized) {
@@ -136,7 +138,7 @@ template <class T> AP_VERB T element_of(const texture_view& t, long x, long y, l
     if (t.how.readMode == cudaReadModeNormalizedFloat && t.desc.f != cudaChannelFormatKindFloat) {
       unsigned char raw[16];
       float parts[4] = {};
-      ::memcpy(raw, at, t.element);
+      read_only(raw, at, t.element, "texture fetch");
       for (int i = 0; i < texel_type<T>::parts; ++i) {
         const bool bytes = t.desc.x == 8, with_sign = t.desc.f == cudaChannelFormatKindSigned;
         const int v = bytes       ? with_sign ? static_cast<signed char>(raw[i]) : raw[i]
@@ -151,7 +153,7 @@ template <class T> AP_VERB T element_of(const texture_view& t, long x, long y, l
     }
   }
   T value;
-  ::memcpy(&value, at, sizeof value < t.element ? sizeof value : t.element);
+  read_only(&value, at, sizeof value < t.element ? sizeof value : t.element, "texture fetch");
   return value;
 }
 // As the CUDA guide has it: linear filtering weighs by fractions of 8 bits.
@@ -208,6 +210,13 @@ template <class T> AP_VERB T* surface_at(unsigned long long object, int x, int y
   return reinterpret_cast<T*>(t.data + within(z, t.extent[2]) * t.slice + within(y, t.extent[1]) * t.pitch +
                               within(x / static_cast<long>(sizeof(T)), t.extent[0]) * sizeof(T));
 }
+template <class T> AP_VERB T surface_value(unsigned long long object, int x, int y, int z,
+                                           cudaSurfaceBoundaryMode mode, place where) {
+  T value{};
+  if (const T* const at = surface_at<const T>(object, x, y, z, mode, where); at != nullptr)
+    read_only(&value, at, sizeof value, "surface read");
+  return value;
+}
 }  // namespace antiphase::plain
 
 // CUDA's names
@@ -240,17 +249,20 @@ AP_CALL cudaFreeArray(cudaArray_t a, AP_AT) {
 }
 AP_CALL cudaMemcpy2DToArray(cudaArray_t a, std::size_t x, std::size_t y, const void* from, std::size_t pitch,
                             std::size_t w, std::size_t h, cudaMemcpyKind k, AP_AT) {
+  if (!ap_plain::holds(*a, {x, y, 0}, {w, h, 1}, ap_at)) return cudaErrorInvalidValue;
   return ap_plain::copy_rows(a->data + y * a->pitch() + x, a->pitch(), from, pitch, w, h, k, nullptr,
                              ap_plain::returns::when_done, ap_at);
 }
 AP_CALL cudaMemcpy2DToArrayAsync(cudaArray_t a, std::size_t x, std::size_t y, const void* from,
                                  std::size_t pitch, std::size_t w, std::size_t h, cudaMemcpyKind k,
                                  cudaStream_t s = nullptr, AP_AT) {
+  if (!ap_plain::holds(*a, {x, y, 0}, {w, h, 1}, ap_at)) return cudaErrorInvalidValue;
   return ap_plain::copy_rows(a->data + y * a->pitch() + x, a->pitch(), from, pitch, w, h, k, s,
                              ap_plain::returns::at_once, ap_at);
 }
 AP_CALL cudaMemcpy2DFromArray(void* to, std::size_t pitch, cudaArray_const_t a, std::size_t x, std::size_t y,
                               std::size_t w, std::size_t h, cudaMemcpyKind k, AP_AT) {
+  if (!ap_plain::holds(*a, {x, y, 0}, {w, h, 1}, ap_at)) return cudaErrorInvalidValue;
   return ap_plain::copy_rows(to, pitch, a->data + y * a->pitch() + x, a->pitch(), w, h, k, nullptr,
                              ap_plain::returns::when_done, ap_at);
 }
@@ -298,13 +310,11 @@ template <class T> AP_VERB void tex3D(T* v, cudaTextureObject_t t, float x, floa
 #define AP_SURFACE(n, y_and_z, y, z)                                                                         \
   template <class T> AP_VERB T surf##n##Dread(cudaSurfaceObject_t s, int x y_and_z,                          \
                                               cudaSurfaceBoundaryMode m = cudaBoundaryModeTrap, AP_AT) {     \
-    const T* const at = antiphase::plain::surface_at<const T>(s, x, y, z, m, ap_at);                         \
-    return at != nullptr ? *at : T{};                                                                        \
+    return antiphase::plain::surface_value<T>(s, x, y, z, m, ap_at);                                         \
   }                                                                                                          \
   template <class T> AP_VERB void surf##n##Dread(T* v, cudaSurfaceObject_t s, int x y_and_z,                 \
                                                  cudaSurfaceBoundaryMode m = cudaBoundaryModeTrap, AP_AT) {  \
-    const T* const at = antiphase::plain::surface_at<const T>(s, x, y, z, m, ap_at);                         \
-    *v = at != nullptr ? *at : T{};                                                                          \
+    *v = antiphase::plain::surface_value<T>(s, x, y, z, m, ap_at);                                           \
   }                                                                                                          \
   template <class T> AP_VERB void surf##n##Dwrite(T v, cudaSurfaceObject_t s, int x y_and_z,                 \
                                                   cudaSurfaceBoundaryMode m = cudaBoundaryModeTrap, AP_AT) { \

@@ -66,11 +66,14 @@ const std::vector<value>& value::to_list() const {
 }
 void* value::to_pointer(std::size_t number) const {
   if (const at::Tensor* t = in<at::Tensor>(*this)) return t->data_ptr();
+  if (const std::int64_t* i = in<std::int64_t>(*this)) return reinterpret_cast<void*>(*i);  // by address()
   if (none()) return nullptr;
   unfit(c10::str("an array as argument ", number));
 }
 void value::to_parameter(void* to, std::size_t bytes, bool is_float, std::size_t number) const {
   const word* w = in<word>(*this);
+  if (const std::int64_t* i = in<std::int64_t>(*this); i != nullptr && bytes == sizeof *i && !is_float)
+    return void(std::memcpy(to, i, bytes));
   if (w == nullptr) unfit(c10::str("a number as argument ", number));
   const std::size_t has = c10::elementSize(w->type);
   // the low bytes of a larger integer are its value

@@ -188,6 +188,7 @@ const words instrumented{"-O1",
                          "-fno-gnu-unique",  // -Bsymbolic then binds all that sources share to the program
                          "-fstack-clash-protection",  // a frame too large meets the guard of its stack
                          "-fpermissive",
+                         "-fmax-errors=20",
                          "-w",
                          "--param",
                          "tsan-instrument-func-entry-exit=0",
@@ -402,6 +403,26 @@ std::string refused_by_headers(const std::string& errors) {
   return told;
 }
 
+// Names of CUDA that nothing declares, with their lines: the toolkit has more than the stand-ins.
+std::string unknown_names(const std::string& errors) {
+  static const std::regex undeclared(
+      R"((\S.*?:\d+):\d+: error: \W*((?:cuda|cu|cublas|curand)[A-Z]\w*|__nv_\w+)\W* (?:was not|has not|does not).*)"),
+      not_member(
+          R"((\S.*?:\d+):\d+: error: \W*(\w+)\W* (?:is not a member of|has not been declared in) \W*(cub|thrust|cuda|cooperative_groups|nvcuda)\b.*)");
+  std::istringstream lines(errors);
+  std::set<std::string> known;
+  std::string all;
+  for (std::string line; std::getline(lines, line);) {
+    std::smatch m;
+    if (!std::regex_match(line, m, undeclared) && !std::regex_match(line, m, not_member)) continue;
+    const std::string name = m.size() > 3 ? m[3].str() + "::" + m[2].str() : m[2].str();
+    if (known.insert(name).second)
+      all += fmt::format("{}: {} is not known here: use what antiphase check --dialect lists\n", m[1].str(),
+                         name);
+  }
+  return all;
+}
+
 const std::string does_not_compile = "the program does not compile:\n";
 // Throws if the compiler failed although the program may be right: the disk is full.
 void blame_disk(const std::string& text, const fs::path& folder) {
@@ -424,7 +445,7 @@ void blame_disk(const std::string& text, const fs::path& folder) {
   if (text.starts_with("clang")) throw not_supported(needs_gcc("calls clang"));
   if (const std::string header = include_that_fails(text); !header.empty()) throw bad_source(header);
   if (const std::string refused = refused_by_headers(text); !refused.empty()) throw bad_source(refused);
-  throw bad_source(does_not_compile + text);
+  throw bad_source(does_not_compile + unknown_names(text) + text);
 }
 void run_or_fail(const words& command, const fs::path& said) {
   if (run_command(command, said) != 0) fail(said);
@@ -533,6 +554,9 @@ compilation::compilation(const plain_program& p, fs::path folder, bool older, bo
 void compilation::include_together() {
   by_.driver = fs::absolute(program_.driver).lexically_normal();
   std::string all;
+  // first, so that a source's missing semicolon is not an error in them
+  if (read(program_.driver).find("antiphase/plain/driver.h") != std::string::npos)
+    all += "#include <antiphase/plain/driver.h>\n";
   for (const std::string& s : program_.sources)
     if (!is_linked(s)) all += fmt::format("#include \"{}\"\n", fs::absolute(s).lexically_normal().string());
   write_file(units_.front(), all + fmt::format("#include \"{}\"\n", by_.driver));
@@ -636,18 +660,21 @@ std::string compilation::text_of(std::size_t unit) {
 
 void compilation::translate_all() {
   int numbers = 0;
-  bool has_main = false;
+  bool has_main = false, fails = false;
   std::string refused;
   for (std::size_t i = 0; i < units_.size(); ++i) {
     translation t = is_c(units_[i]) ? translation{read(file(i, ".ii"))}
                                     : translate(text_of(i), numbers, by_, units_.size() == 1, older_);
-    for (const refusal& r : t.refused) refused += (refused.empty() ? "" : "\n") + to_text(r);
+    for (const refusal& r : t.refused) {
+      refused += (refused.empty() ? "" : "\n") + to_text(r);
+      fails |= !r.when_reached;
+    }
     device_templates_.insert(device_templates_.end(), t.device_templates.begin(), t.device_templates.end());
     has_main |= t.has_main || is_c(units_[i]);
     tagged_ |= t.text.find("abi_tag(\"ap_") != t.text.npos;
     write_file(inputs_.emplace_back(file(i, is_c(units_[i]) ? ".plain.i" : ".plain.ii")), t.text);
   }
-  if (!refused.empty()) throw bad_source(refused);
+  if (fails) throw bad_source(refused);
   const bool complete = program_.object.empty() && program_.driver.empty() &&
                         std::ranges::none_of(program_.sources, is_linked) &&
                         std::ranges::none_of(program_.compiler_options, is_for_linker);

@@ -65,12 +65,18 @@ const std::vector<dialect_group>& plain_dialect() {
          "cudaMemcpyFromSymbol cudaGetSymbolAddress "
          "cudaPointerGetAttributes",
          ""},
+        {no,
+         "cudaMemcpyBatchAsync cudaMemcpy3DBatchAsync cudaMemPrefetchBatchAsync cudaMemDiscardBatchAsync "
+         "cudaMemDiscardAndPrefetchBatchAsync",
+         "a call for each of them, such as cudaMemcpyAsync()"},
         {partly, "cudaMemcpyPeer cudaMemcpyPeerAsync cudaDeviceCanAccessPeer cudaDeviceEnablePeerAccess",
          "there is one device, number 0: it has no peers"},
         {yes,
-         "cudaMemPrefetchAsync cudaMemAdvise cudaDeviceSetLimit cudaStreamSetAttribute "
+         "cudaMemPrefetchAsync cudaMemAdvise cudaStreamSetAttribute "
          "cudaStreamAttachMemAsync",
          "do nothing here"},
+        {yes, "cudaDeviceSetLimit cudaDeviceGetLimit",
+         "of the heap of kernels: without it, their malloc() has 8 MiB; other limits do nothing here"},
         {partly,
          "cuTensorMapEncodeTiled cuGetErrorString cuGetErrorName cudaGetDriverEntryPoint "
          "cudaGetDriverEntryPointByVersion",
@@ -81,7 +87,9 @@ const std::vector<dialect_group>& plain_dialect() {
          "cudaMemcpyToArray",
          ""},
         {partly, "cudaCreateTextureObject tex1Dfetch tex1D tex2D tex3D",
-         "of linear memory and of arrays, by points or linear; every texel read is judged"},
+         "of linear memory and of arrays, by points or linear; every texel read is judged, as is what the "
+         "same launch "
+         "has written there"},
         {partly, "cudaCreateSurfaceObject surf1Dread surf2Dread surf2Dwrite surf3Dwrite", "of arrays"},
         {no,
          "texture cudaBindTexture cudaBindTexture2D cudaBindTextureToArray cudaUnbindTexture "
@@ -160,8 +168,13 @@ const std::vector<dialect_group>& plain_dialect() {
          "of cuda_fp16.h and cuda_bf16.h, computed in float and rounded"},
         {yes, "__nv_fp8_e4m3 __nv_fp8_e5m2 __nv_fp8x4_e4m3 __nv_cvt_float_to_fp8",
          "of cuda_fp8.h, with their pairs, fours and conversions"},
-        {no, "__nv_fp4_e2m1 __nv_fp4x2_e2m1 __nv_fp4x4_e2m1 __nv_fp6_e2m3 __nv_fp6_e3m2 __nv_fp8_e8m0",
+        {no, "__nv_fp4_e2m1 __nv_fp4x2_e2m1 __nv_fp4x4_e2m1 __nv_fp6_e2m3 __nv_fp6_e3m2",
          "__nv_fp8_e4m3 and __nv_fp8_e5m2"},
+        {no,
+         "__nv_fp8_e8m0 __nv_fp8x2_e8m0 __nv_fp8x4_e8m0 __nv_cvt_float_to_e8m0 __nv_cvt_float2_to_e8m0x2 "
+         "__nv_cvt_double_to_e8m0 __nv_cvt_bfloat16raw_to_e8m0 __nv_cvt_bfloat162raw_to_e8m0x2 "
+         "__nv_cvt_e8m0_to_bf16raw __nv_cvt_e8m0x2_to_bf162raw",
+         "unsigned char: such a scale is 2 to the power of its byte less 127"},
         {yes, "__ldg __ldcg __ldcs __stcg __stcs",
          "ordinary loads and stores here; what __ldg reads may not be written in the launch"},
         {yes, "__popc __clz __ffs __brev __float_as_int __fdividef __expf rsqrtf",

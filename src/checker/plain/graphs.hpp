@@ -17,7 +17,7 @@ struct antiphase_plain_event {
     cudaGraphNode_t is;
     bool programmatic;
   };
-  bool destroyed = false;
+  bool destroyed = false, recorded = false;
   const void* capture = nullptr;
   std::vector<node> nodes;
 };
@@ -52,6 +52,8 @@ bool disturbs_capture(cudaStream_t on, waits_for what, const char* call, place w
 // of runtime.cpp
 checker_detail::model& followed();
 cudaError_t misused(place where, std::string what, std::string instead, cudaError_t e);
+// Reports a copy that CUDA refuses; returns the error.
+cudaError_t bad_copy(place where, std::string what, std::string memory, std::string instead, cudaError_t e);
 [[noreturn]] void refuse(place where, const std::string& what, const std::string& instead);
 void copy_rows_now(const row_copy& c, cudaStream_t on, place where);
 void set_now(const cudaMemsetParams& p, cudaStream_t on, place where);

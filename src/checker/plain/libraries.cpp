@@ -4,11 +4,13 @@
 #include <antiphase/plain/cublas_v2.h>
 #include <antiphase/plain/curand.h>
 #include <antiphase/plain/textures.h>
+#include <fmt/format.h>
 
 #include <cmath>
 #include <complex>
 #include <vector>
 
+#include "graphs.hpp"
 #include "runtime.hpp"
 
 namespace antiphase::plain {
@@ -425,6 +427,22 @@ cudaError_t create_array(cudaArray_t* a, const cudaChannelFormatDesc& desc, cuda
   *a = new cudaArray{static_cast<unsigned char*>(data), desc, e.width, e.height, e.depth, element};
   return done;
 }
+bool holds(const cudaArray& a, cudaPos at, cudaExtent box, place where) {
+  const std::size_t depth = a.depth > 0 ? a.depth : 1;
+  const auto within = [](std::size_t first, std::size_t count, std::size_t extent) {
+    return first <= extent && count <= extent - first;
+  };
+  return within(at.x, box.width, a.pitch()) && within(at.y, box.height, a.rows()) &&
+                 within(at.z, box.depth, depth)
+             ? true
+             : bad_copy(where,
+                        fmt::format("a copy of {} rows of {} bytes to or from a CUDA array",
+                                    box.height * box.depth, box.width),
+                        fmt::format("rows of {} bytes, {} of them{}, from byte {} of row {}", a.pitch(),
+                                    a.rows(), depth > 1 ? fmt::format(", {} slices", depth) : "", at.x, at.y),
+                        "a box that lies in the array: a row of an array has its width alone",
+                        cudaErrorInvalidValue) == cudaSuccess;
+}
 // Of an array, widths and positions count elements; of other memory, bytes.
 cudaError_t copy_box(const cudaMemcpy3DParms& p, cudaStream_t on, returns when, place where) {
   struct side {
@@ -438,9 +456,15 @@ cudaError_t copy_box(const cudaMemcpy3DParms& p, cudaStream_t on, returns when, 
     return {static_cast<unsigned char*>(m.ptr) + (pos.z * m.ysize + pos.y) * m.pitch + pos.x, m.pitch,
             m.pitch * m.ysize};
   };
-  const side from = side_of(p.srcArray, p.srcPtr, p.srcPos), to = side_of(p.dstArray, p.dstPtr, p.dstPos);
+  side from = side_of(p.srcArray, p.srcPtr, p.srcPos), to = side_of(p.dstArray, p.dstPtr, p.dstPos);
   const cudaArray* const array = p.srcArray != nullptr ? p.srcArray : p.dstArray;
   const std::size_t width = p.extent.width * (array != nullptr ? array->element : 1);
+  if (p.extent.height <= 1 && p.extent.depth <= 1)  // a single row needs no pitch
+    from.pitch = std::max(from.pitch, width), to.pitch = std::max(to.pitch, width);
+  for (const auto& [a, pos] : {std::pair(p.srcArray, p.srcPos), std::pair(p.dstArray, p.dstPos)})
+    if (a != nullptr &&
+        !holds(*a, {pos.x * a->element, pos.y, pos.z}, {width, p.extent.height, p.extent.depth}, where))
+      return cudaErrorInvalidValue;
   for (std::size_t z = 0; z < p.extent.depth; ++z)
     if (const cudaError_t e = copy_rows(to.at + z * to.slice, to.pitch, from.at + z * from.slice, from.pitch,
                                         width, p.extent.height, p.kind, on, when, where);

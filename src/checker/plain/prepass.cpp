@@ -54,11 +54,12 @@ class pass {
 
   translation run() {
     find_kernels();
+    declare_entries();
     find_own_functions();
     follow_rounds();
     for (index i = 0; i < t_.size(); ++i) {
       if (const index end = binding_at(i); end != none) {
-        drop(i, end + 1);
+        replace(i, end + 1, " " + left_out(i, end));
         i = end;
         continue;
       }
@@ -88,7 +89,7 @@ class pass {
   }
   std::string flat(index first, index last) const {  // on one line
     std::string s;
-    for (index i = first; i < last; ++i) (s += s.empty() ? "" : " ") += t_[i].is;
+    for (index i = first; i < last; ++i) (s += i == first || touching(i - 1) ? "" : " ") += t_[i].is;
     return s;
   }
 
@@ -106,8 +107,8 @@ class pass {
   }
   std::vector<refusal> refusals() const {  // each once for a file
     std::vector<refusal> all;
-    for (const auto& known : refused_)
-      if (const refusal& r = known.second; std::none_of(
+    for (const auto& one : refused_)
+      if (const refusal& r = one.second; std::none_of(
               all.begin(), all.end(), [&](const refusal& o) { return o.file == r.file && o.what == r.what; }))
         all.push_back(r);
     return all;
@@ -209,6 +210,32 @@ class pass {
     return none;
   }
 
+  // In place of a function of the host's that is dropped: a call of it does not compile, and says why.
+  std::string left_out(index start, index end) {
+    index name = none;
+    for (index i = start; i + 1 < end && name == none && !is(i, "=") && !is(i, "{"); ++i) {
+      if (is(i, "template") || is(i, "operator") || is(i, "class") || is(i, "struct") || is(i, "using") ||
+          is(i, "typedef") || is(i, "~"))
+        return {};
+      if (t_[i].kind == token_kind::name && is(i + 1, "(") && i > start && !is(i - 1, "::") &&
+          !takes_arguments(i))
+        name = i;
+    }
+    if (name == none || generic_.contains(t_[name].is) ||
+        std::any_of(definitions_.begin(), definitions_.end(),
+                    [&](const definition& d) {
+                      return t_[d.name].is == t_[name].is && (d.name < start || d.name > end);
+                    }) ||
+        !left_out_.insert(t_[name].is).second)
+      return {};
+    return fmt::format(
+        "template <class... ap_a> auto {0}(ap_a&&...) {{ static_assert(sizeof...(ap_a) > 99, \"antiphase "
+        "check: "
+        "{0} is left out beside a driver, as it names PyTorch. Launch its kernels, or give the driver as a "
+        "source with this file in an #include\"); }}",
+        t_[name].is);
+  }
+
   // functions that nothing calls
   // ---------------------------------------------------------------------------------------------------------
   struct definition {
@@ -231,6 +258,7 @@ class pass {
     for (index i = 0; i < t_.size(); ++i) {
       if (is(i, ";")) {
         if (name != none && !has(i, {"template", "="})) declared.insert(name);
+        if (name != none && has(i, {"__global__"})) kernel_heads_.emplace_back(start, name);
         next(i + 1);
       } else if (is(i, "}")) {
         next(i + 1);
@@ -250,6 +278,7 @@ class pass {
           continue;
         }
         const index close = matching(i);
+        if (name != none && has(name, {"__global__"})) kernel_heads_.emplace_back(start, name);
         if (name != none && close < t_.size())
           definitions_.push_back(
               {start, name, close, has(i, {"constructor", "~"}) || is(name, "begin") || is(name, "end")});
@@ -340,7 +369,8 @@ class pass {
       if (!drops[n]) continue;
       const definition& d = definitions_[n];
       const std::size_t from = t_[d.start].at, to = t_[d.close].at + 1;
-      std::erase_if(edits_, [&](const edit& e) { return e.at >= from && e.at < to; });
+      for (auto* edits : {&edits_, &rounds_})
+        std::erase_if(*edits, [&](const edit& e) { return e.at >= from && e.at < to; });
       std::erase_if(refused_, [&](const auto& r) { return r.first >= d.start && r.first <= d.close; });
       edits_.push_back({from, to - from, fmt::format("\n# {} \"{}\"\n", t_[d.close].line, file_of(d.close))});
     }
@@ -351,29 +381,30 @@ class pass {
   void refuse_when_called(const definition& d) {
     index open = d.name;
     while (open < d.close && !is(open, "{")) open = is(open, "(") ? matching(open) + 1 : open + 1;
-    const auto in_body = [&](const auto& r) { return r.first >= open && r.first <= d.close; };
+    const auto in_body = [&](const auto& r) {
+      return r.first >= open && r.first <= d.close && !r.second.when_reached;
+    };
     const auto first = std::find_if(refused_.begin(), refused_.end(), in_body);
     if (first == refused_.end() || open >= d.close) return;
-    std::string why;
-    for (const char c : to_text(first->second)) (c == '"' || c == '\\' ? why += '\\' : why) += c;
+    const std::string why = quoted(to_text(first->second));
     const std::size_t from = t_[open].at, to = t_[d.close].at;
     std::erase_if(edits_, [&](const edit& e) { return e.at > from && e.at < to; });
     std::erase_if(refused_, in_body);
     edits_.push_back(
         {from + 1, to - from - 1,
-         fmt::format("{}refused(\"{}\");\n# {} \"{}\"\n", ours, why, t_[d.close].line, file_of(d.close))});
+         fmt::format("{}refused({});\n# {} \"{}\"\n", ours, why, t_[d.close].line, file_of(d.close))});
   }
 
   // kernels
   // ---------------------------------------------------------------------------------------------------------
-  // Tells where parameters of the kernel at `i` lie that are no __grid_constant__, if it may use tensor maps.
-  void note_copied_parameters(index i) {
-    if (!uses_tensor_maps_) return;
+  // Tells where parameters of the kernel at `i` lie that are no __grid_constant__, if it may use tensor maps;
+  // and which pointers are __restrict__.
+  void note_parameters(index i) {
     index open = none;
     if (declared_function(i + 1, open) == none || !is(matching(open) + 1, "{")) return;
     const index end = matching(open);
-    bool by_value = true;
-    int depth = 0;  // of a template's arguments
+    bool by_value = uses_tensor_maps_, is_restricted = false;
+    int depth = 0, number = 0;  // depth: of a template's arguments
     for (index k = open + 1; k <= end; ++k) {
       depth += is(k, "<") ? 1 : is(k, ">") && depth > 0 ? -1 : 0;
       if (k == end || (depth == 0 && is(k, ","))) {
@@ -384,7 +415,14 @@ class pass {
             !is(name - 1, "::") && std::ranges::find(types, t_[name].is) == types.end())
           edits_.push_back({t_[end + 1].at + 1, 0,
                             fmt::format(" ::antiphase::plain::copied_parameter({});", t_[name].is)});
-        by_value = true;
+        if (is_restricted && t_[name].kind == token_kind::name && !t_[name].is.starts_with("__restrict"))
+          edits_.push_back(
+              {t_[end + 1].at + 1, 0,
+               fmt::format(" ::antiphase::plain::restricted_parameter({}, {});", t_[name].is, number)});
+        by_value = uses_tensor_maps_, is_restricted = false;
+        ++number;
+      } else if (t_[k].is.starts_with("__restrict")) {
+        is_restricted = true;
       } else if (is(k, "*") || is(k, "&") || is(k, "...") || is(k, "(") || is(k, "[") || is(k, ".") ||
                  is(k, "__grid_constant__")) {
         by_value = false;
@@ -442,28 +480,60 @@ class pass {
       if (is(end + 1, "{")) mark_ways_out(end + 1);
       if (is(end + 1, "{")) known |= !overloaded_.insert(t_[name].is).second;
       for (index a = open; a < end; ++a) known |= is(a, "=");  // a default argument: a call may omit it
-      if (const index before = template_of(i); before != none) {
-        const index close = matching_angle(before + 1);
-        bool pack = false, defaults = false;
-        for (index k = before; k < close; ++k) pack |= is(k, "."), defaults |= is(k, "=");
-        if (pack || defaults) named_wholly_[t_[name].is] = pack ? none : arguments_in(before + 1, close);
+    }
+  }
+  // Declares ap_entry_NAME beside each kernel whose name is a template's or overloaded. Called with a
+  // launch's arguments, it has the type of the kernel's address, so that the launch need not call the kernel
+  // to find it out. Names of kernels that are declared in other forms have none.
+  void declare_entries() {
+    std::map<std::string_view, std::vector<std::pair<index, std::string>>> all;
+    for (const auto& [start, name] : kernel_heads_)
+      if (generic_.contains(t_[name].is) && generic_.at(t_[name].is))
+        all[t_[name].is].emplace_back(start, entry_of(start, name));
+    for (const auto& [name, declared] : all) {
+      if (std::any_of(declared.begin(), declared.end(), [](const auto& d) { return d.second.empty(); }))
+        continue;
+      entries_[name] = declared.front().first;
+      for (const auto& [at, text] : declared) rounds_.push_back({t_[at].at, 0, text});
+    }
+  }
+  // "template <class T> void (*ap_entry_k(T* p, int n = 1))(T* p, int n); ", or nothing.
+  std::string entry_of(index start, index name) const {
+    std::string out;
+    if (!is(name + 1, "(")) return " ";  // a specialisation or an instantiation: its template has one
+    for (index i = start; i < name; ++i) {
+      if (is(i, "template") && is(i + 1, "<")) {
+        const index end = matching_angle(i + 1);
+        if (is(i + 2, ">")) return " ";
+        if (end >= name) return {};
+        out += flat(i, end + 1) + " ";
+        i = end;
+      } else if (is(i, "template")) {
+        return " ";
+      } else if (takes_arguments(i)) {
+        if (is(i, "requires") || is(i, "decltype") || !is(i + 1, "(")) return {};
+        i = matching(i + 1);
+      } else if (!is(i, "__global__") && !is(i, "void") && !is(i, "static") && !is(i, "inline") &&
+                 !is(i, "extern") && !is(i, "__forceinline__")) {
+        return {};
       }
     }
-  }
-  index template_of(index kernel) const {  // none if it is no template
-    index i = kernel;
-    while (i > 0 && !is(i, ";") && !is(i, "}") && !is(i, "{") && !is(i, "template")) --i;
-    return is(i, "template") && is(i + 1, "<") ? i : none;
-  }
-  index arguments_in(index open, index close) const {  // of a template, between < and >
-    index count = close > open + 1 ? 1 : 0;
-    int depth = 0;
-    for (index i = open + 1; i < close; ++i) {
-      if (is(i, "(") || is(i, "[") || is(i, "{")) i = matching(i);
-      depth += is(i, "<") ? 1 : is(i, ">") ? -1 : 0;
-      count += depth == 0 && is(i, ",") ? 1 : 0;
+    std::string takes, type;
+    bool otherwise = false;  // within a default argument
+    for (index i = name + 2, end = matching(name + 1); i < end; ++i) {
+      if (is(i, "__grid_constant__")) continue;
+      if (is(i, "=") &&
+          std::any_of(t_.begin() + static_cast<std::ptrdiff_t>(i),
+                      t_.begin() + static_cast<std::ptrdiff_t>(end), [](const token& t) { return t == "<"; }))
+        return {};
+      const index last = is(i, "(") || is(i, "[") || is(i, "{") ? matching(i) : i;
+      otherwise = is(i, "=") || (otherwise && !is(i, ","));
+      const std::string words = (touching(i - 1) ? "" : " ") + flat(i, last + 1);
+      takes += words;
+      if (!otherwise) type += words;
+      i = last;
     }
-    return count;
+    return fmt::format("{}void (*ap_entry_{}({}))({}); ", out, t_[name].is, takes, type);
   }
 
   // Functions that the program itself has or declares, members too: a library's names are refused, not these.
@@ -474,12 +544,21 @@ class pass {
         continue;
       index end = matching(i + 1) + 1;
       while (is(end, "const") || is(end, "noexcept") || is(end, "override") || is(end, "final")) ++end;
-      const bool typed = (t_[i - 1].kind == token_kind::name && !is(i - 1, "return") && !is(i - 1, "else") &&
-                          !is(i - 1, "do") && !is(i - 1, "throw") && !is(i - 1, "case")) ||
-                         ((is(i - 1, "*") || is(i - 1, "&")) && i > 1 && t_[i - 2].kind == token_kind::name &&
-                          (i < 3 || is(i - 3, ";") || is(i - 3, "}") || is(i - 3, "extern")));
-      if (is(end, "{") || (is(end, ";") && typed)) own_functions_.insert(t_[i].is);
+      if (is(end, "{") || (is(end, ";") && is_declaration(i))) own_functions_.insert(t_[i].is);
     }
+  }
+
+  // True if only the words of a type stand between the beginning of the statement and the name.
+  bool is_declaration(index name) const {
+    index i = name;
+    while (i > 0 && !is(i - 1, ";") && !is(i - 1, "{") && !is(i - 1, "}")) {
+      --i;
+      if (is(i, "return") || is(i, "else") || is(i, "do") || is(i, "throw") || is(i, "co_return") ||
+          (t_[i].kind == token_kind::sign && !is(i, "::") && !is(i, "*") && !is(i, "&") && !is(i, "<") &&
+           !is(i, ">") && !is(i, ",") && !is(i, "[") && !is(i, "]")))
+        return false;
+    }
+    return i < name;
   }
 
   index end_of_statement(index i) const {  // index of its last token
@@ -525,13 +604,18 @@ class pass {
       end = before - 1;
     }
   }
+  // False where a statement cannot begin: an error, which g++ is to name by the source's own word.
+  bool may_begin(index i) const {
+    return i > 0 && (t_[i - 1].kind == token_kind::sign || is(i - 1, "else") || is(i - 1, "do"));
+  }
   // Marks where threads leave a kernel and which block barriers, by line, lie behind them there: at the end,
   // all; at a return, those above it; at a return in a loop, those above the loop. Threads that leave early
   // never reach the barriers below.
   void mark_ways_out(index open) {
     const index close = matching(open);
     if (close >= t_.size()) return;
-    ways_out_.push_back({t_[close].at, 0, fmt::format("{}leaves(0u, ~0u);", ours)});
+    if (is(close - 1, ";") || is(close - 1, "{") || is(close - 1, "}"))
+      ways_out_.push_back({t_[close].at, 0, fmt::format("{}leaves(0u, ~0u);", ours)});
     int arms = 0;
     mark_last_arms(close, arms);
     index loop = none, loop_end = 0;
@@ -543,7 +627,7 @@ class pass {
         loop = i;
         loop_end = end_of_statement(i);
       }
-      if (is(i, "return") && is(i + 1, ";"))
+      if (is(i, "return") && is(i + 1, ";") && may_begin(i))
         ways_out_.push_back(
             {t_[i].at, t_[i + 1].at + 1 - t_[i].at,
              fmt::format("{{ {}leaves({}u, {}u); return; }}{}", ours, first, t_[loop != none ? loop : i].line,
@@ -633,9 +717,7 @@ class pass {
       return refuse(open, "this form of a launch",
                     "kernel<<<grid, block, bytes, stream>>>(arguments), with a kernel's name before it");
     const std::string_view name = t_[first].is;
-    const auto wholly = named_wholly_.find(name);
-    const bool named =
-        wholly == named_wholly_.end() || (is(last, ">") && wholly->second == arguments_in(first + 1, last));
+    const index named = first;
     while (first >= 2 && is(first - 1, "::") && t_[first - 2].kind == token_kind::name) first -= 2;
     if (first >= 1 && is(first - 1, "::")) --first;
     const bool expression = outer != none && first != inner + 1;  // such as a choice of two kernels
@@ -646,18 +728,25 @@ class pass {
       drop(last + 1, open);
     }
     if (generic) {
-      bool of_lambda = false;
-      for (index a = first; a < open; ++a)  // constants that a lambda is called with: its type has the value
+      std::string kernel, entry;
+      for (index a = first; a <= last; ++a) {
+        std::string_view is_here = t_[a].is;
+        std::string constant;
         if ((is(a - 1, "<") || is(a - 1, ",")) && (is(a + 1, ">") || is(a + 1, ",")) &&
             is_auto_parameter(a)) {
-          replace(a, a + 1, fmt::format("decltype({}){{}}", t_[a].is));
-          of_lambda = true;
+          constant = fmt::format("decltype({}){{}}", is_here);  // its type has the value
+          replace(a, a + 1, constant);
+          is_here = constant;
         }
-      std::string pick;
-      if (const std::string kernel = flat(first, last + 1); !of_lambda && named)
-        pick = fmt::format(", [](auto ap_go) -> decltype(ap_go({0})) {{ return ap_go({0}); }}", kernel);
-      insert_before(first, fmt::format("{}go_any([](auto... ap_a) {{ ", ours));
-      replace(open, open + 3, fmt::format("(ap_a...); }}{}, \"{}\", {}config(", pick, name, ours));
+        const char* const blank = a > first && touching(a - 1) ? "" : " ";
+        kernel += fmt::format("{}{}", blank, is_here);
+        entry += fmt::format("{}{}{}", blank, a == named ? "ap_entry_" : "", is_here);
+      }
+      std::string address;
+      if (const auto known = entries_.find(name); known != entries_.end() && known->second < open)
+        address = fmt::format(" [](auto&... ap_a) -> decltype({}(ap_a...)) {{ return {}; }},", entry, kernel);
+      insert_before(first, fmt::format("{}go_any([](auto&... ap_a) {{ ", ours));
+      replace(open, open + 3, fmt::format("(ap_a...); }},{} \"{}\", {}config(", address, name, ours));
     } else {
       insert_before(expression ? outer : outer != none ? outer : first, fmt::format("{}go(", ours));
       replace(open, open + 3, fmt::format(", \"{}\", {}config(", expression ? "chosen" : name, ours));
@@ -784,7 +873,7 @@ class pass {
       refuse(i, fmt::format("{}() in a kernel", w), by_host);
     } else if (generic_.contains(w) && take_address(i)) {
     } else if (w == "__global__" || w == "__host__" || w == "__grid_constant__" || w == "__nv_pure__") {
-      if (w == "__global__") note_copied_parameters(i);
+      if (w == "__global__") note_parameters(i);
       drop(i, i + 1);
     } else if (w == "__launch_bounds__" && is(i + 1, "(")) {
       const index end = matching(i + 1);
@@ -859,11 +948,8 @@ class pass {
         starts.emplace_back(s.text.size(), i);
         s.text += unescaped(t_[i].is);
       } else if (section == 1 || section == 2) {
-        asm_operand o{.name = {}, .expression = {}, .written = section == 1};
-        if (is(i, "[")) {
-          o.name = t_[i + 1].is;
-          i = matching(i) + 1;
-        }
+        asm_operand o{.expression = {}, .written = section == 1};
+        if (is(i, "[")) i = matching(i) + 1;  // a name, which nvcc takes here, and not in the text
         while (i < end && t_[i].kind == token_kind::text) ++i;  // constraint, such as "=r"
         if (!is(i, "(")) {
           if (is(i, ",")) continue;
@@ -889,7 +975,12 @@ class pass {
       const std::size_t quote = std::min(what.find('\'') + 1, what.size());
       const unsupported_name* known =
           unsupported(std::string_view(what).substr(quote, what.find_first_of(".'", quote) - quote));
-      refuse(where, what, known != nullptr ? known->instead : instead);
+      refuse(where, what,
+             code.refused->instead != nullptr ? code.refused->instead
+             : known != nullptr               ? known->instead
+                                              : instead);
+      refused_.back().second.when_reached = true;
+      code.text = fmt::format("{{ {}refused({}); }}", ours, quoted(to_text(refused_.back().second)));
     }
     // Macros of the stand-in headers bring line markers along, so another marker behind the code restores the
     // position.
@@ -920,6 +1011,14 @@ class pass {
       at = t.at + t.is.size();
     }
     return out + flat.substr(at);
+  }
+  static std::string quoted(std::string_view text) {
+    std::string out = "\"";
+    for (const char c : text) {
+      if (c == '"' || c == '\\') out += '\\';
+      out += c;
+    }
+    return out + '"';
   }
   // The characters of a string literal.
   static std::string unescaped(std::string_view literal) {
@@ -1166,10 +1265,9 @@ class pass {
   bool older_;
   // Kernels by name; true: a template, overloaded, or with default arguments.
   std::map<std::string_view, bool> generic_;
-  std::set<std::string_view> overloaded_, own_functions_;
-  // Kernels that deduce arguments which a launch does not name, and the number of arguments with which it
-  // names all; none for packs.
-  std::map<std::string_view, index> named_wholly_;
+  std::set<std::string_view> overloaded_, own_functions_, left_out_;
+  std::vector<std::pair<index, index>> kernel_heads_;  // first tokens and names of kernels' declarations
+  std::map<std::string_view, index> entries_;  // see declare_entries(); where the first one is declared
   std::map<std::string_view, index> dynamic_;  // extern __shared__ arrays in scope: braces open around them
   std::map<std::string, std::string, std::less<>> file_wide_;  // for __shared__ outside of functions
   std::set<index> casts_gone_;                                 // their first tokens

@@ -13,6 +13,9 @@ struct refusal {
   int line = 0;
   std::string what;     // such as "inline PTX 'name.modifier'"
   std::string instead;  // the nearest form that is supported
+  // An instruction of inline PTX: only its execution is an error, as the program may have code for other
+  // devices, and specialisations that nothing calls. The translation has a call of refused() there.
+  bool when_reached = false;
 };
 std::string to_text(const refusal& r);  // "my.cu:12: ... is not supported here: use ..."
 

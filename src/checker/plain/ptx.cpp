@@ -53,7 +53,7 @@ class writer final : public names {
     try {
       read();
     } catch (const unknown& u) {
-      return {{}, asm_refusal{fmt::format("inline PTX '{}'", u.what), at_}};
+      return {{}, asm_refusal{fmt::format("inline PTX '{}'", u.what), u.instead, at_}};
     }
     std::string out = "{ ";
     for (const auto& [name, known] : labels_)
@@ -68,12 +68,8 @@ class writer final : public names {
   std::string value_of(std::string_view word) const override {
     if (word.empty()) throw unknown{"an operand that is missing"};
     if (word == "_") return "::antiphase::plain::ptx::nowhere";
-    if (word.starts_with("%[")) {
-      const std::string_view name = word.substr(2, word.size() - 3);
-      for (std::size_t i = 0; i < statement_.operands.size(); ++i)
-        if (statement_.operands[i].name == name) return fmt::format("ap_o{}", i);
-      throw unknown{std::string(word)};
-    }
+    if (word.starts_with("%["))
+      throw unknown{std::string(word), "%0, %1 and so on: nvcc has no named operands"};
     if (word[0] == '%' && word.size() > 1 && std::isdigit(static_cast<unsigned char>(word[1])) != 0) {
       std::size_t number = 0;
       std::from_chars(word.data() + 1, word.data() + word.size(), number);

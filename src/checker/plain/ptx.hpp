@@ -11,7 +11,6 @@
 namespace antiphase::plain {
 
 struct asm_operand {
-  std::string name;        // as in "%[name]"; empty: only a number
   std::string expression;  // C++
   bool written = false;    // an output
 };
@@ -24,6 +23,7 @@ struct asm_statement {
 // modifier or operand that the table does not have, and its offset in the template.
 struct asm_refusal {
   std::string what;
+  const char* instead = nullptr;  // null: the dialect's list
   std::size_t at = 0;
 };
 struct asm_translation {

@@ -9,6 +9,7 @@ namespace antiphase::plain {
 // Thrown for what the table does not have.
 struct unknown {
   std::string what;
+  const char* instead = nullptr;  // null: the dialect's list
 };
 
 // Meaning of names in an asm statement. Throws unknown.

@@ -38,6 +38,11 @@ std::vector<view> split(view s, char by) {  // outside of brackets
   return all;
 }
 
+bool has_word(view list, view one) {
+  const auto all = split(list, ' ');
+  return std::ranges::find(all, one) != all.end();
+}
+
 class instruction {
  public:
   instruction(view name, view operands, const names& of) : name_(name), parts_(split(name, '.')), of_(of) {
@@ -69,11 +74,14 @@ class instruction {
   void skip_head(std::size_t count) {
     parts_.erase(parts_.begin(), parts_.begin() + static_cast<std::ptrdiff_t>(count));
   }
-  // Drops cache hints. A cache policy is one more operand; it is ignored.
-  void skip_cache_hints() {
+  // Drops cache hints. A cache policy is one more operand; it is ignored. PTX takes an operator such as .ca
+  // or a priority such as .L1::no_allocate, not both, and an operator only on `weak` accesses.
+  void skip_cache_hints(bool weak = true) {
     if (take("L2::cache_hint")) operands_.pop_back();
-    std::erase_if(parts_, [](view p) { return p.starts_with("L1::") || p.starts_with("L2::"); });
-    skip({"ca", "cg", "cs", "lu", "cv", "wb", "wt"});
+    std::erase_if(parts_, [](view p) { return p.starts_with("L2::"); });
+    const bool priority = std::erase_if(parts_, [](view p) { return p.starts_with("L1::"); }) > 0;
+    const bool operation = !take_one({"ca", "cg", "cs", "lu", "cv", "wb", "wt"}).empty();
+    if ((priority && operation) || (operation && !weak)) refuse();
   }
   text type() {  // the last modifier
     if (parts_.empty()) refuse();
@@ -100,12 +108,20 @@ class instruction {
                                                  : named == "sys"     ? "system"
                                                                       : "device");
   }
+  // Accesses with an order have a scope, others have none.
+  text scope_for(bool ordered) {
+    const std::size_t before = parts_.size();
+    text named = scope();
+    if ((parts_.size() < before) != ordered) refuse();
+    return named;
+  }
   text space() {
     return take_one({"shared::cta", "shared::cluster", "shared"}).empty()
                ? (skip({"global", "global::cta"}), "generic")
                : "in_shared";
   }
   std::size_t parts() const { return parts_.size(); }
+  view last() const { return parts_.empty() ? view() : parts_.back(); }
   view first() const { return parts_.empty() ? view() : parts_.front(); }
   bool done() const { return parts_.empty(); }
 
@@ -177,12 +193,16 @@ int vector_of(instruction& i) {
   const view v = i.take_one({"v2", "v4", "v8"});
   return v.empty() ? 1 : v[1] - '0';
 }
+text numbers_of(int n, const text& type, const text& at) {
+  return fmt::format("auto* const ap_p = const_cast<{0}*>(::antiphase::plain::ptx::vector_at<{0}, {1}>({2}))",
+                     type, n, at);
+}
 // A vector's numbers, one after the other: each is an access of its own.
 template <class Do>
 text of_each(instruction& i, int n, const text& type, const text& at, std::size_t values, Do one) {
   const auto list = i.list(values);
   if (static_cast<int>(list.size()) != n) i.refuse();
-  text code = fmt::format("{}* const ap_p = static_cast<{}*>({})", type, type, at);
+  text code = numbers_of(n, type, at);
   for (int k = 0; k < n; ++k)
     code += "; " + one(fmt::format("ap_p + {}", k), fmt::format("::antiphase::plain::ptx::get<{}>({})", type,
                                                                 list[static_cast<std::size_t>(k)]));
@@ -190,17 +210,17 @@ text of_each(instruction& i, int n, const text& type, const text& at, std::size_
 }
 text load(instruction& i) {
   const view how = i.take_one({"weak", "volatile", "relaxed", "acquire"});
-  const text reach = i.scope();
+  const text reach = i.scope_for(how == "relaxed" || how == "acquire");
   const text at = i.pointer(1, i.space());
   const bool constant = i.take("nc");
-  i.skip_cache_hints();
+  i.skip_cache_hints(how.empty() || how == "weak");
   const int n = vector_of(i);
   const text type = i.type();
   if (how == "relaxed" || how == "acquire") {
     // Each number of a vector is an access of its own.
     const auto to = i.list(0);
     if (static_cast<int>(to.size()) != n) i.refuse();
-    text code = fmt::format("{}* const ap_p = static_cast<{}*>({})", type, type, at);
+    text code = numbers_of(n, type, at);
     for (int k = 0; k < n; ++k)
       code += "; " + call("put", to[static_cast<std::size_t>(k)],
                           call("atomic_load<" + type + ">", fmt::format("ap_p + {}", k), reach, order_of(how),
@@ -221,9 +241,9 @@ text load(instruction& i) {
 }
 text store(instruction& i) {
   const view how = i.take_one({"weak", "volatile", "relaxed", "release"});
-  const text reach = i.scope();
+  const text reach = i.scope_for(how == "relaxed" || how == "release");
   const text at = i.pointer(0, i.space());
-  i.skip_cache_hints();
+  i.skip_cache_hints(how.empty() || how == "weak");
   const int n = vector_of(i);
   const text type = i.type();
   if (how == "relaxed" || how == "release") {
@@ -236,26 +256,53 @@ text store(instruction& i) {
               "{" + i.gets(type, 1) + "}");
 }
 text update(instruction& i, bool has_result) {
-  const view how = i.take_one({"relaxed", "acquire", "release", "acq_rel"});
+  const view how = has_result ? i.take_one({"relaxed", "acquire", "release", "acq_rel"})
+                              : i.take_one({"relaxed", "release"});
   const text reach = i.scope("gpu");
   const std::size_t first = has_result ? 1 : 0;
   const text at = i.pointer(first, i.space());
   i.skip_cache_hints();
   const view what = i.take_one({"add", "exch", "cas", "min", "max", "and", "or", "xor", "inc", "dec"});
-  if (what.empty()) i.refuse();
   const int n = vector_of(i);
-  const text type = i.type();
+  const bool noftz = i.take("noftz");
+  static constexpr std::pair<view, view> types[] = {{"add", "u32 s32 u64 f32 f64 f16 f16x2 bf16 bf16x2"},
+                                                    {"exch", "b32 b64"},
+                                                    {"cas", "b16 b32 b64"},
+                                                    {"min", "u32 s32 u64 s64"},
+                                                    {"max", "u32 s32 u64 s64"},
+                                                    {"and", "b32 b64"},
+                                                    {"or", "b32 b64"},
+                                                    {"xor", "b32 b64"},
+                                                    {"inc", "u32"},
+                                                    {"dec", "u32"}};
+  const auto* const known = std::ranges::find(types, what, &std::pair<view, view>::first);
+  if (known == std::end(types) || !has_word(known->second, i.last()) ||
+      (!has_result && (what == "exch" || what == "cas")))
+    i.refuse();
+  const view small = i.take_one({"f16x2", "bf16x2", "f16", "bf16"});
+  if (noftz == small.empty()) i.refuse();
+  const text type = small.empty() ? i.type() : small.ends_with("x2") ? "unsigned" : "unsigned short";
+  const text function = small.empty() ? fmt::format("atomic_{}<{}>", what, type)
+                                      : fmt::format("atomic_add_small<{}, {}>", type, small[0] == 'b');
   if (n > 1) {
-    if (has_result || what != "add" || type != "float") i.refuse();
-    return of_each(i, n, type, at, 1, [&](const text& to, const text& value) {
-      return call("atomic_add<float>", to, value, reach, order_of(how), here);
+    if (what != "add" || (small.empty() && type != "float")) i.refuse();
+    const auto results = has_result ? i.list(0) : std::vector<text>();
+    if (has_result && static_cast<int>(results.size()) != n) i.refuse();
+    std::size_t k = 0;
+    return of_each(i, n, type, at, first + 1, [&](const text& to, const text& value) {
+      const text code = call(function, to, value, reach, order_of(how), here);
+      return has_result ? call("put", results[k++], code) : code;
     });
   }
-  text code = what == "cas" ? call(fmt::format("atomic_cas<{}>", type), at, i.get(type, first + 1),
-                                   i.get(type, first + 2), reach, order_of(how), here)
-                            : call(fmt::format("atomic_{}<{}>", what, type), at, i.get(type, first + 1),
-                                   reach, order_of(how), here);
+  text code = what == "cas" ? call(function, at, i.get(type, first + 1), i.get(type, first + 2), reach,
+                                   order_of(how), here)
+                            : call(function, at, i.get(type, first + 1), reach, order_of(how), here);
   return has_result ? i.put(0, code) : code;
+}
+text discard(instruction& i) {
+  const text space = i.space();
+  i.take("L2");
+  return fmt::format("::antiphase::plain::discard({}, {})", i.pointer(0, space), i.get("unsigned long", 1));
 }
 text nothing(instruction& i) {
   while (!i.done()) i.skip_head(1);
@@ -269,10 +316,13 @@ text new_policy(instruction& i) {
 // asynchronous copies
 // -----------------------------------------------------------------------------------------------------------
 text copy_async(instruction& i) {
-  i.skip_cache_hints();
+  const view operation = i.take_one({"ca", "cg"});
+  i.skip_cache_hints(false);
   const text to_space = i.space();
   i.take("global");
   const text bytes = i.get("int", 2);
+  // .cg, which bypasses L1, copies 16 bytes only
+  if (operation.empty() || (operation == "cg" && (i.operand(2) == "4" || i.operand(2) == "8"))) i.refuse();
   if (i.count() > 4) i.refuse();
   if (i.count() > 3 && i.is_predicate(3))  // ignore-src: true writes zeros only
     return fmt::format(
@@ -413,14 +463,17 @@ text mbarrier(instruction& i, view what) {
 // -----------------------------------------------------------------------------------------------------------
 text membar(instruction& i) {
   const view level = i.take_one({"cta", "gl", "sys"});
+  if (level.empty()) i.refuse();
   return fmt::format("::antiphase::plain::fence(::antiphase::scope::{})", level == "cta"   ? "block"
                                                                           : level == "sys" ? "system"
                                                                                            : "device");
 }
 text fence(instruction& i) {
   const view how = i.take_one({"sc", "acq_rel", "acquire", "release"});
-  const text reach = i.scope();
-  return fmt::format("::antiphase::plain::{}({})", how == "sc" ? "fence" : "fence_acquire_release", reach);
+  const text reach = i.scope_for(true);
+  return how == "sc" ? fmt::format("::antiphase::plain::fence({})", reach)
+                     : fmt::format("::antiphase::plain::fence({}, {})", reach,
+                                   order_of(how.empty() ? "acq_rel" : how));
 }
 text proxy_fence(instruction& i) {
   if (!i.take("async")) i.refuse();
@@ -551,6 +604,11 @@ text matrices(instruction& i, bool loads) {
     code += "; " + call("put", registers[k], fmt::format("ap_v.x[{}]", k));
   return code;
 }
+text transpose_matrix(instruction& i) {
+  i.skip({"aligned", "m8n8", "b16"});
+  if (!i.take("trans")) i.refuse();
+  return i.put(0, call("transposed_matrix", i.get("unsigned", 1), here));
+}
 // Registers of D, A, B and C are arrays of the statement's own.
 text multiply(instruction& i) {
   struct form {
@@ -564,10 +622,6 @@ text multiply(instruction& i) {
       {"e4m3", 8, "m16n8k16 m16n8k32", "f16 f32"},   {"e5m2", 8, "m16n8k16 m16n8k32", "f16 f32"},
       {"s8", 8, "m8n8k16 m16n8k16 m16n8k32", "s32"}, {"u8", 8, "m8n8k16 m16n8k16 m16n8k32", "s32"},
       {"s4", 4, "m8n8k32 m16n8k32 m16n8k64", "s32"}, {"u4", 4, "m8n8k32 m16n8k32 m16n8k64", "s32"}};
-  const auto has = [](view list, view one) {
-    const auto all = split(list, ' ');
-    return std::ranges::find(all, one) != all.end();
-  };
   i.skip({"aligned", "row", "col"});
   const bool saturates = i.take("satfinite");
   const view shape = i.take_beginning("m");
@@ -581,8 +635,9 @@ text multiply(instruction& i) {
   const auto* const f = std::ranges::find(forms, a, &form::type);
   const auto* const g = std::ranges::find(forms, b, &form::type);
   const auto whole = [&](const form* one) { return one->sums == "s32"; };
-  if (f == std::end(forms) || g == std::end(forms) || f->bits != g->bits || !has(f->shapes, shape) ||
-      !has(f->sums, c) || !has(f->sums, d) || (f->bits != 8 && a != b && !whole(f)) || whole(f) != whole(g))
+  if (f == std::end(forms) || g == std::end(forms) || f->bits != g->bits || !has_word(f->shapes, shape) ||
+      !has_word(f->sums, c) || !has_word(f->sums, d) || (f->bits != 8 && a != b && !whole(f)) ||
+      whole(f) != whole(g))
     i.refuse();
   const std::size_t n_at = shape.find('n'), k_at = shape.find('k');
   const int rows = std::stoi(text(shape.substr(1))), columns = std::stoi(text(shape.substr(n_at + 1))),
@@ -647,11 +702,56 @@ text warpgroup(instruction& i, view what) {
 
 // arithmetic
 // -----------------------------------------------------------------------------------------------------------
-void skip_rounding(instruction& i) { i.skip({"rn", "rz", "rm", "rp", "ftz", "approx", "full"}); }
+bool skip_rounding(instruction& i) {  // true if there is one, or an approximation
+  i.take("ftz");
+  return !i.take_one({"rn", "rz", "rm", "rp", "approx", "full"}).empty();
+}
+// The types that PTX has for an operation; all that type() knows for others.
+view types_of(view function) {
+  static constexpr view numbers = "u16 u32 u64 s16 s32 s64 f32 f64", words = "b16 b32 b64 pred",
+                        fields = "u32 u64 s32 s64", real = "f32 f64";
+  static constexpr std::pair<view, view> all[] = {{"add", numbers},
+                                                  {"sub", numbers},
+                                                  {"mul", numbers},
+                                                  {"mad", numbers},
+                                                  {"min", numbers},
+                                                  {"max", numbers},
+                                                  {"div", numbers},
+                                                  {"rem", "u16 u32 u64 s16 s32 s64"},
+                                                  {"abs", "s16 s32 s64 f32 f64"},
+                                                  {"neg", "s16 s32 s64 f32 f64"},
+                                                  {"bit_and", words},
+                                                  {"bit_or", words},
+                                                  {"bit_xor", words},
+                                                  {"bit_not", words},
+                                                  {"shl", "b16 b32 b64"},
+                                                  {"popc", "b32 b64"},
+                                                  {"clz", "b32 b64"},
+                                                  {"brev", "b32 b64"},
+                                                  {"bfind", fields},
+                                                  {"bfe", fields},
+                                                  {"bfi", "b32 b64"},
+                                                  {"fma", real},
+                                                  {"rcp", real},
+                                                  {"sqrt", real},
+                                                  {"rsqrt", real},
+                                                  {"ex2", "f32"},
+                                                  {"lg2", "f32"},
+                                                  {"tanh", "f32"}};
+  const auto* const known = std::ranges::find(all, function, &std::pair<view, view>::first);
+  return known == std::end(all) ? view() : known->second;
+}
+text type_for(instruction& i, view function) {
+  if (const view types = types_of(function); !types.empty() && !has_word(types, i.last())) i.refuse();
+  return i.type();
+}
 text arithmetic(instruction& i, view function, std::size_t operands) {
-  skip_rounding(i);
+  const bool rounds = skip_rounding(i);
   const view part = i.take_one({"lo", "hi", "wide"});
-  const text type = i.type();
+  const text type = type_for(i, function);
+  const bool real = type == "float" || type == "double";
+  if (real && !rounds && has_word("fma mad div rcp sqrt rsqrt ex2 lg2 tanh", function)) i.refuse();
+  if ((function == "mul" || function == "mad") && real != part.empty()) i.refuse();
   text all;
   for (std::size_t k = 1; k <= operands; ++k)
     all +=
@@ -663,7 +763,8 @@ text arithmetic(instruction& i, view function, std::size_t operands) {
 }
 // ex2 and tanh: of 16-bit numbers and their pairs too.
 text approximated(instruction& i, view function) {
-  skip_rounding(i);
+  if (!i.take("approx")) i.refuse();
+  i.take("ftz");
   for (const view type : {"f16", "bf16", "f16x2", "bf16x2"}) {
     if (!i.take(type)) continue;
     const text of = type[0] == 'f' ? "half" : "bfloat";
@@ -674,10 +775,10 @@ text approximated(instruction& i, view function) {
     const text both = i.get("unsigned", 1);
     return i.put(0, call(of == "half" ? "halves" : "bfloats", one(both + " >> 16"), one(both + " & 0xffff")));
   }
-  return arithmetic(i, function, 1);
+  return i.put(0, call(fmt::format("{}<{}>", function, type_for(i, function)), i.get("float", 1)));
 }
 text shift(instruction& i, view function) {
-  const text type = i.type();
+  const text type = type_for(i, function);
   return i.put(0, call(fmt::format("{}<{}>", function, type), i.get(type, 1), i.get("unsigned", 2)));
 }
 text move(instruction& i) {
@@ -769,7 +870,7 @@ text select(instruction& i) {
   return i.put(0, fmt::format("({} ? {} : {})", i.get("bool", 3), i.get(type, 1), i.get(type, 2)));
 }
 text bits(instruction& i, view function) {
-  const text type = i.type();
+  const text type = type_for(i, function);
   if (function == "bfe")
     return i.put(0, call("bfe<" + type + ">", i.get(type, 1), i.get("unsigned", 2), i.get("unsigned", 3)));
   return i.put(0, call("bfi<" + type + ">", i.get(type, 1), i.get(type, 2), i.get("unsigned", 3),
@@ -812,13 +913,13 @@ const std::vector<group>& table() {
        "what ld.global.nc reads may not be written in the launch; other hints for caches are passed over",
        {{"ld", load}, {"st", store}}},
       {yes,
-       "of every order and scope; integers, f32, f64",
+       "of every order and scope; integers, f32, f64, and sums of f16, bf16 and their pairs",
        {{"atom", AP_ROW(update(i, true))}, {"red", AP_ROW(update(i, false))}}},
+      {yes, "what it leaves is undefined", {{"discard", discard}}},
       {yes,
        "do nothing here",
        {{"prefetch", nothing},
         {"prefetchu", nothing},
-        {"discard", nothing},
         {"applypriority", nothing},
         {"createpolicy", new_policy},
         {"cp.async.bulk.prefetch", nothing},
@@ -877,8 +978,10 @@ const std::vector<group>& table() {
         {"elect.sync", elect},
         {"activemask", active_mask}}},
       {yes,
-       "of 1, 2 or 4 matrices",
-       {{"ldmatrix.sync", AP_ROW(matrices(i, true))}, {"stmatrix.sync", AP_ROW(matrices(i, false))}}},
+       "of 1, 2 or 4 matrices; movmatrix of one",
+       {{"ldmatrix.sync", AP_ROW(matrices(i, true))},
+        {"stmatrix.sync", AP_ROW(matrices(i, false))},
+        {"movmatrix.sync", transpose_matrix}}},
       {partly,
        "dense, of f16, bf16, tf32, f64, e4m3, e5m2, s8, u8, s4 and u4, in all shapes from m8n8k4 (of f64) to "
        "m16n8k64, but not m8n8k4 of f16; floating numbers are added up in float",

@@ -9,6 +9,7 @@
 #include <malloc.h>
 #include <sys/time.h>
 #include <ucontext.h>
+#include <unwind.h>
 
 #include <antiphase/plain/cooperative_groups.h>
 #include <antiphase/plain/libraries.h>
@@ -21,6 +22,7 @@
 #include <csignal>
 #include <cstring>
 #include <map>
+#include <mutex>
 #include <random>
 #include <set>
 #include <span>
@@ -44,7 +46,8 @@ using checker_detail::model;
 constexpr std::uint64_t portable_cluster = 8;     // blocks that every GPU with clusters has together
 constexpr std::size_t gap = 1024;                 // unallocated bytes between shared variables, or more
 constexpr std::size_t static_shared = 48 * 1024;  // of a kernel that did not ask for more
-constexpr std::size_t most_shared = 227 * 1024;
+constexpr std::size_t most_shared = 227 * 1024, shared_of_block = 1024;  // the latter for each besides
+constexpr int most_multiprocessors = 144;  // of a GPU of compute capability 9.0, of which no product has more
 // As many as the variable has: an index that leaves an array meets nobody's memory, and not the next array.
 std::size_t gap_beside(std::size_t variable) { return std::clamp(variable, gap, static_shared); }
 // Room for __shared__ variables: one kernel uses only some of the program's.
@@ -59,6 +62,12 @@ struct shared_size {
 std::vector<shared_size>& shared_sizes() {
   static std::vector<shared_size> all;
   return all;
+}
+
+std::map<cudaLimit, std::size_t> usual_limits() {
+  return {{cudaLimitStackSize, 1024},
+          {cudaLimitPrintfFifoSize, std::size_t{1} << 20},
+          {cudaLimitMallocHeapSize, std::size_t{8} << 20}};
 }
 
 struct allocation {
@@ -95,14 +104,28 @@ struct running {
   std::size_t dynamic = 0, placed = 0, gap_behind = 0, room = 0;
   std::vector<std::size_t> offsets;  // of shared variables, by number; 0: not declared yet
   std::map<void*, allocation> allocations;
+  std::map<cudaLimit, std::size_t> limits = usual_limits();
+  std::map<const void*, std::size_t> heap;  // bytes, of malloc() in kernels
+  std::size_t heap_used = 0;
   std::map<const void*, int> allowed;    // dynamic shared memory, by kernel
   std::set<const void*> large_clusters;  // kernels that may have them
   std::set<cudaStream_t> destroyed;
-  std::map<std::size_t, std::size_t> copied_parameters;   // bytes, by place on the stack
-  std::map<const void*, typed_launch> typed;              // kernels whose addresses have been taken
-  recorded_launch* recording = nullptr;                   // takes the next launch
-  checker_detail::thread_model* host_function = nullptr;  // under way
-  std::optional<host_work> ordinary;                      // memory of the host
+  std::map<std::size_t, std::size_t> copied_parameters;  // bytes, by place on the stack
+  std::map<const void*, typed_launch> typed;             // kernels whose addresses have been taken
+  // The arguments of the launch, and what of its __restrict__ parameters is looked at, see restricted().
+  const void* arguments = nullptr;
+  std::size_t argument_bytes = 0;
+  std::set<int> restricted;  // those that a thread has come to
+  std::map<std::pair<unsigned, int>, int>
+      parted;  // how often processes have parted there, by line of the launch
+  struct {
+    int parameter = -1;
+    std::uintptr_t start = 0, copy = 0;
+    std::size_t bytes = 0;
+  } moved;                               // in such a process: the parameter that points into a copy
+  recorded_launch* recording = nullptr;  // takes the next launch
+  checker_detail::thread_model* host_function = nullptr;                   // under way
+  std::optional<host_work> ordinary;                                       // memory of the host
   std::set<std::pair<const void*, checker_detail::block_number>> queries;  // and the next block
   bool overlapped = false;                                                 // a launch may have
   cudaError_t error = cudaSuccess;
@@ -117,6 +140,7 @@ struct running {
   std::jmp_buf end;
   std::exception_ptr thrown;
   int exit_code = 0;
+  std::string differs;  // the first result that a driver's holds() did not expect
 };
 running now;
 
@@ -136,6 +160,42 @@ code_place line_at(const void* code) {
   const std::vector<code_place> lines = checker_detail::lines_of(code);
   const auto own = std::ranges::find_if_not(lines, checker_detail::is_machinery);
   return own != lines.end() ? *own : code_place{};
+}
+// What the program has allocated on the host, for copies that take more than that.
+class allocated_by_host {
+ public:
+  void add(const void* p, std::size_t bytes) {
+    if (p == nullptr || now.m == nullptr) return;
+    const std::lock_guard lock(one_at_a_time_);
+    all_[static_cast<const char*>(p)] = {bytes, malloc_usable_size(const_cast<void*>(p))};
+  }
+  void remove(const void* p) {
+    const std::lock_guard lock(one_at_a_time_);
+    all_.erase(static_cast<const char*>(p));
+  }
+  // Bytes that there are from `p` on; as many as you like if nothing is known of it.
+  std::size_t bytes_from(const void* p) {
+    constexpr std::size_t unknown = ~std::size_t{0};
+    const auto* const at = static_cast<const char*>(p);
+    const std::lock_guard lock(one_at_a_time_);
+    const auto after = all_.upper_bound(at);
+    if (after == all_.begin()) return unknown;
+    const auto& [start, b] = *std::prev(after);
+    // a library may have freed it and allocated again
+    if (at >= start + b.bytes || malloc_usable_size(const_cast<char*>(start)) != b.usable) return unknown;
+    return static_cast<std::size_t>(start + b.bytes - at);
+  }
+
+ private:
+  struct block {
+    std::size_t bytes, usable;
+  };
+  std::mutex one_at_a_time_;
+  std::map<const char*, block> all_;
+};
+allocated_by_host& host_blocks() {
+  static auto& all = *new allocated_by_host;  // programs free behind main, too
+  return all;
 }
 // Refuses a call of CUDA by another thread of the host than the one that runs main.
 void only_by_main(const char* what, place where = {}, const void* code = __builtin_return_address(0)) {
@@ -271,11 +331,14 @@ std::vector<std::uint64_t> by_clusters(dim3 grid, dim3 cluster) {
   return all;
 }
 
-// Checks the total size of the __shared__ variables that the kernel has declared so far.
-void judge_shared_variables() {
+std::size_t bytes_of_shared_variables() {  // those that the kernel has declared so far
   std::size_t bytes = 0;
   for (std::size_t i = 0; i < now.offsets.size(); ++i)
     bytes += now.offsets[i] != 0 ? shared_sizes()[i].bytes : 0;
+  return bytes;
+}
+void judge_shared_variables() {
+  const std::size_t bytes = bytes_of_shared_variables();
   if (bytes > static_shared)
     refuse_launch(now.kernel, now.launched_at, fmt::format("{} bytes of __shared__ variables", bytes),
                   fmt::format("at most {}: more must be extern __shared__", static_shared), cudaSuccess);
@@ -288,6 +351,20 @@ void judge_shared_variables() {
                     "up to {}",
                     now.most_together, most_shared),
         cudaSuccess);
+}
+
+// True if some GPU of the kind has all blocks of a cooperative launch under way at once.
+bool holds_together(const char* name, std::uint64_t blocks, int threads, std::size_t shared, place where) {
+  const int each = blocks_together(threads, shared);
+  if (each == 0 || blocks <= static_cast<std::uint64_t>(most_multiprocessors * each)) return true;
+  refuse_launch(
+      name, where,
+      fmt::format("a cooperative launch of {} blocks, of {} threads and {} bytes of shared memory", blocks,
+                  threads, shared),
+      fmt::format("at most {}: {} a multiprocessor, of which GPUs of compute capability 9.0 have up to {}",
+                  most_multiprocessors * each, each, most_multiprocessors),
+      cudaErrorCooperativeLaunchTooLarge);
+  return false;
 }
 
 bool fits(const char* name, const config& c, const void* entry, place where) {
@@ -323,6 +400,7 @@ bool fits(const char* name, const config& c, const void* entry, place where) {
                                 c.grid.y, c.grid.z, of.x, of.y, of.z),
                     "a multiple of the cluster's blocks along each dimension");
   }
+  if (c.together && !holds_together(name, blocks, static_cast<int>(threads), c.shared, where)) return false;
   const auto allowed = now.allowed.find(entry);
   const std::size_t most =
       allowed != now.allowed.end()
@@ -463,6 +541,57 @@ void keeps_bounds(long most) {
                 fmt::format("at most {}, as its __launch_bounds__ says", most), cudaErrorInvalidValue);
 }
 namespace {
+// The allocation that holds an address; its size is 0 if there is none.
+std::pair<std::uintptr_t, std::size_t> allocation_at(std::uintptr_t p) {
+  const auto after = now.allocations.upper_bound(reinterpret_cast<void*>(p));  // NOLINT: an address
+  if (after == now.allocations.begin()) return {};
+  const auto& [start, a] = *std::prev(after);
+  const auto first = reinterpret_cast<std::uintptr_t>(start);
+  return p - first < a.bytes ? std::pair(first, a.bytes) : std::pair(first, std::size_t{0});
+}
+int arguments_within(std::uintptr_t start, std::size_t bytes) {
+  int count = 0;
+  for (std::size_t at = 0; at + sizeof start <= now.argument_bytes; at += sizeof start) {
+    std::uintptr_t word = 0;
+    std::memcpy(&word, static_cast<const char*>(now.arguments) + at, sizeof word);
+    count += word - start < bytes;
+  }
+  return count;
+}
+}  // namespace
+const void* restricted(const void* p, int parameter) {
+  constexpr std::size_t most = std::size_t{1} << 26;
+  constexpr int often = 3;
+  const auto address = reinterpret_cast<std::uintptr_t>(p);
+  if (now.moved.parameter == parameter && address - now.moved.start < now.moved.bytes)
+    return static_cast<const char*>(p) + (now.moved.copy - now.moved.start);
+  if (!now.restricted.insert(parameter).second || now.undefined.is_other()) return p;
+  const auto [start, bytes] = allocation_at(address);
+  if (bytes == 0 || bytes > most || arguments_within(start, bytes) < 2 || now.sampled ||
+      now.parted[{now.launched_at.line(), parameter}]++ == often)
+    return p;
+  finding f;
+  f.kind = finding_kind::race;
+  f.access.action = "a launch of which a __restrict__ parameter reads what another pointer writes";
+  f.missing =
+      "another array, or no __restrict__: it says that nothing else writes what this pointer reads, so nvcc "
+      "may "
+      "load it once, before all barriers. Then the results differ";
+  finding in_place = f;
+  in_place.missing =
+      "another array, or no __restrict__: it says that nothing else writes what this pointer reads";
+  in_place.in_practice =
+      "C leaves open what such a launch does; here loads that come first, as nvcc may have them, leave the "
+      "same "
+      "numbers";
+  if (!now.undefined.parts(now.m->places.number_of(now.launched_at), f, in_place)) return p;
+  void* const copy = now.on->allocate(bytes);
+  std::memcpy(copy, reinterpret_cast<const void*>(start), bytes);  // NOLINT: an address
+  now.m->memory.set(copy, bytes, checker_detail::cell_state::written);
+  now.moved = {parameter, start, reinterpret_cast<std::uintptr_t>(copy), bytes};
+  return restricted(p, parameter);
+}
+namespace {
 // From the end of the thread's stack: the same for all threads of a launch.
 std::size_t place_on_stack(const void* p) {
   const checker_detail::address_range& stack = now.m->host.stack;
@@ -486,7 +615,10 @@ bool tells_cluster(int x, int y, int z) noexcept {
   if (asked_cluster != nullptr) *asked_cluster = dim3(x, y, z);
   return asked_cluster != nullptr;
 }
-void refused(const char* why) { checker_detail::refuse_run(why); }
+void refused(const char* why) {
+  now.m->set_current(nullptr);
+  end_run(std::make_exception_ptr(bad_source(why)));
+}
 int add_note(const char* text) {
   notes().push_back(text);
   return 0;
@@ -536,13 +668,14 @@ void fence(scope reach) {
   machine::next_scope = reach;
   now.m->fence(checker_detail::order::total);
 }
-void fence_acquire_release(scope reach) {
+void fence(scope reach, ordering how) {
+  const auto as = static_cast<checker_detail::order>(how);
   if (!on_device()) {
-    if (now.m != nullptr && on_host_thread()) now.m->host_fence(checker_detail::order::both);
+    if (now.m != nullptr && on_host_thread()) now.m->host_fence(as);
     return std::atomic_thread_fence(std::memory_order_acq_rel);
   }
   machine::next_scope = reach;
-  now.m->fence(checker_detail::order::both);
+  now.m->fence(as);
 }
 void* in_block(void* mine, int rank, place where) {
   auto* const at = static_cast<unsigned char*>(mine);
@@ -567,9 +700,19 @@ int block_of(const void* p, place where) {
   machine::trap("an address of shared::cluster that is in no block's shared memory", where);
   return 0;
 }
-void read_only(void* to, const void* from, std::size_t bytes) {
-  if (on_device()) now.m->read_constant(from, bytes, __builtin_return_address(0));
+void read_only(void* to, const void* from, std::size_t bytes, const char* by_cache) {
+  if (on_device()) now.m->read_constant(from, bytes, __builtin_return_address(0), by_cache);
   std::memcpy(to, from, bytes);
+}
+void discard(volatile void* p, std::size_t bytes) {
+  now.m->discard(const_cast<const void*>(p), bytes, __builtin_return_address(0));
+}
+void judge_whole_warp(const char* what, place where) {
+  if (cpu_detail::here().exchanged_by == ~0u) return;
+  now.m->note_here(
+      finding_kind::barrier_misuse, now.m->places.number_of(__builtin_return_address(0), where),
+      fmt::format("{} by {} lanes of the warp", what, std::popcount(cpu_detail::here().exchanged_by)), "",
+      "all 32 lanes at it, none of which has returned");
 }
 unsigned char* shared_base() noexcept { return machine::current->block->shared; }
 unsigned vote(unsigned mask, bool predicate, place where) {
@@ -652,6 +795,16 @@ void exchange(unsigned mask, void* value, int bytes, int from, place where) {
   }
 }
 namespace {
+void require_aligned(const void* p, std::size_t bytes, const char* what, const void* code) {
+  const std::size_t beyond = reinterpret_cast<std::uintptr_t>(p) % bytes;
+  if (beyond == 0) return;
+  model& m = *now.m;
+  m.note_here(finding_kind::misaligned, m.places.number_of_code(code),
+              fmt::format("{} of {} bytes", what, bytes),
+              fmt::format("an address that is {} more than a multiple of {}", beyond, bytes),
+              fmt::format("an address that is a multiple of {}", bytes));
+  m.history.stop("a misaligned access");
+}
 std::optional<std::uint64_t> found_by_host(const void* p, std::size_t bytes) {
   if (!on_host_thread()) return {};
   return now.ordinary->old_value(p, bytes, checker_detail::seed_of(*now.on) % 2 == 0);
@@ -669,8 +822,11 @@ template <class Word> std::uint64_t update_on_host(void* p,
 }
 std::uint64_t update_on_host(void* p, int bytes, ordering how,
                              std::uint64_t (*change)(std::uint64_t, const void*), const void* with,
-                             unchanged same, const void* code) {
+                             unchanged same, std::uint64_t expected, ordering if_not, const void* code) {
   const bool reads = same == unchanged::only_read;
+  std::uint64_t there = 0;
+  std::memcpy(&there, p, static_cast<std::size_t>(bytes));
+  if (same == unchanged::is_read && there != expected && change(there, with) == there) how = if_not;
   if (reads && now.m != nullptr)
     if (const auto old = found_by_host(p, static_cast<std::size_t>(bytes)); old) return *old;
   if (now.m != nullptr && on_host_thread())
@@ -785,11 +941,13 @@ std::uint64_t undefined_result(const void* p, std::size_t bytes, std::uint64_t a
 }  // namespace
 std::uint64_t update(void* p, int bytes, scope reach, ordering how,
                      std::uint64_t (*change)(std::uint64_t, const void*), const void* with, unchanged same,
-                     place where, std::uint64_t expected) {
-  if (!on_device()) return update_on_host(p, bytes, how, change, with, same, __builtin_return_address(0));
+                     place where, std::uint64_t expected, ordering if_not) {
+  if (!on_device())
+    return update_on_host(p, bytes, how, change, with, same, expected, if_not, __builtin_return_address(0));
   cpu_detail::thread_state& self = cpu_detail::here();
   self.code = __builtin_return_address(0);
   model& m = *now.m;
+  require_aligned(p, static_cast<std::size_t>(bytes), "atomic operation", self.code);
   m.settle();
   const auto size = static_cast<std::size_t>(bytes);
   std::uint64_t before = 0;
@@ -805,6 +963,7 @@ std::uint64_t update(void* p, int bytes, scope reach, ordering how,
   machine::next_scope = reach;
   if (there) std::memcpy(&before, p, size);
   const std::uint64_t after = there ? change(before, with) : 0;
+  if (same == unchanged::is_read && after == before && before != expected) how = if_not;
   if (same == unchanged::is_read) m.compares(p, size, expected);
   const bool unwritten = there && same == unchanged::is_written && m.unwritten(p, size);
   const bool reads = same != unchanged::is_written || (after != before && !unwritten) ||
@@ -893,9 +1052,24 @@ const char* name_of(const void* entry) {
   return at->second.empty() ? "kernel" : at->second.c_str();
 }
 
-// Hash of all memory that outlives the launch, and of the findings.
-std::uint64_t outcome_as_number() {
-  std::uint64_t n = 0;
+// True if the launch has read by the parameter that was moved what it has written by other pointers.
+bool reads_what_is_written() {
+  checker_detail::shadow& memory = now.m->memory;
+  const std::size_t own = memory.offset_of(
+                        reinterpret_cast<const void*>(now.moved.start)),       // NOLINT: an address
+      copy = memory.offset_of(reinterpret_cast<const void*>(now.moved.copy));  // NOLINT: an address
+  bool both = false;
+  memory.visit_alike(copy, now.moved.bytes, [&](const checker_detail::cell& c, std::size_t at, std::size_t) {
+    if (both || (c.first.lanes == 0 && c.more == 0)) return;
+    const checker_detail::cell& of = memory.byte(own + (at - copy));
+    both = of.has_writer() && of.block >= now.m->launches.first();
+  });
+  return both;
+}
+// Hash of all memory that outlives the launch, and, unless processes have parted, of the findings.
+std::uint64_t outcome_as_number(bool has_parted) {
+  if (has_parted && now.moved.bytes > 0 && !reads_what_is_written()) return 0;
+  std::uint64_t n = 1;
   const auto add = [&](const void* start, std::size_t bytes) {
     const auto* at = static_cast<const unsigned char*>(start);
     for (std::size_t i = 0; i < bytes; i += sizeof n) {
@@ -907,13 +1081,13 @@ std::uint64_t outcome_as_number() {
   };
   for (const auto& f : now.m->findings.all())
     for (const std::string* said : {&f.what.memory, &f.what.access.action, &f.what.missing})
-      add(said->data(), said->size());
+      if (!has_parted) add(said->data(), said->size());
   for (const auto& [p, a] : now.allocations) add(p, a.bytes);
   for (const auto& r : now.m->memory.host_ranges())
     add(reinterpret_cast<const void*>(r.low), r.bytes);  // NOLINT: an address of the program
   for (int i = 0; i < 6; i += 2)
     add(now.sections[i], static_cast<std::size_t>(now.sections[i + 1] - now.sections[i]));
-  return n;
+  return n | (has_parted ? 1 : 0);
 }
 
 // Says that a launch with findings relies, perhaps, on a mask of __activemask().
@@ -1003,6 +1177,8 @@ void launch(const char* name, const config& c, place where, const void* entry, s
   const std::size_t found_before = m.findings.all().size();
   now.active_masks.clear();
   now.copied_parameters.clear();
+  now.arguments = params, now.argument_bytes = bytes;
+  now.restricted.clear();
   const bool together = chosen.empty();
   if (!together) leave_blocks_out();
   if (now.cluster.y > 1 || now.cluster.z > 1) chosen = by_clusters(c.grid, now.cluster);
@@ -1013,7 +1189,9 @@ void launch(const char* name, const config& c, place where, const void* entry, s
     now.undefined.launch_ended(m, name, outcome_as_number);
   } catch (...) {
     const std::string why = said_by(std::current_exception());
-    now.undefined.launch_ended(m, name, [&] { return outcome_as_number() ^ std::hash<std::string>{}(why); });
+    now.undefined.launch_ended(m, name, [&](bool has_parted) {
+      return has_parted ? 0 : outcome_as_number(false) ^ std::hash<std::string>{}(why);
+    });
     name_active_mask(name, true);
     if (waits_for_host(std::current_exception()))
       end_run(std::make_exception_ptr(
@@ -1040,6 +1218,8 @@ void launch(const char* name, const config& c, place where, const void* entry, s
     leave_blocks_out();
   }
   judge_shared_variables();
+  if (c.together && bytes_of_shared_variables() > 0)
+    holds_together(name, blocks, k.threads, c.shared + bytes_of_shared_variables(), where);
   record_begun(c);
 }
 void launch(const recorded_launch& l, cudaStream_t on) {
@@ -1280,14 +1460,18 @@ cudaError_t release(void* p, place where) {
   return cudaSuccess;
 }
 
+cudaError_t bad_copy(place where, std::string what, std::string memory, std::string instead, cudaError_t e) {
+  now.m->findings.note(finding_kind::bad_copy, "", now.m->places.number_of(where), std::move(what),
+                       std::move(memory), std::move(instead));
+  return fails(e);
+}
 bool holds(std::size_t symbol, std::size_t offset, std::size_t bytes, place where) {
   if (offset <= symbol && bytes <= symbol - offset) return true;
-  now.m->findings.note(finding_kind::bad_copy, "", now.m->places.number_of(where),
-                       fmt::format("a copy of {} bytes to or from a symbol", bytes),
-                       fmt::format("the symbol has {} bytes, {} of them behind the offset", symbol,
-                                   symbol - std::min(symbol, offset)),
-                       "a size in bytes that the symbol has");
-  return fails(cudaErrorInvalidValue) == cudaSuccess;
+  bad_copy(where, fmt::format("a copy of {} bytes to or from a symbol", bytes),
+           fmt::format("the symbol has {} bytes, {} of them behind the offset", symbol,
+                       symbol - std::min(symbol, offset)),
+           "a size in bytes that the symbol has", cudaErrorInvalidValue);
+  return false;
 }
 
 cudaError_t release_on(void* p, cudaStream_t on, place where) {
@@ -1305,8 +1489,59 @@ cudaError_t release_on(void* p, cudaStream_t on, place where) {
 }
 
 namespace {
+// True for memory of malloc() in kernels, which no call of the host may be given; that is a finding.
+bool is_kernels_heap(const void* p, const char* what, place where) {
+  const auto after = now.heap.upper_bound(p);
+  if (after == now.heap.begin()) return false;
+  const auto& [start, bytes] = *std::prev(after);
+  if (p >= static_cast<const char*>(start) + bytes) return false;
+  bad_copy(where, fmt::format("{} of memory that a kernel's malloc() returned", what), "",
+           "memory of cudaMalloc(): the host's calls do not reach the heap of kernels",
+           cudaErrorInvalidValue);
+  return true;
+}
+// Bytes from `p` to the end of the stack frame that it lies in, as many as you like if it lies in none.
+std::size_t bytes_of_frame(const void* p) {
+  struct search {
+    std::uintptr_t at, first = 0, end = 0;
+  } s{reinterpret_cast<std::uintptr_t>(p)};
+  _Unwind_Backtrace(
+      [](_Unwind_Context* of, void* to) {
+        auto& found = *static_cast<search*>(to);
+        const std::uintptr_t frame = _Unwind_GetCFA(of);
+        if (found.first == 0) found.first = frame;
+        if (frame <= found.at) return _URC_NO_REASON;
+        found.end = frame;
+        return _URC_END_OF_STACK;
+      },
+      &s);
+  constexpr std::size_t callers = 2 * sizeof(void*);  // its frame pointer, and where to return to
+  return s.at < s.first || s.end < s.at + callers ? ~std::size_t{0} : s.end - callers - s.at;
+}
+// The same for a variable of the program with external linkage.
+std::size_t bytes_of_variable(const void* p) {
+  Dl_info where{};
+  const ElfW(Sym)* symbol = nullptr;
+  void* to = nullptr;
+  if (dladdr1(p, &where, &to, RTLD_DL_SYMENT) == 0 || to == nullptr) return ~std::size_t{0};
+  symbol = static_cast<const ElfW(Sym)*>(to);
+  const std::size_t offset =
+      reinterpret_cast<std::uintptr_t>(p) - reinterpret_cast<std::uintptr_t>(where.dli_saddr);
+  return where.dli_saddr == nullptr || offset >= symbol->st_size ? ~std::size_t{0} : symbol->st_size - offset;
+}
+// Ends the run if the host has less memory there than a copy takes.
+void require_allocated(const void* p, std::size_t bytes, const char* what, place where) {
+  const std::size_t left = std::min({host_blocks().bytes_from(p), bytes_of_frame(p), bytes_of_variable(p)});
+  if (bytes <= left) return;
+  bad_copy(where, fmt::format("a copy of {} bytes {} memory of the host", bytes, what),
+           fmt::format("at most {} bytes belong to the host's variable there", left),
+           "a size in bytes that both sides have", cudaErrorInvalidValue);
+  end_run(std::make_exception_ptr(checker_detail::stopped("a copy left the host's memory")));
+}
 cudaError_t copy_now(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind, cudaStream_t on,
                      returns when, place where) {
+  if (bytes > 0 && (is_kernels_heap(to, "a copy", where) || is_kernels_heap(from, "a copy", where)))
+    return cudaErrorInvalidValue;
   const bool to_device = of_device(to, bytes), from_device = of_device(from, bytes);
   const bool wanted_to = kind == cudaMemcpyHostToDevice || kind == cudaMemcpyDeviceToDevice,
              wanted_from = kind == cudaMemcpyDeviceToHost || kind == cudaMemcpyDeviceToDevice;
@@ -1330,6 +1565,8 @@ cudaError_t copy_now(void* to, const void* from, std::size_t bytes, cudaMemcpyKi
                     fmt::format("a copy of {} bytes, {} bytes from where it begins to where it goes", bytes,
                                 std::abs(target - start)),
                     "", "memory that does not overlap: another buffer in between");
+  if (!to_device) require_allocated(to, bytes, "to", where);
+  if (!from_device) require_allocated(from, bytes, "from", where);
   const auto wait = [&] {
     if (on == nullptr)
       m.launches.synchronize_default();
@@ -1390,6 +1627,12 @@ void set_now(const cudaMemsetParams& p, cudaStream_t on, place where) {
             cudaErrorInvalidValue);
     return;
   }
+  if (p.height > 1 && p.pitch < p.width * p.elementSize) {
+    misused(where,
+            fmt::format("a memset node of rows of {} bytes, {} apart", p.width * p.elementSize, p.pitch),
+            "a pitch in bytes: at least the width", cudaErrorInvalidValue);
+    return;
+  }
   const auto value = std::bit_cast<std::array<unsigned char, sizeof p.value>>(p.value);
   for (std::size_t row = 0; row < p.height; ++row)
     set_now(static_cast<char*>(p.dst) + row * p.pitch, {value.data(), p.elementSize}, p.width * p.elementSize,
@@ -1403,6 +1646,11 @@ cudaError_t copy_rows(void* to, std::size_t to_pitch, const void* from, std::siz
                       std::size_t width, std::size_t height, cudaMemcpyKind kind, cudaStream_t on,
                       returns when, place where) {
   only_by_main("memory is copied", where);
+  if (width > 0 && height > 0 && (width > to_pitch || width > from_pitch))
+    return bad_copy(where, fmt::format("a copy of rows of {} bytes", width),
+                    fmt::format("a pitch of {} bytes", std::min(to_pitch, from_pitch)),
+                    "a pitch in bytes, from the beginning of a row to that of the next: at least the width",
+                    cudaErrorInvalidPitchValue);
   const row_copy c{to, to_pitch, from, from_pitch, width, height, kind};
   const auto later = [c, where](cudaStream_t s) { copy_rows_now(c, s, where); };
   if (is_gone(on, "a copy", where)) return cudaErrorInvalidResourceHandle;
@@ -1420,15 +1668,26 @@ cudaError_t set(void* p, int value, std::size_t bytes, cudaStream_t on, returns 
     wait_for_stream(on);
   return e;
 }
+cudaError_t set_rows(void* p, std::size_t pitch, int value, std::size_t width, std::size_t height,
+                     cudaStream_t on, returns when, place where) {
+  if (height > 1 && width > pitch)
+    return bad_copy(where, fmt::format("cudaMemset2D() of rows of {} bytes", width),
+                    fmt::format("a pitch of {} bytes", pitch), "a pitch in bytes: at least the width",
+                    cudaErrorInvalidValue);
+  for (std::size_t i = 0; i < height; ++i)
+    if (const cudaError_t e = set(static_cast<char*>(p) + i * pitch, value, width, on, when, where);
+        e != cudaSuccess)
+      return e;
+  return cudaSuccess;
+}
 namespace {
 cudaError_t set_now(void* p, std::span<const unsigned char> value, std::size_t bytes, cudaStream_t on,
                     place where) {
   if (bytes == 0) return cudaSuccess;
-  if (!of_device(p, bytes)) {
-    now.m->findings.note(finding_kind::bad_copy, "", now.m->places.number_of(where),
-                         "cudaMemset() of host memory", "", "a pointer to device memory");
-    return fails(cudaErrorInvalidValue);
-  }
+  if (!of_device(p, bytes))
+    return bad_copy(where, "cudaMemset() of host memory", "", "a pointer to device memory",
+                    cudaErrorInvalidValue);
+  if (is_kernels_heap(p, "cudaMemset()", where)) return cudaErrorInvalidValue;
   now.m->host_place = where;
   checker_detail::fill(*now.on, p, value, bytes, on);
   now.m->host_place = {};
@@ -1496,6 +1755,12 @@ bool is_gone(cudaEvent_t e, const char* what, place where) {
           "cudaEventDestroy() behind its last use", cudaErrorInvalidResourceHandle);
   return true;
 }
+// A wait for an event that has not been recorded is no error, and no wait.
+void waits(cudaEvent_t e, place where) {
+  if (!e->recorded && now.m->findings.waited_in_vain.empty())
+    now.m->findings.waited_in_vain =
+        fmt::format("{}:{}", checker_detail::shown(where.file_name()), where.line());
+}
 }  // namespace
 cudaError_t destroy_event(cudaEvent_t e, place where) {
   if (is_gone(e, "cudaEventDestroy() of", where)) return cudaErrorInvalidResourceHandle;
@@ -1529,12 +1794,14 @@ cudaError_t record(cudaEvent_t e, cudaStream_t on, event_of what, place where) {
   only_by_main("an event is recorded", where);
   if (is_gone(e, "cudaEventRecord() of", where) || is_gone(on, "cudaEventRecord()", where))
     return cudaErrorInvalidResourceHandle;
+  e->recorded = true;
   if (!captured_record(e, on, what, where)) record_now(e, on);
   return cudaSuccess;
 }
 cudaError_t wait_for(cudaStream_t on, cudaEvent_t e, event_of what, place where) {
   only_by_main("a stream is made to wait", where);
   if (is_gone(e, "a wait for", where) || is_gone(on, "a wait", where)) return cudaErrorInvalidResourceHandle;
+  waits(e, where);
   if (!captured_wait(on, e, what, where)) wait_now(on, e);
   return cudaSuccess;
 }
@@ -1542,6 +1809,7 @@ cudaError_t synchronize(cudaEvent_t e, place where) {
   only_by_main("an event is waited for", where);
   if (is_gone(e, "a wait for", where)) return cudaErrorInvalidResourceHandle;
   if (in_host_function("a wait", where)) return cudaErrorNotPermitted;
+  waits(e, where);
   now.m->launches.synchronize(e->after);
   return cudaSuccess;
 }
@@ -1572,6 +1840,16 @@ void call_host_now(cudaStream_t on, const std::function<void()>& f, place where)
   m.end_stream_work(work);
   now.ordinary->end(m.launches.recorded(on));
   m.host_place = {};
+}
+void frees_wrongly(const void* code) {
+  const char* const action = "free() of what malloc() did not return here, or not any more";
+  const char* const instead =
+      "in kernels, memory of their malloc(), once; cudaFree() or cudaFreeHost() for the host's";
+  model& m = *now.m;
+  if (m.current() != nullptr)
+    m.note_here(finding_kind::outside_memory, m.places.number_of_code(code), action, "", instead);
+  else
+    m.findings.note(finding_kind::outside_memory, "", m.places.number_of_code(code), action, "", instead);
 }
 void host_frees(void* p, const void* code) {
   if (now.ordinary && on_host_thread()) now.ordinary->freed(p, malloc_usable_size(p), code);
@@ -1686,6 +1964,22 @@ cudaError_t attribute(int* value, cudaDeviceAttr a) {
     *value = std::ranges::find(none, a) == std::end(none) ? 1 : 0;
   return cudaSuccess;
 }
+cudaError_t set_limit(cudaLimit which, std::size_t value) {
+  now.limits[which] = value;
+  return cudaSuccess;
+}
+std::size_t limit(cudaLimit which) {
+  const auto at = now.limits.find(which);
+  return at != now.limits.end() ? at->second : 0;
+}
+int blocks_together(int threads, std::size_t shared) {
+  constexpr int warps = 64, blocks = 32;
+  const int warps_of_block = (threads + 31) / 32;
+  if (threads < 1 || threads > 1024 || shared > most_shared) return 0;
+  const std::size_t by_shared = (most_shared + shared_of_block) / (shared + shared_of_block);
+  return static_cast<int>(
+      std::min<std::size_t>({blocks, static_cast<std::size_t>(warps / warps_of_block), by_shared}));
+}
 cudaError_t allow_large_clusters(const void* entry, int yes) {
   if (yes != 0)
     now.large_clusters.insert(entry);
@@ -1709,6 +2003,9 @@ constexpr error_row errors[] = {
     {cudaErrorInvalidValue, "cudaErrorInvalidValue", "invalid argument"},
     {cudaErrorMemoryAllocation, "cudaErrorMemoryAllocation", "out of memory"},
     {cudaErrorInvalidConfiguration, "cudaErrorInvalidConfiguration", "invalid configuration argument"},
+    {cudaErrorInvalidPitchValue, "cudaErrorInvalidPitchValue", "invalid pitch argument"},
+    {cudaErrorCooperativeLaunchTooLarge, "cudaErrorCooperativeLaunchTooLarge",
+     "too many blocks in cooperative launch"},
     {cudaErrorInvalidResourceHandle, "cudaErrorInvalidResourceHandle", "invalid resource handle"},
     {cudaErrorInvalidDeviceFunction, "cudaErrorInvalidDeviceFunction", "invalid device function"},
     {cudaErrorInvalidDevice, "cudaErrorInvalidDevice", "invalid device ordinal"},
@@ -1935,8 +2232,9 @@ void run_main(const std::string& object, const plain_program& of, const context&
       throw bad_request(
           fmt::format("the program ended with {} {}", now.exit_code, checker_detail::before_launches));
     throw std::runtime_error(fmt::format(
-        "the program ended with {}{}", now.exit_code,
-        now.error != cudaSuccess ? fmt::format(", after the error \"{}\"", error_text(now.error)) : ""));
+        "the program ended with {}{}{}", now.exit_code,
+        now.error != cudaSuccess ? fmt::format(", after the error \"{}\"", error_text(now.error)) : "",
+        now.differs.empty() ? "" : ": " + now.differs));
   }
   report_leaks();
   if (m.starts_dependents && !now.overlapped)
@@ -1957,6 +2255,9 @@ using namespace antiphase;
 extern "C" {
 
 bool antiphase_tried(int number) { return plain::is_tried(number); }
+void antiphase_plain_differs(const char* how) {
+  if (plain::now.differs.empty()) plain::now.differs = how;
+}
 
 // Called before the program's variables are initialised.
 void antiphase_plain_loaded(char** sections, checker_detail::address_range* passed_over) {
@@ -1976,17 +2277,35 @@ void antiphase_plain_loaded(char** sections, checker_detail::address_range* pass
 // malloc and new in kernels allocate device memory. It is no leak if never freed, since it goes with the
 // device.
 void* antiphase_plain_malloc(std::size_t bytes) {
-  if (!plain::on_device() || plain::now.m->host.runs_library) return std::malloc(bytes == 0 ? 1 : bytes);
-  return plain::now.on->allocate(std::max<std::size_t>(bytes, 1));
+  if (!plain::on_device() || plain::now.m->host.runs_library) {
+    void* const p = std::malloc(std::max<std::size_t>(bytes, 1));
+    plain::host_blocks().add(p, bytes);
+    return p;
+  }
+  if (bytes + plain::now.heap_used > plain::limit(cudaLimitMallocHeapSize)) return nullptr;
+  void* const p = plain::now.on->allocate(std::max<std::size_t>(bytes, 1));
+  plain::now.heap[p] = bytes;
+  plain::now.heap_used += bytes;
+  return p;
+}
+void* antiphase_plain_realloc(void* p, std::size_t bytes) {
+  plain::host_blocks().remove(p);
+  void* const again = std::realloc(p, bytes);
+  plain::host_blocks().add(again, bytes);
+  return again;
 }
 void antiphase_plain_free_at(void* p, const void* code) {
   if (p == nullptr) return;
+  plain::host_blocks().remove(p);
   if (plain::now.m != nullptr) plain::now.m->memory.forget_host(p);
   if (plain::now.m == nullptr ||
       reinterpret_cast<std::uintptr_t>(p) - plain::now.m->memory.lowest() >= plain::now.m->memory.size())
-    plain::host_frees(p, code);
-  else
-    plain::now.on->deallocate(p);
+    return plain::host_frees(p, code);
+  const auto known = plain::on_device() ? plain::now.heap.find(p) : plain::now.heap.end();
+  if (known == plain::now.heap.end()) return plain::frees_wrongly(code);
+  plain::now.heap_used -= known->second;
+  plain::now.heap.erase(known);
+  plain::now.on->deallocate(p);
 }
 void antiphase_plain_free(void* p) { antiphase_plain_free_at(p, __builtin_return_address(0)); }
 void antiphase_plain_lock() {
@@ -2036,6 +2355,8 @@ void __ubsan_handle_type_mismatch_v1(ubsan_mismatch* data, std::uintptr_t p) {
   auto& m = *plain::now.m;
   if (m.current() == nullptr || p == 0) return;
   const unsigned alignment = 1u << data->log_alignment;
+  // nvcc keeps a thread's small arrays in registers or aligns them; g++ aligns those of 16 bytes and more
+  if (alignment < 16 && m.host.stack.holds(p)) return;
   m.note_here(finding_kind::misaligned, m.places.number_of_code(__builtin_return_address(0)),
               fmt::format("access of type {}", data->type->name),
               fmt::format("an address that is {} more than a multiple of {}", p % alignment, alignment),

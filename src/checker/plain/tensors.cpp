@@ -411,6 +411,9 @@ Tensor Tensor::amin(IntArrayRef dims, bool keep) const {
 Tensor Tensor::max() const { return amax({}); }
 Tensor Tensor::min() const { return amin({}); }
 Tensor Tensor::prod() const { return folded({}, false, 1, std::multiplies<>(), scalar_type()); }
+Tensor Tensor::prod(std::int64_t d, bool keep) const {
+  return folded({d}, keep, 1, std::multiplies<>(), scalar_type());
+}
 Tensor Tensor::any() const {
   return folded(
       {}, false, 0, [](double a, double b) -> double { return a != 0 || b != 0; }, ScalarType::Bool);
@@ -453,6 +456,34 @@ Tensor Tensor::cumsum(std::int64_t d) const {
   for (std::size_t i = 0; i < v.size(); ++i)
     if (i % n != 0) v[i] += v[i - 1];
   return from(last.sizes(), options(), v).transpose(d, -1);
+}
+std::tuple<Tensor, Tensor> Tensor::extremes(std::int64_t d, bool keep, bool largest) const {
+  const Tensor last = transpose(d, -1);
+  const std::vector<double> v = last.values();
+  const auto n = static_cast<std::size_t>(size(d));
+  TORCH_CHECK(n > 0, "max() or min(): Expected reduction dim ", d, " to have non-zero size.");
+  std::vector<double> found, at;
+  for (std::size_t row = 0; row < v.size(); row += n) {
+    std::size_t best = 0;  // the first of several; a NaN before all others
+    for (std::size_t i = 1; i < n && v[row + best] == v[row + best]; ++i)
+      if (const double a = v[row + i], b = v[row + best]; a != a || (largest ? a > b : a < b)) best = i;
+    found.push_back(v[row + best]), at.push_back(static_cast<double>(best));
+  }
+  detail::sizes_t sizes = last.sizes().vec();
+  sizes.back() = 1;
+  const auto shaped = [&](const std::vector<double>& of, const TensorOptions& o) {
+    const Tensor t = from(sizes, o, of).transpose(d, -1);
+    return keep ? t : t.squeeze(d);
+  };
+  return {shaped(found, options()), shaped(at, options().dtype(ScalarType::Long))};
+}
+Tensor Tensor::bernoulli(double p) const {
+  return rand(sizes(), options()).mapped([p](double a) -> double { return a < p; }, scalar_type());
+}
+Tensor Tensor::bernoulli() const {  // each element is the chance of its own
+  return rand(sizes(), options().dtype(ScalarType::Double))
+      .joined(
+          *this, [](double a, double b) -> double { return a < b; }, scalar_type());
 }
 const Tensor::view_of& Tensor::is() const {
   TORCH_CHECK(is_ != nullptr, "tensor does not have a device");
@@ -643,6 +674,16 @@ Tensor convolution(const Tensor& x, const Tensor& w, const std::optional<Tensor>
       }
     }
   return Tensor::from(n, x.options(), y);
+}
+std::tuple<Tensor, Tensor> _unique(const Tensor& a, bool, bool) {
+  const std::vector<double> all = a.values();
+  std::vector<double> once = all, places;
+  std::ranges::sort(once);
+  once.erase(std::unique(once.begin(), once.end()), once.end());
+  for (const double v : all)
+    places.push_back(static_cast<double>(std::ranges::lower_bound(once, v) - once.begin()));
+  return {Tensor::from({static_cast<std::int64_t>(once.size())}, a.options(), once),
+          Tensor::from(a.sizes(), a.options().dtype(ScalarType::Long), places)};
 }
 Tensor constant_pad_nd(const Tensor& a, IntArrayRef by, Scalar value) {
   std::vector<std::int64_t> n = a.sizes().vec();

@@ -30,9 +30,9 @@ void undefined_values::bring(checker_detail::place_number at, void* value, std::
                              const others& instead, const std::function<finding()>& if_used) {
   if (!is_other() && left_ > 0 && std::ranges::find(readings_, at, &reading::at) == readings_.end()) {
     --left_;
-    reading& r = readings_.emplace_back(reading{at, if_used(), {}});
+    reading& r = readings_.emplace_back(reading{at, if_used(), {}, {}});
     for (const bytes_of_value& other : instead)
-      if (!is_other()) begin(r, other);
+      if (!is_other() && begin(r)) value_ = other, place_ = at;
   }
   if (is_other() && at == place_)
     std::memcpy(value, value_.data(), bytes);
@@ -40,9 +40,16 @@ void undefined_values::bring(checker_detail::place_number at, void* value, std::
     std::memset(value, usual, bytes);
 }
 
-void undefined_values::begin(reading& r, const bytes_of_value& other_value) {
+bool undefined_values::parts(checker_detail::place_number at, const finding& if_other,
+                             const finding& if_same) {
+  if (is_other()) return false;
+  has_parted_ = begin(readings_.emplace_back(reading{at, if_other, if_same, {}}));
+  return has_parted_;
+}
+
+bool undefined_values::begin(reading& r) {
   int ends[2] = {};
-  if (pipe2(ends, O_CLOEXEC) != 0) return;
+  if (pipe2(ends, O_CLOEXEC) != 0) return false;
   const pid_t other = fork();
   if (other != 0) {
     close(ends[1]);
@@ -50,26 +57,25 @@ void undefined_values::begin(reading& r, const bytes_of_value& other_value) {
       r.others.emplace_back(other, ends[0]);
     else
       close(ends[0]);
-    return;
+    return false;
   }
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   const int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
   for (const int shown : {STDOUT_FILENO, STDERR_FILENO}) dup2(nowhere, shown);
   answer_ = ends[1];
-  value_ = other_value;
-  place_ = r.at;
+  return true;
 }
 
 void undefined_values::launch_ended(checker_detail::model& m, const std::string& kernel,
-                                    const std::function<std::uint64_t()>& outcome) {
+                                    const std::function<std::uint64_t(bool)>& outcome) {
   if (is_other()) {
-    const std::uint64_t mine = outcome();
+    const std::uint64_t mine = outcome(has_parted_);
     _exit(write(answer_, &mine, sizeof mine) == sizeof mine ? 0 : 1);
   }
   if (readings_.empty()) return;
-  const std::uint64_t mine = outcome();
   for (const reading& r : readings_) {
-    bool used = false;
+    const std::uint64_t mine = outcome(r.if_same.has_value());
+    bool used = false, same = false;
     for (const auto& [process, answer] : r.others) {
       std::uint64_t theirs = 0;
       pollfd until{.fd = answer, .events = POLLIN, .revents = 0};
@@ -79,11 +85,18 @@ void undefined_values::launch_ended(checker_detail::model& m, const std::string&
       if (!told && waitpid(process, &status, WNOHANG) == 0) kill(process, SIGKILL);
       waitpid(process, &status, 0);
       close(answer);
-      used |=
-          told ? theirs != mine : WIFEXITED(status);  // no answer, but a normal exit: it ended differently
+      if (r.if_same.has_value()) {
+        const bool judged = told && theirs != 0 && mine != 0;
+        used |= judged && theirs != mine;
+        same |= judged && theirs == mine;
+      } else {  // no answer, but a normal exit: it ended differently
+        used |= told ? theirs != mine : WIFEXITED(status);
+      }
     }
-    if (used)
-      m.findings.note(r.if_used.kind, kernel, r.at, r.if_used.access, r.if_used.memory, r.if_used.missing);
+    if (used || same) {
+      const finding& f = used ? r.if_used : *r.if_same;
+      m.findings.note(f.kind, kernel, r.at, f.access, f.memory, f.missing, {}, f.in_practice);
+    }
   }
   readings_.clear();
 }

@@ -248,6 +248,17 @@ bool are_fenced(const thread_state& t, const void* at, std::size_t bytes) {
   const auto last = std::ranges::find(t.used, at, &used_registers::at);
   return t.registers_fenced && (last == t.used.end() || (last->bytes.size() == bytes && are_as(*last)));
 }
+// Whether the registers differ from what they were at the fence. Those of a sum that begins at zero may be of
+// a variable that began later.
+bool written_since_fence(const thread_state& t, const void* at, std::size_t bytes) {
+  const used_registers& then = t.at_fence;
+  const std::ptrdiff_t first =
+      static_cast<const unsigned char*>(at) - static_cast<const unsigned char*>(then.at);
+  const bool known = std::ranges::find(t.used, at, &used_registers::at) != t.used.end();
+  if (known || then.at == nullptr || first < 0 || static_cast<std::size_t>(first) + bytes > then.bytes.size())
+    return false;
+  return std::memcmp(at, then.bytes.data() + first, bytes) != 0;
+}
 std::size_t bytes_of_sum(int columns) { return sizeof(float) * static_cast<std::size_t>(columns / 2); }
 constexpr std::size_t bytes_of_a = 4 * sizeof(std::uint32_t);
 
@@ -274,7 +285,9 @@ std::shared_ptr<sum_in_flight> sum_of(warp_matrices& m, std::span<thread_state* 
     return s;
   }
   for (const thread_state* t : lanes)
-    if (!are_fenced(*t, step_of(t).sum, bytes_of_sum(first.what.columns)))
+    if (const std::size_t bytes = bytes_of_sum(first.what.columns);
+        !are_fenced(*t, step_of(t).sum, bytes) ||
+        (first.what.accumulate && written_since_fence(*t, step_of(t).sum, bytes)))
       fail(*t, fault::barrier_misuse, where,
            "a wgmma takes registers that the thread may still be using: wgmma_fence comes before it");
   auto s = std::make_shared<sum_in_flight>();
@@ -505,6 +518,10 @@ void warpgroup_fence(place where) {
   self.used.clear();
   // The warp meets here only if an observer watches: nothing else depends on it.
   if (self.owner->watch() == nullptr) return;
+  constexpr std::size_t most = 16 * 1024;
+  const auto* const frame = static_cast<const unsigned char*>(__builtin_frame_address(0));
+  const auto* const top = static_cast<const unsigned char*>(self.self.bottom) + self.self.size;
+  self.at_fence = registers_at(frame, std::min(static_cast<std::size_t>(top - frame), most));
   together(self, matrices_of(self).lanes, warp, condition::at_warp, where,
            [](std::span<thread_state* const>) {});
 }

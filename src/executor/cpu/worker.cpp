@@ -326,6 +326,7 @@ void worker::begin_block(block_state& block, std::uint64_t index) {
     t->cluster_arrived = false;
     t->registers_fenced = false;
     t->used.clear();
+    t->at_fence = {};
     t->loads = {};
     t->leaves = {};
     t->arms = 0;

@@ -180,6 +180,7 @@ struct thread_state : machine::thread_view {
   unsigned cluster_phase = 0;                         // of its latest arrival
   bool registers_fenced = false;                      // by a wgmma_fence
   std::vector<used_registers> used;                   // since the latest fence
+  used_registers at_fence{};                          // the stack at that fence, if an observer watches
   // return address of the kernel's latest call of the machine
   const void* code = nullptr;
   void* watched = nullptr;  // the observer's

@@ -26,6 +26,8 @@ class oracle {
     int block = 0;
     by actor = by::thread;
     bool updates = false;  // an atomic read-modify-write
+    int warp = -1;         // of a thread that reads, and of one whose engine writes shared memory
+    bool is_over = false;  // a release or a barrier has waited for the read
   };
 
   int add(std::initializer_list<int> after) {
@@ -46,6 +48,10 @@ class oracle {
     return before_[static_cast<std::size_t>(b)].test(static_cast<std::size_t>(a));
   }
   void proxy_fence(int n) { fences_.push_back(n); }
+  // A release or a barrier of this warp: its reads so far are over.
+  void reads_are_over(int block, int warp) {
+    for (touch& t : touches_) t.is_over |= t.block == block && t.warp == warp && t.actor == by::thread;
+  }
   void cluster_of(int block, int cluster) { clusters_.emplace_back(block, cluster); }
 
   // Judgement of an access against an earlier one.
@@ -55,7 +61,10 @@ class oracle {
       return fault::none;
     if (!ordered(earlier.node, now.node))
       return reach_each_other(earlier, now) ? fault::none : fault::unordered;
-    if (now.actor != by::engine || earlier.actor == by::engine || !earlier.writes) return fault::none;
+    const bool may_still_read = now.writes && earlier.warp >= 0 && earlier.warp == now.warp &&
+                                earlier.block == now.block && !earlier.is_over;
+    if (now.actor != by::engine || earlier.actor == by::engine || !(earlier.writes || may_still_read))
+      return fault::none;
     for (int f : fences_)
       if (ordered(earlier.node, f) && ordered(f, now.node)) return fault::none;
     return earlier.block == 0 || earlier.block < launch_first_block ? fault::none : fault::unfenced;

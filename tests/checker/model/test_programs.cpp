@@ -44,6 +44,7 @@ using touch = oracle::touch;
 constexpr std::size_t blocks = 3, agents = 4;
 constexpr std::array<std::size_t, agents> agent_index{0, 1, 32, 40};
 constexpr int block_threads = 64;
+constexpr int warp_of(std::size_t agent) { return static_cast<int>(agent_index[agent] / 32); }
 // offsets in each memory, after the data; the mbarrier is in shared memory
 constexpr std::size_t flag_place = 32, word_place = 48, shared_used = 56;
 constexpr std::size_t far_away = 1 << 16;  // between memories in the oracle's address space
@@ -287,7 +288,9 @@ void program::read_or_write(const step& s) {
   const memory m = s.where / 8 % 2 == 0 ? global(offset) : shared(reachable_block(s), offset);
   const int node = o_.add({agent_of(s).last});
   actor_thread t = thread_of(s);
-  by_thread(s, node, {{node, m.oracle_at, m.oracle_at + bytes, writes, {}, block_of(s).number}}, [&] {
+  touch here{node, m.oracle_at, m.oracle_at + bytes, writes, {}, block_of(s).number};
+  if (!writes) here.warp = warp_of(s.who % agents);
+  by_thread(s, node, {here}, [&] {
     if (writes)
       t.write(node, m.at, bytes);
     else
@@ -340,6 +343,7 @@ void program::atomic(const step& s) {
     for (const head& h : a.released[m.oracle_at])
       w.heads.push_back({h.node, std::min(h.reach, reach), r.number});
     if (how == order::release || how == order::both) {
+      o_.reads_are_over(r.number, warp_of(s.who % agents));
       w.heads.push_back({node, reach, r.number});
       a.released[m.oracle_at].push_back(w.heads.back());
     }
@@ -358,7 +362,10 @@ void program::fence(const step& s) {
     for (const auto& [h, read_reach] : a.seen_relaxed)
       if (o_.reach_each_other(h.reach, h.block, std::min(read_reach, reach), block_of(s).number))
         o_.follow(h.node);
-  if (how != order::acquire) a.releasing.emplace_back(node, reach);
+  if (how != order::acquire) {
+    a.releasing.emplace_back(node, reach);
+    o_.reads_are_over(block_of(s).number, warp_of(s.who % agents));
+  }
   thread_of(s).fence(how, reach);
   a.last = node;
 }
@@ -371,11 +378,13 @@ void program::meet(const step& s) {
   const std::size_t slot = s.where % 2;
   const auto all_meet = [&](std::initializer_list<resident*> who) {
     const int node = o_.add({});
-    for (resident* b : who)
+    for (resident* b : who) {
       for (agent& a : b->a) {
         o_.follow(a.last);
         a.last = node;
       }
+      for (const int warp : {0, 1}) o_.reads_are_over(b->number, warp);
+    }
   };
   std::vector<std::size_t> some;
   for (std::size_t i = 0; i < agents; ++i)
@@ -401,6 +410,8 @@ void program::meet(const step& s) {
         r.a[i].last = node;
         threads.push_back(&*thread_of(r, i));
       }
+      if (warp_of(some.front()) != warp_of(some.back()))
+        for (const int warp : {0, 1}) o_.reads_are_over(r.number, warp);
       s_.m.meet(threads, checker_detail::meeting::of_some, nullptr);
       break;
     }
@@ -409,6 +420,7 @@ void program::meet(const step& s) {
       agent_of(s).last = o_.add({agent_of(s).last});
       r.named_arrived[slot].push_back(agent_of(s).last);
       s_.m.clocks.release(*thread_of(s), r.named[slot]);
+      o_.reads_are_over(r.number, warp_of(s.who % agents));
       break;
     }
     case 7:  // some wait, and the barrier completes
@@ -463,9 +475,10 @@ void program::bulk(const step& s) {
     case 0:
     case 1: {
       const int node = o_.add({a.last});
+      touch into_shared = engine(node, in_shared, bytes, true);
+      into_shared.warp = warp_of(s.who % agents);
       const std::vector<touch> touches{engine(node, shared(r, word_place), 8, false),
-                                       engine(node, in_global, bytes, false),
-                                       engine(node, in_shared, bytes, true)};
+                                       engine(node, in_global, bytes, false), into_shared};
       if (act(s, node, touches, [&] { t.load_bulk(node, in_shared.at, in_global.at, word, bytes); }))
         r.loads.push_back(node);
       break;
@@ -476,6 +489,7 @@ void program::bulk(const step& s) {
       target.arrived.push_back(a.last);
       ++target.arrivals;
       t.arrive(physical(target) + word_place, {.reach = scope::cluster});
+      o_.reads_are_over(r.number, warp_of(s.who % agents));
       break;
     }
     case 4: {

@@ -84,6 +84,11 @@ class Models(unittest.TestCase):
                 "model.py:3: k() is given 8192 MiB, and the checker follows at most 4096 MiB",
             ),
             (
+                "import cupy, torch\ncupy.RawKernel('extern \"C\" __global__ void k(float* a) {}', 'k')((1,), (1,), (torch.randn(3),))",
+                3,
+                "model.py:2: argument 0 of k is a Tensor: expected an array of the library's own, a number, or an address",
+            ),
+            (
                 "import cupy\ncupy.RawKernel('extern \"C\" __global__ void k(float a) {}', 'k')((1,), (1,), (2.0,))",
                 3,
                 "model.py:2: TypeError: k(): incompatible function arguments: expected a float of 4 bytes as argument 0",

@@ -72,8 +72,10 @@ TEST(prepass, kernels_of_several_forms_are_called_by_a_lambda) {
   const std::string launch = in_function("k<<<1, 2>>>(__null);");
   for (const char* kernels :
        {"template <class T> __global__ void k(T* p) {}", "__global__ void k(int* a, int b = 2) {}",
-        "__global__ void k(int*) {} __global__ void k(float*) {}"})
-    EXPECT_TRUE(has_in_order(kernels + launch, {"(auto...", "{k(", "\"k\",", "(1,2)", ")(nullptr);"}));
+        "__global__ void k(int*) {} __global__ void k(float*) {}",
+        "template <class T> __global__ void k(T* p); template <> __global__ void k<int>(int* p) {}"})
+    EXPECT_TRUE(has_in_order(kernels + launch, {"(*ap_entry_k(", "(auto&...", "{k(", "decltype(ap_entry_k(",
+                                                "{returnk;", "\"k\",", "(1,2)", ")(nullptr);"}));
   EXPECT_TRUE(
       has_in_order("__global__ void __launch_bounds__(256, 2) k(int*); __global__ void k(int*) {}" + launch,
                    {"(k,\"k\",", "(1,2)", ")(__null);"}));

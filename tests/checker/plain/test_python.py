@@ -66,6 +66,36 @@ class Checking(unittest.TestCase):
         self.assertIn("\nwrong result: ", "\n" + str(report))  # it has no code place
         self.assertNotIn(":0:", str(report))
 
+    def test_which_element_differs(self):
+        report = check(
+            "__global__ void twice(double* x) { x[threadIdx.x] *= 2; }",  # a text of one line
+            "twice",
+            1,
+            6,
+            [np.arange(6.0).reshape(2, 3)],
+            expected={0: [0, 2, 4, 6.5, 8, 10]},
+            schedules=2,
+        )
+        (wrong,) = report.findings
+        self.assertEqual(
+            (wrong.kind, wrong.argument, wrong.element, wrong.got, wrong.expected),
+            ("wrong result", 0, 3, 6.0, 6.5),
+        )
+        self.assertIn("argument 0[3] is 6: expected 6.5", str(report))
+        self.assertTrue(str(report).endswith("\n1 finding in 2 schedules"), report)
+        race, _ = self.sums("", np.zeros(2, np.int32))
+        self.assertEqual({(f.element, f.got) for f in race.findings}, {(None, None)})
+
+    def test_errors_are_few_and_the_sources_own(self):
+        with self.assertRaises(ValueError) as raised:
+            check("__global__ void k() {}\nint a\n", "k", 1, 32, [])
+        self.assertLess(len(str(raised.exception).split("\n")), 12, raised.exception)
+        with self.assertRaises(ValueError) as raised:
+            check("__global__ void k() {" + "\n".join(f"  a{i};" for i in range(9)) + "}", "k", 1, 32, [])
+        self.assertEqual(str(raised.exception).count("error:"), 3, raised.exception)
+        self.assertIn("a2", str(raised.exception))
+        self.assertTrue(str(raised.exception).endswith("and 6 more errors"), raised.exception)
+
     def test_refusals(self):
         with self.assertRaisesRegex(ValueError, "kernel.cu:10:.*undeclared"):
             check(SOURCE.replace("int main()", "int f()"), "sums<int>", 1, 32, [])

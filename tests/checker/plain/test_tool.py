@@ -1502,6 +1502,90 @@ int main() {
             "--dialect promises what no program uses",
         )
 
+    def test_copies_beyond_a_variable_of_the_host(self):
+        name = self.source(
+            """#include <cstdlib>
+#include <vector>
+__global__ void k(int* x) { x[threadIdx.x] = threadIdx.x; }
+int of_program[32];
+int main(int, char** v) {
+  const std::size_t n = std::atoi(v[2]);
+  int *x, on_stack[32] = {};
+  std::vector<int> h(32, 1);
+  cudaMalloc(&x, 256);
+  k<<<1, 64>>>(x);
+  switch (std::atoi(v[1])) {
+    case 0: cudaMemcpy(h.data(), x, n, cudaMemcpyDeviceToHost); break;
+    case 1: cudaMemcpy(x, h.data() + 8, n, cudaMemcpyHostToDevice); break;
+    case 2: cudaMemcpy(on_stack, x, n, cudaMemcpyDeviceToHost); break;
+    case 3: cudaMemcpyAsync(x, on_stack, n, cudaMemcpyHostToDevice); break;
+    case 4: cudaMemcpy(of_program + 8, x, n, cudaMemcpyDeviceToHost); break;
+  }
+  cudaDeviceSynchronize(), cudaFree(x);
+}
+"""
+        )
+        for case, fits, left in ((0, 128, 128), (1, 96, 96), (2, 128, None), (3, 128, None), (4, 96, 96)):
+            right = self.check(name, *QUICK, "--", str(case), str(fits))
+            self.assertEqual(right.returncode, 0, right.stdout + right.stderr)
+            done = self.check(name, *QUICK, "--json", "--", str(case), str(fits + 4 if left else 1024))
+            self.assertEqual(done.returncode, 5, f"{case}: {done.stderr}")
+            (finding,) = json.loads(done.stdout)["programs"][0]["findings"]
+            self.assertEqual((finding["kind"], finding["access"]["at"]["line"]), ("bad copy", 12 + case))
+            if left:
+                self.assertIn(f"at most {left} bytes", finding["memory"])
+
+    def test_words_that_are_not_aligned_to_their_size(self):
+        forms = [
+            ("atomicAdd((unsigned long long*)p, 1ull);", 8),
+            ("atomicCAS((unsigned short*)p, (unsigned short)0, (unsigned short)1);", 2),
+            ("atomicAdd((__half2*)p, __half2half2(__float2half(1.f)));", 4),
+            ("cuda::atomic_ref<int, cuda::thread_scope_device>(*(int*)p).fetch_add(1);", 4),
+            ('asm volatile("red.relaxed.gpu.global.add.u32 [%0], 1;" ::"l"(p));', 4),
+            ('asm volatile("red.global.add.v2.f32 [%0], {%1, %1};" ::"l"(p), "f"(1.f));', 8),
+            ('asm volatile("st.release.gpu.global.u32 [%0], 1;" ::"l"(p));', 4),
+            ('asm volatile("st.volatile.global.v2.u32 [%0], {%1, %1};" ::"l"(p), "r"(1));', 8),
+            ('unsigned long a; asm volatile("ld.acquire.gpu.global.u64 %0, [%1];" : "=l"(a) : "l"(p));', 8),
+            (
+                'unsigned a, b; asm volatile("ld.relaxed.gpu.global.v2.u32 {%0, %1}, [%2];"'
+                ' : "=r"(a), "=r"(b) : "l"(p));',
+                8,
+            ),
+            (
+                'unsigned a, b; asm volatile("ld.volatile.global.v2.u32 {%0, %1}, [%2];"'
+                ' : "=r"(a), "=r"(b) : "l"(p));',
+                8,
+            ),
+        ]
+        cases = "".join(f"    case {i}: {{ {text} break; }}\n" for i, (text, _) in enumerate(forms))
+        name = self.source(
+            f"""#include <cuda/atomic>
+#include <cuda_fp16.h>
+#include <cstdlib>
+__global__ void k(char* p, int form) {{
+  switch (form) {{
+{cases}  }}
+}}
+int main(int, char** v) {{
+  char* p;
+  cudaMalloc(&p, 64), cudaMemset(p, 0, 64);
+  k<<<1, 1>>>(p + std::atoi(v[2]), std::atoi(v[1]));
+  cudaDeviceSynchronize(), cudaFree(p);
+}}
+"""
+        )
+        for i, (text, size) in enumerate(forms):
+            whole, half = (
+                self.check(name, *QUICK, "--json", "--", str(i), str(offset)) for offset in (size, size // 2)
+            )
+            self.assertEqual(whole.returncode, 0, text + whole.stderr)
+            self.assertEqual(half.returncode, 5, text + half.stderr)
+            (finding,) = json.loads(half.stdout)["programs"][0]["findings"]
+            self.assertEqual(
+                (finding["kind"], finding["access"]["at"]["line"]), ("misaligned access", 6 + i), text
+            )
+            self.assertIn(f"{size // 2} more than a multiple of {size}", finding["memory"])
+
     def test_dialect(self):
         text = " ".join(self.check("--dialect").stdout.split())
         groups = json.loads(self.check("--dialect", "--json").stdout)["dialect"]

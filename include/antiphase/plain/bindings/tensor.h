@@ -326,6 +326,9 @@ struct CUDAGuard {
   template <class A> void set_index(A) {}
 };
 using OptionalCUDAGuard = CUDAGuard;
+inline cudaError_t SetDevice(int device) { return cudaSetDevice(device); }
+inline cudaError_t MaybeSetDevice(int device) { return cudaSetDevice(device); }
+inline cudaError_t GetDevice(int* device) { return cudaGetDevice(device); }
 using DeviceGuard = CUDAGuard;
 class CUDAStreamGuard {
  public:
@@ -672,7 +675,16 @@ class Tensor {
   Tensor amin(IntArrayRef dims, bool keep = false) const;
   Tensor max() const;
   Tensor min() const;
+  std::tuple<Tensor, Tensor> extremes(std::int64_t d, bool keep, bool largest) const;  // and their indices
+  std::tuple<Tensor, Tensor> max(std::int64_t d, bool keep = false) const { return extremes(d, keep, true); }
+  std::tuple<Tensor, Tensor> min(std::int64_t d, bool keep = false) const { return extremes(d, keep, false); }
+  Tensor argmax(std::int64_t d, bool keep = false) const { return std::get<1>(max(d, keep)); }
+  Tensor argmin(std::int64_t d, bool keep = false) const { return std::get<1>(min(d, keep)); }
   Tensor prod() const;
+  Tensor prod(std::int64_t d, bool keep = false) const;
+  Tensor bernoulli(double p) const;
+  Tensor bernoulli() const;
+  Tensor& bernoulli_(double p = 0.5) { return copy_(bernoulli(p)), *this; }
   Tensor any() const;
   Tensor all() const;
   Tensor norm() const;
@@ -791,6 +803,21 @@ inline Tensor mean(const Tensor& a, IntArrayRef d, bool keep = false) { return a
 inline Tensor amax(const Tensor& a, IntArrayRef d, bool keep = false) { return a.amax(d, keep); }
 inline Tensor max(const Tensor& a) { return a.max(); }
 inline Tensor min(const Tensor& a) { return a.min(); }
+inline std::tuple<Tensor, Tensor> max(const Tensor& a, std::int64_t d, bool keep = false) {
+  return a.max(d, keep);
+}
+inline std::tuple<Tensor, Tensor> min(const Tensor& a, std::int64_t d, bool keep = false) {
+  return a.min(d, keep);
+}
+inline Tensor argmax(const Tensor& a, std::int64_t d, bool keep = false) { return a.argmax(d, keep); }
+inline Tensor argmin(const Tensor& a, std::int64_t d, bool keep = false) { return a.argmin(d, keep); }
+inline Tensor amin(const Tensor& a, IntArrayRef d, bool keep = false) { return a.amin(d, keep); }
+inline Tensor prod(const Tensor& a) { return a.prod(); }
+inline Tensor prod(const Tensor& a, std::int64_t d, bool keep = false) { return a.prod(d, keep); }
+inline Tensor bernoulli(const Tensor& a) { return a.bernoulli(); }
+inline Tensor bernoulli(const Tensor& a, double p) { return a.bernoulli(p); }
+// The different elements in order, and for each of a's where it is among them.
+std::tuple<Tensor, Tensor> _unique(const Tensor& a, bool sorted = true, bool return_inverse = false);
 inline Tensor softmax(const Tensor& a, std::int64_t d) { return a.softmax(d); }
 inline Tensor cumsum(const Tensor& a, std::int64_t d) { return a.cumsum(d); }
 inline Tensor clamp(const Tensor& a, std::optional<Scalar> l, std::optional<Scalar> h = {}) {
@@ -801,6 +828,54 @@ inline Tensor flatten(const Tensor& a, std::int64_t i = 0, std::int64_t j = -1) 
 inline Tensor reshape(const Tensor& a, IntArrayRef n) { return a.reshape(n); }
 inline Tensor unsqueeze(const Tensor& a, std::int64_t d) { return a.unsqueeze(d); }
 inline Tensor squeeze(const Tensor& a) { return a.squeeze(); }
+
+// Arguments with the names and numbers that errors give them.
+struct TensorArg {
+  Tensor tensor;
+  const char* name;
+  int pos;
+  TensorArg(Tensor t, const char* n, int p) : tensor(std::move(t)), name(n), pos(p) {}
+  const Tensor* operator->() const { return &tensor; }
+  const Tensor& operator*() const { return tensor; }
+};
+using CheckedFrom = const char*;
+#define AP_CHECKS(of_two, of_all, condition, expected)                                                       \
+  inline void of_two(CheckedFrom c, const TensorArg& a, const TensorArg& b) {                                \
+    TORCH_CHECK(condition, "Expected tensor for argument #", a.pos, " '", a.name, "' and argument #", b.pos, \
+                " '", b.name, "' to have the same " expected " (while checking arguments for ", c, ")");     \
+  }                                                                                                          \
+  inline void of_all(CheckedFrom c, ArrayRef<TensorArg> all) {                                               \
+    for (const TensorArg& one : all) of_two(c, all[0], one);                                                 \
+  }
+AP_CHECKS(checkSameGPU, checkAllSameGPU, a->is_cuda() && b->is_cuda(), "device, a GPU")
+AP_CHECKS(checkSameType, checkAllSameType, a->scalar_type() == b->scalar_type(), "type")
+AP_CHECKS(checkSameSize, checkAllSameSize, a->sizes() == b->sizes(), "size")
+AP_CHECKS(checkSameNumel, checkAllSameNumel, a->numel() == b->numel(), "number of elements")
+#undef AP_CHECKS
+inline void checkDim(CheckedFrom c, const TensorArg& a, std::int64_t dim) {
+  TORCH_CHECK(a->dim() == dim, "Expected ", dim, "-dimensional tensor, but got ", a->dim(),
+              "-dimensional tensor for argument #", a.pos, " '", a.name, "' (while checking arguments for ",
+              c, ")");
+}
+inline void checkContiguous(CheckedFrom c, const TensorArg& a) {
+  TORCH_CHECK(a->is_contiguous(), "Expected contiguous tensor, but got non-contiguous tensor for argument #",
+              a.pos, " '", a.name, "' (while checking arguments for ", c, ")");
+}
+inline void checkAllContiguous(CheckedFrom c, ArrayRef<TensorArg> all) {
+  for (const TensorArg& one : all) checkContiguous(c, one);
+}
+inline void checkScalarType(CheckedFrom c, const TensorArg& a, ScalarType t) {
+  TORCH_CHECK(a->scalar_type() == t, "Expected tensor for argument #", a.pos, " '", a.name,
+              "' to have scalar type ", t, "; but got ", a->scalar_type(),
+              " instead (while checking arguments for ", c, ")");
+}
+inline void checkDefined(CheckedFrom c, const TensorArg& a) {
+  TORCH_CHECK(a->defined(), "Expected tensor for argument #", a.pos, " '", a.name,
+              "' to be non-null, but it was undefined (while checking arguments for ", c, ")");
+}
+inline void checkAllDefined(CheckedFrom c, ArrayRef<TensorArg> all) {
+  for (const TensorArg& one : all) checkDefined(c, one);
+}
 
 // Pads the last axes; `by` has two numbers per axis, the last axis first.
 Tensor constant_pad_nd(const Tensor& a, IntArrayRef by, Scalar value = 0);

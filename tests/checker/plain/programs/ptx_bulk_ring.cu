@@ -28,10 +28,9 @@ struct barrier {
   __device__ bool ended(unsigned parity) const {
     unsigned yes;
     asm volatile(
-        "{.reg .pred p; mbarrier.test_wait.parity.shared::cta.b64 p, [%[at]], %[parity]; selp.b32 %[yes], 1, "
-        "0, p;}"
-        : [yes] "=r"(yes)
-        : [at] "r"(address()), [parity] "r"(parity));
+        "{.reg .pred p; mbarrier.test_wait.parity.shared::cta.b64 p, [%1], %2; selp.b32 %0, 1, 0, p;}"
+        : "=r"(yes)
+        : "r"(address()), "r"(parity));
     return yes != 0;
   }
   __device__ void arrive() {

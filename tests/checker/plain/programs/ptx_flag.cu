@@ -18,7 +18,7 @@ __global__ void hand_on(int* data, int* flag) {
   __syncthreads();
   int mine;
   asm volatile(  // FOUND: race
-      "ld.global.ca.L1::no_allocate.s32 %0, [%1 + 0];"
+      "ld.global.L1::no_allocate.s32 %0, [%1 + 0];"
       : "=r"(mine)
       : "l"(data + blockIdx.x * 32 + 31 - t));
   asm volatile("st.global.wt.b32 [%0], %1;" ::"l"(data + next * 32 + t), "r"(mine + 1) : "memory");

@@ -50,11 +50,7 @@ class Tensor:
         while isinstance(array.base, np.ndarray):
             array = array.base
         array = array.reshape(-1).view(np.uint8)
-        return types.SimpleNamespace(array=array, data_ptr=lambda: array.ctypes.data)
-
-    def set_(self, storage):
-        self.array = storage.array
-        return self
+        return types.SimpleNamespace(data_ptr=lambda: array.ctypes.data, nbytes=lambda: array.nbytes)
 
     def detach(self):
         return self
