@@ -97,7 +97,6 @@ const std::vector<dialect_group>& plain_dialect() {
          "cudaCreateTextureObject()"},
         {no, "cudaMallocMipmappedArray tex2DLayered tex1DLayered tex2DLod tex2Dgather texCubemap",
          "tex1D, tex2D or tex3D of an array"},
-        {no, "cudaMemcpyBatchAsync cudaMemcpy3DBatchAsync", "cudaMemcpyAsync() of each"},
         {no,
          "cudaIpcGetMemHandle cudaIpcOpenMemHandle cudaImportExternalMemory cudaImportExternalSemaphore "
          "cudaGraphicsMapResources cudaGraphicsGLRegisterBuffer cudaLibraryLoadData cudaLibraryGetKernel",
