@@ -20,6 +20,7 @@ CPU = ("--on", "cpu")
 COMMANDS = (
     (),
     ("info",),
+    ("examples",),
     ("gemm",),
     ("scan",),
     ("ladder",),
