@@ -49,6 +49,16 @@ def platform_of(binaries):
     return f"manylinux_{newest[0]}_{newest[1]}_{machine}"
 
 
+def add_data(wheel, data):
+    """Adds what pip puts into the environment's prefix: man pages, and completions for shells."""
+    unpacked = wheel.parent / "unpacked"
+    run(sys.executable, "-m", "wheel", "unpack", wheel, "--dest", unpacked)
+    (content,) = unpacked.iterdir()
+    shutil.copytree(data, content / f"{content.name}.data/data")
+    wheel.unlink()
+    run(sys.executable, "-m", "wheel", "pack", content, "--dest-dir", wheel.parent)
+
+
 def pack(build, folder):
     with tempfile.TemporaryDirectory(prefix="antiphase-wheel-") as work:
         stage, packed = pathlib.Path(work) / "stage", pathlib.Path(work) / "packed"
@@ -101,6 +111,7 @@ def pack(build, folder):
             *packed.glob("*.whl"),
         )
         (wheel,) = packed.glob("*.whl")
+        add_data(wheel, stage / "python/data")
         folder.mkdir(parents=True, exist_ok=True)
         return pathlib.Path(shutil.copy(wheel, folder))
 

@@ -10,6 +10,8 @@ import importlib.util
 import os
 import pathlib
 import re
+import shlex
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -53,6 +55,58 @@ def expect_old_libc(binary):
     expect((2, 2, 5) in versions and max(versions) <= (2, 28), f"{binary.name} needs glibc {max(versions)}")
 
 
+def try_examples(tool, folder, clean):
+    """The README's commands on the examples that the wheel holds."""
+    said = run(tool, "examples", **clean)
+    expect("plain_cuda/sum.cu" in said and "gemm.f90" in said, f"antiphase examples says {said}")
+    run(tool, "examples", "plain_cuda", folder / "examples", **clean)
+    done = subprocess.run([tool, "check", folder / "examples/plain_cuda/sum.cu"], env=os.environ | clean, capture_output=True)
+    expect(done.returncode == 5, f"check of the copied example returned {done.returncode}")
+
+
+def try_in_c(python, root, folder, clean):
+    """Programs in C and Fortran, by flags, by pkg-config and by CMake, against the installed wheel."""
+    (folder / "built").mkdir(parents=True)
+    gemm, clean = root / "examples/gemm.c", {**clean, "LD_LIBRARY_PATH": ""}
+
+    def told(*options):
+        return shlex.split(run(python, "-m", "antiphase", "info", *options, **clean))
+
+    def expect_600(what, expected="600\n"):
+        said = run(folder / "built" / what, **clean)
+        expect(said == expected, f"the program in {what} says {said}")
+
+    run("cc", "-std=c99", gemm, "-o", folder / "built/c", *told("--cflags", "--libs"), **clean)
+    expect_600("c")
+    (script,) = told("--libs")[:1]
+    run("cc", gemm, *told("--cflags"), f"{script[2:]}/libantiphase.so", "-o", folder / "built/path", f"-Wl,-rpath,{script[2:]}")
+    expect_600("path")
+    (config,) = told("--pkg-config-dir")
+    if shutil.which("pkg-config"):
+        flags = run("pkg-config", "--cflags", "--libs", "antiphase", **clean, PKG_CONFIG_PATH=config)
+        run("cc", gemm, "-o", folder / "built/pc", *shlex.split(flags), **clean)
+        expect_600("pc")
+    if shutil.which("gfortran"):
+        words = ["-J", folder, *told("--fortran"), root / "examples/gemm.f90", *told("--libs")]
+        run("gfortran", *words, "-o", folder / "built/fortran", **clean)
+        expect_600("fortran", "600.0\n")
+    (config,) = told("--cmake-dir")
+    configure = ["cmake", "--fresh", f"-DCONSUMER_MAIN={gemm}", f"-Dantiphase_DIR={config}", "-DCONSUMER_COMPONENTS=shared"]
+    run(*configure, "-S", root / "tests/consume/project_c", "-B", folder / "built/cmake", **clean)
+    run("cmake", "--build", folder / "built/cmake", **clean)
+    expect_600("cmake/consumer")
+    # The library for C++ is not there, and CMake says so.
+    (folder / "cpp").mkdir()
+    (folder / "cpp/CMakeLists.txt").write_text(
+        "cmake_minimum_required(VERSION 3.25)\nproject(p LANGUAGES CXX)\nfind_package(antiphase CONFIG REQUIRED)\n"
+    )
+    done = subprocess.run(
+        ["cmake", "-S", folder / "cpp", "-B", folder / "built/cpp", f"-Dantiphase_DIR={config}"], text=True, capture_output=True
+    )
+    said = " ".join(done.stderr.split())
+    expect(done.returncode and "the library for C++ and the component checker are built from" in said, f"CMake says {said}")
+
+
 def main():
     root, build = (pathlib.Path(word).resolve() for word in sys.argv[1:])
     for name in ("pip", "scikit_build_core", "wheel", "venv"):
@@ -94,7 +148,29 @@ def main():
             "antiphase/lib/libantiphase.so.0",
             "antiphase/lib/libantiphase_cublas.so",
         }
-        expected = code | carried | binaries | {"antiphase/py.typed", "antiphase/cmake/AntiphaseCheck.cmake"}
+        in_c = {
+            "lib/libantiphase.so",
+            "lib/pkgconfig/antiphase.pc",
+            "share/antiphase/antiphase.f90",
+            "cmake/AntiphaseCheck.cmake",
+            *(
+                f"lib/cmake/antiphase/{name}.cmake"
+                for name in ("antiphaseConfig", "antiphaseConfigVersion", "antiphaseSharedTargets", "AntiphaseCheck")
+            ),
+        }
+        expected = code | carried | binaries | {"antiphase/py.typed"} | {f"antiphase/{name}" for name in in_c}
+        data = f"antiphase-{version}.data/data/share"
+        expected |= {
+            f"{data}/bash-completion/completions/antiphase",
+            f"{data}/fish/vendor_completions.d/antiphase.fish",
+            f"{data}/zsh/site-functions/_antiphase",
+        }
+        pages = {name for name in packed if name.startswith(f"{data}/man/man1/antiphase")}
+        expect(
+            {f"{data}/man/man1/antiphase{name}.1" for name in ("", "-gemm", "-check", "-run")} <= pages,
+            f"the wheel's pages of the manual are {pages}",
+        )
+        packed -= pages
         expect(packed == expected, f"the wheel has {sorted(packed ^ expected)} too much, or not")
         zipfile.ZipFile(wheel).extractall(folder / "unpacked")
         for name in sorted(binaries):
@@ -176,6 +252,11 @@ def main():
             run(tool, "run", python, script, **clean).splitlines()[1] == "True",
             "antiphase run: the library was not in the process",
         )
+
+        try_examples(tool, folder, clean)
+        try_in_c(python, root, folder / "in c", clean)
+        (binary,) = (folder / "empty").glob("lib/python*/site-packages/antiphase/bin/antiphase")
+        print(run(sys.executable, root / "tests/checker/plain/run_programs.py", binary, root / "tests/checker/plain/programs"), end="")
 
         # A first product, with the tests' NumPy in the same environment.
         if importlib.util.find_spec("numpy") is None:

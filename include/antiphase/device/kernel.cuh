@@ -100,7 +100,7 @@ template <kernel_type K> kernel kernel_of(const char* name) {
            .params_bytes = sizeof(typename K::params)};
 #if AP_ON_GPU
   k.entry = reinterpret_cast<const void*>(&run_kernel<K>);
-#elif !defined(AP_WITHOUT_BODIES)  // of builds that never launch it: the kernel is not compiled
+#else
   k.body = &run_thread<K>;
 #endif
   return k;
