@@ -74,7 +74,9 @@ def places(words):
         form, name = _PLACES[word]
         place = os.path.join(here, name)
         if not os.path.exists(place):
-            sys.exit(f"antiphase info: {word}: there is no {place}: expected the package of a wheel, which has it")
+            sys.exit(
+                f"antiphase info: {word}: there is no {place}: expected the package of a wheel, which has it"
+            )
         shown.append(form.format(shlex.quote(place)))
     print(*shown)
 

@@ -60,7 +60,9 @@ def try_examples(tool, folder, clean):
     said = run(tool, "examples", **clean)
     expect("plain_cuda/sum.cu" in said and "gemm.f90" in said, f"antiphase examples says {said}")
     run(tool, "examples", "plain_cuda", folder / "examples", **clean)
-    done = subprocess.run([tool, "check", folder / "examples/plain_cuda/sum.cu"], env=os.environ | clean, capture_output=True)
+    done = subprocess.run(
+        [tool, "check", folder / "examples/plain_cuda/sum.cu"], env=os.environ | clean, capture_output=True
+    )
     expect(done.returncode == 5, f"check of the copied example returned {done.returncode}")
 
 
@@ -79,7 +81,15 @@ def try_in_c(python, root, folder, clean):
     run("cc", "-std=c99", gemm, "-o", folder / "built/c", *told("--cflags", "--libs"), **clean)
     expect_600("c")
     (script,) = told("--libs")[:1]
-    run("cc", gemm, *told("--cflags"), f"{script[2:]}/libantiphase.so", "-o", folder / "built/path", f"-Wl,-rpath,{script[2:]}")
+    run(
+        "cc",
+        gemm,
+        *told("--cflags"),
+        f"{script[2:]}/libantiphase.so",
+        "-o",
+        folder / "built/path",
+        f"-Wl,-rpath,{script[2:]}",
+    )
     expect_600("path")
     (config,) = told("--pkg-config-dir")
     if shutil.which("pkg-config"):
@@ -91,7 +101,13 @@ def try_in_c(python, root, folder, clean):
         run("gfortran", *words, "-o", folder / "built/fortran", **clean)
         expect_600("fortran", "600.0\n")
     (config,) = told("--cmake-dir")
-    configure = ["cmake", "--fresh", f"-DCONSUMER_MAIN={gemm}", f"-Dantiphase_DIR={config}", "-DCONSUMER_COMPONENTS=shared"]
+    configure = [
+        "cmake",
+        "--fresh",
+        f"-DCONSUMER_MAIN={gemm}",
+        f"-Dantiphase_DIR={config}",
+        "-DCONSUMER_COMPONENTS=shared",
+    ]
     run(*configure, "-S", root / "tests/consume/project_c", "-B", folder / "built/cmake", **clean)
     run("cmake", "--build", folder / "built/cmake", **clean)
     expect_600("cmake/consumer")
@@ -101,10 +117,15 @@ def try_in_c(python, root, folder, clean):
         "cmake_minimum_required(VERSION 3.25)\nproject(p LANGUAGES CXX)\nfind_package(antiphase CONFIG REQUIRED)\n"
     )
     done = subprocess.run(
-        ["cmake", "-S", folder / "cpp", "-B", folder / "built/cpp", f"-Dantiphase_DIR={config}"], text=True, capture_output=True
+        ["cmake", "-S", folder / "cpp", "-B", folder / "built/cpp", f"-Dantiphase_DIR={config}"],
+        text=True,
+        capture_output=True,
     )
     said = " ".join(done.stderr.split())
-    expect(done.returncode and "the library for C++ and the component checker are built from" in said, f"CMake says {said}")
+    expect(
+        done.returncode and "the library for C++ and the component checker are built from" in said,
+        f"CMake says {said}",
+    )
 
 
 def main():
@@ -155,7 +176,12 @@ def main():
             "cmake/AntiphaseCheck.cmake",
             *(
                 f"lib/cmake/antiphase/{name}.cmake"
-                for name in ("antiphaseConfig", "antiphaseConfigVersion", "antiphaseSharedTargets", "AntiphaseCheck")
+                for name in (
+                    "antiphaseConfig",
+                    "antiphaseConfigVersion",
+                    "antiphaseSharedTargets",
+                    "AntiphaseCheck",
+                )
             ),
         }
         expected = code | carried | binaries | {"antiphase/py.typed"} | {f"antiphase/{name}" for name in in_c}
@@ -241,7 +267,13 @@ def main():
         said = run(folder / "empty/bin/antiphase-check", root / "examples/plain_cuda/scale.cu", **clean)
         expect(said.endswith("scale.cu: no main: not checked\n"), f"antiphase-check says {said}")
         said = run(tool, "demo", folder / "demo", **clean)
-        for sign in ("same digit", "dots of ink", "overwritten in use: kernel sum", "Done."):
+        for sign in (
+            *(f"[{step}/5] " for step in range(1, 6)),
+            "same digit",
+            "dots of ink",
+            "overwritten in use: kernel sum",
+            "Done.",
+        ):
             expect(sign in said, f"the demonstration does not say '{sign}':\n{said}")
         run(tool, "course", "start", "1", folder, **clean)
         lab = folder / "01-two-barriers/start.cu"
@@ -256,7 +288,15 @@ def main():
         try_examples(tool, folder, clean)
         try_in_c(python, root, folder / "in c", clean)
         (binary,) = (folder / "empty").glob("lib/python*/site-packages/antiphase/bin/antiphase")
-        print(run(sys.executable, root / "tests/checker/plain/run_programs.py", binary, root / "tests/checker/plain/programs"), end="")
+        print(
+            run(
+                sys.executable,
+                root / "tests/checker/plain/run_programs.py",
+                binary,
+                root / "tests/checker/plain/programs",
+            ),
+            end="",
+        )
 
         # A first product, with the tests' NumPy in the same environment.
         if importlib.util.find_spec("numpy") is None:

@@ -52,6 +52,9 @@ scanning scanning_of(const antiphase_scan_args* given, antiphase_stream on) {
   const element type = type_of("type", x.type, element::f32),
                 result = type_of("result_type", x.result_type, type);
   const bool of_exponentials = x.operation == ANTIPHASE_LOG_SUM_EXP;
+  if (x.operation < 0 || x.operation > ANTIPHASE_LOG_SUM_EXP)
+    throw bad_request(
+        fmt::format("operation is {}: expected 0 to {}", x.operation, int{ANTIPHASE_LOG_SUM_EXP}));
   scan_problem what{
       .type = type,
       .operation = of_exponentials ? scan_operation::sum

@@ -18,7 +18,7 @@ std::vector<twin> scan_twins_by_threads() {
                         several = ring_of_floats<tile_mover::threads, segments>;
   return {scan_twin<traced_scan_async<line>>("scan.single-pass-async", "scan.single-pass-async, recorded"),
           scan_twin<traced_scan_async<several, segments>>("scan.single-pass-async.segments",
-                                                    "scan.single-pass-async.segments, recorded")};
+                                                          "scan.single-pass-async.segments, recorded")};
 }
 
 }  // namespace AP_TARGET

@@ -93,7 +93,8 @@ void copy(const fs::path& examples, const request& r) {
                     r.name));
   make_files(r.folder, files);
   if (r.common.json || r.common.quiet) return;
-  for (const auto& [file, text] : files) print((fs::path(r.folder) / file).lexically_normal().string() + '\n');
+  for (const auto& [file, text] : files)
+    print((fs::path(r.folder) / file).lexically_normal().string() + '\n');
 }
 
 }  // namespace
@@ -101,7 +102,9 @@ void copy(const fs::path& examples, const request& r) {
 void add_examples(arguments program) {
   arguments command = program.add_subcommand("examples", "List the examples, or copy them");
   const auto r = std::make_shared<request>();
-  command.add_option("name", r->name, "A file or folder of the list, or all").check(not_empty()).type_name("NAME");
+  command.add_option("name", r->name, "A file or folder of the list, or all")
+      .check(not_empty())
+      .type_name("NAME");
   command.add_option("folder", r->folder, "Where the copy goes")
       .check(not_empty())
       .shows_default()
