@@ -55,6 +55,61 @@ def expect_old_libc(binary):
     expect((2, 2, 5) in versions and max(versions) <= (2, 28), f"{binary.name} needs glibc {max(versions)}")
 
 
+# Gives each reference of the packed tool to what the tool has in front of the CUDA runtime, and compares with the
+# code of the tool as it was built: shared_gpu_code PACKED BUILT OFFSET SIZE ...
+DRIVER = r"""
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+#include <string>
+extern "C" {
+void** __wrap___cudaRegisterFatBinary(void*);
+void** __real___cudaRegisterFatBinary(void* of) { return static_cast<void**>(of); }
+}
+std::string all_of(const char* name) {
+  std::ifstream in(name, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+int main(int count, char** words) {
+  const std::string packed = all_of(words[1]), built = all_of(words[2]);
+  int same = 0;
+  for (int i = 3; i + 1 < count; i += 2) {
+    const std::size_t at = std::strtoull(words[i], nullptr, 10), size = std::strtoull(words[i + 1], nullptr, 10);
+    struct { unsigned magic, version; const void* code; void* more; } of{0x466243b1, 1, packed.data() + at, nullptr};
+    __wrap___cudaRegisterFatBinary(&of);
+    if (std::memcmp(of.code, built.data() + at, 16) != 0) continue;
+    same += std::memcmp(of.code, built.data() + at, size) == 0;
+  }
+  std::printf("%d\n", same);
+}
+"""
+
+
+def try_shared_gpu_code(root, build, package, work):
+    """The tool holds no GPU code that the library has, and finds the library's in its place."""
+    sys.path.insert(0, str(root / "scripts"))
+    from wheel import pieces_of_gpu_code
+
+    tool, library = package / "bin/antiphase", package / "lib/libantiphase.so.0"
+    in_library = len(list(pieces_of_gpu_code(library)))
+    every = list(pieces_of_gpu_code(build / "antiphase"))
+    if not every:
+        return  # a build without the GPU part
+    data = tool.read_bytes()
+    shared = [(at, size) for at, size in every if data[at : at + 16] == b"antiphase lib v1"]
+    expect(0 < in_library == len(shared), f"{len(shared)} of {in_library} pieces of GPU code are shared")
+    (work / "gpu/bin").mkdir(parents=True)
+    (work / "driver.cpp").write_text(DRIVER)
+    driver = work / "gpu/bin/driver"
+    run("c++", "-std=c++20", work / "driver.cpp", root / "src/portable/shared_gpu_code.cpp", "-o", driver)
+    words = [driver, tool, build / "antiphase", *(number for piece in every for number in piece)]
+    expect(int(run(*words)) == len(every) - len(shared), "GPU code was found without the library")
+    shutil.copytree(library.parent, work / "gpu/lib")
+    expect(int(run(*words)) == len(every), "the GPU code of the library is not that which the tool had")
+
+
 def try_examples(tool, folder, clean):
     """The README's commands on the examples that the wheel holds."""
     said = run(tool, "examples", **clean)
@@ -286,6 +341,7 @@ def main():
         )
 
         try_examples(tool, folder, clean)
+        try_shared_gpu_code(root, build, folder / "unpacked/antiphase", folder)
         try_in_c(python, root, folder / "in c", clean)
         (binary,) = (folder / "empty").glob("lib/python*/site-packages/antiphase/bin/antiphase")
         print(
