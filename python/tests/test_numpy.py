@@ -160,6 +160,7 @@ class Products(support.Case):
     def test_precision(self):
         a, b = A(33, 130), A(130, 17, seed=2)
         self.assertIn("precision fp32", antiphase.explain(a, b))
+        self.assertRegex(antiphase.explain(A(2, 3), A(3, 4)), ": 1 block of ")
         self.assertEqual(antiphase.explain(a, b, precision="fp32"), antiphase.explain(a, b))
         self.assertIn("precision strict", antiphase.explain(a, b, precision="strict"))
         strict = antiphase.matmul(a, b, precision="strict")

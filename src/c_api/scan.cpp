@@ -89,8 +89,9 @@ scanning explained(const antiphase_scan_args* given, antiphase_stream on) {
 }
 
 std::string in_words(const scan_choice& c) {
-  std::string text = fmt::format("{}: {} launches, {} tiles of {} elements, {} bytes of workspace\n",
-                                 c.kernel, c.launches, c.tiles, c.tile, c.workspace);
+  std::string text =
+      fmt::format("{}: {} launch{}, {} of {} elements, {} bytes of workspace\n", c.kernel, c.launches,
+                  c.launches == 1 ? "" : "es", counted(c.tiles, "tile"), c.tile, c.workspace);
   for (const std::string& why : c.why) text += why + '\n';
   for (const std::string& why : c.refused) text += "refused: " + why + '\n';
   return text;
