@@ -60,14 +60,7 @@ std::string version() {
 
 void run(int argc, char** argv) {
   tool::program program{about, examples, version};
-  tool::add_demo(program.commands());
-  tool::add_examples(program.commands());
-  tool::add_gemm(program.commands());
-  tool::add_scan(program.commands());
-  tool::add_ladder(program.commands());
-  tool::add_trace(program.commands());
-  tool::add_check(program.commands());
-  tool::add_others(program.commands());
+  tool::add_commands(program.commands());
   program.run(argc, argv);
 }
 

@@ -32,6 +32,6 @@ void add_advise(arguments program);
 void add_report(arguments program);
 void add_new(arguments program);
 void add_course(arguments program);
-void add_others(arguments program);  // all from add_info on that are not above
+void add_commands(arguments program);  // of them, those that the build has
 
 }  // namespace antiphase::tool

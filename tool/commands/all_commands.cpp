@@ -1,12 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// The subcommands that the build of ./run demo leaves out, as the demonstration runs none of them.
+// All subcommands, in the order of the help.
 #include "tool/program/command.hpp"
 
 namespace antiphase::tool {
 
-void add_others(arguments program) {
+void add_commands(arguments program) {
+  add_demo(program);
+  add_examples(program);
   add_info(program);
+  add_gemm(program);
+  add_scan(program);
+  add_ladder(program);
   add_bench(program);
+  add_trace(program);
+  add_check(program);
   add_new(program);
   add_course(program);
   add_count(program);
