@@ -30,7 +30,8 @@ namespace {
 
 constexpr const char* explanation =
     "Without a name, the programs and what each shows. With one, a copy of that file or folder below the "
-    "folder given; what is there already stays.\n\nWithout a GPU programs in plain CUDA can be checked, and most of "
+    "folder given; what is there already stays.\n\nWithout a GPU programs in plain CUDA can be checked, and "
+    "most of "
     "the others run on the CPU executor.\n\nExamples:\n"
     "  antiphase examples                       the list\n"
     "  antiphase examples plain_cuda            makes examples/plain_cuda\n"
