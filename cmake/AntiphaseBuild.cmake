@@ -57,8 +57,11 @@ function(antiphase_options target)
 endfunction()
 
 # antiphase_compile_quickly(target level): -O<level> for programs that spend their time in the library, and
-# half of their compilation in the optimiser.
+# half of their compilation in the optimiser; -O0 in the build of the demonstration.
 function(antiphase_compile_quickly target level)
+  if(ANTIPHASE_DEMO)
+    set(level 0)
+  endif()
   if(NOT ANTIPHASE_SANITIZE)
     target_compile_options(${target} PRIVATE "$<$<AND:$<COMPILE_LANGUAGE:CXX>,$<CONFIG:Release>>:-O${level}>")
   endif()
@@ -69,7 +72,7 @@ endfunction()
 function(antiphase_quick target)
   cmake_parse_arguments(arg "" "" "OPTIMISED" ${ARGN})
   if(ANTIPHASE_QUICK AND NOT ANTIPHASE_SANITIZE)
-    target_compile_options(${target} PRIVATE "$<$<AND:$<COMPILE_LANGUAGE:CXX>,$<CONFIG:Release>>:-O1>")
+    antiphase_compile_quickly(${target} 1)
     # With a precompiled header of another level, GCC 12 fails.
     set_source_files_properties(${arg_OPTIMISED} PROPERTIES COMPILE_OPTIONS "$<$<CONFIG:Release>:-O2>" SKIP_PRECOMPILE_HEADERS ON)
   endif()

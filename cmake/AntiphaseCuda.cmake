@@ -74,13 +74,27 @@ function(antiphase_cuda_objects name)
   antiphase_options(${name})
 endfunction()
 
-# antiphase_kernels(target name ARCHITECTURES list SOURCES files... [DEFINITIONS names...] [UNCHECKED]): adds
-# the same lists of kernels to a target twice, compiled by g++ for the CPU executor and, if there is CUDA, by
+# antiphase_kernels(target name ARCHITECTURES list SOURCES files... [DEFINITIONS names...] [UNCHECKED]
+# [UNSHOWN]): adds the same lists of kernels to a target twice, compiled by g++ for the CPU executor and, if there is CUDA, by
 # nvcc for GPUs (as the object library <target>_<name>, which the target names in its property
-# ANTIPHASE_KERNELS). The property ANTIPHASE_KERNEL_LISTS names the files for the checker: all but UNCHECKED
+# ANTIPHASE_KERNELS). UNSHOWN: antiphase demo runs none of them on the CPU executor, so the build for it compiles
+# their names alone, all in one file. The property ANTIPHASE_KERNEL_LISTS names the files for the checker: all but UNCHECKED
 # ones.
 function(antiphase_kernels target name)
-  cmake_parse_arguments(arg "UNCHECKED" "" "ARCHITECTURES;SOURCES;DEFINITIONS" ${ARGN})
+  cmake_parse_arguments(arg "UNCHECKED;UNSHOWN" "" "ARCHITECTURES;SOURCES;DEFINITIONS" ${ARGN})
+  set(owner ${target})
+  if(ANTIPHASE_DEMO AND arg_UNSHOWN)
+    set(owner ${target}_unshown)
+    if(NOT TARGET ${owner})
+      add_library(${owner} OBJECT)
+      set_target_properties(${owner} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 0)
+      target_include_directories(${owner} PRIVATE $<TARGET_PROPERTY:${target},INCLUDE_DIRECTORIES>)
+      target_compile_options(${owner} PRIVATE "SHELL:-include ${PROJECT_SOURCE_DIR}/src/kernels_by_name.cuh")
+      antiphase_options(${owner})
+      antiphase_compile_quickly(${owner} 0)
+      target_sources(${target} PRIVATE $<TARGET_OBJECTS:${owner}>)
+    endif()
+  endif()
   # Fiber switches dominate the run time on the CPU: more optimisation takes longer than most kernels run
   # there, that of unrolled loops ten times as long. Under AddressSanitizer, checks of pointer-overflow would
   # take as long as all others, on accesses that are checked anyway. Under ThreadSanitizer hardly any kernel
@@ -102,10 +116,12 @@ function(antiphase_kernels target name)
     foreach(language cpp cu)
       file(CONFIGURE OUTPUT "${stub}.${language}" CONTENT "#include \"${CMAKE_CURRENT_SOURCE_DIR}/${source}\"\n")
     endforeach()
-    target_sources(${target} PRIVATE "${stub}.cpp")
-    set_source_files_properties("${stub}.cpp" PROPERTIES COMPILE_OPTIONS "${stub_options}"
-                                                         # built with other options than the stub
-                                                         SKIP_PRECOMPILE_HEADERS ON SKIP_UNITY_BUILD_INCLUSION ON)
+    target_sources(${owner} PRIVATE "${stub}.cpp")
+    if(owner STREQUAL target)
+      set_source_files_properties("${stub}.cpp" PROPERTIES COMPILE_OPTIONS "${stub_options}"
+                                                           # built with other options than the stub
+                                                           SKIP_PRECOMPILE_HEADERS ON SKIP_UNITY_BUILD_INCLUSION ON)
+    endif()
     list(APPEND cuda_sources "${stub}.cu")
     if(NOT arg_UNCHECKED)
       set_property(TARGET ${target} APPEND PROPERTY ANTIPHASE_KERNEL_LISTS "${CMAKE_CURRENT_SOURCE_DIR}/${source}")

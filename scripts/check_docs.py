@@ -7,7 +7,8 @@
 Documents are the .md files of the root and all below docs, examples, bench and .github. The
 file of each relative link must exist, and so must the heading of an anchor (#like-this). Lines of running
 text have at most 120 characters, not counting link targets and comments; tables, code, headings, pictures
-and text generated between comments may be longer. Comments in sources name documents as docs/NAME.md. Exit
+and text generated between comments may be longer. Comments in sources name documents as docs/NAME.md. No version is on
+PyPI yet, so no page but that of releases installs the package by its name. Exit
 status: 0 fine, 1 something was found, 2 usage.
 """
 import pathlib
@@ -112,6 +113,14 @@ def long_lines(path):
             yield number, f"{len(shown)} characters: expected at most {LONGEST}"
 
 
+def installs_by_name(root, path):
+    if path.relative_to(root).as_posix() in ("docs/releasing.md", "CHANGELOG.md"):
+        return
+    for number, line in enumerate(path.read_text().splitlines(), 1):
+        if re.search(r"\bpip install (-\S+ )*antiphase(?![\w-])", line):
+            yield number, "'pip install antiphase' finds no package before one is published: expected a wheel's file"
+
+
 def missing_documents(root):
     """Messages for documents that comments name but that do not exist."""
     for folder in (
@@ -153,7 +162,7 @@ def main(arguments):
     faults = [
         f"{path.relative_to(root)}:{number}: {what}"
         for path in pages
-        for number, what in (*bad_links(root, path), *long_lines(path))
+        for number, what in (*bad_links(root, path), *long_lines(path), *installs_by_name(root, path))
     ]
     faults += missing_documents(root)
     for fault in faults:

@@ -11,6 +11,7 @@ Needs pip, scikit-build-core and wheel. Exit status: 0, or 1 with a message.
 import pathlib
 import re
 import shutil
+import struct
 import subprocess
 import sys
 import tempfile
@@ -49,6 +50,48 @@ def platform_of(binaries):
     return f"manylinux_{newest[0]}_{newest[1]}_{machine}"
 
 
+def pieces_of_gpu_code(binary):
+    """(offset, size) of each piece in a binary: nvcc makes one of each source."""
+    sections = run("readelf", "--sections", "--wide", binary)
+    section = re.search(r" \.nv_fatbin +PROGBITS +[0-9a-f]+ ([0-9a-f]+) ([0-9a-f]+)", sections)
+    if not section:
+        return
+    first, size = (int(word, 16) for word in section.groups())
+    data = binary.read_bytes()[first : first + size]
+    at = 0
+    while (at := data.find(b"\x50\xed\x55\xba", at)) >= 0:
+        header_bytes, bytes_after = struct.unpack_from("<HQ", data, at + 6)
+        yield first + at, header_bytes + bytes_after
+        at += header_bytes + bytes_after
+
+
+def share_gpu_code(tool, library):
+    """Puts a reference in place of each piece of GPU code in the tool that the library has, too: see
+    src/portable/shared_gpu_code.cpp, which reads it. Returns the number of pieces."""
+    mark, code, shared = b"antiphase lib v1", library.read_bytes(), 0
+    places = {code[at : at + size]: at for at, size in pieces_of_gpu_code(library)}
+    data = bytearray(tool.read_bytes())
+    if mark not in data:  # built without what reads references
+        return 0
+    for at, size in pieces_of_gpu_code(tool):
+        place = places.get(bytes(data[at : at + size]))
+        if place is not None:
+            data[at : at + size] = (mark + struct.pack("<QQQ", place, size, len(code))).ljust(size, b"\0")
+            shared += 1
+    tool.write_bytes(data)
+    return shared
+
+
+def add_data(wheel, data):
+    """Adds what pip puts into the environment's prefix: man pages, and completions for shells."""
+    unpacked = wheel.parent / "unpacked"
+    run(sys.executable, "-m", "wheel", "unpack", wheel, "--dest", unpacked)
+    (content,) = unpacked.iterdir()
+    shutil.copytree(data, content / f"{content.name}.data/data")
+    wheel.unlink()
+    run(sys.executable, "-m", "wheel", "pack", content, "--dest-dir", wheel.parent)
+
+
 def pack(build, folder):
     with tempfile.TemporaryDirectory(prefix="antiphase-wheel-") as work:
         stage, packed = pathlib.Path(work) / "stage", pathlib.Path(work) / "packed"
@@ -69,12 +112,14 @@ def pack(build, folder):
         # not stripped: the checker reads the source lines of the tool's kernels
         run("cmake", "--install", build, "--component", "python", "--prefix", stage / "python")
         package = stage / "python/antiphase"
-        binaries = [*sorted((package / "lib").glob("*.so*")), *(package / "bin").glob("antiphase")]
+        names = ("lib/libantiphase.so.0", "lib/libantiphase_cublas.so", "bin/antiphase")
+        binaries = [path for path in (package / name for name in names) if path.exists()]
         if len(binaries) != 3:
             sys.exit(
                 f"wheel.py: {build} has {', '.join(path.name for path in binaries)}: expected a build with the two shared libraries and the tool"
             )
         platform = platform_of(binaries)
+        share_gpu_code(package / "bin/antiphase", package / "lib/libantiphase.so.0")
         run(
             sys.executable,
             "-m",
@@ -101,6 +146,7 @@ def pack(build, folder):
             *packed.glob("*.whl"),
         )
         (wheel,) = packed.glob("*.whl")
+        add_data(wheel, stage / "python/data")
         folder.mkdir(parents=True, exist_ok=True)
         return pathlib.Path(shutil.copy(wheel, folder))
 

@@ -60,22 +60,7 @@ std::string version() {
 
 void run(int argc, char** argv) {
   tool::program program{about, examples, version};
-  tool::add_demo(program.commands());
-  tool::add_info(program.commands());
-  tool::add_gemm(program.commands());
-  tool::add_scan(program.commands());
-  tool::add_ladder(program.commands());
-  tool::add_bench(program.commands());
-  tool::add_trace(program.commands());
-  tool::add_check(program.commands());
-  tool::add_new(program.commands());
-  tool::add_course(program.commands());
-  tool::add_count(program.commands());
-  tool::add_tune(program.commands());
-  tool::add_run(program.commands());
-  tool::add_advise(program.commands());
-  tool::add_model(program.commands());
-  tool::add_report(program.commands());
+  tool::add_commands(program.commands());
   program.run(argc, argv);
 }
 

@@ -104,9 +104,12 @@ def group_of(path):
 
 
 def complete(app, name, source):
-    """Adds the contents to the first page, and the reference of what a page of docs/api lists."""
+    """Adds the contents to the first page and to the course's, and the reference of what a page of docs/api lists."""
     if name == "index":
         source[0] += (HERE / "contents.md").read_text()
+    if name == "course/README":  # folded below the course in the list of all pages
+        labs = sorted(f"{lab.parent.name}/README" for lab in (ROOT / "docs/course").glob("*/README.md"))
+        source[0] += "\n\n```{toctree}\n:hidden:\n\n" + "\n".join(labs) + "\n```\n"
     if name.startswith("api/"):
         source[0] = LISTED.sub(lambda i: of_header(i[2]) if i[1] == "include" else of_module(i[2]), source[0])
 

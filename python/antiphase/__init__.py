@@ -45,7 +45,7 @@ def __dir__():
     return sorted({*globals(), *__all__})
 
 
-def matmul(a, b, /, *, out=None, precision=None):
+def matmul(a, b, /, *, out=None, precision=None, batch_invariant=False):
     """Matrix product of two float32 arrays, with the semantics of the array API's and NumPy's matmul.
 
         c = antiphase.matmul(a, b)
@@ -55,6 +55,8 @@ def matmul(a, b, /, *, out=None, precision=None):
     out: an array for the result, of its shape, that shares no memory with a and b.
     precision: 'fp32' (the default; docs/accuracy.md has its error bound) or 'strict', FP32 multiply-adds in
     the order of k.
+    batch_invariant: True: a row of the result has the same bits whatever other rows and members of a batch are
+    computed with it; it may take longer, and a device without fast FP64 refuses it.
 
     Returns an array of shape (..., m, n), without m or n where a or b has one axis, of the operands' library
     and on their device. On a GPU the work is queued on the library's current stream; for JAX, and arrays
@@ -67,6 +69,8 @@ def matmul(a, b, /, *, out=None, precision=None):
     device does not support the call; MemoryError; RuntimeError if the device fails. No array has been
     changed after any of them but RuntimeError.
     """
+    if batch_invariant:
+        precision = _products.precision_of(precision, True)
     kind = _arrays._kinds.get(type(a))
     if kind is not None and kind.quick is not None and out is None and precision is None:
         product = kind.quick.again(a, b)
@@ -85,10 +89,10 @@ def matmul(a, b, /, *, out=None, precision=None):
     return _products.product(kind, a, b, out, precision)
 
 
-def explain(a, b, /, *, precision=None):
+def explain(a, b, /, *, precision=None, batch_invariant=False):
     """The kernel that matmul(a, b) would run, and why, as lines of text. Nothing is computed.
 
     Raises what matmul() raises for the same arguments.
     """
     kind = _arrays.common_kind([("the first operand", a), ("the second operand", b)])
-    return _products.explained(kind, a, b, precision)
+    return _products.explained(kind, a, b, _products.precision_of(precision, batch_invariant))

@@ -24,9 +24,22 @@ _Operation = Literal[
 __version__: str
 
 def matmul(
-    a: _Array, b: _Array, /, *, out: _Array | None = None, precision: Literal["fp32", "strict"] | None = None
+    a: _Array,
+    b: _Array,
+    /,
+    *,
+    out: _Array | None = None,
+    precision: Literal["fp32", "strict"] | None = None,
+    batch_invariant: bool = False,
 ) -> _Array: ...
-def explain(a: _Array, b: _Array, /, *, precision: Literal["fp32", "strict"] | None = None) -> str: ...
+def explain(
+    a: _Array,
+    b: _Array,
+    /,
+    *,
+    precision: Literal["fp32", "strict"] | None = None,
+    batch_invariant: bool = False,
+) -> str: ...
 def attention(
     q: _Array,
     k: _Array,

@@ -3,6 +3,12 @@
 
     python -m antiphase info
         prints versions, the library and the devices; --version, -V: the version alone
+    python -m antiphase info --cflags --libs
+        prints what compiles and links a program in C with this package's library, one or more of
+          --cflags, --libs           for the compiler
+          --fortran                  the source of the Fortran module
+          --cmake-dir                for CMake's antiphase_DIR
+          --pkg-config-dir           for PKG_CONFIG_PATH
     python -m antiphase run [options] script.py ...
     python -m antiphase run [options] -m module ...
         runs a program and computes its FP32 cuBLAS products, and torch's FP32 attention, by antiphase where that
@@ -19,6 +25,7 @@
 """
 import importlib.util
 import os
+import shlex
 import sys
 
 from . import _cublas, _library
@@ -46,6 +53,32 @@ def info():
     print(f"array libraries: {', '.join(known) if known else 'none of numpy, torch, cupy, jax'}")
     library = _cublas.place()
     print(f"for programs on cuBLAS: {library}{', which is missing' if _is_missing(library) else ''}")
+
+
+# What info prints for these options: below the package's folder, for a shell.
+_PLACES = {
+    "--cflags": ("-I{}", "include"),
+    "--libs": ("-L{0} -lantiphase -Wl,-rpath,{0}", "lib"),
+    "--fortran": ("{}", "share/antiphase/antiphase.f90"),
+    "--cmake-dir": ("{}", "lib/cmake/antiphase"),
+    "--pkg-config-dir": ("{}", "lib/pkgconfig"),
+}
+
+
+def places(words):
+    here = os.path.dirname(os.path.abspath(__file__))
+    shown = []
+    for word in words:
+        if word not in _PLACES:
+            usage(f"antiphase info: there is no option {word}: expected {', '.join(_PLACES)}")
+        form, name = _PLACES[word]
+        place = os.path.join(here, name)
+        if not os.path.exists(place):
+            sys.exit(
+                f"antiphase info: {word}: there is no {place}: expected the package of a wheel, which has it"
+            )
+        shown.append(form.format(shlex.quote(place)))
+    print(*shown)
 
 
 def fail(code, why):
@@ -147,6 +180,8 @@ def run(words):
 
 def tool():
     """The command `antiphase` of an installed package: the tool that lies beside this file."""
+    if sys.argv[1:2] == ["info"] and set(sys.argv[2:]) & set(_PLACES):
+        return places(sys.argv[2:])
     place = _library.tool()
     if place is None:
         sys.exit(
@@ -161,6 +196,8 @@ def main():
     words = sys.argv[1:]
     if words == ["info"]:
         info()
+    elif words[:1] == ["info"] and set(words) & set(_PLACES):
+        places(words[1:])
     elif words and words[0] == "run":
         run(words[1:])
     elif words in (["--version"], ["-V"], ["version"]):

@@ -99,11 +99,15 @@ def _window_of(window):
         return -1, -1
     try:
         before, behind = window if isinstance(window, (tuple, list)) else (window, window)
-        return tuple(-1 if one is None else max(-1, operator.index(one)) for one in (before, behind))
+        both = tuple(-1 if one is None else operator.index(one) for one in (before, behind))
+        if min(both) >= -1:
+            return both
     except (TypeError, ValueError):
-        raise ValueError(
-            f"antiphase: window is {_library.shown(window)}: expected a number of keys, or two: before and behind"
-        ) from None
+        pass
+    raise ValueError(
+        f"antiphase: window is {_library.shown(window)}: expected a number of keys, or two: before and behind; "
+        "None or -1 is all"
+    )
 
 
 def _causal_of(causal):
@@ -261,7 +265,7 @@ def attention(q, k, v, /, *, causal=False, scale=None, mask=None, bias=None, win
     mask: bools that can be broadcast to (..., heads, queries, keys); a pair of False takes no part.
     bias: float32, likewise, added to the scaled products; -infinity hides a key.
     window: how many keys before and behind the diagonal a query sees at most: a number, or two, of which None
-    is all. The diagonal is that of causal, or 'bottom_right'.
+    or -1 is all. The diagonal is that of causal, or 'bottom_right'.
 
     Returns float32 of shape (..., heads, queries, depth); of queries that see no key, zeros. Tensors of torch
     have gradients, but not for bias. Streams and errors are those of matmul().

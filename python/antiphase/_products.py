@@ -2,11 +2,18 @@
 """Products of arrays: plans that map a NumPy-like `matmul` to calls of the library, and their execution."""
 import ctypes
 import itertools
+import re
 import threading
 
 from . import _arrays, _dlpack, _library, _waiting
 
-_PRECISIONS = {None: 0, "fp32": 0, "strict": 1}
+_INVARIANT = "fp32, batch_invariant"  # what `precision` is for matmul(batch_invariant=True)
+_PRECISIONS = {
+    None: (0, 0),
+    "fp32": (0, 0),
+    "strict": (1, 0),
+    _INVARIANT: (0, 1),
+}  # and SgemmArgs.reproducible
 _FLOAT_BYTES = 4
 _MOST_PLANS = 4096
 _from_buffer_copy, _addressof, _byref, _pointer = (
@@ -123,7 +130,9 @@ def _plan(a, b, c, precision, device, biased):
     # it; one that shares one A is a single product with n times the columns.
     while (ra or ca) and dimensions and dimensions[-1][1:] == (m * ra, 0, m * row_stride):
         m *= dimensions.pop()[0]
-    while (rb or cb) and not biased and dimensions and dimensions[-1][1:] == (0, n * cb, n * column_stride):
+    # Not where the bits must not depend on a batch, as they may on n.
+    apart = biased or precision[1]
+    while (rb or cb) and not apart and dimensions and dimensions[-1][1:] == (0, n * cb, n * column_stride):
         n *= dimensions.pop()[0]
     # A call takes one batch dimension: the longest. The others become separate calls.
     one = max(range(len(dimensions)), key=lambda i: dimensions[i][0]) if dimensions else None
@@ -134,7 +143,8 @@ def _plan(a, b, c, precision, device, biased):
     filled = _library.SgemmArgs(
         size=ctypes.sizeof(_library.SgemmArgs),
         device=device,
-        precision=precision,
+        precision=precision[0],
+        reproducible=precision[1],
         m=m,
         n=n,
         k=k,
@@ -204,7 +214,7 @@ def _made(kind, a, b, c, precision, biased):
             f"antiphase: out is on device {c.device}, the operands are on {a.device}: expected one device"
         )
     # The shape is checked first: strides of another shape would be meaningless.
-    shape = _plan(*operands, None, 0, device, biased).shape
+    shape = _plan(*operands, None, (0, 0), device, biased).shape
     if tuple(c.shape) != shape:
         raise ValueError(f"antiphase: out has shape {tuple(c.shape)}: expected {shape}, that of the product")
     return _plan(*operands, _arrays.elements(kind, c, "out"), _PRECISIONS[precision], device, biased)
@@ -234,6 +244,23 @@ def _require_apart(kind, c, operands):
         other, its_end = _extent_in_memory(v, _arrays.elements(kind, v, "an operand"))
         if first < its_end and other < end:
             raise ValueError("antiphase: out shares memory with an operand: expected memory of its own")
+
+
+def precision_of(precision, batch_invariant):
+    """What the other functions take as `precision` for the two arguments of a user."""
+    if not batch_invariant:
+        return precision
+    if precision not in (None, "fp32"):
+        raise ValueError(
+            f"antiphase: batch_invariant with precision {_library.shown(precision)}: expected precision 'fp32'"
+        )
+    return _INVARIANT
+
+
+def _named(error):
+    """An error of the library about A, B and C, by the names of matmul's arguments."""
+    names = {"A": _FIRST, "B": _SECOND, "C": "out"}
+    return type(error)(re.sub(r"\b[ABC]\b(?= (?:has|overlaps|:)|: )", lambda m: names[m[0]], str(error)))
 
 
 def product(kind, a, b, out, precision, *, alpha=1, beta=0, bias=None):
@@ -272,7 +299,10 @@ def product(kind, a, b, out, precision, *, alpha=1, beta=0, bias=None):
             args.alpha, args.beta = alpha, beta
         if bias is not None:
             args.column_bias = kind.pointer(bias)
-        _queue(kind, args, plan, stream, a)
+        try:
+            _queue(kind, args, plan, stream, a)
+        except ValueError as error:
+            raise _named(error) from None
     if plan.calls:
         _arrays.finish(kind, plan.device)
     return kind.shaped(out, plan.shape)

@@ -160,12 +160,32 @@ class Products(support.Case):
     def test_precision(self):
         a, b = A(33, 130), A(130, 17, seed=2)
         self.assertIn("precision fp32", antiphase.explain(a, b))
+        self.assertRegex(antiphase.explain(A(2, 3), A(3, 4)), ": 1 block of ")
         self.assertEqual(antiphase.explain(a, b, precision="fp32"), antiphase.explain(a, b))
         self.assertIn("precision strict", antiphase.explain(a, b, precision="strict"))
         strict = antiphase.matmul(a, b, precision="strict")
         self.assertFalse((strict == antiphase.matmul(a, b)).all())
         exact = a.astype("float64") @ b.astype("float64")
         self.assertTrue((abs(strict - exact) <= 130 * 2.0**-24 * (abs(a).astype("float64") @ abs(b))).all())
+
+    def test_a_row_is_the_same_in_every_batch(self):
+        a, b = A(70, 900), A(900, 33, seed=2)
+        one = antiphase.matmul(a[5:6], b, batch_invariant=True)
+        for many in (a, a[:9], a[3:]):
+            found = antiphase.matmul(many, b, batch_invariant=True)
+            self.assertEqual(found[2 if len(many) == 67 else 5].tobytes(), one.tobytes())
+        # Members of a batch that share their first operand are columns of one product, but not here.
+        members = numpy.stack([b, b + 1, b * 2])
+        of_all = antiphase.matmul(a, members, batch_invariant=True)
+        for member, found in zip(members, of_all):
+            self.assertEqual(found.tobytes(), antiphase.matmul(a, member, batch_invariant=True).tobytes())
+        told = antiphase.explain(a, b, batch_invariant=True)
+        self.assertNotEqual(told, antiphase.explain(a, b))
+        self.refused(
+            ValueError,
+            ["batch_invariant", "'strict'", "expected precision 'fp32'"],
+            lambda: antiphase.matmul(a, b, precision="strict", batch_invariant=True),
+        )
 
     def test_infinities_and_nan(self):
         a, b = A(4, 6), A(6, 5, seed=2)
@@ -222,6 +242,7 @@ class Products(support.Case):
         gaps = numpy.zeros((3, 4), numpy.dtype([("x", "float32"), ("y", "int16")]))["x"]
         masked = numpy.ma.masked_array(a, a > 0)
         repeated = numpy.lib.stride_tricks.as_strided(numpy.zeros(5, "float32"), (3, 5), (0, 4))
+        square = A(5, 5, seed=3)
         for error, words, call in (
             (ValueError, ["(3, 4)", "(5, 6)", "is 4", "5", "must agree"], lambda: m(a, A(5, 6), out=out)),
             (ValueError, ["(3,)", "(4, 5)", "must agree"], lambda: m(A(3), b)),
@@ -252,6 +273,16 @@ class Products(support.Case):
             (ValueError, ["read-only"], lambda: m(a, b, out=frozen)),
             (ValueError, ["overlap"], lambda: m(out, A(5, 5), out=out)),
             (ValueError, ["overlap"], lambda: m(a, b, out=repeated)),
+            (
+                ValueError,
+                ["out has the same address as the first operand"],
+                lambda: m(square, square, out=square),
+            ),
+            (
+                ValueError,
+                ["out has the same address as the second operand"],
+                lambda: m(A(5, 5), square, out=square),
+            ),
             (ValueError, ["'double'", "'fp32' or 'strict'"], lambda: m(a, b, precision="double")),
             (ValueError, ["precision is []", "'fp32' or 'strict'"], lambda: m(a, b, precision=[])),
             (ValueError, ["first operand is at address", "multiple of 4"], lambda: m(odd, b)),
@@ -690,6 +721,12 @@ class Attention(support.Case):
             (ValueError, ["must agree", "(2, 4, 7, 5)"], lambda: antiphase.attention(q, k, k[..., :5])),
             (ValueError, ["4 heads", "3 of keys"], lambda: antiphase.attention(q, k[:, :3], k[:, :3])),
             (TypeError, ["k is float64", "astype"], lambda: antiphase.attention(q, k.astype("float64"), k)),
+            (
+                ValueError,
+                ["window is -5", "None or -1 is all"],
+                lambda: antiphase.attention(q, k, k, window=-5),
+            ),
+            (ValueError, ["window is (-3, 2)"], lambda: antiphase.attention(q, k, k, window=(-3, 2))),
             (TypeError, ["one library"], lambda: antiphase.attention(q, k, Wrapped(k))),
         ):
             with self.subTest(words):

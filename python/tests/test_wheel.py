@@ -10,6 +10,8 @@ import importlib.util
 import os
 import pathlib
 import re
+import shlex
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -53,6 +55,134 @@ def expect_old_libc(binary):
     expect((2, 2, 5) in versions and max(versions) <= (2, 28), f"{binary.name} needs glibc {max(versions)}")
 
 
+# Gives each reference of the packed tool to what the tool has in front of the CUDA runtime, and compares with the
+# code of the tool as it was built: shared_gpu_code PACKED BUILT OFFSET SIZE ...
+DRIVER = r"""
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+#include <string>
+extern "C" {
+void** __wrap___cudaRegisterFatBinary(void*);
+void** __real___cudaRegisterFatBinary(void* of) { return static_cast<void**>(of); }
+}
+std::string all_of(const char* name) {
+  std::ifstream in(name, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+int main(int count, char** words) {
+  const std::string packed = all_of(words[1]), built = all_of(words[2]);
+  int same = 0;
+  for (int i = 3; i + 1 < count; i += 2) {
+    const std::size_t at = std::strtoull(words[i], nullptr, 10), size = std::strtoull(words[i + 1], nullptr, 10);
+    struct { unsigned magic, version; const void* code; void* more; } of{0x466243b1, 1, packed.data() + at, nullptr};
+    __wrap___cudaRegisterFatBinary(&of);
+    if (std::memcmp(of.code, built.data() + at, 16) != 0) continue;
+    same += std::memcmp(of.code, built.data() + at, size) == 0;
+  }
+  std::printf("%d\n", same);
+}
+"""
+
+
+def try_shared_gpu_code(root, build, package, work):
+    """The tool holds no GPU code that the library has, and finds the library's in its place."""
+    sys.path.insert(0, str(root / "scripts"))
+    from wheel import pieces_of_gpu_code
+
+    tool, library = package / "bin/antiphase", package / "lib/libantiphase.so.0"
+    in_library = len(list(pieces_of_gpu_code(library)))
+    every = list(pieces_of_gpu_code(build / "antiphase"))
+    if not every:
+        return  # a build without the GPU part
+    data = tool.read_bytes()
+    shared = [(at, size) for at, size in every if data[at : at + 16] == b"antiphase lib v1"]
+    expect(0 < in_library == len(shared), f"{len(shared)} of {in_library} pieces of GPU code are shared")
+    (work / "gpu/bin").mkdir(parents=True)
+    (work / "driver.cpp").write_text(DRIVER)
+    driver = work / "gpu/bin/driver"
+    run("c++", "-std=c++20", work / "driver.cpp", root / "src/portable/shared_gpu_code.cpp", "-o", driver)
+    words = [driver, tool, build / "antiphase", *(number for piece in every for number in piece)]
+    expect(int(run(*words)) == len(every) - len(shared), "GPU code was found without the library")
+    shutil.copytree(library.parent, work / "gpu/lib")
+    expect(int(run(*words)) == len(every), "the GPU code of the library is not that which the tool had")
+
+
+def try_examples(tool, folder, clean):
+    """The README's commands on the examples that the wheel holds."""
+    said = run(tool, "examples", **clean)
+    expect("plain_cuda/sum.cu" in said and "gemm.f90" in said, f"antiphase examples says {said}")
+    run(tool, "examples", "plain_cuda", folder / "examples", **clean)
+    done = subprocess.run(
+        [tool, "check", folder / "examples/plain_cuda/sum.cu"], env=os.environ | clean, capture_output=True
+    )
+    expect(done.returncode == 5, f"check of the copied example returned {done.returncode}")
+
+
+def try_in_c(python, root, folder, clean):
+    """Programs in C and Fortran, by flags, by pkg-config and by CMake, against the installed wheel."""
+    (folder / "built").mkdir(parents=True)
+    gemm, clean = root / "examples/gemm.c", {**clean, "LD_LIBRARY_PATH": ""}
+
+    def told(*options):
+        return shlex.split(run(python, "-m", "antiphase", "info", *options, **clean))
+
+    def expect_600(what, expected="600\n"):
+        said = run(folder / "built" / what, **clean)
+        expect(said == expected, f"the program in {what} says {said}")
+
+    run("cc", "-std=c99", gemm, "-o", folder / "built/c", *told("--cflags", "--libs"), **clean)
+    expect_600("c")
+    (script,) = told("--libs")[:1]
+    run(
+        "cc",
+        gemm,
+        *told("--cflags"),
+        f"{script[2:]}/libantiphase.so",
+        "-o",
+        folder / "built/path",
+        f"-Wl,-rpath,{script[2:]}",
+    )
+    expect_600("path")
+    (config,) = told("--pkg-config-dir")
+    if shutil.which("pkg-config"):
+        flags = run("pkg-config", "--cflags", "--libs", "antiphase", **clean, PKG_CONFIG_PATH=config)
+        run("cc", gemm, "-o", folder / "built/pc", *shlex.split(flags), **clean)
+        expect_600("pc")
+    if shutil.which("gfortran"):
+        words = ["-J", folder, *told("--fortran"), root / "examples/gemm.f90", *told("--libs")]
+        run("gfortran", *words, "-o", folder / "built/fortran", **clean)
+        expect_600("fortran", "600.0\n")
+    (config,) = told("--cmake-dir")
+    configure = [
+        "cmake",
+        "--fresh",
+        f"-DCONSUMER_MAIN={gemm}",
+        f"-Dantiphase_DIR={config}",
+        "-DCONSUMER_COMPONENTS=shared",
+    ]
+    run(*configure, "-S", root / "tests/consume/project_c", "-B", folder / "built/cmake", **clean)
+    run("cmake", "--build", folder / "built/cmake", **clean)
+    expect_600("cmake/consumer")
+    # The library for C++ is not there, and CMake says so.
+    (folder / "cpp").mkdir()
+    (folder / "cpp/CMakeLists.txt").write_text(
+        "cmake_minimum_required(VERSION 3.25)\nproject(p LANGUAGES CXX)\nfind_package(antiphase CONFIG REQUIRED)\n"
+    )
+    done = subprocess.run(
+        ["cmake", "-S", folder / "cpp", "-B", folder / "built/cpp", f"-Dantiphase_DIR={config}"],
+        text=True,
+        capture_output=True,
+    )
+    said = " ".join(done.stderr.split())
+    expect(
+        done.returncode and "the library for C++ and the component checker are built from" in said,
+        f"CMake says {said}",
+    )
+
+
 def main():
     root, build = (pathlib.Path(word).resolve() for word in sys.argv[1:])
     for name in ("pip", "scikit_build_core", "wheel", "venv"):
@@ -94,7 +224,34 @@ def main():
             "antiphase/lib/libantiphase.so.0",
             "antiphase/lib/libantiphase_cublas.so",
         }
-        expected = code | carried | binaries | {"antiphase/py.typed", "antiphase/cmake/AntiphaseCheck.cmake"}
+        in_c = {
+            "lib/libantiphase.so",
+            "lib/pkgconfig/antiphase.pc",
+            "share/antiphase/antiphase.f90",
+            "cmake/AntiphaseCheck.cmake",
+            *(
+                f"lib/cmake/antiphase/{name}.cmake"
+                for name in (
+                    "antiphaseConfig",
+                    "antiphaseConfigVersion",
+                    "antiphaseSharedTargets",
+                    "AntiphaseCheck",
+                )
+            ),
+        }
+        expected = code | carried | binaries | {"antiphase/py.typed"} | {f"antiphase/{name}" for name in in_c}
+        data = f"antiphase-{version}.data/data/share"
+        expected |= {
+            f"{data}/bash-completion/completions/antiphase",
+            f"{data}/fish/vendor_completions.d/antiphase.fish",
+            f"{data}/zsh/site-functions/_antiphase",
+        }
+        pages = {name for name in packed if name.startswith(f"{data}/man/man1/antiphase")}
+        expect(
+            {f"{data}/man/man1/antiphase{name}.1" for name in ("", "-gemm", "-check", "-run")} <= pages,
+            f"the wheel's pages of the manual are {pages}",
+        )
+        packed -= pages
         expect(packed == expected, f"the wheel has {sorted(packed ^ expected)} too much, or not")
         zipfile.ZipFile(wheel).extractall(folder / "unpacked")
         for name in sorted(binaries):
@@ -165,7 +322,13 @@ def main():
         said = run(folder / "empty/bin/antiphase-check", root / "examples/plain_cuda/scale.cu", **clean)
         expect(said.endswith("scale.cu: no main: not checked\n"), f"antiphase-check says {said}")
         said = run(tool, "demo", folder / "demo", **clean)
-        for sign in ("same digit", "dots of ink", "overwritten in use: kernel sum", "Done."):
+        for sign in (
+            *(f"[{step}/5] " for step in range(1, 6)),
+            "same digit",
+            "dots of ink",
+            "overwritten in use: kernel sum",
+            "Done.",
+        ):
             expect(sign in said, f"the demonstration does not say '{sign}':\n{said}")
         run(tool, "course", "start", "1", folder, **clean)
         lab = folder / "01-two-barriers/start.cu"
@@ -175,6 +338,20 @@ def main():
         expect(
             run(tool, "run", python, script, **clean).splitlines()[1] == "True",
             "antiphase run: the library was not in the process",
+        )
+
+        try_examples(tool, folder, clean)
+        try_shared_gpu_code(root, build, folder / "unpacked/antiphase", folder)
+        try_in_c(python, root, folder / "in c", clean)
+        (binary,) = (folder / "empty").glob("lib/python*/site-packages/antiphase/bin/antiphase")
+        print(
+            run(
+                sys.executable,
+                root / "tests/checker/plain/run_programs.py",
+                binary,
+                root / "tests/checker/plain/programs",
+            ),
+            end="",
         )
 
         # A first product, with the tests' NumPy in the same environment.

@@ -45,6 +45,11 @@ template <class To> To one_of(std::string_view name, std::int32_t value, std::in
   return all.begin()[value];
 }
 
+// A number with its noun, which has a plural in s.
+inline std::string counted(std::int64_t number, std::string_view noun) {
+  return fmt::format("{} {}{}", number, noun, number == 1 ? "" : "s");
+}
+
 inline std::string_view policy_of(const char* policy) { return policy == nullptr ? "auto" : policy; }
 
 // Copies as much of the text as fits, and a final 0.

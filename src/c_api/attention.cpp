@@ -84,8 +84,9 @@ attention_choice explained(const antiphase_attention_args* args) {
 }
 
 std::string in_words(const attention_choice& c) {
-  std::string text = fmt::format("{}: {} launches, {} bytes of workspace, predicted to take {:.3g} us\n",
-                                 c.kernel, c.launches, c.workspace, 1e6 * c.predicted);
+  std::string text =
+      fmt::format("{}: {} launch{}, {} bytes of workspace, predicted to take {:.3g} us\n", c.kernel,
+                  c.launches, c.launches == 1 ? "" : "es", c.workspace, 1e6 * c.predicted);
   for (const std::string& why : c.why) text += why + '\n';
   for (const std::string& why : c.refused) text += "refused: " + why + '\n';
   return text;

@@ -77,8 +77,9 @@ product product_of(const antiphase_sgemm_args* given, antiphase_stream on) {
 }
 
 std::string in_words(const gemm_choice& c) {
-  std::string text = fmt::format("{}: {} blocks of {} x {} outputs, {} bytes of workspace\nbound: {}\n",
-                                 c.kernel, c.blocks, c.tile.m, c.tile.n, c.workspace, to_text(c.bound));
+  std::string text = fmt::format("{}: {} of {} x {} outputs, {} bytes of workspace\nbound: {}\n", c.kernel,
+                                 counted(static_cast<std::int64_t>(c.blocks), "block"), c.tile.m, c.tile.n,
+                                 c.workspace, to_text(c.bound));
   for (const std::string& why : c.why) text += why + '\n';
   for (const auto& other : c.considered)
     text += fmt::format("considered: {}, {:.3g} us\n", other.kernel, other.predicted * 1e6);

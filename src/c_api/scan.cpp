@@ -52,6 +52,9 @@ scanning scanning_of(const antiphase_scan_args* given, antiphase_stream on) {
   const element type = type_of("type", x.type, element::f32),
                 result = type_of("result_type", x.result_type, type);
   const bool of_exponentials = x.operation == ANTIPHASE_LOG_SUM_EXP;
+  if (x.operation < 0 || x.operation > ANTIPHASE_LOG_SUM_EXP)
+    throw bad_request(
+        fmt::format("operation is {}: expected 0 to {}", x.operation, int{ANTIPHASE_LOG_SUM_EXP}));
   scan_problem what{
       .type = type,
       .operation = of_exponentials ? scan_operation::sum
@@ -86,8 +89,9 @@ scanning explained(const antiphase_scan_args* given, antiphase_stream on) {
 }
 
 std::string in_words(const scan_choice& c) {
-  std::string text = fmt::format("{}: {} launches, {} tiles of {} elements, {} bytes of workspace\n",
-                                 c.kernel, c.launches, c.tiles, c.tile, c.workspace);
+  std::string text =
+      fmt::format("{}: {} launch{}, {} of {} elements, {} bytes of workspace\n", c.kernel, c.launches,
+                  c.launches == 1 ? "" : "es", counted(c.tiles, "tile"), c.tile, c.workspace);
   for (const std::string& why : c.why) text += why + '\n';
   for (const std::string& why : c.refused) text += "refused: " + why + '\n';
   return text;

@@ -133,8 +133,9 @@ int stop_at_cublas(dl_phdr_info* library, std::size_t, void*) {
 }
 std::string why_nothing_here() {
   return dl_iterate_phdr(stop_at_cublas, nullptr) != 0
-             ? "cuBLAS was loaded, and no product of it was called through here (docs/cublas.md says who is "
-               "not served)"
+             ? "cuBLAS was loaded, but no call of a product reached antiphase (docs/cublas.md says which "
+               "programs "
+               "it cannot serve)"
              : "no cuBLAS was loaded";
 }
 std::string why_nothing_is_left() {

@@ -246,7 +246,9 @@ std::vector<std::string> why(const choice& c) {
         fmt::format("{} lines of {} elements, and on the CPU executor every thread of a block costs time: {} "
                     "is enough for a line",
                     r.lines(), r.what.length, how.how.threads == 1 ? "one" : "a warp")};
-  return {"it takes lines of any length and any axis, in several kernels that read the array twice"};
+  return {
+      "it takes lines of any length and any axis; those of several tiles in several kernels, which read the "
+      "array twice"};
 }
 std::vector<std::string> refused(const choice& c) {
   return c.asked || c.of.empty() ? std::vector<std::string>() : refusals(c.of, c.by);

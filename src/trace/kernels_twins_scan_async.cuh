@@ -8,7 +8,7 @@ namespace antiphase::scans {
 inline namespace AP_TARGET {
 
 // A struct, since for an alias nvcc 13.0 generates host code that names the alias's template parameter.
-template <ring_policy P, lines_kind Lines = lines_kind::one> struct traced_scan
+template <ring_policy P, lines_kind Lines = lines_kind::one> struct traced_scan_async
     : single_pass<typed_elements<float, float, float, sum, Lines, P>,
                   recorded_scan_rules<single_pass_rules<P>, P>> {};
 
@@ -16,9 +16,9 @@ std::vector<twin> scan_twins_by_threads() {
   using enum lines_kind;
   constexpr ring_policy line = ring_of_floats<tile_mover::threads, one>,
                         several = ring_of_floats<tile_mover::threads, segments>;
-  return {scan_twin<traced_scan<line>>("scan.single-pass-async", "scan.single-pass-async, recorded"),
-          scan_twin<traced_scan<several, segments>>("scan.single-pass-async.segments",
-                                                    "scan.single-pass-async.segments, recorded")};
+  return {scan_twin<traced_scan_async<line>>("scan.single-pass-async", "scan.single-pass-async, recorded"),
+          scan_twin<traced_scan_async<several, segments>>("scan.single-pass-async.segments",
+                                                          "scan.single-pass-async.segments, recorded")};
 }
 
 }  // namespace AP_TARGET

@@ -639,7 +639,7 @@ static void scans(void) {
   BAD(bad.type = -1, ANTIPHASE_BAD_REQUEST, "type is -1");
   BAD(bad.result_type = 99, ANTIPHASE_BAD_REQUEST, "result_type is 99");
   BAD(bad.result_type = ANTIPHASE_I32, ANTIPHASE_BAD_REQUEST, "");
-  BAD(bad.operation = 5, ANTIPHASE_BAD_REQUEST, "operation is 5");
+  BAD(bad.operation = 5, ANTIPHASE_BAD_REQUEST, "operation is 5: expected 0 to 4");
   BAD((bad.operation = ANTIPHASE_LOG_SUM_EXP, bad.type = ANTIPHASE_I32), ANTIPHASE_NOT_SUPPORTED, "of i32");
   BAD((bad.operation = ANTIPHASE_LOG_SUM_EXP, bad.kind = 1), ANTIPHASE_BAD_REQUEST, "sum of f32, exclusive");
   BAD((bad.operation = ANTIPHASE_LOG_SUM_EXP, bad.keys = x), ANTIPHASE_NOT_SUPPORTED, "no segments");

@@ -369,7 +369,7 @@ def calls(clients):
     nothing, profile = clients.folder / "nothing.json", {"ANTIPHASE_PROFILE": "1"}
     for words, why in (
         (("/bin/true",), "no cuBLAS was loaded"),
-        ((program,), "cuBLAS was loaded, and no product of it was called"),
+        ((program,), "cuBLAS was loaded, but no call of a product reached antiphase"),
     ):
         number, _, err = started(*words, ANTIPHASE_REPORT="1")
         expect(err.startswith(f"antiphase[{number}]: no products: {why}"), True, err)

@@ -105,6 +105,18 @@ class CheckDocs(unittest.TestCase):
         self.add(word + "\n")  # after the table
         self.assertEqual(self.found(), ["docs/use.md:24: 130 characters: expected at most 120"])
 
+    def test_a_package_that_is_not_published_is_not_installed_by_name(self):
+        self.add("\n```sh\npip install build/wheels/antiphase-*.whl\n```\n")
+        self.write("docs/releasing.md", "# Releases\n\n`pip install antiphase`\n")
+        self.found(0)
+        self.add("\n```sh\npip install -U antiphase    # all of it\n```\n")
+        self.assertEqual(
+            self.found(),
+            [
+                "docs/use.md:14: 'pip install antiphase' finds no package before one is published: expected a wheel's file"
+            ],
+        )
+
     def test_sources_name_documents_that_exist(self):
         self.write("src/gemm/b.cuh", "\n// Why: docs/design/none.md.\n")
         self.assertEqual(self.found(), ["src/gemm/b.cuh:2: docs/design/none.md does not exist"])

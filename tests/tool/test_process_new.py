@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The folder that antiphase new makes, as a process."""
+"""The folder that antiphase new makes, and the copies of antiphase examples, as a process."""
+import json
 import os
 import pathlib
 import re
@@ -81,6 +82,46 @@ class New(ToolTest):
         for name in ("2d", "a-b", ".."):
             self.refused(2, [f"'{name}' cannot be the name of a kernel: expected letters"], "new", name)
         self.refused(2, ["did you mean roles?"], "new", "other", "--form", "rolls")
+
+
+class Examples(ToolTest):
+    def test_the_list(self):
+        listed = self.run_tool("examples").stdout.decode()
+        self.assertRegex(listed, r"(?m)^plain_cuda/sum\.cu +Sums of 64 numbers per block$")
+        self.assertRegex(listed, r"(?m)^gemm\.f90 +A matrix product from Fortran")
+        self.assertNotIn(".npy", listed)
+        named = json.loads(self.run_tool("examples", "--json").stdout)["examples"]
+        self.assertEqual(
+            [e["name"] for e in named], [line.split()[0] for line in listed.splitlines() if line[0] != " "]
+        )
+        for example in named:
+            self.assertTrue((ROOT / "examples" / example["name"]).is_file())
+
+    def test_copies(self):
+        for words, folder, name in (
+            (("plain_cuda",), "examples/", "plain_cuda/sum.cu"),
+            (("gemm.c", "."), "", "gemm.c"),
+            (("plain_cuda/sum.cu", "mine"), "mine/", "plain_cuda/sum.cu"),
+            (("ring/", "mine"), "mine/", "ring/main.cu"),
+            (("all", "everything"), "everything/", "data/digits_test.npy"),
+        ):
+            self.assertIn(folder + name, self.run_tool("examples", *words).stdout.decode().splitlines())
+            self.assertEqual(
+                (self.folder / folder / name).read_bytes(), (ROOT / "examples" / name).read_bytes()
+            )
+        every = {
+            file.relative_to(ROOT / "examples") for file in (ROOT / "examples").rglob("*") if file.is_file()
+        }
+        copied = self.folder / "everything"
+        self.assertEqual({file.relative_to(copied) for file in copied.rglob("*") if file.is_file()}, every)
+
+    def test_what_is_there_stays(self):
+        (self.folder / "ring").mkdir()
+        (self.folder / "ring/roles.cuh").write_text("mine")
+        self.refused(2, ["'ring/roles.cuh' is there already"], "examples", "ring", ".")
+        self.assertEqual([file.name for file in (self.folder / "ring").iterdir()], ["roles.cuh"])
+        for name in ("../docs", "rin", "ring/none.cu", "/etc"):
+            self.refused(2, [f"there is no example '{name}'"], "examples", name)
 
 
 if __name__ == "__main__":

@@ -20,6 +20,7 @@ CPU = ("--on", "cpu")
 COMMANDS = (
     (),
     ("info",),
+    ("examples",),
     ("gemm",),
     ("scan",),
     ("ladder",),
@@ -717,9 +718,12 @@ class Trace(ToolTest):
                 ("antiphase", 5, "Tensor Cores"),
             ],
         )
-        self.run_tool(
+        done = self.run_tool(
             "trace", "attention", "--policy", "double-buffered,antiphase", "--output", "t.svg", *CPU
         )
+        # A step of one is four of the other: only work a tick compares them.
+        self.assertNotIn("duration", done.stdout.decode())
+        self.assertIn("multiply-adds", done.stdout.decode())
         committed = pathlib.Path(__file__).parents[2] / "docs" / "pictures" / "attention.svg"
         self.assertEqual((self.folder / "t.svg").read_text(), committed.read_text())
         base = ("trace", "attention", "--output", "t.svg", *CPU)

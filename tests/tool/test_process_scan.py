@@ -291,6 +291,13 @@ class Scan(ScanTest):
         )
         self.assertEqual((result["type"], result["shape"]), ("i4", [3, 4]))
 
+    def test_one_tile_is_not_said_to_be_read_twice(self):
+        self.write("X.npy", [1.0], (1,))
+        said = self.run_tool("scan", "X.npy", "--explain", *CPU).stdout.decode()
+        self.assertIn("1 f4 element on", said)
+        self.assertIn("1 launch,", said)
+        self.assertRegex(" ".join(said.split()), "those of several tiles in several kernels")
+
     def test_pipe(self):
         self.write("X.npy", whole(1000, "i4"), (1000,), "i4")
         done = self.run_tool("scan", "-", "--output", "-", *CPU, input=(self.folder / "X.npy").read_bytes())

@@ -17,7 +17,7 @@
 #include <vector>
 
 #include "tool/base/errors.hpp"
-#include "tool/files/folders.hpp"
+#include "tool/commands/examples.hpp"
 #include "tool/files/npy.hpp"
 #include "tool/program/command.hpp"
 #include "tool/program/console.hpp"
@@ -40,10 +40,6 @@ struct request {
   std::string folder = "antiphase-demo";
   common_options common;
 };
-
-fs::path examples() {
-  return shipped_folder("examples", ANTIPHASE_SOURCE_EXAMPLES, "data/digits_test.npy", "examples");
-}
 
 // Shows a command of this program and runs it. Returns its exit code.
 int run(const words& command) {
@@ -133,7 +129,7 @@ void show_ink(const fs::path& sums) {
 }
 
 void run(const request& r) {
-  const fs::path shipped = examples(), data = shipped / "data", folder = r.folder;
+  const fs::path shipped = shipped_examples(), data = shipped / "data", folder = r.folder;
   std::error_code failed;
   fs::create_directories(folder, failed);
   if (failed) throw output_failed(fmt::format("'{}' cannot be made: {}", r.folder, failed.message()));
@@ -141,7 +137,7 @@ void run(const request& r) {
   const auto out = [&](const char* name) { return (folder / name).string(); };
   const auto step = [](int number, const char* title) { print(fmt::format("\n[{}/5] {}\n", number, title)); };
 
-  step(2,
+  step(1,
        "A product: every test image times every training image, and what it says about handwritten digits");
   run_well({"gemm", in("digits_test.npy"), in("digits_train.npy"), "--output", out("products.npy")});
   show_neighbours(data, folder / "products.npy");

@@ -115,7 +115,11 @@ trace_results results_of(const common_options& common, const char* named,
   const bool any_work = timelines.front().step_work > 0;
   trace_results r;
   r.table = {{named, "stages", "steps", "loads hidden", "warps wait", "in flight", "limited by",
-              "a stage more saves", "duration"}};
+              "a stage more saves"}};
+  // Timelines whose steps do different work are compared by work a tick: their durations would mislead.
+  const bool same_work = std::ranges::all_of(
+      timelines, [&](const timeline& t) { return t.step_work == timelines.front().step_work; });
+  if (same_work) r.table.front().push_back("duration");
   if (any_work) r.table.front().push_back(timelines.front().work_is);
   for (const timeline& t : timelines) {
     const overlap o = measure(t);
@@ -128,8 +132,8 @@ trace_results results_of(const common_options& common, const char* named,
     std::vector<std::string>& row = r.table.emplace_back(std::vector<std::string>{
         t.policy.empty() ? t.kernel : t.policy, fmt::format("{}", t.stages), fmt::format("{}", o.steps),
         fmt::format("{:.0f} %", o.hidden * 100), fmt::format("{:.0f} %", o.waiting * 100),
-        fmt::format("{:.1f} KiB", o.mean_bytes / 1024), o.limited_by, gain_text(o),
-        fmt::format("{} {}", o.duration, t.unit)});
+        fmt::format("{:.1f} KiB", o.mean_bytes / 1024), o.limited_by, gain_text(o)});
+    if (same_work) row.push_back(fmt::format("{} {}", o.duration, t.unit));
     if (any_work)
       row.push_back(o.work_rate > 0 ? fmt::format("{:.1f} a {}", o.work_rate, unit_of_one(t)) : "-");
     for (const std::string& n : t.notes) say(common, fmt::format("{}: {}", t.policy, n));

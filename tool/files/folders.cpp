@@ -24,12 +24,22 @@ fs::path shipped_folder(const std::string& name, const fs::path& source, const s
 
 void make_folder(const fs::path& folder, const std::string& expected,
                  std::span<const std::pair<std::string, std::string>> files) {
-  std::error_code failed;
-  if (fs::exists(folder, failed))
+  if (std::error_code ignored; fs::exists(folder, ignored))
     throw bad_request(fmt::format("'{}' is there already: expected {}", folder.string(), expected));
-  fs::create_directories(folder, failed);
-  if (failed) throw output_failed(fmt::format("'{}' cannot be made: {}", folder.string(), failed.message()));
+  make_files(folder, files);
+}
+
+void make_files(const fs::path& folder, std::span<const std::pair<std::string, std::string>> files) {
+  for (const auto& [name, text] : files)
+    if (std::error_code ignored; fs::exists(folder / name, ignored))
+      throw bad_request(fmt::format("'{}' is there already: expected a folder without it",
+                                    (folder / name).lexically_normal().string()));
   for (const auto& [name, text] : files) {
+    const fs::path parent = (folder / name).parent_path();
+    std::error_code failed;
+    fs::create_directories(parent, failed);
+    if (failed)
+      throw output_failed(fmt::format("'{}' cannot be made: {}", parent.string(), failed.message()));
     output_file out((folder / name).string());
     out.write(text);
     out.commit();

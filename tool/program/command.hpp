@@ -16,6 +16,7 @@ void refuse_mixed_results(const common_options& options, const std::string& outp
 void refuse_binary_on_terminal(const std::string& output);
 
 void add_demo(arguments program);
+void add_examples(arguments program);
 void add_info(arguments program);
 void add_gemm(arguments program);
 void add_scan(arguments program);
@@ -31,5 +32,6 @@ void add_advise(arguments program);
 void add_report(arguments program);
 void add_new(arguments program);
 void add_course(arguments program);
+void add_commands(arguments program);  // of them, those that the build has
 
 }  // namespace antiphase::tool

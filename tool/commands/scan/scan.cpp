@@ -116,10 +116,9 @@ lines split(const request& r, const npy_array& x) {
   const auto rank = static_cast<std::int64_t>(x.shape.size());
   if (*r.axis < -rank || *r.axis >= rank)
     throw bad_request(
-        rank == 0
-            ? fmt::format("--axis {}: {} has the shape () and no axis; leave --axis away", *r.axis, x.name)
-            : fmt::format("--axis {}: {} has the shape {}, expected an axis from {} to {}", *r.axis, x.name,
-                          shape_text(x.shape), -rank, rank - 1));
+        rank == 0 ? fmt::format("--axis {}: {} has the shape () and no axis; omit --axis", *r.axis, x.name)
+                  : fmt::format("--axis {}: {} has the shape {}, expected an axis from {} to {}", *r.axis,
+                                x.name, shape_text(x.shape), -rank, rank - 1));
   const auto axis = static_cast<std::size_t>(*r.axis < 0 ? *r.axis + rank : *r.axis);
   return {.shape = x.shape,
           .outer = element_count(std::span{x.shape}.first(axis)),
@@ -177,10 +176,10 @@ void say_range(const request& r, const scan_job& job, const std::optional<left_r
 
 std::string what_is_scanned(const request& r, const scan_job& job) {
   const std::int64_t count = job.lines();
-  return fmt::format("{}{}{} of {}{} {} elements{}", r.exclusive ? "exclusive " : "",
+  return fmt::format("{}{}{} of {}{} {} element{}{}", r.exclusive ? "exclusive " : "",
                      r.reverse ? "reverse " : "", r.operation,
                      count == 1 ? "" : fmt::format("{} lines of ", count), job.length,
-                     numpy_name(job.type, job.means), count == 1 ? "" : " each");
+                     numpy_name(job.type, job.means), job.length == 1 ? "" : "s", count == 1 ? "" : " each");
 }
 
 void report(const request& r, const place& at, const scan_job& job, const std::vector<std::int64_t>& shape,
@@ -239,7 +238,7 @@ void require_sensible(const request& r) {
   refuse_binary_on_terminal(r.output);
   refuse_same_file(r.output, r.x);
   if (r.keys.empty()) return;
-  if (r.axis) throw bad_request("--by-key goes with one line of elements: leave --axis away");
+  if (r.axis) throw bad_request("--by-key goes with one line of elements: omit --axis");
   refuse_same_stream(r.x, r.keys);
   refuse_same_file(r.output, r.keys);
 }
