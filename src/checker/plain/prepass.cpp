@@ -474,8 +474,7 @@ class pass {
       const index name = declared_function(i + 1, open);
       if (name == none) continue;
       bool& known = generic_[t_[name].is];
-      known = known || generic || overloaded_.contains(t_[name].is) ||
-              others.contains(t_[name].is);
+      known = known || generic || overloaded_.contains(t_[name].is) || others.contains(t_[name].is);
       const index end = matching(open);
       if (is(end + 1, "{")) mark_ways_out(end + 1);
       if (is(end + 1, "{")) known |= !overloaded_.insert(t_[name].is).second;
