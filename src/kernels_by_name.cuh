@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Included first where a build needs the names of kernels and never launches them: kernel_of() then describes a
-// kernel without compiling it, and a launch says that it was not compiled.
+// Included first where a build needs the names of kernels and never launches them: kernel_of() then describes
+// a kernel without compiling it, and a launch says that it was not compiled.
 #pragma once
 #include <antiphase/device/kernel.cuh>
 

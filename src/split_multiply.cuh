@@ -9,8 +9,8 @@ inline namespace AP_TARGET {
 
 template <int Number> using part_number = std::integral_constant<int, Number>;  // 0: hi, 1: lo
 
-// Start the wgmma of `steps` times 16 k; sum = ..., or sum += ... if `add`. a(part_number, step) and b(part_number, step)
-// are descriptors, or registers of A. `Majors`: as wgmma takes them.
+// Start the wgmma of `steps` times 16 k; sum = ..., or sum += ... if `add`. a(part_number, step) and
+// b(part_number, step) are descriptors, or registers of A. `Majors`: as wgmma takes them.
 template <major... Majors, int Registers, class A, class B>
 AP_DEV void multiply_mixed(float (&sum)[Registers], int steps, const A& a, const B& b, bool add) {
   AP_UNROLL

@@ -6,8 +6,8 @@
 
 namespace antiphase::attentions {
 
-// The kernels take a problem whose defaults are resolved: kv_heads is not 0, and there is a scale. Extents of a
-// member are below 2^30.
+// The kernels take a problem whose defaults are resolved: kv_heads is not 0, and there is a scale. Extents of
+// a member are below 2^30.
 AP_FN float scale_of(const problem& p) { return *p.scale; }
 struct member {
   int index = 0;

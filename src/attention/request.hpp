@@ -47,8 +47,8 @@ request judged(const executor& on, const problem& p, const gradients* back);
 // Throws bad_request if a result overlaps an operand, another result or the workspace, or an operand the
 // workspace. Called before launches only: who asks for a plan may not have allocated memory yet.
 void require_own_memory(const request& r, std::span<const std::byte> workspace);
-// Throws bad_request if offsets of packed members that the host can read do not rise from 0 to the number of rows,
-// or a member is longer than the problem says. Called before launches only.
+// Throws bad_request if offsets of packed members that the host can read do not rise from 0 to the number of
+// rows, or a member is longer than the problem says. Called before launches only.
 void require_offsets(const request& r);
 
 }  // namespace antiphase::attentions

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// GPU code that the tool of the Python package takes from the library beside it. scripts/wheel.py puts a reference in
-// place of each piece of code that the library has, too, and the CUDA runtime is given the library's.
+// GPU code that the tool of the Python package takes from the library beside it. scripts/wheel.py puts a
+// reference in place of each piece of code that the library has, too, and the CUDA runtime is given the
+// library's.
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -50,8 +51,8 @@ mapping mapped_library() {
   return found;
 }
 
-// The code itself where it is a reference. Without the library, or with another one, none: a launch of its kernels
-// then fails.
+// The code itself where it is a reference. Without the library, or with another one, none: a launch of its
+// kernels then fails.
 const void* resolved(const void* code) {
   reference r;
   std::memcpy(&r, code, sizeof r);

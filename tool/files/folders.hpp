@@ -18,8 +18,8 @@ std::filesystem::path shipped_folder(const std::string& name, const std::filesys
 void make_folder(const std::filesystem::path& folder, const std::string& expected,
                  std::span<const std::pair<std::string, std::string>> files);
 
-// Makes files below a folder, with the folders that they are in. Throws bad_request, and makes nothing, if one
-// of them is there already; output_failed.
+// Makes files below a folder, with the folders that they are in. Throws bad_request, and makes nothing, if
+// one of them is there already; output_failed.
 void make_files(const std::filesystem::path& folder,
                 std::span<const std::pair<std::string, std::string>> files);
 

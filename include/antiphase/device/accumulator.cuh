@@ -9,9 +9,9 @@
 namespace antiphase {
 inline namespace AP_TARGET {
 
-// Of 64 rows of Columns columns (wgmma), a thread has elements of two rows, 8 apart; the three lanes next to it
-// have the others of these rows. value[i] is in row row() + 8 * half_of(i) and in column
-// column() + column_of(i); four elements, of both rows, belong to the same eight columns.
+// Of 64 rows of Columns columns (wgmma), a thread has elements of two rows, 8 apart; the three lanes next to
+// it have the others of these rows. value[i] is in row row() + 8 * half_of(i) and in column column() +
+// column_of(i); four elements, of both rows, belong to the same eight columns.
 template <int Columns> struct accumulator {
   static constexpr int count = Columns / 2;
   float value[count];

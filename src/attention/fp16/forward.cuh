@@ -226,8 +226,8 @@ template <forward_policy P, class Waits = forward_waits<P>> struct forward_kerne
         4 * chunks, [&](auto part, int i) { return further(q[i / 4], part * q_lo + i % 4 * 32); },
         [&](auto part, int i) { return further(k[i / 4], part * k_lo + i % 4 * 32); }, wait_for_products);
   }
-  // Starts P V of the keys of a block of 64, and adds it to the outputs, which it scales at first. `is_last`: no more is
-  // read of the slot.
+  // Starts P V of the keys of a block of 64, and adds it to the outputs, which it scales at first. `is_last`:
+  // no more is read of the slot.
   using output_sums = split_sums<D, D == 64>;
   AP_DEV static void multiply_values(accumulator<D>& out, output_sums& sums, const halves<N>& p,
                                      const float (&shrink)[2], storage& s, slot_cursor at, int block,

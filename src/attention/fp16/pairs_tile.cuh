@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A tile of scores, probabilities or their gradients in a warpgroup's accumulator: which pairs of queries and keys are
-// visible, biases, and the tile's elements as FP16 parts.
+// A tile of scores, probabilities or their gradients in a warpgroup's accumulator: which pairs of queries and
+// keys are visible, biases, and the tile's elements as FP16 parts.
 #pragma once
 #include <antiphase/core/half.hpp>
 #include <antiphase/device/accumulator.cuh>
@@ -20,9 +20,9 @@ template <int N> AP_DEV void hide(accumulator<N>& x, const visible_columns& see)
   });
 }
 
-// Adds the bias of each pair to its score, as exponents of 2, and hides what problem::visible hides. Rows are queries
-// and columns keys, or the other way round; `row` and `column` are the thread's first ones, `to_score` of each 64
-// columns.
+// Adds the bias of each pair to its score, as exponents of 2, and hides what problem::visible hides. Rows are
+// queries and columns keys, or the other way round; `row` and `column` are the thread's first ones,
+// `to_score` of each 64 columns.
 template <bool RowsAreKeys, int N>
 AP_DEV void add_bias(accumulator<N>& x, const problem& p, const member& m, int head, int row, int column,
                      const visible_columns& see, const float (&to_score)[N / 64]) {

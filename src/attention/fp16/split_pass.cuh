@@ -25,8 +25,8 @@ AP_DEV float scale_for(float largest) {
 }
 // The exponent of a scale, which is a power of two; of 0, the scale of zeros, -127.
 AP_DEV int exponent_of(float scale) { return static_cast<int>(bit_cast<std::uint32_t>(scale) >> 23) - 127; }
-// mantissa * 2^e, with e brought into [-126, 126]: never 0, so that -infinity times it is -infinity. `mantissa`
-// in [1, 2].
+// mantissa * 2^e, with e brought into [-126, 126]: never 0, so that -infinity times it is -infinity.
+// `mantissa` in [1, 2].
 AP_DEV float power_of_two(int e, float mantissa) {
   const int nearest = e < -126 ? -126 : e > 126 ? 126 : e;
   return bit_cast<float>(bit_cast<std::uint32_t>(mantissa) + (static_cast<std::uint32_t>(nearest) << 23));

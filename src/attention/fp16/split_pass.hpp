@@ -19,9 +19,9 @@ constexpr int far_lo = 2048, near_lo = 1;
 // With near_lo and one scale for a tile, elements are off by up to 2^-40 of the largest. Columns that pass
 // through a product separately keep FP32's accuracy if none is smaller than the largest by more than this.
 constexpr float most_between_columns = 0x1p16f;
-// Largest dP = dO V: it is multiplied by weights of up to 2^15, and 2^-38 of it must be far above the smallest
-// product of two tiles' scales, 2^-149. Largest dO: it is divided by a sum of weights, and denormals lose bits.
-// Heads whose dO or V are zeros need neither.
+// Largest dP = dO V: it is multiplied by weights of up to 2^15, and 2^-38 of it must be far above the
+// smallest product of two tiles' scales, 2^-149. Largest dO: it is divided by a sum of weights, and denormals
+// lose bits. Heads whose dO or V are zeros need neither.
 constexpr float least_product = 0x1p-70f, most_product = 0x1p112f, least_gradient = 0x1p-80f;
 
 // Rows of a tile that share a scale. Every member begins a tile: rows behind its last are zeros.
@@ -94,8 +94,8 @@ struct judge_params {
   std::uint32_t* flags;      // [member][kv head]
 };
 
-// mantissa * 2^exponent, a factor of any size: the scales of two operands at the ends of FP32's range, and the
-// factor that they are multiplied with, fit a float as a whole alone.
+// mantissa * 2^exponent, a factor of any size: the scales of two operands at the ends of FP32's range, and
+// the factor that they are multiplied with, fit a float as a whole alone.
 struct wide_factor {
   float mantissa;  // in [1, 2]
   std::int32_t exponent;

@@ -239,8 +239,8 @@ __attribute__((visibility("hidden"))) void operator delete(void* p, unsigned lon
 __attribute__((visibility("hidden"))) void operator delete[](void* p, unsigned long) noexcept { antiphase_plain_free_at(p, __builtin_return_address(0)); }
 )";
 
-// g++ forgets the section of a variable that a template has. The pre-pass gives it a tag in its name, or names
-// it.
+// g++ forgets the section of a variable that a template has. The pre-pass gives it a tag in its name, or
+// names it.
 std::string sections_of_templates(const words& variables) {
   std::string named;
   for (const std::string& v : variables)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Code that differs between nvcc's two compilations of a source, by __CUDA_ARCH__: for the device, for the host.
+// Code that differs between nvcc's two compilations of a source, by __CUDA_ARCH__: for the device, for the
+// host.
 #pragma once
 #include <set>
 #include <string>

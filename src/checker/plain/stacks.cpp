@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stacks of a plain CUDA program's threads: as large as local memory may be, and a finding where one overflows.
+// Stacks of a plain CUDA program's threads: as large as local memory may be, and a finding where one
+// overflows.
 #include <sys/mman.h>
 #include <ucontext.h>
 #include <unistd.h>
@@ -17,7 +18,8 @@ namespace {
 
 using cpu_detail::stack_arena;
 
-// GPUs give a thread 512 KiB at most; instrumented code takes more of the host's stack than machine code there.
+// GPUs give a thread 512 KiB at most; instrumented code takes more of the host's stack than machine code
+// there.
 constexpr std::size_t bytes_of_stack = 1024 * 1024, bytes_of_guard = 64 * 1024;
 
 std::uintptr_t overflowed_at = 0;  // code

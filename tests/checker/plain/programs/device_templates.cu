@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Variables of the device that templates and inline functions have. Broken: one is counted up without an atomic
-// operation.
+// Variables of the device that templates and inline functions have. Broken: one is counted up without an
+// atomic operation.
 #include <cstdio>
 
 constexpr int threads = 32;

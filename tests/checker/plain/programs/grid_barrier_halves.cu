@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A grid that arrives and waits apart, and groups that bring their sums to an atomic variable. Broken: written
-// between the two, and a sum that is added without an atomic operation.
+// A grid that arrives and waits apart, and groups that bring their sums to an atomic variable. Broken:
+// written between the two, and a sum that is added without an atomic operation.
 #include <cooperative_groups.h>
 #include <cooperative_groups/reduce.h>
 #include <cooperative_groups/scan.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Launches of kernels in parentheses, as macros write them, of one of two, through pointers; with arguments that
-// convert to the parameters of a template. Broken: a specialisation adds without an atomic operation.
+// Launches of kernels in parentheses, as macros write them, of one of two, through pointers; with arguments
+// that convert to the parameters of a template. Broken: a specialisation adds without an atomic operation.
 #include <cstdio>
 
 constexpr int threads = 32;

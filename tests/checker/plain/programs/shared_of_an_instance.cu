@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// More than 48 KiB of dynamic shared memory, allowed for the instance of the template that is launched; broken:
-// for another one.
+// More than 48 KiB of dynamic shared memory, allowed for the instance of the template that is launched;
+// broken: for another one.
 #include <cuda_runtime.h>
 #ifdef BROKEN
 using allowed = double;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Specialisations: one of a kernel that alone has clusters, and one that nothing calls and that may hold what is
-// not supported here. Broken: blocks of the cluster do not wait for each other.
+// Specialisations: one of a kernel that alone has clusters, and one that nothing calls and that may hold what
+// is not supported here. Broken: blocks of the cluster do not wait for each other.
 #include <cooperative_groups.h>
 
 namespace cg = cooperative_groups;

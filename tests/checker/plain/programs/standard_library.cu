@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A program whose host uses the standard library: what rests on types being one everywhere. Broken: its kernel
-// reads what other threads write.
+// A program whose host uses the standard library: what rests on types being one everywhere. Broken: its
+// kernel reads what other threads write.
 #include <any>
 #include <exception>
 #include <functional>

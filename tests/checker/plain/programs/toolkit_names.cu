@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Macros and names that nvcc and the toolkit's headers define, and programs choose by. Broken: the code of another
-// card, which has no barrier.
+// Macros and names that nvcc and the toolkit's headers define, and programs choose by. Broken: the code of
+// another card, which has no barrier.
 #include <cublas_v2.h>
 #include <cuda.h>
 #include <cuda_fp16.h>

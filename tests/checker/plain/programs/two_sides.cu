@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Functions for host and device that differ by __CUDA_ARCH__, in every form: bodies, members, tables, constants,
-// functions of one side, lambdas. The host runs its own side, and the device its own. Broken: the device's side
-// of one lacks a barrier, and the host's is right.
+// Functions for host and device that differ by __CUDA_ARCH__, in every form: bodies, members, tables,
+// constants, functions of one side, lambdas. The host runs its own side, and the device its own. Broken: the
+// device's side of one lacks a barrier, and the host's is right.
 #include <cmath>
 #include <cstdio>
 #ifndef __CUDA_ARCH__
