@@ -158,7 +158,7 @@ TEST_P(gemm_groups, with_a_workspace) {
   on_the_device d(where, all);
   const std::size_t bytes = gemm_group_workspace(where, d.problems);
   EXPECT_EQ(explain(where, d.problems).workspace, bytes);
-  std::vector<std::byte> before(bytes + 256, std::byte{0x77});
+  std::vector<std::byte> before(bytes / 256 * 256 + 512, std::byte{0x77});
   device_array<std::byte> workspace(where, before);
   gemm_group(where, d.problems, {.workspace = {workspace.data(), bytes}});
   where.runs_on().synchronize(nullptr);
@@ -176,7 +176,7 @@ TEST_P(gemm_groups, with_a_workspace) {
 
 TEST_P(gemm_groups, what_makes_no_sense_is_refused) {
   const context where = any();
-  device_array<float> memory(where, std::vector<float>(6000, 1.f));
+  device_array<float> memory(where, std::vector<float>(6016, 1.f));
   float* const x = memory.data();
   const auto at = [&](std::int64_t a, std::int64_t b, std::int64_t c) {
     return gemm_problem{

@@ -301,7 +301,7 @@ TEST_P(gemm_prepared, with_nothing_to_multiply) {
 
 TEST_P(gemm_prepared, what_makes_no_sense_is_refused) {
   const context where = any();
-  device_array<float> memory(where, std::vector<float>(60000, 1.f));
+  device_array<float> memory(where, std::vector<float>(60032, 1.f));
   float* const at = memory.data();
   const matrix_view<const float> x = row_major<const float>(at, 8, 8),
                                  w = row_major<const float>(at + 100, 8, 8);

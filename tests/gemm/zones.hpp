@@ -103,7 +103,7 @@ class bytes_between {
  private:
   static constexpr std::ptrdiff_t guard = 1024;
   std::vector<std::byte> image() const {
-    std::vector<std::byte> all(size_ + 2 * guard);
+    std::vector<std::byte> all((size_ + 255) / 256 * 256 + 2 * guard);  // which begins at a multiple of 256
     for (std::size_t i = 0; i < all.size(); ++i) all[i] = static_cast<std::byte>(i * 37 + 0x5B);
     return all;
   }

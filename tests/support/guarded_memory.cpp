@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Memory that a CPU executor gives out in tests: it ends at a page that must not be touched, and a page
 // before it must not be either. So a kernel that reads or writes past an array crashes, in every test. At
-// most 15 bytes after an array are left, since TMA needs its beginning to be a multiple of 16 bytes.
+// most 15 bytes after an array are left, since TMA needs its beginning to be a multiple of 16 bytes; they hold
+// NaN. Arrays of a multiple of 256 bytes begin at one, as those of GPUs do.
 //
 // With ANTIPHASE_TEST_PAGES=begin in the environment arrays begin at a page instead. Linked into test
 // programs other than those of AddressSanitizer, which looks at every byte.
@@ -10,6 +11,7 @@
 
 #include <cstdint>
 #include <cstdlib>
+#include <cstring>
 #include <map>
 #include <mutex>
 #include <new>
@@ -47,6 +49,8 @@ void* guarded(std::size_t bytes) noexcept {
     return nullptr;
   }
   void* const memory = at_begin ? first : first + (inside - (bytes + 15) / 16 * 16);
+  std::memset(static_cast<unsigned char*>(memory) + bytes, 0xFF,
+              at_begin ? 0 : (bytes + 15) / 16 * 16 - bytes);
   const std::lock_guard lock(known().mutex);
   known().of[memory] = whole;
   return memory;

@@ -35,7 +35,7 @@ inline product with_odd_lines(product p) {
   for (std::int64_t i = 0; i < p.a.rows; i += 5)
     for (std::int64_t k = 0; k < p.a.columns; ++k)
       if (k % 13 != i % 13 || k > 13 * (i / 5 % 5)) p.a(i, k) = 0;
-  for (std::int64_t k = 2; k < p.b.rows; ++k) p.b(k, 3) = 0;
+  for (std::int64_t k = 2; k < p.b.rows && p.b.columns > 3; ++k) p.b(k, 3) = 0;
   p.a(1, 1) = std::numeric_limits<float>::infinity();
   p.b(p.b.rows - 1, p.b.columns - 1) = std::numeric_limits<float>::quiet_NaN();
   return p;

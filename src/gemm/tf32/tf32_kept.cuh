@@ -134,8 +134,7 @@ template <tf32_policy P, template <class Channel, int Warps> class RingOf = plai
     AP_ROLLED
     for (int n = 0; n < tf32_stage_k / 2; n += 4) {
       const pack<float, 4> four = load_pack<4>(hi + tf32_place::along_k(line, first + n));
-      AP_UNROLL
-      for (int i = 0; i < 4; ++i) nonzeros |= std::uint32_t{four.element[i] != 0} << (n + i);
+      nonzeros |= bits_of_nonzeros(four) << n;
     }
     watch.nonzeros.add(line_nonzeros::of(nonzeros, k + first));
   }

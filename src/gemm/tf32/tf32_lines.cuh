@@ -4,6 +4,7 @@
 #include <antiphase/core/portable.hpp>
 #include <antiphase/device/lanes.cuh>
 #include <antiphase/device/math.cuh>
+#include <antiphase/device/vector.cuh>
 #include <bit>
 #include <cstdint>
 #include "src/gemm/tf32/tf32_product.hpp"
@@ -42,6 +43,12 @@ struct line_nonzeros {
            larger(bits & mask, other.bits & mask);
   }
 };
+
+// A bit for each element that is not zero.
+AP_DEV std::uint32_t bits_of_nonzeros(const pack<float, 4>& x) {
+  const auto bit = [&](int i) { return x.element[i] != 0 ? 1u << i : 0u; };
+  return bit(0) | bit(1) | bit(2) | bit(3);
+}
 
 // Facts about the lines of a tile: first the long operand's, then the short one's.
 struct tf32_lines {

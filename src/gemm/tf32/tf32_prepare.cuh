@@ -77,10 +77,7 @@ template <tf32_policy P> struct tf32_preparation {
     for (int n = 0; n < Pieces; ++n) {
       const int at = 4 * (mine.first + n);
       const pack<float, 4> four = load_pack<4>(s.hi() + tf32_place::along_k(mine.line, at));
-      std::uint32_t nonzeros = 0;
-      AP_UNROLL
-      for (int i = 0; i < 4; ++i) nonzeros |= std::uint32_t{four.element[i] != 0} << i;
-      watch.nonzeros.add(line_nonzeros::of(nonzeros, k + at));
+      watch.nonzeros.add(line_nonzeros::of(bits_of_nonzeros(four), k + at));
     }
   }
 };

@@ -108,7 +108,7 @@ class Stopped(Ends):
     def test_a_crash_and_a_refusal_keep_what_was_found(self):
         for after, status, said in (
             ("*(volatile int*)nullptr = 1;", 5, "Segmentation fault"),
-            ("_exit(3);", 5, "ended it (_exit)"),
+            ("_exit(3);", 5, "the program ended with 3"),
             ("char* q; cudaMalloc(&q, size_t(1) << 40);", 5, "more bytes do not fit"),
         ):
             with self.subTest(after):
