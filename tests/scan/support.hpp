@@ -55,11 +55,12 @@ template <class T> class guarded {
  public:
   static constexpr std::size_t guard = 64;
 
-  guarded(const context& where, const std::vector<T>& host, std::size_t offset = 0)
+  // always_after: with a guard after it where memory there cannot be touched, too.
+  guarded(const context& where, const std::vector<T>& host, std::size_t offset = 0, bool always_after = false)
       : size_(host.size()),
         before_(guard + offset),
         // on the CPU executor memory after it cannot be touched
-        after_(where.kind() == target::cuda ? guard : 0),
+        after_(always_after || where.kind() == target::cuda ? guard : 0),
         host_((before_ + size_ + after_) * sizeof(T)),
         device_(where, host_.size()) {
     for (std::size_t i = 0; i < host_.size(); ++i) host_[i] = static_cast<unsigned char>(i * 37 + 11);

@@ -23,7 +23,9 @@ bool is_right(const pass_mutant& m, unsigned seed) {
   const scans::lines over{1, 5 * kernels.tile + 17, 1};
   std::vector<brackets> host;
   for (std::int64_t i = 0; i < over.length; ++i) host.push_back(element_at<brackets>(i));
-  guarded<brackets> in(where, host), out(where, std::vector<brackets>(host.size(), brackets{~0u, ~0u}));
+  // A mutant goes past the end: that must not end the program.
+  guarded<brackets> in(where, host, 0, true),
+      out(where, std::vector<brackets>(host.size(), brackets{~0u, ~0u}), 0, true);
   const scans::arguments<brackets> all{.in = in.data(),
                                        .out = out.data(),
                                        .totals = nullptr,

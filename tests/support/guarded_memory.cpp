@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Memory that a CPU executor gives out in tests: it ends at a page that must not be touched, and a page
 // before it must not be either. So a kernel that reads or writes past an array crashes, in every test. At
-// most 15 bytes after an array are left, since TMA needs its beginning to be a multiple of 16 bytes; they hold
-// NaN. Arrays of a multiple of 256 bytes begin at one, as those of GPUs do.
+// most 15 bytes after an array are left, since TMA needs its beginning to be a multiple of 16 bytes; they
+// hold NaN. Arrays of a multiple of 256 bytes begin at one, as those of GPUs do.
 //
 // With ANTIPHASE_TEST_PAGES=begin in the environment arrays begin at a page instead. Linked into test
 // programs other than those of AddressSanitizer, which looks at every byte.
