@@ -26,19 +26,20 @@ template <int Columns> struct accumulator {
     AP_UNROLL
     for (int i = 0; i < count; ++i) f(value[i], half_of(i), column_of(i));
   }
-  // The largest element of a row in `columns` columns from a multiple of 8 on, or the sum of all: among this
-  // thread's. Sums are those of even and of odd columns, added.
-  AP_DEV float row_max(int half, int first = 0, int columns = Columns) const {
-    float largest = value[first / 2 + 2 * half];
+  // The largest element of a row in Of columns from a multiple of 8 on, or the sum of all: among this thread's.
+  // Sums are those of even and of odd columns, added.
+  template <int Of = Columns> AP_DEV float row_max(int half, int first = 0) const {
+    const int begin = first / 2 + 2 * half;
+    float largest = value[begin];
     AP_UNROLL
-    for (int i = first / 2; i < (first + columns) / 2; i += 4)
-      largest = fmaxf(largest, fmaxf(value[i + 2 * half], value[i + 2 * half + 1]));
+    for (int i = 0; i < Of / 2; i += 4)
+      largest = fmaxf(largest, fmaxf(value[begin + i], value[begin + i + 1]));
     return largest;
   }
   AP_DEV float row_sum(int half) const {
     float even = 0, odd = 0;
     AP_UNROLL
-    for (int i = 2 * half; i < count; i += 4) even += value[i], odd += value[i + 1];
+    for (int i = 0; i < count; i += 4) even += value[i + 2 * half], odd += value[i + 2 * half + 1];
     return even + odd;
   }
   AP_DEV void scale(float by) {

@@ -299,7 +299,7 @@ template <forward_policy P, class Waits = forward_waits<P>> struct forward_kerne
     for (int h = 0; h < 2; ++h) {
       float top = -INFINITY;
       AP_UNROLL
-      for (int b = 0; b < blocks; ++b) top = fmaxf(top, x.row_max(h, 64 * b, 64) * to_score[b]);
+      for (int b = 0; b < blocks; ++b) top = fmaxf(top, x.template row_max<64>(h, 64 * b) * to_score[b]);
       const float now = fmaxf(r.top[h], max_of_row(top));
       from[h] = now == -INFINITY ? 0 : now;
       r.shrink[h] = exp2_accurate(r.top[h] - from[h]);
