@@ -26,8 +26,8 @@ template <int Columns> struct accumulator {
     AP_UNROLL
     for (int i = 0; i < count; ++i) f(value[i], half_of(i), column_of(i));
   }
-  // The largest element of a row in Of columns from a multiple of 8 on, or the sum of all: among this thread's.
-  // Sums are those of even and of odd columns, added.
+  // The largest element of a row in Of columns from a multiple of 8 on, or the sum of all: among this
+  // thread's. Sums are those of even and of odd columns, added.
   template <int Of = Columns> AP_DEV float row_max(int half, int first = 0) const {
     const int begin = first / 2 + 2 * half;
     float largest = value[begin];
