@@ -55,7 +55,7 @@ def info():
     print(f"for programs on cuBLAS: {library}{', which is missing' if _is_missing(library) else ''}")
 
 
-# What info prints for these options: below the package's folder, for a shell.
+# Flags that info prints for these options, of places below the package's folder, for a shell.
 _PLACES = {
     "--cflags": ("-I{}", "include"),
     "--libs": ("-L{0} -lantiphase -Wl,-rpath,{0}", "lib"),

@@ -98,7 +98,7 @@ class access_history {
 
   // The same for a read-only load of memory that a launch before has written.
   bool reads_constant_again(const thread_model& t, const void* p, std::size_t bytes);
-  // Whether these are whole words that only launches before the thread's have written.
+  // True if these are whole words that only launches before the thread's have written.
   bool written_before(const thread_model& t, const void* p, std::size_t bytes);
 
   // Cheap sufficient tests for the common cases; false: unknown, look further.

@@ -180,7 +180,7 @@ void group_findings(std::vector<finding>& all) {
                         plain ? "__syncthreads()" : "barrier");
   }
   std::ranges::stable_sort(groups, {}, [](const group& g) { return std::ranges::min(g.members); });
-  // What nobody had written before was read too early, rather than overwritten too early.
+  // Memory that no thread had written was read too early, rather than overwritten too early.
   for (group& g : groups)
     if (std::ranges::any_of(g.members,
                             [&](std::size_t m) { return all[m].kind == finding_kind::uninitialised; }))

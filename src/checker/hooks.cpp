@@ -296,6 +296,19 @@ int antiphase_checked_memcmp(const void* a, const void* b, std::size_t bytes) {
     atomic(p, sizeof(type), atomic_kind::update, how, CODE);                       \
     return found(p, operation(p, value, __ATOMIC_SEQ_CST), CODE);                  \
   }
+#define COMPARE(bits, type, kind)                                                                            \
+  int __tsan_atomic##bits##_compare_exchange_##kind(volatile type* p, type* expected, type value, int how,   \
+                                                    int if_not) {                                            \
+    comes_to_atomic(p, atomic_kind::update, CODE);                                                           \
+    compares(p, *expected);                                                                                  \
+    const bool will_write = __atomic_load_n(p, __ATOMIC_SEQ_CST) == *expected;                               \
+    atomic(p, sizeof(type), will_write ? atomic_kind::update : atomic_kind::load, will_write ? how : if_not, \
+           CODE);                                                                                            \
+    const bool done =                                                                                        \
+        __atomic_compare_exchange_n(p, expected, value, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);          \
+    found<type>(p, *expected, CODE);                                                                         \
+    return done;                                                                                             \
+  }
 #define ATOMIC(bits, type)                                                                                   \
   type __tsan_atomic##bits##_load(const volatile type* p, int how) {                                         \
     comes_to_atomic(p, atomic_kind::load, CODE);                                                             \
@@ -320,30 +333,8 @@ int antiphase_checked_memcmp(const void* a, const void* b, std::size_t bytes) {
     atomic(p, sizeof(type), atomic_kind::update, how, CODE);                                                 \
     return found<type>(p, __atomic_exchange_n(p, value, __ATOMIC_SEQ_CST), CODE);                            \
   }                                                                                                          \
-  int __tsan_atomic##bits##_compare_exchange_strong(volatile type* p, type* expected, type value, int how,   \
-                                                    int if_not) {                                            \
-    comes_to_atomic(p, atomic_kind::update, CODE);                                                           \
-    compares(p, *expected);                                                                                  \
-    const bool will_write = __atomic_load_n(p, __ATOMIC_SEQ_CST) == *expected;                               \
-    atomic(p, sizeof(type), will_write ? atomic_kind::update : atomic_kind::load, will_write ? how : if_not, \
-           CODE);                                                                                            \
-    const bool done =                                                                                        \
-        __atomic_compare_exchange_n(p, expected, value, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);          \
-    found<type>(p, *expected, CODE);                                                                         \
-    return done;                                                                                             \
-  }                                                                                                          \
-  int __tsan_atomic##bits##_compare_exchange_weak(volatile type* p, type* expected, type value, int how,     \
-                                                  int if_not) {                                              \
-    comes_to_atomic(p, atomic_kind::update, CODE);                                                           \
-    compares(p, *expected);                                                                                  \
-    const bool will_write = __atomic_load_n(p, __ATOMIC_SEQ_CST) == *expected;                               \
-    atomic(p, sizeof(type), will_write ? atomic_kind::update : atomic_kind::load, will_write ? how : if_not, \
-           CODE);                                                                                            \
-    const bool done =                                                                                        \
-        __atomic_compare_exchange_n(p, expected, value, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);          \
-    found<type>(p, *expected, CODE);                                                                         \
-    return done;                                                                                             \
-  }                                                                                                          \
+  COMPARE(bits, type, strong)                                                                                \
+  COMPARE(bits, type, weak)                                                                                  \
   type __tsan_atomic##bits##_compare_exchange_val(volatile type* p, type expected, type value, int how,      \
                                                   int if_not) {                                              \
     comes_to_atomic(p, atomic_kind::update, CODE);                                                           \
@@ -359,6 +350,7 @@ ATOMIC(16, unsigned short)
 ATOMIC(32, unsigned)
 ATOMIC(64, unsigned long)
 #undef ATOMIC
+#undef COMPARE
 #undef FETCH
 
 void __tsan_atomic_thread_fence(int how) {

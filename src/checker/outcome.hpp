@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a run has shown, and the same as text, which passes between processes.
+// The outcome of a run, and the same as text, which passes between processes.
 #pragma once
 #include <antiphase/checker.hpp>
 #include <exception>

@@ -29,7 +29,7 @@ namespace {
 
 using nlohmann::json;
 
-// What the host does before the first launch may take so many times the limit of a run.
+// The host may take so many times the limit of a run before the first launch.
 constexpr double before_first_launch = 10;
 
 // Lines appear as they are printed, so that they are not lost if the process is stopped.

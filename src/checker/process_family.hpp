@@ -15,7 +15,7 @@ inline moment after(double seconds, moment from = std::chrono::steady_clock::now
                     std::chrono::duration<double>(seconds));
 }
 
-// How a process ended.
+// The end of a process.
 struct process_end {
   int status = 0;            // as wait() gives it
   bool stopped = false;      // at its time limit

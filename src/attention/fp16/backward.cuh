@@ -251,7 +251,7 @@ template <gradient_policy P, class Waits = gradient_waits<P>> struct gradient_ke
   AP_DEV static pack<float, 2> of_columns(const float (&numbers)[N], int b) {
     return load_pack<2>(numbers + 8 * b + scores::column());
   }
-  // Of the warp's rows.
+  // True if the warp's rows see all columns of the tile.
   AP_DEV static bool all_visible(const rows& r, int first_column) {
     const int row = r.first - lane_index() / 4, last_row = row + 15, last_column = first_column + N - 1;
     return of_keys ? r.sees.begin(last_column) <= row && last_row < r.sees.end(first_column)

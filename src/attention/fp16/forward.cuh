@@ -192,15 +192,14 @@ template <forward_policy P, class Waits = forward_waits<P>> struct forward_kerne
       if constexpr (Apart) return multiply_add(mixed.value[i], 1.f / far_lo, main.value[i]);
       return main.value[i];
     }
-    // Starts the products. `wait`: for the mixed ones, before they shrink in place.
-    template <major... Majors, class A, class B, class Wait>
-    AP_DEV void multiply(int steps, const A& a, const B& b, Wait wait) {
+    // Starts the products; mixed ones that shrink in place are waited for.
+    template <major... Majors, class A, class B> AP_DEV void multiply(int steps, const A& a, const B& b) {
       if constexpr (Apart) {
         multiply_mixed<Majors...>(mixed.value, steps, a, b, false);
       } else {
         multiply_mixed<Majors...>(main.value, steps, a, b, false);
         wgmma_commit();
-        wait();
+        wgmma_wait<0>();
         main.pin();
         main.scale(1.f / far_lo);
         wgmma_fence();
@@ -209,7 +208,6 @@ template <forward_policy P, class Waits = forward_waits<P>> struct forward_kerne
       wgmma_commit();
     }
   };
-  static AP_DEV void wait_for_products() { wgmma_wait<0>(); }
 
   // Starts Q K^T of the warpgroup's 64 queries.
   using score_sums = split_sums<N, P.apart>;
@@ -224,7 +222,7 @@ template <forward_policy P, class Waits = forward_waits<P>> struct forward_kerne
     wgmma_fence();
     x.template multiply<major::k, major::k>(
         4 * chunks, [&](auto part, int i) { return further(q[i / 4], part * q_lo + i % 4 * 32); },
-        [&](auto part, int i) { return further(k[i / 4], part * k_lo + i % 4 * 32); }, wait_for_products);
+        [&](auto part, int i) { return further(k[i / 4], part * k_lo + i % 4 * 32); });
   }
   // Starts P V of the keys of a block of 64, and adds it to the outputs, which it scales at first. `is_last`:
   // no more is read of the slot.
@@ -238,7 +236,7 @@ template <forward_policy P, class Waits = forward_waits<P>> struct forward_kerne
     wgmma_fence();
     sums.template multiply<major::mn>(
         4, [&](auto part, int i) -> const auto& { return p.part[part][4 * block + i]; },
-        [&](auto part, int i) { return further(v, part * values_lo + i * values_step); }, wait_for_products);
+        [&](auto part, int i) { return further(v, part * values_lo + i * values_step); });
     Waits::part();
     sums.pin();
     const float* const scale = &s.v_scale[at.index][block * 64 % value_keys / 64][accumulator<D>::column()];

@@ -69,8 +69,9 @@ struct split_operand {
   float sign;       // 1 or -1, by which elements are multiplied
   bool by_column;   // a scale for each column of a tile, else one for the tile
   f16* parts;
-  float*
-      scale;  // [head][tile], of a tile or the largest of its columns; infinite if an element is not finite, 0 if all are 0
+  // [head][tile], of a tile or the largest of its columns; infinite if an element is not finite, 0 if all are
+  // 0.
+  float* scale;
   // [head][tile][padded depth]: scales times 2^-15 that columns of a tile have, or would have, 0 of a column
   // of zeros; or null if not by_column.
   float* column_scale;

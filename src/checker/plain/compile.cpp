@@ -594,9 +594,9 @@ words compilation::preprocessing() const {
   return all;
 }
 
-// What stands before a unit's own text, behind the first headers: macros and files that options name.
+// The text before a unit's own, after the first headers: macros and files that options name.
 void compilation::write_beginning(const fs::path& to, bool of_c, bool for_host) const {
-  std::ofstream file(to);
+  std::ostringstream file;
   for (const std::string& o : program_.compiler_options)
     if (is_own_macro(o)) file << directive_of(o);
   if (for_host)
@@ -610,6 +610,7 @@ void compilation::write_beginning(const fs::path& to, bool of_c, bool for_host) 
     if (const auto name = included_first(o))
       file << fmt::format("#include \"{}\"\n",
                           fs::exists(*name, ignored) ? fs::absolute(*name).string() : *name);
+  write_file(to, file.str());
 }
 
 void compilation::preprocess(std::size_t unit, bool for_host) {
@@ -726,7 +727,7 @@ void compilation::link(const std::string& object) const {
   if (parts_) command.push_back(parts_->own_part);
   if (tagged_) {
     const fs::path script = folder_ / "sections.ld";
-    std::ofstream(script) << sections_of_templates(device_templates_);
+    write_file(script, sections_of_templates(device_templates_));
     command.push_back("-Wl,-T," + script.string());
   }
   std::ranges::copy_if(program_.sources, std::back_inserter(command), is_linked);

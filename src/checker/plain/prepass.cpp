@@ -115,14 +115,7 @@ class pass {
   }
 
   index matching(index open) const {  // index of the sign that closes ( [ {; size() if none
-    int depth = 0;
-    for (index i = open; i < t_.size(); ++i) {
-      if (t_[i].kind != token_kind::sign) continue;
-      const char c = t_[i].is[0];
-      if (c == '(' || c == '[' || c == '{') ++depth;
-      if ((c == ')' || c == ']' || c == '}') && --depth == 0) return i;
-    }
-    return t_.size();
+    return matching_sign(t_, open);
   }
   index opening(index close) const {  // index of the sign that opens ) ] }; 1 if none
     int depth = 0;

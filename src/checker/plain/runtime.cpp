@@ -161,7 +161,7 @@ code_place line_at(const void* code) {
   const auto own = std::ranges::find_if_not(lines, checker_detail::is_machinery);
   return own != lines.end() ? *own : code_place{};
 }
-// What the program has allocated on the host, for copies that take more than that.
+// Memory that the program has allocated on the host, for copies that take more than that.
 class allocated_by_host {
  public:
   void add(const void* p, std::size_t bytes) {

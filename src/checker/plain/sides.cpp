@@ -72,16 +72,7 @@ class side {
     return fmt::format("{}:{}", checker_detail::shown(list_.files[static_cast<std::size_t>(t_[i].file)]),
                        t_[i].line);
   }
-  index matching(index open) const {
-    int depth = 0;
-    for (index i = open; i < t_.size(); ++i) {
-      if (t_[i].kind != token_kind::sign) continue;
-      const char c = t_[i].is[0];
-      if (c == '(' || c == '[' || c == '{') ++depth;
-      if ((c == ')' || c == ']' || c == '}') && --depth == 0) return i;
-    }
-    return t_.size();
-  }
+  index matching(index open) const { return matching_sign(t_, open); }
   bool has(index first, index last, std::string_view word) const {
     return std::any_of(t_.begin() + static_cast<std::ptrdiff_t>(first),
                        t_.begin() + static_cast<std::ptrdiff_t>(last),
@@ -93,7 +84,7 @@ class side {
     while (first < last) first = all.emplace_back(item_at(first, last)).last;
     return all;
   }
-  // What an item declares: of an enumeration, its enumerators too.
+  // Names that an item declares: of an enumeration, its enumerators too.
   std::set<std::string_view> names(const item& it) const {
     std::set<std::string_view> all;
     if (it.name != none && is_name(it.name) && !is(it.name, "operator")) all.insert(t_[it.name].is);

@@ -131,4 +131,15 @@ class reader {
 
 token_list tokens_of(std::string_view preprocessed) { return reader(preprocessed).read(); }
 
+std::size_t matching_sign(const std::vector<token>& tokens, std::size_t open) {
+  int depth = 0;
+  for (std::size_t i = open; i < tokens.size(); ++i) {
+    if (tokens[i].kind != token_kind::sign) continue;
+    const char c = tokens[i].is[0];
+    if (c == '(' || c == '[' || c == '{') ++depth;
+    if ((c == ')' || c == ']' || c == '}') && --depth == 0) return i;
+  }
+  return tokens.size();
+}
+
 }  // namespace antiphase::plain

@@ -30,4 +30,7 @@ struct token_list {
 // Reads output of `g++ -E`; its line markers give files, lines and system headers.
 token_list tokens_of(std::string_view preprocessed);
 
+// The index of the sign that closes the ( [ { at `open`; the number of tokens if there is none.
+std::size_t matching_sign(const std::vector<token>& tokens, std::size_t open);
+
 }  // namespace antiphase::plain
