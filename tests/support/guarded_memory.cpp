@@ -12,8 +12,6 @@
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
-#include <map>
-#include <mutex>
 #include <new>
 #include <string_view>
 
@@ -21,47 +19,37 @@ namespace {
 
 constexpr std::size_t of_devices = 256;  // the alignment that only executors ask for
 
-struct mapping {
-  void* begin;
-  std::size_t bytes;
-};
-struct all_mappings {
-  std::mutex mutex;
-  std::map<void*, mapping> of;
-};
-all_mappings& known() {
-  static auto* const all = new all_mappings;  // outlives all arrays
-  return *all;
-}
+std::size_t page_size() { return static_cast<std::size_t>(sysconf(_SC_PAGESIZE)); }
 
+// No state is shared: a child process may be forked while another thread allocates. The mapping's size stands
+// in the page before the array.
 void* guarded(std::size_t bytes) noexcept {
-  static const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
-  static const char* const asked = std::getenv("ANTIPHASE_TEST_PAGES");
-  static const bool at_begin = asked != nullptr && std::string_view(asked) == "begin";
-  const std::size_t inside = (bytes + page - 1) / page * page;
+  const std::size_t page = page_size(), inside = (bytes + page - 1) / page * page;
   if (inside < bytes || inside > SIZE_MAX - 2 * page) return nullptr;
-  const mapping whole{mmap(nullptr, inside + 2 * page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0),
-                      inside + 2 * page};
-  if (whole.begin == MAP_FAILED) return nullptr;
-  auto* const first = static_cast<unsigned char*>(whole.begin) + page;
-  if (mprotect(first, inside, PROT_READ | PROT_WRITE) != 0) {
-    munmap(whole.begin, whole.bytes);
+  const std::size_t whole = inside + 2 * page;
+  void* const begin = mmap(nullptr, whole, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (begin == MAP_FAILED) return nullptr;
+  std::memcpy(begin, &whole, sizeof whole);
+  unsigned char* const first = static_cast<unsigned char*>(begin) + page;
+  if (mprotect(begin, page, PROT_NONE) != 0 || mprotect(first + inside, page, PROT_NONE) != 0) {
+    munmap(begin, whole);
     return nullptr;
   }
-  void* const memory = at_begin ? first : first + (inside - (bytes + 15) / 16 * 16);
-  std::memset(static_cast<unsigned char*>(memory) + bytes, 0xFF,
-              at_begin ? 0 : (bytes + 15) / 16 * 16 - bytes);
-  const std::lock_guard lock(known().mutex);
-  known().of[memory] = whole;
+  const char* const asked = std::getenv("ANTIPHASE_TEST_PAGES");
+  if (asked != nullptr && std::string_view(asked) == "begin") return first;
+  const std::size_t rounded = (bytes + 15) / 16 * 16;
+  unsigned char* const memory = first + (inside - rounded);
+  std::memset(memory + bytes, 0xFF, rounded - bytes);
   return memory;
 }
-bool forget(void* memory) noexcept {
-  const std::lock_guard lock(known().mutex);
-  const auto at = known().of.find(memory);
-  if (at == known().of.end()) return false;
-  munmap(at->second.begin, at->second.bytes);
-  known().of.erase(at);
-  return true;
+void release(void* memory) noexcept {
+  const std::size_t page = page_size();
+  const std::size_t offset = reinterpret_cast<std::uintptr_t>(memory) % page;
+  void* const begin = static_cast<unsigned char*>(memory) - offset - page;
+  std::size_t whole = 0;
+  if (mprotect(begin, page, PROT_READ) != 0) std::abort();
+  std::memcpy(&whole, begin, sizeof whole);
+  munmap(begin, whole);
 }
 void* allocated(std::size_t bytes, std::size_t alignment) noexcept {
   if (bytes == 0) bytes = 1;
@@ -80,7 +68,8 @@ void* operator new(std::size_t bytes, std::align_val_t alignment) {
   throw std::bad_alloc();
 }
 void operator delete(void* memory, std::align_val_t alignment) noexcept {
-  if (static_cast<std::size_t>(alignment) != of_devices || !forget(memory)) std::free(memory);
+  if (memory == nullptr) return;
+  static_cast<std::size_t>(alignment) == of_devices ? release(memory) : std::free(memory);
 }
 void operator delete(void* memory, std::size_t, std::align_val_t alignment) noexcept {
   operator delete(memory, alignment);
