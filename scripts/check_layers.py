@@ -11,8 +11,10 @@ include each other.
          < public headers (include/antiphase/*) < src < tool, bench
     in scan     detail, which only scan.cuh, block_scan.cuh, warp_scan.cuh and ladder.hpp include
     for C       include/antiphase.h and antiphase_cublas.h, which include nothing of the project;
-                src/c_api, in the layer of the checker
-    in src      executor < gemm, scan, attention < trace, model < checker
+                src/c_api, above the checker
+    in src      executor < gemm, scan, attention < trace, model < checker < plain < stand_ins
+                in checker  order < memory < findings, timing < runs < cases
+                in plain  translate < runtime < repair
                 in gemm  laws, operands < fp64, tf32, fp16, fp32, f16_ladder < choice < call
                 in scan  passes, ring, wave, columns
                 in attention  fp16
@@ -72,20 +74,29 @@ LAYERS = {
     "src/scan/columns": 7,
     "src/trace": 11,
     "src/model": 11,
-    "src/checker": 12,
+    "src/checker/order": 12,
+    "src/checker/memory": 13,
+    "src/checker/findings": 14,
+    "src/checker/timing": 14,
+    "src/checker/cases": 17,
+    "src/checker/runs": 16,
+    "src/plain/translate": 17,
+    "src/plain/runtime": 18,
+    "src/plain/repair": 19,
+    "src/stand_ins": 19,
     "c": 5,
-    "src/c_api": 12,
-    "src/cublas": 13,
-    "bench": 13,
-    "bench/laws": 20,
-    "tool/base": 13,
-    "tool/files": 14,
-    "tool/program": 15,
-    "tool/pictures": 16,
-    "tool/measure": 16,
-    "tool/rivals": 17,
-    "tool/commands": 18,
-    "tool": 19,
+    "src/c_api": 20,
+    "src/cublas": 21,
+    "bench": 21,
+    "bench/laws": 28,
+    "tool/base": 21,
+    "tool/files": 22,
+    "tool/program": 23,
+    "tool/pictures": 24,
+    "tool/measure": 24,
+    "tool/rivals": 25,
+    "tool/commands": 26,
+    "tool": 27,
 }
 BRIDGES = {
     "device": {
@@ -99,7 +110,7 @@ BRIDGES = {
     "src/cublas": {"src/per_process.hpp"},
 }
 # Rooms that include their subfolders.
-WITH_FOLDERS = ("executor", "plain", "src/executor", "src/checker", "tool/commands")
+WITH_FOLDERS = ("executor", "plain", "src/executor", "tool/commands")
 KNOW_EACH_OTHER = (
     [{"scan", "scan/detail"}]
     + [{"src/scan", f"src/scan/{room}"} for room in ("passes", "ring", "wave", "columns")]
@@ -126,7 +137,7 @@ CAPABILITIES = {
     LIBRARY + "executor/limits.hpp",
     "src/executor/cpu/cpu_executor.cpp",
     "src/executor/cuda/cuda_executor.cpp",
-    "src/checker/plain/runtime.cpp",
+    "src/plain/runtime/runtime.cpp",
     "src/executor/published.cpp",
     "src/executor/profiles.cpp",
     "tool/measure/kernel_code.cpp",

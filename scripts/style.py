@@ -225,7 +225,7 @@ def host_sources(root, build):
             and "/CMakeFiles/" not in near[-1]
         )
         # A source that the build generates may not exist yet.
-        if not ours or re.match(r"src/checker/", near[-1]) or not path.is_file():
+        if not ours or re.match(r"src/(checker|plain|stand_ins)/", near[-1]) or not path.is_file():
             continue
         flags = []
         for at, word in enumerate(words):

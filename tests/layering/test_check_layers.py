@@ -170,8 +170,11 @@ class Layers(unittest.TestCase):
             "src/scan and src/gemm/operands are of one layer",
         )
         self.refused(
-            {"src/gemm/call/meets.hpp": '#include "src/checker/model.hpp"\n', "src/checker/model.hpp": ""},
-            "src/checker lies above src/gemm/call",
+            {
+                "src/gemm/call/meets.hpp": '#include "src/checker/runs/model.hpp"\n',
+                "src/checker/runs/model.hpp": "",
+            },
+            "src/checker/runs lies above src/gemm/call",
         )
 
     def test_the_rooms_of_the_tool_have_an_order(self):

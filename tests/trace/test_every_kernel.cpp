@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "src/checker/lists.hpp"
+#include "src/checker/runs/lists.hpp"
 #include "src/trace/twin_lists.hpp"
 #include "src/trace/without_twin.hpp"
 

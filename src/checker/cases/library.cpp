@@ -4,7 +4,7 @@
 
 #include "src/checker/cases/cases.hpp"
 #include "src/checker/cases/custom_kernels.hpp"
-#include "src/checker/lists.hpp"
+#include "src/checker/runs/lists.hpp"
 #include "src/scan/request.hpp"
 
 namespace antiphase {

@@ -2,10 +2,10 @@
 // The parts of the model, each by itself.
 #include <gmock/gmock.h>
 
-#include "src/checker/finding_list.hpp"
-#include "src/checker/launch_order.hpp"
-#include "src/checker/lockstep.hpp"
-#include "src/checker/place_table.hpp"
+#include "src/checker/findings/finding_list.hpp"
+#include "src/checker/memory/lockstep.hpp"
+#include "src/checker/order/launch_order.hpp"
+#include "src/checker/order/place_table.hpp"
 
 namespace antiphase::checker_detail {
 namespace {

@@ -14,10 +14,10 @@
 #include <sstream>
 #include <utility>
 
-#include "src/checker/plain/compile.hpp"
-#include "src/checker/plain/missing_headers.hpp"
-#include "src/checker/plain/prepass.hpp"
-#include "src/checker/plain/tokens.hpp"
+#include "src/plain/translate/compile.hpp"
+#include "src/plain/translate/missing_headers.hpp"
+#include "src/plain/translate/prepass.hpp"
+#include "src/plain/translate/tokens.hpp"
 
 namespace antiphase::test {
 namespace {
