@@ -231,7 +231,7 @@ def page():
             f"{seconds[-1]:g} s. {counted}"
         ),
         wrapped(
-            "The test `upstream.programs` checks them at every change; `scripts/upstream_bugs.py` writes this page. A dash: "
+            "The test `checker.upstream.programs` checks them at every change; `scripts/upstream_bugs.py` writes this page. A dash: "
             "nothing is found, or the numbers are right."
         ),
         tabled(

@@ -4,9 +4,9 @@
 
     which_tests.py BUILD NAME
 
-Prints two lines: the targets needed by the tests whose names begin with NAME, and a regular expression for
-their names. BUILD/tests/needs.txt, written when the build is configured, lists the targets by name. If no
-test's name begins with NAME, exits with a message that suggests similar ones.
+Prints two lines: the targets needed by the tests whose names are NAME or lie below it (gemm.tf32 below gemm, as
+folders do), and a regular expression for their names. BUILD/tests/needs.txt, written when the build is
+configured, lists the targets by name. If there is no such test, exits with a message that suggests similar ones.
 """
 import difflib
 import pathlib
@@ -15,26 +15,22 @@ import sys
 
 
 def needs_of(build):
-    """{beginning of a test's name: its targets}."""
+    """{beginning of tests' names: their targets}."""
     lines = (pathlib.Path(build) / "tests" / "needs.txt").read_text().splitlines()
     return {name: targets for name, *targets in map(str.split, lines)}
 
 
 def select(needs, name):
-    """The targets and the regular expression, or None if no test's name begins so."""
-    whole = [known for known in needs if known == name or known.startswith(name + ".")]
-    within = [known for known in needs if name.startswith(known + ".")]
-    begun = [known for known in needs if known.startswith(name)]
-    if whole:
-        chosen, end = whole, r"(\.|$)"
-    elif within:  # a single test of a program, say: the longest known beginning decides
-        chosen, end = [max(within, key=len)], ""
-    elif begun:
-        chosen, end = begun, ""
-    else:
+    """The targets and the regular expression, or None if no test's name is, or lies below, this one."""
+    chosen = [known for known in needs if (known + ".").startswith(name + ".")]
+    # A single test of a program, say: the longest known beginning decides.
+    above = max((known for known in needs if name.startswith(known + ".")), key=len, default=None)
+    part_of_one = any(known.startswith(name) for known in needs)  # gemm.tf of gemm.tf32
+    if not chosen and (above is None or part_of_one):
         return None
-    targets = dict.fromkeys(target for known in chosen for target in needs[known])
-    return " ".join(targets), "^" + re.sub(r"([.+*?\[\](){}|^$\\])", r"\\\1", name) + end
+    # Tests that CMake makes from a list have no entry of their own: theirs is above.
+    targets = dict.fromkeys(target for known in chosen or [above] for target in needs[known])
+    return " ".join(targets), "^" + re.sub(r"([.+*?\[\](){}|^$\\])", r"\\\1", name) + "([./]|$)"
 
 
 def main():
@@ -47,7 +43,7 @@ def main():
         known = sorted(known for known in needs)
         close = difflib.get_close_matches(name, known, n=3, cutoff=0.5) or known
         sys.exit(
-            f"There is no test '{name}': expected the beginning of a test's name, such as {', '.join(close)}"
+            f"There is no test '{name}': expected a folder of tests, or the beginning of a test's name up to a dot, such as {', '.join(close)}"
         )
     print(*selection, sep="\n")
 

@@ -10,14 +10,15 @@ import unittest
 SCRIPTS = pathlib.Path(sys.argv.pop())
 
 NEEDS = """gemm test_gemm
-split_checked test_split_checked
-split_pass test_split_pass
-check test_check
-check.own_kernel check_smooth
+gemm.random_calls test_gemm_random_calls
+gemm.tf32 test_tf32
+gemm.fp16.split test_split
+gemmology test_gemmology
+checker.api.check test_check
+checker.api.own_kernel check_smooth
 report
 report.result_file antiphase_tool
-tool.process.gemm antiphase_tool
-tool.process.check antiphase_tool broken_tool
+tool.process antiphase_tool broken_tool
 """
 
 
@@ -35,31 +36,41 @@ class WhichTests(unittest.TestCase):
         )
         return result.returncode, result.stdout.splitlines(), result.stderr
 
+    def test_a_folder(self):
+        targets = "test_gemm test_gemm_random_calls test_tf32 test_split"
+        self.assertEqual(self.ask("gemm"), (0, [targets, r"^gemm([./]|$)"], ""))
+        self.assertEqual(self.ask("gemm.fp16")[1], ["test_split", r"^gemm\.fp16([./]|$)"])
+        self.assertEqual(self.ask("checker")[1], ["test_check check_smooth", r"^checker([./]|$)"])
+
     def test_a_program(self):
-        self.assertEqual(self.ask("gemm"), (0, ["test_gemm", r"^gemm(\.|$)"], ""))
-
-    def test_a_program_and_what_is_named_after_it(self):
-        self.assertEqual(self.ask("check")[1], ["test_check check_smooth", r"^check(\.|$)"])
-
-    def test_a_folder_of_names(self):
-        self.assertEqual(self.ask("tool.process")[1], ["antiphase_tool broken_tool", r"^tool\.process(\.|$)"])
+        self.assertEqual(self.ask("gemm.tf32")[1], ["test_tf32", r"^gemm\.tf32([./]|$)"])
 
     def test_one_test(self):
-        self.assertEqual(self.ask("check.own_kernel")[1], ["check_smooth", r"^check\.own_kernel(\.|$)"])
-        self.assertEqual(self.ask("gemm.Cpu/shapes.of(1)")[1], ["test_gemm", r"^gemm\.Cpu/shapes\.of\(1\)"])
-
-    def test_the_beginning_of_several(self):
-        self.assertEqual(self.ask("split")[1], ["test_split_checked test_split_pass", "^split"])
+        self.assertEqual(
+            self.ask("checker.api.own_kernel")[1], ["check_smooth", r"^checker\.api\.own_kernel([./]|$)"]
+        )
+        self.assertEqual(
+            self.ask("gemm.Cpu/shapes.of(1)")[1], ["test_gemm", r"^gemm\.Cpu/shapes\.of\(1\)([./]|$)"]
+        )
+        self.assertEqual(
+            self.ask("tool.process.scan")[1], ["antiphase_tool broken_tool", r"^tool\.process\.scan([./]|$)"]
+        )
 
     def test_nothing_to_build(self):
-        self.assertEqual(self.ask("report.this_tree")[1], ["", r"^report\.this_tree"])
+        self.assertEqual(self.ask("report.this_tree")[1], ["", r"^report\.this_tree([./]|$)"])
+
+    def test_part_of_a_folder_is_no_name(self):
+        for name, meant in (("gem", "gemm"), ("gemm.tf", "gemm.tf32"), ("checker.ap", "checker.api.check")):
+            status, out, said = self.ask(name)
+            self.assertEqual((status, out), (1, []), name)
+            self.assertIn(f"There is no test '{name}': expected", said)
+            self.assertIn(meant, said)
 
     def test_unknown(self):
-        status, out, said = self.ask("split_checke_")
+        status, out, said = self.ask("zzzz")
         self.assertEqual((status, out), (1, []))
-        self.assertIn("There is no test 'split_checke_': expected", said)
-        self.assertIn("split_checked", said)
-        self.assertIn("tool.process.gemm", self.ask("zzzz")[2])
+        self.assertIn("There is no test 'zzzz': expected", said)
+        self.assertIn("tool.process", said)
 
 
 if __name__ == "__main__":
