@@ -195,12 +195,12 @@ def compiled_of(build, changed, targets):
     phony = dict(re.findall(r"^build (\S+): phony (\S+)$", (build / "build.ninja").read_text(), re.MULTILINE))
     found = {}
     for target in targets:
-        output = build / phony.get(target, target)
+        output = build / phony[target] if target in phony else None  # None: objects, or a command's files
         inputs = ninja(build, "inputs", target)
         reasons = {files[i]: files[i] for i in inputs if i in files and files[i] not in sources}
         objects = [i for i in inputs if i.endswith(".o")]
         missing = [o for o in objects if o not in dependencies or not time_of(str(build / o))]
-        if not output.exists() or missing:
+        if (output and not output.exists()) or missing:
             reasons[None] = f"{target} was not built"
         else:
             of_program = None
@@ -208,7 +208,7 @@ def compiled_of(build, changed, targets):
                 old = max(map(time_of, dependencies[o]), default=0) > time_of(str(build / o))
                 if not old and not touched[o]:
                     continue
-                of_program = of_program or linked(output) or ()
+                of_program = of_program or (output and linked(output)) or ()
                 stem = pathlib.PurePath(o).name.removesuffix(".o").rpartition(".")[0]
                 if of_program == () or stem in of_program:
                     reasons.update({f: f for f in touched[o]} or {None: f"{target} is out of date"})
@@ -261,9 +261,12 @@ def main():
         print(f"Running all tests: {reason}", file=sys.stderr)
         print("all\n" + " ".join(needs))
         return
-    why = ", ".join(f"{name} ({reason})" for name, reason in chosen.items())
+    reasons = collections.defaultdict(list)
+    for name, reason in chosen.items():
+        reasons[re.sub(r"^\S+ (was not built|is out of date)$", r"a program \1", reason)].append(name)
+    why = "; ".join(f"{reason}: {' '.join(names)}" for reason, names in reasons.items())
     count = f"{len(changed)} file{'s' * (len(changed) > 1)} changed since {commit}"
-    print(f"{count}: running {len(chosen)} of {len(needs)} parts of the tests: {why}", file=sys.stderr)
+    print(f"{count}: running {len(chosen)} of {len(needs)} groups of tests. {why}", file=sys.stderr)
     print(" ".join(dict.fromkeys(target for name in chosen for target in needs[name])))
     print(" ".join(chosen))
 

@@ -178,7 +178,7 @@ build {name}: phony bin/{name}
         status, out, said = self.ask()
         self.assertEqual((status, out), (0, [["test_scan"], ["scan", "style"]]))
         self.assertIn("1 file changed since", said)
-        self.assertIn("scan (src/two.cpp)", said)
+        self.assertIn("src/two.cpp: scan style", said)
         self.ninja()  # the same when the change has been built
         self.assertEqual(self.ask()[1], out)
 
