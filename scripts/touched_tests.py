@@ -192,19 +192,22 @@ def compiled_of(build, changed, targets):
     dependencies = recorded(build)
     touched = {o: {files[f] for f in made_of if f in files} for o, made_of in dependencies.items()}
     sources = set().union(*touched.values())
-    phony = dict(re.findall(r"^build (\S+): phony (\S+)$", (build / "build.ninja").read_text(), re.MULTILINE))
+    rules = (build / "build.ninja").read_text()
+    phony = dict(re.findall(r"^build (\S+): phony (\S+)$", rules, re.MULTILINE))
+    programs = set(re.findall(r"^build ([^\s:]+)[^:]*: \w+_LINKER", rules, re.MULTILINE))
     found = {}
     for target in targets:
-        output = build / phony[target] if target in phony else None  # None: objects, or a command's files
+        output = phony.get(target)
+        output = build / output if output in programs else None  # None: objects, or a command's files
         inputs = ninja(build, "inputs", target)
         reasons = {files[i]: files[i] for i in inputs if i in files and files[i] not in sources}
         objects = [i for i in inputs if i.endswith(".o")]
-        missing = [o for o in objects if o not in dependencies or not time_of(str(build / o))]
+        missing = [o for o in objects if not time_of(str(build / o))]
         if (output and not output.exists()) or missing:
             reasons[None] = f"{target} was not built"
         else:
             of_program = None
-            for o in objects:
+            for o in filter(dependencies.get, objects):
                 old = max(map(time_of, dependencies[o]), default=0) > time_of(str(build / o))
                 if not old and not touched[o]:
                     continue

@@ -112,14 +112,14 @@ class Repository(unittest.TestCase):
   deps = gcc
 rule ar
   command = rm -f $out && ar rcs $out $in
-rule link
+rule CXX_LINKER
   command = g++ $in -o $out
 build one.cpp.o: cxx {root}/src/one.cpp
 build two.cpp.o: cxx {root}/src/two.cpp
 build all.a: ar one.cpp.o two.cpp.o
 """
     PROGRAM = """build {name}.cpp.o: cxx {root}/tests/{folder}/{name}.cpp
-build bin/{name}: link {name}.cpp.o all.a
+build bin/{name}: CXX_LINKER {name}.cpp.o all.a
 build {name}: phony bin/{name}
 """
 
