@@ -2,29 +2,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """Draws the include graph; fails on upward arrows, cycles, long chains, and uses of compute capabilities.
 
-    check_layers.py [--dot] [ROOT]
+    check_layers.py [--dot | --table] [ROOT]
 
-A file includes files of its own room and of lower layers only. A room is a folder; rooms of one layer do not
-include each other.
-
-    core < device, executor < channel < gemm, scan, attention, plain
-         < public headers (include/antiphase/*) < src < tool, bench
-    in scan     detail, which only scan.cuh, block_scan.cuh, warp_scan.cuh and ladder.hpp include
-    for C       include/antiphase.h and antiphase_cublas.h, which include nothing of the project;
-                src/c_api, above the checker
-    in src      executor < gemm, scan, attention < trace, model < checker < plain < stand_ins
-                in checker  order < memory < findings, timing < runs < cases
-                in plain  translate < runtime < repair
-                in gemm  laws, operands < fp64, tf32, fp16, fp32, f16_ladder < choice < call
-                in scan  passes, ring, wave, columns
-                in attention  fp16
-    in tool     base < files < program < pictures, measure < rivals < commands < main.cpp
+A file includes files of its own folder and of folders in lower layers only; folders of one layer do not include
+each other. LAYERS is the order; docs/architecture.md shows it, in a table that --table writes and that is compared
+otherwise.
 
 Exceptions:
+- scan/detail is for scan.cuh, block_scan.cuh, warp_scan.cuh and ladder.hpp.
 - device includes the headers that describe the machine of a kernel.
-- src/scan and its rooms include each other: it chooses among their kernels.
+- src/scan and its folders include each other: it chooses among their kernels. So do src/attention's.
 - tool and bench include what users can, kernels of their own (.cuh) device too; neither src nor scan/detail.
   bench/laws, which fits the library's laws, includes everything.
+- antiphase.h and antiphase_cublas.h include nothing of the project.
 - src/c_api includes the public headers that it wraps for C, src/cublas only those for C; both also include
   src/per_process.hpp, the state that a forked child recreates.
 - A public .hpp needs only a host compiler, so no path leads from it to a .cuh.
@@ -32,9 +22,12 @@ Exceptions:
 - Code that depends on a compute capability asks for a feature (executor/features.hpp): .major and .minor are
   read there, and written where a device is described.
 
+The modules of each Python package (python/PACKAGE) import each other without a cycle, too.
+
 Exit status: 0 the layers hold, 1 they do not, 2 usage.
 """
 import argparse
+import ast
 import collections
 import functools
 import pathlib
@@ -46,16 +39,22 @@ LAYERS = {
     "core": 0,
     "device": 1,
     "executor": 1,
+    "executor/cpu": 2,
+    "executor/cuda": 2,
     "channel": 2,
     "gemm": 3,
     "scan": 3,
     "attention": 3,
     "scan/detail": 3,
     "plain": 3,
+    "plain/bindings": 4,
+    "plain/cooperative_groups": 4,
     "public": 4,
     "src": 5,
-    "src/executor": 6,
     "src/portable": 0,
+    "src/executor": 6,
+    "src/executor/cpu": 7,
+    "src/executor/cuda": 7,
     "src/gemm/laws": 7,
     "src/gemm/operands": 7,
     "src/gemm/fp64": 8,
@@ -95,9 +94,66 @@ LAYERS = {
     "tool/pictures": 24,
     "tool/measure": 24,
     "tool/rivals": 25,
-    "tool/commands": 26,
-    "tool": 27,
+    "tool/commands/common": 26,
+    "tool/commands/check": 27,
+    "tool/commands/model": 27,
+    "tool/commands/advise": 28,
+    "tool/commands/bench": 28,
+    "tool/commands/gemm": 28,
+    "tool/commands/ladder": 28,
+    "tool/commands/machine": 28,
+    "tool/commands/report": 28,
+    "tool/commands/scan": 28,
+    "tool/commands/start": 28,
+    "tool/commands/trace": 28,
+    "tool/commands": 29,
+    "tool": 30,
 }
+# What the folders hold, for the table: a folder without a line shares its predecessor's row.
+HOLDS = {
+    "core": "cursor, channel, pipeline, tile, view, error. No CUDA header, no input or output",
+    "device": "the machine as a kernel sees it: per file a CUDA body and a CPU body; the only inline PTX",
+    "executor": "where work runs: memory, copies, launches, limits, features, machine profiles, the law of a pipeline",
+    "channel": "the rings that are more than a barrier: staged registers, cp.async; the recorder",
+    "gemm": "problems, policies, ladders, collectives. None includes another",
+    "scan/detail": "the kernels that `scan.cuh` makes for your own types",
+    "plain": "what stands in for the toolkit's headers when a program in plain CUDA is checked; `header.gcc` there says "
+    "which file answers which name",
+    "public": "the public calls: `context`, `gemm`, `gemm_group`, `prepared`, `scan`, `attention`, `trace`, `checker`, "
+    "`plain_cuda`, `advise`, `measure_machine`",
+    "src": "what all families share: the registry, names, memos, state that a forked child makes anew",
+    "src/portable": "what makes the libraries run on systems with an older glibc",
+    "src/executor": "profiles of machines, the model of a pipeline, layouts of tensor maps",
+    "src/executor/cpu": "the CPU executor; the CUDA executor",
+    "src/gemm/laws": "numbers of the cost models; how operands lie, tiles, epilogues",
+    "src/gemm/fp64": "a folder for each way to multiply: a table of its kernels, their lists, plans and cost model",
+    "src/gemm/choice": "which kernel a product runs, and why; `gemm()`, groups, remembered calls",
+    "src/attention": "attention and its gradients: requests, plans and kernels in FP32; on tensor cores in `fp16`",
+    "src/scan": "scans: requests and choice, and a folder for each way to scan",
+    "src/trace": "timelines; advice and the measuring of machines",
+    "src/checker/order": "which accesses come before which: clocks, barriers, fences, phases",
+    "src/checker/memory": "the history of each word that a kernel touches",
+    "src/checker/findings": "findings: kinds, causes, reports for people, editors and programs; modelled time",
+    "src/checker/cases": "the library's kernels as cases of `antiphase check`",
+    "src/checker/runs": "schedules, runs of a kernel in processes of their own, and what they found",
+    "src/plain/translate": "plain CUDA: its sources made C++",
+    "src/plain/runtime": "plain CUDA: the CUDA runtime and driver that its programs call",
+    "src/plain/repair": "plain CUDA: fixes that are tried; stand-ins for libraries of CUDA",
+    "c": "declarations for C; functions for C, made of the public calls, and what the shared library needs besides",
+    "src/cublas": "the library in front of cuBLAS, which knows antiphase.h alone",
+    "bench": "small benchmarks of executor, checker and host calls",
+    "bench/laws": "the times that cost models are fitted to, and those of tile sizes",
+    "tool/base": "the command-line tool, through the public headers only: shared libraries, text",
+    "tool/files": "reading and writing .npy and other files",
+    "tool/program": "what each command needs: arguments, devices, tables, errors",
+    "tool/pictures": "timelines and counts as pages and pictures; measuring and verifying calls",
+    "tool/rivals": "cuBLAS and copies, measured for comparison",
+    "tool/commands/common": "what several commands that measure share",
+    "tool/commands/check": "`check` and `count`; predictions compared with measurements",
+    "tool/commands/advise": "a folder for each of the other commands. `machine`: info, tune, run; `start`: demo, new, course",
+    "tool/commands": "the lists of commands, and the program",
+}
+BEGIN, END = "<!-- layers:begin -->", "<!-- layers:end -->"
 BRIDGES = {
     "device": {
         LIBRARY + "executor/cpu/machine.hpp",
@@ -109,26 +165,47 @@ BRIDGES = {
     "src/c_api": {"src/per_process.hpp"},
     "src/cublas": {"src/per_process.hpp"},
 }
-# Rooms that include their subfolders.
-WITH_FOLDERS = ("executor", "plain", "src/executor", "tool/commands")
+# Folders that include their subfolders.
+WITH_FOLDERS = ("plain/bindings",)
 KNOW_EACH_OTHER = (
     [{"scan", "scan/detail"}]
-    + [{"src/scan", f"src/scan/{room}"} for room in ("passes", "ring", "wave", "columns")]
+    + [{"src/scan", f"src/scan/{folder}"} for folder in ("passes", "ring", "wave", "columns")]
     + [{"src/attention", "src/attention/fp16"}]
 )
 USERS_SEE = {
     "tool": (
         "the library's public headers",
-        {"public", "core", "gemm", "scan", "attention", "executor", "channel"},
+        {
+            "public",
+            "core",
+            "gemm",
+            "scan",
+            "attention",
+            "executor",
+            "executor/cpu",
+            "executor/cuda",
+            "channel",
+        },
     ),
     "src/c_api": (
         "the library's public headers and antiphase.h",
-        {"public", "core", "gemm", "scan", "attention", "executor", "c"},
+        {"public", "core", "gemm", "scan", "attention", "executor", "executor/cpu", "executor/cuda", "c"},
     ),
     "src/cublas": ("antiphase.h", {"c"}),
     "bench": (
         "the library's public headers",
-        {"public", "core", "gemm", "scan", "attention", "executor", "channel", "device"},
+        {
+            "public",
+            "core",
+            "gemm",
+            "scan",
+            "attention",
+            "executor",
+            "executor/cpu",
+            "executor/cuda",
+            "channel",
+            "device",
+        },
     ),
 }
 # Files that may use .major and .minor.
@@ -209,20 +286,20 @@ class Tree:
         return None
 
 
-def room_of(file):
-    """The room whose layer a file belongs to; None for a folder that has no layer."""
+def folder_of(file):
+    """The folder whose layer a file belongs to; None for one that has no layer."""
     folder, _, _ = file.rpartition("/")
     if file in FOR_C:
         return "c"
     if file.startswith(LIBRARY):
         folder = folder.removeprefix(LIBRARY.rstrip("/")).lstrip("/") or "public"
-    room = next((room for room in WITH_FOLDERS if folder.startswith(room + "/")), folder)
-    return room if room in LAYERS else None
+    folder = next((whole for whole in WITH_FOLDERS if folder.startswith(whole + "/")), folder)
+    return folder if folder in LAYERS else None
 
 
 def judge(file, target):
     """Why a file must not include another, or None."""
-    source, goal = room_of(file), room_of(target)
+    source, goal = folder_of(file), folder_of(target)
     if source == goal or {source, goal} in KNOW_EACH_OTHER or target in BRIDGES.get(source, ()):
         return None
     if source == "c":
@@ -231,9 +308,9 @@ def judge(file, target):
         0
     ], not goal.startswith(("tool", "bench"))
     if user in USERS_SEE and library:
-        what, rooms = USERS_SEE[user]
+        what, folders = USERS_SEE[user]
         own_kernel = goal == "device" and file.endswith(".cuh")
-        return None if goal in rooms or own_kernel else f"{user} sees {what} only"
+        return None if goal in folders or own_kernel else f"{user} sees {what} only"
     if LAYERS[goal] < LAYERS[source] and (
         goal != "scan/detail" or source == "public" or source.startswith("src/scan")
     ):
@@ -275,7 +352,7 @@ def path_to(file, through):
     return " -> ".join(reversed(path))
 
 
-def find_cycles(tree):
+def find_cycles(files, arrows):
     """One cycle for each arrow that closes one, found in depth-first order."""
     cycles, done = [], set()
 
@@ -283,11 +360,11 @@ def find_cycles(tree):
         if file in path:
             cycles.append(" -> ".join([*path[path.index(file) :], file]))
         elif file not in done:
-            for target in tree.arrows[file]:
+            for target in arrows[file]:
                 visit(target, [*path, file])
             done.add(file)
 
-    for file in tree.files:
+    for file in files:
         visit(file, [])
     return cycles
 
@@ -299,37 +376,37 @@ def check(tree):
         for file in tree.asks_capability
         if file not in CAPABILITIES
     ]
-    homeless = {file for file in tree.files if room_of(file) not in LAYERS}
+    homeless = {file for file in tree.files if folder_of(file) not in LAYERS}
     faults += [f"{file} is in a folder that has no layer" for file in sorted(homeless)]
     for file in tree.files:
         for target in tree.arrows[file]:
             if homeless.isdisjoint((file, target)) and (reason := judge(file, target)):
                 faults.append(f"{file} includes {target}: {reason}")
-        if room_of(file) == "core":
+        if folder_of(file) == "core":
             faults += [
                 f"{file} includes <{name}>: core knows neither CUDA nor files"
                 for name in tree.outside[file]
                 if NOT_IN_CORE.fullmatch(name)
             ]
-        if room_of(file) == "public" and file.endswith(".hpp"):
+        if folder_of(file) == "public" and file.endswith(".hpp"):
             through = reachable(tree, file)
             device_code = sorted(target for target in through if target.endswith(".cuh"))
             faults += [
                 f"{path_to(target, through)}: a public .hpp needs only a host compiler"
                 for target in device_code[:1]
             ]
-    cycles = [f"cycle: {cycle}" for cycle in find_cycles(tree)]
+    cycles = [f"cycle: {cycle}" for cycle in find_cycles(tree.files, tree.arrows)]
     if not cycles and len(chain := longest_chain(tree)) > LONGEST:
         faults.append(f"a chain of {len(chain)} files, expected at most {LONGEST}: {' -> '.join(chain)}")
-    return faults + cycles
+    return faults + cycles + python_cycles(tree.root)
 
 
-def room_arrows(tree):
+def folder_arrows(tree):
     return collections.Counter(
-        (room_of(file), room_of(target))
+        (folder_of(file), folder_of(target))
         for file in tree.files
         for target in tree.arrows[file]
-        if room_of(file) != room_of(target)
+        if folder_of(file) != folder_of(target)
     )
 
 
@@ -337,27 +414,106 @@ def print_dot(tree):
     print("digraph layers {\n  rankdir = BT;\n  node [shape = box];")
     for level in sorted(set(LAYERS.values())):
         print("  { rank = same; " + " ".join(f"{name};" for name in LAYERS if LAYERS[name] == level) + " }")
-    for (source, goal), count in sorted(room_arrows(tree).items(), key=str):
+    for (source, goal), count in sorted(folder_arrows(tree).items(), key=str):
         print(f'  {source} -> {goal} [label = "{count}"];')
     print("}")
 
 
 def print_summary(tree):
-    sizes = collections.Counter(room_of(file) for file in tree.files)
-    arrows = room_arrows(tree)
-    for room in LAYERS:
-        if sizes[room]:
+    sizes = collections.Counter(folder_of(file) for file in tree.files)
+    arrows = folder_arrows(tree)
+    for folder in LAYERS:
+        if sizes[folder]:
             goals = [
                 f"{goal} ({count})"
                 for (source, goal), count in sorted(arrows.items(), key=str)
-                if source == room
+                if source == folder
             ]
-            print(f"{LAYERS[room]:2} {room:20}{sizes[room]:4} files -> {', '.join(goals) or 'nothing'}")
+            print(f"{LAYERS[folder]:2} {folder:24}{sizes[folder]:4} files -> {', '.join(goals) or 'nothing'}")
+
+
+def path_of(folder):
+    """A folder of LAYERS as a path."""
+    if folder == "c":
+        return "include/antiphase.h"
+    if folder == "public":
+        return LIBRARY + "*.hpp"
+    return folder if folder.split("/")[0] in ("src", "tool", "bench") else LIBRARY + folder
+
+
+def table(tree):
+    """The generated part of docs/architecture.md."""
+    rows = []  # [folders, text]
+    for folder in LAYERS:
+        if folder in HOLDS or not rows:
+            rows.append([[], HOLDS.get(folder, "")])
+        rows[-1][0].append(folder)
+    text = (
+        "`scripts/check_layers.py` writes this table, prints each folder's includes, and fails on an include that points\n"
+        f"upwards, on a cycle, and on a chain of more than {LONGEST} files.\n\n"
+        "| layer | folder | holds |\n|---|---|---|\n"
+    )
+    present = {folder_of(file) for file in tree.files}
+    for folders, holds in sorted(rows, key=lambda row: LAYERS[row[0][0]]):
+        names = [path_of(folder) for folder in folders if folder in present]
+        for i in range(len(names) - 1, 0, -1):  # the folder alone where the one before has the same parent
+            if names[i].rpartition("/")[0] == names[i - 1].rpartition("/")[0]:
+                names[i] = names[i].rpartition("/")[2]
+        layers = sorted({LAYERS[folder] for folder in folders})
+        if names:
+            text += (
+                f"| {', '.join(map(str, layers))} | {', '.join(f'`{name}`' for name in names)} | {holds} |\n"
+            )
+    return text
+
+
+def page_with_table(tree):
+    """(docs/architecture.md, its text, its text with the table of now), or None without a page with the marks."""
+    page = tree.root / "docs/architecture.md"
+    text = page.read_text() if page.is_file() else ""
+    if BEGIN not in text or END not in text:
+        return None
+    before, after = text.partition(BEGIN)[0], text.partition(END)[2]
+    return page, text, f"{before}{BEGIN}\n{table(tree)}{END}{after}"
+
+
+def imported(path, modules):
+    """The modules of its package that a Python module imports, in functions too."""
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            found.update(
+                name.name.partition(".")[2]
+                for name in node.names
+                if name.name.startswith(path.parent.name + ".")
+            )
+        elif isinstance(node, ast.ImportFrom) and (
+            node.level == 1 or node.module.split(".")[0] == path.parent.name
+        ):
+            module = (node.module or "") if node.level else node.module.partition(".")[2]
+            found.update([module] if module else [name.name for name in node.names])
+    return sorted({name.partition(".")[0] for name in found} & modules)
+
+
+def python_cycles(root):
+    """One cycle for each import that closes one among the modules of a package in python/."""
+    cycles = []
+    for package in sorted(path.parent for path in root.glob("python/*/__init__.py")):
+        modules = {path.stem for path in package.glob("*.py")} - {"__init__"}
+        imports = {module: imported(package / f"{module}.py", modules) for module in modules}
+        cycles += [
+            f"cycle of imports in {package.relative_to(root)}: {c}"
+            for c in find_cycles(sorted(modules), imports)
+        ]
+    return cycles
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--dot", action="store_true", help="print the graph of rooms for Graphviz")
+    parser.add_argument("--dot", action="store_true", help="print the graph of folders for Graphviz")
+    parser.add_argument(
+        "--table", action="store_true", help="write the table of layers in docs/architecture.md"
+    )
     parser.add_argument(
         "root", nargs="?", type=pathlib.Path, default=pathlib.Path(__file__).resolve().parent.parent
     )
@@ -367,8 +523,20 @@ def main():
         parser.error(
             f"{arguments.root} holds no sources; expected a root with include/antiphase, src, tool or bench"
         )
+    page = page_with_table(tree)
+    if arguments.table:
+        if not page:
+            parser.error(
+                f"{arguments.root}/docs/architecture.md has no lines {BEGIN} and {END} for the table"
+            )
+        page[0].write_text(page[2])
+        return
     print_dot(tree) if arguments.dot else print_summary(tree)
     faults = check(tree)
+    if page and page[1] != page[2]:
+        faults.append(
+            "the table in docs/architecture.md is not that of LAYERS: run scripts/check_layers.py --table"
+        )
     for fault in faults:
         print(f"check_layers.py: {fault}", file=sys.stderr)
     if faults:

@@ -32,6 +32,17 @@ __all__ = [
 ]
 
 
+def _operator_of_torch(name):
+    if name == "attention":
+        from ._torch_attention import attention as operator
+    else:
+        from ._torch_scans import scan as operator
+    return operator
+
+
+_arrays.operator_of_torch = _operator_of_torch
+
+
 def __getattr__(name):
     """Imports `check` and `unwritten` on first use: they need NumPy, which the package itself does not."""
     if name in ("check", "unwritten"):

@@ -517,6 +517,9 @@ def _type_name(x):
     return f"{type(x).__module__}.{type(x).__qualname__}"
 
 
+# The operator of torch for "attention" or "scan". The package sets it: the operators' modules import this one.
+operator_of_torch = None
+
 _kinds = {}  # type of array: its Kind
 _made = {}  # class of Kind: its only instance
 

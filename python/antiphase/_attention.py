@@ -274,8 +274,6 @@ def attention(q, k, v, /, *, causal=False, scale=None, mask=None, bias=None, win
         [(n, x) for n, x in (("q", q), ("k", k), ("v", v), ("mask", mask), ("bias", bias)) if x is not None]
     )
     if kind.is_torch:
-        from . import _torch_attention
-
-        return _torch_attention.attention(q, k, v, causal, scale, mask, bias, window)
+        return _arrays.operator_of_torch("attention")(q, k, v, causal, scale, mask, bias, window)
     run = lambda *operands: _of_plain(kind, *operands)
     return attend(kind, q, k, v, causal, scale, mask, bias, window, True, run)

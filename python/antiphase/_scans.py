@@ -181,9 +181,7 @@ class _Scan:
         dtype = self._result_type(kind, x, dtype, out)
         if kind.is_torch:
             if not kind.plain(*arrays):
-                from . import _torch_scans
-
-                return _torch_scans.scan(self, x, axis, dtype, out)
+                return _arrays.operator_of_torch("scan")(self, x, axis, dtype, out)
             if len(arrays) == 1 and self.initial is None and type(axis) is int:
                 to = x.dtype if dtype is None else getattr(kind.torch, dtype, None)
                 if x.layout is kind.torch.strided and -x.dim() <= axis < x.dim() and to is not None:

@@ -1,12 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Operators of torch that are led here where that is predicted to be faster: how they are taken, and what is told
 of them."""
-import atexit
 import collections
 import inspect
 import math
-import os
-import sys
 import threading
 import warnings
 
@@ -167,34 +164,3 @@ class Led:
 def report():
     """What became of torch's operators that are led, as parts of a sentence."""
     return "; ".join(filter(None, (family.report() for family in families)))
-
-
-def follow():
-    """For a program that `antiphase run` has started: takes the operators, and tells at its end what became of
-    them, as the library for cuBLAS does."""
-    wish = os.environ.get("ANTIPHASE_REPORT", "")
-    if os.environ.get("ANTIPHASE_DISABLE") == "1":
-        return
-    led = []
-    if os.environ.get("ANTIPHASE_ATTENTION") != "0" and hasattr(torch.library, "get_kernel"):
-        from ._torch_lead_attention import attention
-
-        led.append(attention)
-    if os.environ.get("ANTIPHASE_SCANS") == "1":
-        from ._torch_lead_scans import scans
-
-        led.append(scans)
-    for family in led:
-        family.profiles = os.environ.get("ANTIPHASE_PROFILE") == "1"
-        family.begin()
-
-    def tell():
-        name = f"antiphase[{os.getpid()}]"
-        for family in led:
-            if family.profiles and family.rows:
-                print(f"{name}: {family.noun}\n{family.profile()}", file=sys.stderr)
-        told = report() or ("no scans of torch were seen" if len(led) > 1 else "")
-        if wish != "0" and told and (wish == "1" or any(family.computed for family in led)):
-            print(f"{name}: {told}", file=sys.stderr)
-
-    atexit.register(tell)

@@ -4,12 +4,11 @@ under the checker."""
 import contextlib
 import ctypes
 import functools
-import importlib.util
 import re
 import sys
 import types
 
-from .capture import (
+from .session import (
     _MAIN,
     _NAMES,
     _SIZES,

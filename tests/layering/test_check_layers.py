@@ -105,7 +105,8 @@ class Layers(unittest.TestCase):
             "src/gemm/choice/asks.cpp looks at a compute capability",
         )
         self.refused(
-            {"tool/commands/asks.cpp": "int f(const device_limits* d) { return d->minor; }\n"}, "features.hpp"
+            {"tool/commands/trace/asks.cpp": "int f(const device_limits* d) { return d->minor; }\n"},
+            "features.hpp",
         )
         clean = {
             "src/gemm/choice/text.cpp": 'const char* text = "d.major";  // d.minor\n',
@@ -117,6 +118,40 @@ class Layers(unittest.TestCase):
         self.refused(
             {"include/antiphase/device/run.cuh": "#include <antiphase/executor/launch.hpp>\n"},
             "device and executor are of one layer",
+        )
+        self.refused(
+            {
+                "include/antiphase/device/run.cuh": "#include <antiphase/executor/cpu/cpu_executor.hpp>\n",
+                "include/antiphase/executor/cpu/cpu_executor.hpp": "#include <antiphase/executor/launch.hpp>\n",
+            },
+            "executor/cpu lies above device",
+        )
+
+    def test_folders_within_the_executors_and_commands_have_an_order(self):
+        self.refused(
+            {"include/antiphase/executor/up.hpp": "#include <antiphase/executor/cpu/machine.hpp>\n"},
+            "executor/cpu lies above executor",
+        )
+        self.refused(
+            {
+                "src/executor/up.hpp": '#include "src/executor/cpu/fiber.hpp"\n',
+                "src/executor/cpu/fiber.hpp": "",
+            },
+            "src/executor/cpu lies above src/executor",
+        )
+        self.refused(
+            {
+                "src/executor/cuda/up.hpp": '#include "src/executor/cpu/fiber.hpp"\n',
+                "src/executor/cpu/fiber.hpp": "",
+            },
+            "src/executor/cuda and src/executor/cpu are of one layer",
+        )
+        self.refused(
+            {
+                "tool/commands/check/up.hpp": '#include "tool/commands/bench/bench.hpp"\n',
+                "tool/commands/bench/bench.hpp": "",
+            },
+            "tool/commands/bench lies above tool/commands/check",
         )
 
     def test_no_bridge_leads_back(self):
@@ -160,7 +195,7 @@ class Layers(unittest.TestCase):
         )
         self.refused({"include/antiphase/core/view.hpp": "#include <antiphase.h>\n"}, "c lies above core")
 
-    def test_the_rooms_of_a_family_do_not_meet(self):
+    def test_the_folders_of_a_family_do_not_meet(self):
         self.refused(
             {"src/gemm/fp64/meets.hpp": '#include "src/gemm/fp16/plan.hpp"\n'},
             "src/gemm/fp64 and src/gemm/fp16 are of one layer",
@@ -177,13 +212,13 @@ class Layers(unittest.TestCase):
             "src/checker/runs lies above src/gemm/call",
         )
 
-    def test_the_rooms_of_the_tool_have_an_order(self):
+    def test_the_folders_of_the_tool_have_an_order(self):
         self.refused(
             {
                 "tool/files/up.hpp": '#include "tool/commands/bench/up.hpp"\n',
                 "tool/commands/bench/up.hpp": "",
             },
-            "tool/commands lies above tool/files",
+            "tool/commands/bench lies above tool/files",
         )
 
     def test_details_of_scans_are_for_scans(self):
@@ -247,6 +282,43 @@ class Layers(unittest.TestCase):
             {"include/antiphase/misc/x.hpp": "#include <cstdint>\n"},
             "include/antiphase/misc/x.hpp is in a folder that has no layer",
         )
+
+    def test_python_modules_that_import_each_other_are_found(self):
+        package = {
+            "python/one/__init__.py": "from . import a, b\n",
+            "python/one/a.py": "import os\n",
+            "python/one/b.py": "from . import a\nfrom .a import f\n",
+        }
+        self.assertEqual(run(package).returncode, 0, run(package).stderr)
+        for line in ("from . import b", "from .b import f", "from one import b", "import one.b"):
+            self.refused(
+                {**package, "python/one/a.py": f"def f():\n    {line}\n"},
+                "cycle of imports in python/one: a -> b -> a",
+            )
+
+    def test_the_table_of_the_architecture_is_compared_and_written(self):
+        page = "# Architecture\n<!-- layers:begin -->\nold\n<!-- layers:end -->\nMore.\n"
+        self.refused(
+            {"docs/architecture.md": page},
+            "docs/architecture.md is not that of LAYERS: run scripts/check_layers.py",
+        )
+        with tempfile.TemporaryDirectory() as folder:
+            for name, text in {**CLEAN, "docs/architecture.md": page}.items():
+                path = pathlib.Path(folder, name)
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_text(text)
+            command = [sys.executable, str(SCRIPT), folder]
+            self.assertEqual(subprocess.run([*command, "--table"]).returncode, 0)
+            self.assertEqual(subprocess.run(command, capture_output=True).returncode, 0)
+            written = pathlib.Path(folder, "docs/architecture.md").read_text()
+        self.assertTrue(
+            written.startswith("# Architecture\n<!-- layers:begin -->\n`scripts/check_layers.py` writes")
+        )
+        self.assertTrue(written.endswith(" |\n<!-- layers:end -->\nMore.\n"))
+        self.assertIn("a chain of more than 13 files", written)
+        self.assertIn("| 0 | `include/antiphase/core` | cursor, channel,", written)
+        self.assertIn("| 8 | `src/gemm/fp64`, `fp16` | ", written)  # none that the tree lacks
+        self.assertEqual(run({"docs/architecture.md": "# Architecture\n"}, "--table").returncode, 2)
 
     def test_includes_in_comments_do_not_count(self):
         text = "// #include <cstdio>\n/*\n#include <antiphase/gemm.hpp>\n*/\n#include <cstdint>\n"

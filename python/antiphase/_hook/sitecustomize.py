@@ -18,9 +18,9 @@ def _lead():
             )
             sys.modules["antiphase"] = importlib.util.module_from_spec(spec)
             spec.loader.exec_module(sys.modules["antiphase"])
-        from antiphase import _torch_lead
+        from antiphase import _torch_follow
 
-        _torch_lead.follow()
+        _torch_follow.follow()
     except Exception as error:  # the program goes on as it is
         print(f"antiphase: torch's attention and scans are its own: {error}", file=sys.stderr)
 

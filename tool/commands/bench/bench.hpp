@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The subcommands of bench.
 #pragma once
-#include "tool/commands/record.hpp"
+#include "tool/commands/common/record.hpp"
 
 namespace antiphase::tool {
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "tool/commands/record.hpp"
+#include "tool/commands/common/record.hpp"
 #include "tool/measure/accuracy.hpp"
 #include "tool/measure/product_list.hpp"
 #include "tool/measure/roof.hpp"

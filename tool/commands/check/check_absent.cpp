@@ -3,8 +3,8 @@
 #include <antiphase/core/error.hpp>
 
 #include "tool/commands/check/check.hpp"
-#include "tool/commands/count_requests.hpp"
-#include "tool/commands/trace_waits.hpp"
+#include "tool/commands/check/trace_waits.hpp"
+#include "tool/commands/common/count_requests.hpp"
 
 namespace antiphase::tool {
 

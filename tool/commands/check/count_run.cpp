@@ -10,7 +10,7 @@
 #include "tool/base/errors.hpp"
 #include "tool/commands/check/check.hpp"
 #include "tool/commands/check/check_cases.hpp"
-#include "tool/commands/count_requests.hpp"
+#include "tool/commands/common/count_requests.hpp"
 #include "tool/files/file_handle.hpp"
 #include "tool/files/output_file.hpp"
 #include "tool/measure/provenance.hpp"

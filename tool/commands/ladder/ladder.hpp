@@ -8,8 +8,8 @@
 #include <string_view>
 #include <vector>
 
-#include "tool/commands/count_requests.hpp"
-#include "tool/commands/record.hpp"
+#include "tool/commands/common/count_requests.hpp"
+#include "tool/commands/common/record.hpp"
 #include "tool/measure/measure.hpp"
 #include "tool/measure/verify.hpp"
 #include "tool/program/command.hpp"

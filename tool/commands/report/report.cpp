@@ -13,7 +13,7 @@
 #include <memory>
 
 #include "tool/base/errors.hpp"
-#include "tool/commands/record.hpp"
+#include "tool/commands/common/record.hpp"
 #include "tool/commands/report/page.hpp"
 #include "tool/commands/report/shipped_results.hpp"
 #include "tool/files/file_names.hpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Calls from Python of functions that PYBIND11_MODULE or TORCH_LIBRARY names, and launches of kernels.
-// antiphase_check/capture.py writes the file of calls and reads that of results.
+// antiphase_check/session.py writes the file of calls and reads that of results.
 #pragma once
 #include <array>
 

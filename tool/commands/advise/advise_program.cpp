@@ -9,7 +9,7 @@
 
 #include "tool/base/errors.hpp"
 #include "tool/base/wrap.hpp"
-#include "tool/commands/advise.hpp"
+#include "tool/commands/advise/advise.hpp"
 #include "tool/files/file_handle.hpp"
 #include "tool/files/whole_file.hpp"
 #include "tool/measure/ptxas.hpp"

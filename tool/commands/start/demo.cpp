@@ -17,7 +17,7 @@
 #include <vector>
 
 #include "tool/base/errors.hpp"
-#include "tool/commands/examples.hpp"
+#include "tool/commands/start/examples.hpp"
 #include "tool/files/npy.hpp"
 #include "tool/program/command.hpp"
 #include "tool/program/console.hpp"

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "tool/commands/trace.hpp"
+#include "tool/commands/trace/trace.hpp"
 #include "tool/files/output_file.hpp"
 #include "tool/pictures/timeline_page.hpp"
 #include "tool/program/command.hpp"

@@ -22,9 +22,9 @@
 #include <tuple>
 
 #include "tool/base/errors.hpp"
-#include "tool/commands/trace.hpp"
-#include "tool/commands/trace_results.hpp"
-#include "tool/commands/trace_waits.hpp"
+#include "tool/commands/check/trace_waits.hpp"
+#include "tool/commands/trace/trace.hpp"
+#include "tool/commands/trace/trace_results.hpp"
 #include "tool/files/file_handle.hpp"
 #include "tool/files/file_names.hpp"
 #include "tool/files/whole_file.hpp"

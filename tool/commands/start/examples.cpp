@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The subcommand examples: lists the programs that come with the tool, and copies them.
-#include "tool/commands/examples.hpp"
+#include "tool/commands/start/examples.hpp"
 
 #include <fmt/format.h>
 

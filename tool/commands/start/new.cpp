@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "tool/base/errors.hpp"
-#include "tool/commands/ring_files.hpp"
+#include "tool/commands/start/ring_files.hpp"
 #include "tool/files/folders.hpp"
 #include "tool/program/command.hpp"
 #include "tool/program/console.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tool/commands/trace_results.hpp"
+#include "tool/commands/trace/trace_results.hpp"
 
 #include <fmt/format.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Shared by the subcommands that measure: JSON members and texts of tables.
-#include "tool/commands/record.hpp"
+#include "tool/commands/common/record.hpp"
 
 #include <fmt/format.h>
 

@@ -6,8 +6,8 @@
 #include <memory>
 
 #include "tool/base/errors.hpp"
-#include "tool/commands/trace.hpp"
-#include "tool/commands/trace_results.hpp"
+#include "tool/commands/trace/trace.hpp"
+#include "tool/commands/trace/trace_results.hpp"
 #include "tool/files/file_names.hpp"
 #include "tool/measure/machine.hpp"
 #include "tool/measure/provenance.hpp"

@@ -21,7 +21,7 @@
 #include <vector>
 
 #include "tool/base/wrap.hpp"
-#include "tool/commands/info_device.hpp"
+#include "tool/commands/machine/info_device.hpp"
 #include "tool/files/output_file.hpp"
 #include "tool/measure/provenance.hpp"
 #include "tool/measure/reference.hpp"

@@ -14,7 +14,7 @@
 #include <optional>
 
 #include "tool/base/wrap.hpp"
-#include "tool/commands/advise.hpp"
+#include "tool/commands/advise/advise.hpp"
 #include "tool/program/command.hpp"
 #include "tool/program/console.hpp"
 #include "tool/program/profiles.hpp"

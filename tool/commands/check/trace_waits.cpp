@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tool/commands/trace_waits.hpp"
+#include "tool/commands/check/trace_waits.hpp"
 
 #include <fmt/format.h>
 

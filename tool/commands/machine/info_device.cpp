@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // info --for: features of a GPU, and which policies of gemm and scan run there. Nothing runs: explain() is
 // called for a CPU executor with the device's limits, whose kernels need the same memory and threads.
-#include "tool/commands/info_device.hpp"
+#include "tool/commands/machine/info_device.hpp"
 
 #include <fmt/format.h>
 
