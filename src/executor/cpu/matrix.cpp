@@ -11,6 +11,7 @@
 
 #include <fmt/format.h>
 
+#include "matrix_operands.hpp"
 #include "tensor_core.hpp"
 #include "warp_product.hpp"
 #include "worker.hpp"
@@ -19,7 +20,8 @@ namespace antiphase::cpu_detail {
 using machine::operand_type;
 namespace {
 
-constexpr int warp = 32, warps_together = 4, rows_of_warp = 16, depth = 16;
+constexpr int warp = 32, warps_together = 4;
+constexpr int rows_of_warp = operand_rows, depth = operand_depth;
 
 // All threads of a warp or warpgroup meet at one place. The last to arrive calls `finish` once, with all of
 // them in order of their index.
@@ -109,110 +111,6 @@ void multiply_bf16(const std::vector<std::uint16_t>& a, const std::vector<std::u
 template <class Do> void each_sum(int lane, int columns, Do f) {  // f(register, index in 16 x columns)
   for (int i = 0; i < columns / 2; ++i)
     f(i, (lane / 4 + i / 2 % 2 * 8) * columns + i / 4 * 8 + lane % 4 * 2 + i % 2);
-}
-
-// Operands in shared memory
-// -----------------------------------------------------------------------------------------------------------
-
-struct operand {
-  std::uint32_t start, leading, stride;
-  swizzle pattern;
-  bool transposed;
-
-  operand(std::uint64_t descriptor, bool is_transposed)
-      : start(field(descriptor)),
-        leading(field(descriptor >> 16)),
-        stride(field(descriptor >> 32)),
-        pattern(static_cast<swizzle>((4 - (descriptor >> 62)) % 4)),
-        transposed(is_transposed) {}
-
-  // Address of the element in row or column `mn`, at index k.
-  std::uint32_t address(int mn_index, int k_index) const {
-    const auto mn = static_cast<std::uint32_t>(mn_index), k = static_cast<std::uint32_t>(k_index);
-    const std::uint32_t width = width_of(pattern);
-    const bool plain = pattern == swizzle::none;
-    std::uint32_t offset;
-    if (transposed)
-      offset = mn % (width / 2) * 2 + mn / (width / 2) * (plain ? stride : leading) + k % 8 * width +
-               k / 8 * (plain ? leading : stride);
-    else
-      offset = mn % 8 * width + mn / 8 * stride + (plain ? k % 8 * 2 + k / 8 * leading : k * 2);
-    return swizzled(start + offset, pattern);
-  }
-  // Calls f(address, mn, k) for every piece of 16 bytes; its elements are consecutive in mn if transposed,
-  // else in k.
-  template <class Do> void each_piece(int first, int count, Do f) const {
-    for (int mn = 0; mn < count; mn += transposed ? 8 : 1)
-      for (int k = 0; k < depth; k += transposed ? 1 : 8) f(address(first + mn, k), mn, k);
-  }
-
- private:
-  static std::uint32_t field(std::uint64_t bits) { return static_cast<std::uint32_t>(bits & 0x3FFF) << 4; }
-};
-constexpr std::uint64_t unused_bits = ~0xC000'3FFF'3FFF'3FFFull;
-
-void require_inside(const thread_state& self, std::uint64_t descriptor, const operand& o, int count,
-                    const char* name, place where) {
-  if ((descriptor & unused_bits) != 0)
-    fail(
-        self, fault::bad_copy, where,
-        fmt::format("the descriptor of {}, {:#018x}, has bits set that mean nothing here", name, descriptor));
-  const std::size_t bytes = self.block->shared_bytes;
-  o.each_piece(0, count, [&](std::uint32_t at, int mn, int k) {
-    if (at + 16 > bytes)
-      fail(self, fault::bad_copy, where,
-           fmt::format("{} {} of {} at k = {} lies at byte {} of shared memory, of which the block has {}: "
-                       "start {}, leading {}, stride {}, "
-                       "{} bytes a row",
-                       name[0] == 'A' ? "row" : "column", mn, name, k, at, bytes, o.start, o.leading,
-                       o.stride, width_of(o.pattern)));
-  });
-}
-
-// Reads rows or columns [first, first + count) into mn_stride, k_stride.
-std::vector<std::uint16_t> read(const block_state& block, const operand& o, int first, int count,
-                                int mn_stride, int k_stride) {
-  std::vector<std::uint16_t> to(static_cast<std::size_t>(count * depth));
-  o.each_piece(first, count, [&](std::uint32_t at, int mn, int k) {
-    std::uint16_t piece[8];
-    std::memcpy(piece, block.shared + at, sizeof piece);
-    for (int i = 0; i < 8; ++i) {
-      const int row = o.transposed ? mn + i : mn, column = o.transposed ? k : k + i;
-      to[static_cast<std::size_t>(row * mn_stride + column * k_stride)] = piece[i];
-    }
-  });
-  return to;
-}
-void read_operands(const block_state& block, matrix_operation& o, int warp_in_group) {
-  const machine::warpgroup_step& w = o.what;
-  if (o.a.empty())
-    o.a = read(block, operand(w.a_descriptor, w.a_transposed), rows_of_warp * warp_in_group, rows_of_warp,
-               depth, 1);
-  const operand b(w.b_descriptor, w.b_transposed);
-  if (o.b.empty())
-    o.b = o.type == operand_type::tf32 ? read(block, b, 0, w.columns, depth, 1)
-                                       : read(block, b, 0, w.columns, 1, w.columns);
-}
-
-// The shared memory that a warp reads, as merged ranges.
-std::vector<std::span<const unsigned char>> ranges_of(const block_state& block, const matrix_operation& o,
-                                                      int warp_in_group) {
-  std::vector<std::uint32_t> pieces;
-  const auto add = [&](std::uint32_t at, int, int) { pieces.push_back(at); };
-  if (o.a.empty())
-    operand(o.what.a_descriptor, o.what.a_transposed)
-        .each_piece(rows_of_warp * warp_in_group, rows_of_warp, add);
-  operand(o.what.b_descriptor, o.what.b_transposed).each_piece(0, o.what.columns, add);
-  std::sort(pieces.begin(), pieces.end());
-  pieces.erase(std::unique(pieces.begin(), pieces.end()), pieces.end());
-  std::vector<std::span<const unsigned char>> ranges;
-  for (std::size_t i = 0; i < pieces.size();) {
-    std::size_t end = i + 1;
-    while (end < pieces.size() && pieces[end] == pieces[end - 1] + 16) ++end;
-    ranges.emplace_back(block.shared + pieces[i], 16 * (end - i));
-    i = end;
-  }
-  return ranges;
 }
 
 // Registers in flight
@@ -312,10 +210,8 @@ void start(thread_state& self, std::span<thread_state* const> threads, place whe
       fail(*t, fault::barrier_misuse, where,
            "the threads of a warpgroup call wgmma with different descriptors");
   if (first.a == nullptr)
-    require_inside(self, what.a_descriptor, operand(what.a_descriptor, what.a_transposed),
-                   rows_of_warp * warps_together, "A", where);
-  require_inside(self, what.b_descriptor, operand(what.b_descriptor, what.b_transposed), what.columns, "B",
-                 where);
+    require_inside(self, what.a_descriptor, what.a_transposed, rows_of_warp * warps_together, "A", where);
+  require_inside(self, what.b_descriptor, what.b_transposed, what.columns, "B", where);
   const bool now = self.owner->lands_now();
   for (int w = 0; w < warps_together; ++w) {
     const auto lanes = threads.subspan(static_cast<std::size_t>(w * warp), warp);

@@ -32,6 +32,10 @@ struct trace_request {
 inline picture_format format_of(const trace_request& r) {
   return picture_format_of(r.output, r.format, "; give --format html, svg or json");
 }
+// What can be recorded, and by which policies.
+std::vector<std::string> trace_families();
+std::vector<std::string> recorded_policies();
+void run_trace(const trace_request& r);
 // Draws the kernels of a program in plain CUDA. `options`: without the machine.
 void trace_program(const trace_request& r, trace_options options);
 
