@@ -213,6 +213,7 @@ CAPABILITIES = {
     LIBRARY + "executor/features.hpp",
     LIBRARY + "executor/limits.hpp",
     "src/executor/cpu/cpu_executor.cpp",
+    "src/executor/cuda/cuda_calls.hpp",
     "src/executor/cuda/cuda_executor.cpp",
     "src/plain/runtime/runtime.cpp",
     "src/executor/published.cpp",
