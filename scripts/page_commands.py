@@ -52,7 +52,9 @@ class BadPage(Exception):
 def marks_of(text):
     found = list(MARK.finditer(text))
     if len(found) != len(MEANT.findall(text)):
-        raise BadPage("a comment that begins with 'run' has no code block after it, or words that are not known")
+        raise BadPage(
+            "a comment that begins with 'run' has no code block after it, or words that are not known"
+        )
     for mark in found:
         if not mark["command"] and (mark["language"] != "sh" or mark["first"]):
             raise BadPage("a comment 'run' without a command stands before a block that is not sh")
@@ -90,7 +92,9 @@ def printed(mark, tools, root):
             raise BadPage(f"after {SECONDS} s this still runs: {command}") from None
     expected = int(mark["exit"] or 0)
     if done.returncode != expected:
-        raise BadPage(f"exit status {done.returncode}, expected {expected}: {command}\n{done.stdout}{done.stderr}")
+        raise BadPage(
+            f"exit status {done.returncode}, expected {expected}: {command}\n{done.stdout}{done.stderr}"
+        )
     lines = done.stdout.replace(f"{root}/", "").splitlines(keepends=True)
     first, last = int(mark["first"] or 1), int(mark["last"] or len(lines))
     return "".join(lines[first - 1 : last])

@@ -60,7 +60,9 @@ class Pages(unittest.TestCase):
         self.assertFalse((self.root / "new.txt").exists())
 
     def test_what_differs(self):
-        self.bad("<!-- run: antiphase a b -->\n```\na c\nbyte 7, 12 accesses\n```\n", "page.md", "antiphase a b")
+        self.bad(
+            "<!-- run: antiphase a b -->\n```\na c\nbyte 7, 12 accesses\n```\n", "page.md", "antiphase a b"
+        )
         self.bad("<!-- run: antiphase a b -->\n```\na b\n```\n", "not what this prints")
         self.bad("<!-- run: antiphase --end 5 -->\n```\n--end 5\n```\n", "exit status 5, expected 0")
         self.bad("<!-- run exit 5: antiphase a -->\n```\na\n```\n", "exit status 0, expected 5")
