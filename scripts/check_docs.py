@@ -7,7 +7,7 @@
 Documents are the .md files of the root and all below docs, examples, bench and .github. The
 file of each relative link must exist, and so must the heading of an anchor (#like-this). Lines of running
 text have at most 120 characters, not counting link targets and comments; tables, code, headings, pictures
-and text generated between comments may be longer. Comments in sources name documents as docs/NAME.md. No version is on
+and text generated between comments may be longer. Paths that docs/adding.md names must exist. Comments in sources name documents as docs/NAME.md. No version is on
 PyPI yet, so no page but that of releases installs the package by its name. Exit
 status: 0 fine, 1 something was found, 2 usage.
 """
@@ -19,13 +19,19 @@ LONGEST = 120
 LINK = re.compile(r"(?<!\\)\[(?:[^\[\]\\]|\\.|`[^`]*`|\[[^\]]*\])*\]\(\s*<?([^()\s>]+)>?\s*\)")
 HEADING = re.compile(r"^(#{1,6})\s+(.*?)\s*#*\s*$")
 FENCE = re.compile(r"^\s*(```+|~~~+)")
+PATH = re.compile(r"`(\w[\w.-]*/[\w./-]*)`")
 NAMED = re.compile(r"\bdocs/[\w/-]+\.md\b")
 WRITTEN = re.compile(
     r"<!-- (?:(?P<end>table end|(?:ladder|mutants):end)|table \w+|(?:ladder|mutants):begin) -->"
 )
 SOURCES = {".hpp", ".cuh", ".h", ".cpp", ".cu", ".py", ".toml", ".cmake", ".txt", ".in", ""}
 # Tests of scripts: they contain made-up documents.
-INVENTED = {"tests/report/test_report.py", "tests/docs/test_check_docs.py", "scripts/check_docs.py"}
+INVENTED = {
+    "tests/report/test_report.py",
+    "tests/docs/test_check_docs.py",
+    "tests/docs/test_page_commands.py",
+    "scripts/check_docs.py",
+}
 
 
 def documents(root):
@@ -113,6 +119,16 @@ def long_lines(path):
             yield number, f"{len(shown)} characters: expected at most {LONGEST}"
 
 
+def missing_paths(root, path):
+    """Paths in code on the page that says where things are added, except those with a name to choose."""
+    if path.relative_to(root).as_posix() != "docs/adding.md":
+        return
+    for number, line in lines_outside_code(path.read_text()):
+        for named in PATH.findall(line):
+            if "NAME" not in named and not named.startswith("build/") and not (root / named).exists():
+                yield number, f"{named} does not exist"
+
+
 def installs_by_name(root, path):
     if path.relative_to(root).as_posix() in ("docs/releasing.md", "CHANGELOG.md"):
         return
@@ -162,7 +178,12 @@ def main(arguments):
     faults = [
         f"{path.relative_to(root)}:{number}: {what}"
         for path in pages
-        for number, what in (*bad_links(root, path), *long_lines(path), *installs_by_name(root, path))
+        for number, what in (
+            *bad_links(root, path),
+            *long_lines(path),
+            *missing_paths(root, path),
+            *installs_by_name(root, path),
+        )
     ]
     faults += missing_documents(root)
     for fault in faults:

@@ -192,9 +192,9 @@ def with_ladders(text, block):
 
 
 def with_programs(text, root):
-    """The text with its quoted programs and outputs updated from their files, without license lines. Each
-    follows a comment <!-- program FILE --> or <!-- output FILE -->, where FILE may be followed by the lines
-    to quote (FIRST-LAST)."""
+    """The text with its quoted programs updated from their files, without license lines. Each follows a
+    comment <!-- program FILE -->, where FILE may be followed by the lines to quote (FIRST-LAST). Outputs are
+    page_commands.py's."""
 
     def filled(match):
         lines = (root / match["file"]).read_text().splitlines(keepends=True)
@@ -207,7 +207,7 @@ def with_programs(text, root):
         return match["before"] + "".join(shown) + "```"
 
     return re.sub(
-        r"(?P<before><!-- (?:program|output) (?P<file>\S+)(?: (?P<first>\d+)-(?P<last>\d+))? -->\n```\w*\n).*?```",
+        r"(?P<before><!-- program (?P<file>\S+)(?: (?P<first>\d+)-(?P<last>\d+))? -->\n```\w*\n).*?```",
         filled,
         text,
         flags=re.DOTALL,

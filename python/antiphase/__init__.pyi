@@ -13,12 +13,12 @@ _Operation = Literal[
     "max",
     "log_sum_exp",
     "add",
+    "cumsum",
     "prod",
     "multiply",
+    "cumprod",
     "minimum",
     "maximum",
-    "cumsum",
-    "cumprod",
 ]
 
 __version__: str

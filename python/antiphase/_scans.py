@@ -22,7 +22,7 @@ _TYPES = {
     "float16": 11,
     "bfloat16": 12,
 }
-# Operators by this package's names, then by NumPy's.
+# Operators by this package's names, then by NumPy's: written by scripts/scan_operators.py.
 _OPERATIONS = {
     "sum": 0,
     "product": 1,
@@ -30,13 +30,14 @@ _OPERATIONS = {
     "max": 3,
     "log_sum_exp": 4,
     "add": 0,
+    "cumsum": 0,
     "prod": 1,
     "multiply": 1,
+    "cumprod": 1,
     "minimum": 2,
     "maximum": 3,
-    "cumsum": 0,
-    "cumprod": 1,
 }
+_OWN_NAMES = {number: name for name, number in reversed(_OPERATIONS.items())}
 _PACKED = {
     "float32": "f",
     "float64": "d",
@@ -154,9 +155,8 @@ class _Scan:
         widens=False,
     ):
         if not isinstance(op, str) or op not in _OPERATIONS:
-            raise ValueError(
-                f"antiphase: op is {_library.shown(op)}: expected 'sum', 'product', 'min', 'max' or 'log_sum_exp'"
-            )
+            *names, last = (repr(_OWN_NAMES[number]) for number in sorted(_OWN_NAMES))
+            raise ValueError(f"antiphase: op is {_library.shown(op)}: expected {', '.join(names)} or {last}")
         if by_key is not None and heads is not None:
             raise ValueError("antiphase: by_key and heads are both given: expected one of them")
         if initial is not None and not exclusive:
@@ -164,7 +164,7 @@ class _Scan:
                 f"antiphase: initial is {_library.shown(initial)}: only an exclusive scan has one"
             )
         self.name, self.reverse, self.exclusive, self.initial = name, reverse, exclusive, initial
-        self.op = next(own for own, number in _OPERATIONS.items() if number == _OPERATIONS[op])
+        self.op = _OWN_NAMES[_OPERATIONS[op]]
         self.widens = widens  # whether small integers are added up in the default integer type
         self.segments = by_key if by_key is not None else heads
         self.segments_name = "by_key" if by_key is not None else "heads"

@@ -5,8 +5,10 @@
 
 #include <algorithm>
 #include <antiphase/core/error.hpp>
+#include <antiphase/core/names.hpp>
 #include <cmath>
 #include <initializer_list>
+#include <iterator>
 #include <string_view>
 #include <vector>
 
@@ -116,9 +118,9 @@ void require_extents(const problem& p) {
         fmt::format("kv_heads is {}: expected a divisor of heads, which is {}, or 0", p.kv_heads, p.heads));
   if (p.scale.has_value() && !std::isfinite(*p.scale))
     throw bad_request(fmt::format("scale is {}: expected a finite number", *p.scale));
-  if (p.mask != causal::no && p.mask != causal::top_left && p.mask != causal::bottom_right)
-    throw bad_request(
-        fmt::format("mask is {}: expected causal::no, top_left or bottom_right", static_cast<int>(p.mask)));
+  if (static_cast<std::size_t>(p.mask) >= std::size(causal_names))
+    throw bad_request(fmt::format("mask is {}: expected causal::{}", static_cast<int>(p.mask),
+                                  listed({std::begin(causal_names), std::end(causal_names)})));
   if ((p.lengths.query_offsets == nullptr) != (p.lengths.key_offsets == nullptr))
     throw bad_request(
         fmt::format("there are offsets of {} alone: expected those of queries and keys, or none",

@@ -38,11 +38,14 @@ Arguments taken(const Arguments* given, const Arguments& initial, std::size_t le
   return all;
 }
 
-// A C enumerator as its C++ counterpart; both count from 0.
+// A C enumerator as its C++ counterpart, of `count`; both count from 0.
+template <class To> To one_of(std::string_view name, std::int32_t value, std::size_t count) {
+  if (value < 0 || static_cast<std::size_t>(value) >= count)
+    throw bad_request(fmt::format("{} is {}: expected 0 to {}", name, value, count - 1));
+  return static_cast<To>(value);
+}
 template <class To> To one_of(std::string_view name, std::int32_t value, std::initializer_list<To> all) {
-  if (value < 0 || static_cast<std::size_t>(value) >= all.size())
-    throw bad_request(fmt::format("{} is {}: expected 0 to {}", name, value, all.size() - 1));
-  return all.begin()[value];
+  return all.begin()[one_of<int>(name, value, all.size())];
 }
 
 // A number with its noun, which has a plural in s.

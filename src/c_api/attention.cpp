@@ -65,7 +65,7 @@ attending attending_of(const antiphase_attention_args* given, antiphase_stream o
   const auto of_keys = [&](const auto& rows) { return rows_of(rows, kv_heads, keys, x.depth); };
   p.q = of_queries(x.q), p.k = of_keys(x.k), p.v = of_keys(x.v), p.out = of_queries(x.out);
   if (x.scale_given == 1 || x.scale != 0) p.scale = x.scale;
-  p.mask = one_of("causal", x.causal, {causal::no, causal::top_left, causal::bottom_right});
+  p.mask = one_of<causal>("causal", x.causal, std::size(attentions::causal_names));
   p.window_before = x.window_before, p.window_behind = x.window_behind;
   p.bias = pairs_of<float>(x.bias, p), p.visible = pairs_of<unsigned char>(x.visible, p);
   p.logsumexp = x.logsumexp, p.softmax = x.softmax;

@@ -3,7 +3,9 @@
 #include <antiphase.h>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <antiphase/scan.hpp>
+#include <antiphase/scan/operators.hpp>
 #include <cstddef>
 #include <cstring>
 #include <optional>
@@ -52,15 +54,14 @@ scanning scanning_of(const antiphase_scan_args* given, antiphase_stream on) {
   const element type = type_of("type", x.type, element::f32),
                 result = type_of("result_type", x.result_type, type);
   const bool of_exponentials = x.operation == ANTIPHASE_LOG_SUM_EXP;
-  if (x.operation < 0 || x.operation > ANTIPHASE_LOG_SUM_EXP)
-    throw bad_request(
-        fmt::format("operation is {}: expected 0 to {}", x.operation, int{ANTIPHASE_LOG_SUM_EXP}));
+  constexpr scan_operation last = std::ranges::max(scans::operators::operations);
+  static_assert(!scans::is_operation(static_cast<scan_operation>(ANTIPHASE_LOG_SUM_EXP)));
+  if (!of_exponentials && !scans::is_operation(static_cast<scan_operation>(x.operation)))
+    throw bad_request(fmt::format("operation is {}: expected 0 to {}", x.operation,
+                                  std::max(int{ANTIPHASE_LOG_SUM_EXP}, static_cast<int>(last))));
   scan_problem what{
       .type = type,
-      .operation = of_exponentials ? scan_operation::sum
-                                   : one_of("operation", x.operation,
-                                            {scan_operation::sum, scan_operation::product,
-                                             scan_operation::min, scan_operation::max}),
+      .operation = of_exponentials ? scan_operation::sum : static_cast<scan_operation>(x.operation),
       .kind = one_of("kind", x.kind, {scan_kind::inclusive, scan_kind::exclusive}),
       .direction = one_of("direction", x.direction, {scan_direction::forward, scan_direction::reverse}),
       .in = x.in,

@@ -86,9 +86,7 @@ std::size_t lasting_of_passes(const step& how, const problem& p, const scan_keys
 // Error bound in units, as in docs/accuracy.md. Sums of floats: the same at any length. Integers wrap around,
 // minima and maxima are exact. Products of floats have no such bound, only a relative one.
 double promise_of(const request& r) {
-  if (!is_floating(r.what.type) || r.what.operation == scan_operation::min ||
-      r.what.operation == scan_operation::max)
-    return 0;
+  if (!is_floating(r.what.type) || is_ordered(r.what.operation)) return 0;
   return r.what.operation == scan_operation::sum ? 80 : std::numeric_limits<double>::infinity();
 }
 

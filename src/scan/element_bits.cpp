@@ -2,6 +2,7 @@
 #include "src/scan/element_bits.hpp"
 
 #include <antiphase/core/half.hpp>
+#include <antiphase/scan/operators.hpp>
 #include <bit>
 
 #include "src/scan/request.hpp"
@@ -13,9 +14,6 @@ namespace {
 std::uint64_t sign_bit(element type) { return std::uint64_t{1} << (8 * size_of(type) - 1); }
 std::uint64_t all_bits(element type) { return sign_bit(type) * 2 - 1; }
 bool is_signed(element type) { return !is_floating(type) && !is_unsigned(type); }
-bool picks_extremes(const problem& p) {
-  return p.operation == scan_operation::min || p.operation == scan_operation::max;
-}
 
 }  // namespace
 
@@ -26,13 +24,9 @@ std::uint64_t neutral_bits(element type, scan_operation operation) {
 
 std::uint64_t flip_of(const problem& p) {
   const bool widens = result_type(p) != p.type;
-  switch (p.operation) {
-    case scan_operation::sum: return widens && is_signed(p.type) ? sign_bit(p.type) : 0;
-    case scan_operation::product: return 0;
-    case scan_operation::min: return is_signed(p.type) ? sign_bit(p.type) : 0;
-    case scan_operation::max: break;
-  }
-  if (is_floating(p.type)) return sign_bit(p.type);
+  if (!is_ordered(p.operation)) return widens && is_signed(p.type) ? sign_bit(p.type) : 0;
+  if (one_pass_as(p.operation) == p.operation) return is_signed(p.type) ? sign_bit(p.type) : 0;
+  if (is_floating(p.type)) return sign_bit(p.type);  // the order is reversed
   return is_signed(p.type) ? all_bits(p.type) ^ sign_bit(p.type) : all_bits(p.type);
 }
 
@@ -40,7 +34,7 @@ std::uint64_t initial_bits(const problem& p, element value) {
   const element type = result_type(p);
   std::uint64_t bits =
       p.kind == scan_kind::inclusive ? neutral_bits(type, p.operation) : first_of_exclusive(p);
-  if (picks_extremes(p)) bits ^= flip_of(p);
+  if (is_ordered(p.operation)) bits ^= flip_of(p);
   if (type == element::f16 && value == element::f32)
     return std::bit_cast<std::uint32_t>(to_float(f16{static_cast<std::uint16_t>(bits)}));
   if (type == element::bf16 && value == element::f32)

@@ -11,8 +11,7 @@
 #define AP_SCAN_LISTS(LIST)                                      \
   LIST(instance, ladder_kernels)                                 \
   LIST(instance, arithmetic_kernels)                             \
-  LIST(instance, minimum_kernels)                                \
-  LIST(instance, maximum_kernels)                                \
+  LIST(instance, ordered_kernels)                                \
   LIST(instance, short_line_kernels)                             \
   LIST(single_pass_instance, single_pass_kernels)                \
   LIST(single_pass_instance, single_pass_wide_kernels)           \

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <antiphase/core/error.hpp>
+#include <antiphase/core/names.hpp>
 #include <antiphase/scan/detail/passes.hpp>
 #include <antiphase/scan/ladder.hpp>
 #include <antiphase/scan/operators.hpp>
@@ -114,11 +115,6 @@ std::int64_t bytes_of(const problem& p, element type) {
 
 }  // namespace
 
-std::string_view name(scan_operation operation) {
-  constexpr std::string_view names[] = {"sum", "product", "min", "max"};
-  return names[static_cast<int>(operation)];
-}
-
 bool is_empty(const problem& p) { return p.outer == 0 || p.length == 0 || p.inner == 0; }
 
 element unsigned_of(element type) {
@@ -131,10 +127,7 @@ element unsigned_of(element type) {
   }
 }
 
-element computed_as(const problem& p) {
-  return p.operation == scan_operation::min || p.operation == scan_operation::max ? p.type
-                                                                                  : unsigned_of(p.type);
-}
+element computed_as(const problem& p) { return is_ordered(p.operation) ? p.type : unsigned_of(p.type); }
 
 std::uint64_t identity_bits(element type, scan_operation operation) {
   return with_stored_element(type, [&]<class T>() { return bits_of(identity_of<T>(operation)); });
@@ -191,7 +184,9 @@ void require_sensible_sizes(const problem& p) {
           fmt::format("{} is {}: expected {}", argument, static_cast<std::int64_t>(value), expected));
   };
   require(in_range(p.type, last_element), "type", p.type, "one of the element types");
-  require(in_range(p.operation, scan_operation::max), "operation", p.operation, "sum, product, min or max");
+  if (!is_operation(p.operation))
+    throw bad_request(fmt::format("operation is {}: expected {}", static_cast<int>(p.operation),
+                                  listed({std::begin(operators::names), std::end(operators::names)})));
   require(in_range(p.kind, scan_kind::exclusive), "kind", p.kind, "inclusive or exclusive");
   require(in_range(p.direction, scan_direction::reverse), "direction", p.direction, "forward or reverse");
   require(p.outer >= 0, "outer", p.outer, "0 or more");

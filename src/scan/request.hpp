@@ -4,6 +4,7 @@
 #include <antiphase/core/element.hpp>
 #include <antiphase/executor/executor.hpp>
 #include <antiphase/scan/detail/launches.hpp>
+#include <antiphase/scan/operators.hpp>
 #include <antiphase/scan/problem.hpp>
 #include <cstddef>
 #include <cstdint>
@@ -15,7 +16,6 @@
 
 namespace antiphase::scans {
 
-std::string_view name(scan_operation operation);
 bool is_empty(const problem& p);
 
 // The type of the results.

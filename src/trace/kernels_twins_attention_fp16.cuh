@@ -60,28 +60,24 @@ template <forward_policy P> struct recorded_forward_waits : forward_waits<P> {
   }
 };
 
-template <forward_policy P> twin forward_twin(const char* of, const char* name) {
-  using kernel_type = forward_kernel<P, recorded_forward_waits<P>>;
-  twin t{.of = of,
-         .code = kernel_of<recording<kernel_type>>(name),
-         .stages = P.slots,
-         .step_bytes = sizeof(typename kernel_type::slot),
-         .step_is = "tile of K or V",
-         .rings = {"tiles", "Tensor Cores"},
-         .step_work = std::int64_t{P.queries()} * P.keys * 64};
-  t.roles.push_back({.name = "load", .first = 0, .loads = true});
-  const char* const groups[] = {"warpgroup 1", "warpgroup 2"};
-  for (int g = 0; g < P.groups; ++g)
-    t.roles.push_back({.name = groups[g], .first = 4 * (g + 1), .count = 4, .computes = true});
-  return t;
-}
-std::vector<twin> twins_on_tensor_cores() {
-  using fp16::forward;
-  return {forward_twin<forward[0].how>(forward[0].name, "attention.fp16-64, recorded"),
-          forward_twin<forward[1].how>(forward[1].name, "attention.fp16-128, recorded"),
-          forward_twin<forward[4].how>(forward[4].name, "attention.roles-64, recorded"),
-          forward_twin<forward[5].how>(forward[5].name, "attention.roles-128, recorded")};
-}
+template <forward_policy P> struct forward_twin {
+  static twin make(const char* of, const char* name) {
+    using kernel_type = forward_kernel<P, recorded_forward_waits<P>>;
+    twin t{.of = of,
+           .code = kernel_of<recording<kernel_type>>(name),
+           .stages = P.slots,
+           .step_bytes = sizeof(typename kernel_type::slot),
+           .step_is = "tile of K or V",
+           .rings = {"tiles", "Tensor Cores"},
+           .step_work = std::int64_t{P.queries()} * P.keys * 64};
+    t.roles.push_back({.name = "load", .first = 0, .loads = true});
+    const char* const groups[] = {"warpgroup 1", "warpgroup 2"};
+    for (int g = 0; g < P.groups; ++g)
+      t.roles.push_back({.name = groups[g], .first = 4 * (g + 1), .count = 4, .computes = true});
+    return t;
+  }
+};
+std::vector<twin> twins_on_tensor_cores() { return twins_from_table<fp16::forward, forward_twin>(); }
 
 }  // namespace AP_TARGET
 }  // namespace antiphase::attentions

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "src/attention/fp16/depths.hpp"
 #include "src/attention/fp32_kernels.hpp"
 #include "src/trace/record_call.hpp"
 #include "src/trace/twin_lists.hpp"
@@ -19,7 +20,7 @@ namespace {
 
 // Kernels of FP32 multiply-adds share one name for all depths: keeps only the twins of this one.
 std::vector<twin> twins_for(target where, std::int64_t depth) {
-  const int padded = depth <= 64 ? 64 : 128;
+  const int padded = attentions::fp16::padded_depth(depth);
   std::vector<twin> some;
   for (const twin& t : attentions::all_twins(where))
     if (!t.roles.empty() || t.step_bytes == padded * attentions::keys_of_tile * int{sizeof(float)})
@@ -36,8 +37,9 @@ timeline record_attention(const context& where, std::string_view policy, const a
     throw bad_request("policy naive has no pipeline to record: expected another step");
   if (p.members * p.heads * p.queries * p.keys == 0)
     throw bad_request("there is nothing to record: there are no queries, or no keys");
-  if (p.depth <= 32 || p.depth > 128)
-    throw not_supported(fmt::format("depth {}: attention is recorded for 33 to 128", p.depth));
+  if (p.depth <= 32 || p.depth > attentions::fp16::most_depth)
+    throw not_supported(
+        fmt::format("depth {}: attention is recorded for 33 to {}", p.depth, attentions::fp16::most_depth));
   if (p.mask != causal::no || p.bias.data != nullptr || p.visible.data != nullptr || p.window_before >= 0 ||
       p.window_behind >= 0 || p.lengths.query_offsets != nullptr)
     throw not_supported("attention is recorded without mask, window and bias");

@@ -117,6 +117,16 @@ class CheckDocs(unittest.TestCase):
             ],
         )
 
+    def test_paths_of_the_page_on_adding_exist(self):
+        self.write(
+            "docs/adding.md", "# Adding\n\nIn `src/a.cpp` of `src`, or `src/NAME.cpp`; `build/a` is made.\n"
+        )
+        self.found(0)
+        self.write("docs/adding.md", "# Adding\n\nIn `src/a.cpp` and\n`src/b.cpp`.\n")
+        self.assertEqual(self.found(), ["docs/adding.md:4: src/b.cpp does not exist"])
+        self.write("docs/use.md", "# Use\n\nIn `src/b.cpp`.\n\n## A `part` of it\n")
+        self.assertEqual(self.found(), ["docs/adding.md:4: src/b.cpp does not exist"])
+
     def test_sources_name_documents_that_exist(self):
         self.write("src/gemm/b.cuh", "\n// Why: docs/design/none.md.\n")
         self.assertEqual(self.found(), ["src/gemm/b.cuh:2: docs/design/none.md does not exist"])

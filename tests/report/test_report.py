@@ -375,14 +375,14 @@ class Report(ReportTest):
         self.assertIn("```cpp\nint main() {}\n```\nEnd.", self.read("README.md"))
         self.run_report("--check")
 
-    def test_programs_and_outputs_in_documents(self):
+    def test_programs_in_documents(self):
         self.write("README.md", README)
         self.write("examples/CMakeLists.txt", "project(a)\n")
         self.write("examples/output.txt", "1 finding\nhere\nand there\n")
         for results in range(2):  # documents without a figure are kept too, whether there are results or not
             self.write(
                 "docs/a.md",
-                "<!-- program examples/CMakeLists.txt -->\n```cmake\n```\nand\n<!-- output examples/output.txt 1-2 -->\n```\nold\n```\nEnd.",
+                "<!-- program examples/CMakeLists.txt -->\n```cmake\n```\nand\n<!-- program examples/output.txt 1-2 -->\n```\nold\n```\nEnd.",
             )
             if results:
                 self.ladder()

@@ -10,6 +10,8 @@
 
 namespace antiphase::tool {
 
+void add_check(arguments program);
+
 std::string_view built_from() { return "a test"; }
 
 const std::vector<checked_case>& checked_cases() {

@@ -15,23 +15,7 @@ void refuse_mixed_results(const common_options& options, const std::string& outp
 // Throws bad_request if a .npy file would be written to a terminal.
 void refuse_binary_on_terminal(const std::string& output);
 
-void add_demo(arguments program);
-void add_examples(arguments program);
-void add_info(arguments program);
-void add_gemm(arguments program);
-void add_scan(arguments program);
-void add_ladder(arguments program);
-void add_bench(arguments program);
-void add_trace(arguments program);
-void add_check(arguments program);
-void add_count(arguments program);
-void add_tune(arguments program);
-void add_run(arguments program);
-void add_model(arguments program);
-void add_advise(arguments program);
-void add_report(arguments program);
-void add_new(arguments program);
-void add_course(arguments program);
-void add_commands(arguments program);  // of them, those that the build has
+// Adds the subcommands that tool/CMakeLists.txt names: add_NAME(arguments) of each.
+void add_commands(arguments program);
 
 }  // namespace antiphase::tool

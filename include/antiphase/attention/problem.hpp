@@ -3,6 +3,7 @@
 #pragma once
 #include <cstdint>
 #include <optional>
+#include <string_view>
 
 namespace antiphase {
 namespace attentions {
@@ -28,6 +29,7 @@ template <class T> struct pairs {
 // Which keys a query sees: with the diagonal of query i at key i (top_left) or at i + keys - queries
 // (bottom_right), those up to the diagonal.
 enum class causal { no, top_left, bottom_right };
+inline constexpr std::string_view causal_names[] = {"no", "top_left", "bottom_right"};
 
 // Members of different lengths, packed one after the other. Of Q (or of K and V) member b has the rows from
 // offsets[b] on, up to the row before offsets[b + 1]. Arrays of members + 1 numbers in device memory, rising

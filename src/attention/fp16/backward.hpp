@@ -11,7 +11,7 @@ enum class side { keys, queries };
 
 struct gradient_policy {
   side of = side::keys;
-  int depth = 64;       // padded: 64 or 128
+  int depth = 64;       // padded: one of fp16::depths
   int slots = 6;        // tiles of one operand in the ring
   int items = 2;        // of which the own operands are there, or on their way
   int held = 2;         // so many parts of the own operands in registers, of hi, hi, lo, lo

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "src/attention/attention_lists.hpp"
+#include "src/attention/fp16/depths.hpp"
 #include "src/attention/fp32_kernels.hpp"
 #include "src/attention/fp32_plan.hpp"
 
@@ -39,7 +40,6 @@ namespace {
 // What FP16 parts keep of a logit: an error of at most u in its exponential (docs/accuracy.md#attention).
 constexpr float most_logit = 0x1p23f, most_logit_of_gradients = 0x1p14f;
 
-int padded(std::int64_t depth) { return depth <= 64 ? 64 : 128; }
 bool is_biased(const problem& p) { return p.bias.data != nullptr || p.visible.data != nullptr; }
 
 // `scale`: not negative.
@@ -71,7 +71,7 @@ split_operand lay_out(const request& r, cutter& memory, const heads<const float>
   const std::int64_t rows = of_queries ? (r.packed() ? r.query_rows() : p.queries)
                                        : (r.packed() ? r.key_rows() : p.keys),
                      count = of_queries ? p.heads : p.kv_heads,
-                     tiles = of_queries ? query_tiles(r) : key_tiles(r), depth = padded(p.depth);
+                     tiles = of_queries ? query_tiles(r) : key_tiles(r), depth = fp16::padded_depth(p.depth);
   split_operand o{.from = from,
                   .shape = {of_queries ? p.lengths.query_offsets : p.lengths.key_offsets,
                             static_cast<std::int32_t>(p.members), static_cast<std::int32_t>(rows), tiles},
@@ -167,7 +167,7 @@ struct gradient_memory {
 
 launchable gradient_launch(const request& r, const gradient_memory& m, side of) {
   const problem& p = r.what;
-  const int depth = padded(p.depth);
+  const int depth = fp16::padded_depth(p.depth);
   const gradient_instance& with =
       find_instance(gradient_instances(r.where()), [&](const gradient_instance& i) {
         return i.how.of == of && i.how.depth == depth && i.how.biased == is_biased(p);
@@ -221,7 +221,7 @@ std::vector<launchable> gradient_launches(const request& r, cutter& memory) {
   const auto depth = static_cast<std::int32_t>(p.depth);
   const gradient_split_instance& split =
       find_instance(gradient_split_instances(r.where()),
-                    [&](const gradient_split_instance& i) { return i.depth == padded(p.depth); });
+                    [&](const gradient_split_instance& i) { return i.depth == fp16::padded_depth(p.depth); });
   split_operand out = m.g;
   out.from = {p.out.data, p.out.member_stride, p.out.head_stride, p.out.row_stride};
   out.in_vectors = in_vectors(out.from, p.depth);
@@ -257,7 +257,8 @@ plan plan_forward(const request& r, const forward_instance& with) {
 
 std::string fp16_unsuited(const request& r) {
   const problem& p = r.what;
-  if (p.depth > 128) return fmt::format("its rows have {} elements: it takes at most 128", p.depth);
+  if (p.depth > fp16::most_depth)
+    return fmt::format("its rows have {} elements: it takes at most {}", p.depth, fp16::most_depth);
   constexpr std::int64_t most = std::numeric_limits<std::int32_t>::max();
   const double tiles = static_cast<double>(std::max(query_tiles(r), key_tiles(r))),
                heads = static_cast<double>(std::max(p.heads, p.kv_heads));
@@ -274,7 +275,7 @@ double fp16_seconds(const request& r) {
   const machine_profile on = profile_of(r.on.limits());
   const problem& p = r.what;
   const bool back = r.back.has_value();
-  const double depth = padded(p.depth), tile = 128;
+  const double depth = fp16::padded_depth(p.depth), tile = 128;
   const double operands_of_queries = back ? 2.5 : 1, operands_of_keys = 2;  // O is only read
   const double bytes = 8 * depth * split_rows *
                        (operands_of_queries * static_cast<double>(query_tiles(r) * p.heads) +
@@ -298,7 +299,8 @@ double fp16_seconds(const request& r) {
 namespace {
 const forward_instance& forward_of(const request& r, int groups, bool biased) {
   return find_instance(forward_instances(r.where()), [&](const forward_instance& i) {
-    return i.how.depth == padded(r.what.depth) && i.how.groups == groups && i.how.biased == biased;
+    return i.how.depth == fp16::padded_depth(r.what.depth) && i.how.groups == groups &&
+           i.how.biased == biased;
   });
 }
 }  // namespace

@@ -21,8 +21,12 @@ std::vector<gradient_instance> gradient_kernels() {
 }
 
 std::vector<gradient_split_instance> gradient_split_kernels() {
-  return {{64, kernel_of<gradient_split<64>>("attention.split-64-gradients")},
-          {128, kernel_of<gradient_split<128>>("attention.split-128-gradients")}};
+  return []<std::size_t... I>(std::index_sequence<I...>) {
+    return std::vector<gradient_split_instance>{
+        {fp16::depths[I].depth,
+         kernel_of<gradient_split<fp16::depths[I].depth>>(fp16::depths[I].gradient_split)}...};
+  }
+  (std::make_index_sequence<std::size(fp16::depths)>());
 }
 
 }  // namespace AP_TARGET

@@ -21,8 +21,11 @@ std::vector<forward_instance> forward_kernels() {
 }
 
 std::vector<split_instance> split_kernels() {
-  return {{64, kernel_of<split_pass<64>>("attention.split-64")},
-          {128, kernel_of<split_pass<128>>("attention.split-128")}};
+  return []<std::size_t... I>(std::index_sequence<I...>) {
+    return std::vector<split_instance>{
+        {fp16::depths[I].depth, kernel_of<split_pass<fp16::depths[I].depth>>(fp16::depths[I].split)}...};
+  }
+  (std::make_index_sequence<std::size(fp16::depths)>());
 }
 std::vector<judge_instance> judge_kernels() { return {{kernel_of<judge_pass>("attention.judge")}}; }
 

@@ -9,6 +9,7 @@
 #include <antiphase/device/vector.cuh>
 #include <cmath>
 
+#include "src/attention/fp16/depths.hpp"
 #include "src/attention/fp16/split_pass.hpp"
 
 namespace antiphase::attentions {
@@ -197,7 +198,7 @@ struct judge_pass {
       const int of_key = o.count / p.k.count;  // heads
       const float largest = largest_scale(o, member, head * of_key, of_key);
       const bool near = o.by_column || o.column_scale == nullptr ||
-                        columns_are_near(o, p.depth <= 64 ? 64 : 128, member, head * of_key, of_key);
+                        columns_are_near(o, fp16::padded_depth(p.depth), member, head * of_key, of_key);
       if (lane_index() == 0) s.largest[warp] = (1 << part_exponent) * largest, s.near[warp] = near;
     }
     block_barrier();

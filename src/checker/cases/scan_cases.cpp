@@ -3,6 +3,7 @@
 // lines, and of one wave.
 #include <algorithm>
 #include <antiphase/scan.hpp>
+#include <antiphase/scan/operators.hpp>
 #include <cstring>
 #include <limits>
 #include <optional>
@@ -37,17 +38,6 @@ template <class T> T stored(auto x) {
 }
 template <class Number> using summed =
     std::conditional_t<std::is_floating_point_v<Number>, double, std::uint64_t>;
-template <class T> auto identity(scan_operation operation) {
-  using N = decltype(number(T{}));
-  using limits = std::numeric_limits<N>;
-  switch (operation) {
-    case scan_operation::sum: return N{0};
-    case scan_operation::product: return N{1};
-    case scan_operation::min: return limits::has_infinity ? limits::infinity() : limits::max();
-    case scan_operation::max: break;
-  }
-  return limits::has_infinity ? static_cast<N>(-limits::infinity()) : limits::lowest();
-}
 // Neither sums nor products leave what a floating type holds exactly.
 template <class T> T element_at(scan_operation operation, std::uint64_t place) {
   if (operation == scan_operation::product)
@@ -64,15 +54,10 @@ struct scan_of {
 using launching = std::function<void(const context&, const problem&, const scans::scan_keys*)>;
 
 template <class Out, class N> Out after(scan_operation operation, N& running, N x) {
-  using S = summed<N>;
-  switch (operation) {
-    case scan_operation::sum: running = static_cast<N>(static_cast<S>(running) + static_cast<S>(x)); break;
-    case scan_operation::product:
-      running = static_cast<N>(static_cast<S>(running) * static_cast<S>(x));
-      break;
-    case scan_operation::min: running = std::min(running, x); break;
-    case scan_operation::max: running = std::max(running, x); break;
-  }
+  running = scans::with_operator(operation, [&](auto op) {
+    using S = std::conditional_t<decltype(op)::ordered, N, summed<N>>;
+    return static_cast<N>(op(static_cast<S>(running), static_cast<S>(x)));
+  });
   return stored<Out>(running);
 }
 
@@ -82,16 +67,16 @@ template <class In, class Out> void expect(std::vector<Out>& expected, std::size
                                            const std::vector<bool>& border) {
   using N = decltype(number(Out{}));
   const N first = p.initial ? static_cast<N>(p.initial->visit([](auto x) { return static_cast<double>(x); }))
-                            : identity<Out>(p.operation);
+                            : scans::identity_of<N>(p.operation);
   for (std::int64_t line = 0; line < p.outer * p.inner; ++line) {
-    N running = p.kind == scan_kind::exclusive ? first : identity<Out>(p.operation);
+    N running = p.kind == scan_kind::exclusive ? first : scans::identity_of<N>(p.operation);
     for (std::int64_t i = 0; i < p.length; ++i) {
       const bool forward = p.direction == scan_direction::forward;
       const std::int64_t along = forward ? i : p.length - 1 - i;
       const auto at =
           static_cast<std::size_t>((line / p.inner * p.length + along) * p.inner + line % p.inner);
       if (i > 0 && !border.empty() && border[forward ? at : at + 1])
-        running = p.kind == scan_kind::exclusive ? first : identity<Out>(p.operation);
+        running = p.kind == scan_kind::exclusive ? first : scans::identity_of<N>(p.operation);
       const Out before = stored<Out>(running);
       const Out now = after<Out>(p.operation, running, static_cast<N>(number(in[at])));
       expected[offset + at] = p.kind == scan_kind::inclusive ? now : before;
@@ -219,8 +204,10 @@ struct ring_case {
 };
 ring_case turned(const scans::single_pass_instance& i, std::size_t n) {
   const bool other = n % 2 == 1;
-  const scan_operation operation =
-      i.operation == scan_operation::min && other ? scan_operation::max : i.operation;
+  scan_operation operation = i.operation;
+  if (other)
+    for (const scan_operation sharing : scans::operators::operations)
+      if (scans::one_pass_as(sharing) == i.operation) operation = sharing;
   const element in = other ? signed_of(i.in) : i.in, out = other ? signed_of(i.out) : i.out;
   return {fmt::format("{} of {} into {}, policy {}", scans::name(operation), name(in), name(out), i.step), in,
           out, operation};

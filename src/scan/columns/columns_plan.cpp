@@ -38,9 +38,9 @@ std::int64_t words_of(const problem& p) {
 
 const columns_instance& find_instance(const request& r) {
   const problem& p = r.what;
-  const scan_operation operation = p.operation == scan_operation::max ? scan_operation::min : p.operation;
   for (const columns_instance& i : columns_instances(r.where()))
-    if (i.in == unsigned_of(p.type) && i.out == unsigned_of(result_type(p)) && i.operation == operation)
+    if (i.in == unsigned_of(p.type) && i.out == unsigned_of(result_type(p)) &&
+        i.operation == one_pass_as(p.operation))
       return i;
   throw not_supported(fmt::format("this build has no kernel of scan policy columns for {}", r.text()));
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kernels of the scan of columns: sums, products, minima (which maxima share), and sums wider than the
+// Kernels of the scan of columns: every operator that no other one's kernels compute, and sums wider than the
 // elements.
 #include <cstdint>
 #include <vector>
@@ -16,9 +16,10 @@ void add_columns(std::vector<columns_instance>& list, scan_operation operation) 
       {element_of<In>, element_of<Out>, operation, kernel_of<columns<In, Out, Value, Op>>("scan.columns")});
 }
 template <class Value, class... T> void add_columns_of(std::vector<columns_instance>& list) {
-  (add_columns<sum, Value, T>(list, scan_operation::sum), ...);
-  (add_columns<product, Value, T>(list, scan_operation::product), ...);
-  (add_columns<minimum, Value, T>(list, scan_operation::min), ...);
+  operators::each([&](auto op) {
+    using Op = decltype(op);
+    if constexpr (Op::one_pass_as == Op::operation) (add_columns<Op, Value, T>(list, Op::operation), ...);
+  });
 }
 
 std::vector<columns_instance> columns_kernels() {

@@ -5,6 +5,7 @@
 #include <antiphase/scan/detail/device_wide.cuh>
 #include <antiphase/scan/ladder.hpp>
 #include <array>
+#include <cstdint>
 #include <string_view>
 #include <vector>
 
@@ -35,6 +36,21 @@ void add(std::vector<instance>& list, const names& called, scan_operation operat
                   .how = P,
                   .kernels = {kernel_of<tile_totals<T, Op, P>>(called.totals),
                               kernel_of<tile_scan<T, Op, P>>(called.scan), P.tile(sizeof(T))}});
+}
+
+// Kernels of every operator with or without order, of all types. Operators without order compute signed
+// integers as unsigned ones.
+template <policy P, bool Ordered> void add_operators(std::vector<instance>& list, const names& called) {
+  operators::each([&](auto op) {
+    using Op = decltype(op);
+    const auto add_types = [&]<class... T>() { (add<T, Op, P>(list, called, Op::operation), ...); };
+    if constexpr (Op::ordered && Ordered)
+      add_types.template operator()<float, double, std::int8_t, std::int16_t, std::int32_t, std::int64_t,
+                                    std::uint8_t, std::uint16_t, std::uint32_t, std::uint64_t>();
+    else if constexpr (Op::ordered == Ordered)
+      add_types
+          .template operator()<float, double, std::uint8_t, std::uint16_t, std::uint32_t, std::uint64_t>();
+  });
 }
 
 constexpr names items_names{"items", "scan.items.totals", "scan.items"};

@@ -56,10 +56,9 @@ std::int64_t tiles_of(const shape& s, const problem& p) {
 
 const single_pass_instance& find_instance(const step& how, const request& r) {
   const problem& p = r.what;
-  const scan_operation operation = p.operation == scan_operation::max ? scan_operation::min : p.operation;
   for (const single_pass_instance& i : single_pass_instances(r.where()))
     if (i.step == how.name && i.in == unsigned_of(p.type) && i.out == unsigned_of(result_type(p)) &&
-        i.operation == operation && i.over == over(p, r.keys))
+        i.operation == one_pass_as(p.operation) && i.over == over(p, r.keys))
       return i;
   throw not_supported(fmt::format("this build has no kernel of scan policy {} for {}", how.name, r.text()));
 }

@@ -46,12 +46,14 @@ void add_single_pass(std::vector<single_pass_instance>& list, scan_operation ope
 // The type computed in.
 template <class T> using computed_in =
     std::conditional_t<is_narrow<T>, std::conditional_t<std::is_integral_v<T>, std::uint32_t, float>, T>;
-// Sum, product and minimum; maxima share the minimum's kernel: see element_values.cuh.
+// Every operator that no other one's kernels compute.
 template <tile_mover M, lines_kind L, class... T>
 void add_operations(std::vector<single_pass_instance>& list) {
-  (add_single_pass<M, T, T, computed_in<T>, sum, L>(list, scan_operation::sum), ...);
-  (add_single_pass<M, T, T, computed_in<T>, product, L>(list, scan_operation::product), ...);
-  (add_single_pass<M, T, T, computed_in<T>, minimum, L>(list, scan_operation::min), ...);
+  operators::each([&](auto op) {
+    using Op = decltype(op);
+    if constexpr (Op::one_pass_as == Op::operation)
+      (add_single_pass<M, T, T, computed_in<T>, Op, L>(list, Op::operation), ...);
+  });
 }
 template <tile_mover M, class In, class... Out> void add_wide_sums(std::vector<single_pass_instance>& list) {
   (add_single_pass<M, In, Out, Out, sum, lines_kind::one>(list, scan_operation::sum), ...);

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <antiphase/core/error.hpp>
+#include <antiphase/core/names.hpp>
 #include <limits>
 #include <memory>
 #include <optional>
@@ -84,10 +85,11 @@ struct request {
   common_options common;
 };
 
+std::vector<std::string> names_of_operators() {
+  return {std::begin(scans::operators::names), std::end(scans::operators::names)};
+}
 scan_operation parse_operation(const std::string& text) {
-  constexpr scan_operation all[] = {scan_operation::sum, scan_operation::product, scan_operation::min,
-                                    scan_operation::max};
-  return all[choice_of("--op", text, {"sum", "product", "min", "max"})];
+  return scans::operators::operations[choice_of("--op", text, names_of_operators())];
 }
 
 element result_type(const request& r, const npy_array& x) {
@@ -100,9 +102,7 @@ element result_type(const request& r, const npy_array& x) {
                       x.name, numpy_name(x.type), r.accumulate, r.accumulate));
     return wanted;
   }
-  const scan_operation operation = parse_operation(r.operation);
-  if (is_floating(x.type) || operation == scan_operation::min || operation == scan_operation::max)
-    return x.type;
+  if (is_floating(x.type) || scans::is_ordered(parse_operation(r.operation))) return x.type;
   return is_unsigned(x.type) && x.means == meaning::numbers ? element::u64 : element::i64;
 }
 
@@ -157,7 +157,7 @@ npy_array read_keys(const request& r, const npy_array& x) {
 void say_range(const request& r, const scan_job& job, const std::optional<left_range>& left,
                const std::vector<std::int64_t>& shape) {
   if (!left) return;
-  const bool adds = job.operation == scan_operation::sum, on_reference = r.place.on == "reference";
+  const bool adds = job.operation != scan_operation::product, on_reference = r.place.on == "reference";
   std::string help;
   if (job.type != element::f64)
     help = fmt::format("; --accumulate {} has {}", job.type == element::f16 ? "f4" : "f8",
@@ -271,10 +271,11 @@ void add_scan(arguments program) {
       .type_name("Y.npy");
   command
       .add_option("--op", r->operation,
-                  "sum (default), product, min or max; floats are not summed or multiplied in numpy's order "
-                  "(see below)")
+                  fmt::format("{} (default sum); floats are not summed or multiplied in numpy's order (see "
+                              "below)",
+                              listed(names_of_operators())))
       .type_name("OPERATION")
-      .offers({"sum", "product", "min", "max"});
+      .offers(names_of_operators());
   command.add_flag("--exclusive", r->exclusive, "Leave the element itself out: start with the identity");
   command.add_flag("--reverse", r->reverse, "From the last element to the first");
   command.add_option("--axis", r->axis, "Scan along this axis; -1 is the last (default: flatten the array)")

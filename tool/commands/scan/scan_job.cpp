@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tool/commands/scan/scan_job.hpp"
 
-#include <antiphase/scan/operators.hpp>
-
 namespace antiphase::tool {
 
 template <class T> T first_of_exclusive(const scan_job& job) {

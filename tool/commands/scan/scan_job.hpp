@@ -2,6 +2,7 @@
 // One scan of an array in memory.
 #pragma once
 #include <antiphase/scan.hpp>
+#include <antiphase/scan/operators.hpp>
 #include <cstdint>
 
 #include "tool/files/npy_header.hpp"
@@ -17,7 +18,7 @@ struct scan_job {
   meaning means = meaning::numbers;
   std::int64_t outer = 1, length = 0, inner = 1;
 
-  bool picks() const { return operation == scan_operation::min || operation == scan_operation::max; }
+  bool picks() const { return scans::is_ordered(operation); }
   std::int64_t lines() const { return outer * inner; }
   std::int64_t count() const { return outer * length * inner; }
 };

@@ -25,7 +25,7 @@ std::optional<left_range> find_left_range(const scan_job& job, std::span<const s
                                           element of_elements, std::span<const std::byte> results) {
   if (!is_floating(job.type) || job.picks()) return std::nullopt;
   left_range found{0, 0};
-  bool zeros_are_right = job.operation == scan_operation::sum;
+  bool zeros_are_right = job.operation != scan_operation::product;
   const auto look = [&]<class T>() {
     const std::span<const T> out = values_of<T>(results);
     for (std::size_t i = 0; i < out.size(); ++i) {
@@ -47,7 +47,7 @@ std::optional<left_range> find_left_range(const scan_job& job, std::span<const s
     }
   });
   if (!finite) return std::nullopt;
-  if (zeros_are_right && job.operation == scan_operation::product) {
+  if (zeros_are_right && job.operation == scan_operation::product) {  // with a zero among the elements
     found = {0, 0};
     with_stored_element(job.type, look);
     if (found.count == 0) return std::nullopt;

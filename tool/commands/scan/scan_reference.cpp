@@ -2,7 +2,6 @@
 #include "tool/commands/scan/scan_reference.hpp"
 
 #include <cstdint>
-#include <functional>
 #include <type_traits>
 
 namespace antiphase::tool {
@@ -24,14 +23,6 @@ template <class T> T rounded(const computed_in<T>& x) {
     return to_bf16(x);
   else
     return x;
-}
-
-// Integers wrap around: computed as unsigned 64-bit.
-template <class T, class Op> T wrapping(T a, T b, Op op) {
-  if constexpr (std::is_integral_v<T>)
-    return static_cast<T>(op(static_cast<std::uint64_t>(a), static_cast<std::uint64_t>(b)));
-  else
-    return op(a, b);
 }
 
 // Processes all lines of an outer index together, so that memory is read sequentially along any axis. The
@@ -71,20 +62,7 @@ std::vector<std::byte> reference_scan(const scan_job& job, std::span<const std::
   with_stored_element(job.type, [&]<class T>() {
     const T* const in = reinterpret_cast<const T*>(elements.data());
     T* const out = reinterpret_cast<T*>(result.data());
-    switch (job.operation) {
-      case scan_operation::sum:
-        return scan_lines(job, in, out, heads, [](auto a, auto b) { return wrapping(a, b, std::plus<>()); });
-      case scan_operation::product:
-        return scan_lines(job, in, out, heads,
-                          [](auto a, auto b) { return wrapping(a, b, std::multiplies<>()); });
-      // The first NaN wins and, of equal values such as 0 and -0, the first.
-      case scan_operation::min:
-        return scan_lines(job, in, out, heads,
-                          [](auto a, auto b) { return b < a || (a == a && b != b) ? b : a; });
-      case scan_operation::max:
-        return scan_lines(job, in, out, heads,
-                          [](auto a, auto b) { return b > a || (a == a && b != b) ? b : a; });
-    }
+    scans::with_operator(job.operation, [&](auto op) { scan_lines(job, in, out, heads, op); });
   });
   return result;
 }

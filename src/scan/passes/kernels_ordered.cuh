@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+// Kernels of operators with order: minima, maxima.
+#include "kernel_list.cuh"
+
+namespace antiphase::scans {
+inline namespace AP_TARGET {
+
+std::vector<instance> ordered_kernels() {
+  std::vector<instance> list;
+  add_operators<items_policy, true>(list, items_names);
+  return list;
+}
+
+}  // namespace AP_TARGET
+}  // namespace antiphase::scans
