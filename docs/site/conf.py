@@ -39,7 +39,10 @@ html_theme = "furo"
 html_title = f"antiphase {release}"
 html_static_path = ["static"]
 html_css_files = ["site.css"]
-html_extra_path = ["../report_h200.html", "../overlap.html", "../tutorial.ipynb", "../course.ipynb"]
+# What scripts/generated_pages.py has made, if anything.
+PAGES = {"report_h200.html": "the report on an H200", "overlap.html": "buffers, to explore", "course.ipynb": "the course, as a notebook"}
+made = pathlib.Path(os.environ.get("ANTIPHASE_PAGES", "/nonexistent"))
+html_extra_path = ["../tutorial.ipynb", *(str(made / name) for name in PAGES if (made / name).exists())]
 html_copy_source = html_show_sphinx = False
 if repository_url:
     html_theme_options = {
@@ -106,6 +109,9 @@ def group_of(path):
 def complete(app, name, source):
     """Adds the contents to the first page and to the course's, and the reference of what a page of docs/api lists."""
     if name == "index":
+        links = [f"`{text} <{page}>`__" for page, text in PAGES.items() if (made / page).exists()]
+        if links:
+            source[0] += f"\n\n```{{eval-rst}}\nMade from the results and labs: {', '.join(links)}.\n```\n"
         source[0] += (HERE / "contents.md").read_text()
     if name == "course/README":  # folded below the course in the list of all pages
         labs = sorted(f"{lab.parent.name}/README" for lab in (ROOT / "docs/course").glob("*/README.md"))
