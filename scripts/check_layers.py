@@ -15,7 +15,7 @@ include each other.
     in src      executor < gemm, scan, attention < trace, model < checker < plain < stand_ins
                 in checker  order < memory < findings, timing < runs < cases
                 in plain  translate < runtime < repair
-                in gemm  laws, operands < fp64, tf32, fp16, fp32, f16_ladder < choice < call
+                in gemm  cost models, operands < fp64, tf32, fp16, fp32, f16_ladder < choice < call
                 in scan  passes, ring, wave, columns
                 in attention  fp16
     in tool     base < files < program < pictures, measure < rivals < commands < main.cpp
@@ -24,7 +24,7 @@ Exceptions:
 - device includes the headers that describe the machine of a kernel.
 - src/scan and its rooms include each other: it chooses among their kernels.
 - tool and bench include what users can, kernels of their own (.cuh) device too; neither src nor scan/detail.
-  bench/laws, which fits the library's laws, includes everything.
+  bench/laws, which fits the library's cost models, includes everything.
 - src/c_api includes the public headers that it wraps for C, src/cublas only those for C; both also include
   src/per_process.hpp, the state that a forked child recreates.
 - A public .hpp needs only a host compiler, so no path leads from it to a .cuh.

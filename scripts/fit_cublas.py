@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Fits the model of cuBLAS's time (src/gemm/choice/cublas_law.hpp) to the measurements in bench/results, and judges
+"""Fits the model of cuBLAS's time (src/gemm/choice/cublas_law.hpp) to the measurements in bench/results, and checks
 it by cross-validation.
 
     fit_cublas.py [RESULTS]
@@ -131,7 +131,7 @@ def main():
         unseen[left_out] = law(fitted(of[rest], times[rest]), of[left_out])
     error = numpy.abs(numpy.log(unseen / times))
     print(
-        f"{len(times)} products; where it was not fitted to them, off by {numpy.median(error):.3f} in the median, {error.mean():.3f} in the mean"
+        f"{len(times)} products; where it was not fitted to them, off by {numpy.median(error):.3f} in the median, {error.mean():.3f} on average"
     )
 
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Writes include/antiphase/ring.cuh: the ring and the verbs it needs as one header for nvcc alone.
+"""Writes include/antiphase/ring.cuh: the ring and the device functions it needs as one header for nvcc alone.
 
 The parts are taken from core, channel and device: the GPU bodies, in one namespace, in C++17. So a fix of
 theirs is one of the header's.
@@ -69,7 +69,7 @@ HEAD = """\
 // The ring to take home: N buffers between loads and computation, as one header for nvcc (C++17, no library).
 // Written by scripts/ring_header.py from the headers named below; change those.
 //
-// Copy it beside your .cu file. Where every thread loads and computes, `pipeline` runs the loop over
+// Copy it next to your .cu file. Where every thread loads and computes, `pipeline` runs the loop over
 // staged_copies (registers, sm_75) or async_copies (cp.async, sm_80). Where warps have roles, `channel`
 // passes slots from one to the next: mbarriers (sm_80), bulk and tensor copies (sm_90).
 //
@@ -100,7 +100,7 @@ HEAD = """\
 #define AP_EVERY_LANE_ARRIVES 0
 #endif
 
-#if defined(AP_CHECKED)  // by antiphase check, which names the line that calls a verb
+#if defined(AP_CHECKED)  // by antiphase check, which names the line that calls a device function
 #line LINE "/include/antiphase/ring.cuh"
 #endif
 

@@ -64,7 +64,7 @@ breathe_domain_by_file_pattern = {
 
 logger = logging.getLogger(__name__)
 LISTED = re.compile(r"^- \[[^\]]*\]\(\.\./\.\./(include|python)/(\S+)\)$", re.MULTILINE)
-# Headers that are installed but that nobody includes, and the one that is made of others.
+# Headers that are installed but not for users to include, and the one that is made of others.
 INTERNAL = re.compile(
     r"antiphase/(plain/|ring\.cuh|scan/detail/|executor/cpu/(machine|checked)|device/(call_site|wgmma\w*_instructions))"
 )

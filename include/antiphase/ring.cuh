@@ -2,7 +2,7 @@
 // The ring to take home: N buffers between loads and computation, as one header for nvcc (C++17, no library).
 // Written by scripts/ring_header.py from the headers named below; change those.
 //
-// Copy it beside your .cu file. Where every thread loads and computes, `pipeline` runs the loop over
+// Copy it next to your .cu file. Where every thread loads and computes, `pipeline` runs the loop over
 // staged_copies (registers, sm_75) or async_copies (cp.async, sm_80). Where warps have roles, `channel`
 // passes slots from one to the next: mbarriers (sm_80), bulk and tensor copies (sm_90).
 //
@@ -33,7 +33,7 @@
 #define AP_EVERY_LANE_ARRIVES 0
 #endif
 
-#if defined(AP_CHECKED)  // by antiphase check, which names the line that calls a verb
+#if defined(AP_CHECKED)  // by antiphase check, which names the line that calls a device function
 #line 38 "/include/antiphase/ring.cuh"
 #endif
 
@@ -118,7 +118,7 @@ AP_FN constexpr int warps(int count) { return AP_EVERY_LANE_ARRIVES ? 32 * count
 template <class Barrier, int N, int... Parties> struct channel {
   static_assert(N > 0, "a ring needs at least one slot");
   static_assert(sizeof...(Parties) > 0, "a slot needs at least one event");
-  static_assert(((Parties > 0) && ...), "an event nobody commits never happens");
+  static_assert(((Parties > 0) && ...), "an event that no thread commits never happens");
 
   using slot_cursor = cursor<N>;
   static constexpr int stages = N;

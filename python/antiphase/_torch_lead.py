@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Operators of torch that are led here where that is predicted to be faster: how they are taken, and what is told
+"""Operators of torch that are led here where that is predicted to be faster: how they are taken, and what is reported
 of them."""
 import atexit
 import collections
@@ -15,7 +15,7 @@ import torch
 from . import _library
 
 _MOST_DECIDED = 4096
-_PATIENCE = 10_000  # calls: what a program loses that calls ours in vain is 0.1 s in all
+_PATIENCE = 10_000  # calls: what a program loses that calls ours unsuccessfully is 0.1 s in all
 
 # A line of a profile: what is called, predicted times here and of torch's own in us, whether it would be led, and
 # whether predictions are of this GPU.
@@ -82,7 +82,7 @@ class Led:
             return
         kernel, how = self.kernels.pop(name), {"with_keyset": True}
         if "allow_override" in inspect.signature(self.library.impl).parameters:
-            how["allow_override"] = True  # somebody else may have replaced it: theirs is the original here
+            how["allow_override"] = True  # other code may have replaced it: theirs is the original here
         with warnings.catch_warnings():  # that a kernel is overridden
             warnings.simplefilter("ignore")
             self.library.impl(name, kernel, self.key, **how)

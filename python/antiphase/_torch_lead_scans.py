@@ -13,7 +13,7 @@ from ._torch_ops import KIND as _kind
 # one reading and one writing.
 _OURS = {"arithmetic": (20, 2.6e6, 0), "extremes": (60, 2.4e6, 32), "log_sum_exp": (25, 1.0e6, 0)}
 # torch: likewise; then what its loops take that work through a line: for one step along an axis that is not
-# the last, at most, and per column beside it; per element of a row, and per row.
+# the last, at most, and per column next to it; per element of a row, and per row.
 _TORCHS = {
     "arithmetic": (19, 2.2e6, 0.05, 0.01, 1.5e-3, 5.5e-3),
     "extremes": (25, 1.8e6, 0.05, 0.01, 2.5e-3, 5.5e-3),

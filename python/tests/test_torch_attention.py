@@ -514,7 +514,7 @@ class Led(support.Case):
             gc.collect()
             self.near(with_gradients(self.efficient, small), expected)
             self.assertEqual(run(large), (0, 0))
-            self.begin()  # somebody asks again
+            self.begin()  # enabled again
             self.assertEqual([run(small) for _ in range(3)] + [run(large)], [(0, 1)] * 3 + [(1, 0)])
             self.assertEqual([run(small) for _ in range(9)], [(0, 1)] * 9)  # one was led
             lead.attention.end()

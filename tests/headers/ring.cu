@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every verb of antiphase/ring.cuh that an architecture has, compiled as in a user's build: no option but the
-// architecture. Names of the program's own and of CUDA's do not collide with the verbs.
+// Every device function of antiphase/ring.cuh that an architecture has, compiled as in a user's build: no option but the
+// architecture. Names of the program's own and of CUDA's do not collide with the device functions.
 #include <antiphase/ring.cuh>
 
 using namespace antiphase::ring;

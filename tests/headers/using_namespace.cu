@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A kernel outside of namespace antiphase, after a using-directive: no verb is ambiguous with declarations of
+// A kernel outside of namespace antiphase, after a using-directive: no device function is ambiguous with declarations of
 // CUDA's own headers.
 #include <antiphase/device/atomic.cuh>
 #include <antiphase/device/atomic_update.cuh>

@@ -147,7 +147,7 @@ class Page(ToolTest):
         with self.page("--policy", "tensor-core-tma", "--k", "1024") as page:
             heads = page.value("[...states.tHead.rows[0].cells].map(c => c.firstChild.textContent)")
             self.assertEqual(heads, ["slot", "state", "step", "round", "full", "empty"])
-            # What is told, and the phases of full barriers, at each of the player's stops.
+            # What is reported, and the phases of full barriers, at each of the player's stops.
             told, phases = page.value(
                 "(() => { const told = new Set, phases = new Set; do { on.click(); "
                 "for (const r of agents.rows) told.add(r.cells[1].innerText.replace(/\\d+/g, '#')); "

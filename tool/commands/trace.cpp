@@ -59,7 +59,7 @@ constexpr const char* examples =
     "\n"
     "Of a program in plain CUDA it draws a block of each kernel of its run, timed by the same model: buffers "
     "are "
-    "parts of shared memory that are filled and read by turns; where there are none, loads to registers.\n"
+    "parts of shared memory that are filled and read alternately; where there are none, loads to registers.\n"
     "\n"
     "Examples:\n"
     "  antiphase trace my.cu -I include --output my.html -- input.txt\n"
@@ -323,7 +323,7 @@ std::vector<timeline> record_scans(const context& where, const request& r,
 void draw_files(const request& r) {
   if (!r.policies.empty() || !r.stages.empty() || !r.compare.empty() || r.without_waits)
     throw bad_request(
-        "--read draws what was recorded: expected no --policy, --stages, --compare or --without-waits beside "
+        "--read draws what was recorded: expected no --policy, --stages, --compare or --without-waits next to "
         "it");
   requested_picture picture(r);
   std::vector<timeline> timelines;
@@ -375,7 +375,7 @@ place choose_machine(const request& r, trace_options& options) {
       throw bad_request(
           "--as, --blocks and --data are of the clock that is modelled on the CPU executor: expected --on "
           "cpu "
-          "beside them; a GPU is recorded as it is");
+          "next to them; a GPU is recorded as it is");
     return at;
   }
   options.as = std::make_shared<const machine_profile>(named_profile(r.as.empty() ? "H200" : r.as));
@@ -493,7 +493,7 @@ void add_trace(arguments program) {
       .type_name("N");
   command
       .add_option("--overhead", r->cost_runs,
-                  "Also measure what recording costs: run kernel and twin so often each, by turns, and print "
+                  "Also measure what recording costs: run kernel and twin so often each, alternately, and print "
                   "both times (medians)")
       .check(integer_between(1, 10000))
       .type_name("RUNS");

@@ -192,7 +192,7 @@ void run(const request& r) {
   }
   if (samples.empty())
     throw not_supported(
-        fmt::format("no policy beside the ladder runs on {}: there is nothing to choose among", at.name));
+        fmt::format("no policy next to the ladder runs on {}: there is nothing to choose among", at.name));
 
   gemm_tuning made = tuning_of(where.limits(), samples);
   made.made =

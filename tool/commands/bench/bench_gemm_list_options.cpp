@@ -71,7 +71,7 @@ void add_list_options(arguments command, product_list_options& options) {
       .type_name("N");
   command.add_flag(
       "--prepared", options.prepared,
-      "With --random, --suite or --map: B of each product is prepared, beside the same call without that");
+      "With --random, --suite or --map: B of each product is prepared, compared with the same call without that");
 }
 
 std::optional<product_list> list_of(const product_list_options& options) {
