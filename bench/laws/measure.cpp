@@ -27,7 +27,7 @@ namespace {
 
 using tool::listed_product;
 
-constexpr std::uint64_t seed = 20261127;  // differs from the lists of bench gemm, which judge the fit
+constexpr std::uint64_t seed = 20261127;  // differs from the lists of bench gemm, which check the fit
 constexpr std::int64_t products = 16384, largest = 8192;
 // relative to the fastest predicted way; slower ones are not measured
 constexpr double worth_measuring = 2.2;

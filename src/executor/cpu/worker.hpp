@@ -120,7 +120,7 @@ class load_history {
   }
   // An atomic or volatile load has returned the same value as before.
   void looked_in_vain() { looked_ = meetings_of_loop; }
-  // Called when the thread meets others. Adds whether it has looked in vain lately, and whether it has done
+  // Called when the thread meets others. Adds whether it has looked unsuccessfully lately, and whether it has done
   // anything but look since it last met any.
   void meets(bool& in_vain, bool& more) {
     in_vain |= looked_ > 0;
@@ -136,13 +136,13 @@ class load_history {
     std::uint64_t value;
   };
   static constexpr std::size_t most = 1024;  // places that a loop reads
-  static constexpr unsigned patience = 16;   // loads in vain
+  static constexpr unsigned patience = 16;   // unsuccessful loads
   std::vector<load> seen_;
   unsigned in_vain_ = 0;
   bool waited_ = false;  // since the latest new value
   bool again_ = false;   // and did nothing else since: one more pass through the loop is enough
   bool did_more_ = false;
-  unsigned char looked_ = 0;  // meetings left that count as close to a look in vain
+  unsigned char looked_ = 0;  // meetings left that count as close to a look unsuccessfully
 };
 
 // The block barriers that an ending thread has gone past: those in lines [from, behind) of the file. A thread
@@ -435,7 +435,7 @@ class worker {
   // Ends the launch from within a fiber that must not be unwound: the compiler assumes that the checker's
   // hooks do not throw.
   void abandon(thread_state& self, std::exception_ptr why);
-  // The same where the launch has taken too long: as a deadlock, if nobody has written anything for long.
+  // The same where the launch has taken too long: as a deadlock, if no thread has written anything for long.
   void end_long_run(thread_state& self, std::exception_ptr why);
 
  private:
@@ -472,7 +472,7 @@ class worker {
   static constexpr std::uint64_t idle_turns_of_long_run = 2'000'000;
   std::uint64_t idle_rounds_ = 0, idle_turns_ = 0;
   // Since nothing has changed that threads look at: turns, the states that threads were in when they gave up
-  // their turn, and turns since the latest of a new state. If there are no new ones, nobody will go on.
+  // their turn, and turns since the latest of a new state. If there are no new ones, no thread will go on.
   std::uint64_t unchanged_turns_ = 0, looked_at_turn_ = 0, turns_of_known_ = 0, news_ = 0;
   std::unordered_set<std::uint64_t> states_;
   bool all_repeat_ = false, some_repeat_ = false;  // of the threads that can run
