@@ -158,7 +158,7 @@ class Tables:
             "cuBLAS",
             "component, ours",
             "cuBLAS",
-            "promised",
+            "guaranteed",
             "bias, ours",
             "cuBLAS",
         ]

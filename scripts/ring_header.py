@@ -66,7 +66,7 @@ EDITS = {
 
 HEAD = """\
 // SPDX-License-Identifier: Apache-2.0
-// The ring to take home: N buffers between loads and computation, as one header for nvcc (C++17, no library).
+// The ring in a single header for nvcc (C++17, no library): N buffers between loads and computation.
 // Written by scripts/ring_header.py from the headers named below; change those.
 //
 // Copy it next to your .cu file. Where every thread loads and computes, `pipeline` runs the loop over
@@ -312,9 +312,9 @@ def products():
         lines += [f'  "{row}, " \\' for row in rows[:-1]] + [f'  "{rows[-1]}"']
         previous = registers
     lines += [
-        "#define AP_WGMMA(verb, type, n, registers, a_at, b_at, if_at, ta_at, tb_at) \\",
+        "#define AP_WGMMA(name, type, n, registers, a_at, b_at, if_at, ta_at, tb_at) \\",
         "  template <major A = major::k, major B = major::k> \\",
-        "  AP_DEV void verb(float (&sum)[registers], matrix_descriptor a, matrix_descriptor b, bool accumulate) { \\",
+        "  AP_DEV void name(float (&sum)[registers], matrix_descriptor a, matrix_descriptor b, bool accumulate) { \\",
         '    asm volatile("{ .reg .pred p; setp.ne.b32 p, %" if_at ", 0; " \\',
         '                 "wgmma.mma_async.sync.aligned.m64n" n "k16.f32." type "." type " {" AP_TEXT_##registers \\',
         '                 "}, %" a_at ", %" b_at ", p, 1, 1, %" ta_at ", %" tb_at "; }" \\',

@@ -8,7 +8,7 @@ and antiphase.torch's.
 LIBRARIES is a folder with libantiphase.so.0 and libantiphase_cublas.so. The Python package is that of the tree that
 contains this script. The three alternate in one process. PART selects the calls whose names contain it: "shape"
 those of models, "random" 60 random ones, "data" errors on ten kinds of data. FILE receives medians and quartiles
-as JSON, a series as in bench/results/experiments. Each line says whether the call was led, and what was predicted
+as JSON, a series as in bench/results/experiments. Each line says whether the call was overridden, and what was predicted
 in parentheses. Exit status: 0 if results agree, and errors on the kinds of data where it is guaranteed are no larger
 than torch's; 1 if not; 2 usage. It takes about four minutes on an H100.
 """
@@ -125,7 +125,7 @@ def timed(torch, options, found, wrong):
             for _ in range(options.rounds):
                 taken["torch"].append(times(torch, own, 0.03))
                 with antiphase.enabled():
-                    # the forward that belongs to a backward is led, too
+                    # the forward that belongs to a backward is overridden, too
                     taken["led"].append(times(torch, of(theirs, part), 0.03))
                     rows = predictions(
                         f"attention {part} of {members} x {heads} x {queries} x {keys} x {depth}"

@@ -7,7 +7,7 @@
 LIBRARIES is a folder with libantiphase.so.0 and libantiphase_cublas.so. The Python package is that of the
 tree that contains this script. The three alternate in one process. PART selects the calls whose names contain
 it. FILE receives the medians and quartiles as JSON, a series as in bench/results/experiments. Each line says
-what was predicted, too, in parentheses, and whether the call was led. Exit status: 0 if results agree, 1 if
+what was predicted, too, in parentheses, and whether the call was overridden. Exit status: 0 if results agree, 1 if
 not, 2 usage.
 """
 import argparse

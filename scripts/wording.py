@@ -13,10 +13,10 @@ WORDS = [
     (r"\bin vain\b", "unsuccessfully"),
     (r"\bnobody(?:'s)?\b|\bsomebody\b", "no thread, a thread; no one, someone"),
     (r"\bby the letter\b", "pedantic"),
-    (r"\bverbs?\b(?!\.\w)", "operation, device function"),
-    (r"(?<!Little's )(?<![/\w])\blaws?\b(?![/\w]|\.\w)", "cost model"),
+    (r"\bverbs?\b(?![.(]\w|\()", "operation, device function"),
+    (r"(?<!Little's )(?<![/\w])\b(?-i:[Ll]aws?)\b(?![/\w]|\.\w)", "cost model"),
     (r"(?<![/\w])\broofs?\b(?![/\w]|\.\w)", "roofline"),
-    (r"\bpromis(?:e|es|ed|ing)\b", "guarantee, bound, predict"),
+    (r"(?<!new )\bpromis(?:e|es|ed)\b", "guarantee, bound, predict"),
     (r"\b(?:a|each|its|own|this|lower|one|every) room\b(?! for| of \d| in)|\brooms\b", "module, folder"),
     (r"\b(?:is|are|was|were|be) led\b|\bled (?:here|calls?|attention)\b", "overridden"),
     (r"\bheal(?:s|ed|ing)?\b|\bcure[sd]?\b", "fix"),
@@ -25,7 +25,7 @@ WORDS = [
     (r"\b(?:is|are|was|were|be) told\b(?! to\b| by\b| that\b| how\b| what\b| which\b| where\b)", "reported"),
     (r"(?<!not )\bbut for\b(?! the same)", "except for"),
     (r"\bbelongs? into\b", "belongs in"),
-    (r"\bjudge[sd]?\b|\bjudg(?:e?ments?|ing)\b", "check, decide"),
+    (r"\bjudge[sd]?\b(?!\()|\bjudg(?:e?ments?|ing)\b", "check, decide"),
 ]
 FOUND = [(re.compile(pattern, re.IGNORECASE), better) for pattern, better in WORDS]
 

@@ -71,7 +71,7 @@ INTERNAL = re.compile(
 
 
 def run_doxygen(app):
-    """Doxygen's XML of all public headers, beside the site."""
+    """Doxygen's XML of all public headers, next to the site."""
     folder = pathlib.Path(app.outdir).parent / "doxygen"
     shutil.rmtree(folder, ignore_errors=True)
     listed = {
@@ -193,7 +193,7 @@ def marked(text):
 
 
 class LinksOut(SphinxTransform):
-    """Links to files that are no pages: some are copied beside the pages, the others stay in the repository."""
+    """Links to files that are no pages: some are copied next to the pages, the others stay in the repository."""
 
     default_priority = 9  # before Sphinx collects downloads and looks for pages
 

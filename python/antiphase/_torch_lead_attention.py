@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""torch's own FP32 attention on GPUs, led here where that is predicted to be faster.
+"""torch's own FP32 attention on GPUs, overridden where ours is predicted to be faster.
 
 torch.nn.functional.scaled_dot_product_attention calls the operators below for float32; both agree with torch's on
 what they take and return, so that either half may be torch's."""
@@ -51,7 +51,7 @@ except Exception:  # a private function
     _allows_tf32 = lambda: torch.backends.cuda.matmul.allow_tf32
 
 
-# ---- What is led -----------------------------------------------------------------------------------------
+# ---- What is overridden ---------------------------------------------------------------------------------
 
 
 _NO = False, 0, None

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""torch's own scans, led here where that is predicted to be faster: antiphase.enable(scans=True)."""
+"""torch's own scans, overridden where ours are predicted to be faster: antiphase.enable(scans=True)."""
 import math
 
 import torch
@@ -54,7 +54,7 @@ def _margin(device):
     return _margins[device]
 
 
-# ---- What is led -----------------------------------------------------------------------------------------
+# ---- What is overridden ---------------------------------------------------------------------------------
 
 
 def _decide(op, x, dim, to):

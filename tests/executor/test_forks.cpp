@@ -26,7 +26,7 @@ namespace {
 #define AP_SKIP_WHERE_CHILDREN_CANNOT_ALLOCATE() \
   if (test::sanitized)                           \
   GTEST_SKIP()                                   \
-      << "AddressSanitizer's allocator may be locked for ever in a child that is forked beside threads"
+      << "AddressSanitizer's allocator may be locked for ever in a child that is forked while other threads run"
 
 // Returns 0 if `child` returns true in a child process; -1 if false; else the signal that ended it (SIGALRM:
 // timeout).

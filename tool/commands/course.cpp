@@ -160,7 +160,7 @@ void add_course(arguments program) {
   add_common_options(starting, s->common);
   starting.runs([s = s] { start(*s); });
 
-  auto [checking, c] = add("check", "Judge a lab: right results, no finding, and what the lab asks for");
+  auto [checking, c] = add("check", "Check a lab: right results, no finding, and what the lab asks for");
   checking.footer(explanation_of_check);
   checking.add_option("lab", c->number, "Which").required().type_name("N");
   checking.add_option("file", c->path, "Yours (default: start.cu in the lab's folder, or here)")

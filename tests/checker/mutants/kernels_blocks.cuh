@@ -207,7 +207,7 @@ std::vector<mutant> blocks_and_launches() {
       made<handing::relaxed_poll>("flag-relaxed-poll", "polls without an acquire", race, between_blocks),
       made<handing::no_fence_before_flag>("flag-no-fence-before", "a relaxed flag with no fence before it",
                                           race, between_blocks),
-      made<handing::no_fence_after_flag>("flag-no-fence-after", "a relaxed poll with no fence behind it",
+      made<handing::no_fence_after_flag>("flag-no-fence-after", "a relaxed poll with no fence after it",
                                          race, between_blocks),
       made<handing::fence_of_block_scope>("flag-fence-of-block-scope",
                                           "the fence before the flag has block scope", race, between_blocks),
@@ -217,7 +217,7 @@ std::vector<mutant> blocks_and_launches() {
                                             between_blocks),
       made<handing::no_barrier_after_flag>(
           "flag-no-barrier-after", "one thread polls, the others do not wait for it", race, between_blocks),
-      made<handing::nobody_sets_flag>("flag-nobody-sets", "polls for a flag that nobody sets", deadlock,
+      made<handing::nobody_sets_flag>("flag-nobody-sets", "polls for a flag that is never set", deadlock,
                                       "polling"),
       made<handing::each_waits_for_the_other>("flag-circle", "two blocks wait for each other", deadlock,
                                               "polling"),
@@ -236,7 +236,7 @@ std::vector<mutant> blocks_and_launches() {
 
       made<ticket::none>("last-block"),
       made<ticket::no_fence_before>("last-block-no-fence-before",
-                                    "takes a ticket with no fence behind its numbers", race, between_blocks),
+                                    "takes a ticket with no fence after its numbers", race, between_blocks),
       made<ticket::no_fence_after>("last-block-no-fence-after",
                                    "no fence between the ticket and the others' numbers", race,
                                    between_blocks),
@@ -250,7 +250,7 @@ std::vector<mutant> blocks_and_launches() {
       launched(program::numbers, "launch"),
       launched(program::two_streams, "launch-two-streams"),
       launched(program::two_streams_unordered, "launch-two-streams-unordered",
-               "two launches on two streams, nobody waits in between", race,
+               "two launches on two streams, no thread waits in between", race,
                "the launches are on different streams"),
       launched(program::read_back_unordered, "launch-read-back",
                "the host copies the output on another stream, without waiting", race,
@@ -260,7 +260,7 @@ std::vector<mutant> blocks_and_launches() {
       launched(program::input_given_back, "launch-input-given-back", "the input has been deallocated",
                outside_memory, "the memory has been given back"),
       launched(program::output_too_small, "launch-output-too-small",
-               "the output has room for one number too few", outside_memory, "global memory, 0 bytes behind"),
+               "the output has room for one number too few", outside_memory, "global memory, 0 bytes after"),
   };
 }
 

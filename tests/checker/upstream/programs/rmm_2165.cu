@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// An allocation is promised to be there for every stream. It is made in the order of the default stream, and
+// An allocation is guaranteed to be there for every stream. It is made in the order of the default stream, and
 // a stream that does not wait for that one uses it.
 #include "buffer.h"
 
