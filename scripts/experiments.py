@@ -49,7 +49,10 @@ def main():
         json.dump(series[options.name], sys.stdout, indent=1, ensure_ascii=False)
         print()
     else:
-        print(f"experiments.py: there is no series '{options.name}' in bench/results/experiments", file=sys.stderr)
+        print(
+            f"experiments.py: there is no series '{options.name}' in bench/results/experiments",
+            file=sys.stderr,
+        )
         return 1
     return 0
 

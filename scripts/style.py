@@ -185,7 +185,9 @@ def run_check(root):
     faults += wide_comments(root, formatted)
     faults += wording.faults(root, [*files, *documents(root)])
     print("\n".join(faults))
-    print(f"{len(files)} files, {len(faults)} faults{'; ./run format removes those of form' if faults else ''}")
+    print(
+        f"{len(files)} files, {len(faults)} faults{'; ./run format removes those of form' if faults else ''}"
+    )
     return 1 if faults else 0
 
 

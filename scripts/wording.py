@@ -68,7 +68,9 @@ PIECES = re.compile(
     r"|'(?:\\.|[^'\\\n])+'",
     re.DOTALL,
 )
-NO_PROSE = re.compile(r"^[ ]*(```+|~~~+).*?^[ ]*\1[^\n]*$|<!--.*?-->|`[^`\n]*`|\]\([^)]*\)", re.DOTALL | re.MULTILINE)
+NO_PROSE = re.compile(
+    r"^[ ]*(```+|~~~+).*?^[ ]*\1[^\n]*$|<!--.*?-->|`[^`\n]*`|\]\([^)]*\)", re.DOTALL | re.MULTILINE
+)
 
 
 def document(text):
@@ -90,7 +92,11 @@ def python(text):
         starts.append(starts[-1] + len(line))
     middle = getattr(tokenize, "FSTRING_MIDDLE", tokenize.STRING)
     for token in tokenize.generate_tokens(io.StringIO(text).readline):
-        if token.type == tokenize.COMMENT or token.type in (tokenize.STRING, middle) and token.string.count(" ") > 1:
+        if (
+            token.type == tokenize.COMMENT
+            or token.type in (tokenize.STRING, middle)
+            and token.string.count(" ") > 1
+        ):
             yield starts[token.start[0] - 1] + token.start[1], re.sub(
                 r"\{[^{}\n]*\}", lambda m: " " * len(m[0]), token.string
             )

@@ -14,7 +14,8 @@ namespace {
 using namespace antiphase;
 
 constexpr const char* about =
-    "Double-buffered matrix products, attention and scans: the same kernels on a GPU, or thread by thread on a "
+    "Double-buffered matrix products, attention and scans: the same kernels on a GPU, or thread by thread on "
+    "a "
     "simulated one where there is none; and a checker that finds races in CUDA kernels without a GPU.";
 
 constexpr const char* examples =

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The cost models as a shared library, for scripts/fit.py: reads and sets their numbers, and predicts with them.
+// The cost models as a shared library, for scripts/fit.py: reads and sets their numbers, and predicts.
 #include <antiphase/executor/published.hpp>
 
 #include <cstring>

@@ -53,7 +53,10 @@ class Led:
         self.decided = {}
         self.rows = collections.Counter()  # while profiling
         self.library = None
-        self.in_vain, self.callers = 0, set()  # calls since begin(), none of which was overridden, and their threads
+        self.in_vain, self.callers = (
+            0,
+            set(),
+        )  # calls since begin(), none of which was overridden, and their threads
         self.kept = []
         families.append(self)
 

@@ -36,7 +36,8 @@ std::string_view meaning(limit l) {
     case limit::memory: return "memory: the bytes that have to be moved";
     case limit::arithmetic: return "arithmetic: the multiplying units are busy";
     case limit::issue:
-      return "issue slots: instructions next to multiply-adds; more outputs per thread and wider copies help, "
+      return "issue slots: instructions next to multiply-adds; more outputs per thread and wider copies "
+             "help, "
              "stages do not";
     case limit::shared_memory:
       return "shared memory, which has more reads than it serves in the time; more outputs per thread help";

@@ -7,12 +7,13 @@
 namespace antiphase {
 namespace {
 
-constexpr const char
-    *gradients = "its ring is that of antiphase, and its products are more: record that",
-    *in_registers =
-        "its operands go straight into registers, so there is no ring whose device functions could be recorded",
-    *biased = "it is the kernel without bias except for what it adds to the scores: record that",
-    *passes = "it reads and writes once, block by block, without a ring";
+constexpr const char *gradients = "its ring is that of antiphase, and its products are more: record that",
+                     *in_registers =
+                         "its operands go straight into registers, so there is no ring whose device "
+                         "functions could be recorded",
+                     *biased =
+                         "it is the kernel without bias except for what it adds to the scores: record that",
+                     *passes = "it reads and writes once, block by block, without a ring";
 
 constexpr kernels_without_twin list[] = {
     {"gemm.naive", "it has no pipeline: every thread reads global memory as it goes"},
@@ -44,7 +45,8 @@ constexpr kernels_without_twin list[] = {
     {"attention.judge", passes},
     {"attention.dots", passes},
     {"attention.softmax-of-rows", passes},
-    {"attention.gradient-", "it has one buffer, and loads and computes alternately, as tiled does: record that"},
+    {"attention.gradient-",
+     "it has one buffer, and loads and computes alternately, as tiled does: record that"},
     {"attention.fp16-64-keys", gradients},
     {"attention.fp16-64-queries", gradients},
     {"attention.fp16-128-keys", gradients},

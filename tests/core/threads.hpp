@@ -12,8 +12,8 @@ namespace antiphase::model {
 
 enum class shortcut { none, no_barrier, one_group_short };
 
-// The units of one thread's pipeline: checks the pipeline's guarantees and turns units into uses of slots. The
-// first write into a slot has turn 0, its computation turn 1, the next write turn 2 ...
+// The units of one thread's pipeline: checks the pipeline's guarantees and turns units into uses of slots.
+// The first write into a slot has turn 0, its computation turn 1, the next write turn 2 ...
 template <int N> class units {
  public:
   void start(int steps) {

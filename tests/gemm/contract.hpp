@@ -10,13 +10,13 @@ namespace antiphase::gemm_test {
 
 // The output of a result with the largest error, against a sum in FP64.
 struct judged {
-  // |error| / bound. Above 1: the guarantee is broken. Infinite: NaN or infinity where there should be none, or
-  // the reverse.
+  // |error| / bound. Above 1: the guarantee is broken. Infinite: NaN or infinity where there should be none,
+  // or the reverse.
   double worst = 0;
   std::int64_t row = -1, column = -1;
 };
 
-// `guaranteed`: by default, that of products of split operands on compute capability 9.0 and the CPU executor.
+// `guaranteed`: by default, that of products of split operands on 9.0 and the CPU executor.
 inline judged judge(const dense& c, const product& p, const gemm_bound& promised) {
   judged j;
   for (std::int64_t r = 0; r < c.rows; ++r)

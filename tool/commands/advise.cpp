@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The subcommand advise: when double buffering pays, and with which policy. No GPU is needed, and except for a
-// program in plain CUDA nothing runs.
+// The subcommand advise: when double buffering pays, and with which policy. No GPU is needed, and except for
+// a program in plain CUDA nothing runs.
 #include <antiphase/advise.hpp>
 
 #include <fmt/format.h>

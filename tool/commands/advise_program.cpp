@@ -65,7 +65,8 @@ void advise_program(const program_request& r, const machine_profile& on) {
   for (const timed_kernel& k : kernels) {
     const std::string& name = k.drawn.policy;
     if (k.slot_bytes == 0 || k.of_results || k.drawn.steps < 2 || k.compute_ticks <= 0) {
-      say(r.common, fmt::format("{}: no advice: it has no buffers that are loaded and read alternately", name));
+      say(r.common,
+          fmt::format("{}: no advice: it has no buffers that are loaded and read alternately", name));
       continue;
     }
     const own_kernel own = kernel_of(k, on, registers.of(name).value_or(32));

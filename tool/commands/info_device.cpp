@@ -181,11 +181,11 @@ void tell_device(std::string_view asked, const common_options& options) {
                       device.multiprocessors, device.threads_per_multiprocessor, device.shared_opt_in / 1024);
   for (const feature_name& f : feature_names)
     text += fmt::format("  {:<3}  {}\n", has.*f.feature ? "yes" : "no", f.name);
-  text +=
-      sums == tensor_core_sums::unknown
-          ? std::string("  how Tensor Cores add up FP16 products is unknown: no bound is guaranteed of them\n")
-          : fmt::format("  Tensor Cores add up FP16 products {}: {}\n", words(sums),
-                        words(evidence_for(sums)));
+  text += sums == tensor_core_sums::unknown
+              ? std::string(
+                    "  how Tensor Cores add up FP16 products is unknown: no bound is guaranteed of them\n")
+              : fmt::format("  Tensor Cores add up FP16 products {}: {}\n", words(sums),
+                            words(evidence_for(sums)));
 
   text += "\ngemm: what auto takes\n";
   for (const shape_class& c : classes) {

@@ -323,7 +323,8 @@ std::vector<timeline> record_scans(const context& where, const request& r,
 void draw_files(const request& r) {
   if (!r.policies.empty() || !r.stages.empty() || !r.compare.empty() || r.without_waits)
     throw bad_request(
-        "--read draws what was recorded: expected no --policy, --stages, --compare or --without-waits next to "
+        "--read draws what was recorded: expected no --policy, --stages, --compare or --without-waits next "
+        "to "
         "it");
   requested_picture picture(r);
   std::vector<timeline> timelines;
@@ -492,9 +493,10 @@ void add_trace(arguments program) {
       .check(integer_between(1, most))
       .type_name("N");
   command
-      .add_option("--overhead", r->cost_runs,
-                  "Also measure what recording costs: run kernel and twin so often each, alternately, and print "
-                  "both times (medians)")
+      .add_option(
+          "--overhead", r->cost_runs,
+          "Also measure what recording costs: run kernel and twin so often each, alternately, and print "
+          "both times (medians)")
       .check(integer_between(1, 10000))
       .type_name("RUNS");
   command.add_flag("--without-waits", r->without_waits,

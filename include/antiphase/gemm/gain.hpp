@@ -7,9 +7,9 @@
 
 namespace antiphase {
 
-// Whether the cost models of our kernels and of cuBLAS were fitted to this very card (NVIDIA H200 and H100 SXM), by
-// its name and number of multiprocessors. Predictions for others are those of an H200, scaled: good for a
-// choice among our kernels, not for taking work from other libraries.
+// Whether the cost models of our kernels and of cuBLAS were fitted to this very card (NVIDIA H200 and H100
+// SXM), by its name and number of multiprocessors. Predictions for others are those of an H200, scaled: good
+// for a choice among our kernels, not for taking work from other libraries.
 bool is_measured(const device_limits& device);
 
 // Seconds of the product by FP32 multiply-adds at four fifths of the device's peak rate, about the most that

@@ -12,8 +12,8 @@
 namespace antiphase::cpu_detail {
 
 // A model, not a measurement, of a machine whose profile it is given. Every thread has its own time. An
-// operation advances it, a wait sets it to the time of the event. The clock counts the device functions of `device` and
-// what a kernel reports (device/clock.cuh); ordinary code takes no time.
+// operation advances it, a wait sets it to the time of the event. The clock counts the device functions of
+// `device` and what a kernel reports (device/clock.cuh); ordinary code takes no time.
 //
 // In a timed launch (worker::in_time) threads run in the order of their times. They queue for the units of
 // their multiprocessor, which its resident blocks share, so that times depend on the kernel and its arguments

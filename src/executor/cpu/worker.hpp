@@ -120,8 +120,8 @@ class load_history {
   }
   // An atomic or volatile load has returned the same value as before.
   void looked_in_vain() { looked_ = meetings_of_loop; }
-  // Called when the thread meets others. Adds whether it has looked unsuccessfully lately, and whether it has done
-  // anything but look since it last met any.
+  // Called when the thread meets others. Adds whether it has looked unsuccessfully lately, and whether it has
+  // done anything but look since it last met any.
   void meets(bool& in_vain, bool& more) {
     in_vain |= looked_ > 0;
     more |= std::exchange(did_more_, false);

@@ -484,8 +484,8 @@ std::vector<mutant> threads_of_a_block() {
 
       made<count::none>("histogram"),
       made<count::not_atomic>("histogram-not-atomic", "counts with a plain addition", race, no_barrier),
-      made<count::not_zeroed>("histogram-not-zeroed", "counts in memory that was never zeroed",
-                              uninitialised, "a write before it"),
+      made<count::not_zeroed>("histogram-not-zeroed", "counts in memory that was never zeroed", uninitialised,
+                              "a write before it"),
       made<count::no_barrier_after_zeroing>("histogram-no-barrier-after-zeroing", "counts while others zero",
                                             race, no_barrier),
       made<count::no_barrier_after_counting>("histogram-no-barrier-after-counting",

@@ -764,9 +764,8 @@ std::vector<mutant> engines() {
   add_family<told_remotely>(
       list, "told-remotely", {.blocks = 2},
       {{"one lane arrives", race}, {"the other has not begun", outside_memory}, {"nobody waits", race}});
-  add_family<begun_silently>(
-      list, "begun-silently", {.blocks = 2},
-      {{"no barrier before it", outside_memory}, {"arrives silently after it", race}});
+  add_family<begun_silently>(list, "begun-silently", {.blocks = 2},
+                             {{"no barrier before it", outside_memory}, {"arrives silently after it", race}});
   add_family<announced>(list, "announced", {.blocks = 2},
                         {{"without their fence", race},
                          {"initialised after the arrival", race},

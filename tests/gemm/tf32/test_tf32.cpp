@@ -212,8 +212,8 @@ TEST_P(gemm_tf32, integers_of_11_bits_are_exact) {
       ASSERT_EQ(c(i, j), sum) << i << ", " << j;
     }
 }
-// Rows of A, then columns of B, with 0 to 4 nonzeros of 24 bits: outputs of up to two are exact except for one
-// rounding, the others keep the guarantee, and none counts as computed again.
+// Rows of A, then columns of B, with 0 to 4 nonzeros of 24 bits: outputs of up to two are exact except for
+// one rounding, the others keep the guarantee, and none counts as computed again.
 TEST_P(gemm_tf32, lines_of_few_nonzeros_are_exact) {
   for (const std::int64_t k : {13, 300})
     for (const bool across : {false, true}) {

@@ -223,8 +223,8 @@ std::vector<ring_mutant> ring_mutants() {
                                                      overwritten_in_use, "asynchronous copy"),
       made<slip::no_wait_for_prefix, small_async_ring>(
           "async_no_wait_for_prefix", "scans before it knows what lies before", race, "shared memory"),
-      made<slip::tail_too_long, small_async_ring>("async_tail_too_long", "an element past the end of the array",
-                                                  outside_memory, "global memory"),
+      made<slip::tail_too_long, small_async_ring>(
+          "async_tail_too_long", "an element past the end of the array", outside_memory, "global memory"),
   };
 }
 

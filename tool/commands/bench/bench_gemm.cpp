@@ -71,7 +71,8 @@ constexpr const char* explanation =
     "that take turns, ours, cublasSgemm in its default math and the first algorithm of cublasLt's "
     "heuristics, of which the faster counts. "
     "The "
-    "roofline is the largest of the bytes at 4.2 TB/s, the operations at 273 TFLOP/s, and 2.2 us for a launch. "
+    "roofline is the largest of the bytes at 4.2 TB/s, the operations at 273 TFLOP/s, and 2.2 us for a "
+    "launch. "
     "Of each result a sample is "
     "compared "
     "with FP64.\n"
@@ -480,7 +481,8 @@ void run(const request& asked) {
 }  // namespace
 
 void add_bench_gemm(arguments bench) {
-  arguments command = bench.add_subcommand("gemm", "Matrix products: time, accuracy, and cuBLAS next to them");
+  arguments command =
+      bench.add_subcommand("gemm", "Matrix products: time, accuracy, and cuBLAS next to them");
   const auto r = std::make_shared<request>();
   const auto many = [&](const char* option, auto& values, const char* text) {
     return command.add_option(option, values, text).several().type_name("NAMES");

@@ -31,7 +31,8 @@ constexpr const char* explanation =
     "  Tl      time of a step that loads with one buffer and computes nothing\n"
     "  Tc      time of a step that computes from shared memory and loads nothing\n"
     "  N x     how many times as fast as with one buffer, measured; (N x): predicted by antiphase model's "
-    "cost model from Tc, as advise --kernel does. Tc loads nothing, so it lacks what issuing copies takes: where Tc "
+    "cost model from Tc, as advise --kernel does. Tc loads nothing, so it lacks what issuing copies takes: "
+    "where Tc "
     "is short, three and more buffers gain less\n"
     "  formula (Tl + Tc) / max(Tl, Tc), the textbook's gain of a second buffer\n"
     "Without a GPU the sums are verified on the CPU executor, and only the cost model is shown.\n"
@@ -72,8 +73,8 @@ struct setting {
 
 constexpr double tile_bytes = overlap_tile * sizeof(float);
 
-// The cost model's clocks of a step of each resident block, from what computing takes, as measured if it was: then
-// its barriers are in it, but not what issuing the next tile's copies takes.
+// The cost model's clocks of a step of each resident block, from what computing takes, as measured if it was:
+// then its barriers are in it, but not what issuing the next tile's copies takes.
 double law_clocks(const machine_profile& on, const setting& of, int stages, std::int64_t bytes) {
   constexpr double warps = overlap_threads / 32.;
   const double multiply_adds = double{overlap_floats} * of.rounds;

@@ -133,11 +133,11 @@ std::string ladder_section(const machine_profile& on, const named_result& r) {
                                                  shape.at("n").dump(), shape.at("k").dump())
                                    : fmt::format("Scans, step by step: {} sums of f32", shape.at("n").dump());
   const std::string text =
-      product
-          ? "Each step adds one idea. <i>gain</i> is in speed over the step before; a loss is a result. "
-            "<i>texts predict</i>: "
-            "(Tl + Tc) / max(Tl, Tc) from the measured times of its loads and its computation alone."
-          : "Each step adds one idea; the single passes add buffers. A copy of as many bytes is the roofline.";
+      product ? "Each step adds one idea. <i>gain</i> is in speed over the step before; a loss is a result. "
+                "<i>texts predict</i>: "
+                "(Tl + Tc) / max(Tl, Tc) from the measured times of its loads and its computation alone."
+              : "Each step adds one idea; the single passes add buffers. A copy of as many bytes is the "
+                "roofline.";
   std::string figures;
   for (std::size_t i = 0; i < charts.size(); ++i)
     figures += figure(
@@ -267,8 +267,8 @@ std::string accuracy_section(const std::vector<product_point>& products) {
                 "<span class=\"key\"><i class=\"s0\"></i>antiphase<i class=\"s1\"></i>cuBLAS FP32</span>");
 }
 
-// The gain that the textbooks' formula predicts for register-tile and a cube: from measured times of its loads and computation,
-// if known, as in the ladder's table; else from the model's.
+// The gain that the textbooks' formula predicts for register-tile and a cube: from measured times of its
+// loads and computation, if known, as in the ladder's table; else from the model's.
 std::string promise_to(const advice& predicted, std::int64_t size, const std::vector<named_result>& results) {
   for (const named_result& r : results)
     for (const json& record : r.content.at("records")) {
