@@ -15,7 +15,7 @@ namespace {
 
 using namespace antiphase;
 
-// The CPU executor, but for launches.
+// The CPU executor, except for launches.
 class launches_nothing final : public forwarding_executor {
  public:
   launches_nothing() : forwarding_executor(make_cpu_executor()) {}

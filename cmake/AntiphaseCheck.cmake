@@ -7,7 +7,7 @@ include_guard(GLOBAL)
 # CUDA sources of an executable with its include directories and definitions. Those that depend on the language
 # ($<COMPILE_LANGUAGE:...>) are not known to a test: CMake refuses them.
 # antiphase_check(NAME name SOURCES files... [OPTIONS words...]): the same for sources without a target.
-# OPTIONS are those of `antiphase check`. The program's own arguments stand at their end, behind --.
+# OPTIONS are those of `antiphase check`. The program's own arguments stand at their end, after --.
 function(antiphase_check)
   cmake_parse_arguments(PARSE_ARGV 0 arg "" "NAME" "SOURCES;OPTIONS")
   set(here "${CMAKE_CURRENT_FUNCTION_LIST_DIR}")

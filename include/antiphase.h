@@ -158,9 +158,9 @@ ANTIPHASE_API antiphase_status antiphase_sgemm(const antiphase_sgemm_args* args,
 // Bytes of workspace that the call takes, 0 if none. Never fewer when m, n, k or the batch grow.
 ANTIPHASE_API antiphase_status antiphase_sgemm_workspace(const antiphase_sgemm_args* args, size_t* bytes);
 // Predicted speed-up over cuBLAS's FP32, as a lower estimate. Where cuBLAS was measured (NVIDIA H200 and H100
-// SXM), its time comes from a law fitted to that; elsewhere from multiply-adds at four fifths of the device's
-// peak rate, which no measured BLAS exceeds. At most 1 if less than 1.5 microseconds are saved. 0 on a GPU
-// that was not measured (antiphase_is_measured) and for which there is no tuning.
+// SXM), its time comes from a cost model fitted to that; elsewhere from multiply-adds at four fifths of the
+// device's peak rate, which no measured BLAS exceeds. At most 1 if less than 1.5 microseconds are saved. 0 on
+// a GPU that was not measured (antiphase_is_measured) and for which there is no tuning.
 // ANTIPHASE_CPU: that of the simulated GPU.
 ANTIPHASE_API antiphase_status antiphase_sgemm_gain(const antiphase_sgemm_args* args, double* times);
 // Predicted seconds of the call and of cuBLAS's FP32 (a lower estimate where that was not measured), and the
@@ -265,7 +265,7 @@ enum { ANTIPHASE_ALL_KEYS = 0, ANTIPHASE_CAUSAL_TOP_LEFT = 1, ANTIPHASE_CAUSAL_B
 
 // Rows of `depth` contiguous elements: those of member b, head h and index i begin at
 // data + b member_stride + h head_stride + i row_stride. Strides count elements. All three 0: densely packed,
-// [member][head][row][depth]. A stride of 0 beside others, or ANTIPHASE_REPEATED, shares what it steps over.
+// [member][head][row][depth]. A stride of 0 among others, or ANTIPHASE_REPEATED, shares what it steps over.
 typedef struct antiphase_heads {
   const float* data;
   int64_t member_stride, head_stride, row_stride;
@@ -275,7 +275,7 @@ typedef struct antiphase_written_heads {
   int64_t member_stride, head_stride, row_stride;
 } antiphase_written_heads;
 // One value for each pair of query and key. All four strides 0: densely packed, [member][head][query][key]. A
-// stride of 0 beside others, or ANTIPHASE_REPEATED, shares the value.
+// stride of 0 among others, or ANTIPHASE_REPEATED, shares the value.
 typedef struct antiphase_bias {
   const float* data;
   int64_t member_stride, head_stride, query_stride, key_stride;
@@ -307,7 +307,7 @@ typedef struct antiphase_attention_args {
   float scale;
   int32_t scale_given;  // 1: `scale` is taken as it is; 0 (initialiser): likewise, but 0 is 1 / sqrt(depth)
   // All below may be missing in an older caller's struct.
-  // Visible are only keys at most so far before and behind the diagonal, which lies as with _BOTTOM_RIGHT if
+  // Visible are only keys at most so far before and after the diagonal, which lies as with _BOTTOM_RIGHT if
   // `causal` is ANTIPHASE_ALL_KEYS; negative (initialiser): all.
   int64_t window_before, window_behind;
   antiphase_bias bias;        // added to scale Q_i K_j; -infinity hides a key. NULL: none

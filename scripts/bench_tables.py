@@ -39,13 +39,13 @@ ERRORS = {
     "uniform01": (RED, "uniform [0, 1)"),
 }
 PICTURES = {
-    "speed": ("gemm_ratio.svg", "Speed beside cuBLAS FP32"),
+    "speed": ("gemm_ratio.svg", "Speed compared with cuBLAS FP32"),
     "accuracy": ("gemm_error.svg", "Error against FP64"),
-    "sums": ("scan_share.svg", "Running sums beside a copy"),
-    "suite": ("gemm_roofline.svg", "Products of all shapes under the roof"),
+    "sums": ("scan_share.svg", "Running sums compared with a copy"),
+    "suite": ("gemm_roofline.svg", "Products of all shapes under the roofline"),
     "map": ("gemm_map.svg", "Times as fast as cuBLAS FP32 over M x N"),
 }
-LIST_HEAD = ["", "products", "of cuBLAS", "slower", "worst", "of the roof", "cuBLAS of the roof"]
+LIST_HEAD = ["", "products", "of cuBLAS", "slower", "worst", "of the roofline", "cuBLAS of the roofline"]
 TYPES = ("f32", "f64", "i8", "u8", "i16", "u16", "i32", "u32", "i64", "u64", "f16", "bf16")
 SHORTEST = 1 << 16  # elements, in the table of rates: below, the launch is nearly all of the time
 RUN_TO_RUN = "cub_run_to_run"
@@ -104,7 +104,7 @@ class Tables:
         shapes = sorted({f.shape for f in figures}, key=order)
         head = ["M × N × K", "cuBLAS FP32"]
         for precision in PRECISIONS:
-            head += [f"`{precision}`", "of cuBLAS", "of the roof"] + ["of cuBLAS, hot"] * bool(hot)
+            head += [f"`{precision}`", "of cuBLAS", "of the roofline"] + ["of cuBLAS, hot"] * bool(hot)
         rows = []
         for shape in shapes:
             ours = [self.results.product(precision, shape) for precision in PRECISIONS]
@@ -158,7 +158,7 @@ class Tables:
             "cuBLAS",
             "component, ours",
             "cuBLAS",
-            "promised",
+            "guaranteed",
             "bias, ours",
             "cuBLAS",
         ]
@@ -219,7 +219,7 @@ class Tables:
         promised = figures[0].record["component"]["allowed"] if figures else 0
         return (
             figures,
-            f"`antiphase bench gemm --data all`, precision fp32; component: the largest error in units of 2⁻²⁴ |A||B|, promised: {promised:.0f}.",
+            f"`antiphase bench gemm --data all`, precision fp32; component: the largest error in units of 2⁻²⁴ |A||B|, guaranteed: {promised:.0f}.",
             head,
             rows,
         )
@@ -393,7 +393,7 @@ class Tables:
                 "Microseconds of a product in a CUDA graph; cuBLAS: the faster of its default and of cublasLt's first algorithm. `antiphase bench gemm "
                 "--suite`."
             ),
-            ["", "M × N × K", "by", "µs", "cuBLAS", "of cuBLAS", "of the roof", "cuBLAS of the roof"],
+            ["", "M × N × K", "by", "µs", "cuBLAS", "of cuBLAS", "of the roofline", "cuBLAS of the roofline"],
             rows,
         )
 
@@ -521,7 +521,7 @@ class Tables:
             return None
         roof = used[-1].record["roof"]
         notes = [
-            f"The roof: {roof['tb_per_s']:g} TB/s, {roof['tflops']:.0f} TFLOP/s. Left out: {small} products so small that a launch takes longer than either."
+            f"The roofline: {roof['tb_per_s']:g} TB/s, {roof['tflops']:.0f} TFLOP/s. Left out: {small} products so small that a launch takes longer than either."
         ]
         return scatter_plot.rooflines(
             PICTURES["suite"][1],

@@ -279,7 +279,7 @@ problem, `antiphase check SOLUTION PROBLEM -D batch_size=2`: a batch of two, whe
 {table(True)}
 
 The repositories' own results say which are right on a GPU: all results that are called wrong here are wrong there.
-Others that are wrong there ran some blocks only here, so their results were not judged.
+Others that are wrong there ran some blocks only here, so their results were not checked.
 
 | repository | solution | problem | came of it | what |
 |---|---|---|---|---|

@@ -5,7 +5,8 @@
     check_docs.py [ROOT]
 
 Documents are the .md files of the root and all below docs, examples, bench and .github. The
-file of each relative link must exist, and so must the heading of an anchor (#like-this). Lines of running
+file of each relative link must exist, and so must the heading of an anchor (#like-this), or the series of a packed
+file of results. Lines of running
 text have at most 120 characters, not counting link targets and comments; tables, code, headings, pictures
 and text generated between comments may be longer. Paths that docs/adding.md names must exist. Comments in sources name documents as docs/NAME.md. No version is on
 PyPI yet, so no page but that of releases installs the package by its name. Exit
@@ -14,6 +15,8 @@ status: 0 fine, 1 something was found, 2 usage.
 import pathlib
 import re
 import sys
+
+import experiments
 
 LONGEST = 120
 LINK = re.compile(r"(?<!\\)\[(?:[^\[\]\\]|\\.|`[^`]*`|\[[^\]]*\])*\]\(\s*<?([^()\s>]+)>?\s*\)")
@@ -30,6 +33,7 @@ INVENTED = {
     "tests/report/test_report.py",
     "tests/docs/test_check_docs.py",
     "tests/docs/test_page_commands.py",
+    "tests/style/test_style.py",
     "scripts/check_docs.py",
 }
 
@@ -74,6 +78,13 @@ def anchors(text):
     return set(found)
 
 
+def places(path):
+    """What a link can name in a file: the headings of a document, the series of a packed file."""
+    if path.name.endswith(".json.xz"):
+        return set(experiments.packed(path))
+    return anchors(path.read_text()) if path.suffix == ".md" else set()
+
+
 def paragraphs(text):
     """Paragraphs outside of code, with the number of their first line: a link may span lines."""
     block, first = [], 0
@@ -101,7 +112,7 @@ def bad_links(root, path):
             aimed = (path.parent / name).resolve() if name else path
             if not aimed.exists():
                 yield number, f"the link to {target} leads nowhere"
-            elif place and (aimed.suffix != ".md" or place not in anchors(aimed.read_text())):
+            elif place and place not in places(aimed):
                 yield number, f"the link to {target}: there is no such heading"
             elif root.resolve() not in [aimed.resolve(), *aimed.resolve().parents]:
                 yield number, f"the link to {target} leads out of the project"

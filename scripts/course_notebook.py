@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Writes docs/course.ipynb: the labs of docs/course, with what the tool says of each unfilled start.
+"""Writes a notebook of the labs of docs/course, with what the tool says of each unfilled start.
 
-    course_notebook.py TOOL
+    course_notebook.py TOOL NOTEBOOK
 
-TOOL is the program antiphase of this build. Exit status: 0, or 1 if a lab was not judged.
+TOOL is the program antiphase of this build, NOTEBOOK the file to write. Exit status: 0, or 1 if a lab could not be
+checked.
 """
 import json
 import os
@@ -15,7 +16,6 @@ import sys
 import tempfile
 
 DOCS = pathlib.Path(__file__).resolve().parent.parent / "docs"
-NOTEBOOK = DOCS / "course.ipynb"
 
 
 def text_of(file, links):
@@ -25,7 +25,7 @@ def text_of(file, links):
 
 
 def cells():
-    """(kind, source) of each cell. A lab is its text, its program, and the command that judges it."""
+    """(kind, source) of each cell. A lab is its text, its program, and the command that checks it."""
     yield "markdown", text_of(DOCS / "course/README.md", "course/")
     yield "markdown", "Run this cell once. Then complete each kernel in its cell, and run that and the next."
     folders = sorted((DOCS / "course").glob("??-*"))
@@ -54,8 +54,7 @@ def notebook(output_of):
     return {"cells": made, "metadata": about, "nbformat": 4, "nbformat_minor": 4}
 
 
-def main():
-    tool = pathlib.Path(sys.argv[1]).resolve()
+def write(tool, file):
     with tempfile.TemporaryDirectory() as folder:
         (pathlib.Path(folder) / "antiphase").symlink_to(tool)
 
@@ -75,8 +74,10 @@ def main():
             # as of an installed package
             return done.stdout.replace(str(DOCS), "share/antiphase").replace(f"{folder}/", "")
 
-        NOTEBOOK.write_text(json.dumps(notebook(output_of), indent=1, ensure_ascii=False) + "\n")
+        file.write_text(json.dumps(notebook(output_of), indent=1, ensure_ascii=False) + "\n")
 
 
 if __name__ == "__main__":
-    main()
+    if len(sys.argv) != 3:
+        sys.exit(__doc__.strip())
+    write(pathlib.Path(sys.argv[1]).resolve(), pathlib.Path(sys.argv[2]))

@@ -25,7 +25,7 @@
                                        so many resident blocks
     tile WHAT SIZE             of products by tiles of SIZE x SIZE with one output a thread, from the newest run
                                of bench/laws/tile_sizes.cu: what a second buffer gains (gain) and the formula
-                               promises (promise), Tc / Tl with one buffer (ratio), its resident blocks
+                               predicts (promise), Tc / Tl with one buffer (ratio), its resident blocks
                                (blocks), milliseconds with one (single) and two (double)
     cycles POLICY, hidden POLICY, computing POLICY
                                        from a recorded timeline: cycles per step, share of the load time
@@ -102,13 +102,13 @@ class Figures:
             sums = {f.shape: f for f in self.results.sums() if f.type == "f32"}
             figure = sums.get(shape_of("scan", of[1]))
             if figure is None or figure.times_faster("cub") is None:
-                raise BadResult(f"there is no sum beside CUB at {of[1]}")
+                raise BadResult(f"there is no sum compared with CUB at {of[1]}")
             return f"{figure.times_faster('cub'):.1f}×", [figure]
         if kind in ("times", "error"):
             precision, shape = of[:2]
             figure = self.results.product(precision, shape_of("gemm", shape))
             if figure is None or figure.times_faster() is None:
-                raise BadResult(f"there is no figure of {precision} beside cuBLAS at {shape}")
+                raise BadResult(f"there is no figure of {precision} compared with cuBLAS at {shape}")
             if kind == "times":
                 return f"{figure.times_faster():.1f}×", [figure]
             # A rival's error does not depend on our code, so it gets no mark.
@@ -127,7 +127,7 @@ class Figures:
                 raise BadResult(f"there is no figure of {which} random products")
             ratios = [f.times_faster() for f in figures]
             if what not in ("count", "mean", "worst", "slower"):
-                raise BadResult(f"'{what}' is nothing that is told of random products")
+                raise BadResult(f"'{what}' is nothing that is reported of random products")
             return {
                 "count": f"{len(ratios)}",
                 "mean": f"{geometric_mean(ratios):.2f}×",
@@ -178,7 +178,7 @@ class Figures:
                 "double": f"{by[2]['ms']:.1f} ms",
             }.get(what)
             if text is None:
-                raise BadResult(f"'{what}' is nothing that is told of tiles")
+                raise BadResult(f"'{what}' is nothing that is reported of tiles")
             return text, []
         if kind in ("cycles", "hidden", "computing"):
             timeline = self.timeline(*of)

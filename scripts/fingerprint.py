@@ -5,7 +5,7 @@
     fingerprint.py FILE...              prints a line per kernel: architecture, fingerprint, mangled name
     fingerprint.py --compare A B        compares two builds; exit status 1 if their code differs
     fingerprint.py --table FILE.json --source FILE.cpp --compiler VERSION FILE...
-                                        writes the table by which report.py judges figures, and the
+                                        writes the table by which report.py checks figures, and the
                                         definition for tool/measure/kernel_code.hpp
 
 FILE, A and B are object files, libraries, programs, or folders, which stand for all *.cu.o below them.

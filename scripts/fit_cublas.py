@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Fits the model of cuBLAS's time (src/gemm/choice/cublas_law.hpp) to the measurements in bench/results, and judges
+"""Fits the model of cuBLAS's time (src/gemm/choice/cublas_law.hpp) to the measurements in bench/results, and checks
 it by cross-validation.
 
     fit_cublas.py [RESULTS]
@@ -14,6 +14,8 @@ import sys
 
 import numpy
 from scipy.optimize import least_squares
+
+import experiments
 
 LEAST = 200  # (m n k)^(1/3): below, the time is that of the launch
 MULTIPROCESSORS, CLOCK, VECTOR_BYTES, FEW_ROWS_BYTES = (
@@ -59,7 +61,7 @@ def products(results):
                 and not r["set"].startswith("prepared")
             ):
                 rows.append(row({**r, **r["shape"]}, r["time_us"]["cublas_fp32"]))
-    for series in json.loads((results / "experiments/20261122-shapes.json").read_text())["series"]:
+    for series in experiments.read_all(results)["20261122-shapes"]["series"]:
         rows += [row(r, r["cublas_us"]) for r in series["products"]]
     all = numpy.array([r for r in rows if (r[0] * r[1] * r[2] * r[3]) ** (1 / 3) >= LEAST], float)
     return all[:, :7], all[:, 7]
@@ -129,7 +131,7 @@ def main():
         unseen[left_out] = law(fitted(of[rest], times[rest]), of[left_out])
     error = numpy.abs(numpy.log(unseen / times))
     print(
-        f"{len(times)} products; where it was not fitted to them, off by {numpy.median(error):.3f} in the median, {error.mean():.3f} in the mean"
+        f"{len(times)} products; where it was not fitted to them, off by {numpy.median(error):.3f} in the median, {error.mean():.3f} on average"
     )
 
 

@@ -276,7 +276,7 @@ def main():
     parser.add_argument("libraries", type=pathlib.Path, metavar="LIBRARIES")
     parser.add_argument("--only", default="", metavar="PART")
     parser.add_argument("--steps", type=int, default=20)
-    parser.add_argument("--rounds", type=int, default=2, help="processes each way, by turns")
+    parser.add_argument("--rounds", type=int, default=2, help="processes each way, alternately")
     parser.add_argument("--output", type=pathlib.Path, metavar="FILE")
     parser.add_argument("--within", choices=CLIENTS, help=argparse.SUPPRESS)
     options = parser.parse_args()

@@ -108,5 +108,5 @@ def picture(title, subtitle, unit, bars, footnotes=()):
 
 
 def halo(element):
-    """Text outlined in the background's colour, for places where a line passes behind it."""
+    """Text outlined in the background's colour, for places where a line passes after it."""
     return element.replace("<text ", f'<text stroke="{PAPER}" stroke-width="4" ', 1) + element

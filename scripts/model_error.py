@@ -1,20 +1,16 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Updates the errors of the model's predictions in docs/model.md, docs/report_h200.html and docs/overlap.html.
+"""Updates the errors of the model's predictions in docs/model.md.
 
     model_error.py [--check] TOOL [ROOT]
 
-The errors are what `antiphase model` prints for the result files in bench/results, the report is what
-`antiphase report` makes of some of them, docs/overlap.html what `antiphase bench overlap --read` makes of its
-newest measurement. TOOL is the program antiphase. --check writes nothing and fails if a
-document differs. Exit status: 0 fine, 1 a document differs, 2 usage.
+The errors are what `antiphase model` prints for the result files in bench/results. TOOL is the program antiphase.
+--check writes nothing and fails if the page differs. Exit status: 0 fine, 1 the page differs, 2 usage.
 """
 import json
 import pathlib
 import subprocess
 import sys
-
-import overlap_plot
 
 BEGIN, END = "<!-- model:begin -->\n", "<!-- model:end -->"
 
@@ -49,29 +45,6 @@ def table(tool, files):
     return head + "| --- | --: | --: | --: | --: | --: | --: | --: |\n" + "".join(map(row, kernels))
 
 
-def page(tool, results):
-    kinds = (
-        "gemm-4096x4096x4096-rested",
-        "gemm-1024x1024x1024-rested",
-        "scan-268435456-rested",
-        "scan-1048576-rested",
-        "bench-suite-rested",
-        "bench-random-rested",
-        "bench-sizes-rested",
-    )
-    newest = [max(results.glob(f"*-{kind}.json")) for kind in kinds]
-    return subprocess.run(
-        [tool, "report", "--output", "-", *map(str, newest)], check=True, capture_output=True, text=True
-    ).stdout
-
-
-def overlap_page(tool, results):
-    newest = overlap_plot.newest_file(results)
-    return subprocess.run(
-        [tool, "bench", "overlap", "--read", newest, "-o", "-"], check=True, capture_output=True, text=True
-    ).stdout
-
-
 def main():
     words = [word for word in sys.argv[1:] if word != "--check"]
     if not 1 <= len(words) <= 2:
@@ -86,24 +59,17 @@ def main():
         print(f"{document}: expected a table between '{BEGIN.strip()}' and '{END}'", file=sys.stderr)
         return 1
     results = root / "bench" / "results"
-    shown = root / "docs" / "report_h200.html"
-    differ = 0
-    for path, is_now in (
-        (document, before + BEGIN + table(words[0], sorted(results.glob("*.json"))) + END + after),
-        (shown, page(words[0], results)),
-        (root / "docs" / "overlap.html", overlap_page(words[0], results)),
-    ):
-        if path.exists() and path.read_text() == is_now:
-            continue
-        differ += 1
-        if "--check" in sys.argv:
-            print(
-                f"{path} is not what the result files and the model say: run scripts/model_error.py TOOL",
-                file=sys.stderr,
-            )
-        else:
-            path.write_text(is_now)
-    return int("--check" in sys.argv and differ > 0)
+    is_now = before + BEGIN + table(words[0], sorted(results.glob("*.json"))) + END + after
+    if text == is_now:
+        return 0
+    if "--check" in sys.argv:
+        print(
+            f"{document} is not what the result files and the model say: run scripts/model_error.py TOOL",
+            file=sys.stderr,
+        )
+        return 1
+    document.write_text(is_now)
+    return 0
 
 
 if __name__ == "__main__":

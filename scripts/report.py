@@ -9,11 +9,11 @@ The tables of the ladders are between <!-- ladder:begin --> and <!-- ladder:end 
 of docs, the pictures in docs/pictures. figures.py updates single figures, bench_tables.py the tables and
 pictures of the public products and sums. Quoted programs and outputs are files of examples.
 
-A figure whose code has changed since it was measured is marked. That is judged by a build's table of compiled
+A figure whose code has changed since it was measured is marked. That is checked by a build's table of compiled
 kernels: FILE, else build/tool/kernels.json. Without a table (--kernels= asks for that), and for figures of
 another compiler or architecture, marks stay as bench/results/stale.txt has them. A product for which auto takes
-another policy than it was measured with has a second mark. That is judged by a built program antiphase: PROGRAM,
-else build/antiphase, or the one beside a given table. Without one (--tool= asks for that), these marks stay as
+another policy than it was measured with has a second mark. That is checked by a built program antiphase: PROGRAM,
+else build/antiphase, or the one next to a given table. Without one (--tool= asks for that), these marks stay as
 bench/results/rechosen.txt has them. Exit status: 0 fine, 1 a document differs or a result file is wrong, 2 usage.
 """
 import argparse

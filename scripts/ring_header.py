@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Writes include/antiphase/ring.cuh: the ring and the verbs it needs as one header for nvcc alone.
+"""Writes include/antiphase/ring.cuh: the ring and the device functions it needs as one header for nvcc alone.
 
 The parts are taken from core, channel and device: the GPU bodies, in one namespace, in C++17. So a fix of
 theirs is one of the header's.
@@ -66,10 +66,10 @@ EDITS = {
 
 HEAD = """\
 // SPDX-License-Identifier: Apache-2.0
-// The ring to take home: N buffers between loads and computation, as one header for nvcc (C++17, no library).
+// The ring in a single header for nvcc (C++17, no library): N buffers between loads and computation.
 // Written by scripts/ring_header.py from the headers named below; change those.
 //
-// Copy it beside your .cu file. Where every thread loads and computes, `pipeline` runs the loop over
+// Copy it next to your .cu file. Where every thread loads and computes, `pipeline` runs the loop over
 // staged_copies (registers, sm_75) or async_copies (cp.async, sm_80). Where warps have roles, `channel`
 // passes slots from one to the next: mbarriers (sm_80), bulk and tensor copies (sm_90).
 //
@@ -100,7 +100,7 @@ HEAD = """\
 #define AP_EVERY_LANE_ARRIVES 0
 #endif
 
-#if defined(AP_CHECKED)  // by antiphase check, which names the line that calls a verb
+#if defined(AP_CHECKED)  // by antiphase check, which names the line that calls a device function
 #line LINE "/include/antiphase/ring.cuh"
 #endif
 
@@ -312,9 +312,9 @@ def products():
         lines += [f'  "{row}, " \\' for row in rows[:-1]] + [f'  "{rows[-1]}"']
         previous = registers
     lines += [
-        "#define AP_WGMMA(verb, type, n, registers, a_at, b_at, if_at, ta_at, tb_at) \\",
+        "#define AP_WGMMA(name, type, n, registers, a_at, b_at, if_at, ta_at, tb_at) \\",
         "  template <major A = major::k, major B = major::k> \\",
-        "  AP_DEV void verb(float (&sum)[registers], matrix_descriptor a, matrix_descriptor b, bool accumulate) { \\",
+        "  AP_DEV void name(float (&sum)[registers], matrix_descriptor a, matrix_descriptor b, bool accumulate) { \\",
         '    asm volatile("{ .reg .pred p; setp.ne.b32 p, %" if_at ", 0; " \\',
         '                 "wgmma.mma_async.sync.aligned.m64n" n "k16.f32." type "." type " {" AP_TEXT_##registers \\',
         '                 "}, %" a_at ", %" b_at ", p, 1, 1, %" ta_at ", %" tb_at "; }" \\',

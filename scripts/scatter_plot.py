@@ -40,7 +40,7 @@ class Logarithmic:
 
 
 def rooflines(title, subtitle, along, up, panels, memory, arithmetic, footnotes=()):
-    """`panels`: pairs (title, clouds). The roof is min(memory * intensity, arithmetic), in TFLOP/s, with the
+    """`panels`: pairs (title, clouds). The roofline is min(memory * intensity, arithmetic), in TFLOP/s, with the
     intensity in operations per byte."""
     points = [point for _, clouds in panels for cloud in clouds for point in cloud.points]
     ridge = arithmetic / memory

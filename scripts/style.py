@@ -4,7 +4,8 @@
 
     style.py format          adds the missing license lines and formats every C++ and CUDA file with
                              clang-format
-    style.py check           lists files that lack their license line or are not formatted
+    style.py check           lists files that lack their license line or are not formatted, and words that the
+                             field does not use so (wording.py)
     style.py clang BUILD     compiles the host sources of a configured build with clang++, without making
                              objects
     style.py tidy BUILD      runs clang-tidy on them
@@ -25,6 +26,8 @@ import shutil
 import subprocess
 import sys
 import threading
+
+import wording
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 PLACES = [
@@ -60,6 +63,14 @@ def sources(root):
         for file in sorted(path.rglob("*")) if path.is_dir() else [path]:
             if file.is_file() and "__pycache__" not in file.parts and comment_of(file):
                 yield file
+
+
+def documents(root):
+    """The Markdown files of the root and of all places."""
+    yield from sorted(root.glob("*.md"))
+    for place in PLACES:
+        if (root / place).is_dir():
+            yield from sorted((root / place).rglob("*.md"))
 
 
 def comment_of(path):
@@ -172,8 +183,11 @@ def run_check(root):
     python = [str(path.relative_to(root)) for path in files if path.name.endswith(PYTHON)]
     faults += [f"{path}: is not formatted" for path in unformatted_python(root, python)]
     faults += wide_comments(root, formatted)
+    faults += wording.faults(root, [*files, *documents(root)])
     print("\n".join(faults))
-    print(f"{len(files)} files, {len(faults)} faults{'; ./run format removes them' if faults else ''}")
+    print(
+        f"{len(files)} files, {len(faults)} faults{'; ./run format removes those of form' if faults else ''}"
+    )
     return 1 if faults else 0
 
 

@@ -8,8 +8,8 @@ and antiphase.torch's.
 LIBRARIES is a folder with libantiphase.so.0 and libantiphase_cublas.so. The Python package is that of the tree that
 contains this script. The three alternate in one process. PART selects the calls whose names contain it: "shape"
 those of models, "random" 60 random ones, "data" errors on ten kinds of data. FILE receives medians and quartiles
-as JSON, a series as in bench/results/experiments. Each line says whether the call was led, and what was predicted
-in parentheses. Exit status: 0 if results agree, and errors on the kinds of data where it is promised are no larger
+as JSON, a series as in bench/results/experiments. Each line says whether the call was overridden, and what was predicted
+in parentheses. Exit status: 0 if results agree, and errors on the kinds of data where it is guaranteed are no larger
 than torch's; 1 if not; 2 usage. It takes about four minutes on an H100.
 """
 import math
@@ -20,7 +20,7 @@ from time_clients import summary
 from time_scans import options_of, times, write
 
 METHOD = (
-    "scripts/time_attention.py: torch's own attention, torch's as led, and antiphase.torch's by turns, {rounds} rounds of several calls one "
+    "scripts/time_attention.py: torch's own attention, torch's as led, and antiphase.torch's alternately, {rounds} rounds of several calls one "
     "after the other between two events, so that a call takes the longer of its times on the host and on the GPU; results in torch's memory; "
     "TF32 is off. led: whether enable() led the call. TFLOP/s count 4 (forward) or 10 (backward) x members x heads x queries x keys x depth, "
     "half of that if causal. Errors are norms of the difference to FP64, of two heads, divided by the norm, in units of 1e-7."
@@ -59,7 +59,7 @@ def name_of(what, members, heads, queries, keys, depth, causal, mask):
 
 
 def tensors(torch, members, heads, queries, keys, depth, seed=1):
-    """q, k, v and the gradient of the output, as the layers before and behind leave them: all heads of a row side by
+    """q, k, v and the gradient of the output, as the layers before and after leave them: all heads of a row side by
     side."""
     generator = torch.Generator("cuda").manual_seed(seed)
     make = lambda rows: torch.randn(
@@ -125,7 +125,7 @@ def timed(torch, options, found, wrong):
             for _ in range(options.rounds):
                 taken["torch"].append(times(torch, own, 0.03))
                 with antiphase.enabled():
-                    # the forward that belongs to a backward is led, too
+                    # the forward that belongs to a backward is overridden, too
                     taken["led"].append(times(torch, of(theirs, part), 0.03))
                     rows = predictions(
                         f"attention {part} of {members} x {heads} x {queries} x {keys} x {depth}"
@@ -156,7 +156,7 @@ def timed(torch, options, found, wrong):
 
 
 def kinds(torch, q, k, v):
-    """Ten kinds of data; whether the error is promised to be no larger than that of FP32."""
+    """Ten kinds of data; whether the error is guaranteed to be no larger than that of FP32."""
     rows = torch.rand(k.shape[:3], device="cuda", generator=torch.Generator("cuda").manual_seed(5))[..., None]
     channels = torch.ones_like(k[0, 0, 0])
     channels[3] = 1e3

@@ -26,7 +26,7 @@ from clients_on_gpu import of_python, require_libraries
 
 FRAMEWORKS = ("torch", "cupy", "jax")
 METHOD = (
-    "scripts/time_clients.py: with and without antiphase by turns, {rounds} rounds after one each way; torch between two events, CuPy and JAX "
+    "scripts/time_clients.py: with and without antiphase alternately, {rounds} rounds after one each way; torch between two events, CuPy and JAX "
     "by the host's clock; calls included. FP32 with TF32 off. difference: of results, relative to the Frobenius norm, or of losses."
 )
 
@@ -141,7 +141,7 @@ def torch_clients(torch):
         return step if train else forward
 
     def encoder_step(layers, *shape, tokens=torch.nn.Identity):
-        """Blocks as those of BERT-base and ViT-B, behind what makes tokens of inputs of a shape."""
+        """Blocks as those of BERT-base and ViT-B, after what makes tokens of inputs of a shape."""
         layer = torch.nn.TransformerEncoderLayer(768, 12, 3072, dropout=0, batch_first=True)
         blocks = torch.nn.TransformerEncoder(layer, layers, enable_nested_tensor=False)
         model, x = torch.nn.Sequential(tokens(), blocks).cuda(), randn(*shape)

@@ -7,7 +7,7 @@
 LIBRARIES is a folder with libantiphase.so.0 and libantiphase_cublas.so. The Python package is that of the
 tree that contains this script. The three alternate in one process. PART selects the calls whose names contain
 it. FILE receives the medians and quartiles as JSON, a series as in bench/results/experiments. Each line says
-what was predicted, too, in parentheses, and whether the call was led. Exit status: 0 if results agree, 1 if
+what was predicted, too, in parentheses, and whether the call was overridden. Exit status: 0 if results agree, 1 if
 not, 2 usage.
 """
 import argparse
@@ -24,7 +24,7 @@ from clients_on_gpu import of_python, require_libraries
 from time_clients import summary
 
 METHOD = (
-    "scripts/time_scans.py: torch's own scan, torch's as led, and antiphase.torch's by turns, {rounds} rounds of several calls one after the "
+    "scripts/time_scans.py: torch's own scan, torch's as led, and antiphase.torch's alternately, {rounds} rounds of several calls one after the "
     "other between two events, so that a call takes the longer of its times on the host and on the GPU; results in torch's memory. led: "
     "whether enable(scans=True) led the call."
 )

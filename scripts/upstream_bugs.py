@@ -10,7 +10,7 @@
     upstream_bugs.py table [--check]          writes docs/upstream_bugs.md from bugs.json, outcome.json and
                                               gpu.json, or fails if it differs
 
-All lies in tests/checker/upstream. The programs are written anew with the structure of the code that was
+All lies in tests/checker/upstream. The programs are written again with the structure of the code that was
 wrong; none is copied. With -D BROKEN they are as before the fix. With -D AS_MERGED, in some, the fix is what
 the project merged, which the letter does not allow yet.
 """
@@ -140,9 +140,7 @@ def link(project, ref):
 def said_of(findings):
     best = [f for f in findings if f["kind"] not in SECONDARY] or findings
     return ", ".join(
-        f["kind"]
-        + (f" in line {f['line']}" if f["line"] else "")
-        + (", by the letter" if "severity" in f else "")
+        f["kind"] + (f" in line {f['line']}" if f["line"] else "") + (", pedantic" if "severity" in f else "")
         for f in best[:2]
     )
 
@@ -204,7 +202,7 @@ def page():
     bugs = [Bug(entry, outcome[entry["name"]], runs) for entry in read(BUGS)]
     found = [b for b in bugs if b.found]
     seconds = sorted(b.before["seconds"] for b in found)
-    counted = "The columns of the GPU are empty: nobody has run them yet."
+    counted = "The columns of the GPU are empty: not measured yet."
     if runs:
         finds = ", ".join(
             f"{tool} finds {sum(b.on_gpu(tool) == '**found**' for b in bugs)}" for tool in TOOLS
@@ -213,7 +211,7 @@ def page():
         counted = (
             f"On one {on_gpu['device']} (driver {on_gpu['driver']}, CUDA {on_gpu['toolkit']}, compute-sanitizer "
             f"{on_gpu['sanitizer']}, {on_gpu['date']}), of all {len(bugs)}: {finds}; without a tool {shown} give "
-            "wrong numbers, fail or hang. *reports*: the mended program is reported, too."
+            "wrong numbers, fail or hang. *reports*: the fixed program is reported, too."
         )
     parts = [
         "# Bugs of public projects",
@@ -221,7 +219,7 @@ def page():
             f"{len(bugs)} bugs of {len({b.entry['project'] for b in bugs})} public projects, which their users and authors "
             "found by hangs, wrong numbers, reading or sanitizers: races, missing waits and fences, misused barriers, bad "
             "accesses. For each there is a program of about 40 lines with the structure of the code that was wrong. It is "
-            "written anew, not copied; `-D BROKEN` makes it as it was before the fix. What is said of a bug has been read in "
+            "written again, not copied; `-D BROKEN` makes it as it was before the fix. What is said of a bug has been read in "
             "its issue, pull request or commit; the last table says in which."
         ),
         wrapped(
@@ -247,7 +245,7 @@ def page():
             "## Fixes that leave something",
             wrapped(
                 f"In {len(merged)} of these the fix that was merged is accused still (`-D AS_MERGED`): by PTX, shuffles, votes "
-                "and relaxed atomic operations order no memory. *By the letter*: GPUs do not need what is missing there."
+                "and relaxed atomic operations order no memory. *Pedantic*: GPUs do not need what is missing there."
             ),
             "\n".join(wrapped(f"- {b.title}: {said_of(b.merged)}. {b.entry['note']}", "  ") for b in merged),
         ]

@@ -42,7 +42,7 @@ def platform_of(binaries):
         foreign = set(needed) - {path.name for path in binaries}
         if foreign:
             sys.exit(
-                f"wheel.py: {library.name} asks for {', '.join(sorted(foreign))}: expected what every Linux has, and what lies beside it"
+                f"wheel.py: {library.name} asks for {', '.join(sorted(foreign))}: expected what every Linux has, and what lies next to it"
             )
         versions = re.findall(r"GLIBC_(\d+)\.(\d+)", run("objdump", "--dynamic-syms", library))
         newest = max([newest, *((int(major), int(minor)) for major, minor in versions)])

@@ -136,7 +136,7 @@ def sanitizer_at(path):
         if candidate and os.access(candidate, os.X_OK):
             return candidate
     raise Failure(
-        "compute-sanitizer was not found on PATH, in /usr/local/cuda/bin or beside this script: name it with --sanitizer",
+        "compute-sanitizer was not found on PATH, in /usr/local/cuda/bin or next to this script: name it with --sanitizer",
         4,
     )
 
@@ -317,7 +317,7 @@ def block(found, on_gpu):
             )
         )
     else:
-        parts[0] += " The columns of the GPU are empty: nobody has run them yet."
+        parts[0] += " The columns of the GPU are empty: not measured yet."
     parts.append(
         "A dash: nothing is found, or the numbers are right. Empty: not run, because the kernel needs what only the checker has, or is newer."
     )

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // From the lists of kernels, each compiled once for every target, to the kernels of one target.
 //
-// A room names its lists once, in a macro LISTS(LIST) with an entry LIST(instance, plain_kernels) for each:
+// A folder names its lists once, in a macro LISTS(LIST) with an entry LIST(instance, plain_kernels) for each:
 // the type of the list's elements, and the function `std::vector<instance> plain_kernels()` that a file
 // kernels_*.cuh defines. AP_LISTS(NAME, LISTS) makes from it the class NAME, which knows the kernels of each
 // target: cpu, cuda, and checked, which is a library of its own. To add a list, name it there and in

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Times every promising way to compute random products, for scripts/fit.py.
+// Times every plausible way to compute random products, for scripts/fit.py.
 //
 //   measure_ways SECONDS FILE
 //
@@ -27,7 +27,7 @@ namespace {
 
 using tool::listed_product;
 
-constexpr std::uint64_t seed = 20261127;  // differs from the lists of bench gemm, which judge the fit
+constexpr std::uint64_t seed = 20261127;  // differs from the lists of bench gemm, which check the fit
 constexpr std::int64_t products = 16384, largest = 8192;
 // relative to the fastest predicted way; slower ones are not measured
 constexpr double worth_measuring = 2.2;

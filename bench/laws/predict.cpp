@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The laws as a shared library, for scripts/fit.py: reads and sets their numbers, and predicts with them.
+// The cost models as a shared library, for scripts/fit.py: reads and sets their numbers, and predicts.
 #include <antiphase/executor/published.hpp>
 
 #include <cstring>
@@ -54,7 +54,7 @@ using antiphase::fit::state;
 
 extern "C" {
 
-// Reads a file of laws. Returns the count of its numbers, or -1 on an error, described by laws_said().
+// Reads a file of cost models. Returns the count of its numbers, or -1 on an error, described by laws_said().
 int laws_read(const char* path) try {
   std::ifstream file(path);
   const std::string text{std::istreambuf_iterator<char>(file), {}};

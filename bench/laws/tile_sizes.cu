@@ -5,8 +5,8 @@
 //   ninja -C build/cuda tile_sizes
 //   build/cuda/bench/laws/tile_sizes [EXTENT [REPEATS [COMMIT]]] > tile_sizes.json
 //
-// The kernels run by turns, each after 50 ms of rest, and times are medians. 512 outputs of each are checked
-// against sums in double.
+// The kernels run alternately, each after 50 ms of rest, and times are medians. 512 outputs of each are
+// checked against sums in double.
 #include <algorithm>
 #include <antiphase/gemm/ladder.hpp>
 #include <chrono>

@@ -114,7 +114,7 @@ std::optional<planned_way> plan(const context& where, const gemms::problem& p, c
     case family::fp16:
     case family::fp16_mma: break;
   }
-  if (of.count != 1) return std::nullopt;  // members run in turn: one's law suffices
+  if (of.count != 1) return std::nullopt;  // members run in turn: one's cost model suffices
   const gemms::product_plan made = gemms::plan_product(where, p, multiplier_of(w));
   return planned_way{made.workspace(), [&where, made](std::span<std::byte> memory, stream on) {
                        gemms::run(where, made, memory, nullptr, on);

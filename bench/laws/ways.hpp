@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The ways to compute a product among which `auto` chooses, for measuring them and fitting laws to the times.
+// The ways to compute a product among which `auto` chooses: to measure them, and fit cost models.
 #pragma once
 #include <antiphase/context.hpp>
 #include <antiphase/gemm/problem.hpp>

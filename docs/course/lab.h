@@ -86,7 +86,7 @@ inline void in_time(const std::string& of, unsigned long one, unsigned long all,
   const int trips = (tiles + ahead - 1) / ahead;
   demand(one > 0 && static_cast<double>(all) < static_cast<double>(one) * (trips + 0.15 * tiles), of,
          "%d tiles took %lu ticks of the checker's clock. One takes %lu, and with %d on their way at a time "
-         "about %d times that suffices: somebody waits too early",
+         "about %d times that suffices: a thread waits too early",
          tiles, all, one, ahead, trips);
 }
 

@@ -39,7 +39,14 @@ html_theme = "furo"
 html_title = f"antiphase {release}"
 html_static_path = ["static"]
 html_css_files = ["site.css"]
-html_extra_path = ["../report_h200.html", "../overlap.html", "../tutorial.ipynb", "../course.ipynb"]
+# What scripts/generated_pages.py has made, if anything.
+PAGES = {
+    "report_h200.html": "the report on an H200",
+    "overlap.html": "buffers, to explore",
+    "course.ipynb": "the course, as a notebook",
+}
+made = pathlib.Path(os.environ.get("ANTIPHASE_PAGES", "/nonexistent"))
+html_extra_path = ["../tutorial.ipynb", *(str(made / name) for name in PAGES if (made / name).exists())]
 html_copy_source = html_show_sphinx = False
 if repository_url:
     html_theme_options = {
@@ -61,14 +68,14 @@ breathe_domain_by_file_pattern = {
 
 logger = logging.getLogger(__name__)
 LISTED = re.compile(r"^- \[[^\]]*\]\(\.\./\.\./(include|python)/(\S+)\)$", re.MULTILINE)
-# Headers that are installed but that nobody includes, and the one that is made of others.
+# Headers that are installed but not for users to include, and the one that is made of others.
 INTERNAL = re.compile(
     r"antiphase/(plain/|ring\.cuh|scan/detail/|executor/cpu/(machine|checked)|device/(call_site|wgmma\w*_instructions))"
 )
 
 
 def run_doxygen(app):
-    """Doxygen's XML of all public headers, beside the site."""
+    """Doxygen's XML of all public headers, next to the site."""
     folder = pathlib.Path(app.outdir).parent / "doxygen"
     shutil.rmtree(folder, ignore_errors=True)
     listed = {
@@ -106,6 +113,9 @@ def group_of(path):
 def complete(app, name, source):
     """Adds the contents to the first page and to the course's, and the reference of what a page of docs/api lists."""
     if name == "index":
+        links = [f"`{text} <{page}>`__" for page, text in PAGES.items() if (made / page).exists()]
+        if links:
+            source[0] += f"\n\n```{{eval-rst}}\nMade from the results and labs: {', '.join(links)}.\n```\n"
         source[0] += (HERE / "contents.md").read_text()
     if name == "course/README":  # folded below the course in the list of all pages
         labs = sorted(f"{lab.parent.name}/README" for lab in (ROOT / "docs/course").glob("*/README.md"))
@@ -187,7 +197,7 @@ def marked(text):
 
 
 class LinksOut(SphinxTransform):
-    """Links to files that are no pages: some are copied beside the pages, the others stay in the repository."""
+    """Links to files that are no pages: some are copied next to the pages, the others stay in the repository."""
 
     default_priority = 9  # before Sphinx collects downloads and looks for pages
 

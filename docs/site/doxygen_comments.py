@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A header as Doxygen reads it: its plain comments become documentation.
 
-A comment above a declaration, or behind it on its line, documents the declaration; indented lines in it are code or
+A comment above a declaration, or after it on its line, documents the declaration; indented lines in it are code or
 a table. All that a header declares is put into one group, which its first comment documents. The inline namespace
 AP_TARGET, which users never write, is left out.
 """

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The product of product_bf16.cuh beside sums in FP64; with an argument also its speed, for squares.
+// The product of product_bf16.cuh next to sums in FP64; with an argument also its speed, for squares.
 //
 //   nvcc -O3 -gencode arch=compute_90a,code=sm_90a product_bf16.cu -o product && ./product 8192
 //   antiphase check product_bf16.cu
@@ -16,7 +16,7 @@
 #endif
 using product_bf16::bf16, product_bf16::extents;
 
-template <class Run> void report(const char* name, extents of, Run run) {  // the mean of 10 runs, behind one
+template <class Run> void report(const char* name, extents of, Run run) {  // the mean of 10 runs, after one
   cudaEvent_t from, to;
   cudaEventCreate(&from), cudaEventCreate(&to);
   for (int i = 0; i <= 10; ++i) {
@@ -46,7 +46,7 @@ int main(int count, char** words) {
   const auto run = [&] { product_bf16::launch(da, db, dc, size); };
   run();
   cudaMemcpy(c.data(), dc, 2 * c.size(), cudaMemcpyDeviceToHost);
-  double worst = 0;  // error of some outputs, beside the sum of the magnitudes of their terms
+  double worst = 0;  // error of some outputs, next to the sum of the magnitudes of their terms
   for (std::size_t i = 0; i < c.size(); i += 1 + c.size() / 20000) {
     double sum = 0, magnitudes = 1e-9;
     for (int j = 0; j < k; ++j) {

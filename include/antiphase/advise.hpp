@@ -42,10 +42,10 @@ struct advice {
   machine_profile on;
   std::string about;  // "product of 4096 x 4096 x 4096"
   advised_policy pick;
-  // Policies beside the ladder, then the ladder's steps, each from the fastest on. Of a kernel of one's own:
+  // Policies outside the ladder, then the ladder's steps, each from the fastest on. Of a kernel of one's own:
   // by stages.
   std::vector<advised_policy> others;
-  std::size_t compared = 0;             // how many of them are beside the ladder: what auto chooses from
+  std::size_t compared = 0;             // how many of them are outside the ladder: what auto chooses from
   std::string pipelined;                // the kernel that `stages` is about
   std::vector<advised_stages> stages;   // 1, 2, 3 ... stages
   double textbook_gain = 1;             // (Tl + Tc) / max(Tl, Tc) of that kernel
@@ -56,7 +56,7 @@ struct advice {
   std::vector<std::string> recommends;  // sentences
 };
 
-// The limit's name, in words that suit what the advice is about: nobody knows what a kernel of one's own does
+// The limit's name, in words that suit what the advice is about: what a user's kernel does is unknown
 // while it computes.
 inline std::string_view name_of(const advice& a, limit l) {
   return l == limit::arithmetic && a.pipelined == "this kernel" ? "computation" : name(l);
@@ -71,7 +71,7 @@ advice advise_scan(const machine_profile& on, std::int64_t count, std::size_t si
 // compute from it.
 struct own_kernel {
   std::size_t smem = 0;              // bytes of a slot
-  std::size_t fixed = 0;             // bytes of shared memory beside the slots
+  std::size_t fixed = 0;             // bytes of shared memory next to the slots
   int registers = 32;                // per thread
   int threads = 256;                 // per block
   std::optional<double> load_bytes;  // a block reads from memory for a slot; with neither, smem

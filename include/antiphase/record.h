@@ -47,7 +47,7 @@ class span_marks {
     agent_ = static_cast<int>(thread / 32);
     logs_ = thread % 32 == 0 && block == to.block && to.spans != nullptr;
   }
-  // Ends the span under way, if any, and begins one of step `step` in slot `slot`.
+  // Ends the span in progress, if any, and begins one of step `step` in slot `slot`.
   __device__ void begin(span_kind kind, int step, int slot = 0) {
     if (!logs_) return;
     const long long now = clock();
@@ -140,7 +140,7 @@ class span_recorder {
     }
     return text(of, std::move(spans), dropped);
   }
-  // The same as a file, which is whole: the name is given last, to a file beside it.
+  // The same as a file, which is whole: the name is given last, to a file next to it.
   void write(const char* file, const recorded_kernel& of) const {
     const std::string text = json(of), part = std::string(file) + ".part";
     std::FILE* const out = std::fopen(part.c_str(), "w");

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The ring to take home: N buffers between loads and computation, as one header for nvcc (C++17, no library).
+// The ring in a single header for nvcc (C++17, no library): N buffers between loads and computation.
 // Written by scripts/ring_header.py from the headers named below; change those.
 //
-// Copy it beside your .cu file. Where every thread loads and computes, `pipeline` runs the loop over
+// Copy it next to your .cu file. Where every thread loads and computes, `pipeline` runs the loop over
 // staged_copies (registers, sm_75) or async_copies (cp.async, sm_80). Where warps have roles, `channel`
 // passes slots from one to the next: mbarriers (sm_80), bulk and tensor copies (sm_90).
 //
@@ -33,7 +33,7 @@
 #define AP_EVERY_LANE_ARRIVES 0
 #endif
 
-#if defined(AP_CHECKED)  // by antiphase check, which names the line that calls a verb
+#if defined(AP_CHECKED)  // by antiphase check, which names the line that calls a device function
 #line 38 "/include/antiphase/ring.cuh"
 #endif
 
@@ -118,7 +118,7 @@ AP_FN constexpr int warps(int count) { return AP_EVERY_LANE_ARRIVES ? 32 * count
 template <class Barrier, int N, int... Parties> struct channel {
   static_assert(N > 0, "a ring needs at least one slot");
   static_assert(sizeof...(Parties) > 0, "a slot needs at least one event");
-  static_assert(((Parties > 0) && ...), "an event nobody commits never happens");
+  static_assert(((Parties > 0) && ...), "an event that no thread commits never happens");
 
   using slot_cursor = cursor<N>;
   static constexpr int stages = N;
@@ -819,9 +819,9 @@ template <int Registers> AP_DEV void pin_registers(float (&sum)[Registers]) {
   "%80, %81, %82, %83, %84, %85, %86, %87, %88, %89, %90, %91, %92, %93, %94, %95, " \
   "%96, %97, %98, %99, %100, %101, %102, %103, %104, %105, %106, %107, %108, %109, %110, %111, " \
   "%112, %113, %114, %115, %116, %117, %118, %119, %120, %121, %122, %123, %124, %125, %126, %127"
-#define AP_WGMMA(verb, type, n, registers, a_at, b_at, if_at, ta_at, tb_at) \
+#define AP_WGMMA(name, type, n, registers, a_at, b_at, if_at, ta_at, tb_at) \
   template <major A = major::k, major B = major::k> \
-  AP_DEV void verb(float (&sum)[registers], matrix_descriptor a, matrix_descriptor b, bool accumulate) { \
+  AP_DEV void name(float (&sum)[registers], matrix_descriptor a, matrix_descriptor b, bool accumulate) { \
     asm volatile("{ .reg .pred p; setp.ne.b32 p, %" if_at ", 0; " \
                  "wgmma.mma_async.sync.aligned.m64n" n "k16.f32." type "." type " {" AP_TEXT_##registers \
                  "}, %" a_at ", %" b_at ", p, 1, 1, %" ta_at ", %" tb_at "; }" \

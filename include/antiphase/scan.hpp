@@ -69,7 +69,7 @@ struct scan_options {
 // add up to less than 3.4e38 (FP64: 1.79e308), and the negative ones likewise; else it may be infinite or NaN
 // although its elements are finite, and if it is finite it is right all the same. Likewise a product, if the
 // factors above 1 in magnitude multiply to at most 1e38 (FP64: 1e308), and those below 1, zeros aside, to at
-// least 1e-37 (FP64: 1e-307); else it may also be 0. An output never depends on elements behind it, nor on
+// least 1e-37 (FP64: 1e-307); else it may also be 0. An output never depends on elements after it, nor on
 // other lines (docs/accuracy.md).
 //
 // Memory and stream. The call returns when all is queued on scan_options::on. The single passes, one-wave and

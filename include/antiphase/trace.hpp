@@ -138,7 +138,7 @@ timeline record_scan(const context& where, std::string_view policy, const scan_p
                      const scan_keys& keys, const trace_options& options = {});
 
 // Computes attention with a recording twin of a step of its ladder, "tiled" to "antiphase", and returns the
-// timeline of one block. A step is a tile of K or of V, by turns. On Tensor Cores warps wait for products
+// timeline of one block. A step is a tile of K or of V, alternately. On Tensor Cores warps wait for products
 // that they have started: that is a wait in a second of timeline::rings, "Tensor Cores", and what they do
 // between is the softmax. There are twins for rows of 33 to 128 numbers, without mask, window and bias.
 // Throws as record_gemm(); not_supported for other problems.

@@ -179,7 +179,7 @@ def run(words):
 
 
 def tool():
-    """The command `antiphase` of an installed package: the tool that lies beside this file."""
+    """The command `antiphase` of an installed package: the tool that lies next to this file."""
     if sys.argv[1:2] == ["info"] and set(sys.argv[2:]) & set(_PLACES):
         return places(sys.argv[2:])
     place = _library.tool()

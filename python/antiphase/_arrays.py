@@ -617,6 +617,6 @@ def require_aligned(pointer, size, name):
 
 
 def finish(kind, device):
-    """Waits for the work where the array library does not order its own work behind it."""
+    """Waits for the work where the array library does not order its own work after it."""
     if not kind.ordered or device == _library.CPU:
         _library.check(_library.synchronize_stream(device, None))

@@ -94,7 +94,7 @@ class Request:
 
 
 def _window_of(window):
-    """(before, behind), -1 for all."""
+    """(before, after), -1 for all."""
     if window is None:
         return -1, -1
     try:
@@ -105,7 +105,7 @@ def _window_of(window):
     except (TypeError, ValueError):
         pass
     raise ValueError(
-        f"antiphase: window is {_library.shown(window)}: expected a number of keys, or two: before and behind; "
+        f"antiphase: window is {_library.shown(window)}: expected a number of keys, or two: before and after; "
         "None or -1 is all"
     )
 
@@ -129,7 +129,7 @@ def scale_of(scale):
 
 
 def attend(kind, q, k, v, causal, scale, mask, bias, window, grouped, run):
-    """Checks a request, and runs run(q, k, v, bias, mask, causal, scale, before, behind) of four axes each."""
+    """Checks a request, and runs run(q, k, v, bias, mask, causal, scale, before, after) of four axes each."""
     causal, (before, behind) = _causal_of(causal), _window_of(window)
     for name, x, types in (
         ("q", q, ("float32",)),
@@ -264,7 +264,7 @@ def attention(q, k, v, /, *, causal=False, scale=None, mask=None, bias=None, win
     scale: by default 1 / sqrt(depth).
     mask: bools that can be broadcast to (..., heads, queries, keys); a pair of False takes no part.
     bias: float32, likewise, added to the scaled products; -infinity hides a key.
-    window: how many keys before and behind the diagonal a query sees at most: a number, or two, of which None
+    window: how many keys before and after the diagonal a query sees at most: a number, or two, of which None
     or -1 is all. The diagonal is that of causal, or 'bottom_right'.
 
     Returns float32 of shape (..., heads, queries, depth); of queries that see no key, zeros. Tensors of torch

@@ -13,7 +13,7 @@ _change = _library.lock()
 
 
 def place():
-    """The library's file: ANTIPHASE_CUBLAS_LIBRARY, else beside libantiphase.so.0; a bare name where that one
+    """The library's file: ANTIPHASE_CUBLAS_LIBRARY, else next to libantiphase.so.0; a bare name where that one
     comes from the loader's search path."""
     named, folder = os.environ.get("ANTIPHASE_CUBLAS_LIBRARY"), os.path.dirname(_library.PLACE)
     return named or os.path.join(folder and os.path.abspath(folder), "libantiphase_cublas.so")
@@ -40,12 +40,12 @@ def _function(name, *types, result=ctypes.c_int, lacks=_TOO_OLD):
 
 
 class _Switch:
-    """Something that is on while it is asked for by enable(), or by an enabled() block under way."""
+    """Something that is on while it is asked for by enable(), or by an enabled() block in progress."""
 
     def __init__(self, turn_on, turn_off):
         self._turn_on, self._turn_off = turn_on, turn_off
         self._is_on = self._asked = False
-        self._within = 0  # number of blocks under way
+        self._within = 0  # number of blocks in progress
 
     def on(self, asked):
         changed = self._turn_on()

@@ -15,7 +15,7 @@ _GRADIENTS = ("q_gradient", "k_gradient", "v_gradient")
 
 # Operands come in the order of antiphase_attention_args: q, k, v, for the backward out, bias and mask if there are
 # any, for the backward softmax and the gradient of out. Rows lie as JAX has them, [member][row][head][element].
-# `pairs`: which of bias and mask there are. `how`: causal, scale, before, behind.
+# `pairs`: which of bias and mask there are. `how`: causal, scale, before, after.
 _primitive = core.Primitive(_TARGET)
 _primitive.multiple_results = True
 _primitive.def_impl(jax.jit(_primitive.bind, static_argnames=("backward", "pairs", "how")))
@@ -145,7 +145,7 @@ def dot_product_attention(
     at most 256.
     bias: float32, added; mask: bools, of which True takes part. Both can be broadcast to (B, N, T, S).
     scale: by default 1 / sqrt(H). is_causal: query i sees keys 0 to i. local_window_size: how many keys before
-    and behind its own place a query sees at most, a number or two.
+    and after its own place a query sees at most, a number or two.
 
     Returns float32 of query's shape; of queries that see no key, zeros. Differentiable in reverse mode, once, by
     query, key and value. Raises TypeError for other dtypes, ValueError for shapes that do not fit,

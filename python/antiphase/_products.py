@@ -510,7 +510,7 @@ def _queue(kind, args, plan, stream, like):
     status = _library.sgemm(_addressof(args), stream)
     if status:
         _library.check(status)
-    del memory  # only now: the work is queued, and later allocations are ordered behind it on the stream
+    del memory  # only now: the work is queued, and later allocations are ordered after it on the stream
 
 
 def explained(kind, a, b, precision):

@@ -25,7 +25,7 @@ def by_rows(like, members, heads, rows, depth):
 
 def plan(q, k, v, bias, visible, how, grad=None, from_logsumexp=False):
     """What is known of a call: (arguments without addresses, bytes of workspace, strides of the output), or None
-    if an operand has to be copied first. how: causal, scale, before, behind. grad: that of the output, for the
+    if an operand has to be copied first. how: causal, scale, before, after. grad: that of the output, for the
     backward; from_logsumexp: that has no softmax."""
     key = (
         q.shape,
@@ -270,7 +270,7 @@ def scaled_dot_product_attention(
     One that requires a gradient is left to torch's own function. is_causal: query i sees keys 0 to i.
 
     Returns float32 of shape (..., heads, L, Ev), with gradients, but not gradients of these. Raises TypeError
-    for other dtypes; ValueError for shapes that do not fit, dropout, and a mask beside is_causal.
+    for other dtypes; ValueError for shapes that do not fit, dropout, and a mask next to is_causal.
     """
     if dropout_p:
         raise ValueError(f"antiphase: dropout_p is {dropout_p}: expected 0, attention drops nothing out here")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Operators of torch that are led here where that is predicted to be faster: how they are taken, and what is told
+"""Overrides torch's operators where ours are predicted to be faster: how they are registered, and what is reported
 of them."""
 import collections
 import inspect
@@ -12,9 +12,9 @@ import torch
 from . import _library
 
 _MOST_DECIDED = 4096
-_PATIENCE = 10_000  # calls: what a program loses that calls ours in vain is 0.1 s in all
+_PATIENCE = 10_000  # calls: what a program loses that calls ours unsuccessfully is 0.1 s in all
 
-# A line of a profile: what is called, predicted times here and of torch's own in us, whether it would be led, and
+# A line of a profile: what is called, predicted times here and of torch's own in us, whether it would be overridden, and
 # whether predictions are of this GPU.
 Row = collections.namedtuple("Row", "text ours theirs wins known", defaults=(True,))
 _UNMEASURED = "not measured on this GPU"
@@ -23,7 +23,7 @@ _measured = {}  # by device
 
 
 def is_measured(device):
-    """Whether calls on the device may be led by prediction: only where it was fitted to such a GPU."""
+    """Whether calls on the device may be overridden by prediction: only where it was fitted to such a GPU."""
     if device not in _measured:
         number = device.index if device.index is not None else -2  # the current one
         _measured[device] = device.type == "cuda" and _library.is_measured(number)
@@ -46,11 +46,14 @@ class Led:
         self.operators = operators  # by name: what makes our kernel of torch's
         # those that only take() takes: a kernel in Python takes the host 10 us and more
         self.later = later
-        # by call: (whether it is led, its predicted gain in us, its row of the profile or None)
+        # by call: (whether it is overridden, its predicted gain in us, its row of the profile or None)
         self.decided = {}
         self.rows = collections.Counter()  # while profiling
         self.library = None
-        self.in_vain, self.callers = 0, set()  # calls since begin(), none of which was led, and their threads
+        self.in_vain, self.callers = (
+            0,
+            set(),
+        )  # calls since begin(), none of which was overridden, and their threads
         self.kept = []
         families.append(self)
 
@@ -61,7 +64,7 @@ class Led:
         find = getattr(torch.library, "get_kernel", None)
         if find is None:
             raise RuntimeError(
-                f"antiphase: torch is {torch.__version__}: its {self.noun} can be led from 2.9 on, where torch.library "
+                f"antiphase: torch is {torch.__version__}: its {self.noun} can be overridden from 2.9 on, where torch.library "
                 "has get_kernel"
             )
         # all of them before any is replaced
@@ -74,12 +77,12 @@ class Led:
                 self.take(name)
 
     def take(self, name):
-        """Replaces torch's kernel of an operator, while the family is led."""
+        """Replaces torch's kernel of an operator, while the family is overridden."""
         if self.library is None or name not in self.kernels:
             return
         kernel, how = self.kernels.pop(name), {"with_keyset": True}
         if "allow_override" in inspect.signature(self.library.impl).parameters:
-            how["allow_override"] = True  # somebody else may have replaced it: theirs is the original here
+            how["allow_override"] = True  # other code may have replaced it: theirs is the original here
         with warnings.catch_warnings():  # that a kernel is overridden
             warnings.simplefilter("ignore")
             self.library.impl(name, kernel, self.key, **how)
@@ -92,7 +95,7 @@ class Led:
             self.decided.clear()  # take() follows from decisions
 
     def passes(self):
-        """Counts a call that torch's own computes. After many by one thread, none of which was led, torch has its
+        """Counts a call that torch's own computes. After many by one thread, none of which was overridden, torch has its
         operators back: a kernel in Python takes the host 10 us. With several threads, another one could be at the
         dispatcher meanwhile."""
         self.passed += 1
@@ -162,5 +165,5 @@ class Led:
 
 
 def report():
-    """What became of torch's operators that are led, as parts of a sentence."""
+    """What became of torch's overridden operators, as parts of a sentence."""
     return "; ".join(filter(None, (family.report() for family in families)))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""torch's own FP32 attention on GPUs, led here where that is predicted to be faster.
+"""torch's own FP32 attention on GPUs, overridden where ours is predicted to be faster.
 
 torch.nn.functional.scaled_dot_product_attention calls the operators below for float32; both agree with torch's on
 what they take and return, so that either half may be torch's."""
@@ -16,10 +16,10 @@ from ._torch_ops import KIND as _kind
 _TORCHS = {"forward": (4.3, 0.0497, 70), "backward": (2.2, 0.239, 175)}
 _TILE = 64  # of their queries and keys
 _LAUNCH = 5  # us
-_OUR_HOST = {"forward": 110, "backward": 400}  # us that a call takes the host, beside an H100
+_OUR_HOST = {"forward": 110, "backward": 400}  # us that a call takes on the host of an H100
 _MARGIN = 0.9  # of torch's time: what ours may take at most
 _LEAST_WORK = 1 << 25  # products: with fewer torch takes less than 25 us
-_LEAST_QUERIES, _LEAST_KEYS = 128, 64  # the law was not fitted to fewer
+_LEAST_QUERIES, _LEAST_KEYS = 128, 64  # the cost model was not fitted to fewer
 _MOST_DEPTH = 128
 
 
@@ -51,7 +51,7 @@ except Exception:  # a private function
     _allows_tf32 = lambda: torch.backends.cuda.matmul.allow_tf32
 
 
-# ---- What is led -----------------------------------------------------------------------------------------
+# ---- What is overridden ---------------------------------------------------------------------------------
 
 
 _NO = False, 0, None
@@ -86,7 +86,7 @@ def _decide(part, q, k, v, bias, grad, how, is_causal):
 
 
 def _asked(part, q, k, v, bias, grad, is_causal, scale, has_backward=False):
-    """The decision, and causal, scale, before, behind. has_backward: of a forward, that one will follow."""
+    """The decision, and causal, scale, before, after. has_backward: of a forward, that one will follow."""
     layouts = [x is not None and (x.shape, x.stride()) for x in (q, k, v, bias, grad)]
     key = part, *layouts, q.device, is_causal, scale, has_backward, _allows_tf32()
     decision = attention.decided.get(key)
@@ -126,7 +126,7 @@ def _forward(original):
 
 def _led_forward(q, k, v, bias, compute, how):
     members, heads, queries = q.shape[:3]
-    # torch's own have rows of a multiple of 32, and infinity behind the last query.
+    # torch's own have rows of a multiple of 32, and infinity after the last query.
     padded = -(-queries // 32) * 32 if compute else 0
     dense = padded == queries
     logsumexp = q.new_empty(members, heads, padded) if dense or not compute else None

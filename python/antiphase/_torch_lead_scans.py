@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""torch's own scans, led here where that is predicted to be faster: antiphase.enable(scans=True)."""
+"""torch's own scans, overridden where ours are predicted to be faster: antiphase.enable(scans=True)."""
 import math
 
 import torch
@@ -13,7 +13,7 @@ from ._torch_ops import KIND as _kind
 # one reading and one writing.
 _OURS = {"arithmetic": (20, 2.6e6, 0), "extremes": (60, 2.4e6, 32), "log_sum_exp": (25, 1.0e6, 0)}
 # torch: likewise; then what its loops take that work through a line: for one step along an axis that is not
-# the last, at most, and per column beside it; per element of a row, and per row.
+# the last, at most, and per column next to it; per element of a row, and per row.
 _TORCHS = {
     "arithmetic": (19, 2.2e6, 0.05, 0.01, 1.5e-3, 5.5e-3),
     "extremes": (25, 1.8e6, 0.05, 0.01, 2.5e-3, 5.5e-3),
@@ -54,7 +54,7 @@ def _margin(device):
     return _margins[device]
 
 
-# ---- What is led -----------------------------------------------------------------------------------------
+# ---- What is overridden ---------------------------------------------------------------------------------
 
 
 def _decide(op, x, dim, to):

@@ -306,7 +306,7 @@ _COMBINE = {
 
 def _across(op, x, axis, dtype, group):
     """The scan of an axis that is divided over the processes of a group: each scans its part, and combines the
-    results with the totals of the parts before. Totals of parts behind are left out only after they have been
+    results with the totals of the parts before. Totals of parts after are left out only after they have been
     gathered, so that all processes have the same collectives in their backward passes."""
     axis = _scans._axis_of(axis, x.shape, NAMES[op])
     rank = _distributed().get_rank(group)

@@ -53,7 +53,7 @@ _TYPES = {
 class Finding:
     """One fault: the access (`action`) at `file` and `line` (0: unknown), and the earlier access that it
     conflicts with, if any (`earlier`, ""; `earlier_line`, 0). `missing`: the synchronization that would order
-    them. `times`: how often it was seen. `severity`: "error", or "by the letter" where GPUs do not need the
+    them. `times`: how often it was seen. `severity`: "error", or "pedantic" where GPUs do not need the
     rule. Of a wrong result that `expected` shows: the first `element` of an `argument` that differs, in C order,
     what the kernel `got` and what was `expected`."""
 

@@ -108,7 +108,7 @@ def main():
                 print(f"{file}: no main: not checked", flush=True)
                 said.append(("note", f"{file} has no main: it was not checked"))
                 continue
-            # The user's options come last: behind -- stand the program's own arguments.
+            # The user's options come last: the program's own arguments follow --.
             command = [tool(), "check", file, "--sarif", str(report), *shlex.split(arguments.options)]
             codes[file] = code = subprocess.run(command).returncode
             print(f"{file}: {'checked' if code in _JUDGED else f'not checked: exit code {code}'}", flush=True)

@@ -394,7 +394,7 @@ def _packed(value):
 
 def _array_type(numpy, session):
     class ndarray(numpy.ndarray):
-        """An array that stands for one on the device; `unwritten`: nobody has stored to it."""
+        """An array that stands for one on the device; `unwritten`: it was never stored to."""
 
         unwritten = False
 

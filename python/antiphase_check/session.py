@@ -121,7 +121,7 @@ def _text(s):
 @dataclasses.dataclass
 class Array:
     """An array for a call: element type, sizes, strides in elements, and a function for its bytes. `kind`: 'd'
-    for data, 'u' for memory that nobody has written, 'm' for any numbers."""
+    for data, 'u' for memory that was never written, 'm' for any numbers."""
 
     type: int
     sizes: tuple
@@ -143,7 +143,7 @@ class Array:
 
 
 class Memory:
-    """All the memory of a tensor or array, `owner`, whose attribute `flag` says that nobody has written it."""
+    """All the memory of a tensor or array, `owner`, whose attribute `flag` says that it was never written."""
 
     def __init__(self, base, size, owner, flag):
         self.base, self.size, self.owner, self.flag = base, size, owner, flag

@@ -127,7 +127,7 @@ class Jax(support.Case):
 
 
 class WithinPrograms(support.Case):
-    """antiphase.jax, beside jax.lax's functions of the same names."""
+    """antiphase.jax, next to jax.lax's functions of the same names."""
 
     NAMES = ("cumsum", "cumprod", "cummax", "cummin", "cumlogsumexp")
 
@@ -207,7 +207,7 @@ class WithinPrograms(support.Case):
 
 
 class Attention(support.Case):
-    """antiphase.jax.dot_product_attention, beside jax.nn's."""
+    """antiphase.jax.dot_product_attention, next to jax.nn's."""
 
     def tensors(self, q=(2, 5, 4, 8), k=(2, 7, 4, 8)):
         return [jnp.asarray(A(*shape, seed=i)) for i, shape in enumerate((q, k, k))]

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Runs all cells of docs/tutorial.ipynb in this interpreter, without Jupyter; the notebook has assertions, and the
-outputs that are stored in it come again: the same text, but for numbers, which compilers and machines may change.
+outputs that are stored in it come again: the same text, except for numbers, which compilers and machines may change.
 
     test_notebook.py [--write]
 

@@ -350,7 +350,7 @@ stand_in.impl("_scaled_dot_product_efficient_attention_backward", backward, "CPU
 
 
 class Led(support.Case):
-    """torch's own attention. On the CPU it is led to the executor, as if that were fast."""
+    """torch's own attention. On the CPU it is computed by the executor, as if that were fast."""
 
     def setUp(self):
         kept = dict(lead._margins), lead._LEAST_QUERIES, lead._LEAST_KEYS, lead._LEAST_WORK
@@ -423,7 +423,7 @@ class Led(support.Case):
         """Each half reads what the other one's has left."""
         tensors = operands((2, 4, 33, 8), (2, 4, 48, 8))
         expected = with_gradients(self.efficient, tensors)
-        # a backward that no forward predicts to be led stays torch's kernel
+        # a backward that no forward predicts to be overridden stays torch's kernel
         for ours, expected_counts in (("forward", (1, 0)), ("backward", (1, 1))):
             was = lead._decide
             lead._decide = lambda part, *more: was(part, *more) if part == ours else (False, 0, None)
@@ -514,9 +514,9 @@ class Led(support.Case):
             gc.collect()
             self.near(with_gradients(self.efficient, small), expected)
             self.assertEqual(run(large), (0, 0))
-            self.begin()  # somebody asks again
+            self.begin()  # enabled again
             self.assertEqual([run(small) for _ in range(3)] + [run(large)], [(0, 1)] * 3 + [(1, 0)])
-            self.assertEqual([run(small) for _ in range(9)], [(0, 1)] * 9)  # one was led
+            self.assertEqual([run(small) for _ in range(9)], [(0, 1)] * 9)  # one was overridden
             lead.attention.end()
             self.begin()
             self.assertEqual([run(small) for _ in range(3)], [(0, 1)] * 3)

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Scans of antiphase.torch, and torch's own that are led here: on the CPU executor, or on
+"""Scans of antiphase.torch, and torch's own, overridden: on the CPU executor, or on
 ANTIPHASE_TEST_DEVICE, such as cuda."""
 import math
 import os
@@ -164,7 +164,7 @@ class Scans(support.Case):
 
 
 class Led(support.Case):
-    """torch's own operators. On the CPU they are led to the executor, as if that were fast."""
+    """torch's own operators. On the CPU they are computed by the executor, as if that were fast."""
 
     def setUp(self):
         keep = dict(lead._margins)

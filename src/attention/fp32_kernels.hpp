@@ -10,8 +10,7 @@ namespace antiphase::attentions {
 
 constexpr int keys_of_tile = 32;  // one for each lane
 constexpr int warps_of_block = 4;
-constexpr int tile_padding =
-    4;  // floats behind a row of a tile that lanes read row by row: no bank conflicts
+constexpr int tile_padding = 4;  // floats after a row of a tile that lanes read row by row: no bank conflicts
 
 // The policy of the forward's kernel (tiled.cuh).
 struct tiled_policy {

@@ -69,7 +69,7 @@ std::string refusal_of(const candidate& c, const request& r) {
   return c.unsuited(r);
 }
 
-// The plan of a call whose softmax is there, behind a launch that makes it from the logsumexp.
+// The plan of a call whose softmax is there, after a launch that makes it from the logsumexp.
 plan plan_from_logsumexp(const candidate& by, const request& r) {
   const auto planned = [&by, r](float* softmax) {
     request with = r;

@@ -50,7 +50,7 @@ class cutter {
 struct candidate {
   std::string_view name, summary;
   device_features needs = {};
-  // Why it does not take a judged call, besides `needs`: a sentence without full stop; empty: it takes it.
+  // Why it does not take a checked call, besides `needs`: a sentence without full stop; empty: it takes it.
   std::string (*unsuited)(const request& r);
   // Seconds that it is predicted to take; 0: `auto` never takes it and does not mention it.
   double (*seconds)(const request& r);

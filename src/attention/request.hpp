@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A judged call of attention: defaults resolved, arguments sensible.
+// A checked call of attention: defaults resolved, arguments sensible.
 #pragma once
 #include <antiphase/attention/problem.hpp>
 #include <antiphase/executor/executor.hpp>

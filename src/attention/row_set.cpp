@@ -23,7 +23,7 @@ std::int64_t span_modulo(const row_set& a, std::int64_t period) {
 bool apart_modulo(const row_set& a, const row_set& b, std::int64_t period) {
   const std::int64_t of_a = span_modulo(a, period), of_b = span_modulo(b, period);
   if (of_a + of_b > period) return false;
-  // how far b begins behind a, around the period
+  // how far b begins after a, around the period
   const auto p = static_cast<std::uintptr_t>(period);
   const auto behind = static_cast<std::int64_t>((b.address % p + p - a.address % p) % p);
   return behind >= of_a && period - behind >= of_b;
@@ -45,7 +45,7 @@ bool touch(row_set a, row_set b, int& steps) {
   const row_set& other = splits_a ? b : a;
   const row_dimension all = along;
   along = {};
-  // from the first index whose rows end behind the beginning of the other set
+  // from the first index whose rows end after the beginning of the other set
   const auto before = static_cast<std::int64_t>(other.address - split.address) - split.span();
   const std::int64_t first = all.stride == 0 || before < 0 ? 0 : before / all.stride + 1;
   split.address += static_cast<std::uintptr_t>(first * all.stride);

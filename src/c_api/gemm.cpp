@@ -15,8 +15,8 @@
 namespace antiphase::c_api {
 namespace {
 
-// Both strides 0: densely packed rows. A single 0 is refused: rather forgotten beside a leading dimension
-// than meant.
+// Both strides 0: densely packed rows. A single 0 is refused: it is more likely
+// a forgotten stride.
 template <class T> matrix_view<T> view(const char* name, T* data, std::int64_t rows, std::int64_t columns,
                                        std::int64_t row_stride, std::int64_t column_stride) {
   if (row_stride == 0 && column_stride == 0) return row_major(data, rows, columns);

@@ -99,7 +99,7 @@ struct xla_call {
   const xla_array& how;
   antiphase_stream on;
   std::int64_t operands = 0, results = 0;  // taken so far
-  // The address of the next one; null behind the last.
+  // The address of the next one; null after the last.
   void* next(bool is_operand) {
     std::int64_t& taken = is_operand ? operands : results;
     const xla_list& all = is_operand ? frame.arguments : frame.results;

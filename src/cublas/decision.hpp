@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether antiphase should compute a product, judged by its arguments alone.
+// Whether antiphase should compute a product, checked by its arguments alone.
 #pragma once
 #include <antiphase.h>
 

@@ -36,7 +36,7 @@ struct originals {
 };
 constinit lasting<per_process<originals>> of_process;
 
-// A child needs both tables consistent. While this lock is held nobody calls the dynamic linker, as fork()
+// A child needs both tables consistent. While this lock is held no thread calls the dynamic linker, as fork()
 // takes the lock.
 constinit std::mutex change_of_ends;
 table<void*>& ends_of_slots() {

@@ -170,8 +170,8 @@ reading request_of(const original& of, function by, handle of_caller, const prod
   if (!said().profiles) {
     const decision* outlook = known_outlook_of(r.what);
     if (outlook == nullptr) {
-      // A new shape is judged with the factors of this call if they are host pointers: one decision is enough
-      // then.
+      // A new shape is checked with the factors of this call if they are host pointers: one decision is
+      // enough then.
       request first = r;
       if (asked_of(of, of_caller, first.on) == outcome::computed) {
         add_factors(first.what, p.alpha, p.beta);

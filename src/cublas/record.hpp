@@ -78,7 +78,7 @@ std::string rank_of_process();  // in a parallel program; empty: none
 // True in the process that `antiphase run` has started: children inherit its environment, so that alone is
 // not enough.
 bool was_started();
-// Marks that this process has reported by itself. For the started process that is a file beside the records.
+// Marks that this process has reported by itself. For the started process that is a file next to the records.
 void mark_told() noexcept;
 bool has_told(const std::string& folder);
 

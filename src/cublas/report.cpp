@@ -178,7 +178,7 @@ std::string table(const rows& all, std::uint64_t not_listed, const telling& how)
             : how.profiles                 ? "would be computed\n"
                                            : "computed\n";
   }
-  constexpr const char* no_room = "%8" PRIu64 " calls of other products are not listed, for want of room\n";
+  constexpr const char* no_room = "%8" PRIu64 " calls of other products are not listed, for lack of room\n";
   if (not_listed > 0) text += written(no_room, not_listed);
   return text;
 }
@@ -205,7 +205,7 @@ std::string json(const rows& all, std::uint64_t not_listed, const subject& of) {
   std::string sentence = judgement(all, of);
   sentence.pop_back();
   text += written("\n  ],\n  \"calls_not_listed\": %" PRIu64 ",\n", not_listed);
-  return text + "  \"judgement\": \"" + sentence + "\"\n}\n";
+  return text + "  \"decision\": \"" + sentence + "\"\n}\n";
 }
 
 // One line: "147 of 159 products computed ..."

@@ -107,7 +107,7 @@ settings read() {
       complain("ANTIPHASE_VERIFY", "a number, or 0 for none", "it is ignored");
   }
   if (!s.profile_json.empty() && !s.profiles)
-    complain("ANTIPHASE_PROFILE_JSON", "ANTIPHASE_PROFILE=1 beside it", "it is ignored");
+    complain("ANTIPHASE_PROFILE_JSON", "ANTIPHASE_PROFILE=1 next to it", "it is ignored");
   s.disabled = s.disabled || !has_a_tuning();
   return s;
 }

@@ -36,7 +36,8 @@ std::string_view meaning(limit l) {
     case limit::memory: return "memory: the bytes that have to be moved";
     case limit::arithmetic: return "arithmetic: the multiplying units are busy";
     case limit::issue:
-      return "issue slots: instructions beside multiply-adds; more outputs per thread and wider copies help, "
+      return "issue slots: instructions next to multiply-adds; more outputs per thread and wider copies "
+             "help, "
              "stages do not";
     case limit::shared_memory:
       return "shared memory, which has more reads than it serves in the time; more outputs per thread help";
@@ -121,7 +122,7 @@ void say_stages(advice& a) {
     return;
   }
   const std::string textbook =
-      fmt::format("the textbooks' formula promises {} to two", gain_text(a.textbook_gain - 1));
+      fmt::format("the textbooks' formula predicts {} to two", gain_text(a.textbook_gain - 1));
   if (best->stages == 1)
     a.recommends.push_back(fmt::format("{}: one buffer; more are predicted to gain less than {:.0f} % ({})",
                                        a.pipelined, 100 * worth_it, textbook));
@@ -210,7 +211,7 @@ advice advise_gemm(const machine_profile& on, const gemms::product_size& p) {
   }
   sort(steps);
   for (const advised_policy& s : steps)
-    if (s.name == a.pick.name) a.pick = s;  // a ladder step: its law has more parts
+    if (s.name == a.pick.name) a.pick = s;  // a ladder step: its cost model has more parts
   a.others.insert(a.others.end(), steps.begin(), steps.end());
 
   const double bytes = 4. * (static_cast<double>(p.m) + static_cast<double>(p.n)) * static_cast<double>(p.k);
@@ -353,7 +354,7 @@ advice advise_kernel(const machine_profile& on, const own_kernel& k) {
           .by_roles = k.by_roles,
           .bytes = bytes,
           .in_cache = k.in_cache,
-          // the next load begins behind the barrier that ends a step; a single buffer issues its
+          // the next load begins after the barrier that ends a step; a single buffer issues its
           // loads as they come
           .latency = stages > 1 || k.by_roles ? latency + barriers : std::max(0., latency - k.issue)};
       s.arithmetic = 1;

@@ -109,7 +109,7 @@ machine_profile measure_machine(const context& where) {
                    for (int i = 0; i < launches; ++i) on.launch(k.multiply, {1, 1, 1}, &nothing, s);
                  }) /
           launches,
-      "1000 kernels of one block, one behind the other in a stream");
+      "1000 kernels of one block, one after the other in a stream");
 
   constexpr std::size_t large = std::size_t{256} << 20, line = 128;
   {

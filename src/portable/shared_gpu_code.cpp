@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// GPU code that the tool of the Python package takes from the library beside it. scripts/wheel.py puts a
+// GPU code that the tool of the Python package takes from the library next to it. scripts/wheel.py puts a
 // reference in place of each piece of code that the library has, too, and the CUDA runtime is given the
 // library's.
 #include <fcntl.h>

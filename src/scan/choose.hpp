@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Choosing the step for a request: one table of candidates, read by every call. A request is judged once;
+// Choosing the step for a request: one table of candidates, read by every call. A request is checked once;
 // running it, explaining it and sizing its workspace share the choice.
 #pragma once
 #include <antiphase/executor/features.hpp>
@@ -20,7 +20,7 @@ struct candidate {
   std::string_view name, summary;
   const step* how;
   device_features needs;
-  misfit (*suits)(const step& how, const request& r);  // but for needs
+  misfit (*suits)(const step& how, const request& r);  // except for needs
   // Among candidates that suit, `auto` takes the cheapest. A rank, from measurements (docs/notebook/scan.md);
   // none: `auto` never takes it and does not mention it.
   std::optional<int> (*cost)(const candidate& c, const request& r);

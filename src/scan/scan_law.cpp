@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The cost model (law) of the scan ladder, fitted to f32 sums of 2^16 and 2^28 elements on an H200, rings
+// The cost model of the scan ladder, fitted to f32 sums of 2^16 and 2^28 elements on an H200, rings
 // also to 2^24. See docs/model.md.
 #include <algorithm>
 #include <antiphase/core/tile.hpp>

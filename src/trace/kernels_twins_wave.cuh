@@ -12,8 +12,8 @@
 namespace antiphase::scans {
 inline namespace AP_TARGET {
 
-// Logs a warp's phases as the verbs of a ring of one slot, which complete_from_verbs() reads. Advances the
-// clock of the CPU executor by a thread's loads, `Bytes`, and its instructions.
+// Logs a warp's phases as the operations of a ring of one slot, which complete_from_verbs() reads. Advances
+// the clock of the CPU executor by a thread's loads, `Bytes`, and its instructions.
 template <int Bytes> class wave_recorder {
  public:
   AP_DEV explicit wave_recorder(const span_log& log) : spans_(log) {}

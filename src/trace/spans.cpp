@@ -43,7 +43,7 @@ const timeline_role* role_of(const std::vector<timeline_role>& roles, int agent)
 
 bool is_moment(const span_record& s) { return s.kind == span_kind::commit || s.kind == span_kind::release; }
 
-// Reads one warp's verbs in order of time, and adds spans for its activity between them.
+// Reads one warp's device functions in order of time, and adds spans for its activity between them.
 class reader {
  public:
   reader(const timeline_role& role, int stages, std::vector<span_record>& out)

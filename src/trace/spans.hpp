@@ -16,7 +16,7 @@ namespace antiphase {
 void collect(timeline& t, std::span<const span_record> log, std::span<const std::int32_t> counts,
              int capacity);
 
-// For a timeline with the spans of a ring's verbs: numbers their steps by order, and adds the warps'
+// For a timeline with the spans of a ring's operations: numbers their steps by order, and adds the warps'
 // activities between them: loading after they acquired a slot, computing after they waited for an event. Sets
 // `recorded` and `steps`. If spans were dropped, `steps` is estimated from `counts` (see collect) and the
 // spans per step.

@@ -17,7 +17,7 @@ namespace antiphase {
 // Its params are those of the kernel that it stands for, followed by a span_log (recorded_params,
 // channel/recorded.cuh).
 struct twin {
-  // of_verbs: those that a ring's verbs log (recorded.cuh); complete: all spans (recorder.cuh)
+  // of_verbs: those that a ring's operations log (recorded.cuh); complete: all spans (recorder.cuh)
   enum class spans { of_verbs, complete };
 
   const char* of;  // the name of the kernel that it stands for

@@ -7,12 +7,13 @@
 namespace antiphase {
 namespace {
 
-constexpr const char
-    *gradients = "its ring is that of antiphase, and its products are more: record that",
-    *in_registers =
-        "its operands go straight into registers, so there is no ring whose verbs could be recorded",
-    *biased = "it is the kernel without bias but for what it adds to the scores: record that",
-    *passes = "it reads and writes once, block by block, without a ring";
+constexpr const char *gradients = "its ring is that of antiphase, and its products are more: record that",
+                     *in_registers =
+                         "its operands go straight into registers, so there is no ring whose device "
+                         "functions could be recorded",
+                     *biased =
+                         "it is the kernel without bias except for what it adds to the scores: record that",
+                     *passes = "it reads and writes once, block by block, without a ring";
 
 constexpr kernels_without_twin list[] = {
     {"gemm.naive", "it has no pipeline: every thread reads global memory as it goes"},
@@ -25,7 +26,7 @@ constexpr kernels_without_twin list[] = {
     {"gemm.fp64-finish-",
      "it is the fp64-async kernel of that tile with an epilogue: record the product without"},
     {"gemm.tf32-kept-",
-     "it is tf32, but for what it keeps from tile to tile: record a product of more k, which tf32 "
+     "it is tf32, except for what it keeps from tile to tile: record a product of more k, which tf32 "
      "prepares tile by tile"},
     {"gemm.group-",
      "its tiles are those of an fp64-async kernel: record a product of one member's shape by policy fp64"},
@@ -44,7 +45,8 @@ constexpr kernels_without_twin list[] = {
     {"attention.judge", passes},
     {"attention.dots", passes},
     {"attention.softmax-of-rows", passes},
-    {"attention.gradient-", "it has one buffer, and loads and computes by turns, as tiled does: record that"},
+    {"attention.gradient-",
+     "it has one buffer, and loads and computes alternately, as tiled does: record that"},
     {"attention.fp16-64-keys", gradients},
     {"attention.fp16-64-queries", gradients},
     {"attention.fp16-128-keys", gradients},
@@ -68,7 +70,7 @@ const char* why_no_twin(std::string_view kernel) {
           std::span<const gemms::fp64_kernel>(gemms::fp64::kernels_by_cp_async)})
       for (const gemms::fp64_kernel& one : table)
         if (one.name == kernel && !one.drawn)
-          return "its recording twin is compiled where CMake is told ANTIPHASE_TWINS=all";
+          return "its recording twin is compiled where CMake gets ANTIPHASE_TWINS=all";
   for (const kernels_without_twin& some : list)
     if (kernel.starts_with(some.named)) return some.why;
   return nullptr;

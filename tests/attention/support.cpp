@@ -343,7 +343,7 @@ std::string call::wrong_backward(arithmetic by, double* worst) const {
                              const std::vector<double>& may) {
     found.each([&](auto b, auto h, auto i, auto c) {
       const std::size_t at = found.place(b, h, i, c);
-      if (!std::isfinite(may[at])) return;  // logits so large that nothing is promised
+      if (!std::isfinite(may[at])) return;  // logits so large that nothing is guaranteed
       all.within(static_cast<double>(found(b, h, i, c)), is[at], may[at] + smallest,
                  [&] { return name + place_of(b, h, i, c); });
     });

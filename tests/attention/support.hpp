@@ -41,8 +41,8 @@ struct shape {
   std::optional<float> scale = {};
   bool bias = false, visible = false;
   bool rows_first = false;   // [member][row][head][depth] instead of [member][head][row][depth]
-  std::int64_t padding = 0;  // floats behind each row
-  std::int64_t offset = 0;   // floats before the first, behind an address that is a multiple of 256 bytes
+  std::int64_t padding = 0;  // floats after each row
+  std::int64_t offset = 0;   // floats before the first, after an address that is a multiple of 256 bytes
   std::vector<std::int32_t> query_lengths = {}, key_lengths = {};  // of packed members
 
   bool packed() const { return !query_lengths.empty(); }

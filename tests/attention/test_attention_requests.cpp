@@ -34,7 +34,7 @@ TEST(attention_rows, interleaved_sets_are_apart_and_shared_bytes_are_found) {
       c{21, {{{3, 1000}, {2, 300}, {4, 50}}}, 30};
   EXPECT_FALSE(overlap(a, b));
   EXPECT_TRUE(overlap(a, c));
-  // far behind: the 10 millionth row
+  // far after: the 10 millionth row
   const row_set many{0, {{{10'000'000, 256}}}, 256},
       late{256 * std::uintptr_t{9'999'999}, {{{10, 256}}}, 256},
       behind{256 * std::uintptr_t{10'000'000}, {{{10, 256}}}, 256};
@@ -43,7 +43,7 @@ TEST(attention_rows, interleaved_sets_are_apart_and_shared_bytes_are_found) {
   EXPECT_FALSE(overlap(many, behind));
 }
 
-// At addresses that nobody reads.
+// At addresses that are not read.
 template <class T> T* at(std::uintptr_t address) { return reinterpret_cast<T*>(address); }
 attention_problem fine() {
   return {.q = packed_heads(at<const float>(1 << 20), 6, 100, 64),

@@ -164,8 +164,8 @@ TEST_P(attention_fp32, gradients_take_the_logsumexp_alone) {
       c.backward(where(), {.policy = policy}, true);
       EXPECT_EQ(c.wrong_backward(arithmetic::fp16), "") << policy << ": " << text(s);
     }
-  // Each query sees one key, with a large logit that FP32 holds: the weight is 1, and dV is dO, but for what
-  // the rounded factor log2(e) of logits costs.
+  // Each query sees one key, with a large logit that FP32 holds: the weight is 1, and dV is dO, except for
+  // what the rounded factor log2(e) of logits costs.
   const shape s{.heads = 2,
                 .kv_heads = 2,
                 .queries = 40,

@@ -48,7 +48,7 @@ std::vector<range_case> cases() {
           if (has[n]) c.size[n] = size;
         all.push_back(c);
       }
-  // a large operand beside a tiny one
+  // a large operand next to a tiny one
   for (const auto& [tiny, large] :
        {std::pair{1e-41f, 1e30f}, {1e-41f, 1e37f}, {1e-30f, 1e30f}, {1e-19f, 1e19f}})
     for (const std::pair<int, int>& at : {std::pair{0, 1}, {1, 0}, {2, 3}, {3, 2}, {2, 1}, {3, 0}, {0, 3}}) {

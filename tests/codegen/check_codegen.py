@@ -274,7 +274,7 @@ def vector_faults(kernel, code):
         if len(at) != loads:
             yield f"{len(at)} loads of 16 bytes in a loop, expected {loads}"
         elif not across and at[-1] > first_use:
-            yield f"{sum(i > first_use for i in at)} of {loads} loads behind the first use of one"
+            yield f"{sum(i > first_use for i in at)} of {loads} loads after the first use of one"
         elif across and at[-1] - at[0] > LOADS_ACROSS:
             yield f"{at[-1] - at[0]} instructions from the first load to the last, expected at most {LOADS_ACROSS}"
 

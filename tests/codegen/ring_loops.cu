@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Loops on antiphase/ring.cuh, each beside the same loop with hand-written PTX: check_ring.py compares their
-// machine code.
+// Loops on antiphase/ring.cuh, each compared with the same loop with hand-written PTX: check_ring.py compares
+// their machine code.
 #include <antiphase/ring.cuh>
 namespace ring = antiphase::ring;
 

@@ -42,7 +42,7 @@ enum class tail { at_the_end, after_each_run };
 
 struct chain_plan {
   std::vector<int> runs;           // steps of each run on the ring; cursors go on from run to run
-  int late = 0;                    // how many slots behind the owners of the last event release
+  int late = 0;                    // how many slots later than the owners of the last event release
   tail finish = tail::at_the_end;  // when the owner of the first event waits for all slots
   flaw broken = flaw::none;
 };

@@ -190,8 +190,8 @@ struct world::tables {
       for (const use& earlier : w.uses_)
         if (earlier.slot == later.slot && earlier.turn < later.turn) order(earlier, later);
   }
-  // A use may last until its agent's next step, so the others must see that step (nobody can see the end of a
-  // use after the last step). A use is judged at the first moment at which it may begin. Both are the worst
+  // A use may last until its agent's next step, so the others must see that step (no one can see the end of a
+  // use after the last step). A use is checked at the first moment at which it may begin. Both are the worst
   // case, so the moments between two steps need no states of their own.
   void order(const use& earlier, const use& later) {
     if (earlier.to < 0) throw misplaced("a use of slot " + std::to_string(earlier.slot) + " never ends");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The model behind the core's tests finds the faults that it exists to find.
+// The model under the core's tests finds the faults that it exists to find.
 #include <gtest/gtest.h>
 
 #include "tests/core/model.hpp"

@@ -87,7 +87,7 @@ TEST(pipeline_model, the_cursor_goes_on_where_the_ring_stands) {
   });
 }
 
-// The verbs and calls of one run, in order.
+// The device functions and calls of one run, in order.
 struct diary {
   static constexpr int stages = 3;
   std::string text{};

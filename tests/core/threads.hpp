@@ -12,8 +12,8 @@ namespace antiphase::model {
 
 enum class shortcut { none, no_barrier, one_group_short };
 
-// The units of one thread's pipeline: checks the pipeline's promises and turns units into uses of slots. The
-// first write into a slot has turn 0, its computation turn 1, the next write turn 2 ...
+// The units of one thread's pipeline: checks the pipeline's guarantees and turns units into uses of slots.
+// The first write into a slot has turn 0, its computation turn 1, the next write turn 2 ...
 template <int N> class units {
  public:
   void start(int steps) {
@@ -28,7 +28,7 @@ template <int N> class units {
     loaded_.push_back({slot, overwrite(slot)});
     return loaded_.back().turn;
   }
-  // A write that nobody will read.
+  // A write that no thread will read.
   int overwrite(int slot) {  // returns the turn
     if (slot < 0 || slot >= N)
       throw misplaced("slot " + std::to_string(slot) + " of " + std::to_string(N) + " is written");
@@ -58,7 +58,7 @@ template <int N> class units {
   int writes_[N]{};           // into each slot, over all runs
 };
 
-// Channels as one thread sees them: the four verbs, with load and compute as uses of the slots.
+// Channels as one thread sees them: the four operations, with load and compute as uses of the slots.
 
 // Parity barriers, events full and empty. Thread 0 loads by asynchronous copies; a separate agent, the
 // engine, lands them and arrives. All threads compute and release.
@@ -133,7 +133,7 @@ template <int N, int Threads, shortcut Taken = shortcut::none> struct over_stage
   void commit(cursor<N> at) {
     if (staged && at.index != staged->slot)
       throw misplaced("what was loaded for one slot is committed into another");
-    // Behind the prologue, the registers must be given a whole computation to arrive in.
+    // After the prologue, the registers must be given a whole computation to arrive in.
     if (N > 1 && staged && staged->load >= N - 1 && computations == staged->computed)
       throw misplaced("the registers are stored before the computation");
     me.end(me.begin(at.index, staged ? staged->turn : mine.overwrite(at.index)));

@@ -87,7 +87,7 @@ int main(int words, char** word) {
                                  strstr(text, "antiphase: ") == text &&
                                  strstr(text, " saved as predicted; ") != NULL);
   expect("a short report", report(text, 10) > 10 && strcmp(text, "antiphase") == 0 && report(NULL, 0) > 10);
-  expect("slots that led here", disable() == first + late);
+  expect("slots that pointed here", disable() == first + late);
   all_expect("disabled", 0);
   expect("slots that lead back already", disable() == 0);
   expect("slots as before", enable() == first + late);

@@ -225,7 +225,7 @@ def unusual(clients):
     expect(
         clients.execute(program, "taken", LD_PRELOAD=str(clients.interposer), **ON_THE_CPU).stdout,
         "13 taken\n",
-        "behind the interposer",
+        "after the interposer",
     )
     # Libraries that see their own cuBLAS first, and those in another namespace of the dynamic linker, keep
     # it.
@@ -315,7 +315,7 @@ def calls(clients):
 
     one = "real:33:21:17:1:0"
     least = {"ANTIPHASE_LEAST": "0"}
-    # A product that is taken is judged once, with or without C; one that is not is judged once for each; a
+    # A product that is taken is checked once, with or without C; one that is not is checked once for each; a
     # repeated one never.
     counting = clients.compile("neighbours.c", "libcounting.so", "-shared", "-DCOUNTING")
     for words, environment, count in (
@@ -325,7 +325,7 @@ def calls(clients):
         ("nowhere:1:4096:4096:9:0", {}, 2),
     ):
         told = said(words, ANTIPHASE_REPORT="0", LD_PRELOAD=f"{counting}:{clients.interposer}", **environment)
-        expect(told, f"{count} judgements\n", f"how often {words} is judged")
+        expect(told, f"{count} judgements\n", f"how often {words} is checked")
     # Conditions for the summary line.
     expect(
         said(one, **least).startswith("antiphase: 1 of 1 products computed (100 %), "), True, "a line unasked"
@@ -373,7 +373,7 @@ def calls(clients):
     ):
         number, _, err = started(*words, ANTIPHASE_REPORT="1")
         expect(err.startswith(f"antiphase[{number}]: no products: {why}"), True, err)
-        expect(started(*words)[2], "", "nobody has asked")
+        expect(started(*words)[2], "", "no thread has asked")
         started(*words, **profile, ANTIPHASE_PROFILE_JSON=str(nothing))
         read = json.loads(nothing.read_text())
         expect(
@@ -504,7 +504,7 @@ def calls(clients):
         True,
         err.splitlines()[-1],
     )
-    # With a fake driver: every third product is captured, and not measured. antiphase finds no device behind
+    # With a fake driver: every third product is captured, and not measured. antiphase finds no device after
     # it and refuses.
     driver = clients.compile("fake_cuda.c", "libcuda.so.1", "-shared", "-Wl,-soname,libcuda.so.1")
     done = clients.execute(
@@ -543,7 +543,7 @@ def calls(clients):
     refused(
         "ANTIPHASE_PROFILE_JSON",
         f"{clients.folder}/none.json",
-        "ANTIPHASE_PROFILE=1 beside it; it is ignored",
+        "ANTIPHASE_PROFILE=1 next to it; it is ignored",
         "taken",
     )
     expect((clients.folder / "none.json").exists(), False, "a profile that is not asked for")
@@ -560,7 +560,7 @@ def calls(clients):
             int(clients.execute(program, f"bench:{shape}:200000:0", **environment).stdout.split()[0])
             for environment in ({}, {"LD_PRELOAD": str(clients.interposer), "ANTIPHASE_DEVICE": "cpu"})
         ]
-        print(f"a call of {shape}: {nanoseconds[0]} ns alone, {nanoseconds[1]} behind the interposer")
+        print(f"a call of {shape}: {nanoseconds[0]} ns alone, {nanoseconds[1]} after the interposer")
         if nanoseconds[1] - nanoseconds[0] > 5000:
             sys.exit("a call that is passed on costs too much")
 

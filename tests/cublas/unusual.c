@@ -59,7 +59,7 @@ static void values(void) {
   fill(&of), one("alpha is NaN", &of, NAN, 0.5f);
   fill(&of), one("beta is NaN", &of, 2, NAN);
   fill(&of), one("alpha is infinite", &of, INFINITY, 0);
-  fill(&of), of.c[5] = of.before[5] = NAN, one("C holds a NaN that nobody asks for", &of, 1, 0);
+  fill(&of), of.c[5] = of.before[5] = NAN, one("C holds a NaN that no thread asks for", &of, 1, 0);
   fill(&of), of.c[5] = of.before[5] = NAN, one("C holds a NaN", &of, 1, 1);
   fill(&of), of.a[7] = NAN, one("A holds a NaN", &of, 1, 1);
   fill(&of), one("a negative zero", &of, 1, -0.f);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Small kernels with one verb each, and their expected results: the same list for every executor.
+// Small kernels with one device function each, and their expected results: the same list for every executor.
 #pragma once
 #include <antiphase/core/portable.hpp>
 #include <antiphase/executor/kernel.hpp>

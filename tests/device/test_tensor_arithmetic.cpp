@@ -165,7 +165,7 @@ float one_step(const context& where, std::initializer_list<float> a, std::initia
 void check_cases_by_hand(const context& where) {
   const float small = 0x1p-13f;  // its square is 2^-26
   EXPECT_EQ(one_step(where, {3}, {5}, 0.5f), 15.5f);
-  EXPECT_EQ(one_step(where, {small, small}, {small, small}, 1), 1) << "2^-26 lies behind the 25 bits of 1";
+  EXPECT_EQ(one_step(where, {small, small}, {small, small}, 1), 1) << "2^-26 lies after the 25 bits of 1";
   EXPECT_EQ(one_step(where, {small, small, small, small}, {2 * small, 2 * small, 2 * small, 2 * small}, 1),
             1 + 0x1p-23f)
       << "four times 2^-25 adds up before the sum is cut off to FP32";

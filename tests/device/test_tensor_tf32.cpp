@@ -153,7 +153,7 @@ void check_cases_by_hand(const context& where) {
   EXPECT_EQ(one_step(where, {1 + 0x1.fffp-11f}, {1 + 0x1.ffcp-11f}, 0), 1)
       << "the low 13 bits of both operands are ignored";
   EXPECT_EQ(one_step(where, {1 + 0x1p-10f}, {1}, 0), 1 + 0x1p-10f);
-  EXPECT_EQ(one_step(where, {small, small}, {small, small}, 1), 1) << "2^-26 lies behind the 25 bits of 1";
+  EXPECT_EQ(one_step(where, {small, small}, {small, small}, 1), 1) << "2^-26 lies after the 25 bits of 1";
   EXPECT_EQ(one_step(where, {small, small, small, small}, {2 * small, 2 * small, 2 * small, 2 * small}, 1),
             1 + 0x1p-23f);
   EXPECT_EQ(one_step(where, {small, small, small}, {2 * small, 2 * small, 2 * small}, 1), 1)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// All device verbs, on every executor: the probes.
+// All device functions, on every executor: the probes.
 #include <gtest/gtest.h>
 #include <algorithm>
 #include <antiphase/context.hpp>

@@ -23,10 +23,10 @@ namespace {
 
 // GCC 12's AddressSanitizer passes its allocator's lock to the child in the state in which another thread
 // holds it.
-#define AP_SKIP_WHERE_CHILDREN_CANNOT_ALLOCATE() \
-  if (test::sanitized)                           \
-  GTEST_SKIP()                                   \
-      << "AddressSanitizer's allocator may be locked for ever in a child that is forked beside threads"
+#define AP_SKIP_WHERE_CHILDREN_CANNOT_ALLOCATE()                                                         \
+  if (test::sanitized)                                                                                   \
+  GTEST_SKIP() << "AddressSanitizer's allocator may be locked for ever in a child that is forked while " \
+                  "other threads run"
 
 // Returns 0 if `child` returns true in a child process; -1 if false; else the signal that ended it (SIGALRM:
 // timeout).

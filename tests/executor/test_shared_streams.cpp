@@ -155,7 +155,7 @@ TEST(shared_streams, different_streams_run_side_by_side) {
   std::uint32_t flags[2] = {};
   const auto launch = [&](int i) {
     const waits_for::params p{&flags[i], &flags[1 - i]};
-    // Two blocks, one worker each: with a single one, waiting in vain counts as a deadlock immediately.
+    // Two blocks, one worker each: with a single one, idle waiting counts as a deadlock immediately.
     runs->launch(kernel_of<waits_for>("waits"), {2, 1, 1}, &p, i == 0 ? nullptr : stream_number(0));
   };
   std::thread other([&] { launch(1); });

@@ -12,7 +12,7 @@
 
 namespace antiphase::gemm_test {
 
-// At addresses that nobody reads.
+// At addresses that are not read.
 struct asked {
   std::int64_t m, n, k;
   std::string layout = "nn";  // of A, B and C, as the benchmark has it: n or nothing by rows, t by columns
@@ -44,7 +44,7 @@ inline gemm_choice explained(const context& where, const asked& q, std::string_v
   return explain(where, q.what(), {.policy = policy, .batch = q.of()});
 }
 
-// The policies beside the ladder that may be asked for there, each with what is told of it.
+// The policies outside the ladder that may be asked for there, each with what is reported of it.
 inline std::vector<gemm_choice> able(const context& where, const asked& q) {
   std::vector<gemm_choice> all;
   for (const gemms::policy_info& p : gemms::policies()) try {

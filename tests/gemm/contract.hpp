@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The error bound that precision fp32 promises for every output, and how much of it a result uses up
+// The error bound that precision fp32 guarantees for every output, and how much of it a result uses up
 // (docs/accuracy.md).
 #pragma once
 #include <algorithm>
@@ -10,13 +10,13 @@ namespace antiphase::gemm_test {
 
 // The output of a result with the largest error, against a sum in FP64.
 struct judged {
-  // |error| / bound. Above 1: the promise is broken. Infinite: NaN or infinity where there should be none, or
-  // the reverse.
+  // |error| / bound. Above 1: the guarantee is broken. Infinite: NaN or infinity where there should be none,
+  // or the reverse.
   double worst = 0;
   std::int64_t row = -1, column = -1;
 };
 
-// `promised`: by default, that of products of split operands on compute capability 9.0 and the CPU executor.
+// `guaranteed`: by default, that of products of split operands on 9.0 and the CPU executor.
 inline judged judge(const dense& c, const product& p, const gemm_bound& promised) {
   judged j;
   for (std::int64_t r = 0; r < c.rows; ++r)
@@ -64,7 +64,7 @@ inline judged judge(const dense& c, const product& p) {
 //                is left out. Then 15 others, which are cut off because this product is aligned as if its
 //                high parts were 2^-14 and 2^14
 // All that is lost is positive. The bound of the tiny element is the column's norm, (16392 + 78) / 2^15. At
-// 0.52 times that the promise is broken, by a tenth, unless the output is computed again.
+// 0.52 times that the guarantee is broken, by a tenth, unless the output is computed again.
 inline product product_at_the_certificate(double times) {
   constexpr std::int64_t k = 80, m = 21, n = 13;
   constexpr double cut_off_a = 0x1p-12 - 0x1p-23, cut_off_b = 0x1p-13, large_b = 16392,
@@ -98,7 +98,7 @@ inline product product_at_the_certificate(double times) {
   } while (false)
 
 // Around the certificate's threshold: outputs that it rejects are recomputed, and those that it accepts keep
-// the promise.
+// the guarantee.
 inline void expect_kept_at_the_certificate(const context& where, std::string_view policy) {
   for (const double times : {0.52, 0.75, 0.99, 1.03, 2.0})
     for (const bool tiny_in_a : {true, false}) {

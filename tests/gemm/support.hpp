@@ -190,7 +190,7 @@ product varied_product(std::int64_t m, std::int64_t n, std::int64_t k, unsigned 
 // additions shows, in FP64, too.
 product product_of_halves_that_cancel(std::int64_t m, std::int64_t n, std::int64_t k);
 // Rows of A have two nonzeros of opposite sign, all rows of B are alike, so the two products of an output
-// cancel but for a few bits. sum_of_two_nonzeros(): the exact output.
+// cancel except for a few bits. sum_of_two_nonzeros(): the exact output.
 product product_of_two_nonzeros(std::int64_t m, std::int64_t n, std::int64_t k);
 inline float sum_of_two_nonzeros(const product& p, std::int64_t i, std::int64_t j) {
   return std::ldexp(p.b(0, j), -20 - static_cast<int>(i % 4));

@@ -278,7 +278,7 @@ constexpr epilogue_case epilogue_cases[] = {
 
 class gemm_epilogues : public on_device {
  protected:
-  // Runs the product with its epilogue and judges every output.
+  // Runs the product with its epilogue and checks every output.
   void expect_finished(const std::string& policy, const epilogue_case& one, std::int64_t m, std::int64_t n,
                        std::int64_t k, std::int64_t count, major by_c, int odd) {
     const context where = any();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The error bounds that products promise, as numbers; which one holds on which device; and calls whose bound
-// is weaker than requested.
+// The error bounds that products guarantee, as numbers; which one holds on which device; and calls whose
+// bound is weaker than requested.
 #include <limits>
 
 #include "tests/gemm/support.hpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What auto takes: never what is not able, and little slower than the fastest, as predicted and as measured.
-// Which policy that is nobody asks here; how fast each of them is predicted to be, test_laws does.
+// Which policy that is does not matter here; how fast each of them is predicted to be, test_laws does.
 #include <algorithm>
 #include <antiphase/executor/machine.hpp>
 #include <antiphase/executor/published.hpp>
@@ -98,7 +98,7 @@ TEST(gemm_table, auto_loses_little_of_what_is_predicted) {
   regret lost;
   for (const machine_profile& on : shipped_profiles()) {
     const device_limits& d = on.limits;
-    // Elsewhere what keeps the promise is slow, and auto takes the ladder.
+    // Elsewhere what keeps the guarantee is slow, and auto takes the ladder.
     if (!features_of(d).fast_fp64 && d.major != 8) continue;
     const context where = on_paper(d);
     for (const std::int64_t m : {1, 2, 16, 64, 1000, 16384})
@@ -111,7 +111,7 @@ TEST(gemm_table, auto_loses_little_of_what_is_predicted) {
             if (is.considered.empty()) continue;
             double least = is.predicted;
             for (const gemm_choice& other : able(where, q)) {
-              // Of few k Tensor Cores are sure of nothing, and their laws do not know that.
+              // Of few k Tensor Cores are sure of nothing, and their cost models do not know that.
               const bool sure = k > 4 || gemms::find_policy(other.kernel)->sums.has_value();
               if (sure && keeps(other.bound, is.asked)) least = std::min(least, other.predicted);
             }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The laws: files are read whole or refused, each card has its own, and predictions grow with what there is
-// to do, are near what was measured, and never below what the device can do.
+// The cost models: files are read whole or refused, each card has its own, and predictions grow with what
+// there is to do, are near what was measured, and never below what the device can do.
 #include "src/gemm/laws/laws.hpp"
 
 #include <gmock/gmock.h>

@@ -53,7 +53,7 @@ TEST_P(gemm_layouts, all_orders_with_padding_that_is_no_multiple_of_4) {
   });
 }
 
-// Each operand in turn begins 4, 8 or 12 bytes behind a multiple of 16.
+// Each operand in turn begins 4, 8 or 12 bytes past a multiple of 16.
 TEST_P(gemm_layouts, operands_aligned_to_4_bytes_only) {
   const context where = any();
   each_step([&](const gemms::step& s) {

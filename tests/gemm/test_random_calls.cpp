@@ -134,9 +134,9 @@ class prepared {
       return refused;
     }
     where_.runs_on().synchronize(nullptr);
-    if (workspace && !workspace->intact()) return "something beside the workspace was written";
+    if (workspace && !workspace->intact()) return "something next to the workspace was written";
     if (!count) return {};
-    if (!count->intact()) return "something beside `recomputed` was written";
+    if (!count->intact()) return "something next to `recomputed` was written";
     std::uint64_t end = 0;
     where_.runs_on().copy_out(&end, how.recomputed, sizeof end, nullptr);
     counted_ = end - start;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Operands at the ends of FP32's range, alone and together: every policy's outputs keep the promise.
+// Operands at the ends of FP32's range, alone and together: every policy's outputs keep the guarantee.
 #include <antiphase/core/error.hpp>
 #include <antiphase/gemm/policies.hpp>
 #include <array>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The cache of calls: a repeated call runs the same plan without being judged again; any other call does not
+// The cache of calls: a repeated call runs the same plan without being checked again; any other call does not
 // hit.
 #include <algorithm>
 #include <antiphase/executor/published.hpp>
@@ -88,7 +88,7 @@ class repeated_calls : public testing::Test {
       *to << testing::PrintToString(o.launched) << ' ' << o.refused;
     }
   };
-  // Each time with the same memory contents. judged: by a call that is never remembered.
+  // Each time with the same memory contents. checked: by a call that is never remembered.
   outcome of(noted& on, memory& m, asked q, bool judged = false) {
     m.floats.copy_from(values_);
     m.counts.copy_from(std::vector<std::uint64_t>{0, 0});
@@ -321,7 +321,7 @@ TEST(remembered_calls, devices_are_told_apart) {
 }
 
 // An allocator may itself call gemm(), more often than there are places, while the call it allocates for is
-// under way.
+// in progress.
 TEST(remembered_calls, stay_while_they_are_used) {
   noted on(published_device("8.6"), launches::are_written_down);
   const asked q = nowhere(256, 256, 256);

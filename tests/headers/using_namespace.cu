@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A kernel outside of namespace antiphase, after a using-directive: no verb is ambiguous with declarations of
-// CUDA's own headers.
+// A kernel outside of namespace antiphase, after a using-directive: no device function is ambiguous with
+// declarations of CUDA's own headers.
 #include <antiphase/device/atomic.cuh>
 #include <antiphase/device/atomic_update.cuh>
 #include <antiphase/device/barrier.cuh>

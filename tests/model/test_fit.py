@@ -57,7 +57,7 @@ class Fit(unittest.TestCase):
         done = self.fit("fp64-short", "--rounds", "1", card="h100")
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertEqual(json.loads(self.laws.read_text()), self.content)
-        self.assertIn("longer than the fastest in the mean", done.stdout)
+        self.assertIn("longer than the fastest on average", done.stdout)
 
     def test_wrong_files(self):
         self.content["laws"]["fp64-short"]["start"] = -1

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The laws: special cases, monotonicity, and measured occupancy.
+// The cost models: special cases, monotonicity, and measured occupancy.
 #include <gtest/gtest.h>
 #include <antiphase/executor/pipeline_law.hpp>
 #include <antiphase/gemm/law.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // An event that no party commits.
-// error: an event nobody commits never happens
+// error: an event that no thread commits never happens
 #include <antiphase/core/channel.hpp>
 
 using antiphase::threads, antiphase::warps;

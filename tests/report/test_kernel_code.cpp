@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The compiled code behind a figure: the entry of a list that a device runs, and the kernels of a call.
+// The compiled code that a figure belongs to: the list entry that a device runs, and the kernels of a call.
 #include "tool/measure/kernel_code.hpp"
 
 #include <gmock/gmock.h>

@@ -710,11 +710,11 @@ class Products(PublicCalls):
                     "cuBLAS FP32",
                     "`fp32`",
                     "of cuBLAS",
-                    "of the roof",
+                    "of the roofline",
                     "of cuBLAS, hot",
                     "`strict`",
                     "of cuBLAS",
-                    "of the roof",
+                    "of the roofline",
                     "of cuBLAS, hot",
                 ],
                 ["---"] + ["--:"] * 9,
@@ -785,7 +785,7 @@ class Products(PublicCalls):
                 ["`exp4n-signed`", "190", "3.80×", "0.021 %"],
             ],
         )
-        self.assertIn("promised: 149.", self.read("docs/gemm.md"))
+        self.assertIn("guaranteed: 149.", self.read("docs/gemm.md"))
 
     def test_stale_figures_are_marked_but_not_those_of_cublas(self):
         self.result("a", [self.product("fp32", 220, 4096, code=OTHER_CODE)])
@@ -820,7 +820,7 @@ class Products(PublicCalls):
         self.assertIn("-->4.4×<!-- end --> as fast", self.read("docs/claims.md"))
         self.write("docs/claims.md", "<!-- times strict 4096 -->1×<!-- end -->")
         self.assertIn(
-            "there is no figure of strict beside cuBLAS at 4096", self.run_report("--check", code=1)
+            "there is no figure of strict compared with cuBLAS at 4096", self.run_report("--check", code=1)
         )
 
     def test_errors_in_documents(self):
@@ -870,7 +870,7 @@ class Lists(PublicCalls):
     """Results of antiphase bench gemm --suite, --random, --serving and --map."""
 
     NAMES, DOCUMENT = ("suite", "prepared", "random", "serving", "map"), "docs/gemm.md"
-    HEAD = ["", "products", "of cuBLAS", "slower", "worst", "of the roof", "cuBLAS of the roof"]
+    HEAD = ["", "products", "of cuBLAS", "slower", "worst", "of the roofline", "cuBLAS of the roofline"]
 
     def listed(
         self, of, name, us, cublas, shape=(4096, 4096, 64), group="g", roof=10, by="memory", **members
@@ -1315,7 +1315,7 @@ class Sums(PublicCalls):
         self.run_report()
         self.assertIn("-->1.3×<!-- end --> as fast", self.read("docs/claims.md"))
         self.write("docs/claims.md", "<!-- times sum 8192 -->1×<!-- end -->")
-        self.assertIn("there is no sum beside CUB at 8192", self.run_report("--check", code=1))
+        self.assertIn("there is no sum compared with CUB at 8192", self.run_report("--check", code=1))
 
     def test_without_results_they_say_so(self):
         self.run_report()

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Requests that a scan refuses and its messages, and the plain values behind it: steps, policies, lines.
+// Requests that a scan refuses and its messages, and their plain values: steps, policies, lines.
 #include <gmock/gmock.h>
 
 #include <antiphase/core/error.hpp>

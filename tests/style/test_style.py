@@ -4,6 +4,7 @@
 import json
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -11,6 +12,9 @@ import tempfile
 import unittest
 
 SCRIPTS = pathlib.Path(sys.argv.pop())
+sys.path.insert(0, str(SCRIPTS))
+import wording  # noqa: E402
+
 LICENSE = "SPDX-License-Identifier: Apache-2.0"
 
 
@@ -84,6 +88,49 @@ class Form(Tree):
         self.assertIn(
             "src/one.cpp:3: a comment of 111 columns: expected at most 110\n3 files, 1 faults", said
         )
+
+    def test_words_are_named_with_better_ones(self):
+        """In documents, comments and messages; not in code, names, links, and senses that all know."""
+        self.file(
+            "src/one.cpp",
+            f"// {LICENSE}\n// Waits behind the barrier.\nint one() {{ return 1; }}  // by law\n"
+            'const char* said = "copied in vain";\nconst char* law = "law";\n',
+        )
+        self.file(
+            "docs/page.md",
+            "# A page\n\nNobody reads `nobody`, [it](verb.md) says; Little's law.\n\n```\nin vain\n```\n\n"
+            "Room for two.\nThe\nroof of it.\n",
+        )
+        self.file(
+            "scripts/two.py",
+            f'# {LICENSE}\n"""Told apart: what is told. {{law}}"""\n\nbeside = 1  # beside it\n'
+            'law = f"a sentence of {beside} words"\n',
+        )
+        status, said = self.style("check")
+        self.assertEqual(status, 1)
+        found = re.findall(r"^(\S+:\d+): '(.*)': expected ", said, re.MULTILINE)
+        self.assertEqual(
+            sorted(found),
+            [
+                ("docs/page.md:11", "roof"),
+                ("docs/page.md:3", "Nobody"),
+                ("scripts/two.py:2", "is told"),
+                ("scripts/two.py:4", "beside"),
+                ("src/one.cpp:2", "behind"),
+                ("src/one.cpp:3", "law"),
+                ("src/one.cpp:4", "in vain"),
+            ],
+        )
+        self.assertIn("src/one.cpp:3: 'law': expected cost model, or another sentence", said)
+
+    def test_contributing_lists_these_words(self):
+        listed = (SCRIPTS.parent / "CONTRIBUTING.md").read_text().split("| not | but |")[1].split("\n\n")[0]
+        rows = [row.split(" | ") for row in listed.splitlines()[2:]]
+        self.assertEqual(len(rows), len(wording.WORDS))
+        for (words, better), (pattern, expected) in zip(rows, wording.WORDS):
+            self.assertEqual(better.strip(" |"), expected)
+            for word in words.strip("| ").split(", "):
+                self.assertRegex(word, f"(?i:^(?:{pattern})$)")
 
     def test_without_the_program(self):
         status, said = self.style("check", environment={**os.environ, "PATH": "/nowhere"})

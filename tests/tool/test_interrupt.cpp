@@ -60,7 +60,7 @@ TEST(Signals, ReachAWriterThatIsBlocked) {
               }};
               later.detach();
               const redirected output{STDOUT_FILENO, ends[1]};
-              output_file{"-"}.write(std::string(1'000'000, 'x'));  // nobody reads it
+              output_file{"-"}.write(std::string(1'000'000, 'x'));  // no thread reads it
               return 98;
             }),
             130);

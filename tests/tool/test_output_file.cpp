@@ -270,7 +270,7 @@ TEST(OutputFile, AClosedReaderIsAnErrorOfItsOwn) {
               close(ends[0]);
               const redirected output{STDOUT_FILENO, ends[1]};
               const std::string message =
-                  message_of<output_closed>([] { write_all("-", "nobody reads this"); });
+                  message_of<output_closed>([] { write_all("-", "no thread reads this"); });
               return message.find("standard output") == 0 ? 42 : 97;
             }),
             42);
@@ -334,7 +334,7 @@ TEST(OutputFile, FoldersThatCannotTakeItAreNamed) {
 }
 
 TEST(OutputFile, SomebodyElsesFilesAreNotTouched) {
-  if (geteuid() != 0) GTEST_SKIP() << "needs root, to become somebody else";
+  if (geteuid() != 0) GTEST_SKIP() << "needs root, to become another user";
   const scratch_folder folder;
   write_text(folder / "protected", "old");
   chmod((folder / "protected").c_str(), 0644);

@@ -13,7 +13,7 @@ SMALL = ("--m", "70", "--n", "130", "--k", "100")
 
 class Overlap(ToolTest):
     def test_law(self):
-        """Without a GPU the sums are verified, and the law is shown."""
+        """Without a GPU the sums are verified, and the cost model is shown."""
         out = self.run_tool(
             "bench", "overlap", "--blocks", "1,2", "--rounds", "3,256", "-q", *CPU
         ).stdout.decode()
@@ -22,7 +22,7 @@ class Overlap(ToolTest):
         self.assertEqual(rows[:4], [["1", "3"], ["1", "256"], ["2", "3"], ["2", "256"]])
 
     def test_a_file_of_times(self):
-        """The law for what was measured, and the page; nothing runs."""
+        """The cost model for what was measured, and the page; nothing runs."""
         read = ("bench", "overlap", "--read", MEASURED)
         then, now = json.loads(MEASURED.read_text()), json.loads(self.run_tool(*read, "--json").stdout)
         self.assertEqual(len(now["records"]), len(then["records"]))

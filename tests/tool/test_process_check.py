@@ -52,7 +52,7 @@ class Check(ToolTest):
         self.assertEqual(self.listed("scan/items", "gemm/naive", "gemm/naive"), ["gemm/naive", "scan/items"])
 
     def test_what_is_no_program(self):
-        self.refused(2, ["behind --, from 'my.cu' on, are arguments"], "check", "--", "my.cu")
+        self.refused(2, ["after --, from 'my.cu' on, are arguments"], "check", "--", "my.cu")
         for name in (".", os.path.join(os.path.dirname(__file__), "CMakeLists.txt")):
             self.refused(2, ["is no source: expected a file whose name ends in .cu"], "check", name)
 

@@ -24,11 +24,12 @@ class Page(ToolTest):
         return browser.Page(self.folder / "t.html", **options)
 
     def test_the_page_of_buffers(self):
-        """docs/overlap.html on a telephone and in print, and by keys."""
+        """The page of `bench overlap` on a phone and in print, and by keys."""
         if browser.find() is None:
             self.skipTest("no browser: neither chromium nor google-chrome is on PATH")
-        root = pathlib.Path(__file__).resolve().parents[2]
-        with browser.Page(root / "docs" / "overlap.html", width=390) as page:
+        results = pathlib.Path(__file__).resolve().parents[2] / "bench/results/experiments"
+        self.run_tool("bench", "overlap", "--read", max(results.glob("*-overlap.json")), "-o", "o.html")
+        with browser.Page(self.folder / "o.html", width=390) as page:
             cut = "[...document.querySelectorAll('*')].filter(e => e.getBoundingClientRect().right > innerWidth).length"
             self.assertEqual(page.value(cut), 0)
             said = "document.getElementById('said').textContent"
@@ -44,7 +45,7 @@ class Page(ToolTest):
             )
             self.assertEqual(page.value(fills), 4)
             self.assertEqual(page.errors, [])
-        with browser.Page(root / "docs" / "overlap.html", dark=True) as page:
+        with browser.Page(self.folder / "o.html", dark=True) as page:
             paper = "getComputedStyle(document.body).backgroundColor"
             self.assertEqual(page.value(paper), "rgb(22, 22, 22)")
             page.call(
@@ -146,7 +147,7 @@ class Page(ToolTest):
         with self.page("--policy", "tensor-core-tma", "--k", "1024") as page:
             heads = page.value("[...states.tHead.rows[0].cells].map(c => c.firstChild.textContent)")
             self.assertEqual(heads, ["slot", "state", "step", "round", "full", "empty"])
-            # What is told, and the phases of full barriers, at each of the player's stops.
+            # What is reported, and the phases of full barriers, at each of the player's stops.
             told, phases = page.value(
                 "(() => { const told = new Set, phases = new Set; do { on.click(); "
                 "for (const r of agents.rows) told.add(r.cells[1].innerText.replace(/\\d+/g, '#')); "

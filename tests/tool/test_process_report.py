@@ -121,7 +121,7 @@ class Report(ToolTest):
         promised = re.findall(r"<td[^>]*>(.*?)</td>", row)[3]
         self.assertRegex(
             text,
-            rf"promises two buffers {re.escape(promised)} at 4096 \(measured Tl and Tc\) and \S+ % at 1024 \(the model's Tl and Tc\)",
+            rf"predicts two buffers {re.escape(promised)} at 4096 \(measured Tl and Tc\) and \S+ % at 1024 \(the model's Tl and Tc\)",
         )
 
     def test_without_a_GPU_of_an_H200(self):

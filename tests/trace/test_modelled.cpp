@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Modelled timelines beside what an H200 measured: ticks of a step, and their order.
+// Modelled timelines next to what an H200 measured: ticks of a step, and their order.
 #include <gtest/gtest.h>
 #include <antiphase/core/error.hpp>
 #include <antiphase/executor/cpu/cpu_executor.hpp>

@@ -94,7 +94,7 @@ TEST(Overlap, CountsBytesUntilTheyHaveArrived) {
   EXPECT_TRUE(steps[0].seen_landing);
   EXPECT_FALSE(steps[3].seen_landing);
   EXPECT_EQ(steps[3].arrived, steps[3].issued + 1000) << "as long as the load that was waited for";
-  EXPECT_EQ(steps[3].landed, steps[3].issued + 2000) << "when somebody looked";
+  EXPECT_EQ(steps[3].landed, steps[3].issued + 2000) << "when a thread looked";
   const overlap o = measure(t);
   EXPECT_DOUBLE_EQ(o.mean_bytes, 4096 * 5000 / 11000.);
   EXPECT_EQ(o.most_bytes, 4096);

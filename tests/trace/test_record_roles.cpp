@@ -223,7 +223,7 @@ TEST(RecordRoles, AttentionComputesTheSameBits) {
 }
 
 // Each step of the ladder does more work in a tick than the one before, and in the last the warpgroups take
-// their exponentials by turns.
+// their exponentials alternately.
 TEST(RecordRoles, AttentionRunsInAntiphase) {
   const context where = on_cpu();
   double before = 0;

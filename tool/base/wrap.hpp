@@ -7,7 +7,7 @@
 
 namespace antiphase::tool {
 
-// Width of the terminal behind a descriptor: COLUMNS if set, else what the terminal reports, else 80; at
+// Width of the terminal of a descriptor: COLUMNS if set, else what the terminal reports, else 80; at
 // least 40.
 std::size_t terminal_columns(int descriptor = 1);
 

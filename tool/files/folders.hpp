@@ -8,8 +8,8 @@
 
 namespace antiphase::tool {
 
-// share/antiphase/NAME beside the program, or `source`, in the sources that it was built from: the first that
-// has the file `known`. Throws error, which says that `what` are missing.
+// share/antiphase/NAME next to the program, or `source`, in the sources that it was built from: the first
+// that has the file `known`. Throws error, which says that `what` are missing.
 std::filesystem::path shipped_folder(const std::string& name, const std::filesystem::path& source,
                                      const std::string& known, const std::string& what);
 

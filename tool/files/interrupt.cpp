@@ -43,7 +43,7 @@ struct words {
 std::atomic<words*> current{nullptr};
 static_assert(std::atomic<words*>::is_always_lock_free);
 
-// Writes to the end, but gives up when nobody reads for 5 s. poll() bounds the wait: a pipe that is ready
+// Writes to the end, but gives up when no process reads for 5 s. poll() bounds the wait: a pipe that is ready
 // takes PIPE_BUF bytes without blocking.
 void write_patiently(int descriptor, std::string_view text) {
   constexpr int patience_ms = 5000;

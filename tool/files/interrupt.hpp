@@ -35,8 +35,8 @@ class removed_on_signal {
 };
 
 // What a signal handler still writes while this object lives: results so far to standard output, a message to
-// standard error. If nobody reads for five seconds, the rest is dropped. At most one such object exists at a
-// time.
+// standard error. If no process reads for five seconds, the rest is dropped. At most one such object exists
+// at a time.
 class last_words {
  public:
   last_words() = default;

@@ -25,7 +25,7 @@ namespace {
 
 constexpr std::string_view magic = "\x93NUMPY";
 constexpr std::size_t longest_header = 10'000;
-// initial buffer for a stream, whose header may promise more data than follow
+// initial buffer for a stream, whose header may announce more data than follow
 constexpr std::size_t first_buffer = std::size_t{16} << 20;
 
 // An input that is being read, and its name in messages.

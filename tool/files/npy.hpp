@@ -26,7 +26,7 @@ struct npy_array {
   element type;      // u8 for truths
   std::vector<std::int64_t> shape;
   storage_order order = storage_order::row_major;
-  std::uint64_t trailing_bytes = 0;         // behind the data of a regular file; ignored, as numpy does
+  std::uint64_t trailing_bytes = 0;         // after the data of a regular file; ignored, as numpy does
   std::shared_ptr<const std::byte> data{};  // aligned for the type; null if there are no elements
   meaning means = meaning::numbers;
 

@@ -127,7 +127,7 @@ template <int Power> double small_tail(const place& p) {
   noise n(p);
   return n.sign() * std::pow(n.uniform(), Power);
 }
-// Worst cases for the splitting scheme: sums that every step truncates; many small products beside a large
+// Worst cases for the splitting scheme: sums that every step truncates; many small products next to a large
 // one; elements at the threshold of being tiny; FP16 subnormals.
 constexpr double worst_significand = 1 + 0x1p-11 - 3 * 0x1p-23;
 double truncated_a(const place& p) { return p.k % 64 == 0 ? worst_significand : 0x1p-12; }
@@ -206,7 +206,7 @@ constexpr distribution all[] = {
     {"small-tail-8", "signs, U^8", small_tail<8>, small_tail<8>},
     {"adverse-truncation", "every step of a Tensor Core cuts off as much as it can", truncated_a,
      truncated_b},
-    {"adverse-promotion", "many small products beside a large one", promoted_a, promoted_b},
+    {"adverse-promotion", "many small products next to a large one", promoted_a, promoted_b},
     {"adverse-floor", "elements where they begin to be tiny", floor_a, floor_b},
     {"adverse-floor-one", "one such element", floor_one, floor_b},
     {"adverse-subnormal", "FP16 subnormals decide", subnormal_a, subnormal_b},

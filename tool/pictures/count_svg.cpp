@@ -49,7 +49,7 @@ std::string count_svg(std::span<const drawn_kernel> kernels) {
   std::string drawn = text(left, 32, "", "What one request of a warp takes:") +
                       bar(left + 240, 19, 18, "ideal") + text(left + 264, 32, "", "ideal") +
                       bar(left + 320, 19, 18, "more") +
-                      text(left + 344, 32, "", "more: bank conflicts, sectors that are moved in vain");
+                      text(left + 344, 32, "", "more: bank conflicts, sectors that are moved without need");
   double y = 48;
   for (const drawn_kernel& k : kernels) {
     drawn += text(left, y + 20, "kernel", k.name);

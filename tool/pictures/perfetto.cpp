@@ -132,7 +132,7 @@ void add_flows(json& events, const timeline& t, const std::vector<step_times>& s
       continue;
     const step_times& cause = *found->second;
     const std::int64_t arrived = for_data ? cause.arrived : cause.compute_end;
-    if (arrived > s.begin && arrived <= s.end)  // else nobody waited
+    if (arrived > s.begin && arrived <= s.end)  // else no thread waited
       add_arrow(events, for_data ? "landing ends a wait" : "release ends a wait", ++id, {process, cause.slot},
                 arrived - 1, warp(s), s.end - 1);
   }

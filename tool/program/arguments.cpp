@@ -136,7 +136,7 @@ std::string usage_error(const CLI::App& program, const CLI::ParseError& failure,
                          ? wrong_count(*command, failure)
                          : failure.what();
   if (!too_early.empty()) {
-    what = fmt::format("the option {} stands before the command, expected behind it: {} ...",
+    what = fmt::format("the option {} stands before the command, expected after it: {} ...",
                        tool::quoted(too_early), words);
   } else if (stray_option != rest.end()) {
     what = unknown_option(*command, *stray_option, state);
@@ -170,7 +170,7 @@ std::string help_of(const CLI::App& program, const std::vector<std::string>& wor
       command, before + (before.empty() ? "" : " ") + command->get_name(), CLI::AppFormatMode::Normal);
 }
 
-// The command, as data, and those below it. `words`: behind the program's name.
+// The command, as data, and those below it. `words`: after the program's name.
 void describe(const CLI::App& command, const std::string& words, const program_state& state,
               described_program& to) {
   const std::string usage =
@@ -399,7 +399,7 @@ void program::run(int argc, char** argv) {
   add_completion(*app_, *state_);
   std::vector<std::string> words;
   CLI::App* const help =
-      app_->add_subcommand("help", "The same as --help behind a command: antiphase help gemm")
+      app_->add_subcommand("help", "The same as --help after a command: antiphase help gemm")
           ->group("Commands");
   state_->offered[help->add_option("COMMAND", words, "The command, or none for all of them")] =
       names_of_commands(*app_);

@@ -26,7 +26,7 @@ void antiphase::tool::refuse_binary_on_terminal(const std::string& output) {
   if (descriptor && isatty(*descriptor) != 0)
     throw bad_request(
         fmt::format("--output {}: a .npy file is binary, and this is a terminal: expected > FILE or | "
-                    "PROGRAM behind it, or a "
+                    "PROGRAM after it, or a "
                     "file name",
                     output));
 }

@@ -49,7 +49,7 @@ std::string patterns_of_commands(const described_program& program) {
     if (!c.words.empty()) all.push_back(shell_quoted(c.words));
   return fmt::format("{}", fmt::join(all, "|"));
 }
-// Patterns of `case` for an option behind its command.
+// Patterns of `case` for an option after its command.
 std::string patterns_of(const described_command& command, const described_option& option) {
   words all;
   for (const std::string& name : option.names) all.push_back(shell_quoted(command.words + ":" + name));

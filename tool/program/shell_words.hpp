@@ -13,7 +13,7 @@ struct described_option {
   std::vector<std::string> offered;  // known values; empty: others, such as files and numbers
 };
 struct described_command {
-  std::string words;  // behind the program's name, such as "bench gemm"; of the program itself empty
+  std::string words;  // after the program's name, such as "bench gemm"; of the program itself empty
   std::string usage, about, footer;
   std::vector<described_option> options;
 };

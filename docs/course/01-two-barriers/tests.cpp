@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Judges lab 1: right sums, each thread's own work, two barriers a step.
+// Checks lab 1: right sums, each thread's own work, two barriers a step.
 #include "../lab.h"
 
 int main() {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Judges lab 2: right sums, each thread's own work, one barrier a step.
+// Checks lab 2: right sums, each thread's own work, one barrier a step.
 #include "../lab.h"
 
 int main() {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Judges lab 3: right products of odd sizes, two loads of each thread and two barriers a pair of tiles.
+// Checks lab 3: right products of odd sizes, two loads of each thread and two barriers a pair of tiles.
 #include "../lab.h"
 
 int main() {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Judges lab 4: right products, one barrier a tile, and loads that are on their way during the computation.
+// Checks lab 4: right products, one barrier a tile, and loads that are on their way during the computation.
 #include "../lab.h"
 
 int main() {

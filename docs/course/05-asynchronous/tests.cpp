@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Judges lab 5: right products, asynchronous copies alone, and a tile on its way while another is used.
+// Checks lab 5: right products, asynchronous copies alone, and a tile on its way while another is used.
 #include "../lab.h"
 
 int main() {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Judges lab 6: rings of 1 to 4 stages, with fewer tiles than slots and more; as many copies on their way.
+// Checks lab 6: rings of 1 to 4 stages, with fewer tiles than slots and more; as many copies on their way.
 #include "../lab.h"
 
 template <int stages> void judge(const lab::recording& r) {

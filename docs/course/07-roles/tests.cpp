@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Judges lab 7: right sums, no barrier of the block but the first, and three tiles on their way.
+// Checks lab 7: right sums, no barrier of the block but the first, and three tiles on their way.
 #include "../lab.h"
 
 int main() {

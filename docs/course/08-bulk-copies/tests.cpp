@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Judges lab 8: right numbers, moved by the copy engine alone, three tiles ahead.
+// Checks lab 8: right numbers, moved by the copy engine alone, three tiles ahead.
 #include "../lab.h"
 
 int main() {

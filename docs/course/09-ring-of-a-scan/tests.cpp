@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Judges lab 9: right sums with 1, 2 and 4 stages, and time that shrinks with their number.
+// Checks lab 9: right sums with 1, 2 and 4 stages, and time that shrinks with their number.
 #include "../lab.h"
 
 template <int stages> void judge(const lab::recording& r) {

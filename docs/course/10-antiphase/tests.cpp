@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Judges lab 10: right attention, products in turns only, and the softmax outside of them.
+// Checks lab 10: right attention, products in turns only, and the softmax outside of them.
 #include "../lab.h"
 
 namespace {

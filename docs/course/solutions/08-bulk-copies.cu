@@ -46,7 +46,7 @@ template <int groups> __device__ void wait_until_read() {
   asm volatile("cp.async.bulk.wait_group.read %0;" ::"n"(groups) : "memory");
 }
 __device__ void wait_until_stored() { asm volatile("cp.async.bulk.wait_group 0;" ::: "memory"); }
-// The copy engine reads behind it what threads wrote to shared memory before it.
+// The copy engine reads after it what threads wrote to shared memory before it.
 __device__ void fence_proxy() { asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); }
 
 constexpr int stages = 4, tile = 64;  // slots; numbers in each, and threads

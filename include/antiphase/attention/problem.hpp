@@ -59,7 +59,7 @@ struct problem {
   std::int64_t depth = 0;              // elements of a row, at most 256
   std::optional<float> scale = {};     // none: 1 / sqrt(depth)
   causal mask = causal::no;
-  // Visible are only keys at most so far before and behind the diagonal, which lies as with bottom_right if
+  // Visible are only keys at most so far before and after the diagonal, which lies as with bottom_right if
   // `mask` is no; negative: all.
   std::int64_t window_before = -1, window_behind = -1;
   pairs<float> bias = {};             // added to the scaled product; -infinity hides a key

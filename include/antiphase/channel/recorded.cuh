@@ -83,7 +83,7 @@ template <class Channel, int Warps, int Work = 0> struct recorded : Channel {
   AP_DEV void release(slot_cursor at, auto... how) { commit(at, Channel::last, how...); }
 };
 
-// The same for a ring of pipeline, of which every thread has its own object: the log lies behind the kernel's
+// The same for a ring of pipeline, of which every thread has its own object: the log lies after the kernel's
 // storage in shared memory.
 template <class Ring, class Storage, int Warps, int Work = 0> struct recorded_copies {
   static constexpr int stages = Ring::stages;

@@ -53,7 +53,7 @@ concept phase_barrier = requires(B barrier, int parties) {
 template <phase_barrier Barrier, int N, int... Parties> struct channel {
   static_assert(N > 0, "a ring needs at least one slot");
   static_assert(sizeof...(Parties) > 0, "a slot needs at least one event");
-  static_assert(((Parties > 0) && ...), "an event nobody commits never happens");
+  static_assert(((Parties > 0) && ...), "an event that no thread commits never happens");
 
   using slot_cursor = cursor<N>;
   static constexpr int stages = N;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fences beside fence() of atomic.cuh and fence_async() of mbarrier.cuh.
+// Fences next to fence() of atomic.cuh and fence_async() of mbarrier.cuh.
 #pragma once
 #include <antiphase/core/scope.hpp>
 #include <antiphase/device/index.cuh>

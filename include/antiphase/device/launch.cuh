@@ -24,7 +24,7 @@ inline namespace AP_TARGET {
 //                               (docs/notebook/gemm.md, "A row of launches"). Where each block has a
 //                               multiprocessor to itself, calling it first is as good, or better
 //   compute_first               forces the value to be computed here: the compiler tends to move such
-//                               computations behind the wait that follows
+//                               computations after the wait that follows
 // No-ops where grids do not overlap: before sm_90, and on the CPU executor.
 #if AP_ON_GPU
 AP_DEV void wait_for_previous_grid() {

@@ -5,7 +5,7 @@
 #include <cstddef>
 
 // A table in constant memory, at namespace scope in AP_TARGET: AP_CONSTANT float weights[3] = {1, 2, 1};
-// Values that the host chooses at run time belong into a kernel's params, which are constant memory too.
+// Values that the host chooses at run time belong in a kernel's params, which are constant memory too.
 #if AP_ON_GPU
 #define AP_CONSTANT static __constant__ const
 #else
@@ -17,7 +17,7 @@ inline namespace AP_TARGET {
 
 //   shared_size         bytes of shared memory that the block was launched with (executor/shared_bytes.hpp);
 //                       with dynamic storage only
-//   shared_tail<T, S>   the uninitialised rest behind the kernel's storage S, as an array of T of
+//   shared_tail<T, S>   the uninitialised rest after the kernel's storage S, as an array of T of
 //                       shared_tail_count<T, S>() elements
 #if AP_ON_GPU
 AP_DEV std::size_t shared_size() {

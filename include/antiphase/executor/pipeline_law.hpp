@@ -10,8 +10,8 @@
 
 namespace antiphase {
 
-// The parts of a prediction. `waiting`: what a law fitted to measurements has besides launch, memory and
-// arithmetic.
+// The parts of a prediction. `waiting`: what a cost model fitted to measurements has besides launch, memory
+// and arithmetic.
 enum class limit { launch, memory, arithmetic, issue, shared_memory, latency, barriers, stores, waiting };
 constexpr std::size_t limit_count = 9;
 std::string_view name(limit l);
@@ -35,8 +35,8 @@ struct prediction {
 double least_to_move(const machine_profile& on, double bytes);
 
 // What no machine's figures tell, fitted to the ladders at 1024^3 and 4096^3 on an H200
-// (scripts/model_error.py reports the error elsewhere). The law, the ladder's law and the CPU executor's
-// clock share these constants.
+// (scripts/model_error.py reports the error elsewhere). The cost model, the ladder's cost model and the CPU
+// executor's clock share these constants.
 namespace fitted {
 // Stalls, in warps: w warps of a scheduler keep a unit busy for w / (w + this) of the time.
 constexpr double waits_reading_ahead = 0.305, waits_reading = 0.413;
@@ -44,7 +44,7 @@ constexpr double waits_reading_ahead = 0.305, waits_reading = 0.413;
 constexpr double barrier_of_warp = 14.2;
 // warp instructions of a copy: addresses, bounds, the copy; the same where it goes through registers
 constexpr double copy_instructions = 11.1, staged_instructions = 17.1;
-// of a 16-byte copy that is transposed in registers, beside those of a copy
+// of a 16-byte copy that is transposed in registers, next to those of a copy
 constexpr double transposing_instructions = 12;
 // clocks of shared memory for the asynchronous copies of a warp: of 4 bytes, which go one by one; of 16
 constexpr double narrow_copy_clocks = 8.57, wide_copy_clocks = 4;
@@ -52,7 +52,7 @@ constexpr double staged_copy_clocks = 2;  // read from memory, and written
 // multiply-adds per clock that mma.sync of FP16 reaches on Hopper, fed by ldmatrix
 constexpr double warp_multiplies = 684;
 // The clock alone, fitted to rings of a scan of 2^28 floats: what loads of the copy engine from memory take
-// longer, in the mean, in latencies.
+// longer, on average, in latencies.
 constexpr double latency_varies = 1.2;
 }  // namespace fitted
 

@@ -9,7 +9,7 @@ namespace antiphase {
 
 // For C = A B with finite A and B, |C - AB| <= units * u * |A||B| + absolute holds for every output within
 // the range of FP32. u = 2^-24; |A||B| is the sum of the magnitudes of the output's K products. Infinite
-// units: no promise.
+// units: no guarantee.
 struct gemm_bound {
   static constexpr double u = 0x1p-24;  // relative error of one rounding to FP32
   // absolute error of one rounding to a denormal result: half of the smallest number

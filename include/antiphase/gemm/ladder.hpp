@@ -87,9 +87,9 @@ constexpr policy warp_tile_policy(contiguous a, contiguous b) {
   return p;
 }
 
-// All instructions but FFMA keep an FFMA kernel from its roof. So a thread has 128 sums, which take 6 reads
-// per 128 multiply-adds instead of 8; a tile has 32 values of k, which halves the barriers; and an operand
-// that is contiguous along k is transposed in registers, 16 bytes at a time. With few such tiles
+// All instructions but FFMA keep an FFMA kernel from its roofline. So a thread has 128 sums, which take 6
+// reads per 128 multiply-adds instead of 8; a tile has 32 values of k, which halves the barriers; and an
+// operand that is contiguous along k is transposed in registers, 16 bytes at a time. With few such tiles
 // multiprocessors would idle, so for smaller C tiles are smaller, and the threads of a block divide K into
 // more slices. Without slices, an output is one sum in the order of k. With s slices it is s such sums, over
 // every tile's first part of k, its second and so on, added up in order. The number of slices depends on the

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Predicted times of products: the cost model of the ladder's steps, and limits of the policies beside it.
+// Predicted times of products: the cost model of the ladder's steps, and limits of the policies next to it.
 // docs/model.md.
 #pragma once
 #include <antiphase/executor/pipeline_law.hpp>
@@ -28,9 +28,9 @@ struct pipeline_shape {
 pipeline_shape shape_of(const machine_profile& on, const policy& how, double bytes);
 pipeline_shape shape_of(const machine_profile& on, const tensor_core_step& how, double bytes);
 
-// Roof: the lower bound of a kernel's time, and the limit that sets it: moving bytes (least_to_move()), the
-// multiplying units or, for steps of the ladder, a chain of dependent multiply-adds. No prediction is below
-// it. Overloads: a policy beside the ladder, a step of the ladder, a step with FP16 operands.
+// Roofline: the lower bound of a kernel's time, and the limit that sets it: moving bytes (least_to_move()),
+// the multiplying units or, for steps of the ladder, a chain of dependent multiply-adds. No prediction is
+// below it. Overloads: a policy outside the ladder, a step of the ladder, a step with FP16 operands.
 struct roof {
   double seconds = 0;
   limit of = limit::memory;
@@ -44,8 +44,8 @@ roof roof_of(const machine_profile& on, const tensor_core_step& how, const produ
 prediction predict(const machine_profile& on, const policy& how, const product_size& p);
 prediction predict(const machine_profile& on, const tensor_core_step& how, const product_size& p);
 
-// Splits the seconds of a policy beside the ladder, which explain() predicts by a law of its own, into parts:
-// the launch, the longer of moving and multiplying, and the rest, which is waiting.
+// Splits the seconds of a policy outside the ladder, which explain() predicts by a cost model of its own,
+// into parts: the launch, the longer of moving and multiplying, and the rest, which is waiting.
 prediction explained(const machine_profile& on, std::string_view policy, const product_size& p,
                      double seconds);
 

@@ -46,7 +46,7 @@ inline constexpr step steps[] = {
     {"one-wave", "up to 16 MiB: all tiles at once, in registers, one exchange of totals", one_wave_policy},
 };
 
-// Steps beside the ladder, for many short lines on the CPU executor, where every thread of a block costs
+// Steps outside the ladder, for many short lines on the CPU executor, where every thread of a block costs
 // time, even without elements: the kernels of items in smaller blocks, compiled for the CPU executor only.
 // Lines longer than a block's tile work, but take three kernels, as with items.
 inline constexpr step short_line_steps[] = {
@@ -56,14 +56,14 @@ inline constexpr step short_line_steps[] = {
      policy{.how = method::warp_shuffle, .threads = 32, .bytes = 64}},
 };
 
-// A step beside the ladder, for axes that are not the last.
+// A step outside the ladder, for axes that are not the last.
 inline constexpr step column_steps[] = {
     {"columns",
      "an axis that is not the last: columns side by side, the array read once, totals between blocks",
      columns_policy},
 };
 
-// The step of that name, of the ladder or beside it; throws bad_request, with the known names. find_policy()
+// The step of that name, of the ladder or next to it; throws bad_request, with the known names. find_policy()
 // lists `auto` too in that message, for scan_options::policy.
 const step& find_step(std::string_view name);
 const step& find_policy(std::string_view name);

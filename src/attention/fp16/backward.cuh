@@ -15,11 +15,11 @@ inline namespace AP_TARGET {
 // -----------------------------------------------------------------------------------------------------------
 // Two kernels of one form, as the forward's: persistent, a producer thread, two computing warpgroups. An item
 // is a tile of rows of one side (keys or queries) of a head; the tiles of the other side pass through the
-// ring, two operands of each by turns:
+// ring, two operands of each alternately:
 //   own:   slots with an item and its two own operands         load | use until the last dP | load ...
 //   ring:  slots of 64 rows of one of the other two operands   load | multiply | load ...
 // For each tile, with the item's rows as rows and the tile's as columns:
-//   x = own[0] other[0]^T, scores      p = 2^x, but for the row's factor
+//   x = own[0] other[0]^T, scores      p = 2^x, except for the row's factor
 //   y = own[1] other[1]^T, dP          ds = p (y - D)
 //   keys:  dV += p other[1]            both:  dK or dQ += ds other[0]
 // A query's factor 1 / sum lies in dO and D, see gradient_split: dO is an operand of both dP and dV, so p
@@ -268,7 +268,7 @@ template <gradient_policy P, class Waits = gradient_waits<P>> struct gradient_ke
     }
     return see;
   }
-  // Scores to weights: probabilities but for the factor of each query, of keys times 2^15.
+  // Scores to weights: probabilities except for the factor of each query, of keys times 2^15.
   AP_DEV static void weigh(const params& p, scores& x, const rows& r, const float (&tops)[N], int member,
                            int head, int first_column, float to_score) {
     if constexpr (P.biased) {
@@ -346,7 +346,7 @@ template <gradient_policy P, class Waits = gradient_waits<P>> struct gradient_ke
     int first_row;       // in the item's tile
     range tiles, block;  // its own, and those in the ring
     range heads;
-    int own_exponent;  // of what turns a product into a score, but for the other operand's scale
+    int own_exponent;  // of what turns a product into a score, except for the other operand's scale
     float own_scale;   // of the second operand
   };
   AP_DEV static job job_of(const params& p, const item& now, int group) {
@@ -362,7 +362,7 @@ template <gradient_policy P, class Waits = gradient_waits<P>> struct gradient_ke
     b.tiles = range_of(b.r.sees, m, mine, 64);
     if (b.tiles.count() == 0) b.tiles = {b.block.begin, b.block.begin};
     b.heads = heads_of(p, b.w);
-    // Rows behind the last have no tile of their own: any scale will do.
+    // Rows after the last have no tile of their own: any scale will do.
     const bool there = mine < (of_keys ? m.keys : m.queries);
     const std::int64_t tile =
         there ? b.w.head * own_shape(p).tiles + own_shape(p).first_tile(b.w.member) + mine / N : 0;

@@ -31,7 +31,7 @@ inline namespace AP_TARGET {
 // tile of one head, 64 for each computing warpgroup. One thread of warpgroup 0 is the producer: it takes the
 // next item from a counter and loads:
 //   queries:  one slot with the item and its Q        load | use until the last scores are there | load ...
-//   ring:     slots of 64 keys of K or of V, by turns  load | multiply | load ...
+//   ring:     slots of 64 keys of K or of V, alternately  load | multiply | load ...
 // Scores of a tile are two fresh sums, of hi hi and of the mixed products, which are kept 2^11 times as
 // large; so is the tile's part of the output, which is then added to FP32 registers together with its
 // rescaling: Tensor Cores truncate, so sums that stayed in them would drift. While one warpgroup takes
@@ -122,7 +122,7 @@ template <forward_policy P, class Waits = forward_waits<P>> struct forward_kerne
       s.ring.commit(at++, full, bytes{sizeof(slot)});
     }
   }
-  // `tiles`: of split_rows that the member has from there on. Behind the last one are zeros, or finite parts
+  // `tiles`: of split_rows that the member has from there on. After the last one are zeros, or finite parts
   // of another member, that weights of 0 multiply; they take the scales of the last one, which are finite.
   AP_DEV static void load_values(const params& p, storage& s, slot_cursor& at, std::int64_t row, int tiles,
                                  int head) {
@@ -259,7 +259,7 @@ template <forward_policy P, class Waits = forward_waits<P>> struct forward_kerne
   struct rows {
     int first;
     reach sees;
-    int exponent = 0;  // of what turns a product of the tile's parts into a score, but for K's scale
+    int exponent = 0;  // of what turns a product of the tile's parts into a score, except for K's scale
     float top[2] = {-INFINITY, -INFINITY};
     float sum[2] = {};     // this thread's share
     float shrink[2] = {};  // by which what was there is multiplied
@@ -348,7 +348,7 @@ template <forward_policy P, class Waits = forward_waits<P>> struct forward_kerne
                   keys = range_of(sees, m, mine, rows_of_group);
       rows r{.first = mine + accumulator<N>::row(), .sees = sees};
       const int kv_head = w.head / static_cast<int>(p.what.heads / p.what.kv_heads);
-      // Rows behind the last have no tile of their own: any scale will do.
+      // Rows after the last have no tile of their own: any scale will do.
       const std::int64_t q_tile = p.queries.first_tile(w.member) + first / split_rows + group;
       r.exponent = exponent_of(mine < m.queries ? p.q_scale[w.head * p.queries.tiles + q_tile] : 1) +
                    p.factor.exponent;

@@ -24,7 +24,7 @@ constexpr float most_between_columns = 0x1p16f;
 // lose bits. Heads whose dO or V are zeros need neither.
 constexpr float least_product = 0x1p-70f, most_product = 0x1p112f, least_gradient = 0x1p-80f;
 
-// Rows of a tile that share a scale. Every member begins a tile: rows behind its last are zeros.
+// Rows of a tile that share a scale. Every member begins a tile: rows after its last are zeros.
 constexpr int split_rows = 64;
 AP_FN constexpr std::int64_t tiles_in(std::int64_t rows) { return (rows + split_rows - 1) / split_rows; }
 
@@ -45,7 +45,7 @@ struct split_shape {
     return offsets == nullptr ? rows
                               : offset_in(offsets, member + 1, rows) - offset_in(offsets, member, rows);
   }
-  // The member that a tile belongs to; it may be one behind its last.
+  // The member that a tile belongs to; it may be one after its last.
   AP_FN int member_at(std::int64_t tile) const {
     if (offsets == nullptr) return static_cast<int>(tile / tiles_in(rows));
     int from = 0, to = members;
@@ -85,7 +85,7 @@ struct split_params {
   float lo_factor;
   std::uint32_t* next_item;
 };
-// Judges whether FP16 parts keep the contract: a word for each member and head of K, 0 if they do. Columns
+// Checks whether FP16 parts keep the contract: a word for each member and head of K, 0 if they do. Columns
 // that share their tile's scale, of operands that have column scales, must be within most_between_columns.
 struct judge_params {
   // The others must be finite, and so must sums of their rows; of two, products are within their limits.

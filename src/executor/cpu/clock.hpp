@@ -12,8 +12,8 @@
 namespace antiphase::cpu_detail {
 
 // A model, not a measurement, of a machine whose profile it is given. Every thread has its own time. An
-// operation advances it, a wait sets it to the time of the event. The clock counts the verbs of `device` and
-// what a kernel reports (device/clock.cuh); ordinary code takes no time.
+// operation advances it, a wait sets it to the time of the event. The clock counts the device functions of
+// `device` and what a kernel reports (device/clock.cuh); ordinary code takes no time.
 //
 // In a timed launch (worker::in_time) threads run in the order of their times. They queue for the units of
 // their multiprocessor, which its resident blocks share, so that times depend on the kernel and its arguments
@@ -26,7 +26,7 @@ constexpr std::int64_t one_tick = 1024;
 struct clock_costs {
   std::int64_t instruction, multiply_add;  // by one of four schedulers
   std::int64_t wavefront;                  // of shared memory
-  std::int64_t barrier_of_warp;            // behind a computation: until all go on, for each warp
+  std::int64_t barrier_of_warp;            // after a computation: until all go on, for each warp
   std::int64_t latency;                    // of a load
   std::int64_t varies;                     // mean of what a load from memory takes longer than others
   std::int64_t look;                       // from one look at another block's word to the next
@@ -41,10 +41,10 @@ clock_costs costs_on(const machine_profile& machine, bool in_memory);
 // For a thread that has a share of the units, one of `threads`, for itself.
 clock_costs shared_equally(clock_costs costs, int threads);
 
-// A unit serves requests one after the other, and by turns with them what is to be done in the background.
+// A unit serves requests one after the other, and alternately with them what is to be done in the background.
 class clock_unit {
  public:
-  // The end of a request that somebody waits for.
+  // The end of a request that a thread waits for.
   std::int64_t until(std::int64_t from, std::int64_t duration) {
     background_ -= std::min(background_, std::max<std::int64_t>(0, from - free_));
     const std::int64_t between = std::min(background_, duration);
@@ -85,7 +85,7 @@ class thread_clock {
   std::int64_t ticks_since_begin() const { return (now_ - begin_) / one_tick; }
   const clock_costs& costs() const { return *costs_; }
   void wait_until(std::int64_t moment) { now_ = std::max(now_, moment); }
-  // Whether it has computed since this was last called: the units' pipelines are empty behind a barrier.
+  // Whether it has computed since this was last called: the units' pipelines are empty after a barrier.
   bool has_computed() { return std::exchange(computed_, false); }
   // Warp instructions in which this lane takes part, that also take shared memory for so many clocks.
   void instructions(double count, double wavefronts = 0) { work(count, 0, wavefronts, 1); }

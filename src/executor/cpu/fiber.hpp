@@ -51,7 +51,7 @@ struct borrowed_stack {
   void deallocate(boost::context::stack_context&) const noexcept {}
 };
 
-// A context to switch from and back to. AddressSanitizer must be told the bounds of the stack that is
+// A context to switch from and back to. AddressSanitizer must be given the bounds of the stack that is
 // switched to.
 struct fiber {
   boost::context::fiber context;

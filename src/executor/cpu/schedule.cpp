@@ -180,7 +180,7 @@ std::size_t scheduler::took(std::size_t thread) {
 }
 
 // In a script's numbering, choice 0 always makes progress: no landing if a thread can progress, a load if all
-// poll in vain.
+// poll unsuccessfully.
 std::size_t scheduler::landing_of(std::size_t loads, std::size_t drawn_load) {
   const bool none = drawn_load == loads;
   if (any_candidate()) {

@@ -56,12 +56,12 @@ class number_set {
   std::size_t count_ = 0;
 };
 
-// Why a thread stopped running: it did something, or it polled in vain, or it yields before it does
+// Why a thread stopped running: it did something, or it polled unsuccessfully, or it yields before it does
 // something.
 enum class stop { has_done_something, polls, gives_way };
 
 // A thread's number is its block's slot times the threads per block, plus its index. A polling thread becomes
-// a candidate again when another thread has made progress, or when all poll in vain.
+// a candidate again when another thread has made progress, or when all poll unsuccessfully.
 class scheduler {
  public:
   scheduler() = default;
@@ -82,7 +82,7 @@ class scheduler {
   void stuck(bool yes) { stuck_ = yes; }  // those that run only repeat themselves: others have turns, too
 
   // Threads. In random order, took() reports the thread that the worker drew; otherwise take() chooses. If
-  // there are no candidates, both first make those that polled in vain candidates.
+  // there are no candidates, both first make those that polled unsuccessfully candidates.
   bool any_candidate() const { return !candidates_.empty(); }
   bool all_in_vain() const { return candidates_.empty() && !vain_.empty(); }
   std::size_t take();

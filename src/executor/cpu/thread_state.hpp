@@ -114,8 +114,8 @@ class load_history {
   }
   // An atomic or volatile load has returned the same value as before.
   void looked_in_vain() { looked_ = meetings_of_loop; }
-  // Called when the thread meets others. Adds whether it has looked in vain lately, and whether it has done
-  // anything but look since it last met any.
+  // Called when the thread meets others. Adds whether it has looked unsuccessfully lately, and whether it has
+  // done anything but look since it last met any.
   void meets(bool& in_vain, bool& more) {
     in_vain |= looked_ > 0;
     more |= std::exchange(did_more_, false);
@@ -130,13 +130,13 @@ class load_history {
     std::uint64_t value;
   };
   static constexpr std::size_t most = 1024;  // places that a loop reads
-  static constexpr unsigned patience = 16;   // loads in vain
+  static constexpr unsigned patience = 16;   // unsuccessful loads
   std::vector<load> seen_;
   unsigned in_vain_ = 0;
   bool waited_ = false;  // since the latest new value
   bool again_ = false;   // and did nothing else since: one more pass through the loop is enough
   bool did_more_ = false;
-  unsigned char looked_ = 0;  // meetings left that count as close to a look in vain
+  unsigned char looked_ = 0;  // meetings left that count as close to a look unsuccessfully
 };
 
 // The block barriers that an ending thread has gone past: those in lines [from, behind) of the file. A thread

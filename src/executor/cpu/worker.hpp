@@ -82,7 +82,7 @@ class worker {
   // Ends the launch from within a fiber that must not be unwound: the compiler assumes that the checker's
   // hooks do not throw.
   void abandon(thread_state& self, std::exception_ptr why);
-  // The same where the launch has taken too long: as a deadlock, if nobody has written anything for long.
+  // The same where the launch has taken too long: as a deadlock, if no thread has written anything for long.
   void end_long_run(thread_state& self, std::exception_ptr why);
 
  private:
@@ -125,7 +125,7 @@ class worker {
   static constexpr std::uint64_t idle_turns_of_long_run = 2'000'000;
   std::uint64_t idle_rounds_ = 0, idle_turns_ = 0;
   // Since nothing has changed that threads look at: turns, the states that threads were in when they gave up
-  // their turn, and turns since the latest of a new state. If there are no new ones, nobody will go on.
+  // their turn, and turns since the latest of a new state. If there are no new ones, no thread will go on.
   std::uint64_t unchanged_turns_ = 0, looked_at_turn_ = 0, turns_of_known_ = 0, news_ = 0;
   std::unordered_set<std::uint64_t> states_;
   bool all_repeat_ = false, some_repeat_ = false;  // of the threads that can run

@@ -37,7 +37,7 @@ std::string_view meaning(std::string_view name) {
   if (name == "auto") return "the choice among them that gemm makes by itself";
   if (name == async_one) return "a kernel that only trace has";
   if (const policy_info* const found = look_for(name))
-    return found->ladder != nullptr ? "a step of the GEMM ladder" : "a policy of gemm beside its ladder";
+    return found->ladder != nullptr ? "a step of the GEMM ladder" : "a policy of gemm outside its ladder";
   const bool f16 =
       std::ranges::any_of(tensor_core_steps, [&](const tensor_core_step& s) { return s.name == name; });
   return f16 ? "a step that multiplies f16 operands, for ladder gemm only" : "";

@@ -21,7 +21,7 @@ constexpr bool same_lines(const operand_lines& x, const operand_lines& y) {
          (x.k == 1 || x.k_stride == y.k_stride);
 }
 
-// Parts in memory as split_layout has them, those of a piece of K behind those of the piece before. No
+// Parts in memory as split_layout has them, those of a piece of K after those of the piece before. No
 // memory: there are none.
 struct ready_lines {
   operand_lines of = {};

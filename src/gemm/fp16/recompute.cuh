@@ -21,9 +21,9 @@ inline namespace AP_TARGET {
 // plan
 // -----------------------------------------------------------------------------------------------------------
 // 256 consecutive threads, eight whole warps, recompute outputs of the tile that begins at (top, left);
-// `member` is the thread's index among them. Each function computes outputs that nobody has stored yet, from
-// the FP32 operands, with sums in FP64 and one rounding; stored(p, ...) (exact_sum.cuh) makes of a sum what C
-// gets, for a problem alpha A B + beta C.
+// `member` is the thread's index among them. Each function computes outputs that no thread has stored yet,
+// from the FP32 operands, with sums in FP64 and one rounding; stored(p, ...) (exact_sum.cuh) makes of a sum
+// what C gets, for a problem alpha A B + beta C.
 //   recompute_list   some outputs: |error| <= (1 + K 2^-29) 2^-24 |A||B| + 2^-150
 //   recompute_tile   all outputs on the Tensor Cores, the same bound
 // tile_magnitudes computes no outputs, but |A||B| from below, on the Tensor Cores. Products of FP32 are exact
@@ -327,7 +327,7 @@ AP_DEV void recompute_tile(const Problem& p, std::int64_t top, std::int64_t left
   using shape = recompute_shape;
   constexpr int of_a = warp_part::of_a, of_b = warp_part::of_b;
   const warp_part mine(member);
-  // Two sets of registers by turns: one is read while the other is multiplied, also across steps.
+  // Two sets of registers alternately: one is read while the other is multiplied, also across steps.
   warp_part::sums<double> sum = {};
   line_fragment<of_a> a[2] = {};
   line_fragment<of_b> b[2] = {};
@@ -364,7 +364,7 @@ AP_DEV void recompute_tile(const Problem& p, std::int64_t top, std::int64_t left
 // magnitudes
 // -----------------------------------------------------------------------------------------------------------
 // A warp's part of a tile of |A||B|, from below: sums of |a b|, scaled, at most 1.001 times what they are,
-// but for 2^-10 from each tiny element (docs/accuracy.md). One product of FP16 magnitudes on the Tensor
+// except for 2^-10 from each tiny element (docs/accuracy.md). One product of FP16 magnitudes on the Tensor
 // Cores, which cut sums off and never round them up. 0 or NaN where a line's scale is beyond plain_exponent.
 // a, b: as the split pass has described the rows of A and the columns of B.
 template <class Problem, int Stages> struct tile_magnitudes {

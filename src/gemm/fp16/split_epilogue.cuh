@@ -32,7 +32,7 @@ struct tile_lines {
   alignas(16) float column_scale[split_tile];
   int top, left;
 };
-// The block's count of uncertain outputs, in shared memory. Three tiles have theirs by turns: while one is
+// The block's count of uncertain outputs, in shared memory. Three tiles have theirs alternately: while one is
 // counted, the one before is still read and the next one is cleared.
 struct uncertain_tally {
   static constexpr int turns = 3;
@@ -178,7 +178,7 @@ template <output_layout L> struct split_epilogue {
   AP_DEV float row_factor(int half) const { return std::fabs(lines.row_scale[row() + 8 * half]); }
   // Memory takes sectors of 32 bytes at once, and twice as long for half of one as for all of it. Where rows
   // do not begin with a sector, four lanes store eight outputs of their row from the next sector's begin on:
-  // `shift` columns from theirs, which they get from each other. What is before the first sector and behind
+  // `shift` columns from theirs, which they get from each other. What is before the first sector and after
   // the last one is stored by single outputs. Tiles at an edge of C are not stored so: the code of a second
   // form lay between the others, and 4096 x 4100 x 64 took 49.6 us instead of 39. Blends: with alpha and
   // beta.
@@ -359,7 +359,7 @@ template <output_layout L> struct split_epilogue {
     return static_cast<int>(left < split_tile ? left : split_tile);
   }
 
-  // The certificate (docs/accuracy.md): an output is as exact as promised if its scaled magnitude reaches a
+  // The certificate (docs/accuracy.md): an output is as exact as guaranteed if its scaled magnitude reaches a
   // bound that follows from the number of tiny elements in its lines. The sums of a line that is not finite
   // are 0 or NaN and never reach their bound, which is positive.
   AP_DEV static bool certified(float sum, const split_line& a, const split_line& b) {
@@ -577,7 +577,7 @@ template <output_layout L> struct split_epilogue {
   }
   // Recomputes the uncertain outputs of a tile and those in sparse lines, which store() never touches. All
   // computing threads call. `by_magnitude`: whether a look at magnitudes is worth its time, which it is not
-  // behind a tile where it hardly helped.
+  // after a tile where it hardly helped.
   template <int Stages> AP_DEV static void recompute(const product_problem& p, int top, int left,
                                                      std::int64_t list, recompute_storage<Stages>& memory,
                                                      bool& by_magnitude) {

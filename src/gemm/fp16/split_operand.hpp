@@ -29,8 +29,8 @@ constexpr int uncertain_limit = 512;
 struct alignas(16) split_line {
   // how many elements are tiny: not 0, their exponent below the largest's minus 27; +inf if one is not finite
   float tiny;
-  // at least the sum of |scaled| / 2^15, and less than that plus K * 2^-15, but for a rounding; +inf if one
-  // is not finite;
+  // at least the sum of |scaled| / 2^15, and less than that plus K * 2^-15, except for a rounding; +inf if
+  // one is not finite;
   float norm;
   // 2^-15 for zeros
   std::int32_t exponent;  // 0 for lines of zeros and lines with infinities or NaN

@@ -34,7 +34,7 @@ inline namespace AP_TARGET {
 //                 (docs/notebook/gemm.md, "What the split pass waits for")
 // Maxima and sums are those of integers, so that they do not depend on the order.
 
-// What the threads of a line tell each other, beside its range.
+// What the threads of a line tell each other, next to its range.
 template <class T> struct line_sums {
   T size = 0;  // of |scaled|, each rounded up
   T tiny = 0;

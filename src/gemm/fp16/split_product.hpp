@@ -63,7 +63,7 @@ struct product_problem {
   std::int32_t first, end;     // the tiles to compute, of those
   std::int32_t chunks;         // of split_chunk along K, the last may be short
   uncertain_lists uncertain;
-  std::uint64_t* recomputed;  // null, or the count of outputs that were recomputed for want of a certificate
+  std::uint64_t* recomputed;  // null, or the count of outputs that were recomputed for lack of a certificate
 };
 
 }  // namespace antiphase::gemms

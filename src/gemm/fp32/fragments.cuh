@@ -65,7 +65,7 @@ template <policy P, class Tile, class Side> struct fragment {
   }
 };
 
-// The sums of a thread. With two fragments the multiplication lags one k behind the reads, also across the
+// The sums of a thread. With two fragments the multiplication lags one k after the reads, also across the
 // edge of a tile: the last values of a tile are used in the first step of the next, and finish() uses the
 // very last.
 template <policy P> struct accumulator {

@@ -5,7 +5,7 @@
 
 namespace antiphase::gemms {
 
-// prepare() of a problem that has been judged. Throws not_supported if there is no kernel or no such grid.
+// prepare() of a problem that has been checked. Throws not_supported if there is no kernel or no such grid.
 plan plan_step(target where, const step& how, const problem& p, parts run = parts::all);
 
 }  // namespace antiphase::gemms

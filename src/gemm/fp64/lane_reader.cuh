@@ -207,7 +207,7 @@ template <int Lines, bool AlongK> struct lane_rows {
 
 // Begins both operands of a member, and waits for the previous kernel. Addresses are computed before the
 // wait, except those that are read from arrays of pointers. begin_long, begin_short: called with the member's
-// operand; looks: uses the computed addresses, so that the compiler does not move their computation behind
+// operand; looks: uses the computed addresses, so that the compiler does not move their computation after
 // the wait.
 AP_DEV void begin_and_wait(const tiled_problem& p, std::uint32_t member, auto begin_long, auto begin_short,
                            auto looks) {

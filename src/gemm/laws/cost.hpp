@@ -22,8 +22,8 @@ inline double fp64_slower(const device_limits& device) { return 64. / rates_of(d
 inline double share_of_places(int cluster) { return cluster == 8 ? 0.8 : cluster == 4 ? 0.93 : 1; }
 
 // Whether a densely packed matrix with rows of `extent` floats has rows that do not begin at multiples of 16
-// bytes, which takes longer to read. Judged by extents, since an operand's actual layout must not decide over
-// bits.
+// bytes, which takes longer to read. Checked by extents, since an operand's actual layout must not decide
+// over bits.
 inline bool is_uneven(std::int64_t extent) { return extent > 1 && extent % 4 != 0; }
 
 // Densely packed operands: the share of the four layouts (A and B along or across k) in which
@@ -61,7 +61,7 @@ inline double by_rows(row_start rows, double whole, double half, double anywhere
   return rows == row_start::anywhere ? anywhere : rows == row_start::half ? half : whole;
 }
 
-// Saturation of store buffers after `stored` bytes: 0 ... 1. Stores behind them wait.
+// Saturation of store buffers after `stored` bytes: 0 ... 1. Stores after them wait.
 inline double filled(double stored, double to_fill) { return 1 - std::exp(-stored / to_fill); }
 
 // Smooth maximum (4-norm) of two overlapping times: equal ones do not hide each other fully.

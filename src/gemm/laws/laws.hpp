@@ -64,7 +64,7 @@ struct ring_times {
 // Contention among resident blocks, where the time of a block alone is 1.
 //   load       surcharge if all places of the device are taken, in proportion if fewer
 //   two, four  factor of a full multiprocessor, for kernels with an occupancy of two or four blocks
-//   further    time of each tile behind a block's first one, relative to the first
+//   further    time of each tile after a block's first one, relative to the first
 struct crowd_law {
   double load, two, four, further;
   void each(law_visitor& v) {
@@ -122,7 +122,7 @@ struct ring_law {
 
 // Kernels of kind lanes: warps enough to hide latency, so throughput counts.
 struct lanes_law {
-  double start, wait;  // startup latency; latency of every 16 k behind the first
+  double start, wait;  // startup latency; latency of every 16 k after the first
   double tile, half;   // what a tile costs the whole card: fixed; for every 16 k
   moving_law moving;
   void each(law_visitor& v) {
@@ -178,7 +178,7 @@ struct block_law {
   std::array<block_times, std::size(forms)> of;
   double beside, beside_round;  // factors on `block`, on rounds, with another block on the multiprocessor
   double uneven;                // surcharge on a round if rows of operands begin anywhere
-  // time of each wave behind the first, relative to it; tail: the partial last wave takes as long as a full
+  // time of each wave after the first, relative to it; tail: the partial last wave takes as long as a full
   // one (1), its share of one (0), or something between
   double further, whole_waves;
   double adding, filling;  // as in moving_law
@@ -210,7 +210,7 @@ struct warp_law {
   std::array<warp_times, std::size(forms)> of;
   // surcharges: on `round` and `step` if rows of operands begin anywhere; on `tile` if rows of C do
   double uneven, tile_odd;
-  // time of each wave behind the first, relative to it; share of issue time that counts among blocks that are
+  // time of each wave after the first, relative to it; share of issue time that counts among blocks that are
   // resident at the same time
   double further, at_once;
   moving_law moving;
@@ -255,7 +255,7 @@ struct dots_square {
 // fp64-dots for a vector.
 //   block, group  latency of a block alone; of each group of its k
 //   crowd         surcharge at full occupancy, in proportion below
-//   further       surcharge for each wave behind the first
+//   further       surcharge for each wave after the first
 struct vector_times {
   double block, group, crowd, further;
   void each(law_visitor& v) {
@@ -310,7 +310,7 @@ struct dots_law {
 //   odd_rows, half_rows  factors on C's bytes, by how its rows begin
 //   brief_row            TMA of a row of 16 bytes of the short operand: per tile and k
 // Kernels that keep the short operand, for K up to 64:
-//   kept_start, kept_deep  startup latency; more of it for each 16 k behind the first
+//   kept_start, kept_deep  startup latency; more of it for each 16 k after the first
 //   kept_tile, kept_half   a tile: fixed; for every 16 k
 //   kept_first             a block's first tile, if all multiprocessors work
 //   kept_half_rows         factor on a tile if C's rows begin at multiples of 16 bytes, not 32
@@ -435,7 +435,7 @@ struct laws {
   }
 };
 
-// The laws of a card, by its name and number of multiprocessors; null for any other card.
+// The cost models of a card, by its name and number of multiprocessors; null for any other card.
 const laws* fitted_laws_of(const device_limits& device);
 // For any other card those of an H200, to be scaled by multiprocessor.
 const laws& laws_of(const device_limits& device);

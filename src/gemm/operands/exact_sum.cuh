@@ -26,7 +26,7 @@ AP_DEV void store_rounded(const Problem& p, std::int64_t row, std::int64_t colum
 }
 
 // A compensated sum of up to four products in FP64: the rounding error of each addition (TwoSum) is added at
-// the end. One product is rounded once; two are, too, but for a second rounding 2^29 times finer; so are
+// the end. One product is rounded once; two are, too, except for a second rounding 2^29 times finer; so are
 // three and four unless they cancel to less than about 2^-50 of their size. So the result is exact if it is
 // an FP32 number (identity, permutations), otherwise within 0.5 + 2^-28 units in its last place.
 struct exact_sum {

@@ -48,7 +48,7 @@ AP_DEV float briefly_finished(const Ending& e, float sum, auto before, auto row_
 }
 
 // The value to store at (i, j) of member n. `c`: its address in C, which is read if beta is not 0 and there
-// is no residual. Not inlined on the GPU: it is much code, and a call is little work beside a sum. A
+// is no residual. Not inlined on the GPU: it is much code, and a call is little work next to a sum. A
 // template, so that several files of kernels can define it.
 template <class Ending> AP_DEV_APART float finished(const Ending& e, float sum, std::int64_t i,
                                                     std::int64_t j, std::int64_t n, const float* c) {

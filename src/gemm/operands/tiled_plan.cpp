@@ -8,7 +8,7 @@
 
 namespace antiphase::gemms {
 
-// Strides of a tensor map are not negative; here each row begins behind the end of the one before.
+// Strides of a tensor map are not negative; here each row begins after the end of the one before.
 bool tma_takes(const line_operand& o, std::int64_t k) {
   constexpr std::int64_t farthest = std::int64_t{1} << 37, most = std::int64_t{1} << 31;  // floats; indices
   const std::int64_t in_row = o.along_k ? k : o.lines, rows = o.along_k ? o.lines : k,

@@ -83,7 +83,7 @@ bool any_between(std::int64_t low, std::int64_t high, std::int64_t first, std::i
 }
 
 // Whether runs share a byte, if b begins `distance` bytes after a. Cost: a few operations for each run of the
-// one with fewer, which is little beside a product.
+// one with fewer, which is little next to a product.
 bool meet(const runs& a, const runs& b, std::int64_t distance) {
   if (b.count > a.count) return meet(b, a, -distance);
   if (a.apart == b.apart)
@@ -202,7 +202,7 @@ void require_memory(const judged_view& v) {
 }
 
 // Elements (i, j) and (i + a, j - b) share an address if a * row_stride = b * column_stride; the least such a
-// is column_stride / gcd. In a batch, element (i, j) of a member and (i + a, j + b) of the n-th one behind it
+// is column_stride / gcd. In a batch, element (i, j) of a member and (i + a, j + b) of the n-th one after it
 // do if a * row_stride + b * column_stride = -n * stride, which takes members whose ranges intersect.
 void require_distinct(const judged_view& v) {
   if (!has_elements(v)) return;

@@ -62,7 +62,7 @@ template <> struct tf32_reader<false> {
 // are aligned there. So a row begins `shift` floats into its first piece, which is the same for every fourth
 // row, and has one piece more than its elements fill.
 template <int Lines> struct shifted_panel {
-  // Floats from row to row: reads of a fragment are free of bank conflicts, but for differing shifts.
+  // Floats from row to row: reads of a fragment are free of bank conflicts, except for differing shifts.
   static constexpr int along_k_pitch = tf32_stage_k + 4, across_k_pitch = Lines + 8;
   static constexpr int size = Lines * along_k_pitch > tf32_stage_k* across_k_pitch
                                   ? Lines* along_k_pitch

@@ -160,7 +160,7 @@ struct tf32_outputs {
   AP_DEV static bool is_special(const tf32_lines& lines, int line) {
     return tf32_lines::is_sparse(lines.nonzeros[line]) || lines.least[line] < least_whole;
   }
-  // Whether a line demands that each output be judged by itself: any of the tile's columns, or of the warp's
+  // Whether a line demands that each output be checked by itself: any of the tile's columns, or of the warp's
   // rows.
   AP_DEV static bool any_special_column(const tf32_lines& lines) {
     const int column = tf32_tile.m + lane_index();
@@ -183,7 +183,7 @@ struct tf32_outputs {
     }
     return least;
   }
-  // Whether all of the warp's outputs are finite and lose nothing for want of range, without a branch for
+  // Whether all of the warp's outputs are finite and lose nothing for lack of range, without a branch for
   // each: they reach the floor, or, zeros above all, products of the lines' least elements do. least_of_rows:
   // of any of the warp's rows, by lane. A negative zero becomes zero, as in other kernels.
   AP_DEV static bool keep_range(const params& p, const tf32_lines& lines, std::uint32_t least_of_rows,

@@ -11,7 +11,7 @@
 namespace antiphase::gemms {
 inline namespace AP_TARGET {
 
-// Tensor Cores take 11 bits of an element. The preparing threads write the rest of each, `lo`, beside it,
+// Tensor Cores take 11 bits of an element. The preparing threads write the rest of each, `lo`, next to it,
 // and, where the operand is not along k as wgmma needs it, also the elements themselves along k. Threads that
 // copy operands prepare them as well.
 template <tf32_policy P> struct tf32_preparation {

@@ -21,13 +21,13 @@ inline namespace AP_TARGET {
 // short operand; or all four warps copy by cp.async and prepare. Warpgroups 1 and 2 (tf32_compute.cuh)
 // compute, 64 x 64 outputs each:
 //   slot:  load | prepare (3 warps) | split, multiply (8 warps) | load ...     a stage of 32 k in FP32
-// An element is the sum of two TF32 numbers, hi and lo, but for its last bits: hi hi + (lo hi + hi lo). For
-// the long operand a computing warp makes both in registers, 16 k at a time: hi is rounded, lo is the exact
-// rest. For the short operand Tensor Cores make hi themselves, since they ignore the low 13 bits of what they
-// read from shared memory; the preparing warps write lo beside it (tf32_prepare.cuh), and, if the operand
-// lies across k, hi too, for wgmma takes TF32 along k only. hi hi of every 64 k goes into a fresh accumulator
-// and is then added to the sum in FP32 registers (promotion), because Tensor Cores truncate; the mixed
-// products are so small that they need no such care.
+// An element is the sum of two TF32 numbers, hi and lo, except for its last bits: hi hi + (lo hi + hi lo).
+// For the long operand a computing warp makes both in registers, 16 k at a time: hi is rounded, lo is the
+// exact rest. For the short operand Tensor Cores make hi themselves, since they ignore the low 13 bits of
+// what they read from shared memory; the preparing warps write lo next to it (tf32_prepare.cuh), and, if the
+// operand lies across k, hi too, for wgmma takes TF32 along k only. hi hi of every 64 k goes into a fresh
+// accumulator and is then added to the sum in FP32 registers (promotion), because Tensor Cores truncate; the
+// mixed products are so small that they need no such care.
 //
 // The warps that prepare and split also collect what the certificate needs of each line (docs/accuracy.md):
 // the least element that is not zero, and where one or two nonzeros are. An output without a

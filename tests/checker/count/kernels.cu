@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kernels with known counts. Behind each line: the access, requests, active lanes in all, and wavefronts or
+// Kernels with known counts. After each line: the access, requests, active lanes in all, and wavefronts or
 // sectors of how many at least. scripts/count_on_gpu.py compares them with what a GPU counts.
 #include <cuda_runtime.h>
 
@@ -93,7 +93,7 @@ __global__ void narrow(const unsigned char* x, unsigned char* y) {
   y[4 * t] = s[31 - t];  // shared read 1 x 32: 1 of 1; global write 1 x 32: 4 of 1
 }
 
-// Lanes that leave a loop early wait behind it; then all go on together.
+// Lanes that leave a loop early wait after it; then all go on together.
 __global__ void divergent(const float* x, float* y) {
   const int t = threadIdx.x;
   float sum = 0;

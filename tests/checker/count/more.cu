@@ -53,7 +53,7 @@ __global__ void atomics(int* y) {
   if (threadIdx.x == 0) y[0] = n;  // shared read 1 x 1: 1 of 1; global write 1 x 1: 1 of 1
 }
 
-// Half a warp meets behind its branch; what all did before stays together, and what all do behind it.
+// Half a warp meets after its branch; what all did before stays together, and what all do after it.
 __global__ void half_meets(const float* x, float* y) {
   __shared__ float s[64];
   const int t = threadIdx.x;

@@ -54,7 +54,7 @@ class oracle {
   }
   void cluster_of(int block, int cluster) { clusters_.emplace_back(block, cluster); }
 
-  // Judgement of an access against an earlier one.
+  // Verdict on an access against an earlier one.
   enum class fault { none, unordered, unfenced };
   fault judge(const touch& earlier, const touch& now) const {
     if (earlier.end <= now.start || now.end <= earlier.start || !(earlier.writes || now.writes))

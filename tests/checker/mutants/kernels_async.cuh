@@ -155,7 +155,7 @@ std::vector<mutant> asynchronous() {
                     textbook = ring_of::textbook;
   return {
       made<copies::none>("copies"),
-      made<copies::no_wait>("copies-no-wait", "nobody waits for the copies", read_before_landing,
+      made<copies::no_wait>("copies-no-wait", "no thread waits for the copies", read_before_landing,
                             wait_and_barrier),
       made<copies::one_group_short>("copies-one-group-short", "waits for one group too few",
                                     read_before_landing, wait_and_barrier),

@@ -452,7 +452,7 @@ std::vector<mutant> threads_of_a_block() {
                                "at a named barrier"),
 
       made<bound::none>("stencil"),
-      made<bound::halo_not_zeroed>("stencil-halo-not-zeroed", "nobody writes the first word of the halo",
+      made<bound::halo_not_zeroed>("stencil-halo-not-zeroed", "no thread writes the first word of the halo",
                                    uninitialised, "a write before it"),
       made<bound::shared_write_too_far>("stencil-shared-write-too-far",
                                         "writes one word past the end of the shared array", outside_memory,
@@ -484,8 +484,8 @@ std::vector<mutant> threads_of_a_block() {
 
       made<count::none>("histogram"),
       made<count::not_atomic>("histogram-not-atomic", "counts with a plain addition", race, no_barrier),
-      made<count::not_zeroed>("histogram-not-zeroed", "counts in memory that nobody has zeroed",
-                              uninitialised, "a write before it"),
+      made<count::not_zeroed>("histogram-not-zeroed", "counts in memory that was never zeroed", uninitialised,
+                              "a write before it"),
       made<count::no_barrier_after_zeroing>("histogram-no-barrier-after-zeroing", "counts while others zero",
                                             race, no_barrier),
       made<count::no_barrier_after_counting>("histogram-no-barrier-after-counting",

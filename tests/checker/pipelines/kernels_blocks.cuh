@@ -818,7 +818,7 @@ std::vector<mutant> blocks() {
                                  }},
                             {{"totals are read at once", race},
                              {"totals of the next tile come too early", overwritten_in_use},
-                             {"totals are reset behind the barrier", race}});
+                             {"totals are reset after the barrier", race}});
   add_family<look_back>(list, "look-back", {.blocks = 4},
                         {{"polled by relaxed loads", race},
                          {"not polled", race},
@@ -828,8 +828,8 @@ std::vector<mutant> blocks() {
   add_family<last_block>(list, "last-block", {.blocks = 4},
                          {{"no fence before the count", race},
                           {"no barrier before the count", race},
-                          {"no fence behind the count", race},
-                          {"no barrier behind the count", race},
+                          {"no fence after the count", race},
+                          {"no barrier after the count", race},
                           {"overwritten while others add", overwritten_in_use}});
   add_family<semaphore>(list, "semaphore", {.blocks = 4},
                         {{"one thread waits", race},
@@ -859,12 +859,12 @@ std::vector<mutant> blocks() {
                           {"no barrier", read_before_landing},
                           {"loads into the wrong stage", read_before_landing},
                           {"no empty groups at the end", read_before_landing},
-                          {"no barrier behind the last wait", read_before_landing}});
+                          {"no barrier after the last wait", read_before_landing}});
   add_family<prefetched>(list, "prefetched", {},
                          {{"read at once", race}, {"overwritten at once", overwritten_in_use}});
   add_family<named_ring>(list, "named-ring", {},
                          {{"a warp too many", deadlock},
-                          {"nobody waits for empty", overwritten_in_use},
+                          {"no thread waits for empty", overwritten_in_use},
                           {"full before it is written", race},
                           {"one barrier for both stages", deadlock},
                           {"empty before it is read", overwritten_in_use}});
@@ -908,7 +908,7 @@ std::vector<mutant> blocks() {
   add_family<locked>(list, "locked", {.blocks = 3},
                      {{"test and set apart", race}, {"acquires nothing", race}, {"releases nothing", race}});
   add_family<queue>(list, "queue", {.blocks = 2},
-                    {{"nobody waits for empty", overwritten_in_use},
+                    {{"no thread waits for empty", overwritten_in_use},
                      {"full before all have written", race},
                      {"one lane waits", race},
                      {"empty by a relaxed count", overwritten_in_use}});

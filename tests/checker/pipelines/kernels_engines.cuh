@@ -703,7 +703,7 @@ std::vector<mutant> engines() {
                    {{"a barrier of the block", race},
                     {"the next step in one's own time", race},
                     {"no second barrier", race},
-                    {"nobody waits for the others to begin", outside_memory}});
+                    {"no thread waits for the others to begin", outside_memory}});
   add_family<multicast_ring>(list, "multicast-ring", {.blocks = 2},
                              {{"expects one half", read_before_landing},
                               {"the other block's mbarriers are not initialised", barrier_misuse},
@@ -764,12 +764,11 @@ std::vector<mutant> engines() {
   add_family<told_remotely>(
       list, "told-remotely", {.blocks = 2},
       {{"one lane arrives", race}, {"the other has not begun", outside_memory}, {"nobody waits", race}});
-  add_family<begun_silently>(
-      list, "begun-silently", {.blocks = 2},
-      {{"no barrier before it", outside_memory}, {"arrives silently behind it", race}});
+  add_family<begun_silently>(list, "begun-silently", {.blocks = 2},
+                             {{"no barrier before it", outside_memory}, {"arrives silently after it", race}});
   add_family<announced>(list, "announced", {.blocks = 2},
                         {{"without their fence", race},
-                         {"initialised behind the arrival", race},
+                         {"initialised after the arrival", race},
                          {"more than mbarriers", race}});
   return list;
 }

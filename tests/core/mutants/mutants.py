@@ -8,7 +8,7 @@ to fail.
 
 The fields are those of tests/support/mutant.hpp: a name, what is broken, which check must find it (found_by).
 The list is Python and not C++, because a mutant replaces text of a header that all of the test uses; a
-kernel, in contrast, could stand beside the whole one.
+kernel, in contrast, could stand next to the whole one.
 
 Each mutant names the check that is expected to find it, and only that one is compiled. A mutant that behaves
 like the original gives the reason and is expected to pass all checks, so both kinds of entry are verified.

@@ -30,7 +30,7 @@ std::vector<test::mutant<>> tensor_mutants() {
       tensor_mutant<slip::none>("whole"),
       tensor_mutant<slip::no_full_wait>("no_full_wait", "multiplies without waiting for the load",
                                         read_before_landing, phase),
-      tensor_mutant<slip::no_empty_wait>("no_empty_wait", "loads into stages that nobody has let go",
+      tensor_mutant<slip::no_empty_wait>("no_empty_wait", "loads into stages that no thread has let go",
                                          overwritten_in_use, phase),
       tensor_mutant<slip::bytes_too_few>("bytes_too_few", "announces 16 bytes too few", deadlock,
                                          "-16 bytes missing"),

@@ -35,7 +35,7 @@ std::vector<test::mutant<>> split_mutants() {
       made<slip::none>("whole"),
       made<slip::no_full_wait>("no_full_wait", "multiplies without waiting for the load", read_before_landing,
                                phase),
-      made<slip::no_empty_wait>("no_empty_wait", "loads into stages that nobody has let go",
+      made<slip::no_empty_wait>("no_empty_wait", "loads into stages that no thread has let go",
                                 overwritten_in_use, phase),
       made<slip::bytes_too_few>("bytes_too_few", "announces 16 bytes too few", deadlock, "-16 bytes missing"),
       made<slip::bytes_too_many>("bytes_too_many", "announces 16 bytes too many", deadlock,

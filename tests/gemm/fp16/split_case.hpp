@@ -13,7 +13,7 @@ namespace antiphase::gemms {
 
 enum class lies { along_k, along_lines, apart };
 // An operand in memory: `gap` more floats from line to line (or from k to k) than needed, `offset` floats
-// behind a multiple of 16 bytes.
+// past a multiple of 16 bytes.
 struct split_shape {
   int lines;
   lies how = lies::along_k;

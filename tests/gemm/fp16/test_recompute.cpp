@@ -35,7 +35,7 @@ class recompute : public on_device {
   }
 };
 
-// Everything different in every dimension; C column-major by turns.
+// Everything different in every dimension; C column-major alternately.
 product laid_out(product p, const placing& a, const placing& b, int turn) {
   p.place_a = a, p.place_b = b;
   p.place_c = placed(turn % 2 == 0 ? major::row : major::column, p.c, turn % 3, turn % 4);

@@ -258,7 +258,7 @@ TEST_P(gemm_split, infinities_among_outputs_that_cancel) {
   p.a(3, 7) = infinity, p.a(139, 299) = nan, p.b(9, 149) = -infinity, p.b(0, 20) = nan;
   AP_EXPECT_KEPT(split(p), p);
 }
-// Their sums are 0 whatever their scale, and nobody computes them again.
+// Their sums are 0 whatever their scale, and no thread computes them again.
 TEST_P(gemm_split, lines_of_zeros) {
   for (const float beta : {0.f, 0.5f}) {
     product p = product_of(scaled(reals(150, 90, 1), [](auto, auto k) { return k % 9 == 0 ? -35 : 0; }),
@@ -306,7 +306,7 @@ TEST_P(gemm_split, both_sides_of_tiny) {
   }
 }
 
-// Where the certificate decides: what it lets pass keeps the promise by a little, and what it does not let
+// Where the certificate decides: what it lets pass keeps the guarantee by a little, and what it does not let
 // pass would break it.
 TEST_P(gemm_split, both_sides_of_the_certificate) { expect_kept_at_the_certificate(any(), policy()); }
 
@@ -525,7 +525,7 @@ TEST(gemm_split_devices, that_can) {
   EXPECT_THAT(refusal(8, 6, 64, "fp16-mma"), testing::HasSubstr("shared memory"));
   EXPECT_THAT(refusal(7, 5, 64, "fp16-mma"), testing::HasSubstr("8.0 or above"));
 }
-// Of Tensor Cores that nobody has looked into nothing is promised.
+// Nothing is guaranteed of Tensor Cores whose rounding is unknown.
 TEST(gemm_split_devices, that_are_unknown_run_it_only_if_asked) {
   const gemm_choice unknown = chosen_on(12, 0, 99, "auto");
   EXPECT_TRUE(std::isfinite(unknown.bound.units)) << unknown.kernel;

@@ -65,7 +65,7 @@ TEST(split_pass, holds_lines_of_up_to_16384_in_registers) {
   for (std::int64_t k = 1; k <= 16384; k += k < 3100 ? 1 : 61)
     for (const bool strips : {false, true}) {
       const split_policy& how = split_policy_for(k, strips);
-      EXPECT_GE(std::int64_t{how.line_threads(k)} * 8 * how.pieces, k) << (strips ? "beside a strip" : "");
+      EXPECT_GE(std::int64_t{how.line_threads(k)} * 8 * how.pieces, k) << (strips ? "outside a strip" : "");
       EXPECT_TRUE(!strips || std::int64_t{largest_cluster} * how.block_depth() >= k) << k;
     }
 }

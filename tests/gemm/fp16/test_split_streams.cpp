@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Products beside other work on the device, and in graphs: what only a GPU shows.
+// Products next to other work on the device, and in graphs: what only a GPU shows.
 #include <cuda_runtime_api.h>
 
 #include <antiphase/prepared.hpp>

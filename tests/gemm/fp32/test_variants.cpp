@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The variants of the last step, each by itself: which one is chosen, and that each adds up in the order it
-// promises.
+// guarantees.
 #include "tests/gemm/support.hpp"
 
 namespace antiphase::gemm_test {

@@ -15,7 +15,7 @@ namespace {
 
 constexpr unsigned seeds = 12;
 
-// Five tiles along K, the last one with 3 elements; the padding behind rows of A and B is NaN.
+// Five tiles along K, the last one with 3 elements; the padding after rows of A and B is NaN.
 product long_product() {
   const std::int64_t k = 4 * mutant_tile_k + 3;
   product p =

@@ -212,8 +212,8 @@ TEST_P(gemm_tf32, integers_of_11_bits_are_exact) {
       ASSERT_EQ(c(i, j), sum) << i << ", " << j;
     }
 }
-// Rows of A, then columns of B, with 0 to 4 nonzeros of 24 bits: outputs of up to two are exact but for one
-// rounding, the others keep the promise, and none counts as computed again.
+// Rows of A, then columns of B, with 0 to 4 nonzeros of 24 bits: outputs of up to two are exact except for
+// one rounding, the others keep the guarantee, and none counts as computed again.
 TEST_P(gemm_tf32, lines_of_few_nonzeros_are_exact) {
   for (const std::int64_t k : {13, 300})
     for (const bool across : {false, true}) {
@@ -238,7 +238,7 @@ TEST_P(gemm_tf32, lines_of_few_nonzeros_are_exact) {
     }
 }
 // Operands made of zeros in every shape that programs have: no output is computed again, by any policy, and
-// each keeps its promise. Outputs of one or two terms are exact but for one rounding.
+// each keeps its guarantee. Outputs of one or two terms are exact except for one rounding.
 TEST_P(gemm_tf32, zeros_are_not_computed_again) {
   const std::int64_t m = 150, n = 70, k = 90;
   using shape = bool (*)(std::int64_t line, std::int64_t k);

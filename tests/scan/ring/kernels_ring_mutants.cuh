@@ -175,7 +175,7 @@ std::vector<ring_mutant> ring_mutants() {
       made<slip::none>("whole"),
       made<slip::none>("whole_anywhere", nullptr, {}, "", 1, 3),
       made<slip::flag_beside_value>("flag_beside_value"),
-      made<slip::flag_without_release>("flag_without_release", "a flag behind its value without a release",
+      made<slip::flag_without_release>("flag_without_release", "a flag after its value without a release",
                                        race, "global memory"),
       made<slip::flag_before_value>("flag_before_value", "a flag released before its value is written", race,
                                     "global memory"),
@@ -189,13 +189,13 @@ std::vector<ring_mutant> ring_mutants() {
                                        "a slot given back before its store has read it", overwritten_in_use,
                                        "shared memory"),
       made<slip::tail_too_short>("tail_too_short", "the last element left out", wrong_result, wrong),
-      made<slip::tail_too_long>("tail_too_long", "an element behind the array", outside_memory,
+      made<slip::tail_too_long>("tail_too_long", "an element past the end of the array", outside_memory,
                                 "global memory"),
       made<slip::no_wait_for_prefix>("no_wait_for_prefix", "scans before it knows what lies before", race,
                                      "shared memory"),
       made<slip::no_wait_for_totals>("no_wait_for_totals", "adds the warps' totals up before they are there",
                                      race, "shared memory"),
-      made<slip::no_wait_for_slot>("no_wait_for_slot", "loads into slots that nobody has given back",
+      made<slip::no_wait_for_slot>("no_wait_for_slot", "loads into slots that no thread has released",
                                    overwritten_in_use, "shared memory"),
       made<slip::no_wait_for_others>("no_wait_for_others",
                                      "writes results over elements that others have yet to read", race,
@@ -219,12 +219,12 @@ std::vector<ring_mutant> ring_mutants() {
                                                            "a slot given back before it has been stored",
                                                            overwritten_in_use, "asynchronous copy"),
       made<slip::no_wait_for_slot, small_async_ring>("async_no_wait_for_slot",
-                                                     "loads into slots that nobody has given back",
+                                                     "loads into slots that no thread has released",
                                                      overwritten_in_use, "asynchronous copy"),
       made<slip::no_wait_for_prefix, small_async_ring>(
           "async_no_wait_for_prefix", "scans before it knows what lies before", race, "shared memory"),
-      made<slip::tail_too_long, small_async_ring>("async_tail_too_long", "an element behind the array",
-                                                  outside_memory, "global memory"),
+      made<slip::tail_too_long, small_async_ring>(
+          "async_tail_too_long", "an element past the end of the array", outside_memory, "global memory"),
   };
 }
 

@@ -239,7 +239,7 @@ TEST(single_pass_step, movers_change_no_bit) {
             expect_scan_right<float>(where, p, {}, "single-pass-async"));
 }
 
-// A failed launch may leave totals of its epoch behind: the next one starts with a clean workspace.
+// A failed launch may leave totals of its epoch in place: the next one starts with a clean workspace.
 TEST(single_pass_step, forgets_the_workspace_of_a_launch_that_failed) {
   device_limits small = simulated_device();
   small.shared_opt_in = small.shared_per_block = 64 * 1024;

@@ -168,7 +168,7 @@ TEST_P(one_wave, counts_launches_and_clears_old_words) {
   where.runs_on().copy_in(where.runs_on().scratch(8, nullptr).data(), &later, 8, nullptr);
   const auto after = launch(tile<std::uint64_t> + 1);
   EXPECT_EQ(after[scans::epoch_word], later + 1);
-  EXPECT_EQ(after[scans::control_words + 4], 0u) << "nobody uses it any more";
+  EXPECT_EQ(after[scans::control_words + 4], 0u) << "it is no longer used";
   EXPECT_NE(after[scans::control_words + 5], 0u);
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The subcommand advise: when double buffering pays, and with which policy. No GPU is needed, and but for a
-// program in plain CUDA nothing runs.
+// The subcommand advise: when double buffering pays, and with which policy. No GPU is needed, and except for
+// a program in plain CUDA nothing runs.
 #include <antiphase/advise.hpp>
 
 #include <fmt/format.h>
@@ -29,7 +29,7 @@ constexpr const char* explanation =
     "Without a GPU all is the same: it predicts, for an H200 if --device does not say otherwise.\n\n"
     "Predictions are those of docs/model.md, which says how good they are. gain: in speed over one stage; "
     "the textbooks' formula, "
-    "(Tl + Tc) / max(Tl, Tc), is what it promises to two. in flight: bytes that a multiprocessor has asked "
+    "(Tl + Tc) / max(Tl, Tc), is what it guarantees to two. in flight: bytes that a multiprocessor has asked "
     "for; memory is busy with "
     "bandwidth x latency under load of them (Little's law).\n"
     "\n"
@@ -39,7 +39,7 @@ constexpr const char* explanation =
     "\n"
     "Examples:\n"
     "  antiphase advise my.cu -I include -- input.txt\n"
-    "      every kernel of it that fills and reads parts of shared memory by turns\n"
+    "      every kernel of it that fills and reads parts of shared memory alternately\n"
     "  antiphase advise --from own.json\n"
     "      a timeline that a program recorded (docs/timelines.md), or antiphase/record.h\n"
     "  antiphase advise gemm --m 4096 --n 4096 --k 4096\n"
@@ -117,7 +117,7 @@ std::string text_of(const advice& a) {
                                             std::string(name_of(a, s.largest))}
                  : std::vector<std::string>{fmt::format("{}", s.stages),
                                             fmt::format("{} B of shared memory do not fit", s.shared_bytes)});
-    text += wrapped(fmt::format("\nstages of {}; the textbooks' formula promises {:+.1f} % to two\n",
+    text += wrapped(fmt::format("\nstages of {}; the textbooks' formula predicts {:+.1f} % to two\n",
                                 a.pipelined, 100 * (a.textbook_gain - 1)));
     text += table_text(rows, terminal_columns());
     text += wrapped(fmt::format("{} is kept busy by {:.1f} KiB in flight on each multiprocessor\n",
@@ -208,7 +208,7 @@ void add_advise(arguments program) {
   extent("--m", product->size.m, "Rows of A");
   extent("--n", product->size.n, "Columns of B");
   extent("--k", product->size.k, "Columns of A");
-  gemm.add_option("--batch", product->size.count, "How many products, one behind the other (default 1)")
+  gemm.add_option("--batch", product->size.count, "How many products, one after the other (default 1)")
       .check(integer_from(1))
       .type_name("N");
   add_device_options(gemm, product);

@@ -65,7 +65,8 @@ void advise_program(const program_request& r, const machine_profile& on) {
   for (const timed_kernel& k : kernels) {
     const std::string& name = k.drawn.policy;
     if (k.slot_bytes == 0 || k.of_results || k.drawn.steps < 2 || k.compute_ticks <= 0) {
-      say(r.common, fmt::format("{}: no advice: it has no buffers that are loaded and read by turns", name));
+      say(r.common,
+          fmt::format("{}: no advice: it has no buffers that are loaded and read alternately", name));
       continue;
     }
     const own_kernel own = kernel_of(k, on, registers.of(name).value_or(32));
@@ -89,7 +90,7 @@ void advise_program(const program_request& r, const machine_profile& on) {
   if (list.empty())
     throw not_supported(
         fmt::format("{} has no kernel to advise on: expected one that loads parts of shared memory and reads "
-                    "them, by turns",
+                    "them, alternately",
                     r.kernels.front()));
   if (r.common.json)
     print_json({{"schema", 1}, {"command", "advise"}, {"program", r.kernels.front()}, {"kernels", list}});

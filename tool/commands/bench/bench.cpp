@@ -21,7 +21,7 @@ constexpr const char* examples =
 
 void add_bench(arguments program) {
   arguments command = program.add_subcommand(
-      "bench", "Measure speed and accuracy of the public calls beside cuBLAS, CUB and a copy");
+      "bench", "Measure speed and accuracy of the public calls compared with cuBLAS, CUB and a copy");
   command.require_subcommand();
   command.footer(examples);
   add_bench_gemm(command);

@@ -21,18 +21,18 @@ constexpr const char* explanation =
     "workspace handed in; "
     "allocating: the same with memory allocated in the order of the stream; "
     "host: what a call takes of the host's time, until its work has been queued\n"
-    "  cuBLAS         how many times as fast as cuBLAS in FP32 (pedantic math); roof: share of what the "
+    "  cuBLAS         how many times as fast as cuBLAS in FP32 (pedantic math); roofline: share of what the "
     "device can do, see below\n"
     "  norm           error relative to FP64 in the Frobenius norm, over a sample: a row and a column of "
     "each 128, at least 64 of "
     "either\n"
     "  component      the largest error of an output in units of u |A||B|, u = 2^-24; allowed: what the "
-    "kernel promises, see "
+    "kernel guarantees, see "
     "antiphase gemm --explain; not counted is what denormal results may be off by besides\n"
     "  bias           the mean error in these units; negative: results are too small\n"
     "  recomputed     outputs that no certificate covered, so that they were computed again in FP64\n"
     "  verified       no error is above what is allowed, and all of C is finite\n"
-    "Roof of an H200: strict 65.3 TFLOP/s of FFMA; fp32 273, a third of the 818 that FP16 Tensor Cores "
+    "Roofline of an H200: strict 65.3 TFLOP/s of FFMA; fp32 273, a third of the 818 that FP16 Tensor Cores "
     "sustain on random data.\n"
     "\n"
     "Examples:\n"
@@ -50,7 +50,8 @@ constexpr const char* explanation =
     "that take turns, ours, cublasSgemm in its default math and the first algorithm of cublasLt's "
     "heuristics, of which the faster counts. "
     "The "
-    "roof is the largest of the bytes at 4.2 TB/s, the operations at 273 TFLOP/s, and 2.2 us for a launch. "
+    "roofline is the largest of the bytes at 4.2 TB/s, the operations at 273 TFLOP/s, and 2.2 us for a "
+    "launch. "
     "Of each result a sample is "
     "compared "
     "with FP64.\n"
@@ -69,7 +70,8 @@ constexpr const char* explanation =
 }  // namespace
 
 void add_bench_gemm(arguments bench) {
-  arguments command = bench.add_subcommand("gemm", "Matrix products: time, accuracy, and cuBLAS beside them");
+  arguments command =
+      bench.add_subcommand("gemm", "Matrix products: time, accuracy, and cuBLAS next to them");
   const auto r = std::make_shared<bench_gemm_request>();
   const auto many = [&](const char* option, auto& values, const char* text) {
     return command.add_option(option, values, text).several().type_name("NAMES");

@@ -69,9 +69,9 @@ void add_list_options(arguments command, product_list_options& options) {
                   "Largest extent of --random and --serving, and M, N of --map (default 16384)")
       .check(integer_between(1, most_largest))
       .type_name("N");
-  command.add_flag(
-      "--prepared", options.prepared,
-      "With --random, --suite or --map: B of each product is prepared, beside the same call without that");
+  command.add_flag("--prepared", options.prepared,
+                   "With --random, --suite or --map: B of each product is prepared, compared with the same "
+                   "call without that");
 }
 
 std::optional<product_list> list_of(const product_list_options& options) {

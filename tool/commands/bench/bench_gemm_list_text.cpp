@@ -181,7 +181,7 @@ std::string summary_text(const std::vector<product_outcome>& all, const device_r
   rows.push_back(row_of("all", summary_of(all_of(all), roof)));
   std::string text = "\n" + table_text(rows);
   const outcomes worst = worst_of(all);
-  if (!worst.empty()) text += "\nThe slowest beside cuBLAS\n";
+  if (!worst.empty()) text += "\nThe slowest compared with cuBLAS\n";
   for (const product_outcome* o : worst)
     text += fmt::format("  x{:.2f}  {}, by {}: {:.1f} us, cuBLAS {:.1f}\n", *times_cublas(*o), text_of(o->of),
                         o->chosen.kernel, o->time.median_us, o->fastest_rival()->time.median_us);

@@ -31,10 +31,11 @@ constexpr const char* explanation =
     "  Tl      time of a step that loads with one buffer and computes nothing\n"
     "  Tc      time of a step that computes from shared memory and loads nothing\n"
     "  N x     how many times as fast as with one buffer, measured; (N x): predicted by antiphase model's "
-    "law from Tc, as advise --kernel does. Tc loads nothing, so it lacks what issuing copies takes: where Tc "
+    "cost model from Tc, as advise --kernel does. Tc loads nothing, so it lacks what issuing copies takes: "
+    "where Tc "
     "is short, three and more buffers gain less\n"
     "  formula (Tl + Tc) / max(Tl, Tc), the textbook's gain of a second buffer\n"
-    "Without a GPU the sums are verified on the CPU executor, and only the law is shown.\n"
+    "Without a GPU the sums are verified on the CPU executor, and only the cost model is shown.\n"
     "\n"
     "Examples:\n"
     "  antiphase bench overlap\n"
@@ -72,8 +73,8 @@ struct setting {
 
 constexpr double tile_bytes = overlap_tile * sizeof(float);
 
-// The law's clocks of a step of each resident block, from what computing takes, as measured if it was: then
-// its barriers are in it, but not what issuing the next tile's copies takes.
+// The cost model's clocks of a step of each resident block, from what computing takes, as measured if it was:
+// then its barriers are in it, but not what issuing the next tile's copies takes.
 double law_clocks(const machine_profile& on, const setting& of, int stages, std::int64_t bytes) {
   constexpr double warps = overlap_threads / 32.;
   const double multiply_adds = double{overlap_floats} * of.rounds;
@@ -97,7 +98,7 @@ double law_clocks(const machine_profile& on, const setting& of, int stages, std:
     const double clocks = of.compute_ns * 1e-9 * on.clock.value, barriers = fitted::barrier_of_warp * warps;
     s.issue = s.shared = 0;
     s.arithmetic = std::min(std::max(0., clocks - barriers) * busy(1), clocks * busy(of.blocks));
-    if (stages > 1) s.latency += barriers / on.clock.value;  // the next load begins behind the barrier
+    if (stages > 1) s.latency += barriers / on.clock.value;  // the next load begins after the barrier
   }
   return step_clocks(on, s, of.blocks).seconds;
 }

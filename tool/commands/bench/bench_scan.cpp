@@ -380,7 +380,7 @@ bool scan_request::beside(std::string_view rival) const {
 }
 
 void add_bench_scan(arguments bench) {
-  arguments command = bench.add_subcommand("scan", "Running sums: time, and CUB and a copy beside them");
+  arguments command = bench.add_subcommand("scan", "Running sums: time, and CUB and a copy next to them");
   const auto r = std::make_shared<scan_request>();
   command.add_option("--size", r->sizes, "Numbers of elements, separated by commas")
       .several()

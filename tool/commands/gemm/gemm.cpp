@@ -122,7 +122,7 @@ void require_sensible(const request& r) {
         "--policy chooses one of our kernels, --on reference uses none of them: give one of the two");
   if (r.place.on == "reference" && strict)
     throw bad_request(
-        "--precision strict is a promise of our kernels, --on reference uses none of them: give one of the "
+        "--precision strict is a guarantee of our kernels, --on reference uses none of them: give one of the "
         "two");
   if (r.place.on == "reference" && options_of(r).if_weaker == weaker_bound::refuse)
     throw bad_request(

@@ -49,7 +49,7 @@ void add_ladder_options(arguments command, ladder_options& options, std::vector<
       "--counts", options.counts,
       "Add what each step asks memory for, counted on a small problem as antiphase count does: the "
       "active lanes of a request; the wavefronts of one to shared memory, and the ideal (more "
-      "are bank conflicts); the sectors of one to global memory, and the ideal (more for want of "
+      "are bank conflicts); the sectors of one to global memory, and the ideal (more for lack of "
       "coalescing); operations for each byte of global memory that is moved");
   add_measuring_options(command, options);
 }

@@ -74,7 +74,7 @@ std::string gain_text(double percent);
 // JSON members common to the steps of all ladders; `kernel` is the full name.
 json to_json(const ladder_row& row, std::string_view kernel, target where);
 
-// Adds the columns of --counts behind the others, where a row has them. `rows` and `table`, headings aside,
+// Adds the columns of --counts after the others, where a row has them. `rows` and `table`, headings aside,
 // are the same steps in the same order.
 void add_counts(std::vector<std::vector<std::string>>& table, const std::vector<const ladder_row*>& rows);
 template <class Row>

@@ -28,7 +28,7 @@ constexpr const char* explanation =
     "with the same operands, FP32 (without Tensor Cores), or f16 added up in FP32 in the second table\n"
     "  load, compute  times of the same kernel that only loads (Tl) and only computes (Tc); overlap: (Tl + "
     "Tc) / max(Tl, Tc), the "
-    "gain that the textbooks' formula promises to a kernel that hides the one behind the other\n"
+    "gain that the textbooks' formula predicts to a kernel that hides the one after the other\n"
     "  model, limit   what antiphase's model predicts, of which that formula is a special case, and what "
     "limits it (docs/model.md)\n"
     "  shared, registers, occupancy\n"

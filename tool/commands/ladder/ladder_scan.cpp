@@ -235,7 +235,7 @@ json records(const std::vector<scan_row>& rows, const timed_rivals& rivals, std:
     if (row.refused.empty() && row.whole_time.median_us > 0) {
       record["protocol"] = name(how);
       add_time(record, "ours", row.whole_time);                   // the whole array, as the rivals scan it
-      if (!row.single_pass) add_time(record, "tiles", row.time);  // the times behind gain_percent
+      if (!row.single_pass) add_time(record, "tiles", row.time);  // the times after gain_percent
       if (row.single_pass) record.erase("gain_percent");
       record["gain_of_whole_percent"] = row.whole_gain;
       add_time(record, "memcpy", rivals.copy_time);

@@ -79,7 +79,7 @@ std::vector<row> f16_candidates(const context& where) {
     rows.push_back({.name = s.name, .why_not = gemms::refuses(where.runs_on(), s).value_or(""), .bound = {}});
   return rows;
 }
-// The steps of the scan ladder, as judged by explain(). The choice of auto is not shown: on a GPU it differs
+// The steps of the scan ladder, as checked by explain(). The choice of auto is not shown: on a GPU it differs
 // from that of the CPU executor used here.
 std::vector<row> scan_candidates(const context& where) {
   std::vector<row> rows;
@@ -181,11 +181,11 @@ void tell_device(std::string_view asked, const common_options& options) {
                       device.multiprocessors, device.threads_per_multiprocessor, device.shared_opt_in / 1024);
   for (const feature_name& f : feature_names)
     text += fmt::format("  {:<3}  {}\n", has.*f.feature ? "yes" : "no", f.name);
-  text +=
-      sums == tensor_core_sums::unknown
-          ? std::string("  how Tensor Cores add up FP16 products is unknown: no bound is promised of them\n")
-          : fmt::format("  Tensor Cores add up FP16 products {}: {}\n", words(sums),
-                        words(evidence_for(sums)));
+  text += sums == tensor_core_sums::unknown
+              ? std::string(
+                    "  how Tensor Cores add up FP16 products is unknown: no bound is guaranteed of them\n")
+              : fmt::format("  Tensor Cores add up FP16 products {}: {}\n", words(sums),
+                            words(evidence_for(sums)));
 
   text += "\ngemm: what auto takes\n";
   for (const shape_class& c : classes) {

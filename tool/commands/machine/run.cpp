@@ -128,7 +128,7 @@ std::string cannot_be_preloaded(const std::string& program, int depth = 0) {
                      file.string());
 }
 
-// `first`, and behind it what the variable has been so far.
+// `first`, and after it what the variable has been so far.
 std::string in_front(const std::string& first, const char* name) {
   const char* const before = std::getenv(name);
   return before == nullptr || *before == '\0' ? first : first + ":" + before;
@@ -183,7 +183,7 @@ void add_run(arguments program) {
   arguments command =
       program.add_subcommand("run", "Run a program that calls cuBLAS on antiphase, where that is faster");
   const auto r = std::make_shared<request>();
-  command.takes_program(r->words, "The program, and behind it its arguments");
+  command.takes_program(r->words, "The program, and after it its arguments");
   command
       .add_option("--least", r->least,
                   "Take products of at least this size, the cube root of m n k, and no prediction")

@@ -54,7 +54,7 @@ constexpr const char* explanation =
     "      which tuning is in use";
 
 constexpr std::int64_t most_products = 16384, largest_extent = 8192;
-// not a list of bench gemm: those judge the result independently
+// not a list of bench gemm: those check the result independently
 constexpr std::uint64_t seed = 20261122;
 // policies predicted to take longer than this multiple of the fastest are not measured
 constexpr double worth_measuring = 4;
@@ -192,7 +192,7 @@ void run(const request& r) {
   }
   if (samples.empty())
     throw not_supported(
-        fmt::format("no policy beside the ladder runs on {}: there is nothing to choose among", at.name));
+        fmt::format("no policy next to the ladder runs on {}: there is nothing to choose among", at.name));
 
   gemm_tuning made = tuning_of(where.limits(), samples);
   made.made =

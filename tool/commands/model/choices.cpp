@@ -31,7 +31,7 @@ class idle_executor final : public forwarding_executor {
 
 prepared_operand imagined_prepared(const context& where, const listed_product& p) {
   const matrix_view<const float> b = imagined(p).b;
-  auto* const memory = reinterpret_cast<std::byte*>(std::uintptr_t{4} << 44);  // beside imagined()'s
+  auto* const memory = reinterpret_cast<std::byte*>(std::uintptr_t{4} << 44);  // next to imagined()'s
   return prepare(where, gemm_operand::b, b, {.memory = {memory, prepared_size(where, gemm_operand::b, b)}});
 }
 

@@ -15,7 +15,7 @@ struct bar {
   std::string label;
   double value = 0;   // of the bar
   double marked = 0;  // position of a line across the bar; 0: none
-  std::string text;   // beside it
+  std::string text;   // next to it
 };
 // Horizontal bars from 0, one below the other.
 std::string bars_svg(const std::vector<bar>& bars, const std::string& title);

@@ -133,11 +133,11 @@ std::string ladder_section(const machine_profile& on, const named_result& r) {
                                                  shape.at("n").dump(), shape.at("k").dump())
                                    : fmt::format("Scans, step by step: {} sums of f32", shape.at("n").dump());
   const std::string text =
-      product
-          ? "Each step adds one idea. <i>gain</i> is in speed over the step before; a loss is a result. "
-            "<i>texts promise</i>: "
-            "(Tl + Tc) / max(Tl, Tc) from the measured times of its loads and its computation alone."
-          : "Each step adds one idea; the single passes add buffers. A copy of as many bytes is the roof.";
+      product ? "Each step adds one idea. <i>gain</i> is in speed over the step before; a loss is a result. "
+                "<i>texts predict</i>: "
+                "(Tl + Tc) / max(Tl, Tc) from the measured times of its loads and its computation alone."
+              : "Each step adds one idea; the single passes add buffers. A copy of as many bytes is the "
+                "roofline.";
   std::string figures;
   for (std::size_t i = 0; i < charts.size(); ++i)
     figures += figure(
@@ -200,14 +200,14 @@ std::string roofline_section(const machine_profile& on, const std::vector<produc
                split = 2 * on.tensor_fp16.value / 3 * 1e-12;
   return section(
              "Roofline",
-             "What products reach, by how often they use a byte that they have to move. The roofs are "
+             "What products reach, by how often they use a byte that they have to move. The rooflines are "
              "memory, FP32 multiply-adds, and "
              "three products of FP16 parts on Tensor Cores, which is how precision <i>fp32</i> multiplies.") +
          figure(scatter_svg(dots, {roof(fp32, "FP32 multiply-adds"), roof(split, "Tensor Cores, a third")},
                             {"Roofline", "operations per byte that has to be moved", "TFLOP/s"}),
                 "<span class=\"key\"><i class=\"s0\"></i>antiphase<i class=\"s1\"></i>cuBLAS FP32</span>. "
                 "What the L2 cache holds may be "
-                "above the memory's roof.");
+                "above the memory's roofline.");
 }
 
 std::string model_section(const machine_profile& on, const std::vector<named_result>& results) {
@@ -236,7 +236,7 @@ std::string model_section(const machine_profile& on, const std::vector<named_res
                     f.ranked == 0 ? "" : fmt::format("{} of {}", f.picks, f.ranked)});
   return "<a id=\"model\"></a>" +
          section("Model against measurement",
-                 "Times predicted from the machine's figures below, beside those measured. Errors are of "
+                 "Times predicted from the machine's figures below, next to those measured. Errors are of "
                  "times that nothing was fitted to.") +
          figure(scatter_svg(dots, {{.points = {{least, least}, {most, most}}, .label = "right"}},
                             {"Model against measurement", "measured us", "predicted us"}),
@@ -259,16 +259,16 @@ std::string accuracy_section(const std::vector<product_point>& products) {
   curve bound{.points = {}, .label = "80 + K/59"};
   for (double k = 1; k <= most_k * 1.01; k *= 1.5) bound.points.emplace_back(k, 80 + k / 59);
   return section("Accuracy", fmt::format("The largest error of an output, in units of 2<sup>-24</sup> "
-                                         "|A||B|. Policies on FP16 and TF32 parts promise to stay "
+                                         "|A||B|. Policies on FP16 and TF32 parts guarantee to stay "
                                          "below the line, those that add up in FP64 below 1; the largest "
-                                         "share of what a policy promises was {:.0f} %.",
+                                         "share of what a policy guarantees was {:.0f} %.",
                                          100 * worst)) +
          figure(scatter_svg(dots, {bound}, {"Accuracy", "K", "largest error, units"}),
                 "<span class=\"key\"><i class=\"s0\"></i>antiphase<i class=\"s1\"></i>cuBLAS FP32</span>");
 }
 
-// The gain that textbooks promise register-tile for a cube: from measured times of its loads and computation,
-// if known, as in the ladder's table; else from the model's.
+// The gain that the textbooks' formula predicts for register-tile and a cube: from measured times of its
+// loads and computation, if known, as in the ladder's table; else from the model's.
 std::string promise_to(const advice& predicted, std::int64_t size, const std::vector<named_result>& results) {
   for (const named_result& r : results)
     for (const json& record : r.content.at("records")) {
@@ -300,7 +300,7 @@ std::string stages_section(const machine_profile& on, const std::vector<named_re
                  fmt::format("Predicted for the ladder's step <i>register-tile</i>. With enough tiles two "
                              "blocks share a multiprocessor, and one "
                              "computes while the other waits; with few each is alone, and buffers pay. The "
-                             "texts' formula promises two buffers {} "
+                             "texts' formula predicts two buffers {} "
                              "and {}.",
                              promise_to(product, size, results), promise_to(one, 1024, results))) +
          table_html(rows);

@@ -12,7 +12,7 @@ struct profile_figure {
 };
 struct profile {
   std::vector<profile_figure> figures;  // of one launch
-  std::string why_not;                  // reason for missing figures, a sentence; empty if nobody tried
+  std::string why_not;                  // reason for missing figures, a sentence; empty if none was requested
 };
 
 // A shell command that profiles one launch of a ladder's step; `program` is this tool.

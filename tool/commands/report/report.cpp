@@ -187,7 +187,7 @@ void run(const request& r) {
   const std::string device = device_of(results);
   std::vector<named_result> recordings = recordings_among(results);
   if (results.empty())
-    throw bad_input("the files are timelines alone: expected results of bench or ladder beside them");
+    throw bad_input("the files are timelines alone: expected results of bench or ladder next to them");
   if (recordings.empty()) {  // shipped ones of this machine
     std::vector<named_result> known = shipped();
     recordings = recordings_among(known);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The subcommand course: the labs of docs/course, copied to begin with and judged.
+// The subcommand course: the labs of docs/course, copied to begin with and checked.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -29,10 +29,10 @@ constexpr const char* explanation =
     "toolkit it works alike: only g++ is needed.\n\nExamples:\n"
     "  antiphase course list\n"
     "  antiphase course start 1      makes the lab's folder here\n"
-    "  antiphase course check 1      judges start.cu in it";
+    "  antiphase course check 1      checks start.cu in it";
 constexpr const char* explanation_of_check =
     "A kernel passes if its results are right for odd sizes, if the checker has no finding, and if it does "
-    "what the lab asks for, such as one barrier a step. Without a GPU it is judged alike: the program runs "
+    "what the lab asks for, such as one barrier a step. Without a GPU it is checked alike: the program runs "
     "on "
     "the CPU.\n\nExamples:\n"
     "  antiphase course check 1\n"
@@ -141,7 +141,7 @@ void judge(const request& r) {
 
 void add_course(arguments program) {
   arguments command = program.add_subcommand(
-      "course", "Learn to write pipelined kernels: labs in plain CUDA, judged without a GPU");
+      "course", "Learn to write pipelined kernels: labs in plain CUDA, checked without a GPU");
   command.require_subcommand();
   command.footer(explanation);
   const auto add = [&](const char* name, const char* about) {
@@ -160,7 +160,7 @@ void add_course(arguments program) {
   add_common_options(starting, s->common);
   starting.runs([s = s] { start(*s); });
 
-  auto [checking, c] = add("check", "Judge a lab: right results, no finding, and what the lab asks for");
+  auto [checking, c] = add("check", "Check a lab: right results, no finding, and what the lab asks for");
   checking.footer(explanation_of_check);
   checking.add_option("lab", c->number, "Which").required().type_name("N");
   checking.add_option("file", c->path, "Yours (default: start.cu in the lab's folder, or here)")

@@ -27,7 +27,7 @@ namespace fs = std::filesystem;
 
 constexpr const char* explanation =
     "The folder has a kernel that adds up columns of a matrix by tiles, on the ring of antiphase/ring.cuh, "
-    "which lies beside it; a program that runs it and compares; and what builds it. nvcc alone compiles it, "
+    "which lies next to it; a program that runs it and compares; and what builds it. nvcc alone compiles it, "
     "and "
     "antiphase check runs it.\n\nWithout a GPU all of that works but the program itself.\n\nExamples:\n"
     "  antiphase new my_kernel                 every thread loads and computes: cp.async\n"
@@ -122,7 +122,7 @@ void make(const request& r) {
   if (!is_identifier(name))
     throw bad_request(fmt::format(
         "'{}' cannot be the name of a kernel: expected letters, digits and _, such as my_kernel", name));
-  // The bare name could be a verb's or a variable's.
+  // The bare name could be a device function's or a variable's.
   const std::string kernel = name.ends_with("_kernel") ? name : name + "_kernel";
   const auto named = [&](std::string text, const std::string& my_kernel) {
     return replaced(std::move(text), {{"<antiphase/ring.cuh>", "\"ring.cuh\""},

@@ -285,7 +285,8 @@ std::vector<timeline> record_scans(const context& where, const request& r,
 void draw_files(const request& r) {
   if (!r.policies.empty() || !r.stages.empty() || !r.compare.empty() || r.without_waits)
     throw bad_request(
-        "--read draws what was recorded: expected no --policy, --stages, --compare or --without-waits beside "
+        "--read draws what was recorded: expected no --policy, --stages, --compare or --without-waits next "
+        "to "
         "it");
   requested_picture picture(r);
   std::vector<timeline> timelines;
@@ -337,7 +338,7 @@ place choose_machine(const request& r, trace_options& options) {
       throw bad_request(
           "--as, --blocks and --data are of the clock that is modelled on the CPU executor: expected --on "
           "cpu "
-          "beside them; a GPU is recorded as it is");
+          "next to them; a GPU is recorded as it is");
     return at;
   }
   options.as = std::make_shared<const machine_profile>(named_profile(r.as.empty() ? "H200" : r.as));

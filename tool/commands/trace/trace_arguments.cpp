@@ -29,7 +29,7 @@ constexpr const char* examples =
     "\n"
     "Of a program in plain CUDA it draws a block of each kernel of its run, timed by the same model: buffers "
     "are "
-    "parts of shared memory that are filled and read by turns; where there are none, loads to registers.\n"
+    "parts of shared memory that are filled and read alternately; where there are none, loads to registers.\n"
     "\n"
     "Examples:\n"
     "  antiphase trace my.cu -I include --output my.html -- input.txt\n"
@@ -126,9 +126,10 @@ void add_trace(arguments program) {
       .check(integer_between(1, most))
       .type_name("N");
   command
-      .add_option("--overhead", r->cost_runs,
-                  "Also measure what recording costs: run kernel and twin so often each, by turns, and print "
-                  "both times (medians)")
+      .add_option(
+          "--overhead", r->cost_runs,
+          "Also measure what recording costs: run kernel and twin so often each, alternately, and print "
+          "both times (medians)")
       .check(integer_between(1, 10000))
       .type_name("RUNS");
   command.add_flag("--without-waits", r->without_waits,

@@ -23,7 +23,7 @@ void require_fitting(const trace_request& r) {
       r.rows != 1 || r.without_waits)
     throw bad_request(
         "--policy, --stages, --compare, --overhead, --without-waits, --by-key and --rows are of trace gemm "
-        "and trace scan: expected none of them beside a program");
+        "and trace scan: expected none of them next to a program");
   if (!r.place.on.empty() && r.place.on != "cpu")
     throw bad_request(fmt::format(
         "--on {}: a program is timed by a model, on the CPU: expected --on cpu; what records it on a GPU is "

@@ -23,8 +23,8 @@ enum class landing { early, late, mixed };
 //   priority            the highest of priorities drawn for the threads; at three drawn moments the running
 //                       thread falls below all others (PCT: Burckhardt et al., ASPLOS 2010)
 //   script              as recorded in a schedule_script, then forward
-// No thread starves for ever: a thread that polls in vain yields to others, and, except with random, one
-// choice in 1024 starts at a thread that the schedule may not favour.
+// No thread starves for ever: a thread that polls unsuccessfully yields to others, and, except with random,
+// one choice in 1024 starts at a thread that the schedule may not favour.
 enum class schedule { random, forward, reversed, starved, priority, script };
 
 // The decisions of a run: those to follow, and those that were taken, under any schedule. Threads are
@@ -33,8 +33,8 @@ enum class schedule { random, forward, reversed, starved, priority, script };
 // of a run continue one list; clear `taken` before the next run. One launch at a time.
 struct schedule_script {
   struct decision {
-    // alternatives worth trying: threads that would only poll in vain again are not counted, but may be
-    // chosen
+    // alternatives worth trying: threads that would only poll unsuccessfully again are not counted, but may
+    // be chosen
     std::uint32_t candidates;
     std::uint32_t chosen;
     bool operator==(const decision&) const = default;
@@ -48,7 +48,7 @@ struct schedule_script {
 // truncated 25 bits below it), or plain sums, which are faster and enough for checking schedules.
 enum class tensor_sums { as_hardware, plain };
 
-// The machine behind the clock of timed launches, docs/timelines.md. They run on one worker, in the order of
+// The machine that timed launches model, docs/timelines.md. They run on one worker, in the order of
 // their threads' times: seed, order, copies and workers make no difference to them.
 struct timed_machine {
   machine_profile profile;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The CPU executor's clock, as kernels that record advance it beside machine.hpp: see device/clock_work.cuh.
+// The CPU executor's clock, as kernels that record advance it next to machine.hpp: see device/clock_work.cuh.
 #pragma once
 
 namespace antiphase::machine {

@@ -47,7 +47,7 @@ struct loop_rounds {
 // warp's other lanes have come to the same arrival, or wait, at another place.
 void require_aligned(bool waits, place where);
 
-// `count` parties arrive, and the phases behind this one have as many less.
+// `count` parties arrive, and the phases after this one have as many less.
 void mbarrier_arrive_and_drop(std::uint64_t* word, int count, place where, mbarrier_semantics how = {});
 
 // Operations on another block of the cluster, whose shared memory has `to` and the mbarrier: a bulk copy from

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copies of a group and of a pipeline whose addresses and sizes are multiples of what cuda::aligned_size_t
-// promises. Broken: a size is not.
+// guarantees. Broken: a size is not.
 #include <cooperative_groups.h>
 #include <cooperative_groups/memcpy_async.h>
 #include <cuda/pipeline>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Barriers that the CUDA guide forbids and GPUs do as meant: in both arms of a branch that each warp takes as
-// a whole, and in a branch with nothing behind it. Broken: one arm has a barrier more.
+// a whole, and in a branch with nothing after it. Broken: one arm has a barrier more.
 #include <cstdio>
 
 constexpr int threads = 64, steps = 4;

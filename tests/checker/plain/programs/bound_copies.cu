@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// cuda::memcpy_async is bound to one cuda::barrier, and cuda::aligned_size_t promises addresses and a size.
-// Broken: another barrier is waited for; a source is not aligned as promised.
+// cuda::memcpy_async is bound to one cuda::barrier, and cuda::aligned_size_t guarantees addresses and a size.
+// Broken: another barrier is waited for; a source is not aligned as guaranteed.
 #include <cooperative_groups.h>
 #include <cuda/barrier>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A warp reads a buffer and has the copy engine fill it again: behind a proxy fence, or, as pipelines do,
-// behind an arrival or a barrier. Broken: behind __syncwarp() alone, while loads may be under way.
+// A warp reads a buffer and has the copy engine fill it again: after a proxy fence, or, as pipelines do,
+// after an arrival or a barrier. Broken: after __syncwarp() alone, while loads may be in progress.
 #include <cuda_runtime.h>
 #include <cstdint>
 

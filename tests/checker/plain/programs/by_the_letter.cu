@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What PTX calls a race and GPUs do as code expects: stores of one value by many threads, a compare-and-swap
-// loop that begins with a plain load, and stores without a fence behind the atomic operation that tells of
-// others. Broken: the stores differ in one block; a plain load after the loop, or behind that operation.
+// loop that begins with a plain load, and stores without a fence after the atomic operation that tells of
+// others. Broken: the stores differ in one block; a plain load after the loop, or after that operation.
 #include <cuda_runtime.h>
 
 __global__ void any_negative(const float* from, int n, int* found) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// cuBLAS and cuRAND in stream order beside kernels. The broken one forgets the handle's stream, and a leading
-// dimension.
+// cuBLAS and cuRAND in stream order together with kernels. The broken one forgets the handle's stream, and a
+// leading dimension.
 #include <cublas_v2.h>
 #include <curand.h>
 #include <curand_kernel.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // cuda::std in kernels, and hints and views of libcu++. The broken one reads the other threads' parts of an
-// array without a barrier, and writes behind a matrix.
+// array without a barrier, and writes after a matrix.
 #include <thrust/limits.h>
 #include <cuda/annotated_ptr>
 #include <cuda/discard_memory>
@@ -41,7 +41,7 @@ __global__ void compute(float* to, int n) {
 
 using two_rows = cuda::std::extents<int, 2, cuda::std::dynamic_extent>;
 
-// The numbers of a matrix of two rows, column by column; nobody needs the matrix after that.
+// The numbers of a matrix of two rows, column by column; no thread needs the matrix after that.
 __global__ void by_columns(float* from, float* to, int columns) {
   const float* const kept = cuda::associate_access_property(from, cuda::access_property::persisting());
   const cuda::std::mdspan rows(kept, two_rows(columns));

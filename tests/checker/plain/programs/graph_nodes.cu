@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A graph made of nodes: its edges are the only order between them. Broken: an edge is missing, and a kernel
-// behind a programmatic edge does not wait.
+// after a programmatic edge does not wait.
 constexpr int n = 64;
 #ifdef BROKEN
 constexpr bool right = false;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Functions of the host that streams call, in their order. Broken: one that is not ordered behind the copy it
+// Functions of the host that streams call, in their order. Broken: one that is not ordered after the copy it
 // reads, one that writes what a kernel reads on another stream, a result read by main too early, and one that
 // calls CUDA.
 constexpr int n = 32;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The host waits for flags in pinned memory that a running kernel sets behind its results: one it reads as
+// The host waits for flags in pinned memory that a running kernel sets after its results: one it reads as
 // volatile, one by std::atomic, one that a thread sets for its block. Broken: the kernel does not fence, or
 // for the device only.
 #include <atomic>

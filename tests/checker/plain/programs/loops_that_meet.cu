@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Threads that meet again and again while nothing in memory changes: they count, or multiply, in registers.
-// Broken: they wait for a word that nobody writes, in lanes of one warp, each half by votes of its own.
+// Broken: they wait for a word that is never written, in lanes of one warp, each half by votes of its own.
 __device__ volatile int flag;
 
 __global__ void multiply(float* to, int rounds) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Named barriers and barrier 0 count warps: lanes that have returned, or that the last warp does not have,
 // are not waited for. Broken: half of the lanes of each warp reach an aligned barrier, and the others the
-// kernel's end; the number of arrivals is as it expects. A warp reads behind its arrival what the other has
+// kernel's end; the number of arrivals is as it expects. A warp reads after its arrival what the other has
 // yet to write.
 #include <cstdio>
 

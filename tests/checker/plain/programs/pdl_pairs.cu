@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Pairs of kernels of which the second may begin before the first has ended (programmatic dependent launch).
-// What the first does is visible behind the second's own wait only, whenever it triggers.
+// What the first does is visible after the second's own wait only, whenever it triggers.
 #include <cuda/atomic>
 
 constexpr int threads = 64, blocks = 3, n = threads * blocks;
@@ -176,7 +176,7 @@ int main() {
   void* arguments[] = {&x, &y};
   cudaLaunchKernelExC(&how, reinterpret_cast<const void*>(no_wait), arguments);
 
-  // without the attribute, or behind something that is no kernel, launches do not overlap
+  // without the attribute, or after something that is no kernel, launches do not overlap
   pair(), writes<<<blocks, threads, 0, s>>>(x);
   with.val.programmaticStreamSerializationAllowed = 0;
   cudaLaunchKernelEx(&how, reads_then, static_cast<const int*>(x), y);

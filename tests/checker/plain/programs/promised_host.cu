@@ -34,7 +34,7 @@ int main() {
   HOLDS(cudaStreamSetAttribute(s, cudaStreamAttributeAccessPolicyWindow, &window) == cudaSuccess);
   HOLDS(cudaStreamAttachMemAsync(s, managed) == cudaSuccess);
 
-  // Pinned memory, of all three calls; what is set on a stream is there behind its event.
+  // Pinned memory, of all three calls; what is set on a stream is there after its event.
   int *pinned, *mapped, plain[n], *from, *to, *of_stream;
   cudaMallocHost(&pinned, sizeof plain), cudaHostAlloc(&mapped, sizeof plain, cudaHostAllocDefault);
   HOLDS(cudaHostRegister(plain, sizeof plain, cudaHostRegisterDefault) == cudaSuccess);

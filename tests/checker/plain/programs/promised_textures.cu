@@ -23,7 +23,7 @@ int main() {
   cudaMalloc3DArray(&space, &ints, make_cudaExtent(8, 1, 2), cudaArraySurfaceLoadStore);
   cudaMemcpyToArray(line, 0, 0, h, 8 * sizeof(int), cudaMemcpyHostToDevice);
   cudaMemcpy2DToArray(plane, 0, 0, h, 8 * sizeof(int), 8 * sizeof(int), 2, cudaMemcpyHostToDevice);
-  cudaMalloc(&to, sizeof h), cudaDeviceSynchronize();  // behind copies from pageable memory
+  cudaMalloc(&to, sizeof h), cudaDeviceSynchronize();  // after copies from pageable memory
   cudaTextureDesc how{};
   cudaTextureObject_t lines = 0, spaces = 0;
   cudaSurfaceObject_t one = 0, two = 0, three = 0;

@@ -30,7 +30,7 @@ __global__ void warps(int* x) {
   HOLDS(__syncthreads_count(threadIdx.x < 40) == 40 && __syncthreads_and(threadIdx.x < 64) &&
         !__syncthreads_and(threadIdx.x < 63));
   HOLDS(__syncthreads_or(threadIdx.x == 63) && !__syncthreads_or(threadIdx.x == 64));
-  // What is written before a fence has been written where what is written behind it is seen.
+  // What is written before a fence has been written where what is written after it is seen.
   __shared__ volatile int flag;
   __shared__ int value;
   if (threadIdx.x == 0) flag = 0;

@@ -52,7 +52,7 @@ __global__ void __cluster_dims__(2, 1, 1) exchange(const int* from, int* to) {
                : "l"(&sum[half - 1 - t]), "r"(mine ^ 1)
                : "memory");
   to[first + t] = got[half - 1 - t] + other;
-  cluster_sync();  // nobody ends while the other reads
+  cluster_sync();  // no thread ends while the other reads
 }
 
 int main() {

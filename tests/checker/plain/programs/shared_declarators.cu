@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Shared variables whose declaration defines their type or is aligned as one, and pointers to arrays and
-// functions. Broken: no barrier behind what one thread sets.
+// functions. Broken: no barrier after what one thread sets.
 #include <cstdio>
 
 constexpr int threads = 32;

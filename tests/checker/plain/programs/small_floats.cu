@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Numbers of 8 bits, and functions of half and bfloat16. Broken: four numbers at a time from an odd element;
-// no barrier behind the scale that one thread sets.
+// no barrier after the scale that one thread sets.
 #include <cuda_fp8.h>
 #include <cuda_bf16.hpp>
 #include <cuda_fp16.hpp>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A stack of free places: threads take and give back by compare-and-swap of its head. The head counts its
-// changes beside the index. Broken: it is the index alone, so that a thread may swap though others have taken
-// the place it saw, and the next one, and have given back only the first (ABA).
+// changes next to the index. Broken: it is the index alone, so that a thread may swap though others have
+// taken the place it saw, and the next one, and have given back only the first (ABA).
 #include <cstdio>
 
 constexpr unsigned none = 0xFFFFFFFFu;

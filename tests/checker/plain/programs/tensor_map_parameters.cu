@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tensor maps in kernel parameters: alone, and in a struct beside other numbers. The broken kernels lack
+// Tensor maps in kernel parameters: alone, and in a struct next to other numbers. The broken kernels lack
 // __grid_constant__, so that each thread has a copy in local memory, where the copy engine cannot read.
 #include <cuda.h>
 

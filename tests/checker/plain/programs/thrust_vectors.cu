@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Vectors and algorithms of Thrust beside kernels. The broken one sorts on a stream that nothing orders
-// behind the kernel's.
+// Vectors and algorithms of Thrust together with kernels. The broken one sorts on a stream that nothing
+// orders after the kernel's.
 #include <thrust/device_ptr.h>
 #include <thrust/device_vector.h>
 #include <thrust/execution_policy.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Products by nvcuda::wmma: one tile of each shape and type, and a matrix product of several warps from tiles
-// in shared memory. Broken: no barrier behind the tiles; a store into rows that other lanes still read; a
+// in shared memory. Broken: no barrier after the tiles; a store into rows that other lanes still read; a
 // fragment that half of a warp loads.
 #include <mma.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Blocks add up a histogram in global memory; the last one reads it and clears it. Each thread has a fence
-// behind its additions, but thread 0 counts the block as finished while others still add.
+// after its additions, but thread 0 counts the block as finished while others still add.
 #include "buffer.h"
 
 constexpr int bins = 128, blocks = 4;

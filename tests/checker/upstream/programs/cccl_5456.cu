@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Merge sort: one kernel writes where each tile's parts begin, the next one, launched to overlap it, reads
-// that and merges. Its wait comes behind the read.
+// that and merges. Its wait comes after the read.
 #include "buffer.h"
 
 constexpr int tile = 64, tiles = 4;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Blocks add their histograms to a common one, and the first block clears the next one. Thread 0 alone
-// releases at the barrier of the blocks, without a __syncthreads() behind what the others did.
+// releases at the barrier of the blocks, without a __syncthreads() after what the others did.
 #include "buffer.h"
 
 constexpr int bins = 128, blocks = 2, rounds = 3;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The barrier that mended a race (llama_13438) was put where only some of the warps come: they meet the
+// The barrier that fixed a race (llama_13438) was put where only some of the warps come: they meet the
 // others at different barriers from then on.
 #include "buffer.h"
 

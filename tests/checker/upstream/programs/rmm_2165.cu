@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// An allocation is promised to be there for every stream. It is made in the order of the default stream, and
-// a stream that does not wait for that one uses it.
+// An allocation is guaranteed to be there for every stream. It is made in the order of the default stream,
+// and a stream that does not wait for that one uses it.
 #include "buffer.h"
 
 constexpr int n = 64;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One warp loads tiles, another computes, and both meet behind each tile. For a tile without work the
+// One warp loads tiles, another computes, and both meet after each tile. For a tile without work the
 // computing warp only arrives at that barrier, and arrives again for the next tile before the other has come.
 #include "buffer.h"
 
