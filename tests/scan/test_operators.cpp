@@ -6,6 +6,10 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <set>
+#include <sstream>
+#include <string>
+#include <type_traits>
 
 #include "tests/scan/types.hpp"
 
@@ -48,10 +52,8 @@ TEST(scan_operators, of_equal_values_the_left_one_is_kept) {
 
 template <class T> void expect_identities() {
   for (T x : {T(0), T(1), T(7), lowest<T>, largest<T>}) {
-    EXPECT_EQ(sum{}(sum::identity<T>(), x), x);
-    EXPECT_EQ(product{}(product::identity<T>(), x), x);
-    EXPECT_EQ(minimum{}(minimum::identity<T>(), x), x);
-    EXPECT_EQ(maximum{}(maximum::identity<T>(), x), x);
+    operators::each(
+        [&](auto op) { EXPECT_EQ(op(identity_of<T>(decltype(op)::operation), x), x) << decltype(op)::name; });
   }
 }
 TEST(scan_operators, identities_change_nothing) {
@@ -67,6 +69,27 @@ TEST(scan_operators, identities_change_nothing) {
   expect_identities<std::uint64_t>();
   EXPECT_EQ(minimum::identity<float>(), std::numeric_limits<float>::infinity());
   EXPECT_EQ(maximum::identity<double>(), -std::numeric_limits<double>::infinity());
+}
+
+// A row stands for its own operation, and its kernels in one pass are its own or those of a row that has some.
+TEST(scan_operators, rows_belong_to_their_operations) {
+  std::set<std::string> words;
+  std::size_t count = 0;
+  operators::each([&](auto op) {
+    using Op = decltype(op);
+    EXPECT_TRUE(is_operation(Op::operation));
+    EXPECT_EQ(name(Op::operation), Op::name);
+    EXPECT_EQ(is_ordered(Op::operation), Op::ordered);
+    EXPECT_EQ(one_pass_as(Op::one_pass_as), Op::one_pass_as) << Op::name;
+    with_operator(Op::operation,
+                  [](auto found) { EXPECT_TRUE((std::is_same_v<decltype(found), Op>)) << Op::name; });
+    std::istringstream aliases{std::string(Op::aliases)};
+    for (std::string word; aliases >> word; ++count) words.insert(word);
+    words.emplace(Op::name), ++count;
+  });
+  EXPECT_EQ(words.size(), count) << "two operators share a name";
+  EXPECT_FALSE(is_operation(static_cast<scan_operation>(4)));  // log-sum-exp's, in antiphase.h
+  EXPECT_FALSE(is_operation(static_cast<scan_operation>(-1)));
 }
 
 TEST(scan_operators, identities_by_operation) {

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The table of head dimensions that attention's kernels on Tensor Cores are compiled for.
 #pragma once
-#include <antiphase/core/portable.hpp>
-#include <cstddef>
 #include <cstdint>
 #include <iterator>
 
@@ -19,11 +17,10 @@ inline constexpr depth_row depths[] = {{64, "attention.split-64", "attention.spl
 inline constexpr int most_depth = std::end(depths)[-1].depth;
 
 // The depth of the kernels for rows of `depth` elements, at most most_depth.
-template <std::size_t Row = 0> AP_FN constexpr int padded_depth(std::int64_t depth) {
-  constexpr int padded = depths[Row].depth;
-  if constexpr (Row + 1 < sizeof depths / sizeof *depths)
-    if (depth > padded) return padded_depth<Row + 1>(depth);
-  return padded;
+constexpr int padded_depth(std::int64_t depth) {
+  for (const depth_row& row : depths)
+    if (depth <= row.depth) return row.depth;
+  return most_depth;
 }
 
 }  // namespace antiphase::attentions::fp16
