@@ -12,7 +12,7 @@
 
 All lies in tests/checker/upstream. The programs are written anew with the structure of the code that was
 wrong; none is copied. With -D BROKEN they are as before the fix. With -D AS_MERGED, in some, the fix is what
-the project merged, which the letter does not allow yet.
+the project merged, which the documents do not allow yet.
 """
 import json
 import pathlib
@@ -142,7 +142,7 @@ def said_of(findings):
     return ", ".join(
         f["kind"]
         + (f" in line {f['line']}" if f["line"] else "")
-        + (", by the letter" if "severity" in f else "")
+        + (", pedantic" if "severity" in f else "")
         for f in best[:2]
     )
 
@@ -247,7 +247,7 @@ def page():
             "## Fixes that leave something",
             wrapped(
                 f"In {len(merged)} of these the fix that was merged is accused still (`-D AS_MERGED`): by PTX, shuffles, votes "
-                "and relaxed atomic operations order no memory. *By the letter*: GPUs do not need what is missing there."
+                "and relaxed atomic operations order no memory. *Pedantic*: GPUs do not need what is missing there."
             ),
             "\n".join(wrapped(f"- {b.title}: {said_of(b.merged)}. {b.entry['note']}", "  ") for b in merged),
         ]

@@ -103,7 +103,7 @@ class Messages(unittest.TestCase):
             "int main() { int* x; cudaMalloc(&x, 512); k<<<1, 64>>>(x); cudaDeviceSynchronize(); cudaFree(x); }\n"
         )
         said = self.check(text, code=5)
-        self.assertRegex(said, r"\n\d findings, 1 of them by the letter, seen in \d ways, in 3 schedules")
+        self.assertRegex(said, r"\n\d findings, 1 of them pedantic, seen in \d ways, in 3 schedules")
         self.assertNotIn(",,", said)
 
     # refusals
