@@ -226,7 +226,7 @@ class Course(ToolTest):
 
     def said(self, report):
         return " | ".join(
-            report["missing"] + [f["kind"] + ": " + f.get("missing", "") for f in report["findings"]]
+            report["missing"] + [f["kind"] + ": " + f["missing"]["text"] for f in report["findings"]]
         )
 
     def lab(self, number):

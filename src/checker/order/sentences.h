@@ -27,8 +27,8 @@ SENTENCE(cluster_barrier, cluster_barrier, cluster,
 SENTENCE(device_release, release_acquire, device,
          "a device-scope release and acquire between the two, or a second launch: nothing else orders blocks "
          "of one launch")
-SENTENCE(cluster_scope, release_acquire, cluster, "cluster scope: {} scope does not reach another {}")
-SENTENCE(device_scope, release_acquire, device, "device scope: {} scope does not reach another {}")
+SENTENCE(cluster_scope, release_acquire, cluster, "{} scope does not reach another {}: cluster scope")
+SENTENCE(device_scope, release_acquire, device, "{} scope does not reach another {}: device scope")
 SENTENCE(one_size, atomic, device,
          "operations of one size: atomic or volatile accesses that overlap in part race (PTX ISA, morally "
          "strong operations)")
