@@ -12,7 +12,7 @@
 
 All lies in tests/checker/upstream. The programs are written again with the structure of the code that was
 wrong; none is copied. With -D BROKEN they are as before the fix. With -D AS_MERGED, in some, the fix is what
-the project merged, which the letter does not allow yet.
+the project merged, which the documents do not allow yet.
 """
 import json
 import pathlib

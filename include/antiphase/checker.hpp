@@ -2,6 +2,7 @@
 // The checker: runs kernels without a GPU and finds races, missing waits and bad accesses.
 #pragma once
 #include <antiphase/context.hpp>
+#include <antiphase/core/finding_kind.hpp>
 #include <antiphase/executor/cpu/cpu_executor.hpp>
 #include <antiphase/trace.hpp>
 #include <cstdint>
@@ -10,6 +11,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 // Only kernels that are compiled into the inline namespace `checked`, with the compiler's instrumentation,
@@ -17,30 +19,7 @@
 // docs/checking.md explains what is found and how.
 namespace antiphase {
 
-enum class finding_kind {
-  race,                 // two unordered accesses, at least one of them a write
-  read_before_landing,  // a read of an asynchronous copy's bytes without a wait for the copy
-  overwritten_in_use,   // a write, by a thread or a copy, to bytes still being read, copied or landing
-  uninitialised,        // a read of memory that was never written
-  outside_memory,       // an access to memory that is neither the block's nor the executor's
-  missing_proxy_fence,  // ordinary writes passed on to TMA without fence_async
-  divergent_barrier,    // threads of a block at different barriers, lanes of a warp at different operations
-  deadlock,             // no thread can continue
-  never_waited_for,     // asynchronous copies in flight when their thread or block ends
-  // more arrivals or bytes than a barrier expects, or a barrier used before it was initialised
-  barrier_misuse,
-  bad_copy,      // misaligned, of a bad size, or not between global and shared memory
-  gave_up,       // the kernel trapped
-  wrong_result,  // the program threw: its own check of the numbers failed
-  // Only of whole programs in plain CUDA:
-  misaligned,  // the address is less aligned than the accessed type requires
-  bad_launch,  // a configuration that the device refuses
-  leak,        // device memory that was never freed
-};
-const char* name(finding_kind kind);  // "race", "read before landing", ...
-std::string id(finding_kind kind);    // "race", "read-before-landing", ...
-// The tool of compute-sanitizer that finds such faults, if any does: "racecheck"; or "".
-const char* sanitizer_tool(finding_kind kind);
+std::string id(finding_kind kind);  // "race", "read-before-landing", ...
 
 struct code_place {
   std::string file;
@@ -48,17 +27,34 @@ struct code_place {
   bool operator==(const code_place&) const = default;
 };
 
+enum class line_memory { shared, global, constant };
+
 // One of the two accesses of a finding: what was done, where, by which thread, and when.
 struct finding_side {
   std::string action;               // "write of 4 bytes", "asynchronous copy of 16 bytes"
-  code_place at;                    // in the kernel
+  code_place place;                 // in the kernel
   std::vector<code_place> through;  // lines in the library's headers, innermost first
-  // call stack of the kernel at `at`, innermost first, as far as known
+  // call stack of the kernel at `place`, innermost first, as far as known
   std::vector<code_place> callers = {};
   extent3 block;
-  int thread = -1;   // -1: not done by a thread
-  std::string when;  // "after 3 block barriers, copy group 2", or empty
+  int thread = -1;      // -1: not done by a thread
+  std::string when;     // "after 3 block barriers, copy group 2", or empty
+  bool writes = false;  // an ordinary write by a thread
 };
+
+// A sentence of the checker and the values for its blanks. All sentences and what they stand for are rows of
+// one table, src/checker/order/sentences.h.
+enum class sentence : std::uint16_t;
+struct explanation {
+  explanation(sentence s = {}, std::vector<std::string> v = {}) : row(s), values(std::move(v)) {}
+  sentence row;  // 0: none
+  std::vector<std::string> values;
+  bool empty() const { return row == sentence{}; }
+  missing_order order() const;
+  order_scope scope() const;
+  bool operator==(const explanation&) const = default;
+};
+std::string to_text(const explanation& e);
 
 // Waits that a run leaves out of a kernel, to show what they are for: for data of asynchronous copies, or at
 // an mbarrier; for a free slot, at the last event of a channel; or at barriers of a block or a part of it.
@@ -100,32 +96,34 @@ struct finding_schedule {
   std::int64_t end = 0;
 };
 
-// A finding by the letter breaks a rule of PTX or CUDA that GPUs do not need: code relies on that.
-enum class finding_severity { error, by_the_letter };
-const char* name(finding_severity severity);  // "error", "by the letter"
+// A pedantic finding breaks a rule of PTX or CUDA that GPUs do not need and that programs ignore.
+enum class finding_severity { error, pedantic };
+const char* name(finding_severity severity);  // "error", "pedantic"
 
 struct finding {
   finding_kind kind{};
   std::string kernel;
-  std::string memory;   // "shared memory, byte 132", "global memory, byte 4 of 1024 allocated", or empty
-  finding_side access;  // the access at which it was found
-  std::optional<finding_side> earlier;
-  std::string missing;           // a sentence: what would have ordered the two
-  std::string in_practice = {};  // what GPUs do, of a finding by the letter; empty: an error
-  std::uint64_t times = 0;       // in all runs, for this pair of places
-  int group = 0;                 // findings of one cause have one number, from 1 on
-  check_run first;               // the first run that showed it, shortened if check_options::shorten
+  std::string memory;                     // "shared memory, byte 132", or empty
+  std::optional<line_memory> space = {};  // of `memory`, if it is the device's
+  finding_side access;                    // the access at which it was found
+  std::optional<finding_side> earlier;    // the access that it conflicts with
+  explanation missing;                    // what would have ordered the two
+  std::vector<explanation> remarks = {};  // on `missing`
+  explanation in_practice = {};           // pedantic findings only: what GPUs do
+  std::uint64_t times = 0;                // in all runs, for this pair of places
+  int group = 0;                          // findings of one cause have one number, from 1 on
+  check_run first;                        // the first run that showed it, shortened if check_options::shorten
   // That run, around the finding, if check_options::draw. For a wrong result the last kernel, for a leak the
   // allocation's life. Without lanes where no thread of a kernel took part.
   finding_schedule drawn{};
 
   finding_severity severity() const {
-    return in_practice.empty() ? finding_severity::error : finding_severity::by_the_letter;
+    return in_practice.empty() ? finding_severity::error : finding_severity::pedantic;
   }
 };
+std::string missing_text(const finding& f);  // `missing` and the remarks on it
 
 // The requests of a kernel's line to memory, in all warps of a run. One is one instruction of a warp.
-enum class line_memory { shared, global, constant };
 enum class line_action { read, write, atomic, async_copy, bulk_copy };
 const char* name(line_memory memory);  // "shared", ...
 const char* name(line_action what);    // "read", "write", "atomic", "async copy", "bulk copy"
@@ -222,10 +220,11 @@ struct check_report {
   std::vector<timed_kernel> timed = {};  // of the first run; if check_options::time
   // for to_json() and to_sarif(), which print it; check() throws instead
   std::vector<check_refusal> refused = {};
-  // what was found and does not count, as a user wants it; heal() knows of it
+  // what was found and does not count, as a user wants it; find_fixes() knows it
   std::vector<finding> left_out = {};
+  bool tried_change = false;  // a run came to the change that find_fixes() or find_needless() tries
   bool clean() const { return findings.empty(); }
-  std::size_t errors() const;  // findings that are not just by the letter
+  std::size_t errors() const;  // findings that are not pedantic
   std::size_t causes() const;  // groups of findings
 };
 

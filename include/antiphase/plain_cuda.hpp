@@ -60,19 +60,19 @@ struct plain_program {
 check_report check_plain(const plain_program& program, check_options options);
 
 // One change of a program: an added barrier, wait or fence, or another count.
-struct plain_cure {
+struct plain_fix {
   int group = 0;  // of the findings that it takes away: finding::group
-  code_place at = {};
-  std::string what = {};  // "__syncthreads(); behind line 22"; empty: none was found
-  std::string diff = {};  // unified
+  code_place place = {};
+  std::string change = {};  // "__syncthreads(); after line 22"; empty: none was found
+  std::string diff = {};    // unified
   int tried = 0;
   bool all_tried = true;  // false: the time was over
 };
 // For each group of errors of a report of check_plain(): one change without which they are found under the
 // same options, and with which they are not, nor anything new. Runs the program with many changes, for at
 // most about `seconds`.
-std::vector<plain_cure> heal(const plain_program& program, check_options options, const check_report& report,
-                             double seconds);
+std::vector<plain_fix> find_fixes(const plain_program& program, check_options options,
+                                  const check_report& report, double seconds);
 
 // Barriers, waits and fences of a program without which nothing is found under the same options: each alone.
 struct plain_needless {

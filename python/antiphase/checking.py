@@ -53,8 +53,8 @@ _TYPES = {
 class Finding:
     """One fault: the access (`action`) at `file` and `line` (0: unknown), and the earlier access that it
     conflicts with, if any (`earlier`, ""; `earlier_line`, 0). `missing`: the synchronization that would order
-    them. `times`: how often it was seen. `severity`: "error", or "pedantic" where GPUs do not need the
-    rule. Of a wrong result that `expected` shows: the first `element` of an `argument` that differs, in C order,
+    them, a sentence; `order`: the same as a word, such as "block_barrier" or "mbarrier_phase" (docs/checking.md).
+    `times`: how often it was seen. `severity`: "error", or "pedantic" where GPUs do not need the rule. Of a wrong result that `expected` shows: the first `element` of an `argument` that differs, in C order,
     what the kernel `got` and what was `expected`."""
 
     kind: str
@@ -69,6 +69,7 @@ class Finding:
     missing: str
     times: int
     severity: str = "error"
+    order: str = "none"
     argument: Optional[int] = None
     element: Optional[int] = None
     got: Optional[float] = None
@@ -212,9 +213,10 @@ def _finding(f):
         earlier=earlier["action"] if earlier else "",
         earlier_file=earlier["at"]["file"] if earlier else "",
         earlier_line=earlier["at"]["line"] if earlier else 0,
-        missing=f["missing"],
+        missing=f["missing"]["text"],
         times=f["times"],
         severity=f["severity"],
+        order=f["missing"]["order"],
         argument=differs and int(argument),
         element=differs and int(element),
         got=differs and float(got),

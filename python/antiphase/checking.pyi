@@ -23,6 +23,7 @@ class Finding:
     missing: str
     times: int
     severity: str = ...
+    order: str = ...
 
 @dataclass(frozen=True)
 class Report:

@@ -76,7 +76,7 @@ check_report check_chain(const std::string& name, bool overlaps_previous, bool c
 std::string missing(const check_report& r, finding_kind kind) {
   const auto at =
       std::find_if(r.findings.begin(), r.findings.end(), [&](const finding& f) { return f.kind == kind; });
-  return at == r.findings.end() ? "nothing of the kind in\n" + to_text(r) : at->missing;
+  return at == r.findings.end() ? "nothing of the kind in\n" + to_text(r) : missing_text(*at);
 }
 TEST(cluster_checked, a_barrier_that_is_missing_or_too_small_or_not_waited_for_is_found) {
   for (const char* broken : {"exchange-no-barrier-before-read", "exchange-block-barrier-only",

@@ -226,7 +226,7 @@ class Course(ToolTest):
 
     def said(self, report):
         return " | ".join(
-            report["missing"] + [f["kind"] + ": " + f.get("missing", "") for f in report["findings"]]
+            report["missing"] + [f["kind"] + ": " + f["missing"]["text"] for f in report["findings"]]
         )
 
     def lab(self, number):
@@ -277,7 +277,7 @@ class Course(ToolTest):
         self.assertTrue((self.folder / "mine/04-registers/slots.svg").exists())
         self.assertNotIn("<!--", (folder / "README.md").read_text())
         done = self.run_in("mine", 5)
-        self.assertIn("missing  a __syncthreads()", done.stdout.decode())
+        self.assertIn("missing  __syncthreads()", done.stdout.decode())
         self.assertIn("lab 1 is not done yet", done.message)
         solution = (COURSE / "solutions/01-two-barriers.cu").read_text()
         (folder / "start.cu").write_text(solution)

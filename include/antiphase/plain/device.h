@@ -143,7 +143,7 @@ AP_REDUCE(xor, a ^ b)
 // atomic operations
 // -----------------------------------------------------------------------------------------------------------
 // Each operation may switch to other threads. One that changes nothing may be a polling loop's.
-// Whether the run is one with this change of the program (plain_cuda.hpp, heal()).
+// Whether the run is one with this change of the program (plain_cuda.hpp, find_fixes()).
 extern "C" bool antiphase_tried(int number);
 namespace antiphase::plain {
 template <class T> using word_of =

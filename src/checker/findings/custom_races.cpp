@@ -5,33 +5,9 @@
 #include <bit>
 #include <cstring>
 
+#include "src/checker/order/missing.hpp"
+
 namespace antiphase::checker_detail {
-namespace {
-
-constexpr std::string_view same_value =
-    "both store the same bytes; PTX leaves the value of racing stores open, GPUs store an aligned word as a "
-    "whole, so memory holds that value";
-constexpr std::string_view first_of_loop =
-    "PTX leaves the value of a plain load beside updates open; GPUs load an aligned word as a whole, and the "
-    "compare-and-swap that expects an old value fails and brings the new one";
-
-constexpr std::string_view two_sizes =
-    "PTX calls atomic and volatile operations on the same bytes a race unless they have one size; GPUs "
-    "perform "
-    "each as a whole, one after the other";
-constexpr std::string_view own_load =
-    "what a read-only load reads may not be written during the launch; this thread alone has loaded it, and "
-    "GPUs have the value before the thread's own write";
-constexpr std::string_view narrow_scope =
-    "arrival and wait order memory for threads in the scope of both, the block by default; in shared memory, "
-    "code for GPUs relies on them between blocks of a cluster";
-constexpr std::string_view not_acquired =
-    "a relaxed operation that reads what was released orders nothing without an acquire or a fence behind "
-    "it; "
-    "GPUs begin no write before that operation has its value, and it follows what was released";
-
-}  // namespace
-
 void custom_races::reset() {
   stores_.clear();
   loads_.clear();
@@ -99,17 +75,17 @@ conflict custom_races::seen_at_once(const accessor& w, const conflict& c) const 
     return out;
   if (c.read != nullptr && c.read->kind == constant_reads) {
     if (c.read->block == w.thread.block && c.read->unit == w.thread.warp && c.read->lanes == w.thread.lane)
-      out.in_practice = own_load;
+      out.in_practice = sentence::gpu_own_load;
   } else if (!c.missing.empty()) {
     return out;
   } else if (of_two_sizes(w, c)) {
-    out.in_practice = two_sizes;
+    out.in_practice = sentence::gpu_two_sizes;
   } else if (within_cluster(w, c)) {
-    out.in_practice = narrow_scope;
-    out.instead = "the scope .cluster for the mbarrier's arrival and wait";
+    out.in_practice = sentence::gpu_narrow_scope;
+    out.instead = sentence::mbarrier_in_cluster;
   } else if (heard(w, c)) {
-    out.in_practice = not_acquired;
-    out.instead = "an acquire by the relaxed read, or a fence behind it";
+    out.in_practice = sentence::gpu_not_acquired;
+    out.instead = sentence::acquire;
   }
   return out;
 }
@@ -119,11 +95,11 @@ conflict custom_races::judged(const accessor& w, const conflict& c) {
   conflict out = seen_at_once(w, c);
   if (!out.in_practice.empty()) return out;
   if (stores_twice(w, c)) {
-    out.in_practice = same_value;
-    out.instead = "an atomic or volatile store by both, or a store by one thread alone";
+    out.in_practice = sentence::gpu_same_value;
+    out.instead = sentence::both_strong;
   } else if (first_read(w, c) != 0) {
-    out.in_practice = first_of_loop;
-    out.instead = "an atomic or volatile load in place of the plain one";
+    out.in_practice = sentence::gpu_first_of_loop;
+    out.instead = sentence::strong_load;
   }
   return out;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Races that the rules know and GPUs do not: what code relies on all the same.
+// Races by the rules of PTX and CUDA that do no harm on GPUs, so that programs ignore them.
 #pragma once
 #include <cstdint>
 #include <map>
@@ -13,13 +13,13 @@
 
 namespace antiphase::checker_detail {
 
-// Kinds of races that are findings by the letter, if they are so each time that they occur:
+// Races that are pedantic findings if they are pedantic each time that they occur:
 // - stores of the same bytes by two threads of a launch;
 // - a plain load whose value a compare-and-swap of the same thread expects, beside updates by others;
 // - atomic or volatile operations that differ in size alone;
 // - a thread's write of what it alone has loaded by read-only loads;
 // - a write by another block of the cluster to shared memory, announced by an mbarrier in too narrow a scope;
-// - a write over what others have released, told of by a relaxed read.
+// - a write to memory that other threads have released, after a relaxed read of the released flag.
 // The first two show only after the finding: once the store has happened, once the thread has come to its
 // compare-and-swap.
 //

@@ -14,45 +14,13 @@ namespace {
 
 using nlohmann::json;
 
-// A sentence for each kind, for SARIF's rules.
-const char* about(finding_kind kind) {
-  switch (kind) {
-    case finding_kind::race:
-      return "Two accesses to the same memory, one of them a write, and nothing orders them.";
-    case finding_kind::read_before_landing:
-      return "The bytes of an asynchronous copy are read, and nobody has waited for it.";
-    case finding_kind::overwritten_in_use:
-      return "Memory is written while others may still read it, or a copy may still land in it.";
-    case finding_kind::uninitialised: return "Memory is read that nobody has written.";
-    case finding_kind::outside_memory:
-      return "An access to memory that is not the kernel's, or not allocated.";
-    case finding_kind::missing_proxy_fence:
-      return "Ordinary writes are handed to a copy engine or a Tensor Core without a proxy fence.";
-    case finding_kind::divergent_barrier:
-      return "Threads that should meet are at different barriers or warp operations.";
-    case finding_kind::deadlock: return "No thread can go on.";
-    case finding_kind::never_waited_for:
-      return "An asynchronous copy is in flight when its thread or block ends.";
-    case finding_kind::barrier_misuse:
-      return "A barrier is used before it is initialised, or not as it expects.";
-    case finding_kind::bad_copy:
-      return "A copy that is misaligned, of a bad size, or does not fit its pointers.";
-    case finding_kind::gave_up: return "The kernel trapped, or an assertion in it failed.";
-    case finding_kind::misaligned:
-      return "An access by a type that wants a larger alignment than the address has.";
-    case finding_kind::bad_launch: return "A launch that the device refuses.";
-    case finding_kind::leak: return "Device memory that is never given back.";
-    case finding_kind::wrong_result: break;
-  }
-  return "The program's own check of its results failed, or it ended by a fault.";
-}
-
 // Reasons why a program was not checked.
 constexpr struct {
   const char *why, *about;
 } refusals[] = {
     {"does not compile", "The program does not compile, so it has not been checked."},
-    {"not supported", "The program uses what antiphase check does not follow, so it has not been checked."},
+    {"not supported",
+     "The program uses a feature that antiphase check does not model, so it has not been checked."},
     {"not run",
      "The program ended before it launched a kernel, or could not be run, so it has not been checked."}};
 
@@ -68,13 +36,13 @@ std::string who(const finding_side& side) {
                      side.thread);
   return side.when.empty() ? s : s + ", " + side.when;
 }
-std::string what(const finding& f) {
+std::string title(const finding& f) {
   return fmt::format("{}{}{}{}{}: {}", name(f.kind), f.kernel.empty() ? "" : ": kernel ", f.kernel,
                      f.memory.empty() ? "" : ", ", f.memory, who(f.access));
 }
 // Editors show nothing without a place: a finding that has none gets the source's first line.
 code_place place_of(const finding_side& side, const std::string& source) {
-  return side.at.file.empty() ? code_place{source, 1} : side.at;
+  return side.place.file.empty() ? code_place{source, 1} : side.place;
 }
 
 std::string uri_of(const std::string& path) {
@@ -102,7 +70,7 @@ json flow_of(const finding& f, const std::string& source) {
   const auto add = [&](const code_place& p, const std::string& text) {
     steps.push_back({{"location", location(p, text)}});
   };
-  if (f.earlier && !f.earlier->at.file.empty()) add(f.earlier->at, "earlier: " + who(*f.earlier));
+  if (f.earlier && !f.earlier->place.file.empty()) add(f.earlier->place, "earlier: " + who(*f.earlier));
   for (auto p = f.access.callers.rbegin(); p != f.access.callers.rend(); ++p) add(*p, "calls");
   add(place_of(f.access, source), "now: " + who(f.access));
   return json::array({{{"threadFlows", json::array({{{"locations", steps}}})}}});
@@ -116,33 +84,9 @@ std::string fingerprint(const std::string& all) {
 
 }  // namespace
 
-std::string id(finding_kind kind) { return id(std::string(name(kind))); }
-
 std::string fingerprint(const finding& f) {
-  return fingerprint(id(f.kind) + '|' + f.kernel + '|' + f.access.at.file + '|' + f.access.action + '|' +
-                     (f.earlier ? f.earlier->at.file + '|' + f.earlier->action : ""));
-}
-
-const char* sanitizer_tool(finding_kind kind) {
-  switch (kind) {
-    case finding_kind::race:
-    case finding_kind::read_before_landing:
-    case finding_kind::overwritten_in_use: return "racecheck";
-    case finding_kind::uninitialised: return "initcheck";
-    case finding_kind::divergent_barrier:
-    case finding_kind::barrier_misuse: return "synccheck";
-    case finding_kind::outside_memory:
-    case finding_kind::misaligned:
-    case finding_kind::bad_copy:
-    case finding_kind::bad_launch:
-    case finding_kind::leak: return "memcheck";
-    case finding_kind::missing_proxy_fence:
-    case finding_kind::deadlock:
-    case finding_kind::never_waited_for:
-    case finding_kind::gave_up:
-    case finding_kind::wrong_result: break;
-  }
-  return "";
+  return fingerprint(id(f.kind) + '|' + f.kernel + '|' + f.access.place.file + '|' + f.access.action + '|' +
+                     (f.earlier ? f.earlier->place.file + '|' + f.earlier->action : ""));
 }
 
 std::string to_lines(const check_report& report, const std::string& source) {
@@ -154,40 +98,37 @@ std::string to_lines(const check_report& report, const std::string& source) {
   for (const finding& f : report.findings) {
     const code_place at = place_of(f.access, source);
     if (f.group != 0 && f.group == std::exchange(group, f.group)) {
-      line(at, "note", "also seen as " + what(f) + " [" + id(f.kind) + "]");
+      line(at, "note", "also seen as " + title(f) + " [" + id(f.kind) + "]");
       continue;
     }
-    const bool letter = f.severity() == finding_severity::by_the_letter;
-    line(at, letter ? "warning" : "error", what(f) + " [" + id(f.kind) + "]");
-    if (f.earlier && !f.earlier->at.file.empty()) line(f.earlier->at, "note", "earlier: " + who(*f.earlier));
-    if (!f.missing.empty()) line(at, "note", "missing: " + f.missing);
-    if (letter) line(at, "note", "by the letter: " + f.in_practice);
+    const bool pedantic = f.severity() == finding_severity::pedantic;
+    line(at, pedantic ? "warning" : "error", title(f) + " [" + id(f.kind) + "]");
+    if (f.earlier && !f.earlier->place.file.empty())
+      line(f.earlier->place, "note", "earlier: " + who(*f.earlier));
+    if (!f.missing.empty()) line(at, "note", "missing: " + missing_text(f));
+    if (pedantic) line(at, "note", "on GPUs: " + to_text(f.in_practice));
   }
   for (const std::string& n : report.notes) line({source, 1}, "note", n);
   return out;
 }
 
 std::string to_sarif(const check_report& report, const std::string& source, const std::string& command,
-                     const std::string& behind) {
+                     const std::string& arguments) {
   json rules = json::array(), results = json::array(), notes = json::array();
-  for (int k = 0; k <= static_cast<int>(finding_kind::leak); ++k) {
-    const auto kind = static_cast<finding_kind>(k);
-    rules.push_back({{"id", id(kind)},
-                     {"name", name(kind)},
-                     {"shortDescription", {{"text", name(kind)}}},
-                     {"fullDescription", {{"text", about(kind)}}},
-                     {"help", {{"text", about(kind)}}},
-                     {"defaultConfiguration", {{"level", "error"}}},
-                     {"properties", {{"tags", json::array({"correctness", "cuda", "concurrency"})}}}});
-  }
-  const auto first_refusal = static_cast<int>(rules.size());
-  for (const auto& [why, about] : refusals)
-    rules.push_back({{"id", id(why)},
-                     {"name", why},
-                     {"shortDescription", {{"text", why}}},
+  const auto add_rule = [&](const std::string& rule, const char* name, const char* about) {
+    rules.push_back({{"id", rule},
+                     {"name", name},
+                     {"shortDescription", {{"text", name}}},
                      {"fullDescription", {{"text", about}}},
                      {"help", {{"text", about}}},
                      {"defaultConfiguration", {{"level", "error"}}}});
+  };
+  for (const finding_kind_row& k : finding_kinds) {
+    add_rule(id(k.kind), k.name, k.about);
+    rules.back()["properties"] = {{"tags", json::array({"correctness", "cuda", "concurrency"})}};
+  }
+  const auto first_refusal = static_cast<int>(rules.size());
+  for (const auto& [why, about] : refusals) add_rule(id(why), why, about);
   for (const check_refusal& r : report.refused) {
     int which = 0;
     while (which + 1 < static_cast<int>(std::size(refusals)) && r.why != refusals[which].why) ++which;
@@ -207,11 +148,11 @@ std::string to_sarif(const check_report& report, const std::string& source, cons
       return f->group == 0 || other.group != f->group;
     });
     const bool is_error =
-        std::any_of(f, next, [](const finding& of) { return of.severity() == finding_severity::error; });
-    std::string text = what(*f) + ".";
+        std::any_of(f, next, [](const finding& one) { return one.severity() == finding_severity::error; });
+    std::string text = title(*f) + ".";
     if (f->earlier) text += " Earlier: " + who(*f->earlier) + ".";
-    if (!f->missing.empty()) text += " Missing: " + f->missing + ".";
-    if (!f->in_practice.empty()) text += " By the letter: " + f->in_practice + ".";
+    if (!f->missing.empty()) text += " Missing: " + missing_text(*f) + ".";
+    if (!f->in_practice.empty()) text += " On GPUs: " + to_text(f->in_practice) + ".";
     json result{{"ruleId", id(f->kind)},
                 {"ruleIndex", static_cast<int>(f->kind)},
                 {"level", is_error ? "error" : "note"},
@@ -225,11 +166,14 @@ std::string to_sarif(const check_report& report, const std::string& source, cons
       related.push_back(location(at, said));
       related.back()["id"] = related.size();
     };
-    if (f->earlier && !f->earlier->at.file.empty()) relate(f->earlier->at, "earlier: " + who(*f->earlier));
-    for (auto of = std::next(f); of != next; ++of)
-      relate(place_of(of->access, source), "also seen as " + what(*of));
+    if (f->earlier && !f->earlier->place.file.empty())
+      relate(f->earlier->place, "earlier: " + who(*f->earlier));
+    for (auto other = std::next(f); other != next; ++other)
+      relate(place_of(other->access, source), "also seen as " + title(*other));
     if (!related.empty()) result["relatedLocations"] = related;
-    if (!command.empty()) result["properties"] = {{"replay", replay_command(*f, command, behind)}};
+    result["properties"] = {
+        {"missing", {{"order", name(f->missing.order())}, {"scope", name(f->missing.scope())}}}};
+    if (!command.empty()) result["properties"]["replay"] = replay_command(*f, command, arguments);
     results.push_back(std::move(result));
     f = next;
   }
@@ -237,7 +181,7 @@ std::string to_sarif(const check_report& report, const std::string& source, cons
     notes.push_back({{"level", level}, {"message", {{"text", text}}}});
   };
   if (report.unfinished > 0)
-    notify("error", fmt::format("{} of {} runs had not ended, so the program is not known to be right",
+    notify("error", fmt::format("{} of {} runs did not finish, so the program is not known to be correct",
                                 report.unfinished, report.runs));
   for (const std::string& n : report.notes) notify("note", n);
   const std::string here = uri_of(std::filesystem::current_path().string()) + "/";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The findings of a run, in words.
+// The findings of a run.
 #pragma once
 #include <antiphase/checker.hpp>
 #include <functional>
@@ -16,13 +16,13 @@
 namespace antiphase::checker_detail {
 
 struct run_finding {
-  finding what;  // without `first`; places are still place_numbers
-  place_number at = 0, earlier = 0;
+  finding result;  // without `first`; places are still place_numbers
+  place_number place = 0, earlier_place = 0;
   bool has_earlier = false;
   std::vector<const void*> callers;  // of the function with the later side, innermost first
   event_log::snapshot drawn;
   bool within_warp = false;           // all occurrences so far; `missing` then says so
-  std::string missing_of_error = {};  // if it turns out to be no finding by the letter
+  explanation missing_of_error = {};  // if it turns out not to be pedantic
 };
 
 // The findings of a run, one for each kind and pair of places; repetitions are counted. Each says who did
@@ -35,30 +35,26 @@ class finding_list {
                const shadow& memory)
       : clocks_(clocks), launches_(launches), barriers_(barriers), memory_(memory) {}
   void reset();
-  std::string kernel;          // of the launch under way
-  std::string waited_in_vain;  // where the program first waited for an event that had not been recorded
+  std::string kernel;           // of the launch under way
+  std::string unrecorded_wait;  // where the program first waited for an event that had not been recorded
   // Names of what lies at an offset of the current block's shared memory, and at an address of the program's
   // image; null: no names.
   std::string (*shared_place)(std::size_t offset) = nullptr;
   std::string (*variable_name)(const void* p) = nullptr;
 
-  // A conflict of two accesses by threads that were not misled. Its number in all(), and true if it is new:
+  // A conflict of two accesses by threads that have not been misled. Its number in all(), and true if it is new:
   // the caller then calls seen().
   std::pair<std::size_t, bool> report(const accessor& w, const conflict& c);
-  // An occurrence of a finding by the letter is an error: so is the finding.
+  // An occurrence of a pedantic finding is an error: so is the finding.
   void is_error(std::size_t entry);
-  // Any other finding. `memory` and `missing` may be empty; `shown`: what a drawn schedule shows of it;
-  // `in_practice`: what GPUs do, of a finding by the letter.
+  // Any other finding: its kind, kernel, access and so on, and for two sides `earlier`. `shown`: what a drawn
+  // schedule shows of it.
   using question = std::optional<event_log::question>;
-  void note(finding_kind kind, const std::string& of_kernel, place_number at, finding_side by,
-            std::string memory, std::string missing, const question& shown = {},
-            const std::string& in_practice = {});
-  void note(finding_kind kind, const std::string& of_kernel, place_number at, std::string action,
-            std::string memory, std::string missing, const question& shown = {},
-            const std::string& in_practice = {});
-  // Two sides in memory that the model does not follow.
-  void note_pair(finding_kind kind, place_number at, finding_side by, place_number earlier,
-                 finding_side before, std::string memory, std::string missing);
+  void note(finding f, place_number place, const question& shown = {},
+            std::optional<place_number> earlier = {});
+  // A call, argument or configuration that CUDA refuses. `expected` may be empty.
+  void note(finding_kind kind, const std::string& of_kernel, place_number place, std::string action,
+            std::string memory, std::string expected);
   finding_side side_of(const accessor& w) const;
   finding_side side_of_write(const cell& c) const;
   std::string describe(const accessor& w, std::size_t offset) const;  // the memory there
@@ -70,16 +66,19 @@ class finding_list {
   // Called with each finding that is new, or is an error after all.
   std::function<void(const run_finding&)> seen;
 
-  // Adds a note to the report, beside the findings; once only.
+  bool tried_change = false;  // see check_report
+  // Adds a note to the report, once.
   void say(const std::string& what);
   const std::vector<std::string>& notes() const { return notes_; }
 
  private:
-  std::pair<std::size_t, bool> entry(finding_kind kind, place_number at, std::optional<place_number> earlier);
+  std::pair<std::size_t, bool> entry(finding_kind kind, place_number place,
+                                     std::optional<place_number> earlier);
   finding_side side_of_reader(const reader& r) const;
   bool within_warp(const accessor& w, const conflict& c) const;
-  std::string missing_edge(const accessor& w, const conflict& c) const;
-  std::string missing_wait(const thread_model& t, block_number other, const actor_record& of) const;
+  explanation missing_edge(const accessor& w, const conflict& c) const;
+  std::vector<explanation> remarks_on(const accessor& w, const conflict& c);
+  explanation missing_wait(const thread_model& t, block_number other, const actor_record& copier) const;
   std::string describe_shared(block_number own, std::size_t offset) const;
   std::string describe_global(std::size_t offset) const;
 

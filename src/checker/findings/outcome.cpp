@@ -12,20 +12,26 @@ using nlohmann::json;
 
 json to_json(const code_place& p) { return {p.file, p.line}; }
 code_place place_of(const json& j) { return {j.at(0), j.at(1)}; }
+json to_json(const explanation& e) { return {static_cast<int>(e.row), e.values}; }
+explanation explanation_of(const json& j) {
+  return {static_cast<sentence>(j.at(0).get<int>()), j.at(1).get<std::vector<std::string>>()};
+}
 json to_json(const finding_side& s) {
   json through = json::array(), callers = json::array();
   for (const code_place& p : s.through) through.push_back(to_json(p));
   for (const code_place& p : s.callers) callers.push_back(to_json(p));
-  return {s.action, to_json(s.at), through, s.block.x, s.block.y, s.block.z, s.thread, s.when, callers};
+  return {s.action,  to_json(s.place), through, s.block.x, s.block.y,
+          s.block.z, s.thread,         s.when,  callers,   s.writes};
 }
 finding_side side_of(const json& j) {
   finding_side s{.action = j.at(0),
-                 .at = place_of(j.at(1)),
+                 .place = place_of(j.at(1)),
                  .through = {},
                  .callers = {},
                  .block = {j.at(3), j.at(4), j.at(5)},
                  .thread = j.at(6),
-                 .when = j.at(7)};
+                 .when = j.at(7),
+                 .writes = j.at(9)};
   for (const json& p : j.at(2)) s.through.push_back(place_of(p));
   for (const json& p : j.at(8)) s.callers.push_back(place_of(p));
   return s;
@@ -58,15 +64,19 @@ finding_schedule schedule_of(const json& j) {
   return s;
 }
 json to_json(const finding& f) {
+  json remarks = json::array();
+  for (const explanation& e : f.remarks) remarks.push_back(to_json(e));
   return {static_cast<int>(f.kind),
           f.kernel,
           f.memory,
           to_json(f.access),
           f.earlier ? to_json(*f.earlier) : json(),
-          f.missing,
+          to_json(f.missing),
           f.times,
           to_json(f.drawn),
-          f.in_practice};
+          to_json(f.in_practice),
+          f.space ? static_cast<int>(*f.space) : -1,
+          remarks};
 }
 finding finding_of(const json& j, const check_run& how) {
   finding f{.kind = static_cast<finding_kind>(j.at(0).get<int>()),
@@ -74,18 +84,21 @@ finding finding_of(const json& j, const check_run& how) {
             .memory = j.at(2),
             .access = side_of(j.at(3)),
             .earlier = {},
-            .missing = j.at(5),
-            .in_practice = j.at(8),
+            .missing = explanation_of(j.at(5)),
+            .in_practice = explanation_of(j.at(8)),
             .times = j.at(6),
             .first = how,
             .drawn = schedule_of(j.at(7))};
   if (!j.at(4).is_null()) f.earlier = side_of(j.at(4));
+  if (const int space = j.at(9); space >= 0) f.space = static_cast<line_memory>(space);
+  for (const json& e : j.at(10)) f.remarks.push_back(explanation_of(e));
   return f;
 }
 json json_of(const outcome& o, const schedule_script* script) {
   json j{{"accesses", o.accesses},    {"tracked", o.tracked},     {"kept", o.kept},
          {"findings", json::array()}, {"notes", o.notes},         {"counts", json::array()},
-         {"timed", json::array()},    {"timed_out", o.timed_out}, {"unfinished", o.unfinished}};
+         {"timed", json::array()},    {"timed_out", o.timed_out}, {"unfinished", o.unfinished},
+         {"tried", o.tried_change}};
   for (const timed_kernel& k : o.timed)
     j["timed"].push_back({to_json(k.drawn), k.grid.x, k.grid.y, k.grid.z, k.threads, k.shared_bytes,
                           k.resident, k.slot_bytes, k.by_roles, k.asynchronous, k.bulk, k.of_results,
@@ -116,7 +129,8 @@ outcome outcome_of(const json& j, schedule_script* script, const check_run& how)
             .kept = j.at("kept"),
             .refused = nullptr,
             .unfinished = j.at("unfinished"),
-            .timed_out = j.at("timed_out")};
+            .timed_out = j.at("timed_out"),
+            .tried_change = j.at("tried")};
   for (const json& c : j.at("counts"))
     o.counts.push_back({.kernel = c.at(0),
                         .at = place_of(c.at(1)),

@@ -17,6 +17,7 @@ struct outcome {
   std::exception_ptr refused;  // a bad request, which no schedule changes
   bool unfinished = false;     // the run was stopped: what it would have shown later is not known
   bool timed_out = false;      // for it was stopped at the time limit, or has a deadlock by a bound
+  bool tried_change = false;   // see check_report
   bool unlaunched = false;     // and had launched no kernel, which no schedule changes
   std::vector<line_count> counts = {};
   std::vector<timed_kernel> timed = {};

@@ -6,32 +6,49 @@
 #include <antiphase/checker.hpp>
 #include <nlohmann/json.hpp>
 
+#include "src/checker/order/missing.hpp"
+
 namespace antiphase {
 
-const char* name(finding_kind kind) {
-  switch (kind) {
-    case finding_kind::race: return "race";
-    case finding_kind::read_before_landing: return "read before landing";
-    case finding_kind::overwritten_in_use: return "overwritten in use";
-    case finding_kind::uninitialised: return "uninitialised memory read";
-    case finding_kind::outside_memory: return "access outside memory";
-    case finding_kind::missing_proxy_fence: return "missing proxy fence";
-    case finding_kind::divergent_barrier: return "divergent barrier";
-    case finding_kind::deadlock: return "deadlock";
-    case finding_kind::never_waited_for: return "copy never waited for";
-    case finding_kind::barrier_misuse: return "barrier misuse";
-    case finding_kind::bad_copy: return "bad copy";
-    case finding_kind::gave_up: return "kernel gave up";
-    case finding_kind::misaligned: return "misaligned access";
-    case finding_kind::bad_launch: return "bad launch";
-    case finding_kind::leak: return "memory leak";
-    case finding_kind::wrong_result: break;
+bool checker_detail::numbers_for_sentences = false;
+
+namespace {
+const checker_detail::sentence_row& row_of(const explanation& e) {
+  return checker_detail::sentences[static_cast<std::size_t>(e.row)];
+}
+}  // namespace
+
+missing_order explanation::order() const { return row_of(*this).order; }
+order_scope explanation::scope() const { return row_of(*this).scope; }
+std::string to_text(const explanation& e) {
+  std::string out;
+  if (checker_detail::numbers_for_sentences && !e.empty()) {
+    out = fmt::format("#{}", static_cast<int>(e.row));
+    for (const std::string& v : e.values) out += ' ' + v;
+    return out;
   }
-  return "wrong result";
+  auto value = e.values.begin();
+  for (const char* c = row_of(e).text; *c != '\0'; ++c)
+    if (c[0] == '{' && c[1] == '}' && value != e.values.end())
+      out += *value++, ++c;
+    else
+      out += *c;
+  return out;
+}
+std::string missing_text(const finding& f) {
+  std::string out = to_text(f.missing);
+  for (const explanation& e : f.remarks) out += "; " + to_text(e);
+  return out;
+}
+
+std::string id(finding_kind kind) {
+  std::string s = name(kind);
+  std::ranges::replace(s, ' ', '-');
+  return s;
 }
 
 const char* name(finding_severity severity) {
-  return severity == finding_severity::error ? "error" : "by the letter";
+  return severity == finding_severity::error ? "error" : "pedantic";
 }
 
 std::size_t check_report::errors() const {
@@ -84,7 +101,7 @@ std::string text(extent3 b) {
 }
 
 // "<action> by block <b>, thread <t>, <when>"
-std::string deed(const finding_side& side) {
+std::string action_text(const finding_side& side) {
   std::string out = side.action;
   if (side.thread >= 0) out += fmt::format(" by block {}, thread {}", text(side.block), side.thread);
   if (!side.when.empty()) out += ", " + side.when;
@@ -92,9 +109,9 @@ std::string deed(const finding_side& side) {
 }
 
 void append(std::string& out, const char* label, const finding_side& side) {
-  out += fmt::format("  {:<8} {}\n", label, deed(side));
-  if (!side.at.file.empty()) {
-    out += fmt::format("           at {}", text(side.at));
+  out += fmt::format("  {:<8} {}\n", label, action_text(side));
+  if (!side.place.file.empty()) {
+    out += fmt::format("           at {}", text(side.place));
     for (const code_place& p : side.through)
       out += fmt::format("{} {}", &p == side.through.data() ? ", in" : " <", text(p));
     out += '\n';
@@ -110,9 +127,10 @@ bool leads(const check_report& report, const finding& f) {
 }
 // "race at a.cu:12, earlier at a.cu:20"; without a place what happened
 std::string in_short(const finding& f) {
-  if (f.access.at.file.empty()) return fmt::format("{}: {}", name(f.kind), f.access.action);
-  return fmt::format("{} at {}{}", name(f.kind), text(f.access.at),
-                     f.earlier && !f.earlier->at.file.empty() ? ", earlier at " + text(f.earlier->at) : "");
+  if (f.access.place.file.empty()) return fmt::format("{}: {}", name(f.kind), f.access.action);
+  return fmt::format(
+      "{} at {}{}", name(f.kind), text(f.access.place),
+      f.earlier && !f.earlier->place.file.empty() ? ", earlier at " + text(f.earlier->place) : "");
 }
 
 nlohmann::json json(const code_place& p) { return {{"file", p.file}, {"line", p.line}}; }
@@ -122,7 +140,7 @@ nlohmann::json json(const finding_side& side) {
   nlohmann::json callers = nlohmann::json::array();
   for (const code_place& p : side.callers) callers.push_back(json(p));
   return {{"action", side.action},
-          {"at", json(side.at)},
+          {"at", json(side.place)},
           {"through", through},
           {"callers", callers},
           {"block",
@@ -131,32 +149,38 @@ nlohmann::json json(const finding_side& side) {
           {"when", side.when}};
 }
 
+nlohmann::json json_of_missing(const finding& f) {
+  return {{"order", name(f.missing.order())}, {"scope", name(f.missing.scope())}, {"text", missing_text(f)}};
+}
+
 }  // namespace
 
 std::string to_text(const finding_side& side) {
-  return side.at.file.empty() ? deed(side) : fmt::format("{}, at {}", deed(side), text(side.at));
+  return side.place.file.empty() ? action_text(side)
+                                 : fmt::format("{}, at {}", action_text(side), text(side.place));
 }
 
-std::string replay_command(const finding& f, const std::string& command, const std::string& behind) {
-  return fmt::format("{} {} --schedules 1{}", command, to_text(f.first), behind);
+std::string replay_command(const finding& f, const std::string& command, const std::string& arguments) {
+  return fmt::format("{} {} --schedules 1{}", command, to_text(f.first), arguments);
 }
 
 std::string summary(const check_report& report) {
   const std::size_t n = report.causes();
-  const auto letters = static_cast<std::size_t>(std::ranges::count_if(report.findings, [&](const finding& f) {
-    return leads(report, f) && f.severity() == finding_severity::by_the_letter;
-  }));
+  const auto pedantic =
+      static_cast<std::size_t>(std::ranges::count_if(report.findings, [&](const finding& f) {
+        return leads(report, f) && f.severity() == finding_severity::pedantic;
+      }));
   std::string more;
-  if (letters > 0 && letters < n) more += fmt::format(", {} of them by the letter", letters);
+  if (pedantic > 0 && pedantic < n) more += fmt::format(", {} of them pedantic", pedantic);
   if (report.findings.size() != n) more += fmt::format(", seen in {} ways", report.findings.size());
-  return fmt::format("{} finding{}{}{}{} in {} schedule{}{}{}", n == 0 ? "no" : fmt::format("{}", n),
-                     n <= 1 ? "" : "s", letters > 0 && letters == n ? " by the letter" : "", more,
+  return fmt::format("{} {}finding{}{}{} in {} schedule{}{}{}", n == 0 ? "no" : fmt::format("{}", n),
+                     pedantic > 0 && pedantic == n ? "pedantic " : "", n <= 1 ? "" : "s", more,
                      more.empty() ? "" : ",", report.runs, report.runs == 1 ? "" : "s",
                      report.complete ? ", all there are" : "",
                      report.unfinished > 0 ? fmt::format(", {} of them not ended", report.unfinished) : "");
 }
 
-std::string to_text(const check_report& report, const std::string& command, const std::string& behind) {
+std::string to_text(const check_report& report, const std::string& command, const std::string& arguments) {
   std::string out;
   int number = 0;
   for (const finding& f : report.findings) {
@@ -164,31 +188,31 @@ std::string to_text(const check_report& report, const std::string& command, cons
       out += fmt::format("  also seen as {}\n", in_short(f));
       continue;
     }
-    const bool letter = f.severity() == finding_severity::by_the_letter;
-    out += fmt::format("{}. {}{}{}{}{}{}\n", ++number, letter ? "by the letter: " : "", name(f.kind),
+    const bool pedantic = f.severity() == finding_severity::pedantic;
+    out += fmt::format("{}. {}{}{}{}{}{}\n", ++number, pedantic ? "pedantic: " : "", name(f.kind),
                        f.kernel.empty() ? "" : ": kernel ", f.kernel, f.memory.empty() ? "" : ", ", f.memory);
     append(out, "now", f.access);
     if (f.earlier) append(out, "earlier", *f.earlier);
-    if (!f.missing.empty()) out += fmt::format("  {:<8} {}\n", "missing", f.missing);
-    if (letter) out += fmt::format("  {:<8} {}\n", "letter", f.in_practice);
+    if (!f.missing.empty()) out += fmt::format("  {:<8} {}\n", "missing", missing_text(f));
+    if (pedantic) out += fmt::format("  {:<8} {}\n", "on GPUs", to_text(f.in_practice));
     out += fmt::format("  {:<8} {} time{}, first with {}\n", "seen", f.times, f.times == 1 ? "" : "s",
                        to_text(f.first));
-    if (!command.empty()) out += fmt::format("  {:<8} {}\n", "replay", replay_command(f, command, behind));
+    if (!command.empty()) out += fmt::format("  {:<8} {}\n", "replay", replay_command(f, command, arguments));
   }
   for (const std::string& n : report.notes) out += fmt::format("note: {}\n", n);
   return out + fmt::format("{}, {} accesses followed\n", summary(report), report.accesses);
 }
 
-std::string to_json(const check_report& report, const std::string& command, const std::string& behind) {
+std::string to_json(const check_report& report, const std::string& command, const std::string& arguments) {
   nlohmann::json findings = nlohmann::json::array();
   for (const finding& f : report.findings) {
     nlohmann::json j{{"kind", name(f.kind)},
                      {"severity", name(f.severity())},
-                     {"in_practice", f.in_practice},
+                     {"in_practice", to_text(f.in_practice)},
                      {"kernel", f.kernel},
                      {"memory", f.memory},
                      {"access", json(f.access)},
-                     {"missing", f.missing},
+                     {"missing", json_of_missing(f)},
                      {"times", f.times},
                      {"group", f.group},
                      {"run",
@@ -199,7 +223,7 @@ std::string to_json(const check_report& report, const std::string& command, cons
                        {"script", f.first.script},
                        {"without", name(f.first.without)}}}};
     j["earlier"] = f.earlier ? json(*f.earlier) : nlohmann::json();
-    if (!command.empty()) j["replay"] = replay_command(f, command, behind);
+    if (!command.empty()) j["replay"] = replay_command(f, command, arguments);
     findings.push_back(std::move(j));
   }
   nlohmann::json refused = nlohmann::json::array();

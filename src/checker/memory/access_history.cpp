@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <bit>
 
+#include "src/checker/order/missing.hpp"
+
 namespace antiphase::checker_detail {
 namespace {
 
@@ -15,33 +17,8 @@ constexpr int loop_groups = 16;  // of a word's readers, in which a lane's earli
 
 // Whatever is strong together with `b` is so with `a`, too.
 bool reaches(strength_bits a, strength_bits b) { return of_one_size(a, b) && reach_of(a) >= reach_of(b); }
-constexpr const char* no_constant =
-    "an ordinary load: what __ldg or ld.global.nc reads may not be written during the whole launch, by "
-    "whichever "
-    "thread";
-constexpr const char* no_cached =
-    "a launch of its own for the write: what a kernel writes does not reach the caches of textures, surfaces "
-    "and constants before it ends, not even for the thread that wrote it";
-
-constexpr const char* not_yet_there =
-    "an order behind the allocation, such as an event of its stream: other streams do not know that the "
-    "memory "
-    "is there";
-
 reader warp_reader(const thread_model& t, place_number place) {
   return {t.block, t.warp, 0, warp_reads, *t.time, t.lane, place};
-}
-
-constexpr const char* mbarrier_fence_missing =
-    "fence_mbarrier_init (in CUDA: fence.mbarrier_init, or a proxy fence) by the thread that initialised the "
-    "mbarrier, before the barrier that orders the two";
-
-const char* proxy_fence_missing(space in) {
-  return in == space::shared
-             ? "fence_async by the thread that wrote it, before the barrier that orders the two (in CUDA: "
-               "fence.proxy.async)"
-             : "fence_async_global by the thread that wrote it, before what orders the two (in CUDA: "
-               "fence.proxy.async)";
 }
 
 }  // namespace
@@ -73,17 +50,15 @@ void access_history::judge(const accessor& w, std::size_t offset, std::size_t by
 
 void access_history::report_outside(const accessor& w, const void* p) const {
   found_(w, {.kind = finding_kind::outside_memory,
-             .missing = fmt::format(
-                 "address {:#x} is host memory or none at all: a kernel reaches what its executor allocates",
-                 reinterpret_cast<std::uintptr_t>(p))});
+             .missing =
+                 explain(sentence::host_memory, fmt::format("{:#x}", reinterpret_cast<std::uintptr_t>(p)))});
   if (stop != nullptr) stop("a kernel left the memory it may touch");
 }
 
 void access_history::report_missing(const accessor& w, const cell& c, std::size_t offset) const {
   found_(w, {.kind = finding_kind::outside_memory,
              .offset = offset,
-             .missing =
-                 c.state == cell_state::freed ? "the memory has been given back" : "nobody allocated it"});
+             .missing = c.state == cell_state::freed ? sentence::freed : sentence::unallocated});
 }
 
 // True for global memory, the block's own shared memory and that of a running block of its cluster. Reports
@@ -95,17 +70,15 @@ bool access_history::has_owner(const accessor& w, std::size_t offset, std::size_
   if (const block_number gone = other == 0 ? clocks_.past_owner_of(w.thread.block, offset) : 0; gone != 0)
     found_(w, {.kind = finding_kind::outside_memory,
                .offset = offset,
-               .missing = fmt::format(
-                   "a cluster barrier before that block ends: block ({}, {}, {}) has ended",
-                   clocks_.block(gone).index.x, clocks_.block(gone).index.y, clocks_.block(gone).index.z)});
+               .missing = explain(sentence::other_block_ended, clocks_.block(gone).index.x,
+                                  clocks_.block(gone).index.y, clocks_.block(gone).index.z)});
   else if (other == 0)
     found_(w, {.kind = finding_kind::outside_memory,
                .offset = offset,
-               .missing = fmt::format("the block has {} bytes of shared memory", own.highest - own.lowest)});
+               .missing = explain(sentence::shared_size, own.highest - own.lowest)});
   else if (!clocks_.has_begun(w.thread, other))
-    found_(w, {.kind = finding_kind::outside_memory,
-               .offset = offset,
-               .missing = "a cluster barrier before it: nothing says that the other block has begun"});
+    found_(w,
+           {.kind = finding_kind::outside_memory, .offset = offset, .missing = sentence::other_block_runs});
   return other != 0;
 }
 
@@ -242,7 +215,9 @@ void access_history::check_writer(const accessor& w, cell& c, std::size_t offset
     found_(w, {.kind = finding_kind::missing_proxy_fence,
                .offset = offset,
                .write = &c,
-               .missing = w.what.empty() ? proxy_fence_missing(space_of(offset)) : mbarrier_fence_missing});
+               .missing = w.of_barrier                        ? sentence::fence_mbarrier
+                          : space_of(offset) == space::shared ? sentence::fence_shared
+                                                              : sentence::fence_global});
   }
 }
 
@@ -257,10 +232,8 @@ void access_history::check_barrier(const accessor& w, const cell& c, std::size_t
   found_(w, {.kind = finding_kind::barrier_misuse,
              .offset = offset,
              .write = &c,
-             .missing = "mbarrier.inval before the memory of an mbarrier is used for anything else",
-             .in_practice = "PTX leaves open what other accesses to an mbarrier do that has not been "
-                            "invalidated; GPUs load and store its word, and who still uses it is reported as "
-                            "a race"});
+             .missing = sentence::inval_before_use,
+             .in_practice = sentence::gpu_mbarrier_word});
 }
 
 void access_history::read_cell(const accessor& w, cell& c, std::size_t offset) {
@@ -270,13 +243,13 @@ void access_history::read_cell(const accessor& w, cell& c, std::size_t offset) {
     found_(w, {.kind = finding_kind::race,
                .offset = offset,
                .write = &c,
-               .missing = w.constant ? no_constant : no_cached});
+               .missing = w.constant ? sentence::ordinary_load : sentence::own_launch});
   else if (c.state != cell_state::uninitialised)
     check_writer(w, c, offset, finding_kind::read_before_landing);
   else if (forgives(offset))
     w.thread.misled = misled_ = true;
   else
-    found_(w, {.kind = finding_kind::uninitialised, .offset = offset, .missing = "a write before it"});
+    found_(w, {.kind = finding_kind::uninitialised, .offset = offset, .missing = sentence::write});
   if (c.more != 0 && c.strength != 0)
     memory_.each_reader(c, [&](const reader& r) {
       if (r.wrote() && !strong(r.strength, r.block, w.strength(), t.block) && !knows(t, r))
@@ -324,22 +297,20 @@ void access_history::check_readers(const accessor& w, cell& c, std::size_t offse
   const auto check = [&](const reader& r) {
     if (r.lanes == 0) return;
     if (r.kind == constant_reads && r.block >= launches_.first())
-      return found_(w, {.kind = finding_kind::race, .offset = offset, .read = &r, .missing = no_constant});
-    if (may_be_under_way(w, r, offset))
       return found_(
-          w, {.kind = finding_kind::missing_proxy_fence,
-              .offset = offset,
-              .read = &r,
-              .missing = "fence_async by the threads that read it, or by this one behind them (in CUDA: "
-                         "fence.proxy.async): a warp's loads may still be under way when the copy "
-                         "engine writes"});
+          w, {.kind = finding_kind::race, .offset = offset, .read = &r, .missing = sentence::ordinary_load});
+    if (may_be_under_way(w, r, offset))
+      return found_(w, {.kind = finding_kind::missing_proxy_fence,
+                        .offset = offset,
+                        .read = &r,
+                        .missing = sentence::fence_after_reads});
     if (!r.by_copy() && r.block == t.block && r.unit == t.warp && r.lanes == t.lane) return;  // itself
     if (strong(r.strength, r.block, w.strength(), t.block)) return;
     if (!knows(t, r) && !observed(t, c, r))
       found_(w, {.kind = r.wrote() || r.kind == made ? finding_kind::race : finding_kind::overwritten_in_use,
                  .offset = offset,
                  .read = &r,
-                 .missing = r.kind == made ? not_yet_there : ""});
+                 .missing = r.kind == made ? sentence::after_allocation : sentence::none});
   };
   check(c.first);
   memory_.each_reader(c, check);
@@ -499,9 +470,6 @@ void access_history::allocated(const accessor& w, const void* p) {
 }
 
 void access_history::host_touch(const accessor& w, const void* p) {
-  constexpr const char* missing =
-      "cudaDeviceSynchronize(), or cudaStreamSynchronize() of its stream, between the launch or copy and "
-      "this: it may still be under way";
   const auto both_atomic = [&](strength_bits of) {
     return w.reach >= scope::system && reach_of(of) >= scope::system;
   };
@@ -509,7 +477,7 @@ void access_history::host_touch(const accessor& w, const void* p) {
     if (!c.exists()) return report_missing(w, c, at);
     if (c.has_writer() && launches_.unsynchronised(c.block) &&
         !clocks_.host_acquired(c.block, c.writer, c.time) && !both_atomic(c.strength))
-      found_(w, {.kind = finding_kind::race, .offset = at, .write = &c, .missing = missing});
+      found_(w, {.kind = finding_kind::race, .offset = at, .write = &c, .missing = sentence::host_waits});
     if (w.kind == access_kind::read) return;
     const auto acquired = [&](const reader& r) {
       if (r.by_copy()) return clocks_.host_acquired(r.block, r.unit, r.time);
@@ -521,7 +489,10 @@ void access_history::host_touch(const accessor& w, const void* p) {
     };
     const auto check = [&](const reader& r) {
       if (r.lanes != 0 && launches_.unsynchronised(r.block) && !both_atomic(r.strength) && !acquired(r))
-        found_(w, {.kind = finding_kind::overwritten_in_use, .offset = at, .read = &r, .missing = missing});
+        found_(w, {.kind = finding_kind::overwritten_in_use,
+                   .offset = at,
+                   .read = &r,
+                   .missing = sentence::host_waits});
     };
     check(c.first);
     memory_.each_reader(c, check);

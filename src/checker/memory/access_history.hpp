@@ -51,9 +51,9 @@ struct conflict {
   std::size_t offset = shadow::outside;  // of the memory, in the shadow
   const cell* write = nullptr;
   const reader* read = nullptr;
-  std::string missing = {};  // what would order the two; empty: to be worked out
-  // Of a finding by the letter: how GPUs behave, and `instead`, what is missing then. Both strings live on.
-  std::string_view in_practice = {}, instead = {};
+  explanation missing = {};  // what would order the two; empty: to be worked out
+  // Pedantic findings only: what GPUs do, and what is missing then.
+  explanation in_practice = {}, instead = {};
 };
 using conflict_sink = std::function<void(const accessor&, const conflict&)>;
 

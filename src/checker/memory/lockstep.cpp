@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <thread>
 
+#include "src/checker/order/missing.hpp"
+
 namespace antiphase::checker_detail {
 
 void lockstep_watch::begin_launch() {
@@ -27,8 +29,7 @@ void lockstep_watch::report(const too_early& early) const {
          {.kind = finding_kind::race,
           .offset = memory_.offset_of(early.at),
           .read = &early.by,
-          .missing = "__syncwarp() between the two: lanes of a warp do not run in lockstep, and volatile "
-                     "does not make them"});
+          .missing = sentence::lockstep});
 }
 
 void lockstep_watch::end_block(block_number of) {

@@ -315,7 +315,7 @@ finding_schedule event_log::drawn(const snapshot& s,
   if (q.never_freed)
     out.lanes.push_back({"the allocation",
                          {{.kind = event_kind::flight,
-                           .action = fmt::format("{} bytes, never given back", q.bytes),
+                           .action = fmt::format("{} bytes, never freed", q.bytes),
                            .at = place_of(q.now.place),
                            .begin = 0,
                            .end = out.end,

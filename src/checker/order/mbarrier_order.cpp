@@ -38,14 +38,12 @@ void mbarrier_order::init(const thread_model& t, const void* word, place_number 
   b.together = 0;
 }
 
-std::string mbarrier_order::crowded(const block_record& r) {
+std::optional<std::pair<int, int>> mbarrier_order::crowded(const block_record& r) {
   for (auto i = first(r); i != behind(r); ++i) {
     const auto* const word =
         reinterpret_cast<const std::uint64_t*>(lowest_ + i->first);  // NOLINT: an address
     const int parties = static_cast<int>(cpu_detail::parties_of(*word));
-    if (i->second.together > parties)
-      return fmt::format("{} lanes of a warp arrive together at an mbarrier that counts {}",
-                         i->second.together, parties);
+    if (i->second.together > parties) return std::pair(static_cast<int>(i->second.together), parties);
   }
   return {};
 }

@@ -2,7 +2,9 @@
 // Synchronisation by mbarriers.
 #pragma once
 #include <map>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "atomic_order.hpp"
@@ -49,7 +51,7 @@ class mbarrier_order {
 
   void arrive(thread_model& t, const void* word, machine::mbarrier_semantics how = {});
   // "32 lanes of a warp arrive together at an mbarrier that counts 2": of the block's mbarriers; empty: none.
-  std::string crowded(const block_record& b);
+  std::optional<std::pair<int, int>> crowded(const block_record& b);
   void end_phase(const void* word);
   void wait(thread_model& t, const void* word, machine::mbarrier_semantics how = {});
   // Begins an arrival that follows when this thread's copies so far have landed. Returns their last group,

@@ -18,6 +18,7 @@
 #include "model.hpp"
 #include "process.hpp"
 #include "src/checker/findings/groups.hpp"
+#include "src/checker/order/missing.hpp"
 #include "src/checker/order/places.hpp"
 #include "src/executor/cpu/observer.hpp"
 #include "src/executor/cpu/script.hpp"
@@ -59,46 +60,34 @@ void place(finding_side& side, std::vector<code_place> lines, const std::vector<
     for (const code_place& p : checker_detail::lines_of(caller)) lines.push_back(p);
   // a copy by the host's order has no place in a kernel
   if (lines.empty() || lines.front().file.find("src/checker/") != std::string::npos) return;
-  auto at = std::find_if_not(lines.begin(), lines.end(), is_machinery);
-  if (at == lines.end()) at = lines.begin();
-  side.at = *at;
-  // the headers that stand for CUDA's are nobody's concern
+  auto first = std::find_if_not(lines.begin(), lines.end(), is_machinery);
+  if (first == lines.end()) first = lines.begin();
+  side.place = *first;
+  // headers that stand in for CUDA's mean nothing to the user
   side.through.clear();
-  std::copy_if(lines.begin(), at, std::back_inserter(side.through),
+  std::copy_if(lines.begin(), first, std::back_inserter(side.through),
                [](const code_place& p) { return !p.file.starts_with("antiphase/plain/"); });
   const auto is_user_s = [](const code_place& p) {
     return !is_machinery(p) && p.file.find("src/executor/cpu/") == std::string::npos;
   };
-  if (at != std::prev(lines.end()))
-    std::copy_if(std::next(at), lines.end(), std::back_inserter(side.callers), is_user_s);
-}
-
-finding_kind kind_of(cpu_detail::fault f) {
-  switch (f) {
-    case cpu_detail::fault::divergent_barrier: return finding_kind::divergent_barrier;
-    case cpu_detail::fault::deadlock: return finding_kind::deadlock;
-    case cpu_detail::fault::never_waited_for: return finding_kind::never_waited_for;
-    case cpu_detail::fault::barrier_misuse: return finding_kind::barrier_misuse;
-    case cpu_detail::fault::bad_copy: return finding_kind::bad_copy;
-    case cpu_detail::fault::gave_up: break;
-  }
-  return finding_kind::gave_up;
+  if (first != std::prev(lines.end()))
+    std::copy_if(std::next(first), lines.end(), std::back_inserter(side.callers), is_user_s);
 }
 
 using checker_detail::is_same;
 
-// Two threads write the same memory in one line, which a barrier before or behind it does not order.
+// Two threads write the same memory in one line, which a barrier before or after the line does not order.
 bool write_in_one_line(const finding& f) {
-  const auto writes = [](const finding_side& s) { return s.thread >= 0 && s.action.starts_with("write"); };
-  return f.earlier && f.access.at == f.earlier->at && f.access.at.line > 0 && writes(f.access) &&
+  const auto writes = [](const finding_side& s) { return s.thread >= 0 && s.writes; };
+  return f.earlier && f.access.place == f.earlier->place && f.access.place.line > 0 && writes(f.access) &&
          writes(*f.earlier);
 }
 void name_one_line(finding& f) {
+  const missing_order order = f.missing.order();
   if (f.severity() == finding_severity::error &&
-      (f.missing.find("__sync") != std::string::npos || f.missing.starts_with("blocks of a launch")))
-    f.missing =
-        "an atomic operation, or one thread for this line: several threads write the same memory there, and "
-        "a barrier orders only what they do in different rounds of a loop";
+      (order == missing_order::warp_sync || order == missing_order::block_barrier ||
+       f.missing.row == sentence::device_release))
+    f.missing = sentence::one_writer;
 }
 
 using checker_detail::outcome;
@@ -129,11 +118,11 @@ finding_schedule drawn(const model& m, const checker_detail::event_log::snapshot
 
 // A finding of a run, with its lines.
 finding placed(const model& m, checker_detail::run_finding f, const check_run& how) {
-  place(f.what.access, m.places.lines(f.at), f.callers);
-  if (f.what.earlier) place(*f.what.earlier, m.places.lines(f.earlier));
-  if (m.clocks.log != nullptr) f.what.drawn = drawn(m, f.drawn);
-  f.what.first = how;
-  return std::move(f.what);
+  place(f.result.access, m.places.lines(f.place), f.callers);
+  if (f.result.earlier) place(*f.result.earlier, m.places.lines(f.earlier_place));
+  if (m.clocks.log != nullptr) f.result.drawn = drawn(m, f.drawn);
+  f.result.first = how;
+  return std::move(f.result);
 }
 
 // `begins`, if given, is called at the first point where the schedule matters, and returns the request to go
@@ -175,22 +164,20 @@ outcome run_here(const program_of_runs& program, const check_options& options, c
     if (m.unfinished_at != 0) {
       result.unfinished = result.timed_out = true;
       const code_place at = m.places.first_line(m.unfinished_at);
-      m.findings.say(
-          fmt::format("kernel {} had not ended after {} million accesses of a few blocks, and was stopped at "
-                      "{}:{}: its loop may "
-                      "never end, or it is much work. Nothing more is known of it. Smaller input, or "
-                      "--blocks all and --seconds, "
-                      "let it end",
-                      m.findings.kernel, m.history.effort.total() / 1'000'000, at.file, at.line));
+      m.findings.say(fmt::format(
+          "kernel {0} was stopped at {2}:{3}, {1} million accesses of a few blocks after its start: its "
+          "loop may never end, or it is a lot of work. The rest is not checked. Smaller input, or --blocks "
+          "all and --seconds, let it finish",
+          m.findings.kernel, m.history.effort.total() / 1'000'000, at.file, at.line));
     }
   } catch (const cpu_detail::kernel_fault& f) {
     failed = true;
-    fault.kind = kind_of(f.kind);
+    fault.kind = f.kind;
     fault.kernel = f.kernel;
     result.timed_out = f.by_bound;
     const bool everybody = f.kind == cpu_detail::fault::deadlock;  // the message lists the threads
     fault.access = {.action = f.happened,
-                    .at = {},
+                    .place = {},
                     .through = {},
                     .callers = {},
                     .block = f.block,
@@ -218,9 +205,7 @@ outcome run_here(const program_of_runs& program, const check_options& options, c
       fault.earlier = old->load;
       fault.earlier->action = "read of an old value";
       place(*fault.earlier, m.places.lines(old->at));
-      fault.missing =
-          "what tells that thread of the write: a fence or release behind it, a fence or acquire before the "
-          "read";
+      fault.missing = sentence::unseen_write;
     }
   }
   m.custom.finish();
@@ -231,6 +216,7 @@ outcome run_here(const program_of_runs& program, const check_options& options, c
     result.findings.push_back(std::move(fault));
   }
   result.notes = m.findings.notes();
+  result.tried_change = m.findings.tried_change;
   result.accesses = m.history.effort.accesses;
   if (m.counts) result.counts = m.counts->lines();
   if (m.times) result.timed = checker_detail::timed_kernels(m, *options.time);
@@ -282,6 +268,7 @@ void add(check_report& report, outcome&& from) {
     if (std::find(report.notes.begin(), report.notes.end(), n) == report.notes.end())
       report.notes.push_back(std::move(n));
   report.accesses += from.accesses;
+  report.tried_change |= from.tried_change;
   if (report.runs == 0) {
     report.counts = std::move(from.counts);
     report.timed = std::move(from.timed);
@@ -305,7 +292,7 @@ class patience {
   }
   void say(check_report& report, std::size_t untried) const {
     if (untried > 0 && stopped_ == most)
-      report.notes.emplace_back("two runs had not ended, so the other schedules were not tried");
+      report.notes.emplace_back("two runs did not finish, so the other schedules were not tried");
   }
 
  private:
@@ -350,10 +337,11 @@ void shorten(finding& f, runner& runs, trials& left) {
     shown = *at;
     return true;
   };
-  const auto tell_as_shown = [&] {
+  const auto take_shown = [&] {
     shown.times = f.times;
     shown.group = f.group;
     shown.missing = f.missing;
+    shown.remarks = f.remarks;
     f = shown;
   };
   if (f.first.order == schedule::forward || left.runs < 3 || left.accesses <= 0) return;
@@ -363,7 +351,7 @@ void shorten(finding& f, runner& runs, trials& left) {
   simple.script.clear();
   for (const landing copies : {landing::late, landing::early}) {
     simple.copies = copies;
-    if (shows(simple, nullptr)) return tell_as_shown();
+    if (shows(simple, nullptr)) return take_shown();
   }
   // Record the script of the original run, then follow it with fewer and fewer deviations.
   auto script = std::make_shared<schedule_script>(schedule_script{cpu_detail::from_text(f.first.script), {}});
@@ -378,7 +366,7 @@ void shorten(finding& f, runner& runs, trials& left) {
       *script, [&] { return left.accesses <= 0 || !shows(scripted, script); },
       static_cast<unsigned>(std::max(1, left.runs)));
   scripted.script = cpu_detail::to_text(script->choices);
-  if (scripted.script.size() <= longest_script && shows(scripted, nullptr)) tell_as_shown();
+  if (scripted.script.size() <= longest_script && shows(scripted, nullptr)) take_shown();
 }
 
 // Runs each finding's first schedule once more to record it. Findings first shown by the same run share one.
@@ -491,8 +479,9 @@ check_report run_all(const std::function<void(const context&)>& program, const c
 }  // namespace
 
 bool checker_detail::is_same(const finding& a, const finding& b) {
-  return a.kind == b.kind && a.kernel == b.kernel && a.access.at == b.access.at &&
-         a.earlier.has_value() == b.earlier.has_value() && (!a.earlier || a.earlier->at == b.earlier->at);
+  return a.kind == b.kind && a.kernel == b.kernel && a.access.place == b.access.place &&
+         a.earlier.has_value() == b.earlier.has_value() &&
+         (!a.earlier || a.earlier->place == b.earlier->place);
 }
 
 check_report check(const std::function<void(const context&)>& program, const check_options& options) {

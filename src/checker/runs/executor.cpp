@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "model.hpp"
+#include "src/checker/order/missing.hpp"
 #include "src/checker/order/places.hpp"
 #include "src/executor/cpu/launch.hpp"
 #include "src/executor/scratch.hpp"
@@ -131,13 +132,22 @@ class model_observer final : public cpu_detail::observer {
   }
 
   void found(const cpu_detail::kernel_fault& f) override {
-    finding_side by;
-    by.action = f.happened;
-    by.block = f.block;
-    by.thread = f.thread;
-    m_.findings.note(finding_kind::divergent_barrier, f.kernel, m_.places.number_of(f.code, f.where),
-                     std::move(by), "", "a condition for the barrier that is the same for the whole block",
-                     {}, f.in_practice != nullptr ? f.in_practice : "");
+    using tolerance = cpu_detail::kernel_fault::tolerance;
+    finding divergent{.kind = finding_kind::divergent_barrier,
+                      .kernel = f.kernel,
+                      .memory = {},
+                      .access = {.action = f.happened,
+                                 .place = {},
+                                 .through = {},
+                                 .block = f.block,
+                                 .thread = f.thread,
+                                 .when = {}},
+                      .earlier = {},
+                      .missing = sentence::uniform_condition,
+                      .first = {}};
+    if (f.tolerated == tolerance::ended_threads) divergent.in_practice = sentence::gpu_ended_threads;
+    if (f.tolerated == tolerance::equal_counts) divergent.in_practice = sentence::gpu_counts_warps;
+    m_.findings.note(std::move(divergent), m_.places.number_of(f.code, f.where));
   }
 
   bool leaves_out(cpu_detail::wait_kind wait) const override {
@@ -245,11 +255,8 @@ class model_observer final : public cpu_detail::observer {
     const place_number here = at(t, where);
     if (m_.barriers.is_valid(word, m_.memory.byte(m_.memory.offset_of(word)).place))
       m_.note_here(finding_kind::barrier_misuse, here, "initialisation of what is an mbarrier already", "",
-                   "mbarrier.inval before it",
-                   m_.barriers.is_idle(word)
-                       ? "PTX leaves open what an initialisation does to an mbarrier that has not been "
-                         "invalidated; GPUs store the word anew, and who still uses it is reported as a race"
-                       : "");
+                   sentence::inval_before_init,
+                   m_.barriers.is_idle(word) ? sentence::gpu_mbarrier_again : sentence::none);
     m_.async.init_barrier(model_of(t), word, here);
   }
   void mbarrier_invalidated(thread_state& t, const std::uint64_t* word, cpu_detail::place where) override {

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "src/checker/order/missing.hpp"
 #include "src/checker/order/places.hpp"
 
 namespace antiphase::checker_detail {
@@ -16,8 +17,8 @@ model::model() {
       unfinished_at = w.place;  // told later: libdw needs more stack than a kernel's thread has
     else
       findings.say(fmt::format(
-          "runs were ended within kernel {}, where they had taken long: what comes behind that is "
-          "not judged. --blocks all does not end them",
+          "runs were stopped within kernel {}, after too many accesses: nothing after that is checked. "
+          "--blocks all does not stop them",
           findings.kernel));
     history.effort.most = 0;
     history.end_long_run();
@@ -110,34 +111,38 @@ void model::end_block(block_model& b) {
   const auto unwaited = barriers.end_block(b);
   clocks.end_block(b);
   for (const mbarrier_order::counted_copy& c : unwaited)
-    left_behind(
-        c.block, c.thread, c.place,
-        c.tracked != 0 ? "asynchronous copy that nobody had waited for when its block ended"
-                       : "bulk load that nobody had waited for when its block ended",
-        "a wait for the end of the mbarrier's phase that counts the copy, before the end of the block");
+    left_behind(c.block, c.thread, c.place,
+                c.tracked != 0 ? "asynchronous copy that no thread had waited for when its block ended"
+                               : "bulk load that no thread had waited for when its block ended",
+                sentence::phase_until_end);
 }
 
 void model::end_thread(const thread_model& t) {
   if (streams) streams->ended(t);
   if (t.copies.in_flight())
-    left_behind(
-        t.block, t.index, t.copies.last_place, "asynchronous copy in flight when its thread ended",
-        "copy_async_wait for its group before the end (in CUDA: __pipeline_wait_prior, cp.async.wait_group)");
+    left_behind(t.block, t.index, t.copies.last_place, "asynchronous copy in flight when its thread ended",
+                sentence::copy_until_end);
   if (t.stores_read.in_flight())
     left_behind(t.block, t.index, t.stores_read.last_place,
-                "bulk store that had not read its source when its thread ended",
-                "bulk_commit and bulk_wait before the end of the thread that issued it (in CUDA: "
-                "cp.async.bulk.commit_group and wait_group)");
+                "bulk store that had not read its source when its thread ended", sentence::store_until_end);
 }
 
-void model::left_behind(block_number block, int thread, place_number at, const char* what,
-                        const char* missing) {
-  finding_side by;
-  by.action = what;
-  by.block = clocks.block(block).index;
-  by.thread = thread;
-  findings.note(finding_kind::never_waited_for, findings.kernel, at, std::move(by), "", missing,
-                event_log::question{.now = {{block, thread}, at, what}, .earlier = {}});
+void model::left_behind(block_number block, int thread, place_number place, const char* action,
+                        sentence missing) {
+  finding f{.kind = finding_kind::never_waited_for,
+            .kernel = findings.kernel,
+            .memory = {},
+            .access = {.action = action,
+                       .place = {},
+                       .through = {},
+                       .block = clocks.block(block).index,
+                       .thread = thread,
+                       .when = {}},
+            .earlier = {},
+            .missing = missing,
+            .first = {}};
+  findings.note(std::move(f), place,
+                event_log::question{.now = {{block, thread}, place, action}, .earlier = {}});
 }
 
 void model::set_current(thread_model* t) {
@@ -363,9 +368,7 @@ bool model::brings_old(const void* p, std::size_t bytes, order how, const void* 
       report(w, {.kind = finding_kind::uninitialised,
                  .offset = offset,
                  .write = &c,
-                 .missing = "what tells this thread of the write, which it may not have seen yet: a fence or "
-                            "release there, a fence or acquire "
-                            "here"});
+                 .missing = sentence::unseen_write});
     return false;
   }
   machine::next_scope = scope::device;
@@ -403,7 +406,7 @@ bool model::host_access(const void* p, std::size_t bytes, access_kind kind, stre
                    .what = what};
   const std::size_t offset = memory.offset_of(p, bytes);
   if (offset == shadow::outside)
-    report(w, {.kind = finding_kind::outside_memory, .missing = "the executor did not allocate this memory"});
+    report(w, {.kind = finding_kind::outside_memory, .missing = sentence::unallocated});
   else
     history.host_copy(w, offset, bytes);
   end_stream_work(work);
@@ -463,9 +466,9 @@ void model::host_touch(const void* p, std::size_t bytes, access_kind kind, const
   history.host_touch(w, p);
 }
 
-void model::write_by_letter(const void* p, std::size_t bytes, place_number at, const char* what,
-                            std::string_view in_practice) {
-  if (!in_practice.empty()) by_letter_[at] = in_practice;
+void model::write_pedantic(const void* p, std::size_t bytes, place_number at, const char* what,
+                           sentence in_practice) {
+  if (in_practice != sentence::none) pedantic_[at] = in_practice;
   settle();
   const accessor w{.thread = current_ != nullptr ? *current_ : host_thread(),
                    .kind = access_kind::write,
@@ -509,12 +512,12 @@ void model::host_acquires(const knowledge_ptr& released) {
 void model::report(const accessor& w, const conflict& c) {
   if (w.thread.misled) return say_misled();
   const bool by_thread = &w.thread == current_;
-  if (c.in_practice.empty() && !by_letter_.empty())
-    for (const place_number at : {w.place, c.write != nullptr ? c.write->place : w.place})
-      if (const auto letter = by_letter_.find(at); letter != by_letter_.end()) {
-        conflict by_letter = c;
-        by_letter.in_practice = letter->second;
-        return report(w, by_letter);
+  if (c.in_practice.empty() && !pedantic_.empty())
+    for (const place_number place : {w.place, c.write != nullptr ? c.write->place : w.place})
+      if (const auto known = pedantic_.find(place); known != pedantic_.end()) {
+        conflict pedantic = c;
+        pedantic.in_practice = known->second;
+        return report(w, pedantic);
       }
   const auto [number, fresh] = findings.report(w, by_thread ? custom.judged(w, c) : c);
   if (fresh && by_thread) findings.all()[number].callers = callers_of(places.code_of(w.place));
@@ -539,20 +542,34 @@ finding_side model::side_here(place_number at, const char* action) const {
       {.thread = *current_, .kind = access_kind::read, .place = at, .bytes = 0, .what = action});
 }
 
-void model::note_here(finding_kind kind, place_number at, const std::string& action, std::string memory_of,
-                      std::string missing, const std::string& in_practice) {
+void model::note_here(finding f, place_number place) {
   if (current_ == nullptr) return;
   if (current_->misled) return say_misled();
-  findings.note(kind, findings.kernel, at, side_here(at, action.c_str()), std::move(memory_of),
-                std::move(missing),
-                event_log::question{.now = {{current_->block, current_->index}, at, action}, .earlier = {}},
-                in_practice);
+  const std::string action = f.access.action;
+  f.kernel = findings.kernel;
+  f.access = side_here(place, action.c_str());
+  findings.note(
+      std::move(f), place,
+      event_log::question{.now = {{current_->block, current_->index}, place, action}, .earlier = {}});
+}
+void model::note_here(finding_kind kind, place_number place, std::string action, std::string memory_text,
+                      explanation missing, explanation in_practice) {
+  finding f{.kind = kind,
+            .kernel = {},
+            .memory = std::move(memory_text),
+            .access = {},
+            .earlier = {},
+            .missing = std::move(missing),
+            .in_practice = std::move(in_practice),
+            .first = {}};
+  f.access.action = std::move(action);
+  note_here(std::move(f), place);
 }
 
 void model::say_misled() {
   findings.say(
-      "what a kernel did with memory that blocks which did not run would have written is not judged. "
-      "--blocks all runs them all");
+      "accesses to memory that skipped blocks would have written are not checked. --blocks all runs all "
+      "blocks");
 }
 
 }  // namespace antiphase::checker_detail

@@ -173,30 +173,31 @@ class model {
   void (*host_reads_atomically)(const void* p) = nullptr;
   // An atomic operation of the host, which other processors see: as one of system scope.
   void host_atomic(const void* p, std::size_t bytes, atomic_kind kind, order how, const void* code);
-  // A write that the documents allow and GPUs do not do, by the running thread or, of pinned memory, by the
-  // host. A conflict with it is one by the letter, unless `in_practice` is empty; both texts live on.
-  void write_by_letter(const void* p, std::size_t bytes, place_number at, const char* what,
-                       std::string_view in_practice);
+  // A write that the documents allow and GPUs do not do, by the running thread or, for pinned memory, by the
+  // host. A conflict with it is pedantic, unless `in_practice` is none. `what` outlives the model.
+  void write_pedantic(const void* p, std::size_t bytes, place_number at, const char* what,
+                      sentence in_practice);
   void host_fence(order how);
   // Called before the first event that depends on the schedule; may be null.
   std::function<void()> schedule_begins;
 
   // Findings of the current thread that are no conflicts.
   finding_side side_here(place_number at, const char* action) const;
-  void note_here(finding_kind kind, place_number at, const std::string& action, std::string memory,
-                 std::string missing, const std::string& in_practice = {});
+  void note_here(finding f, place_number place);  // its access: the action alone
+  void note_here(finding_kind kind, place_number place, std::string action, std::string memory_text,
+                 explanation missing, explanation in_practice = {});
   void say_misled();
 
  private:
   void report(const accessor& w, const conflict& c);
   void settle_now();
   void host_acquires(const knowledge_ptr& released);
-  void left_behind(block_number block, int thread, place_number at, const char* what, const char* missing);
+  void left_behind(block_number block, int thread, place_number place, const char* action, sentence missing);
 
   std::optional<event_log> log_;
   knowledge_ptr host_read_;  // released with what the host has read by relaxed operations
   thread_model* current_ = nullptr;
-  std::map<place_number, std::string_view> by_letter_;  // writes by the letter: what GPUs do
+  std::map<place_number, sentence> pedantic_;  // writes of write_pedantic(): what GPUs do
   bool unsettled_ = false;
   bool constants_written_ = false;   // by the launch under way
   std::uint64_t effort_before_ = 0;  // the launch under way

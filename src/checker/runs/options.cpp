@@ -98,7 +98,7 @@ check_options options_of(std::span<const char* const> arguments) {
   check_options options;
   for (std::size_t i = 0; i < arguments.size(); i += 2) {
     if (i + 1 == arguments.size())
-      throw bad_request(fmt::format("{} has no value: expected one behind it", arguments[i]));
+      throw bad_request(fmt::format("{} has no value: expected one after it", arguments[i]));
     set_option(options, arguments[i], arguments[i + 1]);
   }
   return options;

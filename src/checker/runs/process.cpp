@@ -134,16 +134,16 @@ std::string refusal(const std::string& why) {
 std::string stopped_note(double seconds, bool begun, bool found) {
   if (!begun)
     return fmt::format(
-        "the program had launched no kernel after {} seconds, {} times --seconds, and was stopped: what its "
-        "host code does before takes longer, or does not end. Nothing is known of it. Smaller input, or a "
-        "larger --seconds, lets it come to a launch",
+        "the program had launched no kernel after {} seconds, {} times --seconds, and was stopped: its host "
+        "code "
+        "takes longer or never ends. It is not checked. Smaller input or a larger --seconds lets it reach a "
+        "launch",
         before_first_launch * seconds, before_first_launch);
   return fmt::format(
-      "a run had not ended after {} seconds and was stopped: it may be slow, or wait for what never comes. "
-      "{}. Smaller input, --blocks or --seconds let it end",
-      seconds,
-      found ? "What it had shown until then is reported, and nothing is known of the rest"
-            : "Nothing is known of it");
+      "a run was stopped after {} seconds: it may be slow, or wait for an event that never comes. {}. "
+      "Smaller "
+      "input, --blocks or --seconds let it finish",
+      seconds, found ? "Findings up to then are reported, the rest is not checked" : "It is not checked");
 }
 
 outcome outcome_of_end(const process_end& end, const std::string& said, std::vector<finding> found,
@@ -161,9 +161,9 @@ outcome outcome_of_end(const process_end& end, const std::string& said, std::vec
   if (signal == 0 && WEXITSTATUS(end.status) == not_judged) {
     o.unfinished = true;
     o.notes.emplace_back(
-        "the program's host code crashed after a launch of which only some blocks ran: its fault or not, "
-        "nobody knows. --blocks all runs "
-        "them all");
+        "the program's host code crashed after a launch with skipped blocks, which may be the reason. "
+        "--blocks all "
+        "runs all blocks");
     return o;
   }
   const char* const by = signal != 0 ? strsignal(signal) : "_exit";
@@ -172,14 +172,10 @@ outcome outcome_of_end(const process_end& end, const std::string& said, std::vec
         bad_request(fmt::format("the program's host code ended it ({}) {}", by, before_launches)));
     return o;
   }
-  finding f{.kind = finding_kind::wrong_result,
-            .kernel = "",
-            .memory = {},
-            .access = {},
-            .earlier = {},
-            .missing = {},
-            .times = 1,
-            .first = asked.how};
+  finding f;
+  f.kind = finding_kind::wrong_result;
+  f.times = 1;
+  f.first = asked.how;
   f.access.action = fmt::format("the program's host code ended it ({})", by);
   o.findings.push_back(std::move(f));
   return o;
@@ -368,7 +364,7 @@ outcome run_processes::run(const run_request& asked, const findings_seen& seen) 
   outcome o = outcome_of_end(answer.end, answer.text, std::move(found), asked, seconds_, shared_->begun);
   if (answer.end.left_others && !o.timed_out)
     o.notes.emplace_back(
-        "processes that the program had started were still running when it ended, and were ended");
+        "processes that the program had started were still running when it ended, and were killed");
   return o;
 }
 

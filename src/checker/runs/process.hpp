@@ -63,9 +63,9 @@ class run_processes {
 
 // End of a message on a program whose host code failed before any launch.
 constexpr const char* before_launches =
-    "before it had launched a kernel, so nothing is known of it. Its arguments stand behind --, and files "
-    "are looked for in the current "
-    "folder";
+    "before it launched a kernel, so it was not checked. Its arguments come after --, and files are looked "
+    "for "
+    "in the current folder";
 
 // False in a child that the program has forked.
 bool is_run_process();

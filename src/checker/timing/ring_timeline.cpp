@@ -161,10 +161,10 @@ timeline timeline_of(const timed_block& b, const found_ring& ring, const block_t
   for (span_record& s : t.spans) s.begin -= origin, s.end -= origin;
   if (ring.to_registers)
     t.notes.emplace_back(
-        "no part of shared memory is filled and read by turns: shown are loads to registers, which their own "
+        "no part of shared memory is filled and read alternately: shown are loads to registers, which their own "
         "warps wait for");
   if (ring.of_results)
-    t.notes.emplace_back("the buffers are filled with what was computed: their load is that writing");
+    t.notes.emplace_back("the buffers are filled with computed values: their load is the write");
   if (ring.computed_at != 0) {
     const code_place waited = places.first_line(ring.waited_at),
                      computed = places.first_line(ring.computed_at);

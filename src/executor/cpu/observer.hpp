@@ -2,6 +2,7 @@
 // Callbacks for observing a launch. The checker is the only observer so far.
 #pragma once
 #include <antiphase/core/error.hpp>
+#include <antiphase/core/finding_kind.hpp>
 #include <antiphase/executor/cpu/machine_verbs.hpp>
 #include <span>
 #include <string>
@@ -19,7 +20,7 @@ struct bulk_load_state;
 struct bulk_store_state;
 
 // A failed launch: the parts of the message; what() is the whole sentence.
-enum class fault { divergent_barrier, deadlock, never_waited_for, barrier_misuse, bad_copy, gave_up };
+using fault = finding_kind;
 struct kernel_fault : device_error {
   kernel_fault(const std::string& sentence, fault k, std::string kernel_name, std::string sentence_part,
                extent3 b, int t, place p, const void* c)
@@ -38,8 +39,9 @@ struct kernel_fault : device_error {
   int thread;  // -1: not a single one
   place where;
   const void* code;  // return address of the verb's call; null: unknown
-  // A fault by the letter, with which the launch goes on as on GPUs: what these do. Null: an error.
-  const char* in_practice = nullptr;
+  // The launch goes on, as on GPUs, although CUDA's documents do not allow it: threads have ended without the
+  // barrier, or warps came to different barriers equally often.
+  enum class tolerance { none, ended_threads, equal_counts } tolerated = tolerance::none;
   std::vector<const void*> polled = {};  // of a deadlock: what polling threads have looked at
   bool by_bound = false;                 // a deadlock that is no more than likely
 };

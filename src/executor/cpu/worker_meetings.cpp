@@ -50,10 +50,7 @@ void gone_past(const thread_state& waiting, block_state::gone_thread& gone, plac
     waiting.owner->tell_apart(*waiting.home, false);
     throw f;
   }
-  f.in_practice =
-      "the CUDA guide wants a condition that is the same for the whole block; GPUs do not wait for threads "
-      "that have ended, and nothing stands behind the branch: it is as if the others had returned before it, "
-      "which is allowed";
+  f.tolerated = kernel_fault::tolerance::ended_threads;
   watch->found(f);
 }
 
@@ -135,11 +132,7 @@ void worker::tell_apart(block_state& block, bool ended) {
   const auto first = std::ranges::find_if(block.thread, came);
   const bool alike = std::ranges::all_of(
       block.thread, [&](const auto& t) { return !came(t) || t->block_barriers == (*first)->block_barriers; });
-  if (ended && alike)
-    what.in_practice =
-        "the CUDA guide wants a condition that is the same for the whole block; PTX wants one barrier "
-        "instruction for the lanes of a warp only, and GPUs count the warps that come to a barrier, wherever "
-        "it stands";
+  if (ended && alike) what.tolerated = kernel_fault::tolerance::equal_counts;
   watch()->found(what);
   block.warps_apart.reset();
 }

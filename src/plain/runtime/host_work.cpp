@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include "src/checker/order/missing.hpp"
 
 namespace antiphase::plain {
 
@@ -81,12 +82,14 @@ void host_work::judge(const void* p, std::size_t bytes, access_kind kind, const 
       now.action = fmt::format("{} by the host", action);
       earlier.action = fmt::format("{} by {}", t.kind == access_kind::read ? "read" : "write", by);
       earlier.when = "in the order of its stream";
-      m_.findings.note_pair(
-          t.kind == access_kind::read ? finding_kind::overwritten_in_use : finding_kind::race,
-          m_.places.number_of_code(code), std::move(now), t.at, std::move(earlier), "memory of the host",
-          fmt::format("cudaStreamSynchronize() of its stream, or an atomic flag or a lock "
-                      "that both use, between {} and this: it may not have come to that",
-                      by));
+      finding f{.kind = t.kind == access_kind::read ? finding_kind::overwritten_in_use : finding_kind::race,
+                .kernel = {},
+                .memory = "memory of the host",
+                .access = std::move(now),
+                .earlier = std::move(earlier),
+                .missing = checker_detail::explain(sentence::host_waits_for_host, by),
+                .first = {}};
+      m_.findings.note(std::move(f), m_.places.number_of_code(code), {}, t.at);
       return true;
     });
     if (at->second.empty()) touched_.erase(at);
@@ -135,7 +138,7 @@ void host_work::comes_to_lock() {
 
 void host_work::freed(const void* p, std::size_t bytes, const void* code) {
   if (touched_.empty()) return;
-  if (!runs_) judge(p, bytes, access_kind::write, code, false, "memory is given back");
+  if (!runs_) judge(p, bytes, access_kind::write, code, false, "memory is freed");
   each_granule(p, bytes, [&](std::uintptr_t g, unsigned char) { return touched_.erase(g), true; });
 }
 

@@ -30,6 +30,7 @@
 
 #include "graphs.hpp"
 #include "host_work.hpp"
+#include "src/checker/order/missing.hpp"
 #include "src/checker/order/places.hpp"
 #include "src/checker/runs/executor.hpp"
 #include "src/checker/runs/process.hpp"
@@ -237,7 +238,7 @@ std::string shared_place(std::size_t offset) {
   const auto text = [&](std::string_view name, std::size_t start, std::size_t bytes) {
     return offset - start < bytes
                ? fmt::format("{}, byte {} of {} in shared memory", name, offset - start, bytes)
-               : fmt::format("{} bytes behind the end of {}, {} bytes of shared memory",
+               : fmt::format("{} bytes past the end of {}, {} bytes of shared memory",
                              offset - start - bytes, name, bytes);
   };
   std::string found = text("the launch's dynamic memory", 0, now.dynamic);
@@ -270,12 +271,12 @@ void touched(const void* p, std::size_t bytes, access_kind kind, const void* cod
   if (is_shared_with_host(p) && now.host_function != nullptr)
     return m.host_function_touch(*now.host_function, p, bytes, kind, code);
   if (is_shared_with_host(p)) return m.host_touch(p, bytes, kind, code, reach);
-  m.findings.note(finding_kind::outside_memory, "", m.places.number_of_code(code),
-                  fmt::format("{} by the host", kind == access_kind::read ? "read" : "write"),
-                  is_variable(p) ? "the device's variable " + variable_name(p) : "device memory",
-                  is_variable(p)
-                      ? "cudaMemcpyToSymbol() or cudaMemcpyFromSymbol(): the host has no access to it"
-                      : "cudaMemcpy(): the host has no access to it");
+  finding f;
+  f.kind = finding_kind::outside_memory;
+  f.access.action = fmt::format("{} by the host", kind == access_kind::read ? "read" : "write");
+  f.memory = is_variable(p) ? "the device's variable " + variable_name(p) : "device memory";
+  f.missing = is_variable(p) ? sentence::copy_to_variable : sentence::copy_to_device;
+  m.findings.note(std::move(f), m.places.number_of_code(code));
   end_run(std::make_exception_ptr(checker_detail::stopped("the host left its memory")));
 }
 
@@ -573,17 +574,10 @@ const void* restricted(const void* p, int parameter) {
   finding f;
   f.kind = finding_kind::race;
   f.access.action = "a launch of which a __restrict__ parameter reads what another pointer writes";
-  f.missing =
-      "another array, or no __restrict__: it says that nothing else writes what this pointer reads, so nvcc "
-      "may "
-      "load it once, before all barriers. Then the results differ";
+  f.missing = sentence::unaliased_hoisted;
   finding in_place = f;
-  in_place.missing =
-      "another array, or no __restrict__: it says that nothing else writes what this pointer reads";
-  in_place.in_practice =
-      "C leaves open what such a launch does; here loads that come first, as nvcc may have them, leave the "
-      "same "
-      "numbers";
+  in_place.missing = sentence::unaliased;
+  in_place.in_practice = sentence::gpu_restrict;
   if (!now.undefined.parts(now.m->places.number_of(now.launched_at), f, in_place)) return p;
   void* const copy = now.on->allocate(bytes);
   std::memcpy(copy, reinterpret_cast<const void*>(start), bytes);  // NOLINT: an address
@@ -605,11 +599,11 @@ void judge_map(const void* map, place where) {
   const std::size_t at = place_on_stack(map);
   const auto in = now.copied_parameters.lower_bound(at);
   if (in != now.copied_parameters.end() && at > in->first - in->second)
-    now.m->note_here(
-        finding_kind::bad_copy, now.m->places.number_of(where),
-        "a tensor map in a parameter that is not __grid_constant__", "",
-        "const __grid_constant__ before the parameter: without it each thread has a copy in local "
-        "memory, where the copy engine cannot read");
+    now.m->note_here(finding_kind::bad_copy, now.m->places.number_of(where),
+                     "a tensor map in a parameter that is not __grid_constant__", "",
+                     explanation(sentence::argument,
+                                 {"const __grid_constant__ before the parameter: without it each thread has "
+                                  "a copy in local memory, where the copy engine cannot read"}));
 }
 bool tells_cluster(int x, int y, int z) noexcept {
   if (asked_cluster != nullptr) *asked_cluster = dim3(x, y, z);
@@ -712,7 +706,7 @@ void judge_whole_warp(const char* what, place where) {
   now.m->note_here(
       finding_kind::barrier_misuse, now.m->places.number_of(__builtin_return_address(0), where),
       fmt::format("{} by {} lanes of the warp", what, std::popcount(cpu_detail::here().exchanged_by)), "",
-      "all 32 lanes at it, none of which has returned");
+      sentence::whole_warp);
 }
 unsigned char* shared_base() noexcept { return machine::current->block->shared; }
 unsigned vote(unsigned mask, bool predicate, place where) {
@@ -759,12 +753,8 @@ unsigned lanes_here(place where) {
   return mask;
 }
 void uses_storage(const void* storage, bool by_shuffles, place where) {
-  now.m->write_by_letter(storage, 1, now.m->places.number_of(__builtin_return_address(0), where),
-                         "use of TempStorage",
-                         by_shuffles ? "CUB wants a TempStorage of its own for each logical warp; its code "
-                                       "exchanges by shuffles where that has 2, 4, 8, 16 or 32 lanes, and "
-                                       "leaves the storage alone"
-                                     : "");
+  now.m->write_pedantic(storage, 1, now.m->places.number_of(__builtin_return_address(0), where),
+                        "use of TempStorage", by_shuffles ? sentence::gpu_cub_storage : sentence::none);
 }
 void exchange(unsigned mask, void* value, int bytes, int from, place where) {
   auto* const at = static_cast<unsigned char*>(value);
@@ -783,13 +773,9 @@ void exchange(unsigned mask, void* value, int bytes, int from, place where) {
             f.kind = finding_kind::barrier_misuse;
             f.access = now.m->side_here(at_code,
                                         "a shuffle from a lane that does not take part, whose value is used");
-            f.missing =
-                "the lane in the mask and at the shuffle, or a mask and a condition that leave the value "
-                "out: "
-                "what it brings is undefined";
+            f.missing = sentence::shuffle_lane;
             if (const std::string mask_of = source_of(mask); !mask_of.empty())
-              f.missing += ". The mask is that of __activemask() in " + mask_of +
-                           ", which names lanes that happen to be there";
+              f.remarks.push_back(checker_detail::explain(sentence::active_mask, mask_of));
             return f;
           });
   }
@@ -802,7 +788,7 @@ void require_aligned(const void* p, std::size_t bytes, const char* what, const v
   m.note_here(finding_kind::misaligned, m.places.number_of_code(code),
               fmt::format("{} of {} bytes", what, bytes),
               fmt::format("an address that is {} more than a multiple of {}", beyond, bytes),
-              fmt::format("an address that is a multiple of {}", bytes));
+              checker_detail::explain(sentence::aligned, bytes));
   m.history.stop("a misaligned access");
 }
 std::optional<std::uint64_t> found_by_host(const void* p, std::size_t bytes) {
@@ -933,7 +919,7 @@ std::uint64_t undefined_result(const void* p, std::size_t bytes, std::uint64_t a
     f.memory =
         m.findings.describe({.thread = *m.current(), .kind = access_kind::read, .place = at, .bytes = bytes},
                             m.memory.offset_of(p, bytes));
-    f.missing = "a write before it";
+    f.missing = sentence::write;
     return f;
   });
   return result;
@@ -1080,8 +1066,8 @@ std::uint64_t outcome_as_number(bool has_parted) {
     }
   };
   for (const auto& f : now.m->findings.all())
-    for (const std::string* said : {&f.what.memory, &f.what.access.action, &f.what.missing})
-      if (!has_parted) add(said->data(), said->size());
+    for (const std::string& said : {f.result.memory, f.result.access.action, to_text(f.result.missing)})
+      if (!has_parted) add(said.data(), said.size());
   for (const auto& [p, a] : now.allocations) add(p, a.bytes);
   for (const auto& r : now.m->memory.host_ranges())
     add(reinterpret_cast<const void*>(r.low), r.bytes);  // NOLINT: an address of the program
@@ -1094,11 +1080,7 @@ std::uint64_t outcome_as_number(bool has_parted) {
 void name_active_mask(const char* kernel, bool found) {
   if (!found || now.active_masks.empty()) return;
   now.m->findings.say(
-      fmt::format("kernel {} takes a mask from __activemask() in {}: it names the lanes that happen to be "
-                  "there, under half "
-                  "of the schedules the calling lane alone. A mask that says which lanes are to take part is "
-                  "computed before "
-                  "they part, as by __ballot_sync()",
+      fmt::format("kernel {} takes a mask from __activemask() in {}: it names the lanes that happen to be there, under half of the schedules the calling lane alone. Compute the mask of lanes that should take part before they diverge, as with __ballot_sync()",
                   kernel, name_of(now.first_active_mask)));
 }
 
@@ -1151,8 +1133,7 @@ void launch(const char* name, const config& c, place where, const void* entry, s
       now.most_threads == 0 ? blocks
                             : std::max<std::uint64_t>(4, now.most_threads / static_cast<unsigned>(k.threads));
   constexpr const char* rest =
-      "what the rest would have written is missing, so that results are not judged. --blocks all runs them "
-      "all";
+      "memory that skipped blocks would have written is missing, so results are not checked. --blocks all runs all blocks";
   std::vector<std::uint64_t> chosen;
   const bool whole = c.together || k.cluster > 1;  // blocks that wait for each other
   std::uint64_t accesses = whole ? 0 : now.most_accesses;
@@ -1161,7 +1142,7 @@ void launch(const char* name, const config& c, place where, const void* entry, s
       ++now.launched[name] > often) {
     leave_blocks_out();
     return m.findings.say(
-        fmt::format("kernel {} is left out from its launch number {} on, as the run has taken long: {}", name,
+        fmt::format("kernel {} is skipped from launch {} on, because the run has taken long: {}", name,
                     often + 1, rest));
   }
   if (accesses > 0 && m.history.effort.total() > 3 * accesses) {  // a single block, another one each time
@@ -1169,8 +1150,7 @@ void launch(const char* name, const config& c, place where, const void* entry, s
     if (blocks > 1) chosen.push_back(chosen_blocks(blocks, std::min<std::uint64_t>(blocks, 3)).back());
   } else if (blocks > most && !whole) {
     m.findings.say(
-        fmt::format("of the {} blocks of kernel {}, at most {} run: the first, the last, and others that "
-                    "differ from run to run; {}",
+        fmt::format("only {2} of the {0} blocks of kernel {1} run: first, last and a random sample; {3}",
                     blocks, name, most, rest));
     chosen = chosen_blocks(blocks, most);
   }
@@ -1195,15 +1175,11 @@ void launch(const char* name, const config& c, place where, const void* entry, s
     name_active_mask(name, true);
     if (waits_for_host(std::current_exception()))
       end_run(std::make_exception_ptr(
-          not_supported(fmt::format("kernel {} waits for what only the host could still set, in memory that "
-                                    "both reach: launches end before the host goes "
-                                    "on here, so the program cannot be checked as it is",
+          not_supported(fmt::format("kernel {} waits for a value that the host sets later; launches are synchronous here, so the program cannot be checked as it is",
                                     name))));
     if (now.sampled && may_be_misled(std::current_exception())) {
       m.findings.say(
-          fmt::format("kernel {} gave up, or waited for what did not come, where blocks have been left out: "
-                      "that is not judged. --blocks "
-                      "all runs them all",
+          fmt::format("kernel {} trapped or waited without end after blocks were skipped, which is not checked. --blocks all runs all blocks",
                       name));
       end_run(std::make_exception_ptr(checker_detail::stopped("misled")));
     }
@@ -1213,7 +1189,7 @@ void launch(const char* name, const config& c, place where, const void* entry, s
   if (checker_detail::blocks_begun(*now.on) < blocks) {
     if (together || accesses == 1)
       m.findings.say(
-          fmt::format("of the {} blocks of kernel {}, only some run, after {} million accesses to memory: {}",
+          fmt::format("only some of the {} blocks of kernel {} run, after {} million memory accesses: {}",
                       blocks, name, now.most_accesses / 1'000'000, rest));
     leave_blocks_out();
   }
@@ -1416,9 +1392,7 @@ cudaError_t allocate_on(void** to, std::size_t bytes, cudaStream_t on, place whe
 namespace {
 // Pinned memory is no longer that of copies and kernels under way.
 void give_back(const void* p, std::size_t bytes, place where, const char* what) {
-  now.m->write_by_letter(p, bytes, now.m->places.number_of(where), what,
-                         "drivers wait for what is under way before they let go of pinned memory; CUDA's "
-                         "documents do not say so");
+  now.m->write_pedantic(p, bytes, now.m->places.number_of(where), what, sentence::gpu_pinned);
 }
 }  // namespace
 cudaError_t register_host(void* p, std::size_t bytes, place where) {
@@ -1445,7 +1419,7 @@ cudaMemoryType type_of(const void* p) {
 cudaError_t release(void* p, place where) {
   // from the destructor of a kernel's argument: no device runs it
   if (p == nullptr || on_device()) return cudaSuccess;
-  only_by_main("memory is given back", where);
+  only_by_main("memory is freed", where);
   if (const auto known = now.allocations.find(p);
       known != now.allocations.end() && known->second.kind == memory_kind::host)
     give_back(p, known->second.bytes, where, "cudaFreeHost() by the host");
@@ -1468,18 +1442,18 @@ cudaError_t bad_copy(place where, std::string what, std::string memory, std::str
 bool holds(std::size_t symbol, std::size_t offset, std::size_t bytes, place where) {
   if (offset <= symbol && bytes <= symbol - offset) return true;
   bad_copy(where, fmt::format("a copy of {} bytes to or from a symbol", bytes),
-           fmt::format("the symbol has {} bytes, {} of them behind the offset", symbol,
+           fmt::format("the symbol has {} bytes, {} of them after the offset", symbol,
                        symbol - std::min(symbol, offset)),
            "a size in bytes that the symbol has", cudaErrorInvalidValue);
   return false;
 }
 
 cudaError_t release_on(void* p, cudaStream_t on, place where) {
-  if (!on_device()) only_by_main("memory is given back", where);
+  if (!on_device()) only_by_main("memory is freed", where);
   const auto known = now.allocations.find(p);
   if (p == nullptr || on_device() || known == now.allocations.end()) return release(p, where);
   if (is_capturing(on))
-    refuse(where, "cudaFreeAsync() in a captured stream", "cudaFreeAsync() behind the capture");
+    refuse(where, "cudaFreeAsync() in a captured stream", "cudaFreeAsync() after the capture");
   now.m->host_place = where;
   now.m->host_access(p, known->second.bytes, access_kind::write, on, "cudaFreeAsync");
   now.m->host_place = {};
@@ -1744,7 +1718,7 @@ namespace {
 bool is_gone(cudaStream_t on, const char* what, place where) {
   if (!now.destroyed.contains(on)) return false;
   misused(where, fmt::format("{} on a stream that has been destroyed", what),
-          "cudaStreamDestroy() behind its last use", cudaErrorInvalidResourceHandle);
+          "cudaStreamDestroy() after its last use", cudaErrorInvalidResourceHandle);
   return true;
 }
 // An event lives on for those who use it when it has been destroyed.
@@ -1752,13 +1726,13 @@ bool is_gone(cudaEvent_t e, const char* what, place where) {
   if (e == nullptr) return fails(cudaErrorInvalidResourceHandle) != cudaSuccess;
   if (!e->destroyed) return false;
   misused(where, fmt::format("{} an event that has been destroyed", what),
-          "cudaEventDestroy() behind its last use", cudaErrorInvalidResourceHandle);
+          "cudaEventDestroy() after its last use", cudaErrorInvalidResourceHandle);
   return true;
 }
 // A wait for an event that has not been recorded is no error, and no wait.
 void waits(cudaEvent_t e, place where) {
-  if (!e->recorded && now.m->findings.waited_in_vain.empty())
-    now.m->findings.waited_in_vain =
+  if (!e->recorded && now.m->findings.unrecorded_wait.empty())
+    now.m->findings.unrecorded_wait =
         fmt::format("{}:{}", checker_detail::shown(where.file_name()), where.line());
 }
 }  // namespace
@@ -1847,7 +1821,8 @@ void frees_wrongly(const void* code) {
       "in kernels, memory of their malloc(), once; cudaFree() or cudaFreeHost() for the host's";
   model& m = *now.m;
   if (m.current() != nullptr)
-    m.note_here(finding_kind::outside_memory, m.places.number_of_code(code), action, "", instead);
+    m.note_here(finding_kind::outside_memory, m.places.number_of_code(code), action, "",
+                {sentence::argument, {instead}});
   else
     m.findings.note(finding_kind::outside_memory, "", m.places.number_of_code(code), action, "", instead);
 }
@@ -2074,7 +2049,7 @@ std::uintptr_t interrupted_at(const void* context) {
   return static_cast<std::uintptr_t>(static_cast<const ucontext_t*>(context)->uc_mcontext.gregs[REG_RIP]);
 }
 // Ends the run with a finding at the instruction that was interrupted.
-[[noreturn]] void end_at(std::uintptr_t at, finding_kind kind, const char* action, const char* missing,
+[[noreturn]] void end_at(std::uintptr_t at, finding_kind kind, const char* action, sentence missing,
                          const char* why) {
   model& m = *now.m;
   m.note_here(kind, m.places.number_of_code(reinterpret_cast<const void*>(at + 1)), action, "", missing);
@@ -2093,9 +2068,9 @@ void look_for_empty_loop(int, siginfo_t*, void* context) {
       reinterpret_cast<std::uintptr_t>(info.dli_fbase) != checker_detail::code_base)
     return;
   end_at(at, finding_kind::deadlock,
-         "a loop that looks at no memory any more: the compiler reads once what it waits for, as nothing "
-         "says that others change it",
-         "volatile, or an atomic operation, for what the loop waits for", "an empty loop");
+         "the loop never re-reads memory: the compiler hoisted the load, as nothing says that other threads "
+         "change it",
+         sentence::volatile_loop, "an empty loop");
 }
 // Division of an integer by zero ends a host program. A GPU continues with an undefined value.
 void look_at_division(int, siginfo_t*, void* context) {
@@ -2105,7 +2080,7 @@ void look_at_division(int, siginfo_t*, void* context) {
   }
   end_at(interrupted_at(context), finding_kind::wrong_result,
          "an integer division without a result (by zero, or of the lowest number by -1)",
-         "a look at the divisor: what a GPU gives here is not defined", "a division by zero");
+         sentence::checked_divisor, "a division by zero");
 }
 void watch_for_signals() {
   static std::vector<unsigned char> stack(std::size_t{1} << 20);
@@ -2161,10 +2136,12 @@ void report_leaks() {
     life.bytes = a.bytes;
     life.never_freed = true;
     life.is_thread = false;
-    now.m->findings.note(finding_kind::leak, "", at,
-                         fmt::format("{} bytes of device memory were never given back", a.bytes), "",
-                         "cudaFree() before the program ends", life,
-                         "the driver takes the memory back when the process ends");
+    finding f;
+    f.kind = finding_kind::leak;
+    f.access.action = fmt::format("{} bytes of device memory were never freed", a.bytes);
+    f.missing = sentence::free_memory;
+    f.in_practice = sentence::gpu_frees;
+    now.m->findings.note(std::move(f), at, life);
   }
 }
 
@@ -2181,7 +2158,7 @@ int tried = 0;
 void try_change(int number) { tried = number; }
 bool is_tried(int number) {
   if (number != tried) return false;
-  now.m->findings.say("a change was run");
+  now.m->findings.tried_change = true;
   return true;
 }
 
@@ -2329,7 +2306,7 @@ void antiphase_plain_lock() {
   if (plain::now.misled)
     m.say_misled();
   else
-    m.note_here(finding_kind::gave_up, m.places.number_of_code(__builtin_return_address(0)), said, "", "");
+    m.note_here(finding_kind::gave_up, m.places.number_of_code(__builtin_return_address(0)), said, "", {});
   m.history.stop("an assertion failed");
   __builtin_unreachable();
 }
@@ -2360,7 +2337,7 @@ void __ubsan_handle_type_mismatch_v1(ubsan_mismatch* data, std::uintptr_t p) {
   m.note_here(finding_kind::misaligned, m.places.number_of_code(__builtin_return_address(0)),
               fmt::format("access of type {}", data->type->name),
               fmt::format("an address that is {} more than a multiple of {}", p % alignment, alignment),
-              fmt::format("an address that is a multiple of {}", alignment));
+              checker_detail::explain(sentence::aligned, alignment));
   m.history.stop("a misaligned access");
 }
 void __ubsan_handle_out_of_bounds(ubsan_bounds* data, std::uintptr_t index) {
@@ -2368,7 +2345,7 @@ void __ubsan_handle_out_of_bounds(ubsan_bounds* data, std::uintptr_t index) {
   if (m.current() == nullptr) return;
   m.note_here(finding_kind::outside_memory, m.places.number_of_code(__builtin_return_address(0)),
               fmt::format("index {} of {}", static_cast<long>(static_cast<int>(index)), data->array->name),
-              "", "an index within the array");
+              "", sentence::within_array);
 }
 
 }  // extern "C"

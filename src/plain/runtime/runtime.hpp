@@ -18,7 +18,7 @@ main_function load(const std::string& object, bool driven);
 // checked in the runtime.
 void allow_more_shared(device_limits& limits);
 
-// The change of the program that this process's run is tried with; 0: none. See heal().
+// The change of the program that this process's run is tried with; 0: none. See find_fixes().
 void try_change(int number);
 // Runs main; call it in a process of its own. Throws for what the program did wrong.
 void run_main(const std::string& object, const plain_program& of, const context& where);

@@ -10,6 +10,7 @@
 #include <cstdint>
 
 #include "runtime.hpp"
+#include "src/checker/order/missing.hpp"
 #include "src/checker/runs/model.hpp"
 #include "src/executor/cpu/fiber.hpp"
 
@@ -30,8 +31,7 @@ struct sigaction before = {};
   auto& m = *checker_detail::active;
   m.note_here(finding_kind::outside_memory,
               m.places.number_of_code(reinterpret_cast<const void*>(overflowed_at)),
-              "local variables and calls of a thread take more than 1 MiB", "",
-              "at most 512 KiB of local memory for each thread");
+              "local variables and calls of a thread take more than 1 MiB", "", sentence::local_memory);
   m.history.stop("a thread's stack has overflowed");
   __builtin_unreachable();
 }

@@ -94,8 +94,9 @@ void undefined_values::launch_ended(checker_detail::model& m, const std::string&
       }
     }
     if (used || same) {
-      const finding& f = used ? r.if_used : *r.if_same;
-      m.findings.note(f.kind, kernel, r.at, f.access, f.memory, f.missing, {}, f.in_practice);
+      finding f = used ? r.if_used : *r.if_same;
+      f.kernel = kernel;
+      m.findings.note(std::move(f), r.at);
     }
   }
   readings_.clear();

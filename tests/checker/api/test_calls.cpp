@@ -34,7 +34,7 @@ TEST(calls, of_the_later_side_are_named_up_to_the_kernel) {
   const check_report report = check(program, {.schedules = 1, .workers = 1});
   ASSERT_FALSE(report.clean());
   const finding& f = report.findings.front();
-  EXPECT_THAT(text_of({f.access.at}), testing::ElementsAre("// line of the access"));
+  EXPECT_THAT(text_of({f.access.place}), testing::ElementsAre("// line of the access"));
   EXPECT_THAT(text_of(f.access.callers),
               testing::ElementsAre("// line of the first call", "// line of the second call",
                                    "// line of the third call"))

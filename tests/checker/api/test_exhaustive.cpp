@@ -41,7 +41,7 @@ TEST(exhaustive, finds_what_one_order_shows) {
   const check_report again = check(broken, {.replay = f.first});
   EXPECT_EQ(again.runs, 1);
   ASSERT_EQ(again.findings.size(), 1u);
-  EXPECT_EQ(again.findings.front().access.at, f.access.at);
+  EXPECT_EQ(again.findings.front().access.place, f.access.place);
 }
 
 TEST(exhaustive, does_not_depend_on_the_seed) {

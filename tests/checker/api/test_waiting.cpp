@@ -54,11 +54,11 @@ TEST(waiting, that_never_ends_is_a_deadlock_in_the_line_of_the_loop) {
     EXPECT_THAT(f.access.action,
                 testing::ContainsRegex("threads [01]-[12] (polling in|in a loop around what)"));
     EXPECT_THAT(f.access.action, testing::HasSubstr("threads 3-63 finished"));
-    EXPECT_THAT(f.access.at.file, testing::EndsWith("kernels_waiting.cuh"));
+    EXPECT_THAT(f.access.place.file, testing::EndsWith("kernels_waiting.cuh"));
     const char* loop = l == loop_of::compare_exchanges ? "__atomic_compare_exchange_n("
                        : l == loop_of::loads_of_many   ? "for (int i"
                                                        : "while (";
-    EXPECT_THAT(line_of(f.access.at), testing::HasSubstr(loop));
+    EXPECT_THAT(line_of(f.access.place), testing::HasSubstr(loop));
     EXPECT_EQ(f.times, static_cast<std::uint64_t>(schedules_of(l)));
   }
 }

@@ -164,12 +164,12 @@ struct scene {
     seen_list all;
     const auto zero = m.places.number_of_code(code_of(0));
     for (const auto& f : m.findings.all())
-      all.push_back({f.what.kind, f.has_earlier ? static_cast<int>(f.earlier - zero) : 0,
-                     static_cast<int>(f.at - zero)});
+      all.push_back({f.result.kind, f.has_earlier ? static_cast<int>(f.earlier_place - zero) : 0,
+                     static_cast<int>(f.place - zero)});
     return all;
   }
-  std::string missing() {
-    return m.findings.all().empty() ? std::string() : m.findings.all().front().what.missing;
+  std::string missing() {  // of the first finding
+    return m.findings.all().empty() ? std::string() : missing_text(m.findings.all().front().result);
   }
 
  private:

@@ -109,7 +109,7 @@ TEST(Readers, AreAllRemembered) {
     if (left_out == 1024) continue;
     EXPECT_EQ(s.found().front().kind, overwritten_in_use);
     // places are stored per warp
-    EXPECT_EQ(s.m.findings.all().front().what.earlier->thread / 32, static_cast<int>(left_out / 32));
+    EXPECT_EQ(s.m.findings.all().front().result.earlier->thread / 32, static_cast<int>(left_out / 32));
   }
 }
 
@@ -252,8 +252,8 @@ TEST(BoundsOfAll, GlobalAllocationsAreExact) {
     ASSERT_THAT(s.found(), ElementsAre(seen{outside_memory, 0, 3}, seen{outside_memory, 0, 4},
                                        seen{outside_memory, 0, 5}))
         << bytes;
-    EXPECT_THAT(s.m.findings.all()[1].what.memory,
-                HasSubstr("0 bytes behind the end of " + std::to_string(bytes)));
+    EXPECT_THAT(s.m.findings.all()[1].result.memory,
+                HasSubstr("0 bytes past the end of " + std::to_string(bytes)));
   }
 }
 
@@ -263,7 +263,7 @@ TEST_F(Bounds, MemoryGivenBackIsNobodys) {
   s.m.memory.free(p);
   t.read(2, p + 7, 1);
   EXPECT_THAT(s.found(), ElementsAre(seen{outside_memory, 0, 2}));
-  EXPECT_EQ(s.missing(), "the memory has been given back");
+  EXPECT_EQ(s.missing(), "an allocation that has not been freed");
 }
 
 TEST_F(Bounds, CopiesKeepThemToo) {

@@ -6,6 +6,7 @@
 #include "src/checker/memory/lockstep.hpp"
 #include "src/checker/order/launch_order.hpp"
 #include "src/checker/order/place_table.hpp"
+#include "src/checker/order/missing.hpp"
 
 namespace antiphase::checker_detail {
 namespace {
@@ -237,7 +238,7 @@ struct Findings : Clocks {
   mbarrier_order barriers{clocks, memory.lowest()};
   finding_list findings{clocks, launches, barriers, memory};
   // Overwrites what thread `other` still reads, at the given code place.
-  std::pair<std::size_t, bool> overwrite(place_number at, std::string_view in_practice = {}) {
+  std::pair<std::size_t, bool> overwrite(place_number at, sentence in_practice = sentence::none) {
     const reader by{.block = other.block,
                     .unit = other.warp,
                     .kind = warp_reads,
@@ -248,7 +249,7 @@ struct Findings : Clocks {
         {.thread = one, .kind = access_kind::write, .place = at, .bytes = 4},
         {.kind = finding_kind::overwritten_in_use, .offset = 8, .read = &by, .in_practice = in_practice});
   }
-  const std::string& missing_at(place_number at) { return findings.all()[overwrite(at).first].what.missing; }
+  std::string missing_at(place_number at) { return to_text(findings.all()[overwrite(at).first].result.missing); }
 };
 
 TEST_F(Findings, AreOneForEachPairOfPlaces) {
@@ -256,28 +257,28 @@ TEST_F(Findings, AreOneForEachPairOfPlaces) {
   EXPECT_FALSE(overwrite(1).second);
   EXPECT_TRUE(overwrite(2).second);
   ASSERT_EQ(findings.all().size(), 2u);
-  EXPECT_EQ(findings.all()[0].what.times, 2u);
-  EXPECT_EQ(findings.all()[0].what.access.action, "write of 4 bytes");
-  EXPECT_EQ(findings.all()[0].what.earlier->thread, other.index);
-  EXPECT_EQ(findings.all()[0].what.memory, "shared memory, byte 8");
+  EXPECT_EQ(findings.all()[0].result.times, 2u);
+  EXPECT_EQ(findings.all()[0].result.access.action, "write of 4 bytes");
+  EXPECT_EQ(findings.all()[0].result.earlier->thread, other.index);
+  EXPECT_EQ(findings.all()[0].result.memory, "shared memory, byte 8");
 }
 
 TEST_F(Findings, AreErrorsIfOneOccurrenceIs) {
-  overwrite(1, "GPUs wait");
-  overwrite(1, "GPUs wait");
-  EXPECT_EQ(findings.all()[0].what.severity(), finding_severity::by_the_letter);
+  overwrite(1, sentence::gpu_pinned);
+  overwrite(1, sentence::gpu_pinned);
+  EXPECT_EQ(findings.all()[0].result.severity(), finding_severity::pedantic);
   overwrite(1);
-  overwrite(1, "GPUs wait");
-  EXPECT_EQ(findings.all()[0].what.severity(), finding_severity::error);
+  overwrite(1, sentence::gpu_pinned);
+  EXPECT_EQ(findings.all()[0].result.severity(), finding_severity::error);
 }
 
 TEST_F(Findings, NameASlotOnlyWhereThereMayBeOne) {
-  EXPECT_EQ(missing_at(1), "a barrier between their reading and this: the slot has not been released");
+  EXPECT_EQ(missing_at(1), "a barrier between the reads and this write: the slot has not been released");
   memory.shared_by_variables = true;
   EXPECT_EQ(missing_at(2),
-            "a __syncthreads() between the two: this is written before all threads have read what was there");
+            "__syncthreads() between the two: this write may overtake other threads' reads");
   barriers.init(one, memory.shared() + 64);
-  EXPECT_EQ(missing_at(3), "a barrier between their reading and this: the slot has not been released");
+  EXPECT_EQ(missing_at(3), "a barrier between the reads and this write: the slot has not been released");
 }
 
 TEST(Places, HaveOneNumberEach) {

@@ -62,8 +62,8 @@ TEST(Replay, ThatRunShowsTheFindingAndTheOrdinaryOrderDoesNot) {
     ASSERT_THAT(again.findings, SizeIs(1));
     EXPECT_EQ(again.runs, 1);
     EXPECT_EQ(again.findings[0].kind, f.kind);
-    EXPECT_EQ(again.findings[0].access.at, f.access.at);
-    EXPECT_EQ(again.findings[0].earlier->at, f.earlier->at);
+    EXPECT_EQ(again.findings[0].access.place, f.access.place);
+    EXPECT_EQ(again.findings[0].earlier->place, f.earlier->place);
   }
 }
 

@@ -191,7 +191,7 @@ mutant launched(program how, const char* name, const char* broken = nullptr, fin
 
 std::vector<mutant> blocks_and_launches() {
   using enum finding_kind;
-  constexpr const char* between_blocks = "a release and an acquire at device scope";
+  constexpr const char* between_blocks = "a device-scope release and acquire";
   return {
       made<handing::none>("flag"),
       made<handing::relaxed_with_fences>("flag-with-fences"),
@@ -251,14 +251,14 @@ std::vector<mutant> blocks_and_launches() {
       launched(program::two_streams, "launch-two-streams"),
       launched(program::two_streams_unordered, "launch-two-streams-unordered",
                "two launches on two streams, no thread waits in between", race,
-               "the launches are on different streams"),
+               "they are on different streams"),
       launched(program::read_back_unordered, "launch-read-back",
                "the host copies the output on another stream, without waiting", race,
-               "the launches are on different streams"),
+               "they are on different streams"),
       launched(program::host_pointer, "launch-host-pointer", "the input lies in memory of the host",
                outside_memory, "host memory"),
       launched(program::input_given_back, "launch-input-given-back", "the input has been deallocated",
-               outside_memory, "the memory has been given back"),
+               outside_memory, "an allocation that has not been freed"),
       launched(program::output_too_small, "launch-output-too-small",
                "the output has room for one number too few", outside_memory, "global memory, 0 bytes behind"),
   };

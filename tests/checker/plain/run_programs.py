@@ -4,7 +4,7 @@
 
     run_programs.py TOOL FOLDER [NAME ...]
 
-The unchanged program is clean, but for findings by the letter in lines with such a comment: // LETTER: race.
+The unchanged program is clean, except for pedantic findings in lines with such a comment: // LETTER: race.
 The broken one has an error of the kind and in the line of a comment in it: // FOUND: race, or // FOUND: race or
 overwritten in use. A finding without a line is marked // FOUND SOMEWHERE: wrong result. Exit status: 0 all as
 marked, 1 not.
@@ -59,7 +59,7 @@ def faults_of(tool, program):
     letters, marks = marked(LETTER), marked(MARK)
     for number, kinds in letters:
         if not any(f["access"]["at"]["line"] == number and f["kind"] in kinds for f in findings):
-            yield f"{program.name} as it is: expected by the letter in line {number}: {told(findings)}"
+            yield f"{program.name} as it is: expected pedantic findings in line {number}: {told(findings)}"
     for f in findings:
         if f["access"]["at"]["line"] not in [number for number, _ in letters]:
             yield f"{program.name} as it is: {told([f])}"

@@ -44,7 +44,7 @@ class Messages(unittest.TestCase):
             with self.subTest(line):
                 found = next(f for f in self.findings(text) if f["access"]["at"]["line"] == 5)
                 self.assertTrue(
-                    found["missing"].startswith("an atomic operation, or one thread"), found["missing"]
+                    found["missing"]["text"].startswith("an atomic operation, or one thread"), found["missing"]
                 )
 
     def test_a_reduction_without_a_barrier_needs_one(self):
@@ -55,7 +55,7 @@ class Messages(unittest.TestCase):
             "int main() { int* x; cudaMalloc(&x, 256); cudaMemset(x, 1, 256); k<<<1, 64>>>(x); cudaDeviceSynchronize(); cudaFree(x); }\n"
         )
         for found in self.findings(text):
-            self.assertIn("__sync", found["missing"])
+            self.assertIn("__sync", found["missing"]["text"])
 
     def test_what_nobody_has_written_is_read_too_early(self):
         text = (
@@ -79,7 +79,7 @@ class Messages(unittest.TestCase):
             "int main() { int* y; cudaMalloc(&y, 128); k<<<4, 32>>>(y); cudaDeviceSynchronize(); cudaFree(y); }\n"
         )
         found = next(f for f in self.findings(text) if f["kind"] == "access outside memory")
-        self.assertIn("block (3, 0, 0) has ended", found["missing"])
+        self.assertIn("block (3, 0, 0) has ended", found["missing"]["text"])
         self.assertIn("shared memory of block (3, 0, 0)", found["memory"])
 
     def test_an_event_that_was_not_recorded(self):
@@ -92,9 +92,9 @@ class Messages(unittest.TestCase):
             )
 
         (found,) = self.findings(text(""))
-        self.assertIn("The event that is waited for at my.cu:8 had not been recorded", found["missing"])
+        self.assertIn("the event waited for at my.cu:8 had not been recorded", found["missing"]["text"])
         (found,) = self.findings(text("cudaEventRecord(done, a); "))  # too early, but recorded
-        self.assertNotIn("event", found["missing"])
+        self.assertNotIn("recorded", found["missing"]["text"])
 
     def test_the_last_line_has_one_comma(self):
         text = (
@@ -103,7 +103,7 @@ class Messages(unittest.TestCase):
             "int main() { int* x; cudaMalloc(&x, 512); k<<<1, 64>>>(x); cudaDeviceSynchronize(); cudaFree(x); }\n"
         )
         said = self.check(text, code=5)
-        self.assertRegex(said, r"\n\d findings, 1 of them by the letter, seen in \d ways, in 3 schedules")
+        self.assertRegex(said, r"\n\d findings, 1 of them pedantic, seen in \d ways, in 3 schedules")
         self.assertNotIn(",,", said)
 
     # refusals

@@ -161,7 +161,7 @@ class Model(nn.Module):
         for words, said in (
             (("--kernels", "x.cpp"), "--kernels is for programs in CUDA C++"),
             (("-I", "x"), "-Ix is not for Python programs"),
-            (("--heal",), "--heal takes .cu files"),
+            (("--fix",), "--fix takes .cu files"),
             (("--needless",), "--needless takes .cu files"),
         ):
             done = check("models/loaded.py", *words)

@@ -41,7 +41,7 @@ std::vector<test::mutant<>> split_mma_mutants() {
                                          read_before_landing, "copy_async_wait"),
       warp_mutant<warp_slip::no_meeting>("no_meeting",
                                          "waits for its own copies only, not for the other threads",
-                                         overwritten_in_use, "a barrier between their reading and this"),
+                                         overwritten_in_use, "the slot has not been released"),
   };
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The subcommand check: runs the library's kernels under the checker.
 #include "tool/commands/check/check.hpp"
+#include "tool/commands/check/check_filters.hpp"
 
 #include <fmt/format.h>
 
@@ -36,21 +37,17 @@ constexpr const char* examples =
     "kernel with residency::together always all). Each may be a list with commas; what is "
     "omitted alternates. The report gives, "
     "for each finding, a command that runs its schedule again.\n"
-    "A finding by the letter breaks a rule that GPUs do not need, as where threads store the same value: it "
+    "A pedantic finding breaks a rule that GPUs do not need, as where threads store the same value: it "
     "is "
     "reported, and counts with --strict only.\n"
-    "compute-sanitizer's racecheck is for what is called race, read before landing and overwritten in use "
-    "here; "
-    "memcheck for access outside memory, misaligned access, bad copy, bad launch and memory leak; initcheck "
-    "for "
-    "uninitialised memory read; synccheck for divergent barrier and barrier misuse.\n"
-    "Memory that is never freed is by the letter, too; with --leaks it is an error.\n"
-    "Exit code 5: an error was found; 4: a run was stopped, so the program is not known to be right; 3: a "
+    "Tools of compute-sanitizer find some of these too: {}.\n"
+    "Memory that is never freed is pedantic too; with --leaks it is an error.\n"
+    "Exit code 5: an error was found; 4: a run was stopped, so the program is not known to be correct; 3: a "
     "file is "
     "not there, the program does not compile, or uses what --dialect does not list; 2: it launched no "
     "kernel. "
-    "docs/checking.md tells "
-    "more.\n"
+    "docs/checking.md has "
+    "details.\n"
     "\n"
     "Examples:\n"
     "  antiphase check my.cu -I include -D N=1000 -- input.txt\n"
@@ -219,8 +216,7 @@ void add_check(arguments program) {
         .otherwise(s.otherwise);
   add_program_options(
       command, r,
-      "A program's run that takes longer is stopped, and not judged; after two of them the rest is not "
-      "tried (default: 20)");
+      "A program's run that takes longer is stopped and not checked; after two of them the rest is not tried (default: 20)");
   command
       .add_option("--trace", r->trace,
                   "Draw the schedules that show what was found: .html is a page to zoom into, .svg a "
@@ -232,7 +228,7 @@ void add_check(arguments program) {
                   "Write what was found in a program as SARIF, for editors and code hosts")
       .type_name("FILE");
   command.add_flag("--lines", r->lines,
-                   "Tell what was found in a program as compilers do: file:line:column: error: ...");
+                   "Report what was found in a program as compilers do: file:line:column: error: ...");
   command
       .add_option(
           "--tool", r->tool,
@@ -240,7 +236,7 @@ void add_check(arguments program) {
           "or kinds of findings, such as deadlock")
       .check(not_empty())
       .type_name("NAMES")
-      .offers({"memcheck", "racecheck", "initcheck", "synccheck"});
+      .offers(tools_and_kinds());
   command
       .add_option(
           "--suppress", r->suppress,
@@ -254,32 +250,33 @@ void add_check(arguments program) {
       .check(not_empty())
       .type_name("FILE");
   command.add_flag(
-      "--heal", r->heal,
-      "Of a program: which single added barrier, wait or fence, or other count, takes what was found "
-      "away; within --seconds, shown as a diff");
-  command.add_flag("--needless", r->needless,
-                   "Of a program without findings: which barriers, waits and fences can go, each alone");
-  command.add_flag("--leaks", r->leaks, "Count memory that is never freed as an error, not by the letter");
-  command.add_flag("--strict", r->strict, "Count findings by the letter too: exit code 5");
+      "--fix", r->fix,
+      "Find one added barrier, wait or fence, or another count, that removes what was found in a "
+      "program; within --seconds, shown as a diff");
+  command.add_flag(
+      "--needless", r->needless,
+      "Find barriers, waits and fences that a program without findings does not need, each alone");
+  command.add_flag("--leaks", r->leaks, "Count memory that is never freed as an error, not as pedantic");
+  command.add_flag("--strict", r->strict, "Count pedantic findings too: exit code 5");
   command.add_flag("--dialect", r->dialect, "Only list what plain CUDA may use here");
   command.add_flag("--list", r->list, "Only list the kernels");
-  command.footer(examples);
+  command.footer(fmt::format(examples, kinds_by_tool()).c_str());
   command.runs([r] {
     if (r->dialect) return show_dialect(*r);
     if (!r->kernels.empty() && is_source(r->kernels.front())) {
-      if (r->list) throw bad_request("--list lists the library's kernels: expected no source beside it");
+      if (r->list) throw bad_request("--list lists the library's kernels: expected no source with it");
       return run_check_plain(*r);
     }
-    if (!r->sarif.empty() || !r->driver.empty() || r->lines || r->heal || r->needless || !r->blocks.empty() ||
+    if (!r->sarif.empty() || !r->driver.empty() || r->lines || r->fix || r->needless || !r->blocks.empty() ||
         !r->compiler_options.empty())
       throw bad_request(
-          "--sarif, --lines, --heal, --needless, --kernels, --blocks and options of the compiler are for "
+          "--sarif, --lines, --fix, --needless, --kernels, --blocks and options of the compiler are for "
           "programs in plain CUDA: "
           "expected a .cu file before "
           "them");
     if (!r->arguments.empty())
       throw bad_request(fmt::format(
-          "what stands behind --, from {} on, are arguments of a program: expected its .cu file before",
+          "the words after --, from {} on, are arguments of a program: expected its .cu file before",
           tool::quoted(r->arguments.front())));
     run_check(*r);
   });

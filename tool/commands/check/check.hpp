@@ -29,7 +29,7 @@ struct program_request {
   int run_seconds() const { return seconds > 0 ? seconds : 20; }
   int other_seconds() const {
     return seconds > 0 ? seconds : 60;
-  }  // a capture, a cure, what is needless, a count, a trace
+  }  // a capture, fixes, what is needless, a count, a trace
 };
 // The compiler's options, words after -- and --kernels. `own`: names of nvcc's options, in blanks, that are
 // the command's own here.
@@ -49,8 +49,8 @@ struct check_request : program_request {
   // --tool; suppressions and baseline: files
   std::string tool, suppress, baseline, write_baseline;
   bool list = false, dialect = false, lines = false;
-  bool heal = false, needless = false;
-  bool strict = false;  // findings by the letter count too
+  bool fix = false, needless = false;
+  bool strict = false;  // pedantic findings count too
   bool leaks = false;   // memory that is never freed is an error
   bool fails(const check_report& report) const { return strict ? !report.clean() : report.errors() > 0; }
 };

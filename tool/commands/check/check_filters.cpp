@@ -16,12 +16,6 @@
 namespace antiphase::tool {
 namespace {
 
-std::vector<finding_kind> all_kinds() {
-  std::vector<finding_kind> all;
-  for (int k = 0; k <= static_cast<int>(finding_kind::leak); ++k) all.push_back(static_cast<finding_kind>(k));
-  return all;
-}
-
 std::string count(std::size_t n) { return fmt::format("{} finding{}", n, n == 1 ? "" : "s"); }
 
 // a.cu, a.cu:12 or a.cu:12-20 against a place; a.cu is also folder/a.cu.
@@ -40,19 +34,39 @@ bool is_place(const std::string& pattern, const code_place& p) {
 
 }  // namespace
 
+std::vector<std::string> tools_and_kinds() {
+  std::vector<std::string> names;
+  const auto add = [&](const std::string& name) {
+    if (!name.empty() && std::ranges::find(names, name) == names.end()) names.push_back(name);
+  };
+  for (const finding_kind_row& k : finding_kinds) add(k.sanitizer_tool);
+  for (const finding_kind_row& k : finding_kinds) add(id(k.kind));
+  return names;
+}
+
+std::string kinds_by_tool() {
+  std::string all;
+  for (const std::string& tool : tools_and_kinds()) {
+    std::string names;
+    for (const finding_kind_row& k : finding_kinds)
+      if (k.sanitizer_tool == tool) names += (names.empty() ? "" : ", ") + std::string(k.name);
+    if (!names.empty()) all += fmt::format("{}{} for {}", all.empty() ? "" : "; ", tool, names);
+  }
+  return all;
+}
+
 finding_filters::finding_filters(const check_request& r)
     : leaks_(r.leaks),
       suppressions_file_(r.suppress),
       baseline_file_(r.baseline),
       written_file_(r.write_baseline) {
-  std::vector<std::string> names{"memcheck", "racecheck", "initcheck", "synccheck"};
-  for (const finding_kind k : all_kinds()) names.push_back(id(k));
+  const std::vector<std::string> names = tools_and_kinds();
   std::istringstream wanted(r.tool);
   for (std::string name; std::getline(wanted, name, ',');) {
     if (std::ranges::find(names, name) == names.end())
       throw bad_request(fmt::format("--tool '{}': {}", name, suggestion(name, names)));
-    for (const finding_kind k : all_kinds())
-      if (name == id(k) || name == sanitizer_tool(k)) kinds_.insert(id(k));
+    for (const finding_kind_row& k : finding_kinds)
+      if (name == id(k.kind) || name == k.sanitizer_tool) kinds_.insert(id(k.kind));
   }
   if (!suppressions_file_.empty()) read_suppressions();
   if (!baseline_file_.empty()) read_baseline(baseline_file_);
@@ -69,7 +83,7 @@ void finding_filters::read_suppressions() {
     words >> s.place >> std::ws;
     std::getline(words, s.reason);
     std::vector<std::string> kinds{"*"};
-    for (const finding_kind k : all_kinds()) kinds.push_back(id(k));
+    for (const finding_kind_row& k : finding_kinds) kinds.push_back(id(k.kind));
     if (std::ranges::find(kinds, s.kind) == kinds.end())
       throw bad_request(fmt::format("{}:{}: there is no kind of findings '{}': {}", suppressions_file_,
                                     number, s.kind, suggestion(s.kind, kinds)));
@@ -102,7 +116,7 @@ bool finding_filters::matches(const suppression& s, const finding& f) {
   constexpr std::string_view of_kernel = "kernel:";
   if (s.place.starts_with(of_kernel))
     return fnmatch(s.place.c_str() + of_kernel.size(), f.kernel.c_str(), 0) == 0;
-  return is_place(s.place, f.access.at) || (f.earlier && is_place(s.place, f.earlier->at));
+  return is_place(s.place, f.access.place) || (f.earlier && is_place(s.place, f.earlier->place));
 }
 
 void finding_filters::apply(check_report& report) {
@@ -120,13 +134,13 @@ void finding_filters::apply(check_report& report) {
     written_.push_back({{"fingerprint", fingerprint(f)},
                         {"kind", id(f.kind)},
                         {"kernel", f.kernel},
-                        {"at", f.access.at.file},
+                        {"at", f.access.place.file},
                         {"what", to_text(f.access)}});
     return true;
   };
   std::vector<finding> left;
   for (finding& f : report.findings)
-    if (leaks_ && f.kind == finding_kind::leak) f.in_practice.clear();
+    if (leaks_ && f.kind == finding_kind::leak) f.in_practice = {};
   for (finding& f : report.findings) (counts_not(f) ? report.left_out : left).push_back(std::move(f));
   report.findings = std::move(left);
   if (others > 0) report.notes.push_back(count(others) + " of kinds that --tool does not name");

@@ -12,6 +12,11 @@
 
 namespace antiphase::tool {
 
+// What --tool takes: compute-sanitizer's tools and the ids of the kinds of findings.
+std::vector<std::string> tools_and_kinds();
+// "racecheck for race, ...; memcheck for ..."
+std::string kinds_by_tool();
+
 class finding_filters {
  public:
   // Reads the files. Throws bad_input if one is not there, bad_request for a name or line that is not as it

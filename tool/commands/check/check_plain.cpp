@@ -50,16 +50,15 @@ void require_outputs_of_their_own(const check_request& r, const plain_program& p
         fmt::format("--sarif and --trace both write to {}: expected a file for each", output_name(r.sarif)));
 }
 
-std::string text_of(const plain_cure& c, int schedules) {
-  const std::string tried = fmt::format("{} change{} tried{}", c.tried, c.tried == 1 ? "" : "s",
-                                        c.all_tried ? "" : ", then the time was over");
-  if (c.tried == 0 && c.all_tried)
-    return fmt::format("cure of {}: no added barrier, wait or fence helps against such a finding\n", c.group);
-  if (c.what.empty())
-    return fmt::format("cure of {}: no single barrier, wait, fence or count was found ({})\n", c.group,
-                       tried);
-  return fmt::format("cure of {}: {}: nothing of it is found in {} schedules ({})\n{}", c.group, c.what,
-                     schedules, tried, c.diff);
+std::string text_of(const plain_fix& f, int schedules) {
+  const std::string tried = fmt::format("{} change{} tried{}", f.tried, f.tried == 1 ? "" : "s",
+                                        f.all_tried ? "" : ", then time ran out");
+  if (f.tried == 0 && f.all_tried)
+    return fmt::format("fix of {}: no added barrier, wait or fence helps against such a finding\n", f.group);
+  if (f.change.empty())
+    return fmt::format("fix of {}: no single barrier, wait, fence or count was found ({})\n", f.group, tried);
+  return fmt::format("fix of {}: {}: none of its findings remain in {} schedules ({})\n{}", f.group, f.change,
+                     schedules, tried, f.diff);
 }
 std::string text_of(const plain_needless& n, int schedules) {
   std::string out;
@@ -68,7 +67,7 @@ std::string text_of(const plain_needless& n, int schedules) {
                        o.at.line, o.statement, schedules);
   return out + fmt::format("{} of {} barriers, waits and fences can go, each alone{}{}\n", n.needless.size(),
                            n.tried, n.not_run > 0 ? fmt::format("; {} were never run", n.not_run) : "",
-                           n.all_tried ? "" : "; then the time was over");
+                           n.all_tried ? "" : "; then time ran out");
 }
 
 // The command for a replay, without the schedule, which is appended.
@@ -134,7 +133,7 @@ void run_check_plain(const check_request& r) {
                                      [](const std::string& s) { return s.ends_with(".py"); });
   std::string told_of_extensions;
   check_report report;
-  json cures = json::array(), needless = json::array();
+  json fixes = json::array(), needless = json::array();
   const auto write_for_programs = [&] {
     if (!r.sarif.empty()) {
       output_file file(r.sarif);
@@ -144,7 +143,7 @@ void run_check_plain(const check_request& r) {
     if (!r.common.json) return;
     json result = document;
     result["programs"] = entry_of(report, seconds());
-    if (r.heal) result["programs"][0]["cures"] = cures;
+    if (r.fix) result["programs"][0]["fixes"] = fixes;
     if (r.needless) result["programs"][0]["needless"] = needless;
     print_json(result);
   };
@@ -166,16 +165,16 @@ void run_check_plain(const check_request& r) {
   trace.add(report, command, behind);
   trace.finish(r.common);
   std::string more;
-  if (r.heal)
-    for (const plain_cure& c : heal(program, options, report, r.other_seconds())) {
-      more += text_of(c, options.schedules);
-      cures.push_back({{"group", c.group},
-                       {"what", c.what},
-                       {"file", c.at.file},
-                       {"line", c.at.line},
-                       {"diff", c.diff},
-                       {"tried", c.tried},
-                       {"all_tried", c.all_tried}});
+  if (r.fix)
+    for (const plain_fix& f : find_fixes(program, options, report, r.other_seconds())) {
+      more += text_of(f, options.schedules);
+      fixes.push_back({{"group", f.group},
+                       {"change", f.change},
+                       {"file", f.place.file},
+                       {"line", f.place.line},
+                       {"diff", f.diff},
+                       {"tried", f.tried},
+                       {"all_tried", f.all_tried}});
     }
   if (r.needless && report.errors() == 0) {
     const plain_needless n = find_needless(program, options, r.other_seconds());
@@ -183,7 +182,7 @@ void run_check_plain(const check_request& r) {
     for (const auto& o : n.needless)
       needless.push_back({{"file", o.at.file}, {"line", o.at.line}, {"statement", o.statement}});
   } else if (r.needless) {
-    more += "what is needless is told of a program without findings\n";
+    more += "--needless needs a program without findings\n";
   }
   write_for_programs();
   if (r.lines && !r.common.json) {
@@ -206,7 +205,7 @@ void run_check_plain(const check_request& r) {
     complain((why.at.line > 0 ? fmt::format("{}:{}: ", why.at.file, why.at.line) : "") + why.text);
   if (r.fails(report)) throw verification_failed(fmt::format("the checker has found faults in {}", name));
   if (report.unfinished > 0)
-    throw not_supported(fmt::format("{} of {} runs of {} had not ended, so it is not known to be right",
+    throw not_supported(fmt::format("{} of {} runs of {} did not finish, so it is not known to be correct",
                                     report.unfinished, report.runs, name));
   if (!report.refused.empty()) throw bad_input(fmt::format("{} was not checked, or not all of it", name));
 }

@@ -107,9 +107,9 @@ check_report check_python(const check_request& r, const plain_program& program, 
                           std::string& told) {
   if (!program.driver.empty())
     throw bad_request("--kernels is for programs in CUDA C++: expected a .cu file");
-  if (r.heal || r.needless)
+  if (r.fix || r.needless)
     throw bad_request(
-        fmt::format("{} takes .cu files: expected no program in Python", r.heal ? "--heal" : "--needless"));
+        fmt::format("{} takes .cu files: expected no program in Python", r.fix ? "--fix" : "--needless"));
   std::string pattern = fs::temp_directory_path() / "antiphase-python-XXXXXX";
   if (mkdtemp(pattern.data()) == nullptr) throw device_error("no folder can be made for the Python program");
   const folder_guard own{pattern};
@@ -138,7 +138,7 @@ check_report check_python(const check_request& r, const plain_program& program, 
     finding f;
     f.kind = finding_kind::wrong_result;
     f.access.action = w.at("text").get<std::string>();
-    f.access.at = {w.at("file").get<std::string>(), w.at("line").get<int>()};
+    f.access.place = {w.at("file").get<std::string>(), w.at("line").get<int>()};
     f.times = 1;
     all.findings.push_back(std::move(f));
   }

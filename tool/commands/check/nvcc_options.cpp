@@ -77,7 +77,7 @@ std::vector<std::string> with_files_of_options(const std::vector<std::string>& w
     }
     if (equals == words[i].size() && i + 1 == words.size())
       throw bad_request(
-          fmt::format("{} needs a value, as nvcc takes it: expected a file behind it", words[i]));
+          fmt::format("{} needs a value, as in nvcc: expected a file after it", words[i]));
     const std::string file = equals == words[i].size() ? words[++i] : words[i].substr(equals + 1);
     std::ifstream in(file);
     if (!in) throw bad_request(fmt::format("there is no file '{}' of options", file));
@@ -109,7 +109,7 @@ std::vector<std::string> without_nvcc_options(const std::vector<std::string>& gi
       name = name.substr(0, 1);
     } else if (among(with_value, name) && equals == word.size()) {
       if (i + 1 == words.size())
-        throw bad_request(fmt::format("{} needs a value, as nvcc takes it: expected one behind it", word));
+        throw bad_request(fmt::format("{} needs a value, as in nvcc: expected one after it", word));
       value = words[++i];
     }
     const string_view letter = name.size() == 1 && string_view("IDULl").find(name[0]) != string_view::npos

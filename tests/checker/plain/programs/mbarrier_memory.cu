@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The memory of an mbarrier used for data behind mbarrier.inval, and by the letter without it. Broken: while
+// The memory of an mbarrier used for data after mbarrier.inval; pedantic without it. Broken: while
 // threads still arrive at it.
 #include <cstdint>
 #include <cstdio>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an mbarrier's arrivals and waits order, by their order and scope. By the letter: the default scope
+// What an mbarrier's arrivals and waits order, by their order and scope. Pedantic: the default scope
 // between blocks of a cluster, a second initialisation without inval. Broken: relaxed arrivals and waits
 // without fences, the default scope for global memory, an initialisation while others still wait.
 #include <cstdint>

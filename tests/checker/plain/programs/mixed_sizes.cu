@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Atomic and volatile accesses to the same bytes have one size, or a barrier between them. Two sizes at once
-// are a race by the letter. Broken: the scope does not reach, or one side is neither atomic nor volatile.
+// are a pedantic race. Broken: the scope does not reach, or one side is neither atomic nor volatile.
 #include <cstdio>
 
 __global__ void counters(unsigned long long* x) {

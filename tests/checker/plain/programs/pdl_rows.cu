@@ -101,7 +101,7 @@ int main() {
   overlapping(s, threads, third, in, y);
   row(), first<<<blocks, threads, 0, s>>>(x), overlapping(s, threads, triggers_between, z);
   overlapping(s, threads, third_behind_trigger, in, y);
-  // by the letter also where the first does not trigger: its writes need not be visible yet
+  // pedantic also where the first does not trigger: its writes need not be visible yet
   row(), first_without_trigger<<<blocks, threads, 0, s>>>(x), overlapping(s, threads, between, z);
   overlapping(s, threads, third_behind_end, in, y);
   row(), first<<<blocks, threads, 0, s>>>(x), overlapping(s, threads, gate, z);

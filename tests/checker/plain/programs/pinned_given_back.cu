@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pinned memory is given back while copies are queued: by the letter a race, as no document says that this
+// Pinned memory is given back while copies are queued: a pedantic race, as no document says that this
 // waits. Broken: the host reads it before it has waited.
 #include <cstdlib>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // __restrict__ parameters: of arrays apart, of two parts of one array, of one array that is only read, and,
-// by the letter, of one array where each thread has a number of its own. Broken: one array for both, in steps
+// pedantic, of one array where each thread has a number of its own. Broken: one array for both, in steps
 // with barriers between, of which nvcc may have the load come first.
 #include <cuda_runtime.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Collectives of CUB for warps. Two warps share a TempStorage: by the letter a race, where CUB shuffles.
+// Collectives of CUB for warps. Two warps share a TempStorage: a pedantic race where CUB shuffles.
 // Broken: logical warps have 24 lanes, for which it needs the storage.
 #include <cub/cub.cuh>
 #ifdef BROKEN

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// heal() and find_needless(): one compilation holds all changes, and each run takes one of them.
+// find_fixes() and find_needless(): one compilation holds all changes, and each run takes one of them.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -26,8 +26,6 @@ using plain::source_text;
 using plain::statement;
 using clock = std::chrono::steady_clock;
 
-constexpr const char* was_run = "a change was run";  // a note of antiphase_tried(), see runtime.cpp
-
 // Barriers, waits and fences.
 const std::regex& ordering() {
   static const std::regex all(
@@ -39,17 +37,17 @@ const std::regex& ordering() {
 struct change {
   std::string file;
   int line = 0;
-  std::string from, to;   // `from` empty: a statement added behind the line
-  int cost = 0;           // the less, the sooner it is proposed
+  std::string old, text;  // `old` empty: a statement added after the line
+  int cost = 0;           // the lower, the sooner it is proposed
   bool borrowed = false;  // uses the program's names, which may mean nothing there
 };
 
 class sources {
  public:
-  const source_text& of(const std::string& file) {
-    const auto [at, fresh] = known_.try_emplace(file);
-    if (fresh) at->second = plain::read_source(file);
-    return at->second;
+  const source_text& text(const std::string& file) {
+    const auto [known, fresh] = known_.try_emplace(file);
+    if (fresh) known->second = plain::read_source(file);
+    return known->second;
   }
 
  private:
@@ -63,11 +61,11 @@ std::vector<plain_edit> edits_of(const std::vector<change>& changes) {
   std::map<std::pair<std::string, int>, std::string> added;
   for (std::size_t i = 0; i < changes.size(); ++i) {
     const change& c = changes[i];
-    if (c.from.empty())
-      added[{c.file, c.line}] += fmt::format(" if (antiphase_tried({})) {{ {} }}", i + 1, c.to);
+    if (c.old.empty())
+      added[{c.file, c.line}] += fmt::format(" if (antiphase_tried({})) {{ {} }}", i + 1, c.text);
     else
-      replaced[{c.file, c.line, c.from}] +=
-          fmt::format("if (antiphase_tried({})) {{ {} }} else ", i + 1, c.to);
+      replaced[{c.file, c.line, c.old}] +=
+          fmt::format("if (antiphase_tried({})) {{ {} }} else ", i + 1, c.text);
   }
   for (const auto& [key, text] : replaced) {
     const auto& [file, line, from] = key;
@@ -85,7 +83,7 @@ std::string diff_of(const change& c, const source_text& text) {
   constexpr int around = 2;
   const int lines = static_cast<int>(text.lines.size());
   const int from = std::max(1, c.line - around), to = std::min(lines, c.line + around);
-  const bool adds = c.from.empty();
+  const bool adds = c.old.empty();
   const int before = to - from + 1;
   std::string out = fmt::format("--- {}\n+++ {}\n@@ -{},{} +{},{} @@\n", c.file, c.file, from, before, from,
                                 before + (adds ? 1 : 0));
@@ -97,10 +95,10 @@ std::string diff_of(const change& c, const source_text& text) {
       const std::string& code = text.lines[static_cast<std::size_t>(n - 1)].code;
       const std::size_t last = code.find_last_not_of(" \t\r");
       const bool opens = last != std::string::npos && code[last] == '{';
-      out += fmt::format("+{}{}{}\n", indent_of(line), opens ? "  " : "", c.to);
+      out += fmt::format("+{}{}{}\n", indent_of(line), opens ? "  " : "", c.text);
     } else {
-      const statement at = plain::find_loosely(line, c.from);
-      out += fmt::format("-{}\n+{}{}{}\n", line, line.substr(0, at.begin), c.to, line.substr(at.end));
+      const statement at = plain::find_loosely(line, c.old);
+      out += fmt::format("-{}\n+{}{}{}\n", line, line.substr(0, at.begin), c.text, line.substr(at.end));
     }
   }
   return out;
@@ -162,7 +160,7 @@ class trials {
 };
 
 std::tuple<finding_kind, std::string, int> key_of(const finding& f) {
-  return {f.kind, f.access.at.file, f.access.at.line};
+  return {f.kind, f.access.place.file, f.access.place.line};
 }
 
 // candidates
@@ -223,15 +221,20 @@ std::vector<std::string> texts_for(const std::vector<const finding*>& group, con
   };
   bool one_warp = true, barrier = false, waits = false, fence = false, proxy = false, cluster = false;
   for (const finding* f : group) {
-    const std::string& m = f->missing;
+    const missing_order order = f->missing.order();
+    const order_scope scope = f->missing.scope();
     const bool same_block = f->earlier && f->earlier->block == f->access.block;
+    const bool of_copy = order == missing_order::copy_wait || order == missing_order::bulk_wait ||
+                      order == missing_order::tensor_wait;
     one_warp = one_warp && same_block && f->access.thread / 32 == f->earlier->thread / 32;
-    cluster = cluster || (!same_block && has(m, "cluster"));
-    proxy = proxy || f->kind == finding_kind::missing_proxy_fence;
-    waits =
-        waits || f->kind == finding_kind::never_waited_for || has(m, "wait_prior") || has(m, "wait_group");
-    fence = fence || has(m, "fence or release") || has(m, "device scope");
-    barrier = barrier || has(m, "barrier") || has(m, "__sync") || f->kind == finding_kind::uninitialised;
+    cluster = cluster || (!same_block && scope == order_scope::cluster);
+    proxy = proxy || order == missing_order::proxy_fence;
+    waits = waits || f->kind == finding_kind::never_waited_for || of_copy;
+    fence = fence || (order == missing_order::release_acquire && scope == order_scope::device);
+    barrier = barrier || order == missing_order::block_barrier || order == missing_order::warp_sync ||
+              order == missing_order::mbarrier_phase || order == missing_order::mbarrier_arrival ||
+              order == missing_order::proxy_fence || order == missing_order::write ||
+              (of_copy && scope == order_scope::block);
   }
   if (cluster)
     add(has(all, "cooperative_groups")
@@ -264,26 +267,27 @@ std::vector<change> changes_for(const std::vector<const finding*>& group, const 
                                 sources& files) {
   std::vector<change> changes;
   std::map<std::string, std::set<int>> lines;  // of the two sides and of those who called there
-  bool of_host = false, of_grid = false;
+  bool host = false, grid = false;
   for (const finding* f : group) {
-    of_grid = of_grid || has(f->missing, "wait_for_previous_grid");
-    of_host = of_host || has(f->missing, "Synchronize") || has(f->missing, "on different streams");
+    const missing_order order = f->missing.order();
+    grid = grid || order == missing_order::grid_wait;
+    host = host || order == missing_order::host_sync || order == missing_order::stream_order;
     const auto add = [&](const finding_side& side) {
-      if (side.at.line > 0) lines[side.at.file].insert(side.at.line);
+      if (side.place.line > 0) lines[side.place.file].insert(side.place.line);
       for (const code_place& p : side.callers) lines[p.file].insert(p.line);
     };
     add(f->access);
     if (f->earlier) add(*f->earlier);
   }
-  for (const auto& [file, at] : lines) {
-    const source_text& text = files.of(file);
+  for (const auto& [file, near_lines] : lines) {
+    const source_text& text = files.text(file);
     const auto function_of = [&](int line) {
       return line <= static_cast<int>(text.lines.size())
                  ? text.lines[static_cast<std::size_t>(line - 1)].function
                  : -1;
     };
     std::set<int> functions;
-    for (const int line : at)
+    for (const int line : near_lines)
       for (const int near : {line, line - 1})  // a function of one line ends where it begins
         if (near > 0 && function_of(near) >= 0) functions.insert(function_of(near));
     std::vector<std::string> texts = texts_for(group, text);
@@ -292,13 +296,13 @@ std::vector<change> changes_for(const std::vector<const finding*>& group, const 
       for (const std::string& t : orders_in(text, functions))
         if (std::ranges::find(texts, t) == texts.end()) texts.push_back(t);
     int last_begun = -1;
-    for (std::size_t n = 0; of_grid && n < text.lines.size(); ++n) {
+    for (std::size_t n = 0; grid && n < text.lines.size(); ++n) {
       const source_line& l = text.lines[n];
       if (!l.boundary || !functions.contains(l.function) || l.function == last_begun) continue;
       last_begun = l.function;  // where it begins, before all else
       changes.push_back({file, static_cast<int>(n + 1), "", "cudaGridDependencySynchronize();", 0});
     }
-    const int first = *at.begin(), last = *at.rbegin();
+    const int first = *near_lines.begin(), last = *near_lines.rbegin();
     for (std::size_t n = 0; n < text.lines.size(); ++n) {
       const source_line& l = text.lines[n];
       const int line = static_cast<int>(n + 1);
@@ -309,8 +313,8 @@ std::vector<change> changes_for(const std::vector<const finding*>& group, const 
         changes.push_back(
             {.file = file,
              .line = line,
-             .from = "",
-             .to = texts[t],
+             .old = "",
+             .text = texts[t],
              .cost = 1 + static_cast<int>(t) * 1000 + (between ? 0 : 100) + 20 * l.depth + std::min(away, 50),
              .borrowed = t >= own});
     }
@@ -318,10 +322,10 @@ std::vector<change> changes_for(const std::vector<const finding*>& group, const 
     for (std::size_t i = 0; i < text.functions.size(); ++i) all.insert(static_cast<int>(i));
     add_counts(file, text, all, changes);
   }
-  if (of_host)
+  if (host)
     for (const std::string& source : program.sources) {
       const std::string file = checker_detail::shown(source);
-      const source_text& text = files.of(file);
+      const source_text& text = files.text(file);
       for (std::size_t n = 0; n < text.lines.size(); ++n) {
         const source_line& l = text.lines[n];
         if (l.boundary && l.function >= 0 &&
@@ -354,8 +358,8 @@ std::unique_ptr<trials> compiled_with(const plain_program& program, std::vector<
 
 }  // namespace
 
-std::vector<plain_cure> heal(const plain_program& program, check_options options, const check_report& report,
-                             double seconds) {
+std::vector<plain_fix> find_fixes(const plain_program& program, check_options options,
+                                  const check_report& report, double seconds) {
   std::map<int, std::vector<const finding*>> groups;
   std::set<std::tuple<finding_kind, std::string, int>> known;
   for (const finding& f : report.findings) {
@@ -364,16 +368,16 @@ std::vector<plain_cure> heal(const plain_program& program, check_options options
   }
   for (const finding& f : report.left_out) known.insert(key_of(f));
   sources files;
-  std::vector<plain_cure> cures;
+  std::vector<plain_fix> fixes;
   for (const auto& [number, group] : groups) {
-    plain_cure& cure = cures.emplace_back(plain_cure{.group = number});
+    plain_fix& fix = fixes.emplace_back(plain_fix{.group = number});
     std::vector<change> changes = changes_for(group, program, files);
     if (changes.empty()) continue;
     const auto program_with = compiled_with(program, changes, options, seconds);
     if (program_with == nullptr) continue;
     std::set<std::tuple<finding_kind, std::string, int>> gone;
     for (const finding* f : group) gone.insert(key_of(*f));
-    const auto heals = [&](const std::optional<check_report>& r) {
+    const auto helps = [&](const std::optional<check_report>& r) {
       return r && r->unfinished == 0 && std::ranges::none_of(r->findings, [&](const finding& f) {
                return gone.contains(key_of(f)) || !known.contains(key_of(f));
              });
@@ -384,23 +388,23 @@ std::vector<plain_cure> heal(const plain_program& program, check_options options
     once.replay = group.front()->first;
     once.workers = 1;
     const int count = static_cast<int>(changes.size());
-    cure.tried = program_with->each(count, [&](int i) {
-      may[static_cast<std::size_t>(i)] = heals(program_with->run(i + 1, once)) ? 1 : 0;
+    fix.tried = program_with->each(count, [&](int i) {
+      may[static_cast<std::size_t>(i)] = helps(program_with->run(i + 1, once)) ? 1 : 0;
     });
-    cure.all_tried = cure.tried == count;
+    fix.all_tried = fix.tried == count;
     for (std::size_t i = 0; i < changes.size() && !program_with->over(); ++i) {
-      if (may[i] == 0 || !heals(program_with->run(static_cast<int>(i + 1), program_with->options())))
+      if (may[i] == 0 || !helps(program_with->run(static_cast<int>(i + 1), program_with->options())))
         continue;
       const change& c = changes[i];
-      cure.at = {c.file, c.line};
-      cure.what = c.from.empty() ? fmt::format("{} behind line {}", c.to, c.line)
-                                 : fmt::format("{} in line {} in place of {}", c.to, c.line, c.from);
-      cure.diff = diff_of(c, files.of(c.file));
+      fix.place = {c.file, c.line};
+      fix.change = c.old.empty() ? fmt::format("{} after line {}", c.text, c.line)
+                                 : fmt::format("{} in line {} in place of {}", c.text, c.line, c.old);
+      fix.diff = diff_of(c, files.text(c.file));
       break;
     }
-    if (cure.what.empty() && program_with->over()) cure.all_tried = false;
+    if (fix.change.empty() && program_with->over()) fix.all_tried = false;
   }
-  return cures;
+  return fixes;
 }
 
 plain_needless find_needless(const plain_program& program, check_options options, double seconds) {
@@ -408,7 +412,7 @@ plain_needless find_needless(const plain_program& program, check_options options
   std::vector<change> changes;
   for (const std::string& source : program.sources) {
     const std::string file = checker_detail::shown(source);
-    const source_text& text = files.of(file);
+    const source_text& text = files.text(file);
     for (std::size_t n = 0; n < text.lines.size(); ++n) {
       const source_line& l = text.lines[n];
       if (l.function < 0 && l.code.find('}') == std::string::npos) continue;
@@ -432,12 +436,12 @@ plain_needless find_needless(const plain_program& program, check_options options
   const int count = static_cast<int>(changes.size());
   out.tried = program_without->each(count, [&](int i) {
     const std::optional<check_report> r = program_without->run(i + 1, one);
-    const bool run = r && std::ranges::find(r->notes, was_run) != r->notes.end();
+    const bool run = r && r->tried_change;
     state[static_cast<std::size_t>(i)] = !r || r->errors() > 0 || r->unfinished > 0 ? 0 : run ? 1 : 2;
   });
   out.all_tried = out.tried == count;
   for (std::size_t i = 0; i < changes.size(); ++i) {
-    if (state[i] == 1) out.needless.push_back({{changes[i].file, changes[i].line}, changes[i].from});
+    if (state[i] == 1) out.needless.push_back({{changes[i].file, changes[i].line}, changes[i].old});
     out.not_run += state[i] == 2 ? 1 : 0;
   }
   return out;
