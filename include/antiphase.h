@@ -158,9 +158,9 @@ ANTIPHASE_API antiphase_status antiphase_sgemm(const antiphase_sgemm_args* args,
 // Bytes of workspace that the call takes, 0 if none. Never fewer when m, n, k or the batch grow.
 ANTIPHASE_API antiphase_status antiphase_sgemm_workspace(const antiphase_sgemm_args* args, size_t* bytes);
 // Predicted speed-up over cuBLAS's FP32, as a lower estimate. Where cuBLAS was measured (NVIDIA H200 and H100
-// SXM), its time comes from a law fitted to that; elsewhere from multiply-adds at four fifths of the device's
-// peak rate, which no measured BLAS exceeds. At most 1 if less than 1.5 microseconds are saved. 0 on a GPU
-// that was not measured (antiphase_is_measured) and for which there is no tuning.
+// SXM), its time comes from a cost model fitted to that; elsewhere from multiply-adds at four fifths of the
+// device's peak rate, which no measured BLAS exceeds. At most 1 if less than 1.5 microseconds are saved. 0 on
+// a GPU that was not measured (antiphase_is_measured) and for which there is no tuning.
 // ANTIPHASE_CPU: that of the simulated GPU.
 ANTIPHASE_API antiphase_status antiphase_sgemm_gain(const antiphase_sgemm_args* args, double* times);
 // Predicted seconds of the call and of cuBLAS's FP32 (a lower estimate where that was not measured), and the
@@ -359,6 +359,26 @@ ANTIPHASE_API antiphase_status antiphase_attention_predict(const antiphase_atten
 // enough).
 ANTIPHASE_API antiphase_status antiphase_attention_explain(const antiphase_attention_args* args, char* text,
                                                            size_t room);
+
+// ---- torch's own operators
+// -----------------------------------------------------------------------------------------------------------
+
+// For programs that override them on GPUs: predicted seconds of our call through torch, with what it takes
+// the host, and of torch's own; ours are infinite for calls unlike those that were measured. *wins: 1 where
+// ours takes at most 0.9 of torch's time; 0 on a GPU that was not measured (antiphase_is_measured). FP32
+// attention, or its gradients (backward is not 0). predicted: of antiphase_attention_predict(); infinite if
+// that refuses the call.
+ANTIPHASE_API antiphase_status antiphase_torch_attention_judge(int device, int backward, int64_t members,
+                                                               int64_t heads, int64_t queries, int64_t keys,
+                                                               int64_t depth, int causal, double predicted,
+                                                               double* seconds, double* torch_seconds,
+                                                               int* wins);
+// The same for a scan of outer x inner lines of `length` elements, of which each is read and written with so
+// many bytes. ANTIPHASE_MIN and ANTIPHASE_MAX: with their indices.
+ANTIPHASE_API antiphase_status antiphase_torch_scan_judge(int device, int operation, int64_t outer,
+                                                          int64_t length, int64_t inner, int read,
+                                                          int written, double* seconds, double* torch_seconds,
+                                                          int* wins);
 
 // ---- XLA
 // -----------------------------------------------------------------------------------------------------------

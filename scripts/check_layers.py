@@ -12,10 +12,10 @@ include each other.
     in scan     detail, which only scan.cuh, block_scan.cuh, warp_scan.cuh and ladder.hpp include
     for C       include/antiphase.h and antiphase_cublas.h, which include nothing of the project;
                 src/c_api, above the checker
-    in src      executor < gemm, scan, attention < trace, model < checker < plain < stand_ins
+    in src      executor, costs < gemm, scan, attention < trace, model < checker < plain < stand_ins
                 in checker  order < memory < findings, timing < runs < cases
                 in plain  translate < runtime < repair
-                in gemm  laws, operands < fp64, tf32, fp16, fp32, f16_ladder < choice < call
+                in gemm  operands < fp64, tf32, fp16, fp32, f16_ladder < choice < call
                 in scan  passes, ring, wave, columns
                 in attention  fp16
     in tool     base < files < program < pictures, measure < rivals < commands < main.cpp
@@ -24,7 +24,7 @@ Exceptions:
 - device includes the headers that describe the machine of a kernel.
 - src/scan and its rooms include each other: it chooses among their kernels.
 - tool and bench include what users can, kernels of their own (.cuh) device too; neither src nor scan/detail.
-  bench/laws, which fits the library's laws, includes everything.
+  bench/costs, which fits the library's cost models, includes everything.
 - src/c_api includes the public headers that it wraps for C, src/cublas only those for C; both also include
   src/per_process.hpp, the state that a forked child recreates.
 - A public .hpp needs only a host compiler, so no path leads from it to a .cuh.
@@ -56,7 +56,7 @@ LAYERS = {
     "src": 5,
     "src/executor": 6,
     "src/portable": 0,
-    "src/gemm/laws": 7,
+    "src/costs": 6,
     "src/gemm/operands": 7,
     "src/gemm/fp64": 8,
     "src/gemm/tf32": 8,
@@ -88,7 +88,7 @@ LAYERS = {
     "src/c_api": 20,
     "src/cublas": 21,
     "bench": 21,
-    "bench/laws": 28,
+    "bench/costs": 28,
     "tool/base": 21,
     "tool/files": 22,
     "tool/program": 23,
@@ -227,7 +227,7 @@ def judge(file, target):
         return None
     if source == "c":
         return f"{file.rpartition('/')[2]} includes nothing of the project"
-    user, library = source if source in USERS_SEE or source == "bench/laws" else source.split("/")[
+    user, library = source if source in USERS_SEE or source == "bench/costs" else source.split("/")[
         0
     ], not goal.startswith(("tool", "bench"))
     if user in USERS_SEE and library:

@@ -17,7 +17,7 @@ enum class outcome {
   unusual,        // invalid, only for cuBLAS, or an empty product
   small,
   no_gain,     // no gain predicted
-  unmeasured,  // neither a law nor a tuning of this GPU
+  unmeasured,  // neither a cost model nor a tuning of this GPU
   workspace,   // more than ANTIPHASE_WORKSPACE_LIMIT
   no_memory,
   refused,  // by antiphase: overlapping matrices, a precision the device cannot keep

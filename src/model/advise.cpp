@@ -11,7 +11,7 @@
 #include <antiphase/executor/cpu/cpu_executor.hpp>
 #include <antiphase/gemm.hpp>
 #include <antiphase/gemm/policies.hpp>
-#include <antiphase/scan/law.hpp>
+#include <antiphase/scan/cost.hpp>
 #include <cmath>
 #include <limits>
 #include <utility>
@@ -210,7 +210,7 @@ advice advise_gemm(const machine_profile& on, const gemms::product_size& p) {
   }
   sort(steps);
   for (const advised_policy& s : steps)
-    if (s.name == a.pick.name) a.pick = s;  // a ladder step: its law has more parts
+    if (s.name == a.pick.name) a.pick = s;  // a ladder step: its cost model has more parts
   a.others.insert(a.others.end(), steps.begin(), steps.end());
 
   const double bytes = 4. * (static_cast<double>(p.m) + static_cast<double>(p.n)) * static_cast<double>(p.k);

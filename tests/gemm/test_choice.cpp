@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What auto takes: never what is not able, and little slower than the fastest, as predicted and as measured.
-// Which policy that is nobody asks here; how fast each of them is predicted to be, test_laws does.
+// Which policy that is nobody asks here; how fast each of them is predicted to be, test_costs does.
 #include <algorithm>
 #include <antiphase/executor/machine.hpp>
 #include <antiphase/executor/published.hpp>
@@ -111,7 +111,7 @@ TEST(gemm_table, auto_loses_little_of_what_is_predicted) {
             if (is.considered.empty()) continue;
             double least = is.predicted;
             for (const gemm_choice& other : able(where, q)) {
-              // Of few k Tensor Cores are sure of nothing, and their laws do not know that.
+              // Of few k Tensor Cores are sure of nothing, and their cost models do not know that.
               const bool sure = k > 4 || gemms::find_policy(other.kernel)->sums.has_value();
               if (sure && keeps(other.bound, is.asked)) least = std::min(least, other.predicted);
             }

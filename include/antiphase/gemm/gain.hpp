@@ -7,9 +7,9 @@
 
 namespace antiphase {
 
-// Whether the laws of our kernels and of cuBLAS were fitted to this very card (NVIDIA H200 and H100 SXM), by
-// its name and number of multiprocessors. Predictions for others are those of an H200, scaled: good for a
-// choice among our kernels, not for taking work from other libraries.
+// Whether the cost models of our kernels and of cuBLAS were fitted to this very card (NVIDIA H200 and H100
+// SXM), by its name and number of multiprocessors. Predictions for others are those of an H200, scaled: good
+// for a choice among our kernels, not for taking work from other libraries.
 bool is_measured(const device_limits& device);
 
 // Seconds of the product by FP32 multiply-adds at four fifths of the device's peak rate, about the most that
@@ -20,7 +20,7 @@ double multiply_adds_seconds(const device_limits& device, const gemms::problem& 
                              const gemms::batch& of = {});
 
 // Seconds of the product by cuBLAS in FP32: on devices where cuBLAS was measured (NVIDIA H200 and H100 SXM)
-// by a law fitted to that, on others multiply_adds_seconds(). M, N, K and the count must be positive.
+// by a cost model fitted to that, on others multiply_adds_seconds(). M, N, K and the count must be positive.
 double cublas_seconds(const device_limits& device, const gemms::problem& p, const gemms::batch& of = {});
 
 // Expected speed-up over cuBLAS for a product with `seconds` predicted (gemm_choice::predicted). Where cuBLAS

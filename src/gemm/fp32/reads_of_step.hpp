@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads from shared memory of a policy's threads, for its law and for the clock of its recording twin.
+// Reads from shared memory of a policy's threads, for its cost model and for the clock of its recording twin.
 #pragma once
 #include <antiphase/gemm/policy.hpp>
 

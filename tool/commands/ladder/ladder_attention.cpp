@@ -30,7 +30,8 @@ constexpr const char* explanation =
     "  time, TFLOP/s  median of the whole call (--protocol), with the passes that split operands; 4 depth "
     "operations for each pair of a query and a key that it sees; gain: in speed over the step before, a loss "
     "is negative\n"
-    "  model          what antiphase predicts by the laws of its policies: fp32 is double-buffered, fp16 is "
+    "  model          what antiphase predicts by the cost models of its policies: fp32 is double-buffered, "
+    "fp16 is "
     "antiphase; other steps have none\n"
     "  kernels        how many the step launches; shared, registers, occupancy: of the one that takes the "
     "most "
@@ -56,13 +57,13 @@ struct request {
 
 struct attention_row : ladder_row {
   std::size_t kernels = 0;
-  double predicted = 0;  // seconds; 0: there is no law for the step
+  double predicted = 0;  // seconds; 0: there is no cost model for the step
 };
 
 bool by_parts(const attentions::step& s) { return s.how == attentions::method::roles; }
 
-// The policy that is the same kernel and has a law; empty: none.
-std::string_view policy_with_law(const attentions::step& s) {
+// The policy that is the same kernel and has a cost model; empty: none.
+std::string_view policy_with_model(const attentions::step& s) {
   const std::string_view name = s.name;
   return name == "double-buffered" ? "fp32" : name == "antiphase" ? "fp16" : "";
 }
@@ -98,7 +99,7 @@ attention_row run_step(const context& where, attention_operands& data, const att
       const kernel_usage usage = where.runs_on().usage(k);
       if (usage.shared_bytes >= row.usage.shared_bytes) row.usage = usage;
     }
-    if (const std::string_view same = policy_with_law(s); !same.empty())
+    if (const std::string_view same = policy_with_model(s); !same.empty())
       row.predicted = explain(where, data.problem(), {.policy = same}).predicted;
     data.forget_result();
     row.counts = attention(where, data.problem(), {.policy = s.name});

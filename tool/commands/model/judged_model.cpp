@@ -8,9 +8,9 @@
 #include <antiphase/core/error.hpp>
 #include <antiphase/executor/cpu/cpu_executor.hpp>
 #include <antiphase/gemm.hpp>
-#include <antiphase/gemm/law.hpp>
+#include <antiphase/gemm/cost.hpp>
 #include <antiphase/gemm/policies.hpp>
-#include <antiphase/scan/law.hpp>
+#include <antiphase/scan/cost.hpp>
 #include <cmath>
 #include <map>
 #include <numeric>
@@ -24,8 +24,8 @@
 namespace antiphase::tool {
 namespace {
 
-// Shapes that the constants of the laws were fitted to (docs/model.md), rested; hot times of the same shapes
-// are not independent either. Policies beside the ladder were fitted to products that are not in
+// Shapes that the constants of the cost models were fitted to (docs/model.md), rested; hot times of the same
+// shapes are not independent either. Policies beside the ladder were fitted to products that are not in
 // bench/results.
 bool is_fitted_product(const extents& e) { return e.m == e.n && e.n == e.k && (e.m == 1024 || e.m == 4096); }
 bool is_fitted_scan(std::int64_t n) { return n == 1 << 16 || n == 1 << 24 || n == 1 << 28; }
@@ -38,8 +38,8 @@ prediction predict_step(const machine_profile& on, std::string_view step, const 
   const gemms::plan plan = gemms::prepare(target::cpu, gemms::find_step(step), imagined(p));
   return gemms::predict(on, plan.what.how, size_of(p));
 }
-// Prediction of the library's own law for the policy, corrected by its tuning; nothing if the policy does not
-// take the product.
+// Prediction of the library's own cost model for the policy, corrected by its tuning; nothing if the policy
+// does not take the product.
 std::optional<prediction> predict_policy(const machine_profile& on, const context& where,
                                          std::string_view policy, const listed_product& p) {
   try {
@@ -97,7 +97,7 @@ class reader {
                                     : predict_step(on_, policy, p);
     add({halves ? "tensor-core ladder" : "gemm ladder", policy, shape, name, fitted, seconds, takes});
   }
-  // Other data than normal change the times, and the laws as used here do not cover prepared operands.
+  // Other data than normal change the times, and the cost models as used here do not cover prepared operands.
   void read_product(const json& r, const std::string& protocol, double seconds) {
     if (r.value("data", "normal") != "normal" || r.value("set", "").starts_with("prepared")) return;
     const listed_product p = product_of(r);

@@ -2,7 +2,7 @@
 // Predictions next to measured times, and their errors.
 #pragma once
 #include <antiphase/executor/machine.hpp>
-#include <antiphase/executor/pipeline_law.hpp>
+#include <antiphase/executor/pipeline_cost.hpp>
 #include <cstddef>
 #include <string>
 #include <vector>
@@ -21,12 +21,13 @@ struct judged_time {
   std::string policy;
   std::string shape;    // equal for all policies that were measured side by side
   std::string contest;  // empty: nothing was measured side by side with it
-  bool fitted = false;  // the law's constants were fitted to it
+  bool fitted = false;  // the cost model's constants were fitted to it
   double measured = 0;  // seconds
   prediction takes;
 };
 // Adds the times in a result file of ladder, bench or tune. Records without times, or of kernels without a
-// law, are skipped. Throws bad_input, with the file's name, for records that do not follow docs/measuring.md.
+// cost model, are skipped. Throws bad_input, with the file's name, for records that do not follow
+// docs/measuring.md.
 void add_times(const machine_profile& on, const json& file, const std::string& name,
                std::vector<judged_time>& to);
 

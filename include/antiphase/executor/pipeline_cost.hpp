@@ -10,7 +10,7 @@
 
 namespace antiphase {
 
-// The parts of a prediction. `waiting`: what a law fitted to measurements has besides launch, memory and
+// The parts of a prediction. `waiting`: what a fitted cost model has besides launch, memory and
 // arithmetic.
 enum class limit { launch, memory, arithmetic, issue, shared_memory, latency, barriers, stores, waiting };
 constexpr std::size_t limit_count = 9;
@@ -35,7 +35,7 @@ struct prediction {
 double least_to_move(const machine_profile& on, double bytes);
 
 // What no machine's figures tell, fitted to the ladders at 1024^3 and 4096^3 on an H200
-// (scripts/model_error.py reports the error elsewhere). The law, the ladder's law and the CPU executor's
+// (scripts/model_error.py reports the error elsewhere). This model, the ladder's and the CPU executor's
 // clock share these constants.
 namespace fitted {
 // Stalls, in warps: w warps of a scheduler keep a unit busy for w / (w + this) of the time.

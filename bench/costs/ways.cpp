@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "bench/laws/ways.hpp"
+#include "bench/costs/ways.hpp"
 
 #include <fmt/format.h>
 
@@ -37,7 +37,7 @@ std::string name_of(const way& w) {
   return "fp16-mma";
 }
 
-double seconds_of(const gemms::laws& l, const gemms::product_shape& p, const device_limits& device,
+double seconds_of(const costs::models& l, const gemms::product_shape& p, const device_limits& device,
                   const way& w) {
   switch (w.by) {
     case family::fp64_short: return gemms::short_seconds(l, p, device);
@@ -52,7 +52,7 @@ double seconds_of(const gemms::laws& l, const gemms::product_shape& p, const dev
   return static_cast<double>(p.count) * gemms::split_seconds(l, member, device, multiplier_of(w));
 }
 
-std::vector<predicted_way> ways_of(const gemms::laws& l, const gemms::product_shape& p,
+std::vector<predicted_way> ways_of(const costs::models& l, const gemms::product_shape& p,
                                    const device_limits& device) {
   std::vector<predicted_way> all;
   const auto add = [&](const way& w) { all.push_back({w, seconds_of(l, p, device, w)}); };
@@ -114,7 +114,7 @@ std::optional<planned_way> plan(const context& where, const gemms::problem& p, c
     case family::fp16:
     case family::fp16_mma: break;
   }
-  if (of.count != 1) return std::nullopt;  // members run in turn: one's law suffices
+  if (of.count != 1) return std::nullopt;  // members run in turn: one's cost model suffices
   const gemms::product_plan made = gemms::plan_product(where, p, multiplier_of(w));
   return planned_way{made.workspace(), [&where, made](std::span<std::byte> memory, stream on) {
                        gemms::run(where, made, memory, nullptr, on);
