@@ -360,6 +360,26 @@ ANTIPHASE_API antiphase_status antiphase_attention_predict(const antiphase_atten
 ANTIPHASE_API antiphase_status antiphase_attention_explain(const antiphase_attention_args* args, char* text,
                                                            size_t room);
 
+// ---- torch's own operators
+// -----------------------------------------------------------------------------------------------------------
+
+// For programs that override them on GPUs: predicted seconds of our call through torch, with what it takes
+// the host, and of torch's own; ours are infinite for calls unlike those that were measured. *wins: 1 where
+// ours takes at most 0.9 of torch's time; 0 on a GPU that was not measured (antiphase_is_measured). FP32
+// attention, or its gradients (backward is not 0). predicted: of antiphase_attention_predict(); infinite if
+// that refuses the call.
+ANTIPHASE_API antiphase_status antiphase_torch_attention_judge(int device, int backward, int64_t members,
+                                                               int64_t heads, int64_t queries, int64_t keys,
+                                                               int64_t depth, int causal, double predicted,
+                                                               double* seconds, double* torch_seconds,
+                                                               int* wins);
+// The same for a scan of outer x inner lines of `length` elements, of which each is read and written with so
+// many bytes. ANTIPHASE_MIN and ANTIPHASE_MAX: with their indices.
+ANTIPHASE_API antiphase_status antiphase_torch_scan_judge(int device, int operation, int64_t outer,
+                                                          int64_t length, int64_t inner, int read,
+                                                          int written, double* seconds, double* torch_seconds,
+                                                          int* wins);
+
 // ---- XLA
 // -----------------------------------------------------------------------------------------------------------
 

@@ -13,7 +13,7 @@ Exceptions:
 - device includes the headers that describe the machine of a kernel.
 - src/scan and its folders include each other: it chooses among their kernels. So do src/attention's.
 - tool and bench include what users can, kernels of their own (.cuh) device too; neither src nor scan/detail.
-  bench/laws, which fits the library's laws, includes everything.
+  bench/costs, which fits the library's cost models, includes everything.
 - antiphase.h and antiphase_cublas.h include nothing of the project.
 - src/c_api includes the public headers that it wraps for C, src/cublas only those for C; both also include
   src/per_process.hpp, the state that a forked child recreates.
@@ -55,7 +55,7 @@ LAYERS = {
     "src/executor": 6,
     "src/executor/cpu": 7,
     "src/executor/cuda": 7,
-    "src/gemm/laws": 7,
+    "src/costs": 6,
     "src/gemm/operands": 7,
     "src/gemm/fp64": 8,
     "src/gemm/tf32": 8,
@@ -87,7 +87,7 @@ LAYERS = {
     "src/c_api": 20,
     "src/cublas": 21,
     "bench": 21,
-    "bench/laws": 28,
+    "bench/costs": 28,
     "tool/base": 21,
     "tool/files": 22,
     "tool/program": 23,
@@ -113,7 +113,7 @@ LAYERS = {
 HOLDS = {
     "core": "cursor, channel, pipeline, tile, view, error. No CUDA header, no input or output",
     "device": "the machine as a kernel sees it: per file a CUDA body and a CPU body; the only inline PTX",
-    "executor": "where work runs: memory, copies, launches, limits, features, machine profiles, the law of a pipeline",
+    "executor": "where work runs: memory, copies, launches, limits, features, machine profiles, the cost model of a pipeline",
     "channel": "the rings that are more than a barrier: staged registers, cp.async; the recorder",
     "gemm": "problems, policies, ladders, collectives. None includes another",
     "scan/detail": "the kernels that `scan.cuh` makes for your own types",
@@ -125,7 +125,8 @@ HOLDS = {
     "src/portable": "what makes the libraries run on systems with an older glibc",
     "src/executor": "profiles of machines, the model of a pipeline, layouts of tensor maps",
     "src/executor/cpu": "the CPU executor; the CUDA executor",
-    "src/gemm/laws": "numbers of the cost models; how operands lie, tiles, epilogues",
+    "src/costs": "the constants of cost models, a file for each card",
+    "src/gemm/operands": "how operands lie, tiles, epilogues; terms that cost models share",
     "src/gemm/fp64": "a folder for each way to multiply: a table of its kernels, their lists, plans and cost model",
     "src/gemm/choice": "which kernel a product runs, and why; `gemm()`, groups, remembered calls",
     "src/attention": "attention and its gradients: requests, plans and kernels in FP32; on tensor cores in `fp16`",
@@ -142,7 +143,7 @@ HOLDS = {
     "c": "declarations for C; functions for C, made of the public calls, and what the shared library needs besides",
     "src/cublas": "the library in front of cuBLAS, which knows antiphase.h alone",
     "bench": "small benchmarks of executor, checker and host calls",
-    "bench/laws": "the times that cost models are fitted to, and those of tile sizes",
+    "bench/costs": "the times that cost models are fitted to, and those of tile sizes",
     "tool/base": "the command-line tool, through the public headers only: shared libraries, text",
     "tool/files": "reading and writing .npy and other files",
     "tool/program": "what each command needs: arguments, devices, tables, errors",
@@ -305,7 +306,7 @@ def judge(file, target):
         return None
     if source == "c":
         return f"{file.rpartition('/')[2]} includes nothing of the project"
-    user, library = source if source in USERS_SEE or source == "bench/laws" else source.split("/")[
+    user, library = source if source in USERS_SEE or source == "bench/costs" else source.split("/")[
         0
     ], not goal.startswith(("tool", "bench"))
     if user in USERS_SEE and library:

@@ -24,8 +24,8 @@
     buffers N BLOCKS                   the most that N buffers gain over one in the newest bench overlap, with
                                        so many resident blocks
     tile WHAT SIZE             of products by tiles of SIZE x SIZE with one output a thread, from the newest run
-                               of bench/laws/tile_sizes.cu: what a second buffer gains (gain) and the formula
-                               predicts (promise), Tc / Tl with one buffer (ratio), its resident blocks
+                               of bench/costs/tile_sizes.cu: what a second buffer gains (gain) and the formula
+                               promises (promise), Tc / Tl with one buffer (ratio), its resident blocks
                                (blocks), milliseconds with one (single) and two (double)
     cycles POLICY, hidden POLICY, computing POLICY
                                        from a recorded timeline: cycles per step, share of the load time

@@ -1,29 +1,31 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Fits the cost models by which `auto` chooses (src/gemm/laws) to timings of every way of random products.
+"""Fits the cost models by which `auto` chooses (src/costs) to timings of every way of random products.
 
-    fit.py LIBRARY DATA LAWS [--write] [--rounds N] [FAMILY...]
+    fit.py LIBRARY DATA MODELS [--write] [--rounds N] [FAMILY...]
 
-LIBRARY is build/PRESET/bench/laws/liblaws_predict.so: it reads LAWS and predicts. DATA is what measure_ways
-wrote on the card that LAWS is for, plain or compressed by xz. A way is a kernel family with its parameters.
+LIBRARY is build/PRESET/bench/costs/libcost_predict.so: it reads MODELS and predicts. DATA is what measure_ways
+wrote on the card that MODELS is for, plain or compressed by xz. A way is a kernel family with its parameters.
 Each family (fp64-short, fp64, fp64-dots, tf32, fp16) is fitted by itself to three quarters of the products. The
 others are the test set: the error of predictions, and how much longer the chosen way takes than the fastest.
---write puts the numbers into LAWS.
+--write puts the constants of products into MODELS.
 
 To take the data anew, on a machine with that card, in eight minutes:
 
-    cmake --preset cuda && cmake --build --preset cuda --target measure_ways laws_predict
-    build/cuda/bench/laws/measure_ways 420 h200.json && xz -9 h200.json
+    cmake --preset cuda && cmake --build --preset cuda --target measure_ways cost_predict
+    build/cuda/bench/costs/measure_ways 420 h200.json && xz -9 h200.json
 
-Needs NumPy and SciPy. Exit status: 0 fine, 1 the library refuses LAWS, 2 usage.
+Needs NumPy and SciPy. Exit status: 0 fine, 1 the library refuses MODELS, 2 usage.
 """
 import argparse
 import ctypes
 import datetime
+import itertools
 import json
 import lzma
 import pathlib
 import sys
+import textwrap
 
 import numpy as np
 from scipy.optimize import least_squares
@@ -44,20 +46,20 @@ SHARED = (
 
 
 class Library:
-    def __init__(self, path, laws):
+    def __init__(self, path, models):
         self.lib = ctypes.CDLL(str(path.resolve()))
-        for name in ("law_path", "laws_said"):
+        for name in ("cost_path", "cost_error"):
             getattr(self.lib, name).restype = ctypes.c_char_p
-        for name in ("law_value", "law_least", "law_most"):
+        for name in ("cost_value", "cost_least", "cost_most"):
             getattr(self.lib, name).restype = ctypes.c_double
-        self.lib.law_set.argtypes = (ctypes.c_int, ctypes.c_double)
-        count = self.lib.laws_read(str(laws).encode())
+        self.lib.cost_set.argtypes = (ctypes.c_int, ctypes.c_double)
+        count = self.lib.cost_read(str(models).encode())
         if count < 0:
-            sys.exit(self.lib.laws_said().decode())
-        self.paths = [self.lib.law_path(i).decode() for i in range(count)]
+            sys.exit(self.lib.cost_error().decode())
+        self.paths = [self.lib.cost_path(i).decode() for i in range(count)]
         self.values, self.least, self.most = (
             np.array([of(i) for i in range(count)])
-            for of in (self.lib.law_value, self.lib.law_least, self.lib.law_most)
+            for of in (self.lib.cost_value, self.lib.cost_least, self.lib.cost_most)
         )
 
     def form(self, name):
@@ -66,11 +68,11 @@ class Library:
     def set(self, at, values):
         for i, value in zip(at, values):
             self.values[i] = value
-            self.lib.law_set(int(i), float(value))
+            self.lib.cost_set(int(i), float(value))
 
     def predict(self, rows):
         us = np.empty(len(rows))
-        self.lib.laws_predict(
+        self.lib.cost_predict(
             len(rows),
             np.ascontiguousarray(rows, np.int64).ctypes.data_as(ctypes.POINTER(ctypes.c_int64)),
             us.ctypes.data_as(ctypes.POINTER(ctypes.c_double)),
@@ -108,7 +110,8 @@ def fit(library, family, rows, us, weight, rounds):
     own = [
         i
         for i, path in enumerate(library.paths)
-        if path.startswith(family + "/") or (family == "fp64" and path in SHARED)
+        if path.startswith(f"products/{family}/")
+        or (family == "fp64" and path.partition("/")[2] in SHARED and path.startswith("products/"))
     ]
     at = np.array(own)
     least, most = library.least[at], library.most[at]
@@ -149,13 +152,29 @@ def nested(paths, values):
     return all_
 
 
+def text_of(value, depth=0):
+    """JSON in which numbers share lines."""
+    if not isinstance(value, dict):
+        return json.dumps(value)
+    indent = " " * (depth + 1)
+    lines = []
+    for holds_numbers, members in itertools.groupby(value.items(), lambda m: isinstance(m[1], float)):
+        texts = [f"{json.dumps(name)}: {text_of(x, depth + 1)}" for name, x in members]
+        if holds_numbers:
+            texts = textwrap.wrap(", ".join(x.replace(" ", "\0") for x in texts), 105 - depth)
+            texts = [x.replace("\0", " ").rstrip(",") for x in texts]
+        lines += texts
+    inner = (",\n" + indent).join(lines)
+    return "{" + (inner if len(lines) == 1 and depth else f"\n{indent}{inner}\n{indent[:-1]}") + "}"
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("predictions", type=pathlib.Path, metavar="library")
     parser.add_argument("data", type=pathlib.Path)
-    parser.add_argument("laws", type=pathlib.Path)
+    parser.add_argument("models", type=pathlib.Path)
     parser.add_argument("families", nargs="*", metavar="FAMILY", help=", ".join(FAMILIES))
-    parser.add_argument("--write", action="store_true", help="put the numbers into LAWS")
+    parser.add_argument("--write", action="store_true", help="put the constants of products into MODELS")
     parser.add_argument(
         "--rounds", type=int, default=30, help="evaluations of the slope at most (default 30)"
     )
@@ -163,7 +182,7 @@ def main():
     for name in options.families:
         if name not in FAMILIES:
             parser.error(f"there is no family '{name}': expected {', '.join(FAMILIES)}")
-    library = Library(options.predictions, options.laws)
+    library = Library(options.predictions, options.models)
     rows, us, product = read(options.data, library)
     judges = product % 4 == 3
     least = np.full(product.max() + 1, np.inf)
@@ -195,12 +214,10 @@ def main():
         if min(abs(value - low), abs(high - value)) < 1e-3 * abs(value):
             print(f"at its bound: {path} = {value:.4g}")
     if options.write:
-        content = json.loads(options.laws.read_text())
-        content |= {
-            "fitted": f"{datetime.date.today()}, {product.max() + 1} products",
-            "laws": nested(library.paths, library.values),
-        }
-        options.laws.write_text(json.dumps(content, indent=1) + "\n")
+        content = json.loads(options.models.read_text())
+        content |= {"fitted": f"{datetime.date.today()}, {product.max() + 1} products"}
+        content["constants"]["products"] = nested(library.paths, library.values)["products"]
+        options.models.write_text(text_of(content) + "\n")
     return 0
 
 

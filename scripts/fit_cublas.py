@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Fits the model of cuBLAS's time (src/gemm/choice/cublas_law.hpp) to the measurements in bench/results, and checks
-it by cross-validation.
+"""Fits the cost model of cuBLAS on an H200 (src/costs) to the measurements in bench/results, and judges it by
+cross-validation.
 
     fit_cublas.py [RESULTS]
 
@@ -18,28 +18,25 @@ from scipy.optimize import least_squares
 import experiments
 
 LEAST = 200  # (m n k)^(1/3): below, the time is that of the launch
-MULTIPROCESSORS, CLOCK, VECTOR_BYTES, FEW_ROWS_BYTES = (
-    132,
-    1755,
-    4.0e6,
-    1.55e6,
-)  # of an H200: constants of the model that are not fitted
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+CARD = json.loads((ROOT / "src/costs/h200.json").read_text())
+COST = CARD["constants"]["cublas"]
+MULTIPROCESSORS = CARD["multiprocessors"]
+# Constants of the model that are not fitted.
+CLOCK, VECTOR_RATE, FEW_ROWS_RATE = COST["clock"], COST["vector rate"], COST["few rows rate"]
 TILES = ((128, 128), (64, 64), (128, 32), (32, 32))
 PARTS = (1, 2, 4, 8, 16, 32)
-# (name, initial value, least, most). The fit finds a local optimum: put its results here until they stay.
+# (name, initial value, least, most). The fit finds a local optimum: put its results into the file until they stay.
 PARAMETERS = (
-    ("start", 1.93, 0.5, 6),
-    ("bytes", 2.03e6, 1e6, 6e6),
-    ("unaligned", 0.07, 0, 2),
-    ("worse", 1.07, 0.9, 1.4),
-    ("alone", 1.42, 1, 3),
-    ("fill", 30, 0, 200),
-    ("add_up", 3.2, 0.3, 6),
-    ("add_up_bytes", 22e6, 0.5e6, 40e6),
-    *(
-        (f"reached by {longer} x {shorter}", share, 0.1, 1)
-        for (longer, shorter), share in zip(TILES, (0.92, 0.815, 0.745, 0.463))
-    ),
+    ("start", COST["start"], 0.5, 6),
+    ("rate", COST["rate"], 1e6, 6e6),
+    ("unaligned", COST["unaligned"], 0, 2),
+    ("worse", COST["worse"], 0.9, 1.4),
+    ("alone", COST["alone"], 1, 3),
+    ("fill", COST["fill"], 0, 200),
+    ("add up", COST["add up"], 0.3, 6),
+    ("add up rate", COST["add up rate"], 0.5e6, 40e6),
+    *((f"reached by {m} x {n}", COST["reached"][f"{m}x{n}"], 0.1, 1) for m, n in TILES),
 )
 
 
@@ -67,7 +64,7 @@ def products(results):
     return all[:, :7], all[:, 7]
 
 
-def law(p, of):
+def model(p, of):
     m, n, k, count, adds, a, b = of.T
     start, rate, unaligned, worse, alone, fill, add_up, add_up_rate, *reached = p
     moved = 4 * count * (m * k + k * n + m * n * (1 + adds))
@@ -91,7 +88,7 @@ def law(p, of):
     few = (numpy.minimum(m, n) <= 4) | ((n <= 8) & (a == 0))
     few_rows = (m > 1) & (m <= 4) & (b == 0)
     return start + numpy.where(
-        few_rows, moved / FEW_ROWS_BYTES, numpy.where(few, moved / VECTOR_BYTES, worse * best)
+        few_rows, moved / FEW_ROWS_RATE, numpy.where(few, moved / VECTOR_RATE, worse * best)
     )
 
 
@@ -99,7 +96,7 @@ def fitted(of, times):
     first, least, most = (numpy.array([p[i] for p in PARAMETERS]) for i in (1, 2, 3))
 
     def off(scaled):  # clipped: a few products are far off under any parameters
-        return numpy.clip(numpy.log(law(scaled * first, of) / times), -0.6, 0.6)
+        return numpy.clip(numpy.log(model(scaled * first, of) / times), -0.6, 0.6)
 
     return (
         first
@@ -116,11 +113,7 @@ def fitted(of, times):
 
 
 def main():
-    results = (
-        pathlib.Path(sys.argv[1])
-        if len(sys.argv) > 1
-        else pathlib.Path(__file__).parent.parent / "bench/results"
-    )
+    results = pathlib.Path(sys.argv[1]) if len(sys.argv) > 1 else ROOT / "bench/results"
     of, times = products(results)
     for (name, *_), value in zip(PARAMETERS, fitted(of, times)):
         print(f"{name:24} {value:.4g}")
@@ -128,7 +121,7 @@ def main():
     for fold in range(5):
         left_out = order[fold::5]
         rest = numpy.setdiff1d(order, left_out)
-        unseen[left_out] = law(fitted(of[rest], times[rest]), of[left_out])
+        unseen[left_out] = model(fitted(of[rest], times[rest]), of[left_out])
     error = numpy.abs(numpy.log(unseen / times))
     print(
         f"{len(times)} products; where it was not fitted to them, off by {numpy.median(error):.3f} in the median, {error.mean():.3f} on average"

@@ -229,6 +229,23 @@ module antiphase
       character(kind=c_char), intent(out) :: text(*)
       integer(c_size_t), value :: room
     end function
+    integer(c_int) function antiphase_torch_attention_judge(device, backward, members, heads, queries, keys, depth, &
+                                                            causal, predicted, seconds, torch_seconds, wins) bind(c)
+      import
+      integer(c_int), value :: device, backward, causal
+      integer(c_int64_t), value :: members, heads, queries, keys, depth
+      real(c_double), value :: predicted
+      real(c_double), intent(out) :: seconds, torch_seconds
+      integer(c_int), intent(out) :: wins
+    end function
+    integer(c_int) function antiphase_torch_scan_judge(device, operation, outer, length, inner, read, written, &
+                                                       seconds, torch_seconds, wins) bind(c)
+      import
+      integer(c_int), value :: device, operation, read, written
+      integer(c_int64_t), value :: outer, length, inner
+      real(c_double), intent(out) :: seconds, torch_seconds
+      integer(c_int), intent(out) :: wins
+    end function
     integer(c_int) function antiphase_advise(question, answer, room) bind(c)
       import
       character(kind=c_char), intent(in) :: question(*)

@@ -3,8 +3,8 @@
 // kernel of one's own, by the model of docs/model.md. No GPU is needed, and nothing runs.
 #pragma once
 #include <antiphase/executor/machine.hpp>
-#include <antiphase/executor/pipeline_law.hpp>
-#include <antiphase/gemm/law.hpp>
+#include <antiphase/executor/pipeline_cost.hpp>
+#include <antiphase/gemm/cost.hpp>
 #include <cstddef>
 #include <cstdint>
 #include <optional>

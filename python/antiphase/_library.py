@@ -196,6 +196,13 @@ _attention_workspace = LIBRARY.antiphase_attention_workspace
 _attention_workspace.argtypes = [ctypes.c_void_p, ctypes.POINTER(ctypes.c_size_t)]
 _attention_predict = LIBRARY.antiphase_attention_predict
 _attention_predict.argtypes = [ctypes.c_void_p, ctypes.POINTER(ctypes.c_double)]
+_results = [ctypes.POINTER(ctypes.c_double)] * 2 + [ctypes.POINTER(ctypes.c_int)]
+_torch_attention_judge = LIBRARY.antiphase_torch_attention_judge
+_torch_attention_judge.argtypes = (
+    [ctypes.c_int] * 2 + [ctypes.c_int64] * 5 + [ctypes.c_int, ctypes.c_double] + _results
+)
+_torch_scan_judge = LIBRARY.antiphase_torch_scan_judge
+_torch_scan_judge.argtypes = [ctypes.c_int] * 2 + [ctypes.c_int64] * 3 + [ctypes.c_int] * 2 + _results
 _advise = LIBRARY.antiphase_advise
 _advise.argtypes = [ctypes.c_char_p, ctypes.c_char_p, ctypes.c_size_t]
 LIBRARY.antiphase_last_message.restype = ctypes.c_char_p
@@ -247,6 +254,25 @@ def attention_seconds(args):
     seconds = ctypes.c_double()
     check(_attention_predict(ctypes.addressof(args), ctypes.byref(seconds)))
     return seconds.value
+
+
+def _judged(function, *call):
+    """(seconds of ours, of torch's, whether ours wins)"""
+    ours, theirs, wins = ctypes.c_double(), ctypes.c_double(), ctypes.c_int()
+    check(function(*call, ctypes.byref(ours), ctypes.byref(theirs), ctypes.byref(wins)))
+    return ours.value, theirs.value, wins.value == 1
+
+
+def judge_torch_attention(device, backward, members, heads, queries, keys, depth, causal, predicted):
+    """antiphase_torch_attention_judge() of a device by its number."""
+    return _judged(
+        _torch_attention_judge, device, backward, members, heads, queries, keys, depth, causal, predicted
+    )
+
+
+def judge_torch_scan(device, operation, outer, length, inner, read, written):
+    """antiphase_torch_scan_judge() of a device by its number."""
+    return _judged(_torch_scan_judge, device, operation, outer, length, inner, read, written)
 
 
 def advice(question):

@@ -22,11 +22,17 @@ _UNMEASURED = "not measured on this GPU"
 _measured = {}  # by device
 
 
+def number_of(device):
+    """A device of torch's as the library knows it."""
+    if device.type != "cuda":
+        return _library.CPU
+    return _library.CURRENT_DEVICE if device.index is None else device.index
+
+
 def is_measured(device):
     """Whether calls on the device may be overridden by prediction: only where it was fitted to such a GPU."""
     if device not in _measured:
-        number = device.index if device.index is not None else -2  # the current one
-        _measured[device] = device.type == "cuda" and _library.is_measured(number)
+        _measured[device] = device.type == "cuda" and _library.is_measured(number_of(device))
     return _measured[device]
 
 

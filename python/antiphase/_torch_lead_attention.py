@@ -10,38 +10,9 @@ import torch
 from . import _attention, _library, _torch_attention, _torch_lead
 from ._torch_ops import KIND as _kind
 
-# ---- Predictions -----------------------------------------------------------------------------------------
-# torch's kernels on an H100: ps for each pair of query and key that a block computes, a + b depth; and the keys
-# that a block's beginning and end take as long as.
-_TORCHS = {"forward": (4.3, 0.0497, 70), "backward": (2.2, 0.239, 175)}
-_TILE = 64  # of their queries and keys
-_LAUNCH = 5  # us
-_OUR_HOST = {"forward": 110, "backward": 400}  # us that a call takes on the host of an H100
-_MARGIN = 0.9  # of torch's time: what ours may take at most
-_LEAST_WORK = 1 << 25  # products: with fewer torch takes less than 25 us
-_LEAST_QUERIES, _LEAST_KEYS = 128, 64  # the cost model was not fitted to fewer
-_MOST_DEPTH = 128
-
-
-def torchs_us(part, members, heads, queries, keys, depth, is_causal):
-    """Predicted time of torch's own call, in us."""
-    a, b, more = _TORCHS[part]
-    up = lambda n: -(-n // _TILE) * _TILE
-    pairs = sum(
-        _TILE * ((min(up(i + 1), up(keys)) if is_causal else up(keys)) + more)
-        for i in range(0, queries, _TILE)
-    )
-    return _LAUNCH + members * heads * pairs * (a + b * depth) * 1e-6
-
-
-_margins = {}  # device: the part of torch's time that ours may take
-
-
-def _margin(device):
-    if device not in _margins:
-        _margins[device] = _MARGIN if _torch_lead.is_measured(device) else 0
-    return _margins[device]
-
+# Products of queries and keys: with fewer, torch takes less than 25 us, and no prediction is made.
+_LEAST_WORK = 1 << 25
+_judge = _library.judge_torch_attention
 
 try:
     _tf32 = torch._C._get_fp32_precision_getter
@@ -67,22 +38,22 @@ def _decide(part, q, k, v, bias, grad, how, is_causal):
     most = members, heads, queries, keys
     if bias is not None and (bias.dim() != 4 or any(x not in (1, y) for x, y in zip(bias.shape, most))):
         return _NO
-    theirs = torchs_us(part, *most, depth, is_causal)
-    ours, wins = math.inf, False
-    fits = depth <= _MOST_DEPTH and queries >= _LEAST_QUERIES and keys >= _LEAST_KEYS
-    if fits and not _allows_tf32():
+    predicted = math.inf
+    if not _allows_tf32():
         try:
             known = _torch_attention.plan(q, k, v, bias, None, how, grad)
             if known is not None:
                 args = (known[0], bias is not None, False, grad is not None)
                 asked = _torch_attention.with_made_up_addresses(*args)
-                ours = max(_OUR_HOST[part], 1e6 * _library.attention_seconds(asked))
+                predicted = _library.attention_seconds(asked)
         except (NotImplementedError, ValueError):
             pass
-        wins = ours < _margin(q.device) * theirs
+    number, backward = _torch_lead.number_of(q.device), part == "backward"
+    ours, theirs, wins = _judge(number, backward, *most, depth, is_causal, predicted)
+    ours, theirs = 1e6 * ours, 1e6 * theirs
     text = f"attention {part} of {members} x {heads} x {queries} x {keys} x {depth}"
     text += ", causal" * is_causal + ", with a mask" * (bias is not None)
-    return wins, theirs - ours, _torch_lead.Row(text, ours, theirs, wins, _margin(q.device) > 0)
+    return wins, theirs - ours, _torch_lead.Row(text, ours, theirs, wins, _torch_lead.is_measured(q.device))
 
 
 def _asked(part, q, k, v, bias, grad, is_causal, scale, has_backward=False):

@@ -4,54 +4,14 @@ import math
 
 import torch
 
-from . import _scans, _torch_lead, _torch_scans
+from . import _library, _scans, _torch_lead, _torch_scans
 from ._torch_ops import KIND as _kind
 
 # ---- Predictions -----------------------------------------------------------------------------------------
-# Times of one call on an H100, its host's included, in us. Moved bytes are read and written per us.
-# By kind of operator: the host's and the GPU's constant part, and bytes per us; bytes moved per element beyond
-# one reading and one writing.
-_OURS = {"arithmetic": (20, 2.6e6, 0), "extremes": (60, 2.4e6, 32), "log_sum_exp": (25, 1.0e6, 0)}
-# torch: likewise; then what its loops take that work through a line: for one step along an axis that is not
-# the last, at most, and per column next to it; per element of a row, and per row.
-_TORCHS = {
-    "arithmetic": (19, 2.2e6, 0.05, 0.01, 1.5e-3, 5.5e-3),
-    "extremes": (25, 1.8e6, 0.05, 0.01, 2.5e-3, 5.5e-3),
-    "log_sum_exp": (20, 1.8e6, 0.05, 0.01, 1.5e-3, 5.5e-3),
-}
-_LEAST = 512  # elements: with fewer no prediction is made
-_MARGIN = 0.9  # of torch's time: what ours may take at most
-_ROWS_AT_ONCE, _STEP_COLUMNS = 1024, 32
-
-
-def _kind_of(op):
-    return "extremes" if op in ("max", "min") else "log_sum_exp" if op == "log_sum_exp" else "arithmetic"
-
-
-def predicted(op, shape, axis, read, written):
-    """(ours, torch's) times in us of a scan of that shape, along an axis that is counted from 0, with so many
-    bytes per element read and written."""
-    kind, elements, length = _kind_of(op), math.prod(shape), shape[axis]
-    inner = math.prod(shape[axis + 1 :])
-    lines = elements // length
-    constant, bandwidth, more = _OURS[kind]
-    ours = constant + elements * (read + written + more) / bandwidth
-    constant, bandwidth, step, per_column, per_element, per_row = _TORCHS[kind]
-    theirs = elements * max(read + written, 8) / bandwidth
-    if inner > 1:
-        theirs = max(theirs, length * (step + per_column * min(inner, _STEP_COLUMNS)))
-    elif lines > 1 or kind == "extremes":
-        theirs = max(theirs, length * per_element * math.ceil(lines / _ROWS_AT_ONCE), lines * per_row)
-    return ours, constant + theirs
-
-
-_margins = {}  # device: the part of torch's time that ours may take
-
-
-def _margin(device):
-    if device not in _margins:
-        _margins[device] = _MARGIN if _torch_lead.is_measured(device) else 0
-    return _margins[device]
+_LEAST = (
+    512  # elements: with fewer no prediction is made, which would take the host longer than it could save
+)
+_judge = _library.judge_torch_scan
 
 
 # ---- What is overridden ---------------------------------------------------------------------------------
@@ -66,11 +26,16 @@ def _decide(op, x, dim, to):
     read, written = x.dtype.itemsize, to.itemsize + (8 if op in ("max", "min") else 0)
     if op == "log_sum_exp" and read == 2:  # converted before and after
         read, written = 10, 10
-    ours, theirs = predicted(op, x.shape, dim % x.dim(), read, written)
-    wins = ours < _margin(x.device) * theirs
+    axis = dim % x.dim()
+    outer, inner = math.prod(x.shape[:axis]), math.prod(x.shape[axis + 1 :])
+    operation = _scans._OPERATIONS[op]
+    ours, theirs, wins = _judge(
+        _torch_lead.number_of(x.device), operation, outer, x.shape[axis], inner, read, written
+    )
+    ours, theirs = 1e6 * ours, 1e6 * theirs
     shape = " x ".join(map(str, x.shape))
     text = f"{_torch_scans.NAMES[op]} of {shape} along {dim}, {_kind.dtype_name(x.dtype)}"
-    return wins, theirs - ours, _torch_lead.Row(text, ours, theirs, wins, _margin(x.device) > 0)
+    return wins, theirs - ours, _torch_lead.Row(text, ours, theirs, wins, _torch_lead.is_measured(x.device))
 
 
 def _led(op, x, dim, dtype):

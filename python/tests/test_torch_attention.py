@@ -353,18 +353,22 @@ class Led(support.Case):
     """torch's own attention. On the CPU it is computed by the executor, as if that were fast."""
 
     def setUp(self):
-        kept = dict(lead._margins), lead._LEAST_QUERIES, lead._LEAST_KEYS, lead._LEAST_WORK
+        judge = lead._judge
+        self.least_queries = self.least_keys = 1
+        self.most = math.inf  # of torch's time, that ours may take
 
-        def restore():
-            lead.attention.end()
-            lead._margins.clear()
-            lead._margins.update(kept[0])
-            _, lead._LEAST_QUERIES, lead._LEAST_KEYS, lead._LEAST_WORK = kept
-            lead.attention.decided.clear()
+        def judged(*call):
+            (queries, keys), ours, theirs = call[4:6], call[-1], judge(*call)[1]
+            fits = queries >= self.least_queries and keys >= self.least_keys
+            return ours, theirs, fits and ours < self.most * theirs
 
-        self.addCleanup(restore)
+        for name, value in (("_judge", judged), ("_LEAST_WORK", 0)):
+            patched = unittest.mock.patch.object(lead, name, value)
+            patched.start()
+            self.addCleanup(patched.stop)
+        self.addCleanup(lead.attention.decided.clear)
+        self.addCleanup(lead.attention.end)
         lead.attention.decided.clear()
-        lead._margins[DEVICE], lead._LEAST_QUERIES, lead._LEAST_KEYS, lead._LEAST_WORK = math.inf, 1, 1, 0
         lead.attention.computed = lead.attention.passed = 0
         if DEVICE.type == "cpu":
             names = {}
@@ -490,22 +494,22 @@ class Led(support.Case):
             self.assertEqual(self.counted(lambda: run(q, k, v))[1], (0, 1))
         finally:
             torch.set_float32_matmul_precision(before)
-        lead._LEAST_QUERIES = 34
+        self.least_queries = 34
         lead.attention.decided.clear()
         self.assertEqual(self.counted(lambda: run(q, k, v))[1], (0, 1))
-        lead._LEAST_QUERIES, lead._LEAST_KEYS = 1, 49
+        self.least_queries, self.least_keys = 1, 49
         lead.attention.decided.clear()
         self.assertEqual(self.counted(lambda: run(q, k, v))[1], (0, 1))
-        lead._LEAST_KEYS, lead._LEAST_WORK = 1, q.numel() * 48 + 1
+        self.least_keys, lead._LEAST_WORK = 1, q.numel() * 48 + 1
         self.assertEqual(self.counted(lambda: run(q, k, v))[1], (0, 1))
-        lead._LEAST_WORK, lead._margins[DEVICE] = 0, 0
+        lead._LEAST_WORK, self.most = 0, 0
         lead.attention.decided.clear()
         self.assertEqual(self.counted(lambda: run(q, k, v))[1], (0, 1))
 
     def test_calls_in_vain(self):
         """After many of them torch has its operator back, at once and for good."""
         small, large = operands((2, 4, 33, 8), (2, 4, 48, 8)), operands((2, 4, 64, 8), (2, 4, 64, 8))
-        lead._LEAST_QUERIES = 34
+        self.least_queries = 34
         expected = with_gradients(self.efficient, small)
         run = lambda tensors: self.counted(lambda: self.efficient(*tensors))[1]
         with unittest.mock.patch("antiphase._torch_lead._PATIENCE", 4):
@@ -541,7 +545,8 @@ class Led(support.Case):
                 for part, work, rate in (("forward", 4, measured[0]), ("backward", 10, measured[1])):
                     if rate:
                         work *= members * heads * rows * rows * depth / (2 if is_causal else 1)
-                        found = lead.torchs_us(part, members, heads, rows, rows, depth, is_causal)
+                        call = -1, part == "backward", members, heads, rows, rows, depth, is_causal, 0
+                        found = 1e6 * lead._library.judge_torch_attention(*call)[1]
                         self.assertLess(found / (work / rate * 1e-6), 9 / 8, (shape, part, is_causal))
                         self.assertGreater(found / (work / rate * 1e-6), 0.45, (shape, part, is_causal))
 
@@ -575,7 +580,8 @@ if on == "cpu":
     exec(STAND_IN)
     if os.environ.get("ANTIPHASE_ATTENTION") != "0":
         lead.attention.begin("CPU")
-lead._margins[q.device], lead._LEAST_WORK = 1e9, 0
+judge = lead._judge
+lead._judge, lead._LEAST_WORK = lambda *call: (*judge(*call)[:2], True), 0
 out = torch.ops.aten._scaled_dot_product_efficient_attention(q, q, q, None, False)[0]
 assert (out - 1).abs().max() < 1e-6
 """

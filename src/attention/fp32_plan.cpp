@@ -11,6 +11,7 @@
 #include <limits>
 
 #include "src/attention/attention_lists.hpp"
+#include "src/costs/models.hpp"
 
 namespace antiphase::attentions {
 
@@ -113,20 +114,20 @@ std::string double_buffered_unsuited(const request& r) {
 }
 
 double fp32_seconds(const request& r) {
-  // Tiles are computed whole. The shares of the multiply-adds' rate, and what a tile and its keys cost beside
-  // their multiply-adds, counted in such, fit an H100 (bench/results/experiments/20261128-few-keys.json).
+  // Tiles are computed whole.
   const machine_profile on = profile_of(r.on.limits());
+  const costs::fp32_attention_cost& cost = costs::models_of(r.on.limits()).attention.fp32;
   const problem& p = r.what;
   const double lines = real(p.members) * real(p.heads), queries = std::max(1., real(p.queries)),
                multiprocessors = std::max(1, on.limits.multiprocessors),
                rate = multiprocessors * on.multiply_adds.value * on.clock.value,
                rows = lines * std::ceil(queries / 64) * 64, keys = r.pairs() / (lines * queries);
-  if (r.back.has_value()) return on.launch.value + 7 * rows * (keys + 32) * real(p.depth) / (0.23 * rate);
-  constexpr double share = 0.515, more_keys = 54, more_depth = 45, latency_bound = 1.42;
-  const double computed = std::max(rows, latency_bound * multiprocessors * 64) *
-                          (std::ceil(keys / 32) * 32 + more_keys) *
-                          (std::ceil(real(p.depth) / 32) * 32 + more_depth);
-  return on.launch.value + 2 * computed / (share * rate);
+  if (r.back.has_value())
+    return on.launch.value + 7 * rows * (keys + cost.backward_keys) * real(p.depth) / (cost.backward * rate);
+  const double computed = std::max(rows, cost.latency_bound * multiprocessors * 64) *
+                          (std::ceil(keys / 32) * 32 + cost.more_keys) *
+                          (std::ceil(real(p.depth) / 32) * 32 + cost.more_depth);
+  return on.launch.value + 2 * computed / (cost.multiplying * rate);
 }
 
 plan plan_tiled(const request& r) { return plan_of(r, tiled_with(r, 1)); }

@@ -11,7 +11,7 @@
 #include <antiphase/executor/cpu/cpu_executor.hpp>
 #include <antiphase/gemm.hpp>
 #include <antiphase/gemm/policies.hpp>
-#include <antiphase/scan/law.hpp>
+#include <antiphase/scan/cost.hpp>
 #include <cmath>
 #include <limits>
 #include <utility>

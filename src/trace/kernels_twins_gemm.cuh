@@ -2,7 +2,7 @@
 // Recording twins of Tensor Core products with asynchronous copies by all threads (sm_80).
 #include <antiphase/channel/recorded.cuh>
 #include <antiphase/channel/recorder.cuh>
-#include <antiphase/executor/pipeline_law.hpp>
+#include <antiphase/executor/pipeline_cost.hpp>
 #include <vector>
 #include "src/gemm/f16_ladder/tensor_core.cuh"
 #include "src/gemm/fp16/split_mma_product.cuh"

@@ -8,8 +8,8 @@
 #include <antiphase/core/error.hpp>
 #include <antiphase/core/tile.hpp>
 #include <antiphase/gemm.hpp>
+#include <antiphase/gemm/cost.hpp>
 #include <antiphase/gemm/ladder.hpp>
-#include <antiphase/gemm/law.hpp>
 #include <antiphase/gemm/policies.hpp>
 #include <antiphase/gemm/tensor_core_ladder.hpp>
 #include <optional>

@@ -904,6 +904,27 @@ static void names(void) {
   EXPECT(antiphase_is_measured(4711) == 0);
 }
 
+static void torch_operators(void) {
+  double seconds = 0, theirs = 0, alone = 0;
+  int wins = 7;
+  subject = "torch's operators";
+  EXPECT(antiphase_torch_attention_judge(ANTIPHASE_CPU, 0, 8, 12, 1024, 1024, 64, 1, 1.0, &seconds, &theirs,
+                                         &wins) == ANTIPHASE_OK);
+  EXPECT(seconds == 1.0 && theirs > 1e-4 && theirs < 1e-3 && wins == 0);
+  EXPECT(antiphase_torch_attention_judge(ANTIPHASE_CPU, 1, 8, 12, 1024, 1024, 64, 0, 1.0, &seconds, &alone,
+                                         &wins) == ANTIPHASE_OK);
+  EXPECT(alone > theirs);
+  EXPECT(antiphase_torch_scan_judge(ANTIPHASE_CPU, ANTIPHASE_LOG_SUM_EXP, 1, 1 << 20, 32, 4, 4, &seconds,
+                                    &theirs, &wins) == ANTIPHASE_OK);
+  EXPECT(seconds > 0 && theirs > 10 * seconds && wins == 0);
+  REFUSED(antiphase_torch_scan_judge(ANTIPHASE_CPU, 5, 1, 1, 1, 4, 4, &seconds, &theirs, &wins),
+          ANTIPHASE_BAD_REQUEST, "operation is 5: expected 0 to 4");
+  REFUSED(antiphase_torch_scan_judge(ANTIPHASE_CPU, 0, 1, 0, 1, 4, 4, &seconds, &theirs, &wins),
+          ANTIPHASE_BAD_REQUEST, "length is 0: expected 1 to 2^40");
+  REFUSED(antiphase_torch_scan_judge(ANTIPHASE_CPU, 0, 1, 1, 1, 4, 4, &seconds, &theirs, NULL),
+          ANTIPHASE_BAD_REQUEST, "wins is a null pointer");
+}
+
 static void advice(void) {
   char text[16384];
   subject = "advice";
@@ -922,6 +943,7 @@ static void advice(void) {
 int main(void) {
   names();
   interrupted();
+  torch_operators();
   advice();
   products_of_any_strides();
   packed_rows_are_the_default();

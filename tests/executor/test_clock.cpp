@@ -6,7 +6,7 @@
 #include <antiphase/device/clock_work.cuh>
 #include <antiphase/device/cluster.cuh>
 #include <antiphase/device/copy_async.cuh>
-#include <antiphase/executor/pipeline_law.hpp>
+#include <antiphase/executor/pipeline_cost.hpp>
 
 #include <algorithm>
 #include <memory>

@@ -143,7 +143,7 @@ TEST(gemm_tuning, a_broken_file_is_refused_with_its_name) {
   EXPECT_THROW(gemms::read_tuning("/"), bad_request);
 }
 
-// Of a card without cost models of its own nothing is taken from cuBLAS by the cost models of another card.
+// On a card without cost models of its own, nothing is taken from cuBLAS by those of another card.
 TEST(gemm_tuning, an_unmeasured_card_takes_products_by_its_tuning_alone) {
   device_limits renamed = an_h200(), smaller = an_h200();
   renamed.name = "NVIDIA GH200 480GB", smaller.multiprocessors = 66;

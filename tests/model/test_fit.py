@@ -27,18 +27,18 @@ class Fit(unittest.TestCase):
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
-        self.laws = pathlib.Path(folder.name) / "laws.json"
-        self.content = json.loads((ROOT / "src/gemm/laws/h200.json").read_text())
+        self.models = pathlib.Path(folder.name) / "models.json"
+        self.content = json.loads((ROOT / "src/costs/h200.json").read_text())
 
     def fit(self, *words, card="h200"):
-        self.laws.write_text(json.dumps(self.content))
+        self.models.write_text(json.dumps(self.content))
         return subprocess.run(
             [
                 sys.executable,
                 ROOT / "scripts/fit.py",
                 LIBRARY,
-                ROOT / f"bench/laws/{card}.json.xz",
-                self.laws,
+                ROOT / f"bench/costs/{card}.json.xz",
+                self.models,
                 *words,
             ],
             capture_output=True,
@@ -46,24 +46,27 @@ class Fit(unittest.TestCase):
         )
 
     def test_changed_numbers_are_found_again(self):
-        before = self.content["laws"]["fp64-short"]["start"]
-        self.content["laws"]["fp64-short"]["start"] = 2 * before
+        before = self.content["constants"]["products"]["fp64-short"]["start"]
+        self.content["constants"]["products"]["fp64-short"]["start"] = 2 * before
         done = self.fit("fp64-short", "--write", "--rounds", "12")
         self.assertEqual(done.returncode, 0, done.stderr)
-        found = json.loads(self.laws.read_text())["laws"]["fp64-short"]["start"]
+        content = json.loads(self.models.read_text())
+        found = content["constants"]["products"]["fp64-short"]["start"]
         self.assertLess(abs(found / before - 1), 0.1, done.stdout)
+        del content["constants"]["products"], self.content["constants"]["products"]
+        self.assertEqual(content["constants"], self.content["constants"], "only products are fitted here")
 
     def test_without_write_nothing_changes(self):
         done = self.fit("fp64-short", "--rounds", "1", card="h100")
         self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertEqual(json.loads(self.laws.read_text()), self.content)
-        self.assertIn("longer than the fastest on average", done.stdout)
+        self.assertEqual(json.loads(self.models.read_text()), self.content)
+        self.assertIn("longer than the fastest in the mean", done.stdout)
 
     def test_wrong_files(self):
-        self.content["laws"]["fp64-short"]["start"] = -1
+        self.content["constants"]["products"]["fp64-short"]["start"] = -1
         done = self.fit()
         self.assertEqual(done.returncode, 1)
-        self.assertIn("'fp64-short.start' is -1: expected a number from 0.3 to 5", done.stderr)
+        self.assertIn("'products.fp64-short.start' is -1: expected a number from 0.3 to 5", done.stderr)
 
 
 if __name__ == "__main__":

@@ -13,7 +13,7 @@ SMALL = ("--m", "70", "--n", "130", "--k", "100")
 
 class Overlap(ToolTest):
     def test_law(self):
-        """Without a GPU the sums are verified, and the cost model is shown."""
+        """Without a GPU the sums are verified, and the model is shown."""
         out = self.run_tool(
             "bench", "overlap", "--blocks", "1,2", "--rounds", "3,256", "-q", *CPU
         ).stdout.decode()
@@ -22,7 +22,7 @@ class Overlap(ToolTest):
         self.assertEqual(rows[:4], [["1", "3"], ["1", "256"], ["2", "3"], ["2", "256"]])
 
     def test_a_file_of_times(self):
-        """The cost model for what was measured, and the page; nothing runs."""
+        """The model for what was measured, and the page; nothing runs."""
         read = ("bench", "overlap", "--read", MEASURED)
         then, now = json.loads(MEASURED.read_text()), json.loads(self.run_tool(*read, "--json").stdout)
         self.assertEqual(len(now["records"]), len(then["records"]))
@@ -31,11 +31,11 @@ class Overlap(ToolTest):
                 [(s["buffers"], s["step_ns"]) for s in r["steps"]],
                 [(s["buffers"], s["step_ns"]) for s in was["steps"]],
             )
-            laws = [s["law"] for s in r["steps"]]
-            self.assertEqual(laws, sorted(laws), "a further buffer is never slower")
+            gains = [s["model"] for s in r["steps"]]
+            self.assertEqual(gains, sorted(gains), "a further buffer is never slower")
             two = r["steps"][1]
             off = 0.12 if r["blocks_per_multiprocessor"] == 1 else 0.3
-            self.assertLess(abs(two["law"] / two["gain"] - 1), off, r)
+            self.assertLess(abs(two["model"] / two["gain"] - 1), off, r)
         self.assertIn("H100", self.run_tool(*read).stdout.decode())
         self.run_tool(*read, "-o", "page.html")
         page = (self.folder / "page.html").read_text()
@@ -45,7 +45,7 @@ class Overlap(ToolTest):
             re.search(r'<script id="data" type="application/json">(.*?)</script>', page, re.S)[1]
         )
         for shown, r in zip(held["records"], now["records"], strict=True):
-            self.assertAlmostEqual(shown["steps"][1]["law"], r["steps"][1]["law"], places=2)
+            self.assertAlmostEqual(shown["steps"][1]["model"], r["steps"][1]["model"], places=2)
 
     def test_wrong_input(self):
         done = self.run_tool("bench", "overlap", "--blocks", "0", *CPU, code=2)

@@ -15,6 +15,7 @@
 #include "src/attention/fp16/depths.hpp"
 #include "src/attention/fp32_kernels.hpp"
 #include "src/attention/fp32_plan.hpp"
+#include "src/costs/models.hpp"
 
 namespace antiphase::attentions {
 
@@ -268,11 +269,11 @@ std::string fp16_unsuited(const request& r) {
   return fp32_unsuited(r);
 }
 
-// Splitting reads and writes 4 bytes of each element; then three products of FP16 for each of FP32, at a
-// share of the Tensor Cores' rate that was measured on an H100 (bench/results/experiments).
+// Splitting reads and writes 4 bytes of each element; then three products of FP16 for each of FP32.
 double fp16_seconds(const request& r) {
   if (r.where() != target::cuda) return 0;
   const machine_profile on = profile_of(r.on.limits());
+  const costs::fp16_attention_cost& cost = costs::models_of(r.on.limits()).attention.fp16;
   const problem& p = r.what;
   const bool back = r.back.has_value();
   const double depth = fp16::padded_depth(p.depth), tile = 128;
@@ -287,13 +288,13 @@ double fp16_seconds(const request& r) {
   const int multiprocessors = std::max(1, on.limits.multiprocessors);
   const double items = rows / tile, rounds = std::ceil(items / multiprocessors),
                whole = rounds * multiprocessors / items;
-  const double products = whole * (back ? 7 : 2) * rows * keys * depth * 3 / (0.83 * on.tensor_fp16.value);
-  constexpr double round = 3e-6;  // an item begins and ends with nothing to overlap
+  const double products =
+      whole * (back ? 7 : 2) * rows * keys * depth * 3 / (cost.multiplying * on.tensor_fp16.value);
   // A warp computes its queries that see few keys one by one, if all do.
-  constexpr double row_of_few_keys = 1.8e-6;
-  const double by_few_keys = !back && seen <= few_keys ? row_of_few_keys * std::ceil(queries / few_warps) : 0;
-  return (back ? 7 : 5) * on.launch.value + bytes / (0.85 * on.memory_bytes.value) +
-         (back ? 2 : 1) * rounds * round + products + by_few_keys;
+  const double by_few_keys =
+      !back && seen <= few_keys ? 1e-6 * cost.few_keys_row * std::ceil(queries / few_warps) : 0;
+  return (back ? 7 : 5) * on.launch.value + bytes / (cost.moving * on.memory_bytes.value) +
+         (back ? 2 : 1) * rounds * (1e-6 * cost.round) + products + by_few_keys;
 }
 
 namespace {

@@ -2,7 +2,7 @@
 #include "found_ring.hpp"
 
 #include <algorithm>
-#include <antiphase/executor/pipeline_law.hpp>
+#include <antiphase/executor/pipeline_cost.hpp>
 #include <map>
 #include <set>
 

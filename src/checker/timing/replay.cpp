@@ -2,7 +2,7 @@
 #include "replay.hpp"
 
 #include <algorithm>
-#include <antiphase/executor/pipeline_law.hpp>
+#include <antiphase/executor/pipeline_cost.hpp>
 #include <map>
 #include <queue>
 #include <set>

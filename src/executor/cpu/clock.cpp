@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What operations cost on a machine: its profile's figures, and the constants of the pipeline's law.
-#include <antiphase/executor/pipeline_law.hpp>
+// What operations cost on a machine: its profile's figures, and the constants of the pipeline's cost model.
+#include <antiphase/executor/pipeline_cost.hpp>
 #include <cmath>
 
 #include "clock.hpp"

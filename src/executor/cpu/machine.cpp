@@ -4,7 +4,7 @@
 #include <antiphase/core/tile.hpp>
 #include <antiphase/executor/cpu/machine.hpp>
 #include <antiphase/executor/cpu/machine_clock.hpp>
-#include <antiphase/executor/pipeline_law.hpp>
+#include <antiphase/executor/pipeline_cost.hpp>
 #include <bit>
 #include <cstring>
 

@@ -14,6 +14,7 @@
 #include <optional>
 #include <utility>
 
+#include "src/costs/models.hpp"
 #include "src/gemm/choice/choose.hpp"
 #include "src/gemm/fp64/group_plan.hpp"
 #include "src/gemm/operands/checks.hpp"
@@ -113,9 +114,7 @@ split_up split_for(const gemms::group_instance& with, const judged_group& g,
   return best;
 }
 
-// Seconds: less than any launch takes; a launch of a small product.
-constexpr double shortest_launch = 2e-6, usual_launch = 3.5e-6;
-// Split-K factor that is assumed for such a launch.
+// Split-K factor that is assumed for a launch of a small product.
 constexpr double most_shared = 8;
 
 judged_group judge(const context& where, std::span<const gemm_problem> problems,
@@ -149,8 +148,9 @@ judged_group judge(const context& where, std::span<const gemm_problem> problems,
     const gemms::group_cost beside =
         gemms::group_cost_of(kernels.front()->how, g.sensible[i], where.limits());
     // Cheaper in the group than any launch of its own, so that one is estimated, not chosen.
-    const bool small = by_name || beside.share < shortest_launch;
-    all.push_back({i, small ? usual_launch + beside.longest / most_shared : g.choice_of(i).seconds()});
+    const costs::group_cost& cost = costs::models_of(where.limits()).group;
+    const bool small = by_name || beside.share < 1e-6 * cost.shortest;
+    all.push_back({i, small ? 1e-6 * cost.usual + beside.longest / most_shared : g.choice_of(i).seconds()});
   }
   split_up best;
   for (const gemms::group_instance* with : kernels)

@@ -6,7 +6,7 @@
 
 #include <algorithm>
 #include <antiphase/core/error.hpp>
-#include <antiphase/gemm/law.hpp>
+#include <antiphase/gemm/cost.hpp>
 #include <cmath>
 #include <cstdint>
 #include <optional>
@@ -17,8 +17,8 @@
 #include "src/gemm/choice/prepared.hpp"
 #include "src/gemm/fp16/split_pass.hpp"
 #include "src/gemm/fp32/ladder_plan.hpp"
-#include "src/gemm/laws/cost.hpp"
 #include "src/gemm/operands/checks.hpp"
+#include "src/gemm/operands/cost_terms.hpp"
 #include "src/memo.hpp"
 #include "src/per_process.hpp"
 
@@ -50,8 +50,8 @@ division_memo<int>::key division_key(const request& r) {
   division_memo<int>::key all{word(r.what.m()), word(r.what.n()), word(r.what.k()), word(r.of.count),
                               word(r.what.beta != 0), word(r.invariant), word(r.where.kind()),
                               word(r.after.is_plain()),
-                              // stands for the device's name, on which the choice of laws depends
-                              reinterpret_cast<std::uintptr_t>(&laws_of(r.device()))};
+                              // stands for the device's name, on which the cost models depend
+                              reinterpret_cast<std::uintptr_t>(&costs::models_of(r.device()))};
   std::ranges::copy(numbers_of(r.device()), all.begin() + request_words);
   return all;
 }
@@ -83,7 +83,7 @@ judged_plan plan_short_product(const candidate&, const request& r) {
   return plan_short(r.where.kind(), r.what, r.of, r.after);
 }
 double cost_of_short(const candidate&, const request& r) {
-  return slow_fp64(r, 2) + short_seconds(laws_of(r.device()), shape_of(r.what, r.of), r.device());
+  return slow_fp64(r, 2) + short_seconds(costs::models_of(r.device()), shape_of(r.what, r.of), r.device());
 }
 
 // Sums in FP64 on Tensor Cores
@@ -172,7 +172,7 @@ template <multiplier By> judged_plan plan_split_product(const candidate&, const 
 bool split_finishes(const request& r) { return ends_in_product(r.what, r.after); }
 double cost_of_split_product(const request& r, multiplier by) {
   const product_shape p{r.what.m(), r.what.n(), r.k(), 1, r.what.beta != 0};
-  return split_seconds(laws_of(r.device()), p, r.device(), by,
+  return split_seconds(costs::models_of(r.device()), p, r.device(), by,
                        {r.ready.a.parts != nullptr, r.ready.b.parts != nullptr});
 }
 template <multiplier By> double cost_of_split(const candidate&, const request& r) {
@@ -321,9 +321,9 @@ double factor_of(const candidate& c, const request& r) {
 // A cost model is fitted to one card and scaled by multiprocessors; another device may have less bandwidth
 // or slower units per multiprocessor. So the roofline is a lower bound.
 double cost_of_launch(const candidate& c, const request& r, double factor) {
-  const double by_law = factor * c.cost(c, r);
-  return c.is.ladder != nullptr ? by_law
-                                : std::max(by_law, roof_of(r.machine(), c.is.name, size_of(r)).seconds);
+  const double fitted = factor * c.cost(c, r);
+  return c.is.ladder != nullptr ? fitted
+                                : std::max(fitted, roof_of(r.machine(), c.is.name, size_of(r)).seconds);
 }
 // Seconds of all launches, with the finishing pass. factor: the tuning's.
 double cost_of(const candidate& c, const request& r, double factor) {

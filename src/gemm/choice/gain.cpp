@@ -5,14 +5,11 @@
 #include <cmath>
 #include <utility>
 
-#include "src/gemm/choice/cublas_law.hpp"
-#include "src/gemm/laws/cost.hpp"
-#include "src/gemm/laws/laws.hpp"
+#include "src/costs/models.hpp"
+#include "src/gemm/operands/cost_terms.hpp"
 
 namespace antiphase {
 namespace {
-
-using gemms::cublas_law;
 
 double as_double(std::int64_t x) { return static_cast<double>(x); }
 double bytes_of(const gemms::problem& p, const gemms::batch& of) {
@@ -32,53 +29,54 @@ gemms::problem by_columns(const gemms::problem& p) {
 }
 
 // Microseconds of multiply-adds with this tile and a split-K factor of `parts`.
-double microseconds(const cublas_law& law, const cublas_law::tile& t, const gemms::problem& p, double count,
+double microseconds(const costs::models& card, std::size_t tile, const gemms::problem& p, double count,
                     double parts) {
+  const costs::cublas_cost& cost = card.cublas;
+  const costs::cublas_cost::tile& t = costs::cublas_cost::tiles[tile];
   const auto blocks = [](std::int64_t extent, std::int64_t of) {
     return std::ceil(as_double(extent) / as_double(of));
   };
   const double tiles = std::min(blocks(p.m(), t.longer) * blocks(p.n(), t.shorter),
                                 blocks(p.m(), t.shorter) * blocks(p.n(), t.longer));
-  const double rounds = std::max(law.alone, std::ceil(tiles * count * parts / law.multiprocessors));
-  return as_double(t.longer * t.shorter) * (std::ceil(as_double(p.k()) / parts) + law.fill) * rounds /
-         (128 * law.clock * t.reached);
+  const double rounds = std::max(cost.alone, std::ceil(tiles * count * parts / card.multiprocessors));
+  return as_double(t.longer * t.shorter) * (std::ceil(as_double(p.k()) / parts) + cost.fill) * rounds /
+         (128 * cost.clock * cost.reached[tile]);
 }
 
-double microseconds(const cublas_law& law, const gemms::problem& given, const gemms::batch& of) {
+double microseconds(const costs::models& card, const gemms::problem& given, const gemms::batch& of) {
+  const costs::cublas_cost& cost = card.cublas;
   constexpr std::int64_t few = 4, few_columns = 8, least_part = 64;
   const gemms::problem p = by_columns(given);
   const double bytes = bytes_of(p, of), count = as_double(of.count);
-  if (p.m() > 1 && p.m() <= few && p.b.row_stride == 1) return law.start + bytes / law.few_rows_bytes;
+  if (p.m() > 1 && p.m() <= few && p.b.row_stride == 1) return cost.start + bytes / cost.few_rows_rate;
   if (std::min(p.m(), p.n()) <= few || (p.n() <= few_columns && p.a.row_stride == 1))
-    return law.start + bytes / law.vector_bytes;
-  const double read = bytes / law.bytes * (is_unaligned(p.a) || is_unaligned(p.b) ? 1 + law.unaligned : 1);
+    return cost.start + bytes / cost.vector_rate;
+  const double read = bytes / cost.rate * (is_unaligned(p.a) || is_unaligned(p.b) ? 1 + cost.unaligned : 1);
   double best = HUGE_VAL;
-  for (const cublas_law::tile& t : law.tiles)
+  for (std::size_t tile = 0; tile < std::size(costs::cublas_cost::tiles); ++tile)
     for (const std::int64_t parts : {1, 2, 4, 8, 16, 32}) {
       if (parts > 1 && p.k() < least_part * parts) break;
-      const double one = std::max(read, microseconds(law, t, p, count, as_double(parts)));
+      const double one = std::max(read, microseconds(card, tile, p, count, as_double(parts)));
       const double sums = as_double(parts) * count * as_double(p.m()) * as_double(p.n()) * 2 * sizeof(float);
-      best = std::min(best, parts == 1 ? one : one + law.add_up + sums / law.add_up_bytes);
+      best = std::min(best, parts == 1 ? one : one + cost.add_up + sums / cost.add_up_rate);
     }
-  return law.start + law.worse * best;
+  return cost.start + cost.worse * best;
 }
 
-// Safety factor on a predicted gain where our own predictions were seen to be too low: batches of small
-// members, and short K with C read.
-double doubt(const gemms::problem& p, const gemms::batch& of) {
+// Safety factor on a predicted gain.
+double doubt(const costs::cublas_cost& cost, const gemms::problem& p, const gemms::batch& of) {
   constexpr double small = 64 * 64 * 64;
   constexpr std::int64_t few_k = 64;
   double of_all = 1;
-  if (of.count > 1 && as_double(p.m()) * as_double(p.n()) * as_double(p.k()) < small) of_all *= 1.4;
-  if (p.beta != 0 && p.k() <= few_k) of_all *= 1.2;
+  if (of.count > 1 && as_double(p.m()) * as_double(p.n()) * as_double(p.k()) < small)
+    of_all *= cost.doubt_of_small;
+  if (p.beta != 0 && p.k() <= few_k) of_all *= cost.doubt_of_few_k;
   return of_all;
 }
 
 }  // namespace
 
-bool is_measured(const device_limits& device) {
-  return gemms::cublas_law_of(device) != nullptr && gemms::fitted_laws_of(device) != nullptr;
-}
+bool is_measured(const device_limits& device) { return costs::fitted_models_of(device) != nullptr; }
 
 double multiply_adds_seconds(const device_limits& device, const gemms::problem& p, const gemms::batch& of) {
   constexpr double reached = 0.8;
@@ -87,17 +85,16 @@ double multiply_adds_seconds(const device_limits& device, const gemms::problem& 
 }
 
 double cublas_seconds(const device_limits& device, const gemms::problem& p, const gemms::batch& of) {
-  const cublas_law* const law = gemms::cublas_law_of(device);
-  return law == nullptr ? multiply_adds_seconds(device, p, of) : 1e-6 * microseconds(*law, p, of);
+  const costs::models* const card = costs::fitted_models_of(device);
+  return card == nullptr ? multiply_adds_seconds(device, p, of) : 1e-6 * microseconds(*card, p, of);
 }
 
 double gain_over_cublas(const device_limits& device, const gemms::problem& p, const gemms::batch& of,
                         double seconds) {
-  constexpr double least_saved = 1.6e-6;
-  const cublas_law* const law = gemms::cublas_law_of(device);
-  if (law == nullptr) return cublas_seconds(device, p, of) / seconds;
-  const double theirs = cublas_seconds(device, p, of), gain = theirs / seconds / doubt(p, of);
-  return theirs - seconds < least_saved ? std::min(gain, 1.) : gain;
+  const costs::models* const card = costs::fitted_models_of(device);
+  if (card == nullptr) return cublas_seconds(device, p, of) / seconds;
+  const double theirs = cublas_seconds(device, p, of), gain = theirs / seconds / doubt(card->cublas, p, of);
+  return theirs - seconds < 1e-6 * card->cublas.least_saved ? std::min(gain, 1.) : gain;
 }
 
 }  // namespace antiphase

@@ -110,10 +110,10 @@ product_rounds rounds_of(multiplier by, std::int64_t m, std::int64_t n, std::int
 // The split pass reads operands and writes two halves of each element; of short lines its instructions take
 // longer than that. Then the product reads them, a chunk of K at a time, and C goes while the next tile is
 // multiplied.
-double split_seconds(const laws& l, const product_shape& p, const device_limits& device, multiplier by,
-                     const parts_made& made) {
-  const fp16_law& us = l.fp16;
-  const fp16_multiply& of = by == multiplier::warpgroups ? us.wgmma : us.mma;
+double split_seconds(const costs::models& l, const product_shape& p, const device_limits& device,
+                     multiplier by, const parts_made& made) {
+  const costs::fp16_cost& us = l.fp16;
+  const costs::fp16_multiply& of = by == multiplier::warpgroups ? us.wgmma : us.mma;
   const double cards = cards_of(l, device), m = static_cast<double>(p.m), n = static_cast<double>(p.n),
                k = static_cast<double>(p.k);
   const mean_layout lies = mean_layout_of(p.m, p.n, p.k);

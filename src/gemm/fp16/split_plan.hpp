@@ -10,7 +10,7 @@
 
 #include "src/gemm/fp16/ready_lines.hpp"
 #include "src/gemm/fp16/split_product.hpp"
-#include "src/gemm/laws/cost.hpp"
+#include "src/gemm/operands/cost_terms.hpp"
 
 namespace antiphase::gemms {
 
@@ -63,8 +63,8 @@ bool ends_in_product(const problem& p, const epilogue& after);
 struct parts_made {
   bool a = false, b = false;
 };
-double split_seconds(const laws& l, const product_shape& p, const device_limits& device, multiplier by,
-                     const parts_made& made = {});
+double split_seconds(const costs::models& l, const product_shape& p, const device_limits& device,
+                     multiplier by, const parts_made& made = {});
 
 // For a product that multiplies, on a device with such Tensor Cores. Throws not_supported if this build has
 // no such kernel.

@@ -9,8 +9,8 @@
 #include <limits>
 
 #include "src/gemm/fp64/fp64_lists.hpp"
-#include "src/gemm/laws/cost.hpp"
 #include "src/gemm/operands/both_operands.hpp"
+#include "src/gemm/operands/cost_terms.hpp"
 
 namespace antiphase::gemms {
 
@@ -24,11 +24,11 @@ struct lying {
 // element of either operand.
 class time_by_lanes {
  public:
-  time_by_lanes(const laws& l, const dots_division& how, bool across, const product_shape& p,
+  time_by_lanes(const costs::models& l, const dots_division& how, bool across, const product_shape& p,
                 double multiprocessors)
       : lanes_(how.slots), across_(across) {
-    const dots_law& us = l.dots;
-    const dots_square& of = us.square[static_cast<std::size_t>(how.square - 1)];
+    const costs::dots_cost& us = l.dots;
+    const costs::dots_square& of = us.square[static_cast<std::size_t>(how.square - 1)];
     const int threads = dots_threads_of_lanes(across);
     const double blocks =
         static_cast<double>(ceil_div<std::int64_t>(std::max(p.m, p.n), how.lines(threads))) *
@@ -63,7 +63,8 @@ class time_by_lanes {
 struct by_lanes_either_way {
   time_by_lanes plain;
   std::optional<time_by_lanes> across;
-  by_lanes_either_way(const laws& l, const dots_division& how, const product_shape& p, double multiprocessors)
+  by_lanes_either_way(const costs::models& l, const dots_division& how, const product_shape& p,
+                      double multiprocessors)
       : plain(l, how, false, p, multiprocessors) {
     if (how.slots >= dots_least_across) across.emplace(l, how, true, p, multiprocessors);
   }
@@ -84,12 +85,12 @@ struct by_lanes_either_way {
 
 // For a vector: lines per thread of the forms, the last of them for matrices across k.
 constexpr int lines_of_thread[] = {1, 2, dots_vector_most_rows(true)};
-static_assert(std::size(lines_of_thread) == std::size(dots_law::vectors));
+static_assert(std::size(lines_of_thread) == std::size(costs::dots_cost::vectors));
 
-double us_of_vector(const laws& l, std::size_t form, int slots, int threads, const product_shape& p,
+double us_of_vector(const costs::models& l, std::size_t form, int slots, int threads, const product_shape& p,
                     double multiprocessors) {
-  const dots_law& us = l.dots;
-  const vector_times& of = us.vector[form];
+  const costs::dots_cost& us = l.dots;
+  const costs::vector_times& of = us.vector[form];
   const int lines_here = lines_of_thread[form];
   const bool across = lines_here == dots_vector_most_rows(true);
   const std::int64_t lines = std::max(p.m, p.n);
@@ -123,14 +124,14 @@ vector_form form_for(bool across, int slots, const product_shape& p, bool finish
   const bool much = p.k >= std::int64_t{64} * slots && lines * slots / threads >= 8 * multiprocessors;
   return {threads, much && !finishes ? 1 : 2};
 }
-double us_of_form(const laws& l, const vector_form& form, int slots, const product_shape& p,
+double us_of_form(const costs::models& l, const vector_form& form, int slots, const product_shape& p,
                   double multiprocessors) {
   const auto number = std::ranges::find(lines_of_thread, form.lines_of_thread) - std::begin(lines_of_thread);
   return us_of_vector(l, static_cast<std::size_t>(number), slots, form.threads, p, multiprocessors);
 }
 
 // Mean over layouts: a matrix of several lines and several k lies along k or across.
-double us_of(const laws& l, const dots_division& how, const product_shape& p, bool finishes,
+double us_of(const costs::models& l, const dots_division& how, const product_shape& p, bool finishes,
              double multiprocessors) {
   const bool long_divides = p.k > 1 && std::max(p.m, p.n) > 1,
              short_divides = p.k > 1 && std::min(p.m, p.n) > 1;
@@ -153,7 +154,7 @@ bool takes_across(const context& where, const problem& p, const batch& of, const
   const auto lies_across = [](const line_operand& o) { return !o.along_k && o.lines > 1; };
   const both_operands o = operands_of(p, of, turned);
   if (how.for_vector()) return lies_across(o.long_one);
-  return by_lanes_either_way(laws_of(where.limits()), how, shape_of(p, of),
+  return by_lanes_either_way(costs::models_of(where.limits()), how, shape_of(p, of),
                              multiprocessors_of(where.limits()))
       .takes_across({lies_across(o.long_one), lies_across(o.short_one)});
 }
@@ -169,12 +170,12 @@ bool dots_tiles_fit(const problem& p, const batch& of) {
   return std::max(p.m(), p.n()) <= most / of.count;  // a block has a line at least
 }
 
-double dots_seconds(const laws& l, const product_shape& p, const device_limits& device,
+double dots_seconds(const costs::models& l, const product_shape& p, const device_limits& device,
                     const dots_division& how, bool finishes) {
   return 1e-6 * us_of(l, how, p, finishes, multiprocessors_of(device));
 }
-void each_dots_division(const laws& l, const product_shape& p, const device_limits& device, bool finishes,
-                        const std::function<void(const dots_division&, double)>& use) {
+void each_dots_division(const costs::models& l, const product_shape& p, const device_limits& device,
+                        bool finishes, const std::function<void(const dots_division&, double)>& use) {
   const auto consider = [&](const dots_division& how) {
     use(how, dots_seconds(l, p, device, how, finishes));
   };
@@ -190,7 +191,7 @@ void each_dots_division(const laws& l, const product_shape& p, const device_limi
 }
 dots_choice divide_dots(const context& where, const problem& p, const batch& of, bool finishes) {
   dots_choice best{{}, std::numeric_limits<double>::infinity()};
-  each_dots_division(laws_of(where.limits()), shape_of(p, of), where.limits(), finishes,
+  each_dots_division(costs::models_of(where.limits()), shape_of(p, of), where.limits(), finishes,
                      [&](const dots_division& how, double seconds) {
                        if (seconds < best.seconds) best = {how, seconds};
                      });

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "src/gemm/fp64/dots_product.hpp"
-#include "src/gemm/laws/cost.hpp"
+#include "src/gemm/operands/cost_terms.hpp"
 
 namespace antiphase::gemms {
 
@@ -58,9 +58,9 @@ struct dots_choice {
 // epilogue.
 dots_choice divide_dots(const context& where, const problem& p, const batch& of, bool finishes);
 // All candidates with their predicted seconds, and the seconds of one: for fitting the cost model.
-void each_dots_division(const laws& l, const product_shape& p, const device_limits& device, bool finishes,
-                        const std::function<void(const dots_division&, double)>& use);
-double dots_seconds(const laws& l, const product_shape& p, const device_limits& device,
+void each_dots_division(const costs::models& l, const product_shape& p, const device_limits& device,
+                        bool finishes, const std::function<void(const dots_division&, double)>& use);
+double dots_seconds(const costs::models& l, const product_shape& p, const device_limits& device,
                     const dots_division& how, bool finishes);
 // The plan of a product with few lines, or that is small enough for lanes; nothing if no kernel of this build
 // fits the device. By lanes, there are two kernels with the same bits; by_across: take the one for operands

@@ -14,11 +14,11 @@
 namespace antiphase::gemms {
 namespace {
 
-// Values of the first kernel in the table that has the form. law: its index among the forms of its kind.
-constexpr fp64_form form_of(std::string_view name, std::size_t law) {
+// Values of the first kernel in the table that has the form. index: its place among the forms of its kind.
+constexpr fp64_form form_of(std::string_view name, std::size_t index) {
   const auto made_of = [&](const fp64_policy& how) {
     return fp64_form{.name = name,
-                     .law = law,
+                     .index = index,
                      .tile = how.tile,
                      .resident = how.blocks,
                      .slabs = how.slabs,
@@ -32,14 +32,14 @@ constexpr fp64_form form_of(std::string_view name, std::size_t law) {
   throw "no kernel has this form";
 }
 constexpr auto forms = [] {
-  std::array<fp64_form,
-             std::size(ring_law::forms) + 2 + std::size(block_law::forms) + std::size(warp_law::forms)>
+  std::array<fp64_form, std::size(costs::ring_cost::forms) + 2 + std::size(costs::block_cost::forms) +
+                            std::size(costs::warp_cost::forms)>
       all{};
   std::size_t n = 0;
   const auto add = [&](auto& names) {
     for (std::size_t i = 0; i < std::size(names); ++i) all[n++] = form_of(names[i], i);
   };
-  add(ring_law::forms), add(block_law::forms), add(warp_law::forms);
+  add(costs::ring_cost::forms), add(costs::block_cost::forms), add(costs::warp_cost::forms);
   all[n++] = form_of("lanes-64x8", 0);
   all[n++] = form_of("kept", 0);
   return all;
@@ -67,19 +67,19 @@ double places_of(const fp64_form& f, const shape& s, int cluster) {
 }
 double halves_of(const shape& s) { return up(s.k / (slab_k / 2)); }
 
-double us_of_lanes(const laws& l, const fp64_form& f, const shape& s) {
-  const lanes_law& us = l.fp64.lanes;
+double us_of_lanes(const costs::models& l, const fp64_form& f, const shape& s) {
+  const costs::lanes_cost& us = l.fp64.lanes;
   const double work = tiles_of(f.tile, s) * (us.tile + us.half * halves_of(s)) * s.slower;
   return us.start + us.wait * (halves_of(s) - 1) + us_before_moving(l, us.moving, s.moved) +
          longer(work, us_to_move(l, us.moving, s.moved)) / s.cards;
 }
 // If there are more walks than places, they run in waves.
-double us_of_kept(const laws& l, const fp64_form& f, const shape& s) {
-  const kept_law& us = l.fp64.kept;
+double us_of_kept(const costs::models& l, const fp64_form& f, const shape& s) {
+  const costs::kept_cost& us = l.fp64.kept;
   const auto whole = [](double x) { return static_cast<std::int64_t>(up(x)); };
   const bool no_edges = (s.k == 16 || s.k == 32) && down(s.m / f.tile.m) * f.tile.m == s.m &&
                         down(s.n / f.tile.n) * f.tile.n == s.n;
-  const kept_walk& walk = no_edges ? us.whole : us.any;
+  const costs::kept_walk& walk = no_edges ? us.whole : us.any;
   const double deep = halves_of(s) - 1, adds = s.moved.read_of_c > 0,
                odd = s.moved.rows == row_start::anywhere;
   const std::int64_t tiles_down = whole(s.m / f.tile.m), columns = whole(s.n / f.tile.n) * whole(s.batch),
@@ -96,9 +96,9 @@ double us_of_kept(const laws& l, const fp64_form& f, const shape& s) {
          longer(compute, us_to_move(l, us.moving, s.moved) / s.cards);
 }
 // Latency-bound blocks, up to two side by side on a multiprocessor, and more of them in waves.
-double us_of_block(const laws& l, const fp64_form& f, const shape& s) {
-  const block_law& us = l.fp64.block;
-  const block_times& of = us.of[f.law];
+double us_of_block(const costs::models& l, const fp64_form& f, const shape& s) {
+  const costs::block_cost& us = l.fp64.block;
+  const costs::block_times& of = us.of[f.index];
   const double tiles = tiles_of(f.tile, s), rounds = up(up(s.k / held_k) / f.slabs),
                waves = tiles / places_of(f, s, 1);
   const double of_rounds = of.round * (1 + us.uneven * s.lies.either_uneven) * (rounds - 1);
@@ -112,9 +112,9 @@ double us_of_block(const laws& l, const fp64_form& f, const shape& s) {
 }
 // Latency-bound blocks of four warps, in waves. The issue times of several blocks on a multiprocessor add up,
 // less so for those that are resident at once.
-double us_of_warp(const laws& l, const fp64_form& f, const shape& s) {
-  const warp_law& us = l.fp64.warp;
-  const warp_times& of = us.of[f.law];
+double us_of_warp(const costs::models& l, const fp64_form& f, const shape& s) {
+  const costs::warp_cost& us = l.fp64.warp;
+  const costs::warp_times& of = us.of[f.index];
   const auto count = [&](std::int64_t rows, std::int64_t columns) {
     return up(s.m / static_cast<double>(rows)) * up(s.n / static_cast<double>(columns)) * s.batch;
   };
@@ -138,7 +138,7 @@ double times_beside(double share, int resident, double two, double four) {
   return 1 + ((resident == 2 ? two : four) - 1) * others / (resident - 1);
 }
 // The same for blocks that walk over tiles, `all` per place, in times of one tile alone.
-double crowded(const crowd_law& by, double all, int resident) {
+double crowded(const costs::crowd_cost& by, double all, int resident) {
   const auto beside = [&](double share) {
     return (1 + by.load * share) * times_beside(share, resident, by.two, by.four);
   };
@@ -147,9 +147,9 @@ double crowded(const crowd_law& by, double all, int resident) {
   return beside(1) * (1 + by.further * (whole - 1)) + (left > 0 ? by.further * beside(left) : 0);
 }
 // A ring. longer_step: factor on a step's time for copies of four bytes.
-double us_of_ring(const laws& l, const fp64_form& f, const ring_times& of, const shape& s,
+double us_of_ring(const costs::models& l, const fp64_form& f, const costs::ring_times& of, const shape& s,
                   const fp64_division& d, double start, double longer_step) {
-  const ring_law& us = l.fp64.ring;
+  const costs::ring_cost& us = l.fp64.ring;
   const double all = tiles_of(f.tile, s) * d.cluster * d.parts / places_of(f, s, d.cluster);
   const double rounds = f.shares
                             ? times_beside(all, f.resident, us.paired, us.paired) * (all <= 1 ? 1 : up(all))
@@ -169,16 +169,16 @@ double us_of_ring(const laws& l, const fp64_form& f, const ring_times& of, const
   return start + moved * by_rows(s.moved.rows, 1, us.half_rows, us.odd_rows) + shared +
          (d.parts > 1 ? us.part + d.parts * us.each_part : 0);
 }
-double us_of_rings(const laws& l, const fp64_form& f, const shape& s, const fp64_division& d) {
-  const ring_law& us = l.fp64.ring;
+double us_of_rings(const costs::models& l, const fp64_form& f, const shape& s, const fp64_division& d) {
+  const costs::ring_cost& us = l.fp64.ring;
   const bool many_rows = tiles_of(f.tile, s) * s.k > static_cast<double>(most_brief_rows);
   const double copied = s.tma ? s.lies.either_uneven + (many_rows ? s.lies.brief : 0) : 1;
   double all = 0;
-  if (copied < 1) all += (1 - copied) * us_of_ring(l, f, us.tma[f.law], s, d, us.start, 1);
+  if (copied < 1) all += (1 - copied) * us_of_ring(l, f, us.tma[f.index], s, d, us.start, 1);
   if (copied > 0) {
     const double by_four =
         (us.long_by_four * s.lies.long_uneven + us.short_by_four * s.lies.short_uneven) / copied;
-    all += copied * us_of_ring(l, f, us.cp_async[f.law], s, d, us.cp_async_start, 1 + by_four);
+    all += copied * us_of_ring(l, f, us.cp_async[f.index], s, d, us.cp_async_start, 1 + by_four);
   }
   // a tile's C is read when its sums are complete, so nothing hides that
   all += s.moved.read_of_c / (us.read_rate * s.cards);
@@ -190,7 +190,7 @@ double us_of_rings(const laws& l, const fp64_form& f, const shape& s, const fp64
   return all;
 }
 // Mean over layouts: TMA takes the operands in some of them only.
-double seconds_of(const laws& l, const fp64_form& f, const shape& s, const fp64_division& d) {
+double seconds_of(const costs::models& l, const fp64_form& f, const shape& s, const fp64_division& d) {
   switch (f.kind) {
     case kernel_kind::lanes: return 1e-6 * us_of_lanes(l, f, s);
     case kernel_kind::kept_lines: return 1e-6 * us_of_kept(l, f, s);
@@ -200,7 +200,7 @@ double seconds_of(const laws& l, const fp64_form& f, const shape& s, const fp64_
   }
   return 1e-6 * us_of_rings(l, f, s, d);
 }
-shape shape_of(const laws& l, const product_shape& p, const device_limits& device) {
+shape shape_of(const costs::models& l, const product_shape& p, const device_limits& device) {
   const auto size = [](std::int64_t extent) { return static_cast<double>(extent); };
   return {.m = size(p.m),
           .n = size(p.n),
@@ -232,12 +232,12 @@ int kept_rounds(std::int64_t tiles_down, std::int64_t columns, std::int64_t plac
   return best;
 }
 
-double fp64_seconds(const laws& l, const product_shape& p, const device_limits& device, const fp64_form& f,
-                    const fp64_division& d) {
+double fp64_seconds(const costs::models& l, const product_shape& p, const device_limits& device,
+                    const fp64_form& f, const fp64_division& d) {
   return seconds_of(l, f, shape_of(l, p, device), d);
 }
 
-void each_fp64_division(const laws& l, const product_shape& p, const device_limits& device,
+void each_fp64_division(const costs::models& l, const product_shape& p, const device_limits& device,
                         unsigned available,
                         const std::function<void(const fp64_form&, const fp64_division&, double)>& use) {
   constexpr int most_parts = 64;
@@ -267,7 +267,7 @@ void each_fp64_division(const laws& l, const product_shape& p, const device_limi
 fp64_choice choose_division(const product_shape& p, const device_limits& device, unsigned available) {
   constexpr double never = std::numeric_limits<double>::infinity();
   fp64_choice best{.seconds = never, .next_seconds = never};
-  each_fp64_division(laws_of(device), p, device, available,
+  each_fp64_division(costs::models_of(device), p, device, available,
                      [&](const fp64_form& f, const fp64_division& d, double seconds) {
                        if (seconds < best.seconds) {
                          if (best.form != &f) best.next = best.form, best.next_seconds = best.seconds;

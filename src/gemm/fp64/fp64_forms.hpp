@@ -10,7 +10,7 @@
 #include <string_view>
 
 #include "src/gemm/fp64/kernel_kind.hpp"
-#include "src/gemm/laws/cost.hpp"
+#include "src/gemm/operands/cost_terms.hpp"
 
 namespace antiphase::gemms {
 
@@ -25,8 +25,8 @@ struct fp64_division {
 // A form: the tile, resident blocks per multiprocessor, whether blocks share tiles, and the kind of kernel. A
 // ring has a kernel for each loader.
 struct fp64_form {
-  std::string_view name;  // fp64_kernels.hpp has its kernels, laws.hpp its cost model's numbers
-  std::size_t law;        // index of these numbers among those of its kind
+  std::string_view name;  // fp64_kernels.hpp has its kernels, src/costs its cost model's constants
+  std::size_t index;      // index of these numbers among those of its kind
   extent2 tile;           // warp_tile: rows and columns of C
   int resident;
   int slabs;
@@ -55,10 +55,10 @@ struct fp64_choice {
 fp64_choice choose_division(const product_shape& p, const device_limits& device, unsigned available = ~0u);
 
 // All candidates with their predicted seconds, and the seconds of one: for fitting the cost model.
-void each_fp64_division(const laws& l, const product_shape& p, const device_limits& device,
+void each_fp64_division(const costs::models& l, const product_shape& p, const device_limits& device,
                         unsigned available,
                         const std::function<void(const fp64_form&, const fp64_division&, double)>& use);
-double fp64_seconds(const laws& l, const product_shape& p, const device_limits& device, const fp64_form& f,
-                    const fp64_division& d);
+double fp64_seconds(const costs::models& l, const product_shape& p, const device_limits& device,
+                    const fp64_form& f, const fp64_division& d);
 
 }  // namespace antiphase::gemms

@@ -9,7 +9,7 @@
 #include <optional>
 
 #include "src/gemm/fp64/fp64_lists.hpp"
-#include "src/gemm/laws/cost.hpp"
+#include "src/gemm/operands/cost_terms.hpp"
 
 namespace antiphase::gemms {
 

@@ -10,7 +10,7 @@
 
 #include "src/gemm/fp64/fp64_lists.hpp"
 #include "src/gemm/fp64/fp64_plan.hpp"
-#include "src/gemm/laws/cost.hpp"
+#include "src/gemm/operands/cost_terms.hpp"
 
 namespace antiphase::gemms {
 namespace {
@@ -52,19 +52,9 @@ group_member member_of(const problem& p, const fp64_policy& how, std::uint32_t f
           .packs = packs_of(p, {}, turned, how.cell_width())};
 }
 
-// Microseconds on an H200, for products of 64 to 4096 lines: a block's time for 32 k, alone on its
-// multiprocessor (step_alone) or at full occupancy (step), and the further time per tile. Where K is no
-// multiple of 4, everything takes a fifth longer. Measured with former kernels, whose computing threads
-// copied too, and with three resident blocks of 128 x 16.
-struct group_times {
-  double step_alone, step, tile;
-};
-group_times times_of(const fp64_policy& how) {
-  if (how.tile.m == 32) return {.step_alone = 0.86, .step = 1.6, .tile = 2.2};
-  if (how.tile.m == 64) return {.step_alone = 1.49, .step = 2.28, .tile = 4.4};
-  return {.step_alone = 1.08, .step = 1.81 * 2 / 3, .tile = 4.6};
+const costs::group_times& times_of(const costs::group_cost& cost, const fp64_policy& how) {
+  return cost.tiles[how.tile.m == 32 ? 0 : how.tile.m == 64 ? 1 : 2];
 }
-constexpr double launch_us = 3, table_us = 3.5;
 
 }  // namespace
 
@@ -89,16 +79,17 @@ bool groups(const problem& p) {
 }
 
 group_cost group_cost_of(const fp64_policy& how, const problem& p, const device_limits& device) {
-  const group_times us = times_of(how);
+  const costs::models& card = costs::models_of(device);
+  const costs::group_times& us = times_of(card.group, how);
   const double tiles = static_cast<double>(tiles_of(how, p)),
                slabs = static_cast<double>(slabs_of(p)) * fp64_slower(device);
   const double places = static_cast<double>(multiprocessors_of(device)) * how.blocks,
-               second = p.k() % 4 == 0 ? 1e-6 : 1.2e-6;
+               second = 1e-6 * (p.k() % 4 == 0 ? 1 : card.group.uneven);
   const double longest = second * (us.tile + slabs * us.step_alone),
                of_many = second * (us.tile + slabs * us.step);
   const double bytes = 4 * (static_cast<double>(p.k()) * static_cast<double>(p.m() + p.n()) +
                             static_cast<double>(p.m()) * static_cast<double>(p.n()) * (p.beta == 0 ? 1 : 2));
-  const double bandwidth = 4.0e12 / 132 * multiprocessors_of(device);  // bytes per second
+  const double bandwidth = 1e6 * card.group.rate / card.multiprocessors * multiprocessors_of(device);
   return {tiles, std::max(tiles * of_many / places, bytes / bandwidth), longest, of_many};
 }
 double group_seconds(double shares, const group_cost& longest, double tiles, std::size_t members,
@@ -106,7 +97,8 @@ double group_seconds(double shares, const group_cost& longest, double tiles, std
   const double tables =
       members > group_inline ? static_cast<double>(ceil_div<std::size_t>(members, group_inline)) : 0;
   const bool many = tiles > multiprocessors_of(device);
-  return 1e-6 * (launch_us + table_us * tables) +
+  const costs::group_cost& cost = costs::models_of(device).group;
+  return 1e-6 * (cost.launch + cost.table * tables) +
          std::max(shares, many ? longest.longest_of_many : longest.longest);
 }
 

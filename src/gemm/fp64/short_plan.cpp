@@ -59,7 +59,7 @@ bool short_tiles_fit(const problem& p, const batch& of) {
   return a.down <= most / a.across && a.blocks <= most;
 }
 
-double short_seconds(const laws& l, const product_shape& p, const device_limits& device) {
+double short_seconds(const costs::models& l, const product_shape& p, const device_limits& device) {
   const moved_bytes moved = bytes_of(p);
   return 1e-6 * (l.few_k.start + us_before_moving(l, l.few_k.moving, moved) +
                  us_to_move(l, l.few_k.moving, moved) / cards_of(l, device));

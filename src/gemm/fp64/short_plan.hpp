@@ -7,7 +7,7 @@
 #include <antiphase/gemm/problem.hpp>
 
 #include "src/gemm/fp64/short_product.hpp"
-#include "src/gemm/laws/cost.hpp"
+#include "src/gemm/operands/cost_terms.hpp"
 
 namespace antiphase::gemms {
 
@@ -23,7 +23,7 @@ const kernel* short_kernel(target where, const epilogue& after);
 // Whether the grid fits its limits.
 bool short_tiles_fit(const problem& p, const batch& of);
 // Predicted time.
-double short_seconds(const laws& l, const product_shape& p, const device_limits& device);
+double short_seconds(const costs::models& l, const product_shape& p, const device_limits& device);
 // The plan of a product with K of up to short_k; short_kernel() has to find a kernel.
 short_plan plan_short(target where, const problem& p, const batch& of, const epilogue& after);
 

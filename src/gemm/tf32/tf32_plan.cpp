@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <limits>
 
-#include "src/gemm/laws/cost.hpp"
+#include "src/gemm/operands/cost_terms.hpp"
 #include "src/gemm/tf32/tf32_lists.hpp"
 
 namespace antiphase::gemms {
@@ -93,8 +93,8 @@ shape shape_of(const product_shape& p) {
           .lies = mean_layout_of(p.m, p.n, p.k)};
 }
 // Kernels that keep the short operand. Rows of C that begin anywhere are stored by threads.
-double us_of_kept(const laws& l, const device_limits& device, const shape& s) {
-  const tf32_law& us = l.tf32;
+double us_of_kept(const costs::models& l, const device_limits& device, const shape& s) {
+  const costs::tf32_cost& us = l.tf32;
   const double multiprocessors = multiprocessors_of(device);
   const double blocks = std::min(1., s.tiles / multiprocessors), halves = s.of.k <= 16   ? 1
                                                                           : s.of.k <= 32 ? 2
@@ -115,8 +115,8 @@ double us_of_kept(const laws& l, const device_limits& device, const shape& s) {
          longer(computing, us_moved(l, s.moved, s.moved.all() / us.kept_rate) / cards_of(l, device));
 }
 // A tile's time besides its chunks: `later` for each round after the first, whose share is in `start`.
-double us_of(const laws& l, const device_limits& device, const shape& s, const tf32_division& how) {
-  const tf32_law& us = l.tf32;
+double us_of(const costs::models& l, const device_limits& device, const shape& s, const tf32_division& how) {
+  const costs::tf32_cost& us = l.tf32;
   const double k = static_cast<double>(s.of.k),
                places = multiprocessors_of(device) * share_of_places(how.cluster);
   const double busy = s.tiles * how.cluster * how.parts / places, rounds = std::max(1., std::ceil(busy));
@@ -135,7 +135,8 @@ double us_of(const laws& l, const device_limits& device, const shape& s, const t
          (how.cluster > 1 ? us.cluster : 0) + (how.parts > 1 ? us.part + us.each_part * how.parts : 0);
 }
 // Mean over layouts: if rows of the long operand begin anywhere, threads copy both operands.
-double seconds_of(const laws& l, const device_limits& device, const shape& s, const tf32_division& how) {
+double seconds_of(const costs::models& l, const device_limits& device, const shape& s,
+                  const tf32_division& how) {
   if (how.cluster * how.parts > 1 || s.of.k <= sparse_nonzeros || s.of.k > tf32_chunk)
     return 1e-6 * us_of(l, device, s, how);
   shape copied = s;
@@ -147,11 +148,11 @@ double seconds_of(const laws& l, const device_limits& device, const shape& s, co
 
 }  // namespace
 
-double tf32_seconds(const laws& l, const product_shape& p, const device_limits& device,
+double tf32_seconds(const costs::models& l, const product_shape& p, const device_limits& device,
                     const tf32_division& how) {
   return seconds_of(l, device, shape_of(p), how);
 }
-void each_tf32_division(const laws& l, const product_shape& p, const device_limits& device,
+void each_tf32_division(const costs::models& l, const product_shape& p, const device_limits& device,
                         const std::function<void(const tf32_division&, double)>& use) {
   const shape s = shape_of(p);
   const std::int64_t tiles = s.along_long * s.columns, chunks = ceil_div<std::int64_t>(p.k, tf32_chunk);
@@ -167,7 +168,7 @@ void each_tf32_division(const laws& l, const product_shape& p, const device_limi
 }
 tf32_choice divide_tf32(const product_shape& p, const device_limits& device) {
   tf32_choice best{{}, std::numeric_limits<double>::infinity()};
-  each_tf32_division(laws_of(device), p, device, [&](const tf32_division& how, double seconds) {
+  each_tf32_division(costs::models_of(device), p, device, [&](const tf32_division& how, double seconds) {
     if (seconds < best.seconds) best = {how, seconds};
   });
   return best;

@@ -9,7 +9,7 @@
 #include <span>
 #include <vector>
 
-#include "src/gemm/laws/cost.hpp"
+#include "src/gemm/operands/cost_terms.hpp"
 #include "src/gemm/operands/tiled_plan.hpp"
 #include "src/gemm/tf32/tf32_product.hpp"
 
@@ -28,9 +28,9 @@ struct tf32_choice {
 // The division with the least predicted time. It depends on the shape and the device alone, never on layouts.
 tf32_choice divide_tf32(const product_shape& p, const device_limits& device);
 // All candidates with their predicted seconds, and the seconds of one: for fitting the cost model.
-void each_tf32_division(const laws& l, const product_shape& p, const device_limits& device,
+void each_tf32_division(const costs::models& l, const product_shape& p, const device_limits& device,
                         const std::function<void(const tf32_division&, double)>& use);
-double tf32_seconds(const laws& l, const product_shape& p, const device_limits& device,
+double tf32_seconds(const costs::models& l, const product_shape& p, const device_limits& device,
                     const tf32_division& how);
 
 struct tf32_plan : tiled_plan {

@@ -7,8 +7,8 @@
 #include <set>
 #include <string>
 
-#include "src/gemm/laws/cost.hpp"
 #include "src/gemm/operands/checks.hpp"
+#include "src/gemm/operands/cost_terms.hpp"
 #include "tests/gemm/contract.hpp"
 
 namespace antiphase::gemm_test {

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 #include <antiphase/core/error.hpp>
-#include <antiphase/executor/pipeline_law.hpp>
+#include <antiphase/executor/pipeline_cost.hpp>
 #include <cmath>
 #include <memory>
 #include <vector>
@@ -30,12 +30,11 @@ constexpr const char* explanation =
     "Columns\n"
     "  Tl      time of a step that loads with one buffer and computes nothing\n"
     "  Tc      time of a step that computes from shared memory and loads nothing\n"
-    "  N x     how many times as fast as with one buffer, measured; (N x): predicted by antiphase model's "
+    "  N x     how many times as fast as with one buffer, measured; (N x): predicted by the "
     "cost model from Tc, as advise --kernel does. Tc loads nothing, so it lacks what issuing copies takes: "
-    "where Tc "
-    "is short, three and more buffers gain less\n"
+    "where Tc is short, three and more buffers gain less\n"
     "  formula (Tl + Tc) / max(Tl, Tc), the textbook's gain of a second buffer\n"
-    "Without a GPU the sums are verified on the CPU executor, and only the cost model is shown.\n"
+    "Without a GPU the sums are verified on the CPU executor, and only the model is shown.\n"
     "\n"
     "Examples:\n"
     "  antiphase bench overlap\n"
@@ -64,7 +63,7 @@ struct setting {
   int blocks, rounds;                  // blocks: resident on a multiprocessor
   double load_ns = 0, compute_ns = 0;  // of a step
   std::vector<double> step_ns;         // by overlap_stages; 0: does not fit
-  std::vector<double> law;             // gains over one buffer, by overlap_stages
+  std::vector<double> model;           // gains over one buffer, by overlap_stages
 
   double ratio() const { return compute_ns / load_ns; }
   double gain(std::size_t n) const { return step_ns[n] > 0 ? step_ns[0] / step_ns[n] : 0; }
@@ -73,9 +72,9 @@ struct setting {
 
 constexpr double tile_bytes = overlap_tile * sizeof(float);
 
-// The cost model's clocks of a step of each resident block, from what computing takes, as measured if it was:
-// then its barriers are in it, but not what issuing the next tile's copies takes.
-double law_clocks(const machine_profile& on, const setting& of, int stages, std::int64_t bytes) {
+// The model's clocks of a step of each resident block, from what computing takes, as measured if it was: then
+// its barriers are in it, but not what issuing the next tile's copies takes.
+double model_clocks(const machine_profile& on, const setting& of, int stages, std::int64_t bytes) {
   constexpr double warps = overlap_threads / 32.;
   const double multiply_adds = double{overlap_floats} * of.rounds;
   const bool cached = static_cast<double>(bytes) < on.cache_size.value;
@@ -103,14 +102,14 @@ double law_clocks(const machine_profile& on, const setting& of, int stages, std:
   return step_clocks(on, s, of.blocks).seconds;
 }
 
-void find_laws(const machine_profile& on, std::vector<setting>& all, std::int64_t bytes) {
+void find_models(const machine_profile& on, std::vector<setting>& all, std::int64_t bytes) {
   for (setting& s : all) {
-    s.law.clear();
-    const double one = law_clocks(on, s, 1, bytes);
+    s.model.clear();
+    const double one = model_clocks(on, s, 1, bytes);
     double least = one;  // a buffer too many may stay empty
     for (const int stages : overlap_stages) {
-      least = std::min(least, law_clocks(on, s, stages, bytes));
-      s.law.push_back(one / least);
+      least = std::min(least, model_clocks(on, s, stages, bytes));
+      s.model.push_back(one / least);
     }
   }
 }
@@ -195,7 +194,7 @@ std::string table(const std::vector<setting>& all, bool timed) {
       row.push_back(timed ? fmt::format("{:.3g}", x) : "");
     for (std::size_t n = 1; n < std::size(overlap_stages); ++n) {
       row.push_back(s.step_ns[n] > 0 ? fmt::format("{:.2f}", s.gain(n)) : "");
-      row.push_back(fmt::format("{:.2f}", s.law[n]));
+      row.push_back(fmt::format("{:.2f}", s.model[n]));
     }
     row.push_back(timed ? fmt::format("{:.2f}", s.formula()) : "");
     rows.push_back(row);
@@ -226,7 +225,7 @@ measured read(const std::string& path) {
                 .load_ns = r.at("load_ns"),
                 .compute_ns = r.at("compute_ns"),
                 .step_ns = std::vector<double>(std::size(overlap_stages)),
-                .law = {}};
+                .model = {}};
       m.bytes = r.at("bytes");
       for (const json& step : r.at("steps"))
         if (const auto* const n = std::ranges::find(overlap_stages, step.at("buffers").get<int>());
@@ -254,7 +253,7 @@ json records(const std::vector<setting>& all, std::int64_t bytes, protocol_kind 
         record["steps"].push_back({{"buffers", overlap_stages[n]},
                                    {"step_ns", s.step_ns[n]},
                                    {"gain", s.gain(n)},
-                                   {"law", s.law[n]}});
+                                   {"model", s.model[n]}});
     list.push_back(std::move(record));
   }
   return list;
@@ -291,7 +290,7 @@ void run_read(const request& r) {
   if (const std::size_t space = name.rfind(' ', name.find("GB"));
       name.find("GB") != name.npos && space != name.npos)
     name.resize(space);
-  find_laws(shipped_profile(name), m.all, m.bytes);
+  find_models(shipped_profile(name), m.all, m.bytes);
   const std::string protocol = m.file["records"][0].value("protocol", "rested");
   m.file["records"] = records(m.all, m.bytes, parse_protocol(protocol));
   show(r, std::move(m.file), m.all, m.machine);
@@ -314,7 +313,7 @@ void run(const request& r) {
       all.push_back({.blocks = static_cast<int>(blocks),
                      .rounds = static_cast<int>(rounds),
                      .step_ns = std::vector<double>(std::size(overlap_stages)),
-                     .law = {}});
+                     .model = {}});
     }
   std::vector<work> works;
   std::vector<double*> to;
@@ -337,7 +336,7 @@ void run(const request& r) {
                 {.kind = how, .samples = r.options.repeats, .rest_ms = 10, .sample_ms = 1});
     for (std::size_t i = 0; i < works.size(); ++i) *to[i] = times[i].median_us * 1e3 / steps[i];
   }
-  find_laws(profile, all, r.bytes);
+  find_models(profile, all, r.bytes);
   json file = result_file("bench overlap", at, timed ? records(all, r.bytes, how) : json::array());
   if (timed || r.options.common.json) return show(r, std::move(file), all, at.name);
   print(text_of(all, at.name, timed));

@@ -63,7 +63,7 @@ struct attention_row : ladder_row {
 bool by_parts(const attentions::step& s) { return s.how == attentions::method::roles; }
 
 // The policy that is the same kernel and has a cost model; empty: none.
-std::string_view policy_with_law(const attentions::step& s) {
+std::string_view policy_with_model(const attentions::step& s) {
   const std::string_view name = s.name;
   return name == "double-buffered" ? "fp32" : name == "antiphase" ? "fp16" : "";
 }
@@ -99,7 +99,7 @@ attention_row run_step(const context& where, attention_operands& data, const att
       const kernel_usage usage = where.runs_on().usage(k);
       if (usage.shared_bytes >= row.usage.shared_bytes) row.usage = usage;
     }
-    if (const std::string_view same = policy_with_law(s); !same.empty())
+    if (const std::string_view same = policy_with_model(s); !same.empty())
       row.predicted = explain(where, data.problem(), {.policy = same}).predicted;
     data.forget_result();
     row.counts = attention(where, data.problem(), {.policy = s.name});

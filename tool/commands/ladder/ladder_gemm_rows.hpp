@@ -2,7 +2,7 @@
 // Results of the GEMM ladder's two halves: FP32 operands, and f16 operands on Tensor Cores.
 #pragma once
 #include <algorithm>
-#include <antiphase/gemm/law.hpp>
+#include <antiphase/gemm/cost.hpp>
 #include <antiphase/gemm/tensor_core_ladder.hpp>
 #include <antiphase/trace.hpp>
 #include <cstdint>

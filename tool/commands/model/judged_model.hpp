@@ -2,7 +2,7 @@
 // Predictions next to measured times, and their errors.
 #pragma once
 #include <antiphase/executor/machine.hpp>
-#include <antiphase/executor/pipeline_law.hpp>
+#include <antiphase/executor/pipeline_cost.hpp>
 #include <cstddef>
 #include <string>
 #include <vector>
@@ -26,7 +26,8 @@ struct judged_time {
   prediction takes;
 };
 // Adds the times in a result file of ladder, bench or tune. Records without times, or of kernels without a
-// cost model, are skipped. Throws bad_input, with the file's name, for invalid records (docs/measuring.md).
+// cost model, are skipped. Throws bad_input, with the file's name, for records that do not follow
+// docs/measuring.md.
 void add_times(const machine_profile& on, const json& file, const std::string& name,
                std::vector<judged_time>& to);
 

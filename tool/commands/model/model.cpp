@@ -27,7 +27,7 @@ constexpr const char* explanation =
     "predicted order of policies with the measured one, mean over shapes at which three or more were "
     "measured. picks: how often the "
     "policy that is predicted to be the fastest takes at most 5 % longer than the one that is. fitted: times "
-    "that numbers of a cost model "
+    "that constants of a cost model "
     "were fitted to; unseen: the others.\n"
     "\n"
     "Examples:\n"

@@ -10,8 +10,8 @@
 
 namespace antiphase {
 
-// The parts of a prediction. `waiting`: what a cost model fitted to measurements has besides launch, memory
-// and arithmetic.
+// The parts of a prediction. `waiting`: what a fitted cost model has besides launch, memory and
+// arithmetic.
 enum class limit { launch, memory, arithmetic, issue, shared_memory, latency, barriers, stores, waiting };
 constexpr std::size_t limit_count = 9;
 std::string_view name(limit l);
@@ -35,8 +35,8 @@ struct prediction {
 double least_to_move(const machine_profile& on, double bytes);
 
 // What no machine's figures tell, fitted to the ladders at 1024^3 and 4096^3 on an H200
-// (scripts/model_error.py reports the error elsewhere). The cost model, the ladder's cost model and the CPU
-// executor's clock share these constants.
+// (scripts/model_error.py reports the error elsewhere). This model, the ladder's and the CPU executor's
+// clock share these constants.
 namespace fitted {
 // Stalls, in warps: w warps of a scheduler keep a unit busy for w / (w + this) of the time.
 constexpr double waits_reading_ahead = 0.305, waits_reading = 0.413;

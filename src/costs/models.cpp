@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "src/gemm/laws/laws.hpp"
+#include "src/costs/models.hpp"
 
 #include <fmt/format.h>
 
@@ -7,15 +7,15 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
-#include "src/gemm/laws/shipped_laws.hpp"
+#include "src/costs/shipped_models.hpp"
 #include "src/per_process.hpp"
 
-namespace antiphase::gemms {
+namespace antiphase::costs {
 namespace {
 
 using json = nlohmann::ordered_json;
 
-class reader : public law_visitor {
+class reader : public constant_visitor {
  public:
   reader(const json& all, const std::string& from) : from_(from), inside_{&all} {}
 
@@ -41,7 +41,7 @@ class reader : public law_visitor {
   // An unknown name is a mistake in the file.
   void require_no_others() const {
     if (inside_.back()->size() != seen_.back())
-      complain(fmt::format("'{}' has {} members: expected the {} that the laws know", path(),
+      complain(fmt::format("'{}' has {} members: expected the {} that the cost models know", path(),
                            inside_.back()->size(), seen_.back()));
   }
 
@@ -58,7 +58,7 @@ class reader : public law_visitor {
     return all;
   }
   [[noreturn]] void complain(const std::string& what) const {
-    throw bad_request(fmt::format("laws {}: {}", from_, what));
+    throw bad_request(fmt::format("cost models {}: {}", from_, what));
   }
 
   const std::string& from_;
@@ -69,17 +69,17 @@ class reader : public law_visitor {
 
 }  // namespace
 
-laws parse_laws(std::string_view text, const std::string& from) {
+models parse_models(std::string_view text, const std::string& from) {
   const json all = json::parse(text, nullptr, false);
   if (!all.is_object() || !all.contains("device") || !all["device"].is_string() ||
       !all.contains("multiprocessors") || !all["multiprocessors"].is_number_integer() ||
-      !all.contains("laws") || !all["laws"].is_object())
-    throw bad_request(
-        fmt::format("laws {}: expected a JSON object with 'device', 'multiprocessors' and 'laws'", from));
-  laws made{};
+      !all.contains("constants") || !all["constants"].is_object())
+    throw bad_request(fmt::format(
+        "cost models {}: expected a JSON object with 'device', 'multiprocessors' and 'constants'", from));
+  models made{};
   made.device = all["device"].get<std::string>();
   made.multiprocessors = all["multiprocessors"].get<int>();
-  reader numbers(all["laws"], from);
+  reader numbers(all["constants"], from);
   made.each(numbers);
   numbers.require_no_others();
   return made;
@@ -87,26 +87,26 @@ laws parse_laws(std::string_view text, const std::string& from) {
 
 namespace {
 
-const std::vector<laws>& all_laws() {
-  static constinit made_once<std::vector<laws>> shipped;
-  return shipped.get([] {
-    std::vector<laws> made;
-    for (const std::string_view text : shipped_laws()) made.push_back(parse_laws(text, "of this build"));
+const std::vector<models>& shipped() {
+  static constinit made_once<std::vector<models>> all;
+  return all.get([] {
+    std::vector<models> made;
+    for (const std::string_view text : shipped_models()) made.push_back(parse_models(text, "of this build"));
     return made;
   });
 }
 
 }  // namespace
 
-const laws* fitted_laws_of(const device_limits& device) {
-  for (const laws& one : all_laws())
+const models* fitted_models_of(const device_limits& device) {
+  for (const models& one : shipped())
     if (one.device == device.name && one.multiprocessors == device.multiprocessors) return &one;
   return nullptr;
 }
 
-const laws& laws_of(const device_limits& device) {
-  const laws* const own = fitted_laws_of(device);
-  return own != nullptr ? *own : all_laws().front();
+const models& models_of(const device_limits& device) {
+  const models* const fitted = fitted_models_of(device);
+  return fitted != nullptr ? *fitted : shipped().front();
 }
 
-}  // namespace antiphase::gemms
+}  // namespace antiphase::costs

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Predicted times of scans, by step: docs/model.md.
 #pragma once
-#include <antiphase/executor/pipeline_law.hpp>
+#include <antiphase/executor/pipeline_cost.hpp>
 #include <antiphase/scan/ladder.hpp>
 #include <cstdint>
 

@@ -1,26 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// The law of the GEMM ladder: from a policy to what a step of its blocks takes of each unit.
+// The cost model of the GEMM ladder: from a policy to what a step of its blocks takes of each unit.
 #include <algorithm>
 #include <antiphase/core/tile.hpp>
-#include <antiphase/gemm/law.hpp>
+#include <antiphase/gemm/cost.hpp>
 #include <cmath>
 #include <limits>
 
+#include "src/costs/models.hpp"
 #include "src/gemm/fp32/reads_of_step.hpp"
 
 namespace antiphase::gemms {
 namespace {
 
 using namespace fitted;
-
-// Fitted, as those of the pipeline's law, to the ladders at 1024^3 and 4096^3 on an H200.
-constexpr double warp_multiply_share = 0.8;  // of the rate where it is the only instruction: assumed
-// of both loads of a warp, from the L2 cache or from memory
-constexpr double naive_clocks = 3.47, naive_clocks_of_memory = 7.6;
-// bytes per second of C whose rows begin anywhere, on an H200
-constexpr double unaligned_stores = 0.62e12;
-// of a wave's stores, where other blocks compute meanwhile
-constexpr double stores_exposed = 0.5;
 
 double real(std::int64_t x) { return static_cast<double>(x); }
 double real(int x) { return x; }
@@ -66,11 +58,13 @@ double stores_seconds(const machine_profile& on, const product_size& p, extent2 
                       bool singly) {
   const double processors = std::max(1, on.limits.multiprocessors),
                bytes = sizeof(float) * real(p.m) * real(p.n) * (p.adds_c ? 2 : 1);
-  if (singly) return bytes / (unaligned_stores * processors / 132) / resident;
+  const costs::models& card = costs::models_of(on.limits);
+  if (singly)
+    return bytes / (1e6 * card.ladder.unaligned_stores * processors / card.multiprocessors) / resident;
   const std::int64_t tiles = ceil_div<std::int64_t>(p.m, tile.m) * ceil_div<std::int64_t>(p.n, tile.n);
   const double waves = std::ceil(real(tiles) / (processors * resident));
-  return (resident > 1 ? stores_exposed : 1) * waves * resident * sizeof(float) * tile.m * tile.n *
-         (p.adds_c ? 2 : 1) / (on.memory_bytes.value / processors);
+  return (resident > 1 ? card.ladder.stores_exposed : 1) * waves * resident * sizeof(float) * tile.m *
+         tile.n * (p.adds_c ? 2 : 1) / (on.memory_bytes.value / processors);
 }
 
 double operand_bytes(const product_size& p, std::size_t element) {
@@ -89,8 +83,9 @@ prediction times(const prediction& one, std::int64_t count) {
 }
 
 prediction predict_naive(const machine_profile& on, const product_size& p) {
+  const costs::ladder_cost& cost = costs::models_of(on.limits).ladder;
   const double clocks =
-      operand_bytes(p, sizeof(float)) < on.cache_size.value ? naive_clocks : naive_clocks_of_memory;
+      operand_bytes(p, sizeof(float)) < on.cache_size.value ? cost.naive_clocks : cost.naive_clocks_of_memory;
   prediction all;
   all.add(limit::launch, on.launch.value);
   all.add(limit::memory, real(p.m) * real(p.n) / 32 * real(p.k) * clocks /
@@ -157,7 +152,10 @@ pipeline_shape shape_of(const machine_profile& on, const tensor_core_step& how, 
   // At the clock that is left under power, told in clocks of the other; or of mma.sync at the full one.
   const double sustained = on.tensor_fp16.value / processors / on.clock.value;
   const double full = on.tensor_fp16.value / processors / on.clock_under_power.value;
-  s.step.arithmetic = products / (engine ? sustained : std::min(warp_multiplies, warp_multiply_share * full));
+  s.step.arithmetic =
+      products / (engine
+                      ? sustained
+                      : std::min(warp_multiplies, costs::models_of(on.limits).ladder.warp_multiplies * full));
   s.shared_bytes = 2 * static_cast<std::size_t>((how.tile.m + how.tile.n) * how.tile_k * how.stages);
   s.registers = engine ? 168 : registers;
   s.resident = resident_of(on, s.step.threads, s.shared_bytes, s.registers);
@@ -198,9 +196,9 @@ roof roof_of(const machine_profile& on, const policy& how, const product_size& p
 roof roof_of(const machine_profile& on, const tensor_core_step&, const product_size& p) {
   return longest(on, p, 2, products_of(p) / at_full_clock(on, on.tensor_fp16));
 }
-static prediction not_below(const roof& least, prediction by_law) {
-  by_law.raise_to(least.seconds, least.of);
-  return by_law;
+static prediction not_below(const roof& least, prediction fitted_time) {
+  fitted_time.raise_to(least.seconds, least.of);
+  return fitted_time;
 }
 
 prediction predict(const machine_profile& on, const policy& how, const product_size& p) {

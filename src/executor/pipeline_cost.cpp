@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <antiphase/executor/pipeline_law.hpp>
+#include <antiphase/executor/pipeline_cost.hpp>
 
 #include <algorithm>
 #include <cmath>

@@ -16,7 +16,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "bench/laws/ways.hpp"
+#include "bench/costs/ways.hpp"
 #include "src/gemm/operands/checks.hpp"
 #include "tool/measure/graph_times.hpp"
 #include "tool/measure/product_list.hpp"
@@ -55,12 +55,12 @@ class ways_measured {
  public:
   ways_measured(const context& where, const std::vector<listed_product>& all)
       : where_(where),
-        laws_(gemms::laws_of(where.limits())),
+        models_(costs::models_of(where.limits())),
         memory_(where, all, 0),
         workspace_(where, std::size_t{256} << 20) {}
 
   std::string of(listed_product p) {
-    std::vector<predicted_way> ways = ways_of(laws_, shape_of(p), where_.limits());
+    std::vector<predicted_way> ways = ways_of(models_, shape_of(p), where_.limits());
     std::erase_if(ways,
                   [&](const predicted_way& w) { return w.seconds > worth_measuring * ways.front().seconds; });
     if (ways.size() > most_ways) ways.resize(most_ways);
@@ -92,7 +92,7 @@ class ways_measured {
 
  private:
   const context& where_;
-  const gemms::laws& laws_;
+  const costs::models& models_;
   tool::product_memory memory_;
   device_array<std::byte> workspace_;
 };

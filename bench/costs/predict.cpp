@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The cost models as a shared library, for scripts/fit.py: reads and sets their numbers, and predicts.
+// The cost models as a shared library, for scripts/fit.py: reads and sets their constants, and predicts with
+// them.
 #include <antiphase/executor/published.hpp>
 
 #include <cstring>
@@ -9,20 +10,20 @@
 #include <string>
 #include <vector>
 
-#include "bench/laws/ways.hpp"
+#include "bench/costs/ways.hpp"
 #include "src/gemm/fp64/fp64_forms.hpp"
 
 namespace antiphase::fit {
 namespace {
 
-struct law_number {
+struct constant {
   std::string path;
   double* value;
   double least, most;
 };
-class all_numbers : public gemms::law_visitor {
+class all_constants : public costs::constant_visitor {
  public:
-  std::vector<law_number> all;
+  std::vector<constant> all;
   void number(std::string_view name, double& value, double least, double most) override {
     all.push_back({path_ + std::string(name), &value, least, most});
   }
@@ -41,8 +42,8 @@ class all_numbers : public gemms::law_visitor {
 };
 
 struct {
-  gemms::laws laws;
-  std::vector<law_number> numbers;
+  costs::models models;
+  std::vector<constant> constants;
   device_limits device;
   std::string said;
 } state;
@@ -54,27 +55,28 @@ using antiphase::fit::state;
 
 extern "C" {
 
-// Reads a file of cost models. Returns the count of its numbers, or -1 on an error, described by laws_said().
-int laws_read(const char* path) try {
+// Reads a file of src/costs. Returns the count of its constants, or -1 on an error, described by
+// cost_error().
+int cost_read(const char* path) try {
   std::ifstream file(path);
   const std::string text{std::istreambuf_iterator<char>(file), {}};
-  state.laws = antiphase::gemms::parse_laws(text, path);
-  antiphase::fit::all_numbers numbers;
-  state.laws.each(numbers);
-  state.numbers = numbers.all;
+  state.models = antiphase::costs::parse_models(text, path);
+  antiphase::fit::all_constants constants;
+  state.models.each(constants);
+  state.constants = constants.all;
   state.device = antiphase::published_device("9.0");
-  state.device.name = state.laws.device, state.device.multiprocessors = state.laws.multiprocessors;
-  return static_cast<int>(state.numbers.size());
+  state.device.name = state.models.device, state.device.multiprocessors = state.models.multiprocessors;
+  return static_cast<int>(state.constants.size());
 } catch (const std::exception& e) {
   state.said = e.what();
   return -1;
 }
-const char* laws_said() { return state.said.c_str(); }
-const char* law_path(int i) { return state.numbers[static_cast<std::size_t>(i)].path.c_str(); }
-double law_value(int i) { return *state.numbers[static_cast<std::size_t>(i)].value; }
-double law_least(int i) { return state.numbers[static_cast<std::size_t>(i)].least; }
-double law_most(int i) { return state.numbers[static_cast<std::size_t>(i)].most; }
-void law_set(int i, double value) { *state.numbers[static_cast<std::size_t>(i)].value = value; }
+const char* cost_error() { return state.said.c_str(); }
+const char* cost_path(int i) { return state.constants[static_cast<std::size_t>(i)].path.c_str(); }
+double cost_value(int i) { return *state.constants[static_cast<std::size_t>(i)].value; }
+double cost_least(int i) { return state.constants[static_cast<std::size_t>(i)].least; }
+double cost_most(int i) { return state.constants[static_cast<std::size_t>(i)].most; }
+void cost_set(int i, double value) { *state.constants[static_cast<std::size_t>(i)].value = value; }
 
 // The index of a stream form by its name, -1 if there is none.
 int form_number(const char* name) {
@@ -85,11 +87,11 @@ int form_number(const char* name) {
 }
 
 // Predicts microseconds for each row (m, n, k, members, whether C is added to, family, form, first, second).
-void laws_predict(int rows, const std::int64_t* row, double* us) {
+void cost_predict(int rows, const std::int64_t* row, double* us) {
   for (int i = 0; i < rows; ++i, row += 9) {
     const antiphase::fit::way w{static_cast<antiphase::fit::family>(row[5]), static_cast<int>(row[6]),
                                 static_cast<int>(row[7]), static_cast<int>(row[8])};
-    us[i] = 1e6 * antiphase::fit::seconds_of(state.laws, {row[0], row[1], row[2], row[3], row[4] != 0},
+    us[i] = 1e6 * antiphase::fit::seconds_of(state.models, {row[0], row[1], row[2], row[3], row[4] != 0},
                                              state.device, w);
   }
 }

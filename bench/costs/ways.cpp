@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "bench/laws/ways.hpp"
+#include "bench/costs/ways.hpp"
 
 #include <fmt/format.h>
 
@@ -37,7 +37,7 @@ std::string name_of(const way& w) {
   return "fp16-mma";
 }
 
-double seconds_of(const gemms::laws& l, const gemms::product_shape& p, const device_limits& device,
+double seconds_of(const costs::models& l, const gemms::product_shape& p, const device_limits& device,
                   const way& w) {
   switch (w.by) {
     case family::fp64_short: return gemms::short_seconds(l, p, device);
@@ -52,7 +52,7 @@ double seconds_of(const gemms::laws& l, const gemms::product_shape& p, const dev
   return static_cast<double>(p.count) * gemms::split_seconds(l, member, device, multiplier_of(w));
 }
 
-std::vector<predicted_way> ways_of(const gemms::laws& l, const gemms::product_shape& p,
+std::vector<predicted_way> ways_of(const costs::models& l, const gemms::product_shape& p,
                                    const device_limits& device) {
   std::vector<predicted_way> all;
   const auto add = [&](const way& w) { all.push_back({w, seconds_of(l, p, device, w)}); };

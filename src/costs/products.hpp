@@ -1,39 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
-// Parameters of the cost models by which `auto` chooses, fitted to one card by scripts/fit.py; src/gemm/laws
-// has a file for each card. Unless said otherwise, a number is a time in microseconds. "Rate": bytes per
-// microsecond. "Factor": multiplies a time. "Surcharge": a share of a time that is added to it.
+// Constants of the cost models of the policies with Tensor Cores or sums in FP64, fitted to one card each by
+// scripts/fit.py. Units: models.hpp.
 #pragma once
-#include <antiphase/executor/limits.hpp>
 #include <array>
 #include <iterator>
-#include <string>
 #include <string_view>
 
-namespace antiphase::gemms {
+#include "src/costs/constant_visitor.hpp"
 
-// Visits every parameter of a cost model: its name, its value and its bounds.
-class law_visitor {
- public:
-  virtual ~law_visitor() = default;
-  virtual void number(std::string_view name, double& value, double least, double most) = 0;
-  virtual void enter(std::string_view group) = 0;
-  virtual void leave() = 0;
-  template <class Law> void inside(std::string_view group, Law& law) {
-    enter(group);
-    law.each(*this);
-    leave();
-  }
-};
+namespace antiphase::costs {
 
 // Memory traffic of kernels whose threads load into registers and store from there, as long as the L2 cache
 // holds it.
-struct moving_law {
+struct moving_cost {
   double rate, read_rate;  // of operands and stores of C; of reads of C, if beta is not 0
   // factors on C's bytes, both directions: rows begin anywhere; at multiples of 16 bytes, not 32
   double odd_rows, half_rows;
   // latency of reading C, once; the most that stores wait for full store buffers (filled() in cost.hpp)
   double adding, filling;
-  void each(law_visitor& v) {
+  void each(constant_visitor& v) {
     v.number("rate", rate, 8e5, 2e7);
     v.number("read rate", read_rate, 5e5, 6e7);
     v.number("odd rows", odd_rows, .8, 6);
@@ -43,10 +28,10 @@ struct moving_law {
   }
 };
 
-struct short_law {
+struct short_cost {
   double start;  // startup latency
-  moving_law moving;
-  void each(law_visitor& v) {
+  moving_cost moving;
+  void each(constant_visitor& v) {
     v.number("start", start, .3, 5);
     v.inside("moving", moving);
   }
@@ -56,7 +41,7 @@ struct short_law {
 // stage of k.
 struct ring_times {
   double round, step;
-  void each(law_visitor& v) {
+  void each(constant_visitor& v) {
     v.number("round", round, .05, 8);
     v.number("step", step, .1, 5);
   }
@@ -64,25 +49,25 @@ struct ring_times {
 // Contention among resident blocks, where the time of a block alone is 1.
 //   load       surcharge if all places of the device are taken, in proportion if fewer
 //   two, four  factor of a full multiprocessor, for kernels with an occupancy of two or four blocks
-//   further    time of each tile after a block's first one, relative to the first
-struct crowd_law {
+//   further    time of each tile behind a block's first one, relative to the first
+struct crowd_cost {
   double load, two, four, further;
-  void each(law_visitor& v) {
+  void each(constant_visitor& v) {
     v.number("load", load, 0, 2);
     v.number("two", two, .7, 5);
     v.number("four", four, .7, 8);
     v.number("further", further, .1, 3);
   }
 };
-struct ring_law {
+struct ring_cost {
   static constexpr std::string_view forms[] = {"32x8-8", "32x32-8", "32x16-4", "32x32-4",
                                                "128x16", "64x64",   "32x32"};
   std::array<ring_times, std::size(forms)> tma, cp_async;
   double start, cp_async_start;  // startup latency of a kernel fed by TMA, by copying warps
   // surcharges on a step whose long or short operand is copied 4 bytes at a time
   double long_by_four, short_by_four;
-  crowd_law walking, starting;  // of persistent blocks: on `step`, on `round`
-  double single;                // factor on `round` where a tile has one step, so nothing overlaps it
+  crowd_cost walking, starting;  // of persistent blocks: on `step`, on `round`
+  double single;                 // factor on `round` where a tile has one step, so nothing overlaps it
   // factor on `step` and `round`: two blocks of a split-K kernel on a multiprocessor
   double paired;
   // split-K over a cluster of two: the sum through distributed shared memory; surcharge for a cluster of
@@ -93,7 +78,7 @@ struct ring_law {
   double odd_rows, half_rows;  // factors on work and traffic of tiles, by how C's rows begin
   double read_rate;            // of C, whose reads nothing hides
   double part_of_row;          // where TMA boxes reach beyond rows of the short operand: per tile
-  void each(law_visitor& v) {
+  void each(constant_visitor& v) {
     for (std::size_t i = 0; i < std::size(forms); ++i) {
       v.enter(forms[i]);
       v.inside("tma", tma[i]);
@@ -121,11 +106,11 @@ struct ring_law {
 };
 
 // Kernels of kind lanes: warps enough to hide latency, so throughput counts.
-struct lanes_law {
-  double start, wait;  // startup latency; latency of every 16 k after the first
+struct lanes_cost {
+  double start, wait;  // startup latency; latency of every 16 k behind the first
   double tile, half;   // what a tile costs the whole card: fixed; for every 16 k
-  moving_law moving;
-  void each(law_visitor& v) {
+  moving_cost moving;
+  void each(constant_visitor& v) {
     v.number("start", start, .3, 3);
     v.number("wait", wait, .01, 2);
     v.number("tile", tile, 1e-4, 2e-2);
@@ -139,7 +124,7 @@ struct lanes_law {
 //   round, round_deep  a tile of the walk; more of it where K is above 16
 struct kept_walk {
   double start, deep, wave, round, round_deep;
-  void each(law_visitor& v) {
+  void each(constant_visitor& v) {
     v.number("start", start, .5, 3);
     v.number("deep", deep, .01, 3);
     v.number("wave", wave, .01, 3);
@@ -147,13 +132,13 @@ struct kept_walk {
     v.number("round deep", round_deep, .01, 2);
   }
 };
-struct kept_law {
+struct kept_cost {
   kept_walk any, whole;         // whole: tiles without edges, K of 16 or 32
   double odd_start, odd_round;  // added where C's rows begin anywhere
   double adding_round;          // added where C is read
   double crowd, crowd_deep;     // added to a round if all places are taken; more where K is above 16
-  moving_law moving;
-  void each(law_visitor& v) {
+  moving_cost moving;
+  void each(constant_visitor& v) {
     v.inside("any", any);
     v.inside("whole", whole);
     v.number("odd start", odd_start, 0, 2);
@@ -168,12 +153,12 @@ struct kept_law {
 // each further round.
 struct block_times {
   double block, round;
-  void each(law_visitor& v) {
+  void each(constant_visitor& v) {
     v.number("block", block, .3, 4);
     v.number("round", round, .05, 2);
   }
 };
-struct block_law {
+struct block_cost {
   static constexpr std::string_view forms[] = {"block-16x8", "block-32x8", "block-16x16"};
   std::array<block_times, std::size(forms)> of;
   double beside, beside_round;  // factors on `block`, on rounds, with another block on the multiprocessor
@@ -181,8 +166,8 @@ struct block_law {
   // time of each wave after the first, relative to it; tail: the partial last wave takes as long as a full
   // one (1), its share of one (0), or something between
   double further, whole_waves;
-  double adding, filling;  // as in moving_law
-  void each(law_visitor& v) {
+  double adding, filling;  // as in moving_cost
+  void each(constant_visitor& v) {
     for (std::size_t i = 0; i < std::size(forms); ++i) v.inside(forms[i], of[i]);
     v.number("beside", beside, 1, 3);
     v.number("beside round", beside_round, 1, 3);
@@ -198,14 +183,14 @@ struct block_law {
 //   tile, step    issue time that a block adds to its multiprocessor: fixed; for each 8 k
 struct warp_times {
   double block, round, tile, step;
-  void each(law_visitor& v) {
+  void each(constant_visitor& v) {
     v.number("block", block, .3, 4);
     v.number("round", round, .05, 2);
     v.number("tile", tile, .01, 2);
     v.number("step", step, .005, 1);
   }
 };
-struct warp_law {
+struct warp_cost {
   static constexpr std::string_view forms[] = {"warp-32x32", "warp-32x64"};
   std::array<warp_times, std::size(forms)> of;
   // surcharges: on `round` and `step` if rows of operands begin anywhere; on `tile` if rows of C do
@@ -213,8 +198,8 @@ struct warp_law {
   // time of each wave after the first, relative to it; share of issue time that counts among blocks that are
   // resident at the same time
   double further, at_once;
-  moving_law moving;
-  void each(law_visitor& v) {
+  moving_cost moving;
+  void each(constant_visitor& v) {
     for (std::size_t i = 0; i < std::size(forms); ++i) v.inside(forms[i], of[i]);
     v.number("uneven", uneven, 0, 2);
     v.number("tile odd", tile_odd, 0, 4);
@@ -223,13 +208,13 @@ struct warp_law {
     v.inside("moving", moving);
   }
 };
-struct fp64_law {
-  ring_law ring;
-  lanes_law lanes;
-  kept_law kept;
-  block_law block;
-  warp_law warp;
-  void each(law_visitor& v) {
+struct fp64_cost {
+  ring_cost ring;
+  lanes_cost lanes;
+  kept_cost kept;
+  block_cost block;
+  warp_cost warp;
+  void each(constant_visitor& v) {
     v.inside("ring", ring);
     v.inside("lanes", lanes);
     v.inside("kept", kept);
@@ -243,7 +228,7 @@ struct fp64_law {
 // the same of the kernel for operands that lie across k.
 struct dots_square {
   double round, round_of_block, block, across_start, across_round, across_round_of_block;
-  void each(law_visitor& v) {
+  void each(constant_visitor& v) {
     v.number("round", round, .05, 3);
     v.number("round of block", round_of_block, .001, 2);
     v.number("block", block, .001, 2);
@@ -258,14 +243,14 @@ struct dots_square {
 //   further       surcharge for each wave after the first
 struct vector_times {
   double block, group, crowd, further;
-  void each(law_visitor& v) {
+  void each(constant_visitor& v) {
     v.number("block", block, .001, 3);
     v.number("group", group, .001, 1);
     v.number("crowd", crowd, .1, 40);
     v.number("further", further, .05, 4);
   }
 };
-struct dots_law {
+struct dots_cost {
   static constexpr std::string_view squares[] = {"1", "2"}, vectors[] = {"one line", "two lines", "across"};
   // startup latency; each step of the reduction among an output's lanes; the one among its warps, if several
   double start, doubling, warps;
@@ -279,7 +264,7 @@ struct dots_law {
   // across k: surcharges on a group, on all bytes, for blocks of eight lines; half of them for 16, and so on
   double scattered, pieces;
   std::array<vector_times, 3> vector;
-  void each(law_visitor& v) {
+  void each(constant_visitor& v) {
     v.number("start", start, .3, 3);
     v.number("doubling", doubling, 0, .5);
     v.number("warps", warps, 0, 1);
@@ -317,7 +302,7 @@ struct dots_law {
 //   odd_tile, odd_half     the same as kept_tile, kept_half where C's rows begin anywhere
 //   kept_read, odd_read    reading C of a tile: by TMA; by threads, where its rows begin anywhere
 //   kept_rate              of everything, as long as the L2 cache holds it
-struct tf32_law {
+struct tf32_cost {
   double start, later, chunk, among_all;
   double threads, threads_start;  // where threads copy the operands: factor on a chunk; once
   double cluster, part, each_part, read_of_c;
@@ -325,7 +310,7 @@ struct tf32_law {
   double kept_start, kept_deep, kept_tile, kept_half, kept_first, kept_half_rows;
   double odd_tile, odd_half;
   double kept_read, odd_read, kept_rate;
-  void each(law_visitor& v) {
+  void each(constant_visitor& v) {
     v.number("start", start, 2, 12);
     v.number("later", later, .1, 6);
     v.number("chunk", chunk, .3, 3);
@@ -368,7 +353,7 @@ struct tf32_law {
 //   adds       factor on C's bytes if C is read
 struct fp16_multiply {
   double start, pass_rate, chunk, tail, alone, left, stored, adds;
-  void each(law_visitor& v) {
+  void each(constant_visitor& v) {
     v.number("start", start, 2, 20);
     v.number("pass rate", pass_rate, 1e6, 1.2e7);
     v.number("chunk", chunk, .3, 6);
@@ -379,7 +364,7 @@ struct fp16_multiply {
     v.number("adds", adds, .5, 3);
   }
 };
-struct fp16_law {
+struct fp16_cost {
   fp16_multiply wgmma, mma;
   double line, brief_line;  // split pass: instructions of a line; of one with K up to split_brief_k
   double across, odd_pass;  // factors on the pass: operands across k; lines that begin anywhere
@@ -388,7 +373,7 @@ struct fp16_law {
   double odd_rows, half_rows, edges;
   double adds_odd;   // odd_rows if C is read
   double read_of_c;  // reading C, each round
-  void each(law_visitor& v) {
+  void each(constant_visitor& v) {
     v.inside("wgmma", wgmma);
     v.inside("mma", mma);
     v.number("line", line, 1e-5, 1e-2);
@@ -404,42 +389,36 @@ struct fp16_law {
   }
 };
 
-struct laws {
-  std::string device;  // name of the card
-  int multiprocessors;
-  double memory_rate, stored_rate;     // of operands from memory; of C to memory
-  double read_of_memory;               // of C from memory, if beta is not 0
-  double far_odd_rows, far_half_rows;  // factors on both of C, by how its rows begin
-  // bytes of a product up to which the L2 cache holds all of it, from which on nothing
-  double kept, not_kept;
-  double to_fill;  // bytes of stores that fill their buffers to 1 - 1/e
-  short_law few_k;
-  fp64_law fp64;
-  dots_law dots;
-  tf32_law tf32;
-  fp16_law fp16;
-  void each(law_visitor& v) {
-    v.number("memory rate", memory_rate, 2.4e6, 5e6);
-    v.number("stored rate", stored_rate, 1e6, 8e6);
-    v.number("read of memory", read_of_memory, 2.4e6, 5e6);
-    v.number("far odd rows", far_odd_rows, .8, 5);
-    v.number("far half rows", far_half_rows, .8, 4);
-    v.number("kept", kept, 1e7, 5e7);
-    v.number("not kept", not_kept, 6e7, 3e8);
-    v.number("to fill", to_fill, 1e5, 4e7);
-    v.inside("fp64-short", few_k);
-    v.inside("fp64", fp64);
-    v.inside("fp64-dots", dots);
-    v.inside("tf32", tf32);
-    v.inside("fp16", fp16);
+// A group of small products in one launch, for products of 64 to 4096 lines, measured with former kernels,
+// whose computing threads copied too, and with three resident blocks of 128 x 16.
+//   step_alone, step  a block's time for 32 k: alone on its multiprocessor; at full occupancy
+//   tile              what a tile takes besides its steps
+struct group_times {
+  double step_alone, step, tile;
+  void each(constant_visitor& v) {
+    v.number("step alone", step_alone, .1, 10);
+    v.number("step", step, .1, 10);
+    v.number("tile", tile, .1, 20);
+  }
+};
+struct group_cost {
+  static constexpr std::string_view forms[] = {"32", "64", "128"};  // rows of a tile
+  std::array<group_times, std::size(forms)> tiles;
+  double launch, table;  // the first launch; each further table of products
+  double uneven;         // factor on a block's times where K is no multiple of 4
+  double rate;           // of everything
+  // a product that takes less than `shortest` in a group is not predicted as a launch of its own: that takes
+  // `usual` and its sums
+  double shortest, usual;
+  void each(constant_visitor& v) {
+    for (std::size_t i = 0; i < std::size(forms); ++i) v.inside(forms[i], tiles[i]);
+    v.number("launch", launch, .5, 10);
+    v.number("table", table, .5, 10);
+    v.number("uneven", uneven, 1, 3);
+    v.number("rate", rate, 1e6, 2e7);
+    v.number("shortest", shortest, .1, 10);
+    v.number("usual", usual, .1, 10);
   }
 };
 
-// The cost models of a card, by its name and number of multiprocessors; null for any other card.
-const laws* fitted_laws_of(const device_limits& device);
-// For any other card those of an H200, to be scaled by multiprocessor.
-const laws& laws_of(const device_limits& device);
-// From a file's text. Throws bad_request, which names the number, its value and what was expected.
-laws parse_laws(std::string_view text, const std::string& from);
-
-}  // namespace antiphase::gemms
+}  // namespace antiphase::costs

@@ -1,87 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// The cost models: files are read whole or refused, each card has its own, and predictions grow with what
-// there is to do, are near what was measured, and never below what the device can do.
-#include "src/gemm/laws/laws.hpp"
-
-#include <gmock/gmock.h>
+// Predictions grow with what there is to do, are near what was measured, and never below what the device can
+// do.
 #include <gtest/gtest.h>
 
-#include <antiphase/core/error.hpp>
 #include <antiphase/executor/machine.hpp>
-#include <nlohmann/json.hpp>
-#include <set>
 
-#include "src/gemm/laws/shipped_laws.hpp"
 #include "tests/gemm/asked.hpp"
 
 namespace antiphase::gemm_test {
 namespace {
 
-using testing::HasSubstr;
-
-class counting : public gemms::law_visitor {
- public:
-  int numbers = 0;
-  void number(std::string_view name, double& value, double least, double most) override {
-    ++numbers;
-    EXPECT_LT(least, most) << name;
-    EXPECT_GE(value, least) << name;
-    EXPECT_LE(value, most) << name;
-  }
-  void enter(std::string_view) override {}
-  void leave() override {}
-};
-
-TEST(gemm_laws, of_each_card_are_few_and_within_their_bounds) {
-  std::set<std::string> cards;
-  for (const std::string_view text : gemms::shipped_laws()) {
-    gemms::laws l = gemms::parse_laws(text, "shipped");
-    counting all;
-    l.each(all);
-    EXPECT_GT(all.numbers, 100);
-    EXPECT_LE(all.numbers, 250);
-    EXPECT_TRUE(cards.insert(l.device).second) << l.device;
-  }
-  EXPECT_EQ(cards.size(), 2u);
-}
-TEST(gemm_laws, are_those_of_the_card_by_its_name) {
-  device_limits device = an_h200();
-  EXPECT_EQ(gemms::laws_of(device).device, "NVIDIA H200");
-  device.name = "NVIDIA H100 80GB HBM3";
-  EXPECT_EQ(gemms::laws_of(device).device, device.name);
-  device.multiprocessors = 114;
-  EXPECT_EQ(gemms::laws_of(device).device, "NVIDIA H200") << "others are taken for it";
-}
-TEST(gemm_laws, a_file_is_read_whole_or_refused) {
-  const nlohmann::json right = nlohmann::json::parse(gemms::shipped_laws().front());
-  const auto said = [](const nlohmann::json& file) -> std::string {
-    try {
-      gemms::parse_laws(file.dump(), "'a.json'");
-      return "nothing";
-    } catch (const bad_request& e) {
-      return e.what();
-    }
-  };
-  EXPECT_EQ(said(right), "nothing");
-  EXPECT_THAT(said(3),
-              HasSubstr("laws 'a.json': expected a JSON object with 'device', 'multiprocessors' and 'laws'"));
-  nlohmann::json wrong = right;
-  wrong["laws"]["fp64"]["ring"].erase("cluster");
-  EXPECT_THAT(said(wrong), HasSubstr("'fp64.ring.cluster' is missing"));
-  wrong = right, wrong["laws"]["fp64-dots"]["start"] = "fast";
-  EXPECT_THAT(said(wrong), HasSubstr("'fp64-dots.start' is \"fast\": expected a number from 0.3 to 3"));
-  wrong = right, wrong["laws"]["fp16"]["line"] = nullptr;
-  EXPECT_THAT(said(wrong), HasSubstr("'fp16.line' is null: expected a number"));
-  wrong = right, wrong["laws"]["fp16"]["mma"] = 1;
-  EXPECT_THAT(said(wrong), HasSubstr("'fp16.mma' is 1: expected an object"));
-  wrong = right, wrong["laws"]["fp64-short"]["strat"] = 1;
-  EXPECT_THAT(said(wrong), HasSubstr("'fp64-short.' has 3 members: expected the 2 that the laws know"));
-}
-
 // Doubling M, N or K never lowers the prediction by more than the error of a fit: on each card, for auto and
 // for each policy where it may be chosen. Not compared with a vector, which has kernels and a cost model of
 // its own.
-TEST(gemm_laws, predictions_grow_with_the_product) {
+TEST(gemm_costs, predictions_grow_with_the_product) {
   int compared = 0;
   for (const char* const card : {"NVIDIA H200", "NVIDIA H100 80GB HBM3"}) {
     device_limits device = an_h200();
@@ -119,7 +51,7 @@ TEST(gemm_laws, predictions_grow_with_the_product) {
 
 // Microseconds that were measured on an H200, in graphs, of policies that auto takes and of such that it does
 // not.
-TEST(gemm_laws, predictions_are_near_what_was_measured) {
+TEST(gemm_costs, predictions_are_near_what_was_measured) {
   const context where = on_paper(an_h200());
   struct measured {
     const char* policy;
@@ -145,7 +77,7 @@ TEST(gemm_laws, predictions_are_near_what_was_measured) {
 }
 // What sets times apart on any such device: rows of C that are no whole sectors, and that fp16-mma has no
 // clusters to share a tile among.
-TEST(gemm_laws, predictions_know_what_is_slow) {
+TEST(gemm_costs, predictions_know_what_is_slow) {
   const context where = on_paper(published_device("9.0"));
   const auto takes = [&](const char* policy, std::int64_t m, std::int64_t n, std::int64_t k, float beta = 0) {
     return explained(where, {.m = m, .n = n, .k = k, .beta = beta}, policy).predicted;
@@ -163,7 +95,7 @@ TEST(gemm_laws, predictions_know_what_is_slow) {
 }
 
 // Memory, as far as the L2 cache cannot help, and multiplying units.
-TEST(gemm_laws, no_prediction_is_below_what_the_device_can_do) {
+TEST(gemm_costs, no_prediction_is_below_what_the_device_can_do) {
   std::vector<machine_profile> machines = shipped_profiles();
   for (const device_limits& d : published_devices()) machines.push_back(profile_of(d));
   int compared = 0;

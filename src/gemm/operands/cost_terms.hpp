@@ -8,7 +8,7 @@
 #include <cmath>
 #include <cstdint>
 
-#include "src/gemm/laws/laws.hpp"
+#include "src/costs/models.hpp"
 
 namespace antiphase::gemms {
 
@@ -92,27 +92,27 @@ inline moved_bytes bytes_of(const product_shape& p) {
           .rows = rows_of_c(p.n)};
 }
 // The device's size relative to the fitted card, by multiprocessors.
-inline double cards_of(const laws& l, const device_limits& device) {
+inline double cards_of(const costs::models& l, const device_limits& device) {
   return static_cast<double>(multiprocessors_of(device)) / l.multiprocessors;
 }
 // Share of a product's bytes that comes from memory: 0 up to l.kept bytes, 1 from l.not_kept on.
-inline double far_share(const laws& l, double bytes) {
+inline double far_share(const costs::models& l, double bytes) {
   return std::clamp((bytes - l.kept) / (l.not_kept - l.kept), 0., 1.);
 }
 // Microseconds to move everything on the fitted card. near: the same if the L2 cache holds all of it.
-inline double us_moved(const laws& l, const moved_bytes& b, double near) {
+inline double us_moved(const costs::models& l, const moved_bytes& b, double near) {
   const double far = far_share(l, b.all());
   if (far == 0) return near;
   const double rows = by_rows(b.rows, 1, l.far_half_rows, l.far_odd_rows);
   return (1 - far) * near + far * (rows * (b.stored / l.stored_rate + b.read_of_c / l.read_of_memory) +
                                    b.operands / l.memory_rate);
 }
-inline double us_to_move(const laws& l, const moving_law& how, const moved_bytes& b) {
+inline double us_to_move(const costs::models& l, const costs::moving_cost& how, const moved_bytes& b) {
   const double rows = by_rows(b.rows, 1, how.half_rows, how.odd_rows);
   return us_moved(l, b, (rows * b.stored + b.operands) / how.rate + rows * b.read_of_c / how.read_rate);
 }
 // Microseconds that are added once, whatever overlaps with the rest.
-inline double us_before_moving(const laws& l, const moving_law& how, const moved_bytes& b) {
+inline double us_before_moving(const costs::models& l, const costs::moving_cost& how, const moved_bytes& b) {
   return (b.read_of_c > 0 ? how.adding : 0) + how.filling * filled(b.stored, l.to_fill);
 }
 
@@ -126,11 +126,11 @@ struct work {
 // Clock and bandwidth per multiprocessor are an H200's, since limits do not tell them. So the result serves
 // to compare shapes, or candidates on one device.
 inline double predicted(const work& w, const device_limits& device) {
-  constexpr double clock = 1.7e9, bytes_per_clock = 21, launch = 2.5e-6;  // Hz; of a multiprocessor; seconds
+  const costs::roofline_cost& cost = costs::models_of(device).roofline;
   const device_rates rates = rates_of(device);
-  const double clocks = clock * multiprocessors_of(device);
+  const double clocks = cost.clock * multiprocessors_of(device);
   const double multiplies = w.fp32 / rates.fp32 + w.fp64 / rates.fp64 + w.tensor_fp16 / rates.tensor_fp16;
-  return std::max(multiplies, w.bytes / bytes_per_clock) / clocks + w.launches * launch;
+  return std::max(multiplies, w.bytes / cost.bytes_per_clock) / clocks + w.launches * cost.launch;
 }
 
 }  // namespace antiphase::gemms

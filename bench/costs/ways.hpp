@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The ways to compute a product among which `auto` chooses: to measure them, and fit cost models.
+// The ways to compute a product among which `auto` chooses, for measuring them and fitting cost models to the
+// times.
 #pragma once
 #include <antiphase/context.hpp>
 #include <antiphase/gemm/problem.hpp>
@@ -10,8 +11,8 @@
 #include <string>
 #include <vector>
 
-#include "src/gemm/laws/cost.hpp"
-#include "src/gemm/laws/laws.hpp"
+#include "src/costs/models.hpp"
+#include "src/gemm/operands/cost_terms.hpp"
 
 namespace antiphase::fit {
 
@@ -25,14 +26,14 @@ struct way {
 };
 std::string name_of(const way& w);  // "fp64/32x8-8/2/1"
 
-double seconds_of(const gemms::laws& l, const gemms::product_shape& p, const device_limits& device,
+double seconds_of(const costs::models& l, const gemms::product_shape& p, const device_limits& device,
                   const way& w);
 // All ways that may be chosen on the device, with their predicted times, fastest first.
 struct predicted_way {
   way how;
   double seconds;
 };
-std::vector<predicted_way> ways_of(const gemms::laws& l, const gemms::product_shape& p,
+std::vector<predicted_way> ways_of(const costs::models& l, const gemms::product_shape& p,
                                    const device_limits& device);
 
 // A way made ready to run, with its workspace in bytes; nothing if no kernel can do it.

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The cost models: special cases, monotonicity, and measured occupancy.
 #include <gtest/gtest.h>
-#include <antiphase/executor/pipeline_law.hpp>
-#include <antiphase/gemm/law.hpp>
-#include <antiphase/scan/law.hpp>
+#include <antiphase/executor/pipeline_cost.hpp>
+#include <antiphase/gemm/cost.hpp>
+#include <antiphase/scan/cost.hpp>
 #include <cmath>
 #include <filesystem>
 #include <fstream>
@@ -24,7 +24,7 @@ pipeline_step textbook(double load, double compute, int stages) {
           .latency = load / h200().clock.value};
 }
 
-TEST(pipeline_law, textbook_is_the_special_case) {
+TEST(pipeline_cost, textbook_is_the_special_case) {
   for (const auto& [load, compute] : {std::pair{100., 50.}, {100., 100.}, {50., 100.}, {1000., 10.}}) {
     const textbook_times said{load, compute};
     EXPECT_DOUBLE_EQ(clocks(textbook(load, compute, 1)), said.one_buffer());
@@ -40,7 +40,7 @@ TEST(pipeline_law, textbook_is_the_special_case) {
   EXPECT_NEAR(clocks(textbook(1000, 10, 5)), 250, 1e-3);
 }
 
-TEST(pipeline_law, blocks_hide_what_one_buffer_does_not) {
+TEST(pipeline_cost, blocks_hide_what_one_buffer_does_not) {
   pipeline_step s{.threads = 256, .stages = 1, .issue = 8000, .shared = 500, .latency = 5e-7};
   const double alone = clocks(s, 1), four = clocks(s, 4) / 4;
   EXPECT_LT(four, 0.75 * alone);
@@ -49,7 +49,7 @@ TEST(pipeline_law, blocks_hide_what_one_buffer_does_not) {
   EXPECT_NEAR(clocks(s, 4) / 4, four, 0.02 * four);  // nothing left to gain
 }
 
-TEST(pipeline_law, registers_stage_one_step_however_many_slots) {
+TEST(pipeline_cost, registers_stage_one_step_however_many_slots) {
   pipeline_step s{.stages = 2, .asynchronous = false, .arithmetic = 100, .latency = 1e-6};
   const double two = clocks(s);
   s.stages = 4;
@@ -58,7 +58,7 @@ TEST(pipeline_law, registers_stage_one_step_however_many_slots) {
   EXPECT_LT(clocks(s), 0.5 * two);
 }
 
-TEST(pipeline_law, memory_is_as_fast_as_there_are_bytes_in_flight) {
+TEST(pipeline_cost, memory_is_as_fast_as_there_are_bytes_in_flight) {
   pipeline_step s{.stages = 2, .arithmetic = 1, .bytes = 8192};
   const double few = clocks(s);
   s.stages = 4;
@@ -70,7 +70,7 @@ TEST(pipeline_law, memory_is_as_fast_as_there_are_bytes_in_flight) {
 }
 
 // As bench overlap measured on an H100, where one block's second buffer gains 1.50 of the textbook's 1.54.
-TEST(pipeline_law, few_bytes_in_flight_take_their_latency) {
+TEST(pipeline_cost, few_bytes_in_flight_take_their_latency) {
   pipeline_step s{.threads = 128, .stages = 1, .arithmetic = 500, .bytes = 4096, .latency = 6e-7};
   const double load = s.latency * h200().clock.value, one = clocks(s);
   s.stages = 2;
@@ -79,7 +79,7 @@ TEST(pipeline_law, few_bytes_in_flight_take_their_latency) {
   EXPECT_GT(one / clocks(s), 2);
 }
 
-TEST(pipeline_law, a_further_buffer_is_never_slower) {
+TEST(pipeline_cost, a_further_buffer_is_never_slower) {
   for (const double arithmetic : {1., 300., 1000., 3000.})
     for (const int blocks : {1, 2, 4, 8}) {
       pipeline_step s{.threads = 128, .arithmetic = arithmetic, .bytes = 4096, .latency = 6e-7};
@@ -91,7 +91,7 @@ TEST(pipeline_law, a_further_buffer_is_never_slower) {
     }
 }
 
-TEST(pipeline_law, waves_and_their_tail) {
+TEST(pipeline_cost, waves_and_their_tail) {
   const pipeline_step s{.stages = 3, .arithmetic = 1000};
   const auto seconds = [&](std::int64_t tiles) { return blocks_seconds(h200(), s, tiles, 64, 2).seconds; };
   EXPECT_DOUBLE_EQ(seconds(132), seconds(1));
@@ -134,19 +134,19 @@ TEST(model, blocks_are_those_that_were_measured) {
   EXPECT_GE(compared, 75);
 }
 
-TEST(gemm_law, what_cannot_run_takes_for_ever) {
+TEST(gemm_cost, what_cannot_run_takes_for_ever) {
   gemms::policy huge = gemms::register_tile_policy;
   huge.stages = 64;
   EXPECT_TRUE(std::isinf(gemms::predict(h200(), huge, {.m = 128, .n = 128, .k = 128}).seconds));
 }
-TEST(gemm_law, batches_and_nothing) {
+TEST(gemm_cost, batches_and_nothing) {
   const gemms::policy& how = gemms::register_tile_policy;
   const double one = gemms::predict(h200(), how, {.m = 256, .n = 256, .k = 256}).seconds;
   EXPECT_NEAR(gemms::predict(h200(), how, {.m = 256, .n = 256, .k = 256, .count = 7}).seconds, 7 * one,
               1e-12);
   EXPECT_NEAR(gemms::predict(h200(), how, {.m = 0, .n = 256, .k = 256}).seconds, h200().launch.value, 1e-9);
 }
-TEST(gemm_law, faster_machines_are_not_slower) {
+TEST(gemm_cost, faster_machines_are_not_slower) {
   for (machine_figure machine_profile::*const figure :
        {&machine_profile::clock, &machine_profile::memory_bytes, &machine_profile::multiply_adds,
         &machine_profile::issue, &machine_profile::shared_bytes})
@@ -159,7 +159,7 @@ TEST(gemm_law, faster_machines_are_not_slower) {
           << s.name;
     }
 }
-TEST(gemm_law, parts_of_an_explained_time_add_up) {
+TEST(gemm_cost, parts_of_an_explained_time_add_up) {
   const prediction p = gemms::explained(h200(), "fp16", {.m = 4096, .n = 4096, .k = 4096}, 7e-4);
   EXPECT_NEAR(p.seconds, 7e-4, 1e-15);
   EXPECT_EQ(p.largest(), limit::arithmetic);
@@ -169,7 +169,7 @@ TEST(gemm_law, parts_of_an_explained_time_add_up) {
   EXPECT_EQ(gemms::explained(h200(), "fp64-dots", {.m = 1, .n = 1, .k = 1}, 1e-6).largest(), limit::launch);
 }
 
-TEST(scan_law, nothing_is_faster_than_memory) {
+TEST(scan_cost, nothing_is_faster_than_memory) {
   for (const machine_profile& on : shipped_profiles())
     for (const scans::step& s : scans::steps)
       for (const std::int64_t count : {1 << 10, 1 << 20, 1 << 24, 1 << 28})
@@ -180,7 +180,7 @@ TEST(scan_law, nothing_is_faster_than_memory) {
               << s.name << " of " << count << " on " << on.limits.name;
         }
 }
-TEST(scan_law, stages_hide_latency_until_memory_is_all) {
+TEST(scan_cost, stages_hide_latency_until_memory_is_all) {
   const auto us = [](const char* step, std::int64_t n) {
     return 1e6 * scans::predict(h200(), scans::find_step(step), n, 4).seconds;
   };

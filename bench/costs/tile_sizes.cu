@@ -3,7 +3,7 @@
 // of 8, 16 and 32, one output a thread, each also with loads alone and with computation alone.
 //
 //   ninja -C build/cuda tile_sizes
-//   build/cuda/bench/laws/tile_sizes [EXTENT [REPEATS [COMMIT]]] > tile_sizes.json
+//   build/cuda/bench/costs/tile_sizes [EXTENT [REPEATS [COMMIT]]] > tile_sizes.json
 //
 // The kernels run alternately, each after 50 ms of rest, and times are medians. 512 outputs of each are
 // checked against sums in double.
@@ -124,7 +124,7 @@ int main(int count, char** words) {
       "  \"question\": \"what a second buffer gains by the size of the tile, with one output a thread\",\n"
       "  \"date\": \"%s\",\n  \"machine\": {\"name\": \"%s\", \"cuda\": {\"driver\": \"%d.%d\"}},\n"
       "  \"commit\": \"%s\",\n"
-      "  \"method\": \"bench/laws/tile_sizes.cu: tiled and double-buffered at %d cubed, FP32; medians of %d "
+      "  \"method\": \"bench/costs/tile_sizes.cu: tiled and double-buffered at %d cubed, FP32; medians of %d "
       "interleaved runs, each after 50 ms of rest; 512 outputs of each checked\",\n  \"series\": [",
       date, device.name, driver / 1000, driver % 1000 / 10, count > 3 ? words[3] : "", n, repeats);
   for (std::size_t i = 0; i < all.size(); i += 3) {

@@ -1,0 +1,293 @@
+// SPDX-License-Identifier: Apache-2.0
+// All constants of the cost models that are fitted to a card; src/costs has a file for each card. Unless said
+// otherwise, a number is a time in microseconds. "Rate": bytes per microsecond. "Factor": multiplies a time.
+// "Surcharge": a share of a time that is added to it.
+//
+// Constants that hold for every machine: antiphase/executor/pipeline_cost.hpp.
+#pragma once
+#include <antiphase/executor/limits.hpp>
+#include <array>
+#include <string>
+#include <string_view>
+
+#include "src/costs/constant_visitor.hpp"
+#include "src/costs/products.hpp"
+
+namespace antiphase::costs {
+
+// The GEMM ladder, fitted to its steps at 1024^3 and 4096^3 on an H200.
+struct ladder_cost {
+  // naive: clocks of both loads of a warp, from the L2 cache or from memory
+  double naive_clocks, naive_clocks_of_memory;
+  double unaligned_stores;  // rate at which C is stored whose rows begin anywhere
+  double stores_exposed;    // share of a wave's stores, where other blocks compute meanwhile
+  double
+      warp_multiplies;  // share of the rate that mma.sync reaches where it is the only instruction: assumed
+  void each(constant_visitor& v) {
+    v.number("naive clocks", naive_clocks, 1, 20);
+    v.number("naive clocks of memory", naive_clocks_of_memory, 1, 40);
+    v.number("unaligned stores", unaligned_stores, 1e5, 5e6);
+    v.number("stores exposed", stores_exposed, 0, 1);
+    v.number("warp multiplies", warp_multiplies, .2, 1);
+  }
+};
+
+// A roofline, for what has no cost model: clock in Hz; bytes of a multiprocessor per clock; launch in
+// seconds.
+struct roofline_cost {
+  double clock, bytes_per_clock, launch;
+  void each(constant_visitor& v) {
+    v.number("clock", clock, 5e8, 4e9);
+    v.number("bytes per clock", bytes_per_clock, 1, 200);
+    v.number("launch", launch, 5e-7, 1e-5);
+  }
+};
+
+// Scans by several passes, which read the array twice and write it once. Times in seconds.
+struct passes_cost {
+  double start;   // all launches together
+  double clocks;  // of a multiprocessor per access of a thread: an element, or 16 bytes in the step items
+  void each(constant_visitor& v) {
+    v.number("start", start, 1e-6, 5e-5);
+    v.number("clocks", clocks, .5, 50);
+  }
+};
+// The scan ladder, fitted to f32 sums of 2^16 and 2^28 elements on an H200, rings also to 2^24. Times in
+// seconds.
+//   ring_start, threads_start   startup latency of a ring that the copy engine fills, that threads fill
+//   exposed, left_by_a_stage    a tile with nothing overlapped; the share of that which each stage leaves
+//   exposed_by_threads          a tile of a ring with four stages that threads fill
+//   wave_start, one_tile        one wave: startup latency with the exchange of totals; of a single tile
+//   wave_reached                one wave: share of the L2 cache's bandwidth
+struct scan_cost {
+  passes_cost two_barriers, double_buffer, warp_shuffle, items;
+  double ring_start, threads_start, exposed, left_by_a_stage, exposed_by_threads;
+  double wave_start, one_tile, wave_reached;
+  void each(constant_visitor& v) {
+    v.inside("two-barriers", two_barriers);
+    v.inside("double-buffer", double_buffer);
+    v.inside("warp-shuffle", warp_shuffle);
+    v.inside("items", items);
+    v.enter("ring");
+    v.number("start", ring_start, 1e-6, 2e-5);
+    v.number("threads start", threads_start, 1e-6, 2e-5);
+    v.number("exposed", exposed, 1e-7, 2e-5);
+    v.number("left by a stage", left_by_a_stage, .1, 1);
+    v.number("exposed by threads", exposed_by_threads, 1e-7, 2e-5);
+    v.leave();
+    v.enter("one-wave");
+    v.number("start", wave_start, 2e-7, 1e-5);
+    v.number("one tile", one_tile, 2e-7, 1e-5);
+    v.number("reached", wave_reached, .1, 1);
+    v.leave();
+  }
+};
+
+// Attention in parts of FP16, fitted to an H100.
+struct fp16_attention_cost {
+  double multiplying, moving;  // shares of the Tensor Cores' rate and of memory's that are reached
+  double round;                // a block's item begins and ends with nothing to overlap
+  double few_keys_row;         // queries that see few keys, which a warp computes one by one
+  void each(constant_visitor& v) {
+    v.number("multiplying", multiplying, .1, 1);
+    v.number("moving", moving, .1, 1);
+    v.number("round", round, 0, 20);
+    v.number("few keys row", few_keys_row, 0, 20);
+  }
+};
+// Attention by FP32 multiply-adds, fitted to an H100 (bench/results/experiments/20261128-few-keys.json).
+//   multiplying, backward            share of the multiply-adds' rate, of the forward and of the backward
+//   more_keys, more_depth            what a tile and its keys cost besides multiply-adds, counted in such
+//   backward_keys                    the same for keys of the backward
+//   latency_bound                    least tiles of a multiprocessor: fewer take as long
+struct fp32_attention_cost {
+  double multiplying, more_keys, more_depth, latency_bound, backward, backward_keys;
+  void each(constant_visitor& v) {
+    v.number("multiplying", multiplying, .05, 1);
+    v.number("more keys", more_keys, 0, 500);
+    v.number("more depth", more_depth, 0, 500);
+    v.number("latency bound", latency_bound, 0, 10);
+    v.number("backward", backward, .05, 1);
+    v.number("backward keys", backward_keys, 0, 500);
+  }
+};
+struct attention_cost {
+  fp16_attention_cost fp16;
+  fp32_attention_cost fp32;
+  void each(constant_visitor& v) {
+    v.inside("fp16", fp16);
+    v.inside("fp32", fp32);
+  }
+};
+
+// cuBLAS's FP32 products: startup latency, plus the longer of memory traffic and multiply-adds, the latter
+// for the best of a few tiles and split-K factors. The H200's are fitted to 558 products of cuBLAS 13.1
+// (driver 580.159.04) with (mnk)^(1/3) of 200 or more: bench/results, those in graphs, and
+// bench/results/experiments/20261122-shapes.json. They fit 335 products of cuBLAS 13.1 on an H100 SXM as
+// well, 6.6 % off in the median (bench/results/experiments/20261125-h100-lists.json); only memory bandwidth
+// differs. How well they fit: docs/notebook/gemm.md.
+struct cublas_cost {
+  struct tile {
+    std::string_view name;
+    int longer, shorter;
+  };
+  static constexpr tile tiles[] = {
+      {"128x128", 128, 128}, {"64x64", 64, 64}, {"128x32", 128, 32}, {"32x32", 32, 32}};
+  double start;  // startup latency
+  // rates: where C has so few lines that a product is read like a matrix times a vector; the highest seen
+  // where C has two to four rows and the long operand lies along k; elsewhere
+  double vector_rate, few_rows_rate, rate;
+  double unaligned;  // surcharge on reading if lines do not begin at multiples of 16 bytes
+  double worse;      // factor: cuBLAS's own heuristic against the best tile and split-K factor
+  // least number of waves: nothing hides the latency of a multiprocessor's only block
+  double alone;
+  double fill;                 // prologue and epilogue of a block, in k
+  double add_up, add_up_rate;  // split-K: once; of writing and reading partial sums
+  double clock;                // cycles: multiply-adds of each of a multiprocessor's 128 FP32 lanes
+  std::array<double, std::size(tiles)> reached;  // share of the peak by a tile
+  // Safety factors on a predicted gain over cuBLAS where our own predictions were seen to be too low: batches
+  // of small members; few k with C read. The least time saved for which cuBLAS is replaced.
+  double doubt_of_small, doubt_of_few_k, least_saved;
+  void each(constant_visitor& v) {
+    v.number("start", start, .5, 6);
+    v.number("vector rate", vector_rate, 1e6, 1e7);
+    v.number("few rows rate", few_rows_rate, 5e5, 1e7);
+    v.number("rate", rate, 1e6, 6e6);
+    v.number("unaligned", unaligned, 0, 2);
+    v.number("worse", worse, .9, 1.4);
+    v.number("alone", alone, 1, 3);
+    v.number("fill", fill, 0, 200);
+    v.number("add up", add_up, .3, 6);
+    v.number("add up rate", add_up_rate, 5e5, 4e7);
+    v.number("clock", clock, 500, 4000);
+    v.enter("reached");
+    for (std::size_t i = 0; i < std::size(tiles); ++i) v.number(tiles[i].name, reached[i], .1, 1);
+    v.leave();
+    v.number("doubt of small", doubt_of_small, 1, 3);
+    v.number("doubt of few k", doubt_of_few_k, 1, 3);
+    v.number("least saved", least_saved, 0, 20);
+  }
+};
+
+// torch's own attention, forward or backward, measured on an H100.
+//   pair, pair_of_depth  picoseconds for each pair of query and key that a block computes: fixed; for each
+//                        element of the depth
+//   more_keys            keys that a block's beginning and end take as long as
+//   our_host             what a call of ours takes the host
+struct torch_attention_cost {
+  double pair, pair_of_depth, more_keys, our_host;
+  void each(constant_visitor& v) {
+    v.number("pair", pair, .1, 50);
+    v.number("pair of depth", pair_of_depth, .001, 5);
+    v.number("more keys", more_keys, 0, 1000);
+    v.number("our host", our_host, 5, 2000);
+  }
+};
+// One kind of torch's own scans beside ours, which include what the host takes, measured on an H100.
+//   our_start, our_rate, our_bytes  ours: what every call takes; rate; bytes moved per element besides those
+//                                   that are read and written
+//   start, rate                     torch's: the same
+//   step, step_of_column            one step along an axis that is not the last: fixed; for each column
+//   element, row                    along the last axis: each element of a row; each row
+struct torch_scan_cost {
+  double our_start, our_rate, our_bytes, start, rate, step, step_of_column, element, row;
+  void each(constant_visitor& v) {
+    v.number("our start", our_start, 1, 500);
+    v.number("our rate", our_rate, 1e5, 1e7);
+    v.number("our bytes", our_bytes, 0, 200);
+    v.number("start", start, 1, 500);
+    v.number("rate", rate, 1e5, 1e7);
+    v.number("step", step, 0, 1);
+    v.number("step of column", step_of_column, 0, 1);
+    v.number("element", element, 0, 1);
+    v.number("row", row, 0, 1);
+  }
+};
+struct torch_cost {
+  double most;    // share of torch's time that ours may take where torch is overridden
+  double launch;  // torch's attention
+  torch_attention_cost forward, backward;
+  double least_queries, least_keys, most_depth;  // calls of attention to which all this was fitted
+  torch_scan_cost arithmetic, extremes, log_sum_exp;
+  void each(constant_visitor& v) {
+    v.number("most", most, .1, 1);
+    v.enter("attention");
+    v.number("launch", launch, .5, 50);
+    v.inside("forward", forward);
+    v.inside("backward", backward);
+    v.number("least queries", least_queries, 1, 1e4);
+    v.number("least keys", least_keys, 1, 1e4);
+    v.number("most depth", most_depth, 1, 256);
+    v.leave();
+    v.enter("scans");
+    v.inside("arithmetic", arithmetic);
+    v.inside("extremes", extremes);
+    v.inside("log-sum-exp", log_sum_exp);
+    v.leave();
+  }
+};
+
+struct models {
+  std::string device;  // name of the card
+  int multiprocessors;
+
+  // Products.
+  double memory_rate, stored_rate;     // of operands from memory; of C to memory
+  double read_of_memory;               // of C from memory, if beta is not 0
+  double far_odd_rows, far_half_rows;  // factors on both of C, by how its rows begin
+  // bytes of a product up to which the L2 cache holds all of it, from which on nothing
+  double kept, not_kept;
+  double to_fill;  // bytes of stores that fill their buffers to 1 - 1/e
+  short_cost few_k;
+  fp64_cost fp64;
+  dots_cost dots;
+  tf32_cost tf32;
+  fp16_cost fp16;
+
+  group_cost group;
+  ladder_cost ladder;
+  roofline_cost roofline;
+  scan_cost scans;
+  attention_cost attention;
+  cublas_cost cublas;
+  torch_cost torch;
+  void each(constant_visitor& v) {
+    v.enter("products");
+    v.number("memory rate", memory_rate, 2.4e6, 5e6);
+    v.number("stored rate", stored_rate, 1e6, 8e6);
+    v.number("read of memory", read_of_memory, 2.4e6, 5e6);
+    v.number("far odd rows", far_odd_rows, .8, 5);
+    v.number("far half rows", far_half_rows, .8, 4);
+    v.number("kept", kept, 1e7, 5e7);
+    v.number("not kept", not_kept, 6e7, 3e8);
+    v.number("to fill", to_fill, 1e5, 4e7);
+    v.inside("fp64-short", few_k);
+    v.inside("fp64", fp64);
+    v.inside("fp64-dots", dots);
+    v.inside("tf32", tf32);
+    v.inside("fp16", fp16);
+    v.leave();
+    v.inside("group", group);
+    v.inside("ladder", ladder);
+    v.inside("roofline", roofline);
+    v.inside("scans", scans);
+    v.inside("attention", attention);
+    v.inside("cublas", cublas);
+    v.inside("torch", torch);
+  }
+};
+
+// The cost models that were fitted to this very card, by its name and number of multiprocessors. Null: the
+// card is unknown.
+const models* fitted_models_of(const device_limits& device);
+
+// What an unknown card takes, here and nowhere else: an H200's models, which its users scale by
+// multiprocessors. That compares our policies with each other. It says little about other libraries, so
+// predictions of these do without: cuBLAS is assumed to reach a bound that no BLAS exceeds, and neither
+// cuBLAS, unless a tuning was made there, nor torch is overridden (is_measured() in antiphase/gemm/gain.hpp).
+const models& models_of(const device_limits& device);
+
+// From a file's text. Throws bad_request, which names the number, its value and what was expected.
+models parse_models(std::string_view text, const std::string& from);
+
+}  // namespace antiphase::costs
