@@ -137,7 +137,7 @@ CAPABILITIES = {
     LIBRARY + "executor/limits.hpp",
     "src/executor/cpu/cpu_executor.cpp",
     "src/executor/cuda/cuda_executor.cpp",
-    "src/plain/runtime/runtime.cpp",
+    "src/plain/runtime/attributes.cpp",
     "src/executor/published.cpp",
     "src/executor/profiles.cpp",
     "tool/measure/kernel_code.cpp",

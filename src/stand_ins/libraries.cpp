@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "src/plain/runtime/graphs.hpp"
+#include "src/plain/runtime/run.hpp"
 #include "src/plain/runtime/runtime.hpp"
 
 namespace antiphase::plain {

@@ -9,6 +9,8 @@
 #include <memory>
 #include <set>
 
+#include "run.hpp"
+
 using antiphase::plain::place;
 using antiphase::plain::recorded_launch;
 using antiphase::plain::stream_work;
