@@ -66,7 +66,7 @@ std::uint64_t update_on_host(void* p, int bytes, ordering how,
 // under every other seed some threads are kept before one that would succeed, until another thread brings
 // the word back, or for a number of turns. Then the thread goes on alone for a while.
 struct kept_thread {
-  const void* at = nullptr;  // the word; null: no thread is kept
+  const void* word = nullptr;  // null: no thread is kept
   std::uint64_t expected = 0;
   const cpu_detail::thread_state* alone = nullptr;
   int steps_alone = 0;
@@ -98,12 +98,12 @@ void let_alone(cpu_detail::thread_state& self, place where) {
 }
 void keep_before_swap(cpu_detail::thread_state& self, const void* p, std::uint64_t expected, place where) {
   kept.draw = kept.draw * 1664525 + 1013904223;
-  if (kept.left == 0 || kept.at != nullptr || kept.draw >> 31 != 0) return;
+  if (kept.left == 0 || kept.word != nullptr || kept.draw >> 31 != 0) return;
   --kept.left;
-  kept.at = p;
+  kept.word = p;
   kept.expected = expected;
   for (int turns = 0; turns < most_turns && !kept.back; ++turns) wait_a_turn(self, where);
-  kept.at = nullptr;
+  kept.word = nullptr;
   if (!std::exchange(kept.back, false)) return;
   kept.alone = &self;
   kept.steps_alone = most_alone;
@@ -215,7 +215,7 @@ std::uint64_t update(void* p, int bytes, scope reach, ordering how,
   } else {
     self.loads.something_else();
     self.owner->note_write();
-    kept.back |= p == kept.at && after == kept.expected;
+    kept.back |= p == kept.word && after == kept.expected;
   }
   if (unwritten && !reads) return undefined_result(p, size, after, self.code);
   return before;

@@ -11,7 +11,7 @@
 struct antiphase_plain_event {
   antiphase::checker_detail::past after;
   // recorded when this kernel lets others begin; null: when everything before has ended
-  antiphase::checker_detail::launch_order::kernel_ptr of;
+  antiphase::checker_detail::launch_order::kernel_ptr kernel;
   // while a stream is captured: the nodes that it stands for; a programmatic one lets others begin
   struct node {
     cudaGraphNode_t is;
@@ -27,7 +27,7 @@ namespace antiphase::plain {
 // A launch to be done later, any number of times.
 struct recorded_launch {
   const char* name = "";
-  config how{{}, {}};
+  config configuration{{}, {}};
   place where;
   const void* entry = nullptr;
   void (*body)(const void*) = nullptr;

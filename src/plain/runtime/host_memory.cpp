@@ -62,20 +62,20 @@ allocated_by_host& host_blocks() {
 // Bytes from `p` to the end of the stack frame that it lies in, as many as you like if it lies in none.
 std::size_t bytes_of_frame(const void* p) {
   struct search {
-    std::uintptr_t at, first = 0, end = 0;
+    std::uintptr_t address, first = 0, end = 0;
   } s{reinterpret_cast<std::uintptr_t>(p)};
   _Unwind_Backtrace(
       [](_Unwind_Context* of, void* to) {
         auto& found = *static_cast<search*>(to);
         const std::uintptr_t frame = _Unwind_GetCFA(of);
         if (found.first == 0) found.first = frame;
-        if (frame <= found.at) return _URC_NO_REASON;
+        if (frame <= found.address) return _URC_NO_REASON;
         found.end = frame;
         return _URC_END_OF_STACK;
       },
       &s);
   constexpr std::size_t callers = 2 * sizeof(void*);  // its frame pointer, and where to return to
-  return s.at < s.first || s.end < s.at + callers ? ~std::size_t{0} : s.end - callers - s.at;
+  return s.address < s.first || s.end < s.address + callers ? ~std::size_t{0} : s.end - callers - s.address;
 }
 // The same for a variable of the program with external linkage.
 std::size_t bytes_of_variable(const void* p) {

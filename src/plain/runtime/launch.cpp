@@ -37,7 +37,7 @@ void record_begun(const config& c) {
   for (cudaEvent_t e : {c.lets_begin, c.begun}) {
     if (e == nullptr || k == nullptr) continue;
     e->after = checker_detail::launch_order::begun(k);
-    e->of = e == c.begun ? nullptr : c.lets_begin_at_once ? checker_detail::launch_order::at_once(k) : k;
+    e->kernel = e == c.begun ? nullptr : c.lets_begin_at_once ? checker_detail::launch_order::at_once(k) : k;
     e->capture = nullptr;
   }
 }
@@ -157,7 +157,7 @@ void launch(const char* name, const config& c, place where, const void* entry, s
   record_begun(c);
 }
 void launch(const recorded_launch& l, cudaStream_t on) {
-  config c = l.how;
+  config c = l.configuration;
   c.stream = on;
   launch(l.name, c, l.where, l.entry, l.params.size(), l.body, l.params.data());
 }

@@ -90,7 +90,7 @@ cudaError_t query(cudaStream_t on, place where) {
   return synchronize(on, waits_for::stream, where);
 }
 cudaError_t query(cudaEvent_t e, place where) {
-  if (e != nullptr && e->of == nullptr && looks_under_way(e, e->after)) return cudaErrorNotReady;
+  if (e != nullptr && e->kernel == nullptr && looks_under_way(e, e->after)) return cudaErrorNotReady;
   return synchronize(e, where);
 }
 
@@ -144,18 +144,18 @@ cudaError_t destroy_stream(cudaStream_t s, place where) {
 cudaError_t elapsed(float* ms, cudaEvent_t from, cudaEvent_t to, place where) {
   for (cudaEvent_t const e : {from, to}) {
     if (is_gone(e, "a time of", where)) return cudaErrorInvalidResourceHandle;
-    if (e->of == nullptr && looks_under_way(e, e->after)) return cudaErrorNotReady;
+    if (e->kernel == nullptr && looks_under_way(e, e->after)) return cudaErrorNotReady;
   }
   *ms = 1;  // nothing is measured
   return cudaSuccess;
 }
 void record_now(cudaEvent_t e, cudaStream_t on) {
   e->after = followed().launches.recorded(on);
-  e->of = nullptr;
+  e->kernel = nullptr;
 }
 void wait_now(cudaStream_t on, cudaEvent_t e) {
-  if (e->of != nullptr)
-    followed().launches.overlap_with(on, e->of);
+  if (e->kernel != nullptr)
+    followed().launches.overlap_with(on, e->kernel);
   else
     followed().launches.order_after(on, e->after);
 }

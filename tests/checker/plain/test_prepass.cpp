@@ -175,7 +175,7 @@ TEST(prepass, what_is_not_supported_is_named_with_its_place) {
               HasSubstr("my.cu:9: __shfl_down is not supported here: use the form with _sync"));
   EXPECT_EQ(
       to_text(t.refused[2]),
-      "my.cu:10: a launch by a kernel is not supported here: use a launch by the host behind this "
+      "my.cu:10: a launch by a kernel is not supported here: use a launch by the host after this "
       "kernel, on the same stream, over the largest grid that may be needed: kernels cannot launch kernels "
       "here");
 }
@@ -225,7 +225,7 @@ TEST(prepass, kernels_that_launch_kernels_are_refused) {
   ASSERT_EQ(t.refused.size(), 2u);
   EXPECT_THAT(to_text(t.refused[0]),
               HasSubstr("my.cu:3: a launch by a kernel is not supported here: use a launch "
-                        "by the host behind this kernel"));
+                        "by the host after this kernel"));
   EXPECT_THAT(to_text(t.refused[1]), HasSubstr("my.cu:4: cudaDeviceSynchronize() in a kernel"));
 }
 
