@@ -7,8 +7,9 @@
 A file includes files of its own room and of lower layers only. A room is a folder; rooms of one layer do not
 include each other.
 
-    core < device, executor < channel < gemm, scan, attention, plain
+    core < device, executor < channel < gemm, scan, attention, plain < stand_ins
          < public headers (include/antiphase/*) < src < tool, bench
+    in plain    basics < calls < cuda_runtime.h and all headers that include it
     in scan     detail, which only scan.cuh, block_scan.cuh, warp_scan.cuh and ladder.hpp include
     for C       include/antiphase.h and antiphase_cublas.h, which include nothing of the project;
                 src/c_api, above the checker
@@ -51,7 +52,10 @@ LAYERS = {
     "scan": 3,
     "attention": 3,
     "scan/detail": 3,
+    "plain/basics": 1,
+    "plain/calls": 2,
     "plain": 3,
+    "stand_ins": 4,
     "public": 4,
     "src": 5,
     "src/executor": 6,
@@ -109,8 +113,13 @@ BRIDGES = {
     "src/c_api": {"src/per_process.hpp"},
     "src/cublas": {"src/per_process.hpp"},
 }
+# Headers of include/antiphase/plain below cuda_runtime.h, which all others include.
+PLAIN = {
+    "plain/basics": "ends letters mathematics rounded vector_types",
+    "plain/calls": "clusters device graphs host launch launch_attributes ptx tensor_maps textures",
+}
 # Rooms that include their subfolders.
-WITH_FOLDERS = ("executor", "plain", "src/executor", "tool/commands")
+WITH_FOLDERS = ("executor", "plain", "stand_ins", "src/executor", "tool/commands")
 KNOW_EACH_OTHER = (
     [{"scan", "scan/detail"}]
     + [{"src/scan", f"src/scan/{room}"} for room in ("passes", "ring", "wave", "columns")]
@@ -188,7 +197,10 @@ class Tree:
             target = self.resolve(file, name)
             if target:
                 self.arrows[file].append(target)
-            elif (self.root / file).parent.joinpath(name).is_file():
+            elif any(
+                folder.joinpath(name).is_file()
+                for folder in ((self.root / file).parent, self.root / "include")
+            ):
                 pass  # a stand-in without an ending, such as cuda/atomic
             elif (name.startswith("antiphase/") or bracket == '"') and pathlib.PurePath(
                 name
@@ -216,6 +228,9 @@ def room_of(file):
         return "c"
     if file.startswith(LIBRARY):
         folder = folder.removeprefix(LIBRARY.rstrip("/")).lstrip("/") or "public"
+    for inner, names in PLAIN.items():
+        if folder == "plain" and file.rpartition("/")[2].removesuffix(".h") in names.split():
+            return inner
     room = next((room for room in WITH_FOLDERS if folder.startswith(room + "/")), folder)
     return room if room in LAYERS else None
 

@@ -58,14 +58,16 @@ void place(finding_side& side, std::vector<code_place> lines, const std::vector<
   for (const void* caller : callers)
     for (const code_place& p : checker_detail::lines_of(caller)) lines.push_back(p);
   // a copy by the host's order has no place in a kernel
-  if (lines.empty() || lines.front().file.find("src/checker/") != std::string::npos) return;
+  for (const char* own : {"src/checker/", "src/plain/", "src/stand_ins/"})
+    if (lines.empty() || lines.front().file.find(own) != std::string::npos) return;
   auto at = std::find_if_not(lines.begin(), lines.end(), is_machinery);
   if (at == lines.end()) at = lines.begin();
   side.at = *at;
   // the headers that stand for CUDA's are nobody's concern
   side.through.clear();
-  std::copy_if(lines.begin(), at, std::back_inserter(side.through),
-               [](const code_place& p) { return !p.file.starts_with("antiphase/plain/"); });
+  std::copy_if(lines.begin(), at, std::back_inserter(side.through), [](const code_place& p) {
+    return !p.file.starts_with("antiphase/plain/") && !p.file.starts_with("antiphase/stand_ins/");
+  });
   const auto is_user_s = [](const code_place& p) {
     return !is_machinery(p) && p.file.find("src/executor/cpu/") == std::string::npos;
   };

@@ -221,7 +221,8 @@ words compilation::preprocessing() const {
             "-D__NO_INLINE__",
             "-U__SANITIZE_THREAD__"};
   all.insert(all.end(), instrumented.begin(), instrumented.end());
-  all.insert(all.end(), {"-isystem", include_ / "antiphase/plain/bindings"});
+  for (const char* folder : {"antiphase/stand_ins/bindings", "antiphase/stand_ins"})
+    all.insert(all.end(), {"-isystem", include_ / folder});
   // The C library's headers, if they are there too, must stay behind those of C++.
   const char* const place = fs::exists(include_ / "stdlib.h") ? "-idirafter" : "-isystem";
   all.insert(all.end(), {"-isystem", include_ / "antiphase/plain", place, include_});
@@ -394,13 +395,14 @@ preparation compilation::how_to_prepare() const {
   header.insert(header.end(), {"-x", "c++-header"});
   words own = after_compiler(options_of_own_part);
   own.emplace_back("-c");
-  return {.compile_header = std::move(header),
-          .compile_own_part = std::move(own),
-          .header = fmt::format("#include \"{}\"\n{}", fmt::join(first_headers, "\"\n#include \""),
-                                is_extension() ? "#include \"antiphase/plain/bindings/bindings.h\"\n" : ""),
-          .own_part = own_part(),
-          .compiler = found_in_path(compiler_.back()),
-          .include = include_ / "antiphase"};
+  return {
+      .compile_header = std::move(header),
+      .compile_own_part = std::move(own),
+      .header = fmt::format("#include \"{}\"\n{}", fmt::join(first_headers, "\"\n#include \""),
+                            is_extension() ? "#include \"antiphase/stand_ins/bindings/bindings.h\"\n" : ""),
+      .own_part = own_part(),
+      .compiler = found_in_path(compiler_.back()),
+      .include = include_ / "antiphase"};
 }
 
 void compilation::run(const std::string& object, const std::optional<prepared_parts>& parts) {

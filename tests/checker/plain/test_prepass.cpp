@@ -338,12 +338,17 @@ TEST(missing_headers, are_told_with_the_line_of_the_program) {
 }
 
 TEST(dialect, stands_in_the_docs) {
-  std::ifstream in(PLAIN_CUDA_PAGE);
-  std::ostringstream page;
-  page << in.rdbuf();
-  EXPECT_TRUE(page.str().find(dialect_table()) != std::string::npos)
-      << "docs/plain_cuda.md should have this table:\n"
-      << dialect_table();
+  for (const bool of_libraries : {false, true}) {
+    const std::string name = of_libraries ? STAND_INS_PAGE : PLAIN_CUDA_PAGE;
+    std::ifstream in(name);
+    std::ostringstream page;
+    page << in.rdbuf();
+    const std::string table = dialect_table(of_libraries);
+    EXPECT_GT(table.size(), 1000u);
+    EXPECT_NE(page.str().find(table), std::string::npos) << name << " should have this table:\n" << table;
+  }
+  EXPECT_NE(dialect_table(true).find("thrust::sort"), std::string::npos);
+  EXPECT_EQ(dialect_table(false).find("thrust::sort"), std::string::npos);
 }
 
 TEST(findings, have_a_row_each_in_the_documents) {
