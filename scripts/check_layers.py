@@ -46,9 +46,11 @@ LAYERS = {
     "scan": 3,
     "attention": 3,
     "scan/detail": 3,
+    "plain/basics": 1,
+    "plain/calls": 2,
     "plain": 3,
-    "plain/bindings": 4,
     "plain/cooperative_groups": 4,
+    "stand_ins": 4,
     "public": 4,
     "src": 5,
     "src/portable": 0,
@@ -166,8 +168,13 @@ BRIDGES = {
     "src/c_api": {"src/per_process.hpp"},
     "src/cublas": {"src/per_process.hpp"},
 }
+# Headers of include/antiphase/plain below cuda_runtime.h, which all others include.
+PLAIN = {
+    "plain/basics": "ends letters mathematics rounded vector_types",
+    "plain/calls": "clusters device graphs host launch launch_attributes ptx tensor_maps textures",
+}
 # Folders that include their subfolders.
-WITH_FOLDERS = ("plain/bindings",)
+WITH_FOLDERS = ("plain", "stand_ins")
 KNOW_EACH_OTHER = (
     [{"scan", "scan/detail"}]
     + [{"src/scan", f"src/scan/{folder}"} for folder in ("passes", "ring", "wave", "columns")]
@@ -216,7 +223,7 @@ CAPABILITIES = {
     "src/executor/cpu/cpu_executor.cpp",
     "src/executor/cuda/cuda_calls.hpp",
     "src/executor/cuda/cuda_executor.cpp",
-    "src/plain/runtime/runtime.cpp",
+    "src/plain/runtime/attributes.cpp",
     "src/executor/published.cpp",
     "src/executor/profiles.cpp",
     "tool/measure/kernel_code.cpp",
@@ -267,7 +274,10 @@ class Tree:
             target = self.resolve(file, name)
             if target:
                 self.arrows[file].append(target)
-            elif (self.root / file).parent.joinpath(name).is_file():
+            elif any(
+                folder.joinpath(name).is_file()
+                for folder in ((self.root / file).parent, self.root / "include")
+            ):
                 pass  # a stand-in without an ending, such as cuda/atomic
             elif (name.startswith("antiphase/") or bracket == '"') and pathlib.PurePath(
                 name
@@ -295,6 +305,9 @@ def folder_of(file):
         return "c"
     if file.startswith(LIBRARY):
         folder = folder.removeprefix(LIBRARY.rstrip("/")).lstrip("/") or "public"
+    for inner, names in PLAIN.items():
+        if folder == "plain" and file.rpartition("/")[2].removesuffix(".h") in names.split():
+            return inner
     folder = next((whole for whole in WITH_FOLDERS if folder.startswith(whole + "/")), folder)
     return folder if folder in LAYERS else None
 

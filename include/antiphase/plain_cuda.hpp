@@ -98,7 +98,7 @@ struct dialect_group {
   std::vector<dialect_entry> entries;
 };
 const std::vector<dialect_group>& plain_dialect();
-std::string dialect_text();   // for a terminal
-std::string dialect_table();  // for docs/: Markdown
+std::string dialect_text();                    // for a terminal
+std::string dialect_table(bool of_libraries);  // Markdown, for docs/
 
 }  // namespace antiphase

@@ -109,7 +109,7 @@ def located(source, files):
     return "\n".join(out) + "\n"
 
 
-# values in the file of calls (include/antiphase/plain/bindings/calls.h)
+# values in the file of calls (include/antiphase/stand_ins/bindings/calls.h)
 # ----------------------------------------------------------------------------------------------------------
 
 

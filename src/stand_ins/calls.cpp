@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reads calls from Python from a file, makes them, and writes what came of them.
-#include <antiphase/plain/bindings/bindings.h>
-#include <antiphase/plain/bindings/calls.h>
+#include <antiphase/stand_ins/bindings/bindings.h>
+#include <antiphase/stand_ins/bindings/calls.h>
 #include <unistd.h>
 
 #include <cstdio>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // What operations of cuBLAS and cuRAND compute, on the host: read and write what they would, as the thread of
 // the kernel that stands for one (libraries.h). Loops are simple, sums are in the type of the computation.
-#include <antiphase/plain/cublas_v2.h>
-#include <antiphase/plain/curand.h>
 #include <antiphase/plain/textures.h>
+#include <antiphase/stand_ins/cublas_v2.h>
+#include <antiphase/stand_ins/curand.h>
 #include <fmt/format.h>
 
 #include <cmath>
@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "src/plain/runtime/graphs.hpp"
+#include "src/plain/runtime/run.hpp"
 #include "src/plain/runtime/runtime.hpp"
 
 namespace antiphase::plain {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tensors of the stand-ins for PyTorch's headers, and calls from Python.
-#include <antiphase/plain/bindings/bindings.h>
 #include <antiphase/plain/libraries.h>
+#include <antiphase/stand_ins/bindings/bindings.h>
 
 namespace at {
 namespace cuda {

@@ -320,6 +320,22 @@ class Layers(unittest.TestCase):
         self.assertIn("| 8 | `src/gemm/fp64`, `fp16` | ", written)  # none that the tree lacks
         self.assertEqual(run({"docs/architecture.md": "# Architecture\n"}, "--table").returncode, 2)
 
+    def test_stand_ins_lie_above_the_headers_for_cuda(self):
+        calls, library = "include/antiphase/plain/launch.h", "include/antiphase/stand_ins/thrust.h"
+        clean = {
+            "include/antiphase/plain/vector_types.h": "#include <cstdint>\n",
+            calls: '#include "vector_types.h"\n',
+            "include/antiphase/plain/cuda/atomic": "\n",
+            "include/antiphase/plain/cuda_runtime.h": '#include "launch.h"\n',
+            library: "#include <antiphase/plain/cuda_runtime.h>\n#include <antiphase/plain/cuda/atomic>\n",
+        }
+        result = run(clean)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        upward = clean | {"include/antiphase/plain/textures.h": '#include "cuda_runtime.h"\n'}
+        self.refused(upward, "plain/textures.h includes include/antiphase/plain/cuda_runtime.h")
+        upward = clean | {"include/antiphase/plain/mma.h": f"#include <{library.removeprefix('include/')}>\n"}
+        self.refused(upward, f"plain/mma.h includes {library}: stand_ins lies above plain")
+
     def test_includes_in_comments_do_not_count(self):
         text = "// #include <cstdio>\n/*\n#include <antiphase/gemm.hpp>\n*/\n#include <cstdint>\n"
         result = run({"include/antiphase/core/view.hpp": text})

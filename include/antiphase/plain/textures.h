@@ -2,6 +2,7 @@
 // Arrays, textures and surfaces of plain CUDA under the checker. An array is device memory, row by row; what
 // a thread reads of a texture is judged as a read of that memory.
 #pragma once
+#include "device.h"
 #include "host.h"
 
 #include "letters.h"

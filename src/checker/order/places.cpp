@@ -168,7 +168,7 @@ std::string shown(const std::string& file) {
 
 bool is_machinery(const code_place& p) {
   for (const char* folder : {"antiphase/device/", "antiphase/channel/", "antiphase/core/",
-                             "antiphase/executor/", "antiphase/plain/"})
+                             "antiphase/executor/", "antiphase/plain/", "antiphase/stand_ins/"})
     if (p.file.starts_with(folder)) return true;
   return p.file == "antiphase/ring.cuh" || p.file == "antiphase/record.h" ||
          p.file.starts_with("/usr/include/") || p.file.starts_with("/usr/lib/");

@@ -59,14 +59,16 @@ void place(finding_side& side, std::vector<code_place> lines, const std::vector<
   for (const void* caller : callers)
     for (const code_place& p : checker_detail::lines_of(caller)) lines.push_back(p);
   // a copy by the host's order has no place in a kernel
-  if (lines.empty() || lines.front().file.find("src/checker/") != std::string::npos) return;
+  for (const char* own : {"src/checker/", "src/plain/", "src/stand_ins/"})
+    if (lines.empty() || lines.front().file.find(own) != std::string::npos) return;
   auto first = std::find_if_not(lines.begin(), lines.end(), is_machinery);
   if (first == lines.end()) first = lines.begin();
   side.place = *first;
   // headers that stand in for CUDA's mean nothing to the user
   side.through.clear();
-  std::copy_if(lines.begin(), first, std::back_inserter(side.through),
-               [](const code_place& p) { return !p.file.starts_with("antiphase/plain/"); });
+  std::copy_if(lines.begin(), first, std::back_inserter(side.through), [](const code_place& p) {
+    return !p.file.starts_with("antiphase/plain/") && !p.file.starts_with("antiphase/stand_ins/");
+  });
   const auto is_user_s = [](const code_place& p) {
     return !is_machinery(p) && p.file.find("src/executor/cpu/") == std::string::npos;
   };

@@ -9,13 +9,15 @@
 #include <memory>
 #include <set>
 
+#include "run.hpp"
+
 using antiphase::plain::place;
 using antiphase::plain::recorded_launch;
 using antiphase::plain::stream_work;
 
 struct antiphase_plain_node {
   struct edge {
-    cudaGraphNode_t from;
+    cudaGraphNode_t source;
     bool programmatic;
   };
   antiphase_plain_graph* graph = nullptr;
@@ -81,7 +83,7 @@ void copy_nodes(const graph& from, graph& to, numbered& made_of) {
     made_of[n.get()] = copy;
   }
   for (const auto& n : to.nodes)
-    for (node::edge& e : n->after) e.from = made_of.at(e.from);
+    for (node::edge& e : n->after) e.source = made_of.at(e.source);
 }
 
 int running = 0;  // graphs, one within the other
@@ -92,16 +94,16 @@ void run(const graph& g, cudaStream_t on) {
   std::map<const node*, cudaStream_t> streams;
   const auto run_behind = [&](const auto& again, const node& n) -> void {
     if (streams.contains(&n)) return;
-    for (const node::edge& e : n.after) again(again, *e.from);
+    for (const node::edge& e : n.after) again(again, *e.source);
     cudaStream_t& own = streams[&n];
     create_stream(&own, cudaStreamNonBlocking);
     order.order_after(own, before);
     for (const node::edge& e : n.after) {
-      const auto k = order.last_kernel(streams.at(e.from));
+      const auto k = order.last_kernel(streams.at(e.source));
       if (e.programmatic && k != nullptr)
         order.overlap_with(own, k);
       else
-        order.order_after(own, order.recorded(streams.at(e.from)));
+        order.order_after(own, order.recorded(streams.at(e.source)));
     }
     if (n.enabled) run_node(n, own);
   };
@@ -130,7 +132,7 @@ cudaError_t fill(node& n, const cudaGraphNodeParams& p, place where) {
     case cudaGraphNodeTypeKernel: {
       if (p.kernel.extra != nullptr)
         refuse(where, "a kernel node with cudaKernelNodeParams::extra", "kernelParams");
-      const config before = n.launch.how;  // attributes stay
+      const config before = n.launch.configuration;  // attributes stay
       config c(p.kernel.gridDim, p.kernel.blockDim, p.kernel.sharedMemBytes);
       c.together = before.together;
       std::ranges::copy(before.cluster, c.cluster);
@@ -219,7 +221,7 @@ cudaError_t update_graph(cudaGraphExec_t to, cudaGraph_t from, cudaGraphExecUpda
     if (a.params.type != b.params.type)
       return differs(cudaGraphExecUpdateErrorNodeTypeChanged, from->nodes[i].get());
     if (!std::ranges::equal(a.after, b.after, [&](const node::edge& x, const node::edge& y) {
-          return at.at(x.from) == of.at(y.from) && x.programmatic == y.programmatic;
+          return at.at(x.source) == of.at(y.source) && x.programmatic == y.programmatic;
         }))
       return differs(cudaGraphExecUpdateErrorTopologyChanged, from->nodes[i].get());
   }
@@ -272,7 +274,7 @@ cudaError_t add_edge(cudaGraph_t, cudaGraphNode_t from, cudaGraphNode_t to, cons
   return cudaSuccess;
 }
 cudaError_t remove_edge(cudaGraph_t, cudaGraphNode_t from, cudaGraphNode_t to) {
-  std::erase_if(to->after, [&](const node::edge& e) { return e.from == from; });
+  std::erase_if(to->after, [&](const node::edge& e) { return e.source == from; });
   return cudaSuccess;
 }
 cudaError_t remove_node(cudaGraphNode_t n) {
@@ -306,7 +308,7 @@ cudaError_t set_copy(cudaGraphExec_t e, cudaGraphNode_t n, const row_copy& c, pl
 }
 cudaError_t set_attribute(cudaGraphNode_t n, cudaLaunchAttributeID id, const cudaLaunchAttributeValue& value,
                           place where) {
-  return is_kernel(*n) ? set_attribute(n->launch.how, id, value, where) : invalid();
+  return is_kernel(*n) ? set_attribute(n->launch.configuration, id, value, where) : invalid();
 }
 cudaError_t enable_node(cudaGraphExec_t e, cudaGraphNode_t n, bool on) {
   node* const own = own_of(e, n);
@@ -323,7 +325,7 @@ cudaError_t get_nodes(cudaGraph_t g, asked which, cudaGraphNode_t* to, std::size
 cudaError_t get_edges(cudaGraph_t g, cudaGraphNode_t* from, cudaGraphNode_t* to, std::size_t* count) {
   std::vector<cudaGraphNode_t> begin, end;
   for (const auto& n : g->nodes)
-    for (const node::edge& e : n->after) begin.push_back(e.from), end.push_back(n.get());
+    for (const node::edge& e : n->after) begin.push_back(e.source), end.push_back(n.get());
   std::size_t same = *count;
   hand_out(begin, from, &same);
   return hand_out(end, to, count);
@@ -332,7 +334,7 @@ cudaError_t get_neighbours(cudaGraphNode_t n, bool before, cudaGraphNode_t* to, 
   std::vector<cudaGraphNode_t> all;
   for (const auto& other : n->graph->nodes) {
     const node &first = before ? *other : *n, &second = before ? *n : *other;
-    if (std::ranges::find(second.after, &first, &node::edge::from) != second.after.end())
+    if (std::ranges::find(second.after, &first, &node::edge::source) != second.after.end())
       all.push_back(other.get());
   }
   return hand_out(all, to, count);
@@ -368,7 +370,7 @@ cudaError_t end_capture(cudaStream_t on, cudaGraph_t* g, place where) {
   std::vector<const node*> left;
   const auto take = [&](const std::vector<node::edge>& all) {
     for (const node::edge& e : all)
-      if (joined.insert(e.from).second) left.push_back(e.from);
+      if (joined.insert(e.source).second) left.push_back(e.source);
   };
   take(c->behind[on]);
   while (!left.empty()) {
@@ -377,7 +379,7 @@ cudaError_t end_capture(cudaStream_t on, cudaGraph_t* g, place where) {
     take(n->after);
   }
   const bool whole = std::ranges::all_of(c->behind, [&](const auto& of) {
-    return std::ranges::all_of(of.second, [&](const node::edge& e) { return joined.contains(e.from); });
+    return std::ranges::all_of(of.second, [&](const node::edge& e) { return joined.contains(e.source); });
   });
   graph* const made = c->into;
   const bool owns = c->owns;
@@ -403,20 +405,21 @@ bool captured(cudaStream_t on, cudaGraphNodeType type, const stream_work& work, 
   return true;
 }
 bool captured(const recorded_launch& l) {
-  const cudaStream_t on = l.how.stream;
+  const cudaStream_t on = l.configuration.stream;
   capture* const c = capture_of(on);
   if (c == nullptr)
     return !captures().empty() &&
            disturbs_capture(on, waits_for::stream, "a launch on the default stream", l.where);
-  if (l.how.begun != nullptr)
+  if (l.configuration.begun != nullptr)
     refuse(l.where, "cudaLaunchAttributeLaunchCompletionEvent in a captured stream",
            "cudaLaunchAttributeProgrammaticEvent, or cudaEventRecord()");
   node* const n = new_node(*c->into, cudaGraphNodeTypeKernel);
   n->launch = l;
   n->after = std::exchange(c->behind[on], {{n, false}});
-  if (l.how.overlaps && n->after.size() == 1 && is_kernel(*n->after[0].from)) n->after[0].programmatic = true;
-  n->launch.how.overlaps = false;
-  if (cudaEvent_t const e = std::exchange(n->launch.how.lets_begin, nullptr); e != nullptr) {
+  if (l.configuration.overlaps && n->after.size() == 1 && is_kernel(*n->after[0].source))
+    n->after[0].programmatic = true;
+  n->launch.configuration.overlaps = false;
+  if (cudaEvent_t const e = std::exchange(n->launch.configuration.lets_begin, nullptr); e != nullptr) {
     e->capture = c;
     e->nodes = {{n, true}};
   }
@@ -431,7 +434,7 @@ bool captured_record(cudaEvent_t e, cudaStream_t on, event_of what, place where)
         on, cudaGraphNodeTypeEventRecord, [e](cudaStream_t s) { record_now(e, s); }, where);
   e->capture = c;
   e->nodes.clear();
-  for (const node::edge& b : c->behind[on]) e->nodes.push_back({b.from, b.programmatic});
+  for (const node::edge& b : c->behind[on]) e->nodes.push_back({b.source, b.programmatic});
   return true;
 }
 bool captured_wait(cudaStream_t on, cudaEvent_t e, event_of what, place where) {

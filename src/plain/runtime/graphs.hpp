@@ -11,7 +11,7 @@
 struct antiphase_plain_event {
   antiphase::checker_detail::past after;
   // recorded when this kernel lets others begin; null: when everything before has ended
-  antiphase::checker_detail::launch_order::kernel_ptr of;
+  antiphase::checker_detail::launch_order::kernel_ptr kernel;
   // while a stream is captured: the nodes that it stands for; a programmatic one lets others begin
   struct node {
     cudaGraphNode_t is;
@@ -27,7 +27,7 @@ namespace antiphase::plain {
 // A launch to be done later, any number of times.
 struct recorded_launch {
   const char* name = "";
-  config how{{}, {}};
+  config configuration{{}, {}};
   place where;
   const void* entry = nullptr;
   void (*body)(const void*) = nullptr;
@@ -49,12 +49,7 @@ bool captured_wait(cudaStream_t on, cudaEvent_t e, event_of what, place where);
 // True, with a finding, for what no stream that is captured may do: `on` or, for `all`, any stream.
 bool disturbs_capture(cudaStream_t on, waits_for what, const char* call, place where);
 
-// of runtime.cpp
-checker_detail::model& followed();
-cudaError_t misused(place where, std::string what, std::string instead, cudaError_t e);
-// Reports a copy that CUDA refuses; returns the error.
-cudaError_t bad_copy(place where, std::string what, std::string memory, std::string instead, cudaError_t e);
-[[noreturn]] void refuse(place where, const std::string& what, const std::string& instead);
+// Work of nodes.
 void copy_rows_now(const row_copy& c, cudaStream_t on, place where);
 void set_now(const cudaMemsetParams& p, cudaStream_t on, place where);
 void call_host_now(cudaStream_t on, const std::function<void()>& f, place where);

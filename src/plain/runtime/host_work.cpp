@@ -57,7 +57,7 @@ void host_work::record(const void* p, std::size_t bytes, const touch& t) {
     if (touched_.size() >= most_granules && !touched_.contains(g)) return false;
     std::vector<touch>& all = touched_[g];
     const auto same = std::ranges::find_if(all, [&](const touch& o) {
-      return o.by == t.by && o.kind == t.kind && o.atomic == t.atomic && o.at == t.at;
+      return o.work == t.work && o.kind == t.kind && o.atomic == t.atomic && o.place == t.place;
     });
     if (same != all.end())
       same->bytes |= mask;
@@ -73,11 +73,11 @@ void host_work::judge(const void* p, std::size_t bytes, access_kind kind, const 
     const auto at = touched_.find(g);
     if (at == touched_.end()) return true;
     std::erase_if(at->second, [&](const touch& t) {
-      if (is_waited_for(work_[t.by])) return true;
+      if (is_waited_for(work_[t.work])) return true;
       if ((t.bytes & mask) == 0 || (t.kind == access_kind::read && kind == access_kind::read) ||
           (t.atomic && atomic))
         return false;
-      const char* const by = work_[t.by].is_copy ? "a copy of a graph" : "a host function";
+      const char* const by = work_[t.work].is_copy ? "a copy of a graph" : "a host function";
       finding_side now, earlier;
       now.action = fmt::format("{} by the host", action);
       earlier.action = fmt::format("{} by {}", t.kind == access_kind::read ? "read" : "write", by);
@@ -89,7 +89,7 @@ void host_work::judge(const void* p, std::size_t bytes, access_kind kind, const 
                 .earlier = std::move(earlier),
                 .missing = checker_detail::explain(sentence::host_waits_for_host, by),
                 .first = {}};
-      m_.findings.note(std::move(f), m_.places.number_of_code(code), {}, t.at);
+      m_.findings.note(std::move(f), m_.places.number_of_code(code), {}, t.place);
       return true;
     });
     if (at->second.empty()) touched_.erase(at);
@@ -104,7 +104,7 @@ void host_work::touched(const void* p, std::size_t bytes, access_kind kind, cons
       word w{work_.size() - 1, 0, false};
       std::memcpy(&w.before, p, std::min<std::size_t>(bytes, sizeof w.before));
       if (const auto known = words_.find(address_of(p));
-          known != words_.end() && !is_waited_for(work_[known->second.by]))
+          known != words_.end() && !is_waited_for(work_[known->second.work]))
         w.before = known->second.before;
       words_.insert_or_assign(address_of(p), w);
     }
@@ -124,7 +124,7 @@ void host_work::touched(const void* p, std::size_t bytes, access_kind kind, cons
 void host_work::read_atomically(const void* p) {
   const auto known = words_.find(address_of(p));
   if (runs_ || known == words_.end()) return;
-  wait_for(work_[known->second.by]);
+  wait_for(work_[known->second.work]);
   words_.erase(known);
 }
 
@@ -145,7 +145,7 @@ void host_work::freed(const void* p, std::size_t bytes, const void* code) {
 std::optional<std::uint64_t> host_work::old_value(const void* p, std::size_t bytes, bool shows_old) {
   if (runs_ || bytes > sizeof(std::uint64_t)) return {};
   const auto known = words_.find(address_of(p));
-  if (known == words_.end() || known->second.shown || is_waited_for(work_[known->second.by])) return {};
+  if (known == words_.end() || known->second.shown || is_waited_for(work_[known->second.work])) return {};
   known->second.shown = true;
   return shows_old ? std::optional(known->second.before) : std::nullopt;
 }

@@ -44,14 +44,14 @@ class host_work {
     bool is_copy = false;
   };
   struct touch {
-    std::size_t by;  // of work_
+    std::size_t work;  // index in work_
     checker_detail::access_kind kind;
     unsigned char bytes;  // a bit for each of the granule's
     bool atomic;
-    checker_detail::place_number at;
+    checker_detail::place_number place;
   };
   struct word {  // that a host function has stored to atomically
-    std::size_t by;
+    std::size_t work;
     std::uint64_t before;
     bool shown;
   };

@@ -32,7 +32,7 @@ std::string nothing_defines(const std::string& symbol) {
   const std::unique_ptr<char, decltype(&std::free)> plain(
       abi::__cxa_demangle(symbol.c_str(), nullptr, nullptr, nullptr), &std::free);
   return fmt::format(
-      "nothing defines {}: expected the source that does beside the others, or its library as -l",
+      "nothing defines {}: expected the source that does among the others, or its library as -l",
       plain != nullptr ? plain.get() : symbol.c_str());
 }
 std::string why_not_loaded(const std::string& said) {

@@ -49,7 +49,7 @@ void on_fault(int, siginfo_t* info, void* interrupted) {
   }
 #if defined(__x86_64__)
   overflowed_at = static_cast<std::uintptr_t>(registers.gregs[REG_RIP]);
-  registers.gregs[REG_RSP] = static_cast<greg_t>(low / 64 * 64 - 8);  // as behind a call
+  registers.gregs[REG_RSP] = static_cast<greg_t>(low / 64 * 64 - 8);  // as after a call
   registers.gregs[REG_RIP] = static_cast<greg_t>(reinterpret_cast<std::uintptr_t>(&report_overflow));
 #elif defined(__aarch64__)
   overflowed_at = registers.pc;

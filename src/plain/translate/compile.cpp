@@ -1,162 +1,33 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compile.hpp"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <spawn.h>
 #include <sys/statvfs.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
-#include <csignal>
+#include <cstdio>
 #include <cstdlib>
-#include <cstring>
-#include <fstream>
 #include <functional>
 #include <future>
 #include <iterator>
-#include <map>
-#include <mutex>
-#include <regex>
 #include <set>
 #include <sstream>
 
 #include "assembly.hpp"
-#include "missing_headers.hpp"
+#include "compile_steps.hpp"
 #include "prepared.hpp"
 #include "prepass.hpp"
 #include "sides.hpp"
 #include "src/checker/order/places.hpp"
-#include "src/checker/runs/process_family.hpp"
 #include "statements.hpp"
 
-extern char** environ;
-
 namespace antiphase::plain {
-namespace {
 
 namespace fs = std::filesystem;
-using words = std::vector<std::string>;
-
-std::string read(const fs::path& file) {
-  std::ifstream in(file, std::ios::binary);
-  std::ostringstream all;
-  all << in.rdbuf();
-  return std::move(all).str();
-}
-
-// Pipes to those who watch over folders, by folder.
-std::map<fs::path, int>& watchers() {
-  static std::map<fs::path, int> all;
-  return all;
-}
-std::mutex of_watchers;
-
-// A group of processes that works in the folder begins, or, if negative, has ended.
-void tell_watcher(const fs::path& folder, pid_t group) {
-  const std::lock_guard lock(of_watchers);
-  const auto to = watchers().find(folder);
-  if (to != watchers().end() && write(to->second, &group, sizeof group) != sizeof group) watchers().erase(to);
-}
-
-[[noreturn]] void fail_to_write(const fs::path& file, const std::string& why) {
-  throw device_error(
-      fmt::format("{} cannot be written: {}. The compiled program goes to a folder of {}, and TMPDIR "
-                  "names another place",
-                  file.string(), why, temporary_place().string()));
-}
-
-}  // namespace
-
-fs::path temporary_place() {
-  std::error_code failed;
-  fs::path place = fs::temp_directory_path(failed);
-  const char* const named = std::getenv("TMPDIR");
-  if (failed)
-    throw device_error(fmt::format("there is no folder {}: expected one, for compiled programs, in TMPDIR",
-                                   named != nullptr ? named : "/tmp"));
-  return place;
-}
-
-void write_file(const fs::path& file, std::string_view text) {
-  std::ofstream out(file, std::ios::binary);
-  errno = 0;
-  if (!out.write(text.data(), static_cast<std::streamsize>(text.size())).flush())
-    fail_to_write(file, std::strerror(errno != 0 ? errno : EIO));
-}
-
-int run_command(const words& command, const fs::path& said) {
-  const int to = open(said.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-  if (to < 0) fail_to_write(said, std::strerror(errno));
-  std::vector<char*> argv;
-  for (const std::string& w : command) argv.push_back(const_cast<char*>(w.c_str()));
-  argv.push_back(nullptr);
-  posix_spawn_file_actions_t files;
-  posix_spawn_file_actions_init(&files);
-  posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-  for (const int output : {STDOUT_FILENO, STDERR_FILENO})
-    posix_spawn_file_actions_adddup2(&files, to, output);
-  posix_spawnattr_t group;
-  posix_spawnattr_init(&group);
-  posix_spawnattr_setflags(&group, POSIX_SPAWN_SETPGROUP);
-  pid_t child = 0;
-  const int failed = posix_spawnp(&child, argv[0], &files, &group, argv.data(), environ);
-  posix_spawnattr_destroy(&group);
-  posix_spawn_file_actions_destroy(&files);
-  close(to);
-  if (failed != 0)
-    throw not_supported(
-        fmt::format("checking plain CUDA needs a g++ to compile it with, and '{}' does not start: {}",
-                    command[0], std::strerror(failed)));
-  tell_watcher(said.parent_path(), child);
-  int status = 0;
-  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
-  }
-  tell_watcher(said.parent_path(), -child);
-  return WIFEXITED(status) ? WEXITSTATUS(status) : 128;
-}
 
 namespace {
-
-// Forks a watcher that removes the folder, and ends the compilers that work in it, when this process closes
-// the returned end of a pipe, or ends in any way, by a signal too.
-int watch_over(const fs::path& folder, pid_t& watcher) {
-  int ends[2] = {};
-  watcher = -1;
-  if (!checker_detail::make_pipe(ends)) return -1;
-  watcher = fork();
-  if (watcher != 0) {
-    close(ends[0]);
-    return ends[1];
-  }
-  setsid();  // signals from the terminal are not for the watcher
-  const int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
-  for (const int standard : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) dup2(nothing, standard);
-  close(ends[1]);
-  std::set<pid_t> groups;
-  for (;;) {
-    pid_t group = 0;
-    const ssize_t n = ::read(ends[0], &group, sizeof group);
-    if (n < 0 && errno == EINTR) continue;
-    if (n != sizeof group) break;
-    if (group > 0)
-      groups.insert(group);
-    else
-      groups.erase(-group);
-  }
-  for (const pid_t group : groups) kill(-group, SIGKILL);
-  std::error_code failed;
-  for (int i = 0; i < 10; ++i) {  // until those have ended
-    fs::remove_all(folder, failed);
-    if (!failed) break;
-    usleep(10'000);
-  }
-  _exit(0);
-}
 
 fs::path headers_of(const plain_program& p) {
   std::vector<fs::path> candidates;
@@ -199,143 +70,7 @@ const words instrumented{"-O1",
 constexpr std::array first_headers{"antiphase/executor/cpu/checked_prelude.hpp", "antiphase/plain/ends.h",
                                    "antiphase/plain/cuda_runtime.h"};
 
-// Compiled into each program without instrumentation. Tells the runtime where the device's variables are; an
-// entry in each section makes its bounds exist. Its hooks return at once for accesses that are not tracked:
-// the host's to its own memory, a thread's to its stack.
-constexpr const char* hooks_of_program = R"(
-extern "C" {
-__attribute__((section("ap_device"), used)) static char antiphase_plain_some_device[16];
-__attribute__((section("ap_constant"), used)) static char antiphase_plain_some_constant[16];
-__attribute__((section("ap_managed"), used)) static char antiphase_plain_some_managed[16];
-extern __attribute__((visibility("hidden"))) char __start_ap_device[], __stop_ap_device[], __start_ap_constant[], __stop_ap_constant[],
-    __start_ap_managed[], __stop_ap_managed[];
-struct range { unsigned long low, size; };
-__attribute__((visibility("hidden"))) range antiphase_plain_passed_over = {0, ~0ul};
-void antiphase_plain_loaded(char**, range*);
-// before variables of the program are initialised
-__attribute__((constructor(101))) static void antiphase_plain_load() {
-  char* sections[] = {__start_ap_device, __stop_ap_device, __start_ap_constant, __stop_ap_constant, __start_ap_managed, __stop_ap_managed};
-  antiphase_plain_loaded(sections, &antiphase_plain_passed_over);
-}
-#define INSIDE(p, from, to) ((unsigned long)(p) - (unsigned long)(from) < (unsigned long)(to) - (unsigned long)(from))
-#define ACCESS(name) \
-  void antiphase_checked_##name(void*); \
-  __attribute__((visibility("hidden"))) void __tsan_##name(void* p) { \
-    if ((unsigned long)p - antiphase_plain_passed_over.low >= antiphase_plain_passed_over.size || \
-        INSIDE(p, __start_ap_device, __stop_ap_device) || INSIDE(p, __start_ap_constant, __stop_ap_constant) || \
-        INSIDE(p, __start_ap_managed, __stop_ap_managed)) antiphase_checked_##name(p); \
-  }
-void* antiphase_plain_malloc(unsigned long);
-void antiphase_plain_free_at(void*, const void*);
-ACCESS(read1) ACCESS(read2) ACCESS(read4) ACCESS(read8) ACCESS(read16)
-ACCESS(write1) ACCESS(write2) ACCESS(write4) ACCESS(write8) ACCESS(write16)
-}
-extern __attribute__((weak, visibility("hidden"))) const int warpSize = 32;
-__attribute__((visibility("hidden"))) void* operator new(unsigned long n) { return antiphase_plain_malloc(n); }
-__attribute__((visibility("hidden"))) void* operator new[](unsigned long n) { return antiphase_plain_malloc(n); }
-__attribute__((visibility("hidden"))) void operator delete(void* p) noexcept { antiphase_plain_free_at(p, __builtin_return_address(0)); }
-__attribute__((visibility("hidden"))) void operator delete[](void* p) noexcept { antiphase_plain_free_at(p, __builtin_return_address(0)); }
-__attribute__((visibility("hidden"))) void operator delete(void* p, unsigned long) noexcept { antiphase_plain_free_at(p, __builtin_return_address(0)); }
-__attribute__((visibility("hidden"))) void operator delete[](void* p, unsigned long) noexcept { antiphase_plain_free_at(p, __builtin_return_address(0)); }
-)";
-
-// g++ forgets the section of a variable that a template has. The pre-pass gives it a tag in its name, or
-// names it.
-std::string sections_of_templates(const words& variables) {
-  std::string named;
-  for (const std::string& v : variables)
-    named += fmt::format(" *(.data._Z*{0}{1}I* .bss._Z*{0}{1}I*)", v.size(), v);
-  std::string all = "SECTIONS {\n";
-  for (const std::string section : {"ap_device", "ap_constant", "ap_managed"})
-    all += fmt::format("  {0} : {{ *({0}) *(.data.*B{1}{0}* .bss.*B{1}{0}*){2} }}\n", section, section.size(),
-                       std::exchange(named, ""));
-  return all + "} INSERT AFTER .data;\n";
-}
-
-// By these functions of the C library a host function may tell main that it is done. The linker's --wrap puts
-// ours in their place.
-struct wrapped_function {
-  const char *result, *name, *parameters, *arguments;
-};
-constexpr const char *one = "void* p", *three = "int f, void* p, unsigned long n";
-constexpr std::array<wrapped_function, 15> wrapped{{{"int", "pthread_mutex_lock", one, "p"},
-                                                    {"int", "pthread_mutex_trylock", one, "p"},
-                                                    {"int", "pthread_mutex_unlock", one, "p"},
-                                                    {"int", "pthread_spin_lock", one, "p"},
-                                                    {"int", "pthread_spin_unlock", one, "p"},
-                                                    {"int", "pthread_rwlock_rdlock", one, "p"},
-                                                    {"int", "pthread_rwlock_wrlock", one, "p"},
-                                                    {"int", "pthread_rwlock_unlock", one, "p"},
-                                                    {"int", "sem_wait", one, "p"},
-                                                    {"int", "sem_trywait", one, "p"},
-                                                    {"int", "sem_post", one, "p"},
-                                                    {"int", "__cxa_guard_acquire", one, "p"},
-                                                    {"void", "__cxa_guard_release", one, "p"},
-                                                    {"long", "read", three, "f, p, n"},
-                                                    {"long", "write", three, "f, p, n"}}};
-
-// The part of a program that is ours.
-std::string own_part() {
-  std::string all = std::string(hooks_of_program) + "extern \"C\" {\nvoid antiphase_plain_lock();\n";
-  for (const wrapped_function& f : wrapped)
-    all += fmt::format(
-        "{0} __real_{1}({2});\n"
-        "__attribute__((visibility(\"hidden\"))) {0} __wrap_{1}({2}) {{\n"
-        "  antiphase_plain_lock();\n"
-        "  return __real_{1}({3});\n"
-        "}}\n",
-        f.result, f.name, f.parameters, f.arguments);
-  return all + "}\n";
-}
-
 const words options_of_own_part{"-O2", "-fPIC", "-fno-plt"};
-
-bool has_ending(const std::string& file, std::initializer_list<const char*> endings) {
-  return std::ranges::any_of(endings, [&](const char* e) { return file.ends_with(e); });
-}
-bool is_c(const std::string& source) { return source.ends_with(".c"); }
-bool is_cuda(const std::string& source) {
-  return has_ending(source, {".cu", ".cuh", ".h", ".hpp", ".hh", ".hxx", ".inl"});
-}
-bool is_linked(const std::string& file) { return has_ending(file, {".o", ".a", ".so"}); }
-bool is_standard(const std::string& option) { return option.starts_with("-std="); }
-// True if the options ask for a C++ before 20, in which concept and requires are names.
-bool asks_for_older(const words& options) {
-  const auto last = std::find_if(options.rbegin(), options.rend(), is_standard);
-  return last != options.rend() &&
-         has_ending(*last, {"++17", "++1z", "++14", "++1y", "++11", "++0x", "++03"});
-}
-// A CUDA toolkit's headers would be found before the stand-ins.
-bool names_toolkit(const std::string& option) {
-  return option.starts_with("-I") && fs::exists(fs::path(option.substr(2)) / "crt/host_config.h");
-}
-bool begins(const std::string& option, std::initializer_list<const char*> with) {
-  return std::ranges::any_of(with, [&](const char* w) { return option.starts_with(w); });
-}
-bool is_for_linker(const std::string& option) { return begins(option, {"-l", "-L", "-Wl,"}); }
-// A file included before the source.
-std::optional<std::string> included_first(const std::string& option) {
-  constexpr std::string_view name = "--pre-include=";
-  return option.starts_with(name) ? std::optional(option.substr(name.size())) : std::nullopt;
-}
-// Where headers are found and what they are told; g++ takes no precompiled header that these would change.
-bool is_for_preprocessor(const std::string& option) { return begins(option, {"-I", "-D", "-U"}); }
-// A macro of the program's, unlike those that tell the standard library something. It is defined behind the
-// first headers, where other things have its name: -D T=float, -D threads=256.
-bool is_own_macro(const std::string& option) {
-  return begins(option, {"-D", "-U"}) && !begins(option, {"-D_", "-U_", "-DNDEBUG", "-UNDEBUG"});
-}
-// The directive that an option -D or -U stands for.
-std::string directive_of(const std::string& option) {
-  const std::string text = option.substr(2, option.find('\n') - 2);
-  if (option[1] == 'U') return "#undef " + text + "\n";
-  const std::size_t equals = text.find('=');
-  if (equals == std::string::npos) return "#define " + text + " 1\n";
-  return "#define " + text.substr(0, equals) + " " + text.substr(equals + 1) + "\n";
-}
-bool is_for_compiler(const std::string& option) {
-  return begins(option, {"-std=", "-O", "-g", "-f", "-m", "-W", "-w"});
-}
 
 void require_file(const std::string& name, std::string_view whose) {
   std::error_code ignored;
@@ -348,107 +83,6 @@ void require_files(const plain_program& p) {
   if (p.sources.empty()) throw bad_request("no source was given: expected a .cu file");
   for (const std::string& s : p.sources) require_file(s, "");
   if (!p.driver.empty()) require_file(p.driver, ", which --kernels names");
-}
-
-// The file that a shell would start.
-fs::path found_in_path(const std::string& program) {
-  const char* const path = std::getenv("PATH");
-  std::istringstream folders(path == nullptr || program.find('/') != std::string::npos ? "" : path);
-  std::error_code ignored;
-  for (std::string folder; std::getline(folders, folder, ':');)
-    if (fs::exists(fs::path(folder) / program, ignored)) return fs::path(folder) / program;
-  return program;
-}
-
-// The compiler, with options or a launcher before it, as in CXX="ccache g++".
-words compiler_of(const plain_program& p) {
-  const char* const named = std::getenv("CXX");
-  std::istringstream text(!p.compiler.empty() ? p.compiler : named != nullptr ? named : "");
-  words all{std::istream_iterator<std::string>(text), {}};
-  return all.empty() ? words{"g++"} : all;
-}
-std::string needs_gcc(const std::string& but) {
-  return "checking plain CUDA needs a g++ to compile it with: expected one in CXX, which " + but;
-}
-void require_gcc(const words& compiler) {
-  std::error_code ignored;
-  for (const std::string& w : compiler)
-    for (const fs::path& file : {fs::path(w), fs::canonical(found_in_path(w), ignored)})
-      if (file.filename().string().starts_with("clang"))
-        throw not_supported(
-            needs_gcc(file == w ? "names " + w : fmt::format("names {}, that is {}", w, file.string())));
-}
-
-// A command for C, made of one for C++.
-words without_cpp(words command) {
-  std::erase_if(command, [](const std::string& o) {
-    return is_standard(o) || begins(o, {"-fpermissive", "-fno-char8_t", "-faligned-new"});
-  });
-  return command;
-}
-
-// Refusals by static assertions of the stand-in headers, with the lines of the program that ask for them.
-std::string refused_by_headers(const std::string& errors) {
-  static const std::regex asks(R"((.+?:\d+):\d+:\s+required from here)"),
-      refuses(R"(.*: static assertion failed: antiphase check: (.*))");
-  std::istringstream lines(errors);
-  std::string place, told;
-  for (std::string line; std::getline(lines, line);) {
-    std::smatch m;
-    if (std::regex_match(line, m, asks))
-      place = m[1];
-    else if (std::regex_match(line, m, refuses))
-      told += (told.empty() ? "" : "\n") + (place.empty() ? "" : place + ": ") + m[1].str();
-  }
-  return told;
-}
-
-// Names of CUDA that nothing declares, with their lines: the toolkit has more than the stand-ins.
-std::string unknown_names(const std::string& errors) {
-  static const std::regex undeclared(
-      R"((\S.*?:\d+):\d+: error: \W*((?:cuda|cu|cublas|curand)[A-Z]\w*|__nv_\w+)\W* (?:was not|has not|does not).*)"),
-      not_member(
-          R"((\S.*?:\d+):\d+: error: \W*(\w+)\W* (?:is not a member of|has not been declared in) \W*(cub|thrust|cuda|cooperative_groups|nvcuda)\b.*)");
-  std::istringstream lines(errors);
-  std::set<std::string> known;
-  std::string all;
-  for (std::string line; std::getline(lines, line);) {
-    std::smatch m;
-    if (!std::regex_match(line, m, undeclared) && !std::regex_match(line, m, not_member)) continue;
-    const std::string name = m.size() > 3 ? m[3].str() + "::" + m[2].str() : m[2].str();
-    if (known.insert(name).second)
-      all += fmt::format("{}: {} is not known here: use what antiphase check --dialect lists\n", m[1].str(),
-                         name);
-  }
-  return all;
-}
-
-const std::string does_not_compile = "the program does not compile:\n";
-// Throws if the compiler failed although the program may be right: the disk is full.
-void blame_disk(const std::string& text, const fs::path& folder) {
-  std::error_code ignored;
-  constexpr std::uintmax_t little = 1 << 12;
-  if (text.empty() && fs::space(folder, ignored).available < little)
-    fail_to_write(folder, std::strerror(ENOSPC));
-  for (const char* sign :
-       {"No space left on device", "Disk quota exceeded", "File too large", "writing output to "})
-    if (const std::size_t at = text.find(sign); at != text.npos) {
-      const std::size_t line = text.rfind('\n', at) + 1;
-      fail_to_write(folder, text.substr(line, text.find('\n', at) - line));
-    }
-}
-
-[[noreturn]] void fail(const fs::path& said) {
-  std::string text = read(said);
-  while (text.ends_with('\n')) text.pop_back();
-  blame_disk(text, said.parent_path());
-  if (text.starts_with("clang")) throw not_supported(needs_gcc("calls clang"));
-  if (const std::string header = include_that_fails(text); !header.empty()) throw bad_source(header);
-  if (const std::string refused = refused_by_headers(text); !refused.empty()) throw bad_source(refused);
-  throw bad_source(does_not_compile + unknown_names(text) + text);
-}
-void run_or_fail(const words& command, const fs::path& said) {
-  if (run_command(command, said) != 0) fail(said);
 }
 
 // Preprocessed text with edits. Lines that the preprocessor has left empty stay so.
@@ -518,7 +152,7 @@ class compilation {
   words compiler_;
   words common_;  // the compiler and the user's options
   bool older_;
-  driven by_;
+  driven driven_;
   words units_;                   // their sources
   std::vector<fs::path> inputs_;  // translated units
   std::optional<prepared_parts> parts_;
@@ -552,14 +186,14 @@ compilation::compilation(const plain_program& p, fs::path folder, bool older, bo
 
 // One unit for driver and kernels, so that the driver can instantiate templates.
 void compilation::include_together() {
-  by_.driver = fs::absolute(program_.driver).lexically_normal();
+  driven_.driver = fs::absolute(program_.driver).lexically_normal();
   std::string all;
   // first, so that a source's missing semicolon is not an error in them
-  if (read(program_.driver).find("antiphase/plain/driver.h") != std::string::npos)
+  if (read_file(program_.driver).find("antiphase/plain/driver.h") != std::string::npos)
     all += "#include <antiphase/plain/driver.h>\n";
   for (const std::string& s : program_.sources)
     if (!is_linked(s)) all += fmt::format("#include \"{}\"\n", fs::absolute(s).lexically_normal().string());
-  write_file(units_.front(), all + fmt::format("#include \"{}\"\n", by_.driver));
+  write_file(units_.front(), all + fmt::format("#include \"{}\"\n", driven_.driver));
 }
 
 // A unit's options but for those of the user. What a precompiled header was compiled with must be the same
@@ -587,7 +221,8 @@ words compilation::preprocessing() const {
             "-D__NO_INLINE__",
             "-U__SANITIZE_THREAD__"};
   all.insert(all.end(), instrumented.begin(), instrumented.end());
-  all.insert(all.end(), {"-isystem", include_ / "antiphase/plain/bindings"});
+  for (const char* folder : {"antiphase/stand_ins/bindings", "antiphase/stand_ins"})
+    all.insert(all.end(), {"-isystem", include_ / folder});
   // The C library's headers, if they are there too, must stay behind those of C++.
   const char* const place = fs::exists(include_ / "stdlib.h") ? "-idirafter" : "-isystem";
   all.insert(all.end(), {"-isystem", include_ / "antiphase/plain", place, include_});
@@ -639,12 +274,12 @@ void compilation::preprocess() {
 }
 
 std::string compilation::text_of(std::size_t unit) {
-  const auto text = [&](const char* ending) { return edited(read(file(unit, ending)), program_.edits); };
+  const auto text = [&](const char* ending) { return edited(read_file(file(unit, ending)), program_.edits); };
   std::string device = text(".ii");
   if (!is_cuda(units_[unit]) || !tells_sides(device)) return device;
   preprocess(unit, true);
   const std::set<std::string> ours = system_headers(device),
-                              others = system_headers(read(file(unit, ".host.ii")));
+                              others = system_headers(read_file(file(unit, ".host.ii")));
   std::ranges::set_symmetric_difference(ours, others,
                                         std::inserter(headers_of_a_side_, headers_of_a_side_.end()));
   if (!headers_of_a_side_.empty()) {  // both sides include them first, so that neither has them elsewhere
@@ -664,8 +299,8 @@ void compilation::translate_all() {
   bool has_main = false, fails = false;
   std::string refused;
   for (std::size_t i = 0; i < units_.size(); ++i) {
-    translation t = is_c(units_[i]) ? translation{read(file(i, ".ii"))}
-                                    : translate(text_of(i), numbers, by_, units_.size() == 1, older_);
+    translation t = is_c(units_[i]) ? translation{read_file(file(i, ".ii"))}
+                                    : translate(text_of(i), numbers, driven_, units_.size() == 1, older_);
     for (const refusal& r : t.refused) {
       refused += (refused.empty() ? "" : "\n") + to_text(r);
       fails |= !r.when_reached;
@@ -694,7 +329,7 @@ std::future<int> compilation::compile_counted(words command, const fs::path& inp
   return std::async(std::launch::async, [this, command = std::move(command), input, assembly, object] {
     const fs::path said = input.string() + ".said";
     if (const int failed = run_command(command, said); failed != 0) return failed;
-    const std::string counted = with_counted_arithmetic(read(assembly));
+    const std::string counted = with_counted_arithmetic(read_file(assembly));
     write_file(assembly, counted);
     return run_command(after_compiler({"-c", assembly, "-o", object}), said);
   });
@@ -722,7 +357,7 @@ void compilation::compile_all() {
 
 void compilation::link(const std::string& object) const {
   words command = after_compiler({"-shared", "-Wl,-Bsymbolic", "-Wl,-z,lazy", "-o", object});
-  for (const wrapped_function& f : wrapped) command.push_back(std::string("-Wl,--wrap=") + f.name);
+  for (const std::string& name : wrapped_functions()) command.push_back("-Wl,--wrap=" + name);
   for (const fs::path& input : inputs_) command.push_back(input.string() + ".o");
   if (parts_) command.push_back(parts_->own_part);
   if (tagged_) {
@@ -746,7 +381,7 @@ bool compilation::can_be_prepared() const {
 // Extensions of PyTorch, whose stand-ins are larger than all others.
 bool compilation::is_extension() const {
   return program_.driver.empty() && std::ranges::any_of(units_, [](const std::string& unit) {
-           const std::string text = read(unit);
+           const std::string text = read_file(unit);
            return text.find("#include <torch/") != text.npos || text.find("#include <ATen/") != text.npos;
          });
 }
@@ -760,13 +395,14 @@ preparation compilation::how_to_prepare() const {
   header.insert(header.end(), {"-x", "c++-header"});
   words own = after_compiler(options_of_own_part);
   own.emplace_back("-c");
-  return {.compile_header = std::move(header),
-          .compile_own_part = std::move(own),
-          .header = fmt::format("#include \"{}\"\n{}", fmt::join(first_headers, "\"\n#include \""),
-                                is_extension() ? "#include \"antiphase/plain/bindings/bindings.h\"\n" : ""),
-          .own_part = own_part(),
-          .compiler = found_in_path(compiler_.back()),
-          .include = include_ / "antiphase"};
+  return {
+      .compile_header = std::move(header),
+      .compile_own_part = std::move(own),
+      .header = fmt::format("#include \"{}\"\n{}", fmt::join(first_headers, "\"\n#include \""),
+                            is_extension() ? "#include \"antiphase/stand_ins/bindings/bindings.h\"\n" : ""),
+      .own_part = own_part(),
+      .compiler = found_in_path(compiler_.back()),
+      .include = include_ / "antiphase"};
 }
 
 void compilation::run(const std::string& object, const std::optional<prepared_parts>& parts) {
@@ -779,27 +415,6 @@ void compilation::run(const std::string& object, const std::optional<prepared_pa
 }
 
 }  // namespace
-
-temporary_folder::temporary_folder(const fs::path& in) {
-  std::string pattern = in / "antiphase-check-XXXXXX";
-  if (mkdtemp(pattern.data()) == nullptr)
-    throw device_error(fmt::format("no folder can be made in {}: {}", in.string(), std::strerror(errno)));
-  path_ = pattern;
-  watched_ = watch_over(path_, watcher_);
-  const std::lock_guard lock(of_watchers);
-  if (watched_ >= 0) watchers()[path_] = watched_;
-}
-
-temporary_folder::~temporary_folder() {
-  std::error_code ignored;
-  fs::remove_all(path_, ignored);
-  {
-    const std::lock_guard lock(of_watchers);
-    watchers().erase(path_);
-  }
-  if (watched_ >= 0) close(watched_);
-  if (watcher_ > 0) waitpid(watcher_, nullptr, 0);
-}
 
 namespace {
 

@@ -298,9 +298,10 @@ std::string dialect_text() {
   return out;
 }
 
-std::string dialect_table() {
+std::string dialect_table(bool of_libraries) {
   std::string out = "| | what | here |\n|---|---|---|\n";
-  for (const dialect_group& g : plain_dialect())
+  for (const dialect_group& g : plain_dialect()) {
+    if ((g.name == "libraries") != of_libraries) continue;
     for (const dialect_entry& e : g.entries) {
       std::string names;
       each_name(e.names,
@@ -309,6 +310,7 @@ std::string dialect_table() {
           fmt::format("| {} | {} | {}{} |\n", text(e.how), names, e.how == supported::no ? "instead: " : "",
                       e.about.empty() ? "as on the device" : e.about);
     }
+  }
   return out;
 }
 

@@ -7,7 +7,7 @@
 namespace antiphase::plain {
 
 struct unsupported_name {
-  std::string what, instead;
+  std::string name, instead;
 };
 const unsupported_name* unsupported(std::string_view name);  // null: supported, or not known
 // By the beginning of a library's name, as libraries have many. Of cuBLAS and cuRAND: functions that are

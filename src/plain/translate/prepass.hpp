@@ -11,7 +11,7 @@ namespace antiphase::plain {
 struct refusal {
   std::string file;
   int line = 0;
-  std::string what;     // such as "inline PTX 'name.modifier'"
+  std::string subject;  // such as "inline PTX 'name.modifier'"
   std::string instead;  // the nearest form that is supported
   // An instruction of inline PTX: only its execution is an error, as the program may have code for other
   // devices, and specialisations that nothing calls. The translation has a call of refused() there.
@@ -37,7 +37,7 @@ struct driven {
 // stay as they are, and every line keeps its number. `numbers`: the first number not yet used; tells shared
 // variables of several files apart. `whole`: the program has no other source. Functions that nothing calls
 // may use what is not supported. `older`: words that C++20 added are names.
-translation translate(std::string_view preprocessed, int& numbers, const driven& by = {}, bool whole = true,
-                      bool older = false);
+translation translate(std::string_view preprocessed, int& numbers, const driven& sources = {},
+                      bool whole = true, bool older = false);
 
 }  // namespace antiphase::plain

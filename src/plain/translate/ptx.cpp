@@ -53,7 +53,7 @@ class writer final : public names {
     try {
       read();
     } catch (const unknown& u) {
-      return {{}, asm_refusal{fmt::format("inline PTX '{}'", u.what), u.instead, at_}};
+      return {{}, asm_refusal{fmt::format("inline PTX '{}'", u.name), u.instead, at_}};
     }
     std::string out = "{ ";
     for (const auto& [name, known] : labels_)

@@ -22,9 +22,9 @@ struct asm_statement {
 // The result is a block of C++ that calls functions of antiphase/plain/ptx.h. `refused`: an instruction,
 // modifier or operand that the table does not have, and its offset in the template.
 struct asm_refusal {
-  std::string what;
+  std::string subject;
   const char* instead = nullptr;  // null: the dialect's list
-  std::size_t at = 0;
+  std::size_t offset = 0;
 };
 struct asm_translation {
   std::string text;

@@ -54,15 +54,15 @@ class side {
   const std::vector<token>& tokens() const { return t_; }
   bool is(index i, std::string_view what) const { return i < t_.size() && t_[i] == what; }
   bool is_name(index i) const { return i < t_.size() && t_[i].kind == token_kind::name; }
-  std::size_t end_of(index i) const { return t_[i].at + t_[i].is.size(); }
+  std::size_t end_of(index i) const { return t_[i].offset + t_[i].text.size(); }
   std::string raw(index first, index last) const {
-    return first >= last ? "" : text_.substr(t_[first].at, end_of(last - 1) - t_[first].at);
+    return first >= last ? "" : text_.substr(t_[first].offset, end_of(last - 1) - t_[first].offset);
   }
   std::string key(index first, index last, bool of_head) const {
     std::string all;
     for (index i = first; i < last; ++i)
-      if (!of_head || std::ranges::find(specifiers, t_[i].is) == std::end(specifiers))
-        (all += t_[i].is) += ' ';
+      if (!of_head || std::ranges::find(specifiers, t_[i].text) == std::end(specifiers))
+        (all += t_[i].text) += ' ';
     return all;
   }
   std::string marker(index i) const {
@@ -87,12 +87,12 @@ class side {
   // Names that an item declares: of an enumeration, its enumerators too.
   std::set<std::string_view> names(const item& it) const {
     std::set<std::string_view> all;
-    if (it.name != none && is_name(it.name) && !is(it.name, "operator")) all.insert(t_[it.name].is);
+    if (it.name != none && is_name(it.name) && !is(it.name, "operator")) all.insert(t_[it.name].text);
     index open = it.first;
     while (open < it.last && !is(open, "{")) ++open;
     if (is(it.first, "enum"))
       for (index i = open; i < it.last; ++i)
-        if ((is(i, "{") || is(i, ",")) && is_name(i + 1)) all.insert(t_[i + 1].is);
+        if ((is(i, "{") || is(i, ",")) && is_name(i + 1)) all.insert(t_[i + 1].text);
     return all;
   }
   // Bodies of lambdas for the device in [first, last): their braces, and the host runs them too.
@@ -201,7 +201,7 @@ class merger {
 
   sides run() {
     const index nd = d_.tokens().size(), nh = h_.tokens().size();
-    const auto same = [](const token& a, const token& b) { return a.is == b.is; };
+    const auto same = [](const token& a, const token& b) { return a.text == b.text; };
     if (std::ranges::equal(d_.tokens(), h_.tokens(), same)) return {text_, false};
     align(0, nd, 0, nh, false);
     for (const auto& [mine, other] : functions_) join(mine, other);
@@ -216,7 +216,7 @@ class merger {
 
  private:
   struct edit {
-    std::size_t at, length;
+    std::size_t offset, length;
     std::string text;
   };
 
@@ -288,13 +288,13 @@ class merger {
             std::inserter(in_class ? members_ : names_, (in_class ? members_ : names_).end()));
     }
     if (before < d_.tokens().size())
-      edits_.push_back({d_.tokens()[before].at, 0, added + d_.marker(before)});
+      edits_.push_back({d_.tokens()[before].offset, 0, added + d_.marker(before)});
     else
       edits_.push_back({text_.size(), 0, added + "\n"});
   }
 
   bool is_renamed(index i) const {
-    const std::string_view w = d_.tokens()[i].is;
+    const std::string_view w = d_.tokens()[i].text;
     if (members_.contains(w)) return true;
     return names_.contains(w) && !d_.is(i - 1, ".") && !d_.is(i - 1, "->") &&
            !(d_.is(i - 1, "::") && d_.is(i - 2, "std"));
@@ -310,7 +310,7 @@ class merger {
   }
   std::string of_device(index first, index last) const {
     std::string all;
-    std::size_t at = d_.tokens()[first].at;
+    std::size_t at = d_.tokens()[first].offset;
     for (index i = first; i < last; ++i)
       if (is_renamed(i)) {
         (all += text_.substr(at, d_.end_of(i) - at)) += suffix;
@@ -356,7 +356,7 @@ class merger {
       if (!is_one(d_, of_d, close) || !is_one(h_, of_h, host_close)) return false;
       const std::string ours = of_device(of_d + 1, close), theirs = h_.raw(of_h + 1, host_close);
       const std::string on_host = complete_ ? theirs : fmt::format("[] {}(), {}", refusal(of_d), ours);
-      edits_.push_back({d_.end_of(of_d), d_.tokens()[close].at - d_.end_of(of_d),
+      edits_.push_back({d_.end_of(of_d), d_.tokens()[close].offset - d_.end_of(of_d),
                         fmt::format("{} ? ({}) : ({})", on_device, ours, on_host)});
     }
   }
@@ -381,14 +381,14 @@ class merger {
     if (of_device) {
       if (!d_.has(mine.first, mine.open, "__host__"))
         for (index i = mine.first; i < mine.open; ++i)
-          if (d_.is(i, "__device__")) edits_.push_back({d_.tokens()[i].at, 0, "__host__ "});
+          if (d_.is(i, "__device__")) edits_.push_back({d_.tokens()[i].offset, 0, "__host__ "});
       put(mine, both(mine.open, mine.close, other.open, other.close) + back);
     } else if (complete_) {
       put(mine, h_.marker(other.open) + of_host_with_lambdas(mine, other) + back);
     }
   }
   void put(const item& mine, std::string body) {
-    const std::size_t at = d_.tokens()[mine.open].at;
+    const std::size_t at = d_.tokens()[mine.open].offset;
     edits_.push_back({at, d_.end_of(mine.close) - at, std::move(body)});
   }
   // A body of the host's, in which lambdas for the device are the device's.
@@ -411,13 +411,13 @@ class merger {
     return all + h_.raw(next, other.last);
   }
   std::string edited() {
-    std::ranges::stable_sort(edits_, {}, &edit::at);
+    std::ranges::stable_sort(edits_, {}, &edit::offset);
     std::string out;
     std::size_t at = 0;
     for (const edit& e : edits_) {
-      if (e.at < at) continue;
-      (out += text_.substr(at, e.at - at)) += e.text;
-      at = e.at + e.length;
+      if (e.offset < at) continue;
+      (out += text_.substr(at, e.offset - at)) += e.text;
+      at = e.offset + e.length;
     }
     return out + text_.substr(at);
   }

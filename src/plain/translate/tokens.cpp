@@ -135,7 +135,7 @@ std::size_t matching_sign(const std::vector<token>& tokens, std::size_t open) {
   int depth = 0;
   for (std::size_t i = open; i < tokens.size(); ++i) {
     if (tokens[i].kind != token_kind::sign) continue;
-    const char c = tokens[i].is[0];
+    const char c = tokens[i].text[0];
     if (c == '(' || c == '[' || c == '{') ++depth;
     if ((c == ')' || c == ']' || c == '}') && --depth == 0) return i;
   }

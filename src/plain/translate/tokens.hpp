@@ -13,10 +13,10 @@ enum class token_kind { name, number, text, sign };  // text: whole string and c
 // A view into the source. Signs are single characters, except "::" and "->".
 struct token {
   token_kind kind{};
-  std::string_view is;
-  std::size_t at = 0;      // offset in the source
+  std::string_view text;
+  std::size_t offset = 0;  // in the source
   int file = 0, line = 0;  // in the user's source, by line markers
-  bool operator==(std::string_view other) const { return is == other; }
+  bool operator==(std::string_view other) const { return text == other; }
 };
 
 struct token_list {

@@ -175,7 +175,7 @@ TEST(prepass, what_is_not_supported_is_named_with_its_place) {
               HasSubstr("my.cu:9: __shfl_down is not supported here: use the form with _sync"));
   EXPECT_EQ(
       to_text(t.refused[2]),
-      "my.cu:10: a launch by a kernel is not supported here: use a launch by the host behind this "
+      "my.cu:10: a launch by a kernel is not supported here: use a launch by the host after this "
       "kernel, on the same stream, over the largest grid that may be needed: kernels cannot launch kernels "
       "here");
 }
@@ -225,7 +225,7 @@ TEST(prepass, kernels_that_launch_kernels_are_refused) {
   ASSERT_EQ(t.refused.size(), 2u);
   EXPECT_THAT(to_text(t.refused[0]),
               HasSubstr("my.cu:3: a launch by a kernel is not supported here: use a launch "
-                        "by the host behind this kernel"));
+                        "by the host after this kernel"));
   EXPECT_THAT(to_text(t.refused[1]), HasSubstr("my.cu:4: cudaDeviceSynchronize() in a kernel"));
 }
 
@@ -338,12 +338,17 @@ TEST(missing_headers, are_told_with_the_line_of_the_program) {
 }
 
 TEST(dialect, stands_in_the_docs) {
-  std::ifstream in(PLAIN_CUDA_PAGE);
-  std::ostringstream page;
-  page << in.rdbuf();
-  EXPECT_TRUE(page.str().find(dialect_table()) != std::string::npos)
-      << "docs/plain_cuda.md should have this table:\n"
-      << dialect_table();
+  for (const bool of_libraries : {false, true}) {
+    const std::string name = of_libraries ? STAND_INS_PAGE : PLAIN_CUDA_PAGE;
+    std::ifstream in(name);
+    std::ostringstream page;
+    page << in.rdbuf();
+    const std::string table = dialect_table(of_libraries);
+    EXPECT_GT(table.size(), 1000u);
+    EXPECT_NE(page.str().find(table), std::string::npos) << name << " should have this table:\n" << table;
+  }
+  EXPECT_NE(dialect_table(true).find("thrust::sort"), std::string::npos);
+  EXPECT_EQ(dialect_table(false).find("thrust::sort"), std::string::npos);
 }
 
 TEST(findings, have_a_row_each_in_the_documents) {

@@ -786,7 +786,7 @@ int main() {
             (done.returncode, done.stderr),
             (
                 3,
-                "antiphase: nothing defines save(image const&, float*): expected the source that does beside the others, or its library as -l\n",
+                "antiphase: nothing defines save(image const&, float*): expected the source that does among the others, or its library as -l\n",
             ),
         )
 

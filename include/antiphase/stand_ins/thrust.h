@@ -13,7 +13,7 @@
 
 #include "thrust_iterators.h"
 
-#include "letters.h"
+#include <antiphase/plain/letters.h>
 
 namespace thrust {
 
@@ -1017,7 +1017,7 @@ using thrust::system_error;
 inline int cuda_category() { return 0; }
 }  // namespace thrust
 
-#include "cccl_version.h"
+#include <antiphase/plain/cccl_version.h>
 #define THRUST_VERSION 200200
 
-#include "letters.h"
+#include <antiphase/plain/letters.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // PyTorch's floats of 8 bits, as CUDA's. Those without a zero of two signs (fnuz) no GPU of CUDA has.
 #pragma once
-#include "../../../cuda_fp8.h"
+#include <antiphase/plain/cuda_fp8.h>
 #include "../../bindings.h"
 
 namespace c10 {

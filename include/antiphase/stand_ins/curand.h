@@ -7,9 +7,9 @@
 #define CURAND_VER_MINOR 3
 #define CURAND_VER_PATCH 0
 #define CURAND_VERSION 10300
-#include "libraries.h"
+#include <antiphase/plain/libraries.h>
 
-#include "letters.h"
+#include <antiphase/plain/letters.h>
 
 enum curandStatus {
   CURAND_STATUS_SUCCESS = 0,
@@ -165,4 +165,4 @@ AP_GENERATE(curandGenerateLogNormalDouble, double, log_normal_double, mean, devi
 #undef AP_GENERATE
 #undef AP_RANDOM
 
-#include "letters.h"
+#include <antiphase/plain/letters.h>

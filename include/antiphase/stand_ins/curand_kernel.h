@@ -3,7 +3,7 @@
 #pragma once
 #include "curand.h"
 
-#include "letters.h"
+#include <antiphase/plain/letters.h>
 
 namespace antiphase::plain {
 // A generator in a kernel. Its numbers are any, so that the kinds differ in name and size alone.
@@ -58,4 +58,4 @@ AP_RANDOM void skipahead(unsigned long long n, S* s) { s->position += n; }
 AP_RANDOM void skipahead_sequence(unsigned long long n, S* s) { s->sequence += n; }
 #undef AP_RANDOM
 
-#include "letters.h"
+#include <antiphase/plain/letters.h>

@@ -24,9 +24,9 @@
 #include <utility>
 #include <vector>
 
-#include "../cuda_bf16.h"
-#include "../cuda_fp16.h"
-#include "../cuda_runtime.h"
+#include <antiphase/plain/cuda_bf16.h>
+#include <antiphase/plain/cuda_fp16.h>
+#include <antiphase/plain/cuda_runtime.h>
 #include "tensor.h"
 #ifndef AP_DRIVEN
 #include "calls.h"

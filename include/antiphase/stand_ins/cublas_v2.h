@@ -6,13 +6,13 @@
 #define CUBLAS_VER_MINOR 0
 #define CUBLAS_VER_PATCH 0
 #define CUBLAS_VERSION 120000
-#include "cuComplex.h"
-#include "cuda_bf16.h"
-#include "cuda_fp16.h"
-#include "libraries.h"
+#include <antiphase/plain/cuComplex.h>
+#include <antiphase/plain/cuda_bf16.h>
+#include <antiphase/plain/cuda_fp16.h>
+#include <antiphase/plain/libraries.h>
 #include "library_types.h"
 
-#include "letters.h"
+#include <antiphase/plain/letters.h>
 
 enum cublasStatus_t {
   CUBLAS_STATUS_SUCCESS = 0,
@@ -438,4 +438,4 @@ AP_GER(cublasZgerc, cuDoubleComplex, true)
 #define cublasSgemm_v2 cublasSgemm
 #define cublasDgemm_v2 cublasDgemm
 
-#include "letters.h"
+#include <antiphase/plain/letters.h>

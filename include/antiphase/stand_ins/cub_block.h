@@ -5,9 +5,9 @@
 #pragma once
 #include <type_traits>
 
-#include "cuda/atomic"
+#include <antiphase/plain/cuda/atomic>
 
-#include "letters.h"
+#include <antiphase/plain/letters.h>
 
 namespace cub {
 namespace ap = antiphase::plain;
@@ -964,4 +964,4 @@ inline cudaError_t Debug(cudaError_t e, const char*, int) { return e; }
 #define CUB_PTX_LOG_WARP_THREADS 5
 #define CUB_WARP_THREADS(arch) 32
 
-#include "letters.h"
+#include <antiphase/plain/letters.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Stands in for the header of CUDA's samples of this name, for plain CUDA under the checker.
 #pragma once
-#include "cuda_runtime.h"
+#include <antiphase/plain/cuda_runtime.h>
 #include "helper_string.h"
 
 namespace antiphase::plain {

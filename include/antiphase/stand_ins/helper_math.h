@@ -6,7 +6,7 @@
 #include <cmath>
 #include <concepts>
 
-#include "cuda_runtime.h"
+#include <antiphase/plain/cuda_runtime.h>
 
 using uint = unsigned;
 using ushort = unsigned short;

@@ -10,9 +10,9 @@
 #include <utility>
 #include <vector>
 
-#include "libraries.h"
+#include <antiphase/plain/libraries.h>
 
-#include "letters.h"
+#include <antiphase/plain/letters.h>
 
 namespace thrust {
 namespace ap = antiphase::plain;
@@ -507,4 +507,4 @@ template <class T, class R, class Op> R reduced(const values<T>& all, R init, Op
 #undef AP_ITERATOR
 }  // namespace thrust
 
-#include "letters.h"
+#include <antiphase/plain/letters.h>

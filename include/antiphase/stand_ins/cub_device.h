@@ -12,7 +12,7 @@
 #include "cub_block.h"
 #include "thrust_iterators.h"
 
-#include "letters.h"
+#include <antiphase/plain/letters.h>
 
 namespace cub {
 
@@ -485,4 +485,4 @@ struct CachingDeviceAllocator {
 
 }  // namespace cub
 
-#include "letters.h"
+#include <antiphase/plain/letters.h>

@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: Apache-2.0
+// Launches of kernels: now, recorded, or into a graph.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <antiphase/executor/cpu/machine_verbs.hpp>
+#include <map>
+#include <string>
+#include <utility>
+
+#include "launch_state.hpp"
+#include "memory.hpp"
+#include "run.hpp"
+#include "src/checker/order/places.hpp"
+#include "src/checker/runs/executor.hpp"
+#include "src/checker/runs/process.hpp"
+#include "src/executor/cpu/worker.hpp"
+#include "streams.hpp"
+#include "undefined_values.hpp"
+
+namespace antiphase::plain {
+
+launch_state running_launch;
+
+namespace {
+
+using checker_detail::model;
+
+struct launch_records {
+  std::map<const void*, typed_launch> typed;  // kernels whose addresses have been taken
+  recorded_launch* recording = nullptr;       // takes the next launch
+};
+launch_records launches;
+
+void record_begun(const config& c) {
+  const auto k = followed().launches.last_kernel(c.stream);
+  for (cudaEvent_t e : {c.lets_begin, c.begun}) {
+    if (e == nullptr || k == nullptr) continue;
+    e->after = checker_detail::launch_order::begun(k);
+    e->kernel = e == c.begun ? nullptr : c.lets_begin_at_once ? checker_detail::launch_order::at_once(k) : k;
+    e->capture = nullptr;
+  }
+}
+// True for a deadlock of threads that poll memory which the host could set while a kernel runs.
+bool waits_for_host(const std::exception_ptr& thrown) {
+  try {
+    std::rethrow_exception(thrown);
+  } catch (const cpu_detail::kernel_fault& f) {
+    return std::ranges::any_of(f.polled, is_shared_with_host);
+  } catch (...) {
+    return false;
+  }
+}
+// Ends the run after a launch that has thrown.
+[[noreturn]] void end_failed_launch(const char* name) {
+  const std::exception_ptr thrown = std::current_exception();
+  const std::string why = message_of(thrown);
+  undefined_results().launch_ended(followed(), name, [&](bool has_parted) {
+    return has_parted ? 0 : outcome_as_number(false) ^ std::hash<std::string>{}(why);
+  });
+  name_active_mask(name, true);
+  if (waits_for_host(thrown))
+    end_run_with(not_supported(
+        fmt::format("kernel {} waits for a value that the host would set later, in memory that both access; "
+                    "launches are synchronous here, so the program cannot be checked as it is",
+                    name)));
+  if (coverage.sampled && may_be_misled(thrown)) {
+    followed().findings.say(
+        fmt::format("kernel {} gave up, or waited for what did not come, after blocks were skipped, so this "
+                    "is not checked. --blocks all runs all blocks",
+                    name));
+    end_run_with(checker_detail::stopped("misled"));
+  }
+  end_run(thrown);
+}
+// Starts the state of a launch anew; returns the kernel for the executor.
+kernel begin_launch(const char* name, const config& c, dim3 cluster, place where, std::size_t bytes,
+                    void (*body)(const void*), const void* params) {
+  coverage.misled = coverage.sampled;
+  running_launch = {.kernel = name,
+                    .where = where,
+                    .grid = c.grid,
+                    .block = c.block,
+                    .cluster = cluster,
+                    .together = c.together,
+                    .arguments = params,
+                    .argument_bytes = bytes};
+  forget_threads();
+  forget_parameters();
+  begin_keeping();
+  return {.name = name,
+          .threads = static_cast<int>(c.block.x * c.block.y * c.block.z),
+          .shared_bytes = begin_shared_variables(c.shared),
+          .shared = shared_kind::dynamic,
+          .blocks = c.together ? residency::together : residency::any,
+          .cluster = static_cast<int>(cluster.x * cluster.y * cluster.z),
+          .overlaps_previous = c.overlaps,
+          .params_bytes = bytes,
+          .body = body};
+}
+void run_kernel(const kernel& k, const config& c, const block_choice& choice, const void* params) {
+  model& m = followed();
+  const std::size_t found_before = m.findings.all().size();
+  const dim3 cluster = running_launch.cluster;
+  if (!choice.blocks.empty()) leave_blocks_out();
+  checker_detail::choose_blocks(
+      device(), cluster.y > 1 || cluster.z > 1 ? blocks_by_cluster(c.grid, cluster) : choice.blocks,
+      choice.accesses);
+  try {
+    device().launch(k, {c.grid.x, c.grid.y, c.grid.z}, params, c.stream);
+    coverage.overlapped |= m.launches.previous() != 0;  // by an edge of a graph
+    undefined_results().launch_ended(m, k.name, outcome_as_number);
+  } catch (...) {
+    end_failed_launch(k.name);
+  }
+  name_active_mask(k.name, m.findings.all().size() > found_before);
+}
+
+}  // namespace
+
+// The pointer stays valid.
+const char* name_of(const void* entry) {
+  static std::map<const void*, std::string> known;
+  const auto [at, fresh] = known.try_emplace(entry);
+  if (fresh) at->second = checker_detail::function_at(entry);
+  return at->second.empty() ? "kernel" : at->second.c_str();
+}
+
+void launch(const char* name, const config& c, place where, const void* entry, std::size_t bytes,
+            void (*body)(const void*), const void* params) {
+  only_by_main("a kernel is launched", where);
+  const auto recorded = [&] {
+    const auto* const first = static_cast<const unsigned char*>(params);
+    return recorded_launch{name, c, where, entry, body, {first, first + bytes}};
+  };
+  if (launches.recording != nullptr) {
+    *std::exchange(launches.recording, nullptr) = recorded();
+    return;
+  }
+  if (in_host_function("a launch", where) || (any_capture() && captured(recorded()))) return;
+  if (is_gone(c.stream, "a launch", where)) return;
+  begin_schedule();
+  coverage.overlapped |= c.overlaps || c.lets_begin != nullptr;
+  count_launch();
+  const dim3 cluster = cluster_of(name, c, body, params);
+  if (!fits(name, c, cluster, entry, where)) return;
+  const kernel k = begin_launch(name, c, cluster, where, bytes, body, params);
+  const std::uint64_t blocks = std::uint64_t{c.grid.x} * c.grid.y * c.grid.z;
+  const std::optional<block_choice> choice =
+      choose_blocks(name, blocks, k.threads, c.together || k.cluster > 1);
+  if (!choice) return;
+  run_kernel(k, c, *choice, params);
+  note_begun_blocks(name, blocks, *choice);
+  judge_shared_variables();
+  if (c.together && bytes_of_shared_variables() > 0)
+    holds_together(name, blocks, k.threads, c.shared + bytes_of_shared_variables(), where);
+  record_begun(c);
+}
+void launch(const recorded_launch& l, cudaStream_t on) {
+  config c = l.configuration;
+  c.stream = on;
+  launch(l.name, c, l.where, l.entry, l.params.size(), l.body, l.params.data());
+}
+
+void know_kernel(const void* entry, typed_launch how) { launches.typed[entry] = how; }
+cudaError_t launch_by_address(const void* entry, const config& c, void** a, place where) {
+  const auto known = launches.typed.find(entry);
+  if (known == launches.typed.end())
+    refuse(where, "a launch by an address whose kernel is not known",
+           "the kernel itself, or a cast of its name to void*");
+  known->second(entry, c, a, where);
+  return last_error(false);
+}
+recorded_launch record_launch(const void* entry, const config& c, void** a, place where) {
+  recorded_launch l;
+  launches.recording = &l;
+  launch_by_address(entry, c, a, where);
+  return l;
+}
+
+cudaError_t config_of(const cudaLaunchConfig_t& from, config& to, place where) {
+  to = {from.gridDim, from.blockDim, from.dynamicSmemBytes, from.stream};
+  for (unsigned i = 0; i < from.numAttrs; ++i)
+    if (const cudaError_t e = set_attribute(to, from.attrs[i].id, from.attrs[i].val, where); e != cudaSuccess)
+      return e;
+  return cudaSuccess;
+}
+cudaError_t set_attribute(config& c, cudaLaunchAttributeID id, const cudaLaunchAttributeValue& v,
+                          place where) {
+  switch (id) {
+    case cudaLaunchAttributeCooperative: c.together = v.cooperative != 0; break;
+    case cudaLaunchAttributeClusterDimension:
+      if (v.clusterDim.x == 0 || v.clusterDim.y == 0 || v.clusterDim.z == 0)
+        return fails(cudaErrorInvalidValue);
+      c.cluster[0] = v.clusterDim.x;
+      c.cluster[1] = v.clusterDim.y;
+      c.cluster[2] = v.clusterDim.z;
+      break;
+    case cudaLaunchAttributeProgrammaticStreamSerialization:
+      c.overlaps = v.programmaticStreamSerializationAllowed != 0;
+      break;
+    case cudaLaunchAttributeProgrammaticEvent:
+      c.lets_begin = v.programmaticEvent.event;
+      c.lets_begin_at_once = v.programmaticEvent.triggerAtBlockStart != 0;
+      break;
+    case cudaLaunchAttributeLaunchCompletionEvent: c.begun = v.launchCompletionEvent.event; break;
+    case cudaLaunchAttributeMemSyncDomainMap:
+    case cudaLaunchAttributeMemSyncDomain:
+      refuse(where, "cudaLaunchAttributeMemSyncDomain", "launches in the default domain");
+    case cudaLaunchAttributeDeviceUpdatableKernelNode:
+      refuse(where, "cudaLaunchAttributeDeviceUpdatableKernelNode", "cudaGraphExecKernelNodeSetParams()");
+    case cudaLaunchAttributeIgnore:
+    case cudaLaunchAttributeAccessPolicyWindow:
+    case cudaLaunchAttributeSynchronizationPolicy:
+    case cudaLaunchAttributeClusterSchedulingPolicyPreference:
+    case cudaLaunchAttributePriority:
+    case cudaLaunchAttributePreferredClusterDimension:
+    case cudaLaunchAttributePreferredSharedMemoryCarveout:
+    case cudaLaunchAttributeNvlinkUtilCentricScheduling: break;  // no effect on what is judged
+    default: refuse(where, fmt::format("launch attribute {}", static_cast<int>(id)), "no such attribute");
+  }
+  return cudaSuccess;
+}
+}  // namespace antiphase::plain

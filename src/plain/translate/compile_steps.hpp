@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// Steps of a compilation that lie in files of their own.
+#pragma once
+#include <antiphase/plain_cuda.hpp>
+#include <filesystem>
+#include <initializer_list>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace antiphase::plain {
+
+using words = std::vector<std::string>;
+
+// compiler_options.cpp
+bool has_ending(const std::string& file, std::initializer_list<const char*> endings);
+bool is_c(const std::string& source);
+bool is_cuda(const std::string& source);
+bool is_linked(const std::string& file);
+bool is_standard(const std::string& option);
+bool asks_for_older(const words& options);  // for a C++ before 20, in which concept and requires are names
+bool names_toolkit(const std::string& option);  // whose headers would be found before the stand-ins
+bool is_for_linker(const std::string& option);
+bool is_for_preprocessor(const std::string& option);
+bool is_for_compiler(const std::string& option);
+std::optional<std::string> included_first(const std::string& option);  // a file included before the source
+bool is_own_macro(const std::string& option);
+std::string directive_of(const std::string& option);  // that an option -D or -U stands for
+std::filesystem::path found_in_path(const std::string& program);
+words compiler_of(const plain_program& p);
+void require_gcc(const words& compiler);
+std::string needs_gcc(const std::string& but);
+words without_cpp(words command);  // a command for C, made of one for C++
+
+// compile_errors.cpp
+constexpr const char* does_not_compile = "the program does not compile:\n";
+[[noreturn]] void fail(const std::filesystem::path& errors);
+void run_or_fail(const words& command, const std::filesystem::path& errors);
+
+// own_part.cpp
+std::string own_part();
+words wrapped_functions();                                  // of the C library
+std::string sections_of_templates(const words& variables);  // a script for the linker
+
+// work_folder.cpp
+std::string read_file(const std::filesystem::path& file);
+[[noreturn]] void fail_to_write(const std::filesystem::path& file, const std::string& why);
+
+}  // namespace antiphase::plain

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+// C++ for PTX instructions, by family; ptx_table.cpp says which instruction each function is for.
+// Each takes the modifiers and operands that it knows off the instruction; refuses what it does not have.
+#pragma once
+#include "ptx_instruction.hpp"
+
+namespace antiphase::plain::ptx_code {
+
+// memory
+text load(instruction& i);
+text store(instruction& i);
+text update(instruction& i, bool has_result);
+text discard(instruction& i);
+text nothing(instruction& i);
+text new_policy(instruction& i);
+
+// asynchronous copies
+text copy_async(instruction& i);
+text commit_copies(instruction& i);
+text wait_copies(instruction& i);
+text wait_all_copies(instruction& i);
+text copies_arrive(instruction& i);
+text bulk_copy(instruction& i);
+text tensor_copy(instruction& i);
+text bulk_reduction(instruction& i);
+text commit_bulk(instruction& i);
+text wait_bulk(instruction& i);
+
+// threads
+text mbarrier(instruction& i, view what);
+text membar(instruction& i);
+text fence(instruction& i);
+text proxy_fence(instruction& i);
+text barrier_fence(instruction& i);
+text block_barrier(instruction& i, bool waits, bool aligned = false);
+text voting_barrier(instruction& i);
+text cluster_barrier(instruction& i, bool waits);
+text async_store(instruction& i);
+text rank_of(instruction& i);
+text map_address(instruction& i);
+text set_registers(instruction& i);
+text warp_sync(instruction& i);
+text shuffle(instruction& i);
+text vote(instruction& i);
+text match_any(instruction& i);
+text redux(instruction& i);
+text elect(instruction& i);
+text active_mask(instruction& i);
+
+// matrices
+text matrices(instruction& i, bool loads);
+text transpose_matrix(instruction& i);
+text multiply(instruction& i);
+text warpgroup_multiply(instruction& i);
+text warpgroup(instruction& i, view what);
+
+// arithmetic
+text arithmetic(instruction& i, view function, std::size_t operands);
+text approximated(instruction& i, view function);
+text shift(instruction& i, view function);
+text move(instruction& i);
+text to_space(instruction& i);
+text convert(instruction& i);
+text compare(instruction& i);
+text select(instruction& i);
+text bits(instruction& i, view function);
+text permute(instruction& i);
+text funnel(instruction& i, view way);
+text logic3(instruction& i);
+
+}  // namespace antiphase::plain::ptx_code
