@@ -49,7 +49,13 @@ std::span<const policy_info> policies() {
   static constinit made_once<std::vector<policy_info>> all;
   return all.get([] {
     std::vector<policy_info> list;
-    for (const candidate& c : candidates()) list.push_back(c.is);
+    for (const candidate& c : candidates())
+      list.push_back({.name = c.name,
+                      .adds = c.summary,
+                      .needs = c.needs,
+                      .sums = c.traits.sums,
+                      .ladder = c.ladder,
+                      .work = c.traits.work});
     return list;
   });
 }

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// A thread-local cache of calls and their plans, so that a repeated call is neither judged nor chosen for
+// again. One for all families.
+#pragma once
+#include <antiphase/context.hpp>
+#include <array>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <type_traits>
+
+#include "src/choice/plan.hpp"
+
+namespace antiphase::choices {
+
+enum class family { products, scans, attention };
+
+// Everything that judging and choosing depend on, addresses included. Calls with the same words and device
+// differ in their stream at most.
+class call_key {
+ public:
+  static constexpr std::size_t most_words = 96, hashed_words = 12;
+
+  // The first hashed_words words find the place: calls that agree in these share one. Addresses and extents
+  // belong there.
+  explicit call_key(const device_limits& device) : device_(device.name) {}
+  template <class... T> void add(T... values) { ((words_[size_++] = word(values)), ...); }
+  // After all other words.
+  void add_device(const context& where, family calls);
+
+  std::uint64_t hash() const;
+  std::span<const std::uint64_t> words() const { return {words_.data(), size_}; }
+  std::string_view device() const { return device_; }
+
+ private:
+  template <class T> static std::uint64_t word(T x) {
+    if constexpr (std::is_pointer_v<T>)
+      return reinterpret_cast<std::uintptr_t>(x);
+    else if constexpr (std::is_same_v<T, float>)
+      return std::bit_cast<std::uint32_t>(x);
+    else
+      return static_cast<std::uint64_t>(x);
+  }
+  std::array<std::uint64_t, most_words> words_;
+  std::size_t size_ = 0;
+  std::string_view device_;
+};
+
+// Runs the call by this thread's entry for it, if there is one. given: the caller's workspace, judged before;
+// empty: memory is borrowed. No key: a call that is not remembered.
+std::optional<launch_counts> run_remembered(const std::optional<call_key>& key, const work& given);
+
+// Called after a call has been judged. Stores its plan the second time, so that a call that never comes again
+// costs nothing.
+void remember(const call_key& key, const plan& p);
+// Stores it the first time: the caller is about to make the call.
+void remember_at_once(const call_key& key, const plan& p);
+
+}  // namespace antiphase::choices
