@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <antiphase/executor/scratch.hpp>
+#include <memory>
 #include <new>
+#include <string>
 #include <vector>
 
 namespace antiphase::choices {
@@ -65,9 +67,9 @@ remembered* recall(const call_key& key) {
 
 }  // namespace
 
-void call_key::add_device(const context& where, family calls) {
-  const auto numbers = numbers_of(where.limits());
-  add(where.kind(), calls);
+void call_key::add_device(family calls) {
+  const auto numbers = numbers_of(device_);
+  add(kind_, calls);
   std::ranges::copy(numbers, words_.begin() + static_cast<std::ptrdiff_t>(size_));
   size_ += numbers.size();
 }

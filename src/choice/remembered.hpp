@@ -7,10 +7,8 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
-#include <memory>
 #include <optional>
-#include <string>
+#include <span>
 #include <string_view>
 #include <type_traits>
 
@@ -28,14 +26,14 @@ class call_key {
 
   // The first hashed_words words find the place: calls that agree in these share one. Addresses and extents
   // belong there.
-  explicit call_key(const device_limits& device) : device_(device.name) {}
+  explicit call_key(const context& where) : device_(where.limits()), kind_(where.kind()) {}
   template <class... T> void add(T... values) { ((words_[size_++] = word(values)), ...); }
   // After all other words.
-  void add_device(const context& where, family calls);
+  void add_device(family calls);
 
   std::uint64_t hash() const;
   std::span<const std::uint64_t> words() const { return {words_.data(), size_}; }
-  std::string_view device() const { return device_; }
+  std::string_view device() const { return device_.name; }
 
  private:
   template <class T> static std::uint64_t word(T x) {
@@ -48,7 +46,8 @@ class call_key {
   }
   std::array<std::uint64_t, most_words> words_;
   std::size_t size_ = 0;
-  std::string_view device_;
+  const device_limits& device_;
+  target kind_;
 };
 
 // Runs the call by this thread's entry for it, if there is one. given: the caller's workspace, judged before;

@@ -35,6 +35,8 @@ struct way {
   std::function<double(const laws&)> seconds;
   std::function<std::optional<choices::plan>(const request&)> plan_for;
 };
+// All ways of all policies, on that device.
+std::vector<way> ways_of(const product_shape& p, const device_limits& device, const laws& l);
 
 // The columns that products alone have.
 struct product_traits {
@@ -50,7 +52,7 @@ struct product_traits {
   // The workspace that is offered, in bytes, which grows with the problem's size; null: that of the plan.
   std::size_t (*offer)(const request&) = nullptr;
   bool offers_always = false;  // since auto may take it for larger products where not for this one
-  // All ways that it may divide such a product, on that device; null: it is not fitted.
+  // Adds its ways to divide such a product.
   void (*ways)(const product_shape&, const device_limits&, const laws&, std::vector<way>&) = nullptr;
 };
 

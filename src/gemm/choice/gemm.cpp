@@ -70,14 +70,14 @@ std::optional<choices::call_key> key_of(const context& where, const gemm_problem
       e.input.data != nullptr || e.before.data != nullptr)
     return std::nullopt;
   const gemm_batch& batch = options.batch;
-  choices::call_key key(where.limits());
+  choices::call_key key(where);
   key.add(p.a.data, p.b.data, p.c.data, p.c.rows, p.c.columns, p.a.columns, p.a.row_stride, p.b.row_stride,
           p.c.row_stride, batch.count, e.row_bias, e.column_bias, p.a.rows, p.b.rows, p.b.columns,
           p.a.column_stride, p.b.column_stride, p.c.column_stride, both(p.alpha, p.beta),
           both(e.scale, e.function), both(options.accuracy, options.reproducible), options.if_weaker,
           batch.a_stride, batch.b_stride, batch.c_stride, batch.a, batch.b, batch.c, e.row_bias_stride,
           e.column_bias_stride, options.workspace.data(), options.workspace.size(), options.recomputed);
-  key.add_device(where, choices::family::products);
+  key.add_device(choices::family::products);
   return key;
 }
 

@@ -33,6 +33,13 @@ std::span<const candidate> candidates() {
 }
 std::span<const candidate> policies_next_to_ladder() { return candidates().first(std::size(next_to_ladder)); }
 
+std::vector<way> ways_of(const product_shape& p, const device_limits& device, const laws& l) {
+  std::vector<way> all;
+  for (const candidate& row : policies_next_to_ladder())
+    if (row.traits.ways != nullptr) row.traits.ways(p, device, l, all);
+  return all;
+}
+
 std::string names_with(bool product_traits::*property) {
   std::vector<std::string_view> names;
   for (const candidate& row : candidates())
