@@ -12,10 +12,10 @@ include each other.
     in scan     detail, which only scan.cuh, block_scan.cuh, warp_scan.cuh and ladder.hpp include
     for C       include/antiphase.h and antiphase_cublas.h, which include nothing of the project;
                 src/c_api, above the checker
-    in src      executor < gemm, scan, attention < trace, model < checker < plain < stand_ins
+    in src      executor, choice < gemm, scan, attention < trace, model < checker < plain < stand_ins
                 in checker  order < memory < findings, timing < runs < cases
                 in plain  translate < runtime < repair
-                in gemm  laws, operands < fp64, tf32, fp16, fp32, f16_ladder < choice < call
+                in gemm  laws, operands < gemm < all other folders, a way to multiply each < choice
                 in scan  passes, ring, wave, columns
                 in attention  fp16
     in tool     base < files < program < pictures, measure < rivals < commands < main.cpp
@@ -29,6 +29,8 @@ Exceptions:
   src/per_process.hpp, the state that a forked child recreates.
 - A public .hpp needs only a host compiler, so no path leads from it to a .cuh.
 - core includes neither CUDA headers nor those for files.
+- No policy of products is known by its name outside of its row (src/gemm/*/candidate*.cpp): no code compares or lists
+  such names. Rows have columns for that.
 - Code that depends on a compute capability asks for a feature (executor/features.hpp): .major and .minor are
   read there, and written where a device is described.
 
@@ -56,15 +58,11 @@ LAYERS = {
     "src": 5,
     "src/executor": 6,
     "src/portable": 0,
+    "src/choice": 6,
     "src/gemm/laws": 7,
     "src/gemm/operands": 7,
-    "src/gemm/fp64": 8,
-    "src/gemm/tf32": 8,
-    "src/gemm/fp16": 8,
-    "src/gemm/fp32": 8,
-    "src/gemm/f16_ladder": 8,
-    "src/gemm/choice": 9,
-    "src/gemm/call": 10,
+    "src/gemm": 8,
+    "src/gemm/choice": 10,
     "src/attention": 7,
     "src/attention/fp16": 7,
     "src/scan": 7,
@@ -98,6 +96,7 @@ LAYERS = {
     "tool/commands": 26,
     "tool": 27,
 }
+WAYS_TO_MULTIPLY = 9  # the layer of every other folder of src/gemm
 BRIDGES = {
     "device": {
         LIBRARY + "executor/cpu/machine.hpp",
@@ -144,6 +143,9 @@ CAPABILITIES = {
     "tool/measure/ptxas.cpp",
 }
 CAPABILITY = re.compile(r"(?:\.|->)(?:major|minor)\b")
+ROWS_OF_POLICIES = re.compile(r"src/gemm/[^/]*/candidates?\.cpp")
+POLICY_NAME = re.compile(r'\.name = "([^"]+)"')
+OTHER_NAMES = ("src/plain/", "src/stand_ins/")  # types of PTX
 FOR_C = ("include/antiphase.h", "include/antiphase_cublas.h")
 LONGEST = 13  # files in a chain of includes, the first one included
 NOT_IN_CORE = re.compile(
@@ -175,13 +177,18 @@ class Tree:
         }
         self.arrows = collections.defaultdict(list)  # file: the project's files that it includes
         self.outside = collections.defaultdict(list)  # file: names of the other headers that it includes
+        for folder in {file.rpartition("/")[0] for file in self.files} - LAYERS.keys():
+            if folder.startswith("src/gemm/"):
+                LAYERS[folder] = WAYS_TO_MULTIPLY
         self.faults = []
         self.asks_capability = []  # files that use .major or .minor
+        self.texts = {}  # of files, without comments
         for file in self.files:
             self.read(file)
 
     def read(self, file):
         text = COMMENT.sub(lambda match: match.group(1) or " ", (self.root / file).read_text())
+        self.texts[file] = text
         if CAPABILITY.search(STRING.sub("", text)):
             self.asks_capability.append(file)
         for bracket, name in INCLUDE.findall(text):
@@ -292,8 +299,24 @@ def find_cycles(tree):
     return cycles
 
 
+def names_of_policies(tree):
+    """Faults: comparisons with a policy's name, and lists of several, outside of the table."""
+    rows = [file for file in tree.files if ROWS_OF_POLICIES.fullmatch(file)]
+    names = {name for file in rows for name in POLICY_NAME.findall(tree.texts[file])}
+    if not names:
+        return []
+    name = '"(?:' + "|".join(map(re.escape, sorted(names))) + ')"'
+    by_name = re.compile(rf'[=!]=\s*{name}|{name}\s*[=!]=|starts_with\({name[:-1]}|{name},\s*{name}')
+    return [
+        f"{file} knows policies by their names, {found.group()}: expected a column of their rows"
+        for file in tree.files
+        if file not in rows and not file.startswith(OTHER_NAMES)
+        for found in by_name.finditer(tree.texts[file])
+    ]
+
+
 def check(tree):
-    faults = list(tree.faults)
+    faults = list(tree.faults) + names_of_policies(tree)
     faults += [
         f"{file} looks at a compute capability: expected a feature of include/antiphase/executor/features.hpp"
         for file in tree.asks_capability

@@ -88,8 +88,7 @@ class ways_measured {
     }
     std::string text;
     for (const auto& [i, sum] : sums)
-      if (seen[i] == 4)
-        text += fmt::format("{}{} {:.4g}", text.empty() ? "" : " ", ways[i].name, sum / 4);
+      if (seen[i] == 4) text += fmt::format("{}{} {:.4g}", text.empty() ? "" : " ", ways[i].name, sum / 4);
     return text;
   }
 

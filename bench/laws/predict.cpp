@@ -81,7 +81,8 @@ void law_set(int i, double value) { *state.numbers[static_cast<std::size_t>(i)].
 
 // A number for laws_predict(): of a way to compute count products of m x n x k, adds_c: which are added to C.
 // -1: there is no such way, any more.
-int way_number(std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t count, int adds_c, const char* name) {
+int way_number(std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t count, int adds_c,
+               const char* name) {
   const antiphase::gemms::product_shape p{m, n, k, count, adds_c != 0};
   if (!(state.shape == p)) state.shape = p, state.of_shape = ways_of(p, state.device, state.laws);
   for (const antiphase::gemms::way& w : state.of_shape)

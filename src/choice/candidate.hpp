@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A candidate: one row of a family's table, from which every call of the family is chosen.
 //
-// A family's Request is a judged call. It has device(), its limits; `step`, a step of the family's ladder;
+// A family's Request is a judged call. It has device(), its limits; `ladder_step`, a step of the family's ladder;
 // and `traits`, further columns of the family's table.
 #pragma once
 #include <antiphase/executor/features.hpp>
@@ -29,8 +29,8 @@ template <class Request> using judged_plan = std::variant<misfit<Request>, plan>
 // Each function gets the row itself as its first argument.
 template <class Request> struct candidate {
   std::string_view name = {}, summary = {};
-  device_features needs = {};                       // required of the device
-  const typename Request::step* ladder = nullptr;  // its step of the ladder
+  device_features needs = {};                             // required of the device
+  const typename Request::ladder_step* ladder = nullptr;  // its step of the ladder
   // Whether `auto` considers it.
   bool (*considered)(const candidate&, const Request&);
   // Predicted seconds, from shape and device alone (scans: a rank); auto takes the least.

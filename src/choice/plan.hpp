@@ -79,12 +79,18 @@ class plan {
   std::shared_ptr<const base> made_;
 };
 
-// The kernels and grids of a plan's launches, none of which runs. Throws not_supported if the device cannot
-// run one of them.
+// Runs in the memory that is given, judged before; empty: memory is borrowed, if the plan needs any.
+launch_counts run(const plan& p, work given);
+
+// The launches of a plan with workspace `memory`, none of which runs. Throws not_supported if the device
+// cannot run one of them.
 struct listed_launch {
   kernel code;
   extent3 grid;
+  std::vector<std::byte> arguments;
 };
+std::vector<listed_launch> launches_of(const plan& p, const executor& device, std::span<std::byte> memory);
+// The same with workspace at a dummy address: a large problem would need a large allocation.
 std::vector<listed_launch> launches_of(const plan& p, const executor& device);
 
 }  // namespace antiphase::choices

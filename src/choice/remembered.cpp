@@ -2,33 +2,21 @@
 #include "src/choice/remembered.hpp"
 
 #include <algorithm>
-#include <antiphase/executor/scratch.hpp>
 #include <memory>
 #include <new>
 #include <string>
 #include <vector>
 
 namespace antiphase::choices {
-namespace {
 
-// The plan of a call. While users > 0 it is not replaced: the allocator of a call's workspace may make
-// further calls.
 struct remembered {
   plan runs;
   std::vector<std::uint64_t> words;
   std::string device;
-  int users = 0;
+  int users = 0;  // recalled objects
 };
-class in_use {
- public:
-  explicit in_use(remembered& entry) : entry_(entry) { ++entry_.users; }
-  in_use(const in_use&) = delete;
-  in_use& operator=(const in_use&) = delete;
-  ~in_use() { --entry_.users; }
 
- private:
-  remembered& entry_;
-};
+namespace {
 
 // Direct-mapped: a call replaces the one in its place when it comes for the second time. An entry has about a
 // kilobyte.
@@ -80,16 +68,13 @@ std::uint64_t call_key::hash() const {
   return h;
 }
 
-std::optional<launch_counts> run_remembered(const std::optional<call_key>& key, const work& given) {
-  remembered* const known = key ? recall(*key) : nullptr;
-  if (known == nullptr) return std::nullopt;
-  const in_use used(*known);
-  const std::size_t needed = known->runs.workspace;
-  work w = {given.where, needed == 0 ? std::span<std::byte>() : given.memory, given.recomputed, given.queue};
-  const borrowed own(w.where.runs_on(), w.memory.empty() ? needed : 0, w.queue);
-  if (w.memory.empty()) w.memory = own.memory();
-  return known->runs.launch(w);
+recalled::recalled(const std::optional<call_key>& key) : entry_(key ? recall(*key) : nullptr) {
+  if (entry_ != nullptr) ++entry_->users;
 }
+recalled::~recalled() {
+  if (entry_ != nullptr) --entry_->users;
+}
+const plan* recalled::get() const { return entry_ != nullptr ? &entry_->runs : nullptr; }
 
 void remember(const call_key& key, const plan& p) {
   table* const all = made_table();

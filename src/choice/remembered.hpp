@@ -16,6 +16,8 @@
 
 namespace antiphase::choices {
 
+struct remembered;
+
 enum class family { products, scans, attention };
 
 // Everything that judging and choosing depend on, addresses included. Calls with the same words and device
@@ -41,6 +43,8 @@ class call_key {
       return reinterpret_cast<std::uintptr_t>(x);
     else if constexpr (std::is_same_v<T, float>)
       return std::bit_cast<std::uint32_t>(x);
+    else if constexpr (std::is_same_v<T, double>)
+      return std::bit_cast<std::uint64_t>(x);
     else
       return static_cast<std::uint64_t>(x);
   }
@@ -50,9 +54,19 @@ class call_key {
   target kind_;
 };
 
-// Runs the call by this thread's entry for it, if there is one. given: the caller's workspace, judged before;
-// empty: memory is borrowed. No key: a call that is not remembered.
-std::optional<launch_counts> run_remembered(const std::optional<call_key>& key, const work& given);
+// This thread's plan for a call, if it is remembered. While there is such an object the plan is not replaced:
+// the allocator of a call's workspace may make further calls. No key: a call that is not remembered.
+class recalled {
+ public:
+  explicit recalled(const std::optional<call_key>& key);
+  recalled(const recalled&) = delete;
+  recalled& operator=(const recalled&) = delete;
+  ~recalled();
+  const plan* get() const;  // null: none
+
+ private:
+  remembered* entry_ = nullptr;
+};
 
 // Called after a call has been judged. Stores its plan the second time, so that a call that never comes again
 // costs nothing.

@@ -17,7 +17,7 @@ namespace antiphase::gemms {
 struct product_traits;
 
 struct request {
-  using step = gemms::step;
+  using ladder_step = gemms::step;
   using traits = product_traits;
 
   const context& where;
@@ -28,8 +28,8 @@ struct request {
   bool invariant;  // reproducibility::batch_invariant
   // the epilogue is a gradient whose input is C: sums must not be stored in C before the epilogue reads it
   bool input_is_c = false;
-  const gemms::tuning* tuning;  // corrects predictions; null: none
-  ready_operands ready;         // prepared operands
+  const gemms::tuning* tuning;                                        // corrects predictions; null: none
+  ready_operands ready;                                               // prepared operands
   mutable std::shared_ptr<const machine_profile> machine_known = {};  // cache of machine()
 
   const device_limits& device() const { return where.limits(); }

@@ -89,10 +89,9 @@ judged_plan judge(const candidate& row, const request& r) {
 // The tuning's factor for the products that the candidate would launch.
 double factor_of(const candidate& row, const request& r) {
   const std::int64_t count = row.traits.batches ? r.batch.count : 1;
-  return r.tuning == nullptr
-             ? 1
-             : r.tuning->factor(row.name,
-                                tuning_class_of(r.problem.m(), r.problem.n(), r.problem.k(), count));
+  return r.tuning == nullptr ? 1
+                             : r.tuning->factor(row.name, tuning_class_of(r.problem.m(), r.problem.n(),
+                                                                          r.problem.k(), count));
 }
 // A cost model is fitted to one card and scaled by multiprocessors; another device may have less bandwidth
 // or slower units per multiprocessor. So the roofline is a lower bound.
@@ -143,11 +142,12 @@ void take_asked(choice& c, const candidate& asked) {
 void take_next_to_ladder(choice& c) {
   const request& r = c.request;
   if (c.accuracy == precision::strict || !r.multiplies()) return;
-  consider<request>(c, policies_next_to_ladder(), [&](const candidate& row) -> std::optional<choice::prediction> {
-    if (r.invariant && row.traits.rows != row_bits::keep) return std::nullopt;
-    const double factor = factor_of(row, r);
-    return choice::prediction{&row, seconds_of(row, r, factor), factor};
-  });
+  consider<request>(c, policies_next_to_ladder(),
+                    [&](const candidate& row) -> std::optional<choice::prediction> {
+                      if (r.invariant && row.traits.rows != row_bits::keep) return std::nullopt;
+                      const double factor = factor_of(row, r);
+                      return choice::prediction{&row, seconds_of(row, r, factor), factor};
+                    });
   take_fastest<request>(c, [&](const candidate& row, const request& of_call) -> judged_plan {
     judged_plan judged = judge(row, of_call);
     if (std::holds_alternative<choices::plan>(judged) && std::isinf(bound_of(row, r.device(), 1).units))
@@ -181,7 +181,8 @@ void take_finish(choice& c) {
   const request& r = c.request;
   c.chosen = &candidates()[policies_next_to_ladder().size()];
   if (!finish_tiles_fit(r.problem, r.batch)) throw not_supported(many_tiles(*c.chosen, r, {}));
-  c.runs = choices::plan::of_type<run_finish, describe_finish>(finish_plan{r.problem, r.batch, r.epilogue}, 0);
+  c.runs =
+      choices::plan::of_type<run_finish, describe_finish>(finish_plan{r.problem, r.batch, r.epilogue}, 0);
   c.only_finishes = true;
 }
 

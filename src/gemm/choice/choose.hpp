@@ -25,8 +25,8 @@ struct choice : choices::choice<request> {
   // Nothing to multiply, but a batch or an epilogue, which no step of the ladder takes.
   bool only_finishes = false;
 
-  bool by_members() const;           // a launch, or several, for each member of the batch
-  bool has_finishing_pass() const;   // the epilogue is a launch of its own
+  bool by_members() const;          // a launch, or several, for each member of the batch
+  bool has_finishing_pass() const;  // the epilogue is a launch of its own
   bool runs_several_plans() const { return by_members() || has_finishing_pass(); }
   double seconds() const;  // predicted, for the whole call
   choices::plan plan_of(std::int64_t member) const;

@@ -36,7 +36,8 @@ void describe_reason(gemm_choice& text, const choice& c) {
   else if (c.chosen->ladder == nullptr)
     text.why.push_back(fmt::format("precision fp32: {}", c.chosen->traits.why));
   else {
-    if (!c.request.multiplies()) text.why.emplace_back("there is nothing to multiply: C is scaled, if anything");
+    if (!c.request.multiplies())
+      text.why.emplace_back("there is nothing to multiply: C is scaled, if anything");
     if (c.accuracy == precision::strict)
       text.why.emplace_back("precision strict: IEEE multiply-adds in the order of k");
     if (!c.only_finishes) text.why.emplace_back(c.chosen->traits.why);

@@ -91,9 +91,8 @@ gemm_bound bound_of(precision asked, const device_limits& device, std::int64_t k
 
 launch_counts gemm(const context& where, const gemm_problem& p, const gemm_options& options) {
   const std::optional<choices::call_key> key = key_of(where, p, options);
-  if (const auto ran = choices::run_remembered(
-          key, {where, options.workspace, options.recomputed, options.on}))
-    return *ran;
+  if (const choices::recalled known(key); known.get() != nullptr)
+    return choices::run(*known.get(), {where, options.workspace, options.recomputed, options.on});
   const gemms::choice c = gemms::choose(where, p, options);
   const std::size_t needed = c.runs.workspace;
   const std::span<std::byte> given = judged_memory(c, p, options, needed);

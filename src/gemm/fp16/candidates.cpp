@@ -33,9 +33,7 @@ void describe_split(const product_plan& p, description& text) {
                     last.end - last.first, last.with.how.cluster));
   if (p.k_piece < p.what.k()) text.launches.push_back(fmt::format("K is taken in pieces of {}", p.k_piece));
 }
-plan planned(const product_plan& p) {
-  return plan::of_type<run_split, describe_split>(p, p.workspace());
-}
+plan planned(const product_plan& p) { return plan::of_type<run_split, describe_split>(p, p.workspace()); }
 
 template <multiplier By> judged_plan plan_split_product(const candidate&, const request& r) {
   const kernel* const code = product_kernel(r.where.kind(), By);
@@ -43,8 +41,7 @@ template <multiplier By> judged_plan plan_split_product(const candidate&, const 
   if (shortage_of(r.device(), *code) != shortage::none) return misfit{does_not_fit, *code};
   if (!product_tiles_fit(r.problem)) return misfit{many_tiles};
   const problem product = with_rows_together(r.problem);
-  const bool turned =
-      product.c.rows != r.problem.c.rows || product.c.row_stride != r.problem.c.row_stride;
+  const bool turned = product.c.rows != r.problem.c.rows || product.c.row_stride != r.problem.c.row_stride;
   const ending after = ending_of(r.problem, r.epilogue);
   return planned(plan_product_of(r.where, product, By, r.ready, turned ? transposed(after) : after));
 }
@@ -67,8 +64,9 @@ void split_ways(const product_shape& p, const device_limits& device, const laws&
                  }});
 }
 
-template <multiplier By> constexpr product_traits traits() {
+template <multiplier By> constexpr product_traits traits(std::array<std::string_view, 2> former) {
   return {.work = {.rate = &machine_profile::tensor_fp16, .products = 3, .converts = false},
+          .former = former,
           .why = "three products of FP16 parts on Tensor Cores, certified, are the fastest way to it",
           .finishes = [](const request& r) { return ends_in_product(r.problem, r.epilogue); },
           .ways = split_ways<By>};
@@ -83,15 +81,14 @@ const candidate rows::fp16{
     .considered = is_certain,
     .seconds = seconds_of_split<multiplier::warpgroups>,
     .plan_for = plan_split_product<multiplier::warpgroups>,
-    .traits = traits<multiplier::warpgroups>()};
+    .traits = traits<multiplier::warpgroups>({"split", gone_policy})};
 
-const candidate rows::fp16_mma{
-    .name = "fp16-mma",
-    .summary = "the same through mma.sync; compute capability 8.0 and above",
-    .needs = {.cp_async = true, .mma_sync = true},
-    .considered = is_certain,
-    .seconds = seconds_of_split<multiplier::warps>,
-    .plan_for = plan_split_product<multiplier::warps>,
-    .traits = traits<multiplier::warps>()};
+const candidate rows::fp16_mma{.name = "fp16-mma",
+                               .summary = "the same through mma.sync; compute capability 8.0 and above",
+                               .needs = {.cp_async = true, .mma_sync = true},
+                               .considered = is_certain,
+                               .seconds = seconds_of_split<multiplier::warps>,
+                               .plan_for = plan_split_product<multiplier::warps>,
+                               .traits = traits<multiplier::warps>({"split-mma"})};
 
 }  // namespace antiphase::gemms

@@ -27,11 +27,10 @@ double seconds_of_ladder(const candidate& row, const request& r) {
 
 }  // namespace
 
-const candidate rows::ladder{
-    .considered = [](const candidate&, const request&) { return false; },
-    .seconds = seconds_of_ladder,
-    .plan_for = plan_ladder,
-    .traits = {.sums = gemm_sums::multiply_adds,
-               .why = "the last step of the ladder that the device has room for"}};
+const candidate rows::ladder{.considered = [](const candidate&, const request&) { return false; },
+                             .seconds = seconds_of_ladder,
+                             .plan_for = plan_ladder,
+                             .traits = {.sums = gemm_sums::multiply_adds,
+                                        .why = "the last step of the ladder that the device has room for"}};
 
 }  // namespace antiphase::gemms

@@ -29,8 +29,7 @@ bool may_be_doubles(const request& r) {
 double slow_fp64(const request& r, double operations_of_product) {
   if (r.features.fast_fp64) return 0;
   const double outputs = extent(r.batch.count) * extent(r.problem.m()) * extent(r.problem.n());
-  const double rate =
-      rates_of(r.device()).fp64 * multiprocessors_of(r.device()) * r.machine().clock.value;
+  const double rate = rates_of(r.device()).fp64 * multiprocessors_of(r.device()) * r.machine().clock.value;
   return outputs * (operations_of_product * extent(r.k()) + 1) / rate;
 }
 
@@ -90,7 +89,9 @@ struct divided_plan {
   fp64_plan runs;
   fp64_choice division;
 };
-launch_counts run_fp64(const divided_plan& p, const work& w) { return run(w.where, p.runs, w.memory, w.queue); }
+launch_counts run_fp64(const divided_plan& p, const work& w) {
+  return run(w.where, p.runs, w.memory, w.queue);
+}
 void describe_fp64(const divided_plan& made, description& text) {
   const fp64_plan& p = made.runs;
   const fp64_policy& policy = p.with->how;
@@ -115,9 +116,8 @@ void describe_fp64(const divided_plan& made, description& text) {
     text.launches.push_back(fmt::format(
         "each warp keeps 32 lines of an operand in registers, and walks over {} tiles of C", p.rounds));
   if (policy.kind == kernel_kind::block_tile)
-    text.launches.push_back(
-        fmt::format("the {} warps of a block take {} k each by turns, straight into registers", policy.slabs,
-                    held_k));
+    text.launches.push_back(fmt::format(
+        "the {} warps of a block take {} k each by turns, straight into registers", policy.slabs, held_k));
   if (policy.kind == kernel_kind::warp_tile)
     text.launches.emplace_back(
         "each warp has a tile of its own and all of K, straight from memory to registers and back");
@@ -143,11 +143,10 @@ void fp64_ways(const product_shape& p, const device_limits& device, const laws& 
                        (f.kind != kernel_kind::warp_tile || p.k <= most_warp_tile_k);
     if (!holds) return;
     const fp64_division division{f.slabs, d.cluster, d.parts};
-    all.push_back({fmt::format("fp64/{}/{}/{}", f.name, d.cluster, d.parts),
-                   [=, form = &f](const laws& with) { return fp64_seconds(with, p, device, *form, division); },
-                   [=, form = &f](const request& r) {
-                     return fp64_planned(r, {.form = form, .how = division});
-                   }});
+    all.push_back(
+        {fmt::format("fp64/{}/{}/{}", f.name, d.cluster, d.parts),
+         [=, form = &f](const laws& with) { return fp64_seconds(with, p, device, *form, division); },
+         [=, form = &f](const request& r) { return fp64_planned(r, {.form = form, .how = division}); }});
   });
 }
 
@@ -222,14 +221,15 @@ const candidate fp64_short{
                  short_seconds(laws_of(r.device()), shape_of(r.problem, r.batch), r.device());
         },
     .plan_for = plan_short_product,
-    .traits = {.sums = gemm_sums::doubles,
-               .why =
-                   "with so few values of K there is little to multiply, and sums in FP64 need no certificate",
-               .rows = row_bits::keep_if_asked,
-               .batches = true,
-               .pointers = true,
-               .finishes = finishes_all,
-               .ways = short_ways}};
+    .traits =
+        {.sums = gemm_sums::doubles,
+         .former = {"short"},
+         .why = "with so few values of K there is little to multiply, and sums in FP64 need no certificate",
+         .rows = row_bits::keep_if_asked,
+         .batches = true,
+         .pointers = true,
+         .finishes = finishes_all,
+         .ways = short_ways}};
 
 const candidate fp64{
     .name = "fp64",
@@ -239,6 +239,7 @@ const candidate fp64{
     .seconds = [](const candidate&, const request& r) { return division_of(r).seconds; },
     .plan_for = plan_fp64_product,
     .traits = {.sums = gemm_sums::doubles,
+               .former = {"stream"},
                .why = "sums in FP64 on Tensor Cores read operands as they are, and need no certificate",
                .rows = row_bits::keep,
                .batches = true,
@@ -259,8 +260,10 @@ const candidate fp64_dots{
                   const request& r) { return slow_fp64(r, 3) + inner_division_of(r).seconds; },
     .plan_for = plan_inner_products,
     .traits = {.sums = gemm_sums::doubles,
-               .why = "C has few rows or columns or is small, so reading operands is the work, and sums in FP64 "
-                      "need no certificate",
+               .former = {"dots"},
+               .why =
+                   "C has few rows or columns or is small, so reading operands is the work, and sums in FP64 "
+                   "need no certificate",
                .batches = true,
                .pointers = true,
                .finishes = finishes_all,

@@ -12,8 +12,7 @@ using choices::description, choices::plan, choices::work;
 
 const tf32_choice& division_of(const request& r) {
   static thread_local division_memo<tf32_choice> known;
-  return known.get(division_key(r),
-                   [&] { return divide_tf32(shape_of(r.problem, r.batch), r.device()); });
+  return known.get(division_key(r), [&] { return divide_tf32(shape_of(r.problem, r.batch), r.device()); });
 }
 
 launch_counts run_tf32(const tf32_plan& p, const work& w) {
@@ -71,6 +70,7 @@ const candidate rows::tf32{
     .seconds = [](const candidate&, const request& r) { return division_of(r).seconds; },
     .plan_for = plan_tf32_product,
     .traits = {.work = {.rate = &machine_profile::tensor_tf32, .products = 3, .converts = false},
+               .former = {"narrow"},
                .why = "three products of TF32 parts on Tensor Cores, certified, take operands as they are",
                .batches = true,
                .offer =
