@@ -126,8 +126,9 @@ std::span<const candidate> candidates() { return rows; }
 const step& find_step(std::string_view name) { return find_named(steps, "step of attention's ladder", name); }
 
 launch_counts launch_all(const std::vector<launchable>& launches, const choices::work& w) {
+  const device_limits& limits = w.where.limits();
   for (const launchable& l : launches)
-    if (const auto why = refusal(w.where.limits(), l.code)) throw not_supported(*why);
+    if (const auto why = refusal(limits, l.code)) throw not_supported(*why);
   launch_counts all;
   for (const launchable& l : launches) all += w.launch(l.code, l.grid, l.arguments.get());
   return all;
