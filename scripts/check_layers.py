@@ -19,6 +19,8 @@ Exceptions:
   src/per_process.hpp, the state that a forked child recreates.
 - A public .hpp needs only a host compiler, so no path leads from it to a .cuh.
 - core includes neither CUDA headers nor those for files.
+- No policy of products is known by its name outside of its row (src/gemm/*/candidate*.cpp): no code compares or lists
+  such names. Rows have columns for that.
 - Code that depends on a compute capability asks for a feature (executor/features.hpp): .major and .minor are
   read there, and written where a device is described.
 
@@ -58,14 +60,10 @@ LAYERS = {
     "src/executor/cpu": 7,
     "src/executor/cuda": 7,
     "src/costs": 6,
+    "src/choice": 6,
     "src/gemm/operands": 7,
-    "src/gemm/fp64": 8,
-    "src/gemm/tf32": 8,
-    "src/gemm/fp16": 8,
-    "src/gemm/fp32": 8,
-    "src/gemm/f16_ladder": 8,
-    "src/gemm/choice": 9,
-    "src/gemm/call": 10,
+    "src/gemm": 8,
+    "src/gemm/choice": 10,
     "src/attention": 7,
     "src/attention/fp16": 7,
     "src/scan": 7,
@@ -130,6 +128,7 @@ HOLDS = {
     "src/costs": "the constants of cost models, a file for each card",
     "src/gemm/operands": "how operands lie, tiles, epilogues; terms that cost models share",
     "src/gemm/fp64": "a folder for each way to multiply: a table of its kernels, their lists, plans and cost model",
+    "src/choice": "plans, candidates, the choice among them and the memory of calls, for products, scans and attention",
     "src/gemm/choice": "which kernel a product runs, and why; `gemm()`, groups, remembered calls",
     "src/attention": "attention and its gradients: requests, plans and kernels in FP32; on tensor cores in `fp16`",
     "src/scan": "scans: requests and choice, and a folder for each way to scan",
@@ -157,6 +156,7 @@ HOLDS = {
     "tool/commands": "the lists of commands, and the program",
 }
 BEGIN, END = "<!-- layers:begin -->", "<!-- layers:end -->"
+WAYS_TO_MULTIPLY = 9  # the layer of every other folder of src/gemm
 BRIDGES = {
     "device": {
         LIBRARY + "executor/cpu/machine.hpp",
@@ -230,6 +230,9 @@ CAPABILITIES = {
     "tool/measure/ptxas.cpp",
 }
 CAPABILITY = re.compile(r"(?:\.|->)(?:major|minor)\b")
+ROWS_OF_POLICIES = re.compile(r"src/gemm/[^/]*/candidates?\.cpp")
+POLICY_NAME = re.compile(r'\.name = "([^"]+)"')
+OTHER_NAMES = ("src/plain/", "src/stand_ins/")  # types of PTX
 FOR_C = ("include/antiphase.h", "include/antiphase_cublas.h")
 LONGEST = 13  # files in a chain of includes, the first one included
 NOT_IN_CORE = re.compile(
@@ -261,13 +264,18 @@ class Tree:
         }
         self.arrows = collections.defaultdict(list)  # file: the project's files that it includes
         self.outside = collections.defaultdict(list)  # file: names of the other headers that it includes
+        for folder in {file.rpartition("/")[0] for file in self.files} - LAYERS.keys():
+            if folder.startswith("src/gemm/"):
+                LAYERS[folder] = WAYS_TO_MULTIPLY
         self.faults = []
         self.asks_capability = []  # files that use .major or .minor
+        self.texts = {}  # of files, without comments
         for file in self.files:
             self.read(file)
 
     def read(self, file):
         text = COMMENT.sub(lambda match: match.group(1) or " ", (self.root / file).read_text())
+        self.texts[file] = text
         if CAPABILITY.search(STRING.sub("", text)):
             self.asks_capability.append(file)
         for bracket, name in INCLUDE.findall(text):
@@ -384,8 +392,24 @@ def find_cycles(files, arrows):
     return cycles
 
 
+def names_of_policies(tree):
+    """Faults: comparisons with a policy's name, and lists of several, outside of the table."""
+    rows = [file for file in tree.files if ROWS_OF_POLICIES.fullmatch(file)]
+    names = {name for file in rows for name in POLICY_NAME.findall(tree.texts[file])}
+    if not names:
+        return []
+    name = '"(?:' + "|".join(map(re.escape, sorted(names))) + ')"'
+    by_name = re.compile(rf'[=!]=\s*{name}|{name}\s*[=!]=|starts_with\({name[:-1]}|{name},\s*{name}')
+    return [
+        f"{file} knows policies by their names, {found.group()}: expected a column of their rows"
+        for file in tree.files
+        if file not in rows and not file.startswith(OTHER_NAMES)
+        for found in by_name.finditer(tree.texts[file])
+    ]
+
+
 def check(tree):
-    faults = list(tree.faults)
+    faults = list(tree.faults) + names_of_policies(tree)
     faults += [
         f"{file} looks at a compute capability: expected a feature of include/antiphase/executor/features.hpp"
         for file in tree.asks_capability

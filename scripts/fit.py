@@ -6,7 +6,7 @@
 
 LIBRARY is build/PRESET/bench/costs/libcost_predict.so: it reads MODELS and predicts. DATA is what measure_ways
 wrote on the card that MODELS is for, plain or compressed by xz. A way is a kernel family with its parameters.
-Each family (fp64-short, fp64, fp64-dots, tf32, fp16) is fitted by itself to three quarters of the products. The
+Each family (a policy, or fp16 and fp16-mma) is fitted by itself to three quarters of the products. The
 others are the test set: the error of predictions, and how much longer the chosen way takes than the fastest.
 --write puts the constants of products into MODELS.
 
@@ -30,8 +30,6 @@ import textwrap
 import numpy as np
 from scipy.optimize import least_squares
 
-FAMILIES = {"fp64-short": (0,), "fp64": (1,), "fp64-dots": (2,), "tf32": (3,), "fp16": (4, 5)}
-NAMES = {"fp64-short": 0, "fp64": 1, "fp64-dots": 2, "tf32": 3, "fp16": 4, "fp16-mma": 5}
 # Parameters shared by all families; fitted with fp64, which moves the most bytes.
 SHARED = (
     "memory rate",
@@ -62,39 +60,39 @@ class Library:
             for of in (self.lib.cost_value, self.lib.cost_least, self.lib.cost_most)
         )
 
-    def form(self, name):
-        return self.lib.form_number(name.encode())
+    def way(self, shape, name):
+        return self.lib.way_number(*(ctypes.c_int64(x) for x in shape[:4]), int(shape[4]), name.encode())
 
     def set(self, at, values):
         for i, value in zip(at, values):
             self.values[i] = value
             self.lib.cost_set(int(i), float(value))
 
-    def predict(self, rows):
-        us = np.empty(len(rows))
+    def predict(self, ways):
+        us = np.empty(len(ways))
         self.lib.cost_predict(
-            len(rows),
-            np.ascontiguousarray(rows, np.int64).ctypes.data_as(ctypes.POINTER(ctypes.c_int64)),
+            len(ways),
+            np.ascontiguousarray(ways, np.int32).ctypes.data_as(ctypes.POINTER(ctypes.c_int)),
             us.ctypes.data_as(ctypes.POINTER(ctypes.c_double)),
         )
         return us
 
 
 def read(path, library):
-    """Rows as the library takes them, their times in microseconds, and the number of each row's product."""
+    """The ways measured: numbers, families, shapes of their products, times in microseconds, products' numbers."""
     text = lzma.open(path, "rt").read() if path.suffix == ".xz" else path.read_text()
-    rows, us, product = [], [], []
-    for number, (*shape, ways) in enumerate(json.loads(text)["products"]):
-        words = ways.split()
+    groups = {name.partition("/")[0] for name in library.paths if "/" in name}
+
+    def family_of(policy):  # fp16-mma's numbers are those of fp16
+        return max((g for g in groups if policy == g or policy.startswith(g + "-")), key=len)
+
+    ways = []
+    for number, (*shape, measured) in enumerate(json.loads(text)["products"]):
+        words = measured.split()
         for name, time in zip(words[::2], words[1::2]):
-            family, *how = name.split("/")
-            form = library.form(how.pop(0)) if family == "fp64" else 0
-            if form < 0:
-                continue  # a form that no longer exists
-            rows.append((*shape, NAMES[family], form, *([int(x) for x in how] or (1, 1))))
-            us.append(float(time))
-            product.append(number)
-    return np.array(rows), np.array(us), np.array(product)
+            if (way := library.way(shape, name)) >= 0:  # else it no longer exists
+                ways.append((way, family_of(name.partition("/")[0]), shape, float(time), number))
+    return (np.array(column) for column in zip(*ways))
 
 
 def regret(us, predicted, product):
@@ -106,7 +104,7 @@ def regret(us, predicted, product):
     return us[first] / least[product[first]]
 
 
-def fit(library, family, rows, us, weight, rounds):
+def fit(library, family, ways, us, weight, rounds):
     own = [
         i
         for i, path in enumerate(library.paths)
@@ -124,7 +122,7 @@ def fit(library, family, rows, us, weight, rounds):
         library.set(at, x * scale)
         return np.concatenate(
             [
-                np.clip(np.log(library.predict(rows) / us), -1, 1) * weight,
+                np.clip(np.log(library.predict(ways) / us), -1, 1) * weight,
                 0.02 * len(us) ** 0.5 * 0.05 * (x - first),
             ]
         )
@@ -173,31 +171,33 @@ def main():
     parser.add_argument("predictions", type=pathlib.Path, metavar="library")
     parser.add_argument("data", type=pathlib.Path)
     parser.add_argument("models", type=pathlib.Path)
-    parser.add_argument("families", nargs="*", metavar="FAMILY", help=", ".join(FAMILIES))
+    parser.add_argument("families", nargs="*", metavar="FAMILY", help="one whose constants are fitted, such as fp64 (default: all)")
     parser.add_argument("--write", action="store_true", help="put the constants of products into MODELS")
     parser.add_argument(
         "--rounds", type=int, default=30, help="evaluations of the slope at most (default 30)"
     )
     options = parser.parse_intermixed_args()
-    for name in options.families:
-        if name not in FAMILIES:
-            parser.error(f"there is no family '{name}': expected {', '.join(FAMILIES)}")
     library = Library(options.predictions, options.models)
-    rows, us, product = read(options.data, library)
+    ways, family, shape, us, product = read(options.data, library)
+    families = sorted(set(family))
+    for name in options.families:
+        if name not in families:
+            parser.error(f"there is no family '{name}': expected {', '.join(families)}")
     judges = product % 4 == 3
     least = np.full(product.max() + 1, np.inf)
     np.minimum.at(least, product, us)
-    moved = 4.0 * rows[:, 3] * (rows[:, 0] * rows[:, 1] + rows[:, 2] * (rows[:, 0] + rows[:, 1]))
+    m, n, k, count = shape[:, :4].T
+    moved = 4.0 * count * (m * n + k * (m + n))
     # Ways far from the fastest need less precision. Products limited by memory are rare in the sample but
     # much time is spent on them in practice, so they weigh more.
     weight = (least[product] / us) ** 1.5 * (1 + 3 * np.minimum(1, moved / 1e8))
 
     def judge(when):
-        predicted = library.predict(rows)
+        predicted = library.predict(ways)
         lost = regret(us[judges], predicted[judges], product[judges])
         off = ", ".join(
-            f"{name} {np.median(np.abs(np.log(predicted / us))[judges & np.isin(rows[:, 5], of)]):.3f}"
-            for name, of in FAMILIES.items()
+            f"{name} {np.median(np.abs(np.log(predicted / us))[judges & (family == name)]):.3f}"
+            for name in families
         )
         print(
             f"{when}: off by {off}; the way taken takes {100 * (np.exp(np.log(lost).mean()) - 1):.2f} % longer than the fastest in the mean, "
@@ -206,9 +206,9 @@ def main():
         )
 
     judge("before")
-    for name in options.families or FAMILIES:
-        some = ~judges & np.isin(rows[:, 5], FAMILIES[name])
-        fit(library, name, rows[some], us[some], weight[some], options.rounds)
+    for name in options.families or families:
+        some = ~judges & (family == name)
+        fit(library, name, ways[some], us[some], weight[some], options.rounds)
         judge(name)
     for path, value, low, high in zip(library.paths, library.values, library.least, library.most):
         if min(abs(value - low), abs(high - value)) < 1e-3 * abs(value):

@@ -15,9 +15,9 @@
 #include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <optional>
 
-#include "bench/costs/ways.hpp"
-#include "src/gemm/operands/checks.hpp"
+#include "src/gemm/choice/choose.hpp"
 #include "tool/measure/graph_times.hpp"
 #include "tool/measure/product_list.hpp"
 #include "tool/measure/product_memory.hpp"
@@ -60,22 +60,25 @@ class ways_measured {
         workspace_(where, std::size_t{256} << 20) {}
 
   std::string of(listed_product p) {
-    std::vector<predicted_way> ways = ways_of(models_, shape_of(p), where_.limits());
-    std::erase_if(ways,
-                  [&](const predicted_way& w) { return w.seconds > worth_measuring * ways.front().seconds; });
+    std::vector<gemms::way> ways = ways_of(shape_of(p), where_.limits(), models_);
+    const auto seconds = [&](const gemms::way& w) { return w.seconds(models_); };
+    std::ranges::sort(ways, {}, seconds);
+    const double most = worth_measuring * seconds(ways.front());
+    std::erase_if(ways, [&](const gemms::way& w) { return seconds(w) > most; });
     if (ways.size() > most_ways) ways.resize(most_ways);
     std::map<std::size_t, double> sums;
     std::vector<int> seen(ways.size());
     for (const char* const layout : {"nn", "nt", "tn", "tt"}) {
       p.layout = layout;
-      const gemms::problem what = gemms::without_idle_strides(memory_.problem(p));
-      const gemms::batch members = memory_.options(p, {}).batch;
+      const gemms::request request = gemms::request_for(where_, memory_.problem(p), memory_.options(p, {}));
       std::vector<tool::work> works;
       std::vector<std::size_t> which;
       for (std::size_t i = 0; i < ways.size(); ++i) {
-        const auto made = plan(where_, what, members, ways[i].how);
+        const std::optional<choices::plan> made = ways[i].plan_for(request);
         if (!made || made->workspace > workspace_.size()) continue;
-        works.push_back([this, made](stream on) { made->run({workspace_.data(), made->workspace}, on); });
+        works.push_back([this, made](stream on) {
+          made->launch({.where = where_, .memory = {workspace_.data(), made->workspace}, .queue = on});
+        });
         which.push_back(i);
       }
       if (works.empty()) continue;
@@ -85,8 +88,7 @@ class ways_measured {
     }
     std::string text;
     for (const auto& [i, sum] : sums)
-      if (seen[i] == 4)
-        text += fmt::format("{}{} {:.4g}", text.empty() ? "" : " ", name_of(ways[i].how), sum / 4);
+      if (seen[i] == 4) text += fmt::format("{}{} {:.4g}", text.empty() ? "" : " ", ways[i].name, sum / 4);
     return text;
   }
 

@@ -5,13 +5,13 @@
 
 #include <cstring>
 #include <fstream>
+#include <functional>
 #include <iterator>
 #include <map>
 #include <string>
 #include <vector>
 
-#include "bench/costs/ways.hpp"
-#include "src/gemm/fp64/fp64_forms.hpp"
+#include "src/gemm/candidate.hpp"
 
 namespace antiphase::fit {
 namespace {
@@ -46,6 +46,9 @@ struct {
   std::vector<constant> constants;
   device_limits device;
   std::string said;
+  gemms::product_shape shape{};
+  std::vector<gemms::way> of_shape;
+  std::vector<std::function<double(const costs::models&)>> ways;  // by their numbers
 } state;
 
 }  // namespace
@@ -78,21 +81,22 @@ double cost_least(int i) { return state.constants[static_cast<std::size_t>(i)].l
 double cost_most(int i) { return state.constants[static_cast<std::size_t>(i)].most; }
 void cost_set(int i, double value) { *state.constants[static_cast<std::size_t>(i)].value = value; }
 
-// The index of a stream form by its name, -1 if there is none.
-int form_number(const char* name) {
-  const auto forms = antiphase::gemms::fp64_forms();
-  for (std::size_t i = 0; i < forms.size(); ++i)
-    if (forms[i].name == name) return static_cast<int>(i);
+// A number for cost_predict(): of a way to compute count products of m x n x k, adds_c: which are added to C.
+// -1: there is no such way, any more.
+int way_number(std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t count, int adds_c,
+               const char* name) {
+  const antiphase::gemms::product_shape p{m, n, k, count, adds_c != 0};
+  if (!(state.shape == p)) state.shape = p, state.of_shape = ways_of(p, state.device, state.models);
+  for (const antiphase::gemms::way& w : state.of_shape)
+    if (w.name == name) {
+      state.ways.push_back(w.seconds);
+      return static_cast<int>(state.ways.size()) - 1;
+    }
   return -1;
 }
 
-// Predicts microseconds for each row (m, n, k, members, whether C is added to, family, form, first, second).
-void cost_predict(int rows, const std::int64_t* row, double* us) {
-  for (int i = 0; i < rows; ++i, row += 9) {
-    const antiphase::fit::way w{static_cast<antiphase::fit::family>(row[5]), static_cast<int>(row[6]),
-                                static_cast<int>(row[7]), static_cast<int>(row[8])};
-    us[i] = 1e6 * antiphase::fit::seconds_of(state.models, {row[0], row[1], row[2], row[3], row[4] != 0},
-                                             state.device, w);
-  }
+// Predicts microseconds of ways.
+void cost_predict(int count, const int* ways, double* us) {
+  for (int i = 0; i < count; ++i) us[i] = 1e6 * state.ways[static_cast<std::size_t>(ways[i])](state.models);
 }
 }

@@ -122,6 +122,9 @@ struct trace_options {
 // computed by kernels without a twin.
 timeline record_gemm(const context& where, std::string_view policy, const gemms::problem& p,
                      const trace_options& options = {});
+// The policies that it knows, those with f16 operands included; and those of record_scan().
+std::vector<std::string> recorded_gemm_policies();
+std::vector<std::string> recorded_scan_policies();
 // The same for a step with f16 operands: "tensor-core-2" to "tensor-core-tma".
 timeline record_gemm(const context& where, std::string_view policy, const gemms::tensor_core_problem& p,
                      const trace_options& options = {});

@@ -15,6 +15,8 @@
 
 namespace antiphase::attentions {
 
+using choices::plan;
+
 std::span<const tiled_instance> tiled_instances(target where) {
   return instances_of<attention_lists, tiled_instance>(where);
 }
@@ -99,7 +101,9 @@ launchable tiled_launch(const request& r, const tiled_instance& with, const std:
                    forward_arguments{r.what, static_cast<unsigned>(tiles), flags});
 }
 plan plan_of(const request& r, const tiled_instance& with) {
-  return {0, [r, &with](std::span<std::byte>) { return std::vector{tiled_launch(r, with, nullptr)}; }};
+  return planned(r, 0, [&with](const request& call, std::span<std::byte>) {
+    return std::vector{tiled_launch(call, with, nullptr)};
+  });
 }
 
 }  // namespace
@@ -136,10 +140,10 @@ plan plan_fp32(const request& r) {
   if (!r.back.has_value()) return plan_of(r, best_tiled(r));
   cutter counted({});
   fp32_backward(r, counted, nullptr);
-  return {counted.used(), [r](std::span<std::byte> workspace) {
-            cutter memory(workspace);
-            return fp32_backward(r, memory, nullptr);
-          }};
+  return planned(r, counted.used(), [](const request& call, std::span<std::byte> workspace) {
+    cutter memory(workspace);
+    return fp32_backward(call, memory, nullptr);
+  });
 }
 
 launchable fp32_forward(const request& r, const std::uint32_t* flags) {
@@ -208,16 +212,16 @@ std::string naive_unsuited(const request& r) {
 
 plan plan_naive(const request& r) {
   const std::size_t bytes = sizeof(float) * static_cast<std::size_t>(naive_threads(r, naive_stage::scores));
-  return {bytes, [r](std::span<std::byte> workspace) {
-            const naive_arguments all{r.what, reinterpret_cast<float*>(workspace.data())};
-            std::vector<launchable> launches;
-            for (const naive_stage is : {naive_stage::scores, naive_stage::softmax, naive_stage::product}) {
-              const kernel& code = naive_kernel(r.where(), is);
-              launches.push_back(
-                  launch_of(code, grid_of(ceil_div<std::int64_t>(naive_threads(r, is), code.threads)), all));
-            }
-            return launches;
-          }};
+  return planned(r, bytes, [](const request& call, std::span<std::byte> workspace) {
+    const naive_arguments all{call.what, reinterpret_cast<float*>(workspace.data())};
+    std::vector<launchable> launches;
+    for (const naive_stage is : {naive_stage::scores, naive_stage::softmax, naive_stage::product}) {
+      const kernel& code = naive_kernel(call.where(), is);
+      launches.push_back(
+          launch_of(code, grid_of(ceil_div<std::int64_t>(naive_threads(call, is), code.threads)), all));
+    }
+    return launches;
+  });
 }
 
 }  // namespace antiphase::attentions

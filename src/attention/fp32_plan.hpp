@@ -18,10 +18,10 @@ std::string naive_unsuited(const request& r);
 std::string tiled_unsuited(const request& r);
 std::string double_buffered_unsuited(const request& r);
 double fp32_seconds(const request& r);
-plan plan_fp32(const request& r);
-plan plan_naive(const request& r);
-plan plan_tiled(const request& r);
-plan plan_double_buffered(const request& r);
+choices::plan plan_fp32(const request& r);
+choices::plan plan_naive(const request& r);
+choices::plan plan_tiled(const request& r);
+choices::plan plan_double_buffered(const request& r);
 
 // The same launches with flags (forward_arguments::flags, backward_arguments::flags), for a policy that
 // computes the rest. The gradients' workspace is taken from `memory`.

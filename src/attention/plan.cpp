@@ -4,7 +4,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <antiphase/attention/ladder.hpp>
+#include <algorithm>
 #include <antiphase/core/error.hpp>
 
 #include "src/attention/fp16/fp16_plan.hpp"
@@ -14,96 +14,109 @@
 namespace antiphase::attentions {
 namespace {
 
-double never(const request&) { return 0; }
+using choices::plan;
+using unsuited = std::string (*)(const request&);
+using planner = plan (*)(const request&);
+
+// A call whose softmax is missing: a launch makes it from the logsumexp, before those of Plan.
+struct call_from_logsumexp {
+  problem what;
+  std::optional<gradients> back;
+};
+std::int64_t softmax_numbers(const request& r) { return 2 * r.what.heads * r.query_rows(); }
+std::size_t softmax_bytes(const request& r) {
+  cutter counted({});
+  counted.take<float>(softmax_numbers(r));
+  return counted.used();
+}
+template <planner Plan>
+launch_counts run_from_logsumexp(const call_from_logsumexp& p, const choices::work& w) {
+  request r{w.where.runs_on(), p.what, p.back};
+  const std::size_t own = softmax_bytes(r);
+  launch_counts all;
+  float* const softmax = cutter(w.memory).take<float>(softmax_numbers(r));
+  if (softmax_numbers(r) > 0) all += launch_all({softmax_launch(r, softmax)}, w);
+  r.what.softmax = softmax;
+  return all += Plan(r).launch({w.where, w.memory.subspan(own), w.recomputed, w.queue});
+}
+
+template <unsuited Unsuited, planner Plan> judged_plan judged_by(const candidate&, const request& r) {
+  if (!Unsuited(r).empty())
+    return misfit{[](const candidate&, const request& of_call, const kernel&) { return Unsuited(of_call); }};
+  if (!r.from_logsumexp()) return Plan(r);
+  return plan::of_type<run_from_logsumexp<Plan>, describe_nothing<call_from_logsumexp>>(
+      call_from_logsumexp{r.what, r.back}, softmax_bytes(r) + Plan(r).workspace);
+}
+
+template <double (*Seconds)(const request&)> double seconds_by(const candidate&, const request& r) {
+  return Seconds(r);
+}
+double unknown(const candidate&, const request&) { return 0; }  // auto does not consider it
+bool is_considered(const candidate& row, const request& r) { return r.empty() || row.seconds(row, r) != 0; }
 
 // The table
 // -----------------------------------------------------------------------------------------------------------
-constexpr device_features of_wgmma{.bulk_copies = true, .wgmma = true, .sm_90a = true};
+constexpr device_features needs_of_wgmma{.bulk_copies = true, .wgmma = true, .sm_90a = true};
+
+constexpr candidate step_row(const step& s, device_features needs, decltype(candidate::plan_for) plan_for) {
+  return {.name = s.name,
+          .summary = s.adds,
+          .needs = needs,
+          .ladder = &s,
+          .considered = is_considered,
+          .seconds = unknown,
+          .plan_for = plan_for};
+}
 
 constexpr candidate rows[] = {
     {.name = "fp16",
      .summary = "Tensor Cores, three products of FP16 parts for each",
-     .needs = of_wgmma,
-     .unsuited = fp16_unsuited,
-     .seconds = fp16_seconds,
-     .plan_for = plan_fp16},
+     .needs = needs_of_wgmma,
+     .considered = is_considered,
+     .seconds = seconds_by<fp16_seconds>,
+     .plan_for = judged_by<fp16_unsuited, plan_fp16>},
     {.name = "fp32",
      .summary = "FP32 multiply-adds",
-     .unsuited = fp32_unsuited,
-     .seconds = fp32_seconds,
-     .plan_for = plan_fp32},
-    {.name = steps[0].name,
-     .summary = steps[0].adds,
-     .unsuited = naive_unsuited,
-     .seconds = never,
-     .plan_for = plan_naive},
-    {.name = steps[1].name,
-     .summary = steps[1].adds,
-     .unsuited = tiled_unsuited,
-     .seconds = never,
-     .plan_for = plan_tiled},
-    {.name = steps[2].name,
-     .summary = steps[2].adds,
-     .needs = {.cp_async = true},
-     .unsuited = double_buffered_unsuited,
-     .seconds = never,
-     .plan_for = plan_double_buffered},
-    {.name = steps[3].name,
-     .summary = steps[3].adds,
-     .needs = of_wgmma,
-     .unsuited = roles_unsuited,
-     .seconds = never,
-     .plan_for = plan_roles},
-    {.name = steps[4].name,
-     .summary = steps[4].adds,
-     .needs = of_wgmma,
-     .unsuited = roles_unsuited,
-     .seconds = never,
-     .plan_for = plan_antiphase},
+     .considered = is_considered,
+     .seconds = seconds_by<fp32_seconds>,
+     .plan_for = judged_by<fp32_unsuited, plan_fp32>},
+    step_row(steps[0], {}, judged_by<naive_unsuited, plan_naive>),
+    step_row(steps[1], {}, judged_by<tiled_unsuited, plan_tiled>),
+    step_row(steps[2], {.cp_async = true}, judged_by<double_buffered_unsuited, plan_double_buffered>),
+    step_row(steps[3], needs_of_wgmma, judged_by<roles_unsuited, plan_roles>),
+    step_row(steps[4], needs_of_wgmma, judged_by<roles_unsuited, plan_antiphase>),
 };
 
-// Empty: the candidate takes the call.
-std::string refusal_of(const candidate& c, const request& r) {
-  if (r.empty()) return {};
-  if (const auto missing = lacks(r.on.limits(), c.needs)) return *missing;
-  return c.unsuited(r);
+judged_plan judge(const candidate& row, const request& r) {
+  return r.empty() ? judged_plan(plan()) : choices::judge(row, r);
 }
 
-// The plan of a call whose softmax is there, after a launch that makes it from the logsumexp.
-plan plan_from_logsumexp(const candidate& by, const request& r) {
-  const auto planned = [&by, r](float* softmax) {
-    request with = r;
-    with.what.softmax = softmax;
-    return by.plan_for(with);
-  };
-  const std::int64_t numbers = 2 * r.what.heads * r.query_rows();
-  cutter counted({});
-  counted.take<float>(numbers);
-  const std::size_t own = counted.used();
-  return {own + planned(nullptr).workspace, [planned, r, own, numbers](std::span<std::byte> workspace) {
-            float* const softmax = cutter(workspace).take<float>(numbers);
-            std::vector<launchable> all;
-            if (numbers > 0) all.push_back(softmax_launch(r, softmax));
-            for (launchable& l : planned(softmax).launches(workspace.subspan(own)))
-              all.push_back(std::move(l));
-            return all;
-          }};
-}
-
-const candidate& cheapest(const request& r) {
-  const candidate* best = nullptr;
-  double least = 0;
+void take_fastest(choice& c) {
+  consider<request>(c, candidates(), [&](const candidate& row) {
+    return std::optional(choice::prediction{&row, row.seconds(row, c.request)});
+  });
+  if (choices::take_fastest<request>(c, judge)) return;
   std::vector<std::string> refusals;
-  for (const candidate& c : candidates()) {
-    const double seconds = c.seconds(r);
-    if (seconds == 0 && !r.empty()) continue;
-    if (std::string not_it = refusal_of(c, r); !not_it.empty())
-      refusals.push_back(fmt::format("{}: {}", c.name, not_it));
-    else if (best == nullptr || seconds < least)
-      best = &c, least = seconds;
+  for (const candidate& row : candidates())
+    for (const choice::refusal& one : c.refusals)
+      if (one.candidate == &row) refusals.push_back(choices::text_of(one, c.request));
+  throw not_supported(
+      fmt::format("no attention policy takes {}: {}", c.request.text(), fmt::join(refusals, "; ")));
+}
+
+void take_asked(choice& c, std::string_view policy) {
+  c.by_name = true;
+  c.chosen = choices::find(candidates(), policy);
+  if (c.chosen == nullptr) {
+    std::vector<std::string> known = names_of(candidates());
+    known.emplace(known.begin(), "auto");
+    refuse_name("attention policy", policy, known);
   }
-  if (best != nullptr) return *best;
-  throw not_supported(fmt::format("no attention policy takes {}: {}", r.text(), fmt::join(refusals, "; ")));
+  judged_plan judged = judge(*c.chosen, c.request);
+  if (const misfit* const why = std::get_if<misfit>(&judged))
+    throw not_supported(fmt::format("attention policy {} does not take {}: {}", policy, c.request.text(),
+                                    choices::text_of(*c.chosen, *why, c.request)));
+  c.runs = std::get<plan>(std::move(judged));
 }
 
 }  // namespace
@@ -112,43 +125,43 @@ std::span<const candidate> candidates() { return rows; }
 
 const step& find_step(std::string_view name) { return find_named(steps, "step of attention's ladder", name); }
 
+launch_counts launch_all(const std::vector<launchable>& launches, const choices::work& w) {
+  const device_limits& limits = w.where.limits();
+  for (const launchable& l : launches)
+    if (const auto why = refusal(limits, l.code)) throw not_supported(*why);
+  launch_counts all;
+  for (const launchable& l : launches) all += w.launch(l.code, l.grid, l.arguments.get());
+  return all;
+}
+
 choice choose(const executor& on, const problem& p, const gradients* back, std::string_view policy) {
-  const request r = judged(on, p, back);
-  const candidate* by = nullptr;
-  if (policy == "auto") {
-    by = &cheapest(r);
-  } else {
-    for (const candidate& c : candidates())
-      if (c.name == policy) by = &c;
-    if (by == nullptr) {
-      std::vector<std::string> known{"auto"};
-      for (const candidate& c : candidates()) known.emplace_back(c.name);
-      refuse_name("attention policy", policy, known);
-    }
-    if (const std::string why = refusal_of(*by, r); !why.empty())
-      throw not_supported(fmt::format("attention policy {} does not take {}: {}", by->name, r.text(), why));
-  }
-  choice c{r, by, policy != "auto", {}};
-  if (!r.empty()) c.runs = r.from_logsumexp() ? plan_from_logsumexp(*by, r) : by->plan_for(r);
+  choice c{.request = judged(on, p, back)};
+  if (policy == "auto")
+    take_fastest(c);
+  else
+    take_asked(c, policy);
   return c;
 }
 
 std::vector<std::string> why(const choice& c) {
-  if (c.asked) return {fmt::format("policy {} was asked for", c.by->name)};
-  if (c.of.empty()) return {"there is nothing to compute"};
-  return {fmt::format("it is predicted to take {:.3g} ms, no other policy less", 1e3 * c.by->seconds(c.of))};
+  if (c.by_name) return {choices::asked_for(c)};
+  if (c.request.empty()) return {"there is nothing to compute"};
+  return {fmt::format("it is predicted to take {:.3g} ms, no other policy less",
+                      1e3 * c.chosen->seconds(*c.chosen, c.request))};
 }
 
 std::vector<std::string> refused(const choice& c) {
   std::vector<std::string> all;
-  if (c.asked || c.of.empty()) return all;
+  if (c.by_name || c.request.empty()) return all;
   for (const candidate& other : candidates()) {
-    const double seconds = other.seconds(c.of);
-    if (&other == c.by || seconds == 0) continue;
-    const std::string not_it = refusal_of(other, c.of);
-    all.push_back(fmt::format(
-        "{}: {}", other.name,
-        not_it.empty() ? fmt::format("it is predicted to take {:.3g} ms", 1e3 * seconds) : not_it));
+    const double seconds = other.seconds(other, c.request);
+    if (&other == c.chosen || seconds == 0) continue;
+    const judged_plan judged = judge(other, c.request);
+    const misfit* const why_not = std::get_if<misfit>(&judged);
+    all.push_back(fmt::format("{}: {}", other.name,
+                              why_not != nullptr
+                                  ? choices::text_of(other, *why_not, c.request)
+                                  : fmt::format("it is predicted to take {:.3g} ms", 1e3 * seconds)));
   }
   return all;
 }

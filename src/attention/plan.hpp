@@ -1,19 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
-// Choosing the policy for a call: one table of candidates, read by every call.
+// The table of attention's policies, and the choice among them: what is special next to src/choice.
 #pragma once
-#include <antiphase/executor/features.hpp>
+#include <antiphase/attention/ladder.hpp>
 #include <antiphase/executor/kernel.hpp>
 #include <cstddef>
-#include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "src/attention/request.hpp"
+#include "src/choice/choose.hpp"
 
 namespace antiphase::attentions {
+
+using candidate = choices::candidate<request>;
+using misfit = choices::misfit<request>;
+using judged_plan = choices::judged_plan<request>;
+using choice = choices::choice<request>;
 
 // A kernel with grid and arguments.
 struct launchable {
@@ -24,12 +31,24 @@ struct launchable {
 template <class Params> launchable launch_of(const kernel& code, extent3 grid, const Params& arguments) {
   return {code, grid, std::make_shared<const Params>(arguments)};
 }
+// Throws not_supported, before the first launch, if the device cannot run one of them.
+launch_counts launch_all(const std::vector<launchable>& launches, const choices::work& w);
 
-// The launches of a call, in order.
-struct plan {
-  std::size_t workspace = 0;  // bytes, for memory that is aligned to 256
-  std::function<std::vector<launchable>(std::span<std::byte> workspace)> launches;
+// A plan of the launches that make(request, workspace) returns, in order.
+template <class Make> struct made_call {
+  problem what;
+  std::optional<gradients> back;
+  Make make;
 };
+template <class Make> launch_counts run(const made_call<Make>& call, const choices::work& w) {
+  return launch_all(call.make(request{w.where.runs_on(), call.what, call.back}, w.memory), w);
+}
+template <class Made> void describe_nothing(const Made&, choices::description&) {}
+template <class Make> choices::plan planned(const request& r, std::size_t workspace, Make make) {
+  using call = made_call<Make>;
+  return choices::plan::of_type<run<Make>, describe_nothing<call>>(call{r.what, r.back, std::move(make)},
+                                                                   workspace);
+}
 
 // Cuts a workspace into arrays, each aligned to 256 bytes; counts the bytes when there is no memory.
 class cutter {
@@ -47,25 +66,10 @@ class cutter {
   std::size_t used_ = 0;
 };
 
-struct candidate {
-  std::string_view name, summary;
-  device_features needs = {};
-  // Why it does not take a checked call, besides `needs`: a sentence without full stop; empty: it takes it.
-  std::string (*unsuited)(const request& r);
-  // Seconds that it is predicted to take; 0: `auto` never takes it and does not mention it.
-  double (*seconds)(const request& r);
-  plan (*plan_for)(const request& r);  // r must suit
-};
 std::span<const candidate> candidates();
 
-struct choice {
-  request of;
-  const candidate* by;
-  bool asked;  // for by name
-  plan runs;   // empty if nothing is written
-};
 // Throws bad_request for an unknown name or a call that makes no sense; not_supported, with the reason, if
-// the policy, or no policy, takes the call.
+// the policy, or no policy, takes the call. Nothing is planned for a call that writes nothing.
 choice choose(const executor& on, const problem& p, const gradients* back, std::string_view policy);
 
 // Sentences about a choice: why this candidate, and why not others.

@@ -15,12 +15,19 @@ namespace antiphase::attentions {
 constexpr std::int64_t extent_limit = std::int64_t{1} << 30;
 constexpr std::int64_t most_depth = 256;
 
+struct step;
+struct no_traits {};
+
 struct request {
+  using ladder_step = attentions::step;
+  using traits = no_traits;
+
   const executor& on;
   problem what;                   // with kv_heads and a scale
   std::optional<gradients> back;  // asked for: attention_backward()
 
   target where() const { return on.kind(); }
+  const device_limits& device() const { return on.limits(); }
   // The call is a backward without softmax, which has to be made first.
   bool from_logsumexp() const {
     return back.has_value() && what.softmax == nullptr && what.logsumexp != nullptr;

@@ -198,9 +198,11 @@ advice advise_gemm(const machine_profile& on, const gemms::product_size& p) {
     if (std::ranges::none_of(chosen.refused,
                              [&](const std::string& why) { return why.starts_with(refusal); }) &&
         runs(where, p, c.kernel))
-      a.others.push_back({c.kernel, gemms::explained(on, c.kernel, p, c.predicted)});
+      a.others.push_back(
+          {c.kernel, gemms::explained(on, gemms::find_policy(c.kernel)->work, p, c.predicted)});
   }
-  a.pick = {chosen.kernel, gemms::explained(on, chosen.kernel, p, chosen.predicted)};
+  a.pick = {chosen.kernel,
+            gemms::explained(on, gemms::find_policy(chosen.kernel)->work, p, chosen.predicted)};
   a.compared = a.others.size();
   std::vector<advised_policy> steps;
   for (const gemms::step& s : gemms::steps) {

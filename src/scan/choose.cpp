@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "src/scan/choose.hpp"
-#include "src/per_process.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -11,6 +10,7 @@
 #include <iterator>
 #include <limits>
 
+#include "src/per_process.hpp"
 #include "src/scan/columns/columns_plan.hpp"
 #include "src/scan/passes/passes_plan.hpp"
 #include "src/scan/ring/ring_plan.hpp"
@@ -56,8 +56,8 @@ std::optional<int> cost_of_wave(const candidate&, const request& r) {
 // tile.
 std::optional<int> cost_of_short_lines(const candidate& c, const request& r) {
   if (r.where() != target::cpu || r.empty() || r.keys != nullptr || r.lines() < 2) return std::nullopt;
-  if (r.what.length > c.how->how.tile(size_of(r.what.type))) return std::nullopt;
-  return of_short_lines + static_cast<int>(c.how - short_line_steps);
+  if (r.what.length > c.ladder->how.tile(size_of(r.what.type))) return std::nullopt;
+  return of_short_lines + static_cast<int>(c.ladder - short_line_steps);
 }
 // Pays where a ring does. Otherwise it ranks after several passes, which lack 16-bit floats and wider sums.
 std::optional<int> cost_of_columns(const candidate&, const request& r) {
@@ -70,7 +70,7 @@ std::optional<int> cost_of_passes(const candidate&, const request& r) {
 std::optional<int> cost_of_ring(const candidate& c, const request& r) {
   if (r.empty() && r.keys == nullptr) return std::nullopt;
   // Where TMA can copy tiles, the ring filled by threads is for comparison only.
-  if ((c.how->ring.mover == tile_mover::threads) != lacks_feature(r, needs_of_bulk_rings))
+  if ((c.ladder->ring.mover == tile_mover::threads) != lacks_feature(r, needs_of_bulk_rings))
     return std::nullopt;
   return ring_pays(r) ? of_paying_ring : of_ring;
 }
@@ -83,59 +83,56 @@ std::size_t lasting_of_passes(const step& how, const problem& p, const scan_keys
   return keys != nullptr ? 0 : passes_workspace(how, p, keys);
 }
 
-// Error bound in units, as in docs/accuracy.md. Sums of floats: the same at any length. Integers wrap around,
-// minima and maxima are exact. Products of floats have no such bound, only a relative one.
-double promise_of(const request& r) {
-  if (!is_floating(r.what.type) || is_ordered(r.what.operation)) return 0;
-  return r.what.operation == scan_operation::sum ? 80 : std::numeric_limits<double>::infinity();
-}
-
 // The table
 // -----------------------------------------------------------------------------------------------------------
+std::string misfit_text(const candidate& row, const request& r, const kernel&) {
+  const misfit why = judge(row, r);
+  if (why == misfit::feature) return lacks(r.device(), row.needs).value();
+  if (why == misfit::no_segments) return "it has no segments";
+  return row.traits.text(why, *row.ladder, r);
+}
+judged_plan judged_by(const candidate& row, const request& r) {
+  if (judge(row, r) != misfit::none) return choices::misfit<request>{misfit_text};
+  return r.empty() ? choices::plan() : row.traits.plan_for(*row.ladder, r);
+}
+
 candidate row_of(const step& s) {
-  candidate c{.name = s.name,
-              .summary = s.adds,
-              .how = &s,
-              .needs = {},
-              .suits = passes_suit,
-              .cost = never,
-              .workspace = passes_workspace,
-              .lasting = none_lasting,
-              .plan_for = plan_passes,
-              .promise = promise_of,
-              .words = passes_words};
+  candidate c{
+      .name = s.name,
+      .summary = s.adds,
+      .ladder = &s,
+      .considered = [](const candidate& row,
+                       const request& r) { return row.traits.rank(row, r).has_value(); },
+      .seconds = [](const candidate& row,
+                    const request& r) { return static_cast<double>(row.traits.rank(row, r).value()); },
+      .plan_for = judged_by,
+      .traits = {.suits = passes_suit,
+                 .rank = never,
+                 .workspace = passes_workspace,
+                 .lasting = none_lasting,
+                 .plan_for = plan_passes,
+                 .text = passes_words}};
+  scan_traits& t = c.traits;
   if (is_one_wave(s)) {
     c.needs = needs_of_wave;
-    c.suits = wave_suits, c.workspace = wave_workspace, c.plan_for = plan_wave, c.words = wave_words;
-    c.cost = cost_of_wave;
-    c.lasting = most_wave_workspace;
+    t = {wave_suits, cost_of_wave, wave_workspace, most_wave_workspace, plan_wave, wave_words};
   } else if (is_single_pass(s)) {
     c.needs = s.ring.mover == tile_mover::threads ? needs_of_rings_by_threads : needs_of_bulk_rings;
-    c.suits = ring_suits, c.workspace = ring_workspace, c.plan_for = plan_ring, c.words = ring_words;
-    if (!is_short_ring(s)) c.cost = cost_of_ring, c.lasting = ring_workspace;
+    t = {ring_suits, never, ring_workspace, none_lasting, plan_ring, ring_words};
+    if (!is_short_ring(s)) t.rank = cost_of_ring, t.lasting = ring_workspace;
   } else if (is_for_columns(s)) {
     c.needs = needs_of_columns;
-    c.suits = columns_suit, c.workspace = columns_workspace, c.plan_for = plan_columns,
-    c.words = columns_words;
-    c.cost = cost_of_columns;
-    c.lasting = columns_workspace;
+    t = {columns_suit, cost_of_columns, columns_workspace, columns_workspace, plan_columns, columns_words};
   } else if (is_for_short_lines(s)) {
-    c.cost = cost_of_short_lines;
+    t.rank = cost_of_short_lines;
   } else if (has_all_types(s)) {
-    c.cost = cost_of_passes;
-    c.lasting = lasting_of_passes;
+    t.rank = cost_of_passes, t.lasting = lasting_of_passes;
   }
   return c;
 }
 
 // Sentences
 // -----------------------------------------------------------------------------------------------------------
-std::string words_of(const candidate& c, misfit why, const request& r) {
-  if (why == misfit::feature) return lacks(r.on.limits(), c.needs).value();
-  if (why == misfit::no_segments) return "it has no segments";
-  return c.words(why, *c.how, r);
-}
-
 // Why a candidate that suits costs more than the chosen one.
 std::string dearer(const request& r) {
   if (on_gpu(r))
@@ -146,34 +143,18 @@ std::string dearer(const request& r) {
 // Candidates that `auto` might have been expected to take. If it takes a wave or blocks for short lines, more
 // expensive ones are not mentioned.
 std::vector<std::string> refusals(const request& r, const candidate* chosen) {
-  const int cost = chosen != nullptr ? chosen->cost(*chosen, r).value() : of_ring;
+  const int rank = chosen != nullptr ? chosen->traits.rank(*chosen, r).value() : of_ring;
   std::vector<std::string> all;
-  for (const candidate& c : candidates()) {
-    const std::optional<int> other = c.cost(c, r);
-    if (&c == chosen || !other) continue;
-    if (cost < of_paying_ring && other.value() > cost) continue;
-    if (const misfit not_it = judge(c, r); not_it != misfit::none)
-      all.push_back(fmt::format("{}: {}", c.name, words_of(c, not_it, r)));
-    else if (is_single_pass(*c.how) || is_for_columns(*c.how))
-      all.push_back(fmt::format("{}: {}", c.name, dearer(r)));
+  for (const candidate& row : candidates()) {
+    const std::optional<int> other = row.traits.rank(row, r);
+    if (&row == chosen || !other) continue;
+    if (rank < of_paying_ring && other.value() > rank) continue;
+    if (judge(row, r) != misfit::none)
+      all.push_back(fmt::format("{}: {}", row.name, misfit_text(row, r, {})));
+    else if (is_single_pass(*row.ladder) || is_for_columns(*row.ladder))
+      all.push_back(fmt::format("{}: {}", row.name, dearer(r)));
   }
   return all;
-}
-
-[[noreturn]] void refuse(const candidate& c, misfit why, const request& r) {
-  if (why == misfit::no_segments)
-    throw not_supported(fmt::format(
-        "scan policy {} has no segments: expected auto, single-pass or single-pass-async", c.name));
-  throw not_supported(
-      fmt::format("scan policy {} does not take this problem: {}", c.name, words_of(c, why, r)));
-}
-
-// Choices
-// -----------------------------------------------------------------------------------------------------------
-choice made(const request& r, const candidate& by, bool asked) {
-  choice c{.of = r, .by = &by, .asked = asked};
-  if (!r.empty()) c.runs = by.plan_for(*by.how, r);
-  return c;
 }
 
 }  // namespace
@@ -190,49 +171,55 @@ std::span<const candidate> candidates() {
     return rows;
   });
 }
-const candidate& candidate_of(const step& how) {
-  return *std::ranges::find(candidates(), how.name, &candidate::name);
-}
+const candidate& candidate_of(const step& s) { return *choices::find(candidates(), s.name); }
 
 misfit judge(const candidate& c, const request& r) {
-  const misfit kernels = c.suits(*c.how, r);
+  const misfit kernels = c.traits.suits(*c.ladder, r);
   if (kernels == misfit::no_segments || r.empty()) return kernels;
   return lacks_feature(r, c.needs) ? misfit::feature : kernels;
 }
 
-const candidate& cheapest(const request& r) {
-  const candidate *best = nullptr, *last = nullptr;
-  int least = 0;
-  for (const candidate& c : candidates()) {
-    const std::optional<int> cost = c.cost(c, r);
-    if (!cost) continue;
-    last = &c;
-    if ((best != nullptr && *cost >= least) || judge(c, r) != misfit::none) continue;
-    best = &c;
-    least = *cost;
-  }
-  if (best != nullptr) return *best;
-  if (r.empty()) return *last;  // an empty problem: any candidate will do
-  throw not_supported(
-      fmt::format("no scan policy takes this problem: {}", fmt::join(refusals(r, nullptr), "; ")));
-}
-
 choice choose(const executor& on, const problem& p, const scan_keys* keys, std::string_view policy) {
   if (policy != "auto") return choose(on, p, keys, find_policy(policy));
-  const request r = judged(on, p, keys);
-  return made(r, cheapest(r), false);
+  choice c{.request = judged(on, p, keys)};
+  consider<request>(c, candidates(), [&](const candidate& row) {
+    return std::optional(choice::prediction{&row, row.seconds(row, c.request)});
+  });
+  if (choices::take_fastest<request>(c, judged_by)) return c;
+  if (!c.request.empty())
+    throw not_supported(
+        fmt::format("no scan policy takes this problem: {}", fmt::join(refusals(c.request, nullptr), "; ")));
+  // an empty problem: any candidate will do
+  for (const choice::prediction& one : c.considered) c.chosen = std::max(c.chosen, one.candidate);
+  return c;
 }
-choice choose(const executor& on, const problem& p, const scan_keys* keys, const step& how) {
-  const request r = judged(on, p, keys);
-  const candidate& by = candidate_of(how);
-  if (const misfit why = judge(by, r); why != misfit::none) refuse(by, why, r);
-  return made(r, by, true);
+choice choose(const executor& on, const problem& p, const scan_keys* keys, const step& s) {
+  choice c{.request = judged(on, p, keys), .chosen = &candidate_of(s), .by_name = true};
+  judged_plan made = judged_by(*c.chosen, c.request);
+  if (auto* const taken = std::get_if<choices::plan>(&made)) {
+    c.runs = std::move(*taken);
+    return c;
+  }
+  if (judge(*c.chosen, c.request) == misfit::no_segments)
+    throw not_supported(fmt::format(
+        "scan policy {} has no segments: expected auto, single-pass or single-pass-async", s.name));
+  throw not_supported(fmt::format("scan policy {} does not take this problem: {}", s.name,
+                                  misfit_text(*c.chosen, c.request, {})));
+}
+
+// Error bound in units, as in docs/accuracy.md. Sums of floats: the same at any length. Integers wrap around,
+// minima and maxima are exact. Products of floats have no such bound, only a relative one.
+double promise_of(const request& r) {
+  if (!is_floating(r.what.type) || r.what.operation == scan_operation::min ||
+      r.what.operation == scan_operation::max)
+    return 0;
+  return r.what.operation == scan_operation::sum ? 80 : std::numeric_limits<double>::infinity();
 }
 
 std::vector<std::string> why(const choice& c) {
-  const request& r = c.of;
-  const step& how = *c.by->how;
-  if (c.asked) return {fmt::format("policy {} was asked for", c.by->name)};
+  const request& r = c.request;
+  const step& how = *c.chosen->ladder;
+  if (c.by_name) return {choices::asked_for(c)};
   if (r.keys != nullptr) return {"segments are scanned in a single pass only"};
   if (r.empty()) return {"there is nothing to scan"};
   if (is_one_wave(how)) return {"the line is short enough for the registers of blocks that run all at once"};
@@ -249,12 +236,12 @@ std::vector<std::string> why(const choice& c) {
       "array twice"};
 }
 std::vector<std::string> refused(const choice& c) {
-  return c.asked || c.of.empty() ? std::vector<std::string>() : refusals(c.of, c.by);
+  return c.by_name || c.request.empty() ? std::vector<std::string>() : refusals(c.request, c.chosen);
 }
 
 std::size_t lasting_workspace(const problem& p, const scan_keys* keys) {
   std::size_t most = 0;
-  for (const candidate& c : candidates()) most = std::max(most, c.lasting(*c.how, p, keys));
+  for (const candidate& c : candidates()) most = std::max(most, c.traits.lasting(*c.ladder, p, keys));
   return most;
 }
 

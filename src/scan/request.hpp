@@ -8,11 +8,14 @@
 #include <antiphase/scan/problem.hpp>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
+
+#include "src/choice/plan.hpp"
 
 namespace antiphase::scans {
 
@@ -44,12 +47,19 @@ void require_own_memory(const problem& p, const scan_keys* keys, std::span<std::
 std::string description(const problem& p, const scan_keys* keys);
 
 // A validated problem and where it is to run. Refers to the caller's objects.
+struct step;
+struct scan_traits;
+
 struct request {
+  using ladder_step = scans::step;
+  using traits = scan_traits;
+
   const executor& on;
   const problem& what;
   const scan_keys* keys;  // null: the problem's own lines
 
   target where() const { return on.kind(); }
+  const device_limits& device() const { return on.limits(); }
   bool empty() const { return is_empty(what); }
   std::int64_t lines() const { return what.outer * what.inner; }
   std::string text() const { return description(what, keys); }
@@ -68,14 +78,38 @@ enum class misfit {
   not_compiled,  // the algorithm would support it
 };
 
-// How a step runs a request that it takes, with its kernel.
-struct plan {
+// Declared in headers that kernels include, which do not know plans.
+struct plan : choices::plan {
+  explicit plan(choices::plan&& made) : choices::plan(std::move(made)) {}
+};
+
+// A plan of the launches that make(request, workspace) returns, in order.
+struct tiling {
   std::int64_t tile = 0, tiles = 0;  // elements of a tile; tiles of all lines
   int stages = 1;                    // of a block's ring, a tile each
-  std::size_t workspace = 0;         // bytes
-  bool keeps_state = false;          // in the workspace, between launches
-  // The launches, in order, given a workspace of that size or more. Refers to the request's problem and keys.
-  std::function<std::vector<launchable>(std::span<std::byte> workspace)> launches = {};
 };
+template <class Make> struct made_call {
+  problem what;
+  std::optional<scan_keys> keys;
+  tiling tiles;
+  Make make;
+};
+template <class Make> launch_counts run(const made_call<Make>& call, const choices::work& w) {
+  const request r{w.where.runs_on(), call.what, call.keys ? &*call.keys : nullptr};
+  launch_counts counts;
+  for (const launchable& l : call.make(r, w.memory)) counts += w.launch(l.code, l.grid, l.arguments.data());
+  return counts;
+}
+template <class Make> void describe(const made_call<Make>& call, choices::description& text) {
+  text.tile = call.tiles.tile, text.tiles = call.tiles.tiles, text.stages = call.tiles.stages;
+}
+enum class memory_use { scratch, keeps_state };  // keeps_state: in the workspace, between launches
+template <class Make>
+plan planned(const request& r, const tiling& tiles, std::size_t workspace, memory_use use, Make make) {
+  return plan(choices::plan::of_type<run<Make>, describe<Make>>(
+      made_call<Make>{r.what, r.keys != nullptr ? std::optional(*r.keys) : std::nullopt, tiles,
+                      std::move(make)},
+      workspace, use == memory_use::keeps_state));
+}
 
 }  // namespace antiphase::scans

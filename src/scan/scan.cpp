@@ -7,22 +7,19 @@
 #include <antiphase/core/error.hpp>
 #include <antiphase/core/tile.hpp>
 #include <antiphase/executor/scratch.hpp>
+#include <optional>
+#include <type_traits>
 #include <vector>
 
 #include "build_config.hpp"
+#include "src/choice/remembered.hpp"
 #include "src/scan/choose.hpp"
 #include "src/scan/log_sum_exp.hpp"
 
 namespace antiphase {
 namespace {
 
-using scans::choice, scans::launchable;
-
-launch_counts launch_all(const executor& runs, const std::vector<launchable>& launches, stream on) {
-  launch_counts counts;
-  for (const auto& l : launches) counts += runs.launch(l.code, l.grid, l.arguments.data(), on);
-  return counts;
-}
+using scans::choice;
 
 // State kept from call to call lies in the first half of a caller's workspace. The totals of several passes,
 // which could be mistaken for tagged words, go to the second half.
@@ -30,58 +27,80 @@ constexpr std::size_t unit = 256;
 std::size_t half_of(std::size_t bytes) { return bytes / 2 / unit * unit; }
 std::size_t both_halves(std::size_t bytes) { return 2 * ceil_div(bytes, unit) * unit; }
 
-launch_counts run_in(std::span<std::byte> workspace, const choice& c, stream on) {
-  scans::require_workspace(workspace, both_halves(c.runs.workspace));
-  scans::require_own_memory(c.of.what, c.of.keys, workspace);
-  if (c.of.empty()) return {};
-  const std::size_t half = half_of(workspace.size());
-  return launch_all(
-      c.of.on, c.runs.launches(c.runs.keeps_state ? workspace.first(half) : workspace.subspan(half)), on);
+// memory: the caller's workspace, judged before; empty: memory of the executor.
+launch_counts run_plan(const choices::plan& p, const choices::work& given) {
+  const executor& runs = given.where.runs_on();
+  const auto launched_in = [&](std::span<std::byte> memory) {
+    return p.launch({.where = given.where, .memory = memory, .queue = given.queue});
+  };
+  if (!given.memory.empty()) {
+    const std::size_t half = half_of(given.memory.size());
+    return launched_in(p.keeps_state ? given.memory.first(half) : given.memory.subspan(half));
+  }
+  if (!p.keeps_state) return choices::run(p, given);
+  const scratch_in_use workspace(runs, p.workspace, given.queue);
+  return workspace.work([&] { return launched_in(workspace.memory()); });
 }
 
-launch_counts run(const choice& c, const scan_options& options) {
-  const executor& runs = c.of.on;
-  if (!options.workspace.empty()) return run_in(options.workspace, c, options.on);
-  if (c.of.empty()) return {};
-  if (!c.runs.keeps_state) {
-    const borrowed workspace(runs, c.runs.workspace, options.on);
-    return launch_all(runs, c.runs.launches(workspace.memory()), options.on);
+// Nothing for calls by a policy's name, which are not remembered.
+std::optional<choices::call_key> key_of(const context& where, const scan_problem& p, const scan_keys* keys,
+                                        const scan_options& options) {
+  if (options.policy != "auto") return std::nullopt;
+  choices::call_key key(where);
+  key.add(p.in, p.out, p.outer, p.length, p.inner, p.type, p.operation, p.kind, p.direction,
+          keys != nullptr ? keys->data : nullptr, options.workspace.data(), options.workspace.size());
+  key.add(keys != nullptr, p.initial.has_value(), p.accumulate.has_value(), p.accumulate.value_or(p.type));
+  if (keys != nullptr) key.add(keys->type, keys->by);
+  if (p.initial)
+    p.initial->visit(
+        [&](auto x) { key.add(std::is_floating_point_v<decltype(x)>, std::is_signed_v<decltype(x)>, x); });
+  key.add_device(choices::family::scans);
+  return key;
+}
+
+launch_counts scanned(const context& where, const scan_problem& p, const scan_keys* keys,
+                      const scan_options& options) {
+  const choices::work w{.where = where, .memory = options.workspace, .queue = options.on};
+  const std::optional<choices::call_key> key = key_of(where, p, keys, options);
+  if (const choices::recalled known(key); known.get() != nullptr) return run_plan(*known.get(), w);
+  const choice c = scans::choose(where.runs_on(), p, keys, options.policy);
+  if (!options.workspace.empty()) {
+    scans::require_workspace(options.workspace, both_halves(c.runs.workspace));
+    scans::require_own_memory(p, keys, options.workspace);
   }
-  const scratch_in_use workspace(runs, c.runs.workspace, options.on);
-  const auto launches = c.runs.launches(workspace.memory());
-  return workspace.work([&] { return launch_all(runs, launches, options.on); });
+  if (c.request.empty()) return {};
+  if (key) choices::remember(*key, c.runs);
+  return run_plan(c.runs, w);
 }
 
 scan_choice described(const choice& c) {
-  scan_choice told{.kernel = std::string(c.by->name),
-                   .tile = c.runs.tile,
-                   .tiles = c.runs.tiles,
-                   .stages = c.runs.stages,
+  scan_choice told{.kernel = std::string(c.chosen->name),
+                   .tile = 0,
+                   .tiles = 0,
+                   .stages = 1,
                    .workspace = c.runs.workspace,
-                   .units = c.by->promise(c.of),
+                   .units = scans::promise_of(c.request),
                    .why = scans::why(c),
                    .refused = scans::refused(c)};
-  if (c.of.empty()) return told;
-  // A dummy address: nothing runs, and a large problem would need a large allocation.
-  const std::span<std::byte> memory(reinterpret_cast<std::byte*>(std::uintptr_t{256}), c.runs.workspace);
-  const auto launches = c.runs.launches(memory);
-  for (const launchable& l : launches) {
-    if (const auto why = refusal(c.of.on.limits(), l.code)) throw not_supported(*why);
+  if (c.request.empty()) return told;
+  const choices::description text = c.runs.described();
+  told.tile = text.tile, told.tiles = text.tiles, told.stages = text.stages;
+  for (const choices::listed_launch& l : choices::launches_of(c.runs, c.request.on)) {
     told.threads = l.code.threads;
     told.blocks = std::max(told.blocks, l.grid.count());
+    ++told.launches;
   }
-  told.launches = static_cast<int>(launches.size());
   return told;
 }
 
 }  // namespace
 
 launch_counts scan(const context& where, const scan_problem& p, const scan_options& options) {
-  return run(scans::choose(where.runs_on(), p, nullptr, options.policy), options);
+  return scanned(where, p, nullptr, options);
 }
 launch_counts scan_by_key(const context& where, const scan_problem& p, const scan_keys& keys,
                           const scan_options& options) {
-  return run(scans::choose(where.runs_on(), p, &keys, options.policy), options);
+  return scanned(where, p, &keys, options);
 }
 
 launch_counts scan_log_sum_exp(const context& where, const scan_problem& p, stream on) {

@@ -59,7 +59,7 @@ bool is_compiled(target where, const step& how, element type, scan_operation ope
 
 std::size_t workspace_bytes(const step& how, const problem& p) {
   require_sensible_sizes(p);
-  return candidate_of(how).workspace(how, p, nullptr);
+  return candidate_of(how).traits.workspace(how, p, nullptr);
 }
 
 std::vector<launchable> prepare(const executor& on, const step& how, const problem& p,
@@ -68,7 +68,11 @@ std::vector<launchable> prepare(const executor& on, const step& how, const probl
   if (workspace.size() < c.runs.workspace)
     throw bad_request(
         fmt::format("the workspace has {} bytes: expected {} or more", workspace.size(), c.runs.workspace));
-  return c.of.empty() ? std::vector<launchable>() : c.runs.launches(workspace);
+  std::vector<launchable> all;
+  if (c.request.empty()) return all;
+  for (choices::listed_launch& l : choices::launches_of(c.runs, on, workspace))
+    all.push_back({l.code, l.grid, std::move(l.arguments)});
+  return all;
 }
 
 }  // namespace antiphase::scans

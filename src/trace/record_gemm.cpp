@@ -14,7 +14,9 @@
 #include <antiphase/gemm/tensor_core_ladder.hpp>
 #include <optional>
 #include <span>
+#include <string>
 #include <utility>
+#include <vector>
 #include "src/trace/launch_twin.hpp"
 #include "src/trace/record_call.hpp"
 #include "src/trace/spans.hpp"
@@ -28,9 +30,12 @@ namespace {
 
 using gemms::instance;
 
-// Policies recorded through a call of gemm(). short and dots have no twin; the error says why.
-constexpr std::string_view beside_the_ladder[] = {"fp64-short", "fp64", "fp64-dots",
-                                                  "tf32",       "fp16", "fp16-mma"};
+// Recorded through a call of gemm(). Some have no twin; the error says why.
+bool is_next_to_ladder(std::string_view policy) {
+  return std::ranges::any_of(gemms::policies(), [&](const gemms::policy_info& p) {
+    return p.name == policy && p.ladder == nullptr;
+  });
+}
 
 void require_something(std::int64_t m, std::int64_t n, std::int64_t k) {
   if (m == 0 || n == 0 || k == 0)
@@ -129,9 +134,20 @@ double time_of(const context& where, const launch_plan& plan, const timeline& t,
 
 }  // namespace
 
+std::vector<std::string> recorded_gemm_policies() {
+  std::vector<std::string> names{gemms::async_one};
+  for (const gemms::step& s : gemms::steps)
+    if (s.name != std::string_view(gemms::steps[0].name)) names.emplace_back(s.name);
+  for (const gemms::tensor_core_step& s : gemms::tensor_core_steps) names.emplace_back(s.name);
+  for (const gemms::policy_info& p : gemms::policies())
+    if (p.ladder == nullptr && has_twin(gemms::all_twins(target::cpu), "gemm", p.name))
+      names.emplace_back(p.name);
+  return names;
+}
+
 timeline record_gemm(const context& where, std::string_view policy, const gemms::problem& p,
                      const trace_options& options) {
-  if (std::ranges::find(beside_the_ladder, policy) != std::end(beside_the_ladder)) {
+  if (is_next_to_ladder(policy)) {
     require_something(p.m(), p.n(), p.alpha == 0 ? 0 : p.k());
     return record_call(
         where, gemms::all_twins(where.kind()), {.policy = std::string(policy)}, options,

@@ -45,7 +45,7 @@ timeline record(const context& where, std::string_view policy, const scan_proble
   constexpr double tile_bytes = 24576, tiles_of_a_block = 24;
   const recorded_work work{
       .bytes = 2 * bytes,
-      .multiprocessors = policy == "one-wave"
+      .multiprocessors = scans::is_one_wave(scans::find_policy(policy))
                              ? 0
                              : static_cast<int>(std::clamp(bytes / tile_bytes / tiles_of_a_block, 2., 32.))};
   return record_call(where, twins, {.policy = std::string(policy), .kernel = "scan", .work_is = "elements"},
@@ -55,6 +55,13 @@ timeline record(const context& where, std::string_view policy, const scan_proble
 }
 
 }  // namespace
+
+std::vector<std::string> recorded_scan_policies() {
+  std::vector<std::string> names;
+  for (const scans::step& s : scans::steps)
+    if (has_twin(scans::all_twins(target::cpu), "scan", s.name)) names.emplace_back(s.name);
+  return names;
+}
 
 timeline record_scan(const context& where, std::string_view policy, const scan_problem& p,
                      const trace_options& options) {

@@ -114,6 +114,25 @@ class Layers(unittest.TestCase):
         }
         self.assertEqual(run(clean).returncode, 0, run(clean).stderr)
 
+    def test_policies_are_not_known_by_their_names(self):
+        rows = {"src/gemm/fp64/candidate.cpp": 'candidate a{.name = "fp64"};\ncandidate b{.name = "fp64-short"};\n'}
+        for text in ('if (name == "fp64") f();', 'if ("fp64-short" != name) f();', 'name.starts_with("fp64")'):
+            self.refused(rows | {"tool/commands/asks.cpp": text + "\n"}, "tool/commands/asks.cpp knows policies")
+        self.refused(rows | {"src/trace/lists.cpp": 'names = {"fp64", "fp64-short"};\n'}, "by their names")
+        clean = rows | {
+            "tool/commands/asks.cpp": 'run({.policy = "fp64"});  // not == "fp64"\nif (a == "fp") f("fp64");\n',
+            "src/plain/translate/types.cpp": 'if (type == "fp64") f();\n',
+        }
+        self.assertEqual(run(clean).returncode, 0, run(clean).stderr)
+
+    def test_a_way_to_multiply_is_a_folder(self):
+        clean = {"src/gemm/new_way/plan.hpp": '#include "src/gemm/operands/checks.hpp"\n'}
+        self.assertEqual(run(clean).returncode, 0, run(clean).stderr)
+        self.refused(
+            {"src/gemm/new_way/plan.hpp": '#include "src/gemm/fp16/plan.hpp"\n'},
+            "src/gemm/new_way and src/gemm/fp16 are of one layer",
+        )
+
     def test_the_bridge_from_device_is_narrow(self):
         self.refused(
             {"include/antiphase/device/run.cuh": "#include <antiphase/executor/launch.hpp>\n"},
@@ -206,10 +225,10 @@ class Layers(unittest.TestCase):
         )
         self.refused(
             {
-                "src/gemm/call/meets.hpp": '#include "src/checker/runs/model.hpp"\n',
+                "src/gemm/choice/meets.hpp": '#include "src/checker/runs/model.hpp"\n',
                 "src/checker/runs/model.hpp": "",
             },
-            "src/checker/runs lies above src/gemm/call",
+            "src/checker/runs lies above src/gemm/choice",
         )
 
     def test_the_folders_of_the_tool_have_an_order(self):

@@ -159,14 +159,19 @@ TEST(gemm_cost, faster_machines_are_not_slower) {
           << s.name;
     }
 }
-TEST(gemm_cost, parts_of_an_explained_time_add_up) {
-  const prediction p = gemms::explained(h200(), "fp16", {.m = 4096, .n = 4096, .k = 4096}, 7e-4);
+TEST(gemm_law, parts_of_an_explained_time_add_up) {
+  const prediction p =
+      gemms::explained(h200(), gemms::find_policy("fp16")->work, {.m = 4096, .n = 4096, .k = 4096}, 7e-4);
   EXPECT_NEAR(p.seconds, 7e-4, 1e-15);
   EXPECT_EQ(p.largest(), limit::arithmetic);
   EXPECT_NEAR(p.of(limit::arithmetic), 3 * std::pow(4096., 3) / 4.09e14, 1e-8);
-  EXPECT_EQ(gemms::explained(h200(), "fp64-dots", {.m = 1, .n = 16384, .k = 16384}, 3e-4).largest(),
-            limit::memory);
-  EXPECT_EQ(gemms::explained(h200(), "fp64-dots", {.m = 1, .n = 1, .k = 1}, 1e-6).largest(), limit::launch);
+  EXPECT_EQ(
+      gemms::explained(h200(), gemms::find_policy("fp64-dots")->work, {.m = 1, .n = 16384, .k = 16384}, 3e-4)
+          .largest(),
+      limit::memory);
+  EXPECT_EQ(gemms::explained(h200(), gemms::find_policy("fp64-dots")->work, {.m = 1, .n = 1, .k = 1}, 1e-6)
+                .largest(),
+            limit::launch);
 }
 
 TEST(scan_cost, nothing_is_faster_than_memory) {

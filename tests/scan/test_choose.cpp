@@ -43,7 +43,7 @@ const scan_keys keys{.data = reinterpret_cast<const void*>(std::uintptr_t{1} << 
 
 std::string_view taken(const executor& on, const problem& p, const scan_keys* by) {
   try {
-    return cheapest(judged(on, p, by)).name;
+    return choose(on, p, by, "auto").chosen->name;
   } catch (const not_supported&) {
     return "nothing";
   }
@@ -158,15 +158,15 @@ TEST(scan_table, knows_the_kernels_without_looking_for_them) {
   each_kind([&](const problem& kind) {
     for (const candidate& c : candidates())
       for (const scan_keys* by : {static_cast<const scan_keys*>(nullptr), &keys}) {
-        const problem p = placed(kind, 1, 1000, is_for_columns(*c.how) && by == nullptr ? 2 : 1);
+        const problem p = placed(kind, 1, 1000, is_for_columns(*c.ladder) && by == nullptr ? 2 : 1);
         const bool suits = judge(c, judged(*on, p, by)) == misfit::none;
-        EXPECT_EQ(suits, is_in_list(*c.how, p, by != nullptr)) << c.name << ": " << description(p, by);
+        EXPECT_EQ(suits, is_in_list(*c.ladder, p, by != nullptr)) << c.name << ": " << description(p, by);
         takes += suits;
         if (suits) {
-          EXPECT_EQ(choose(*on, p, by, c.name).by, &c);
+          EXPECT_EQ(choose(*on, p, by, c.name).chosen, &c);
         }
         if (by == nullptr && !kind.accumulate) {
-          EXPECT_EQ(is_compiled(target::cpu, *c.how, p.type, p.operation), suits)
+          EXPECT_EQ(is_compiled(target::cpu, *c.ladder, p.type, p.operation), suits)
               << c.name << ": " << description(p, by);
         }
       }
@@ -196,8 +196,8 @@ TEST(scan_table, workspaces_are_enough_for_what_is_taken) {
           for (const scan_keys* by : {static_cast<const scan_keys*>(nullptr), &keys}) {
             if (outer > 1 && by != nullptr) continue;
             if (taken(gpu, p, by) == "nothing") continue;
-            const candidate& c = cheapest(judged(gpu, p, by));
-            EXPECT_LE(c.workspace(*c.how, p, by), lasting_workspace(p, by))
+            const candidate& c = *choose(gpu, p, by, "auto").chosen;
+            EXPECT_LE(c.traits.workspace(*c.ladder, p, by), lasting_workspace(p, by))
                 << c.name << ": " << description(p, by) << ", " << length;
           }
         }

@@ -4,9 +4,9 @@
 #pragma once
 #include <antiphase/executor/pipeline_cost.hpp>
 #include <antiphase/gemm/ladder.hpp>
+#include <antiphase/gemm/policies.hpp>
 #include <antiphase/gemm/tensor_core_ladder.hpp>
 #include <cstdint>
-#include <string_view>
 
 namespace antiphase::gemms {
 
@@ -35,7 +35,7 @@ struct roof {
   double seconds = 0;
   limit of = limit::memory;
 };
-roof roof_of(const machine_profile& on, std::string_view policy, const product_size& p);
+roof roof_of(const machine_profile& on, const tensor_work& work, const product_size& p);
 roof roof_of(const machine_profile& on, const policy& how, const product_size& p);
 roof roof_of(const machine_profile& on, const tensor_core_step& how, const product_size& p);
 
@@ -44,9 +44,9 @@ roof roof_of(const machine_profile& on, const tensor_core_step& how, const produ
 prediction predict(const machine_profile& on, const policy& how, const product_size& p);
 prediction predict(const machine_profile& on, const tensor_core_step& how, const product_size& p);
 
-// Splits the seconds of a policy beside the ladder, which explain() predicts by a cost model of its own, into
-// parts: the launch, the longer of moving and multiplying, and the rest, which is waiting.
-prediction explained(const machine_profile& on, std::string_view policy, const product_size& p,
+// Splits the seconds of a policy beside the ladder, which explain() predicts by a law of its own, into parts:
+// the launch, the longer of moving and multiplying, and the rest, which is waiting.
+prediction explained(const machine_profile& on, const tensor_work& work, const product_size& p,
                      double seconds);
 
 }  // namespace antiphase::gemms

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The policies of gemm: names, descriptions, requirements, and messages for unknown names.
 #pragma once
-#include <antiphase/executor/limits.hpp>
+#include <antiphase/executor/machine.hpp>
 #include <antiphase/gemm/bound.hpp>
 #include <cstdint>
 #include <optional>
@@ -14,12 +14,20 @@ namespace antiphase::gemms {
 
 struct step;
 
+// What a policy's multiplications take of a machine, for its roofline.
+struct tensor_work {
+  machine_member::member rate = &machine_profile::tensor_fp64;  // of the units that multiply
+  int products = 1;                                             // of parts, for each product of operands
+  bool converts = true;  // operands to the units' type by instructions of its own, and sums back
+};
+
 struct policy_info {
   std::string_view name;
   std::string_view adds;          // what a step adds to the previous one; for others what they do
   device_features needs;          // required of the device
   std::optional<gemm_sums> sums;  // how it sums; none: as the device's Tensor Cores do
-  const step* ladder = nullptr;   // its step of the GEMM ladder; null: outside the ladder
+  const step* ladder = nullptr;   // its step of the GEMM ladder; null: beside the ladder
+  tensor_work work = {};          // of a policy beside the ladder
 
   // The error bound of every output on that device, from bound_of().
   gemm_bound promise(const device_limits& device, std::int64_t k) const {

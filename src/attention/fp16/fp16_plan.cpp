@@ -19,6 +19,8 @@
 
 namespace antiphase::attentions {
 
+using choices::plan;
+
 std::span<const split_instance> split_instances(target where) {
   return instances_of<attention_lists, split_instance>(where);
 }
@@ -243,17 +245,19 @@ plan plan_backward(const request& r) {
   cutter counted({});
   gradient_memory(r, counted);
   fp32_backward(r, counted, nullptr);
-  return {counted.used(), [r](std::span<std::byte> workspace) {
-            cutter memory(workspace);
-            return gradient_launches(r, memory);
-          }};
+  return planned(r, counted.used(), [](const request& call, std::span<std::byte> workspace) {
+    cutter memory(workspace);
+    return gradient_launches(call, memory);
+  });
 }
 
 }  // namespace
 
 plan plan_forward(const request& r, const forward_instance& with) {
-  return {forward_memory(r, {}).bytes,
-          [r, &with](std::span<std::byte> workspace) { return forward_launches(r, with, workspace); }};
+  return planned(r, forward_memory(r, {}).bytes,
+                 [&with](const request& call, std::span<std::byte> workspace) {
+                   return forward_launches(call, with, workspace);
+                 });
 }
 
 std::string fp16_unsuited(const request& r) {

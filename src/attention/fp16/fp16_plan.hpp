@@ -12,10 +12,10 @@ namespace antiphase::attentions {
 // Columns of the table in plan.cpp.
 std::string fp16_unsuited(const request& r);
 double fp16_seconds(const request& r);
-plan plan_fp16(const request& r);
+choices::plan plan_fp16(const request& r);
 std::string roles_unsuited(const request& r);
-plan plan_roles(const request& r);
-plan plan_antiphase(const request& r);
+choices::plan plan_roles(const request& r);
+choices::plan plan_antiphase(const request& r);
 
 std::span<const split_instance> split_instances(target where);
 std::span<const judge_instance> judge_instances(target where);
@@ -24,6 +24,6 @@ std::span<const gradient_split_instance> gradient_split_instances(target where);
 std::span<const gradient_instance> gradient_instances(target where);
 
 // A given forward kernel, without a choice.
-plan plan_forward(const request& r, const forward_instance& with);
+choices::plan plan_forward(const request& r, const forward_instance& with);
 
 }  // namespace antiphase::attentions

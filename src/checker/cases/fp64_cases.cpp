@@ -198,14 +198,12 @@ std::string about(const gemms::fp64_policy& how) {
 
 std::vector<checked_case> fp64_cases() {
   std::vector<checked_case> cases;
-  for (const gemms::policy_info& n : gemms::policies()) {
-    if (n.name == "fp64-short") cases.push_back({"gemm/fp64-short", std::string(n.adds), multiply_short});
-    if (n.name == "fp64-dots")
-      cases.push_back({"gemm/fp64-dots", std::string(n.adds), [](const context& where) {
-                         for (const gemms::dots_instance& i : gemms::dots_instances(target::checked))
-                           inner_products_by(where, i);
-                       }});
-  }
+  const auto adds = [](std::string_view policy) { return std::string(gemms::find_policy(policy)->adds); };
+  cases.push_back({"gemm/fp64-short", adds("fp64-short"), multiply_short});
+  cases.push_back({"gemm/fp64-dots", adds("fp64-dots"), [](const context& where) {
+                     for (const gemms::dots_instance& i : gemms::dots_instances(target::checked))
+                       inner_products_by(where, i);
+                   }});
   cases.push_back(
       {"gemm/group", "products of different shapes in one launch, as by fp64", [](const context& where) {
          for (const gemms::group_instance& i : gemms::group_instances(target::checked))

@@ -8,7 +8,6 @@
 #include <antiphase/core/error.hpp>
 #include <antiphase/core/names.hpp>
 #include <antiphase/gemm/tensor_core_ladder.hpp>
-#include <iterator>
 
 #include "src/gemm/choice/choose.hpp"
 #include "src/names.hpp"
@@ -16,15 +15,6 @@
 
 namespace antiphase::gemms {
 namespace {
-
-struct renaming {
-  std::string_view before, now;
-};
-// split-inside is gone: its kernels were the fastest for 2 % of products.
-constexpr std::string_view gone = "split-inside";
-constexpr renaming renamed[] = {{"stream", "fp64"}, {"dots", "fp64-dots"}, {"short", "fp64-short"},
-                                {"narrow", "tf32"}, {"split", "fp16"},     {"split-mma", "fp16-mma"},
-                                {gone, "fp16"}};
 
 const policy_info* look_for(std::string_view name) {
   name = current_policy_name(name);
@@ -49,7 +39,13 @@ std::span<const policy_info> policies() {
   static constinit made_once<std::vector<policy_info>> all;
   return all.get([] {
     std::vector<policy_info> list;
-    for (const candidate& c : candidates()) list.push_back(c.is);
+    for (const candidate& c : candidates())
+      list.push_back({.name = c.name,
+                      .adds = c.summary,
+                      .needs = c.needs,
+                      .sums = c.traits.sums,
+                      .ladder = c.ladder,
+                      .work = c.traits.work});
     return list;
   });
 }
@@ -61,8 +57,10 @@ void refuse_policy(std::string_view name, std::string_view what, const std::vect
 }
 
 std::string_view renamed_policy(std::string_view name) {
-  const auto found = std::ranges::find(renamed, name, &renaming::before);
-  return found == std::end(renamed) ? std::string_view() : found->now;
+  for (const candidate& row : candidates())
+    if (!name.empty() && std::ranges::find(row.traits.former, name) != row.traits.former.end())
+      return row.name;
+  return {};
 }
 
 std::string_view current_policy_name(std::string_view name) {
@@ -70,7 +68,7 @@ std::string_view current_policy_name(std::string_view name) {
   return now.empty() ? name : now;
 }
 
-bool is_gone(std::string_view name) { return name == gone; }
+bool is_gone(std::string_view name) { return name == gone_policy; }
 
 const policy_info* find_policy(std::string_view name) {
   if (name == "auto") return nullptr;

@@ -11,6 +11,7 @@
 #include <string>
 #include <utility>
 
+#include "src/gemm/fp16/split_plan.hpp"
 #include "src/gemm/operands/checks.hpp"
 
 namespace antiphase {

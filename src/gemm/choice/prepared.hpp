@@ -4,7 +4,7 @@
 #include <antiphase/gemm.hpp>
 #include <antiphase/prepared.hpp>
 
-#include "src/gemm/fp16/ready_lines.hpp"
+#include "src/gemm/operands/ready_lines.hpp"
 #include "src/gemm/operands/views.hpp"
 
 namespace antiphase::gemms {

@@ -8,9 +8,9 @@
 #include <span>
 #include <vector>
 
-#include "src/gemm/fp16/ready_lines.hpp"
 #include "src/gemm/fp16/split_product.hpp"
 #include "src/gemm/operands/cost_terms.hpp"
+#include "src/gemm/operands/ready_lines.hpp"
 
 namespace antiphase::gemms {
 
@@ -79,6 +79,14 @@ inline product_plan plan_product_of(const context& where, const problem& what, m
 const std::vector<product_instance>& product_instances(target where);  // for a plan of one's own
 launch_counts run(const context& where, const product_plan& plan, std::span<std::byte> workspace,
                   std::uint64_t* recomputed, stream on);
+
+// What so many lines with that K take. Where a piece begins: what the K before it takes.
+std::size_t ready_bytes(std::int64_t lines, std::int64_t k);
+
+// Whether any product of split operands runs on the device.
+bool takes_parts(const context& where);
+// One launch for each piece of K. Throws not_supported if there are more lines than a launch can have.
+launch_counts make_ready(const context& where, const ready_lines& lines, stream on);
 
 // How long a product's multiplication is: whole rounds of blocks, how full a last one is (0: there is none),
 // chunks of K of a block, and how many of the multiprocessors have one.

@@ -176,15 +176,12 @@ static double at_full_clock(const machine_profile& on, const machine_figure& rat
   return rate.value * on.clock.value / on.clock_under_power.value;
 }
 
-roof roof_of(const machine_profile& on, std::string_view policy, const product_size& p) {
-  const bool fp16 = policy.starts_with("fp16"), tf32 = policy == "tf32";
-  if (fp16 || tf32)
-    return longest(on, p, sizeof(float),
-                   3 * products_of(p) / at_full_clock(on, fp16 ? on.tensor_fp16 : on.tensor_tf32));
-  // Operands become FP64 by instructions of their own, and sums FP32 again.
-  const double made =
+roof roof_of(const machine_profile& on, const tensor_work& work, const product_size& p) {
+  const double products = work.products * products_of(p);
+  if (!work.converts) return longest(on, p, sizeof(float), products / at_full_clock(on, on.*work.rate));
+  const double converted =
       real(p.count) * real(p.m) * real(p.n) + operand_bytes(p, 1) * (p.shares ? 1 : real(p.count));
-  return longest(on, p, sizeof(float), (products_of(p) + made) / on.tensor_fp64.value);
+  return longest(on, p, sizeof(float), (products + converted) / (on.*work.rate).value);
 }
 roof roof_of(const machine_profile& on, const policy& how, const product_size& p) {
   constexpr double clocks_of_one = 4;  // from one multiply-add to the next that needs its result
@@ -212,15 +209,14 @@ prediction predict(const machine_profile& on, const tensor_core_step& how, const
                    predict_tiles(on, shape_of(on, how, operand_bytes(p, 2)), p, how.tile, how.tile_k, 2));
 }
 
-prediction explained(const machine_profile& on, std::string_view policy, const product_size& p,
+prediction explained(const machine_profile& on, const tensor_work& work, const product_size& p,
                      double seconds) {
   const double products = products_of(p);
   const double c = real(p.m) * real(p.n) * (p.adds_c ? 2 : 1);
   const double moving = sizeof(float) * real(p.count) * (real(p.m) * real(p.k) + real(p.k) * real(p.n) + c) /
                         on.memory_bytes.value;
-  const bool fp16 = policy.starts_with("fp16"), tf32 = policy == "tf32";
-  const double rate = fp16 ? on.tensor_fp16.value : tf32 ? on.tensor_tf32.value : on.tensor_fp64.value;
-  const double multiplying = rate > 0 ? (fp16 || tf32 ? 3 : 1) * products / rate : 0;
+  const double rate = (on.*work.rate).value;
+  const double multiplying = rate > 0 ? work.products * products / rate : 0;
   prediction all;
   const double launch = std::min(on.launch.value, seconds),
                longer = std::min(std::max(moving, multiplying), seconds - launch);

@@ -74,6 +74,7 @@ inline double longer(double one, double other) {
 struct product_shape {
   std::int64_t m, n, k, count = 1;
   bool reads_c = false;  // beta is not 0
+  constexpr bool operator==(const product_shape&) const = default;
 };
 inline product_shape shape_of(const problem& p, const batch& of) {
   return {p.m(), p.n(), p.k(), of.count, p.beta != 0};

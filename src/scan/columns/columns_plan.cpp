@@ -74,8 +74,9 @@ plan plan_columns(const step& how, const request& r) {
   const columns_instance& i = find_instance(r);
   const column_shape s = shape_of(r.what);
   const std::size_t bytes = columns_workspace(how, r.what, nullptr);
-  const auto launches = [&i, s, bytes,
-                         &p = r.what](std::span<std::byte> workspace) -> std::vector<launchable> {
+  const auto launches = [&i, s, bytes](const request& call,
+                                       std::span<std::byte> workspace) -> std::vector<launchable> {
+    const problem& p = call.what;
     const tile_words words = bytes > 0 ? words_in(workspace) : tile_words{};
     const column_arguments all{.in = p.in,
                                .out = p.out,
@@ -99,11 +100,8 @@ plan plan_columns(const step& how, const request& r) {
     std::memcpy(l.arguments.data(), &all, sizeof all);
     return {l};
   };
-  return {.tile = std::int64_t{s.rows()} * s.columns,
-          .tiles = s.blocks(),
-          .workspace = bytes,
-          .keeps_state = true,
-          .launches = launches};
+  return planned(r, {std::int64_t{s.rows()} * s.columns, s.blocks()}, bytes, memory_use::keeps_state,
+                 launches);
 }
 
 }  // namespace antiphase::scans

@@ -79,13 +79,13 @@ std::size_t passes_workspace(const step& how, const problem& p, const scan_keys*
 plan plan_passes(const step& how, const request& r) {
   const instance& i = find_instance(r.where(), how, r.what);
   const int tile = i.kernels.tile;
-  return {.tile = tile,
-          .tiles = r.lines() * ceil_div<std::int64_t>(r.what.length, tile),
-          .workspace = passes_workspace(how, r.what, nullptr),
-          .launches = [&kernels = i.kernels, &p = r.what](std::span<std::byte> workspace) {
-            return with_arguments(
-                p, [&](const auto& whole) { return passes(kernels, whole, workspace.data()); });
-          }};
+  return planned(r, {tile, r.lines() * ceil_div<std::int64_t>(r.what.length, tile)},
+                 passes_workspace(how, r.what, nullptr), memory_use::scratch,
+                 [&kernels = i.kernels](const request& call, std::span<std::byte> workspace) {
+                   return with_arguments(call.what, [&](const auto& whole) {
+                     return passes(kernels, whole, workspace.data());
+                   });
+                 });
 }
 
 launchable prepare_tiles(target where, const step& how, const problem& p) {

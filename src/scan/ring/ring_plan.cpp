@@ -108,8 +108,9 @@ std::size_t ring_workspace(const step& how, const problem& p, const scan_keys* k
 plan plan_ring(const step& how, const request& r) {
   const single_pass_instance& i = find_instance(how, r);
   const shape s = shape_of(how, r.what, r.keys);
-  const auto launches = [&i, s, r](std::span<std::byte> workspace) -> std::vector<launchable> {
-    const problem& p = r.what;
+  const auto launches = [&i, s](const request& call,
+                                std::span<std::byte> workspace) -> std::vector<launchable> {
+    const problem& p = call.what;
     const std::int64_t tiles = tiles_of(s, p);
     const tile_words words = words_in(workspace);
     const single_pass_arguments all{.in = p.in,
@@ -121,23 +122,19 @@ plan plan_ring(const step& how, const request& r) {
                                     .neutral = neutral_bits(p.type, p.operation),
                                     .initial = initial_bits(p, s.value),
                                     .flip = flip_of(p),
-                                    .segments = segments_of(p, r.keys, s.tile),
+                                    .segments = segments_of(p, call.keys, s.tile),
                                     .control = words.control,
                                     .states = words.states,
                                     .state_words = words.state_words};
     const auto blocks =
-        static_cast<unsigned>(std::min<std::int64_t>(tiles, std::max(1, r.on.limits().multiprocessors)));
+        static_cast<unsigned>(std::min<std::int64_t>(tiles, std::max(1, call.on.limits().multiprocessors)));
     launchable l{.code = i.code, .grid = {blocks, 1, 1}, .arguments = {}};
     l.arguments.resize(sizeof all);
     std::memcpy(l.arguments.data(), &all, sizeof all);
     return {l};
   };
-  return {.tile = s.tile,
-          .tiles = tiles_of(s, r.what),
-          .stages = s.ring.stages,
-          .workspace = ring_workspace(how, r.what, r.keys),
-          .keeps_state = true,
-          .launches = launches};
+  return planned(r, {s.tile, tiles_of(s, r.what), s.ring.stages}, ring_workspace(how, r.what, r.keys),
+                 memory_use::keeps_state, launches);
 }
 
 }  // namespace antiphase::scans

@@ -89,13 +89,11 @@ launchable prepare_one_wave(const wave_instance& with, const problem& p, std::ui
 plan plan_wave(const step& how, const request& r) {
   const problem& p = r.what;
   const wave_instance& i = find_instance(r.where(), p);
-  return {.tile = i.how.tile_bytes() / static_cast<std::int64_t>(size_of(p.type)),
-          .tiles = tiles_of(p),
-          .workspace = wave_workspace(how, p, nullptr),
-          .keeps_state = true,
-          .launches = [&i, &p](std::span<std::byte> workspace) -> std::vector<launchable> {
-            return {prepare_one_wave(i, p, first_of_exclusive(p), workspace)};
-          }};
+  return planned(r, {i.how.tile_bytes() / static_cast<std::int64_t>(size_of(p.type)), tiles_of(p)},
+                 wave_workspace(how, p, nullptr), memory_use::keeps_state,
+                 [&i](const request& call, std::span<std::byte> workspace) -> std::vector<launchable> {
+                   return {prepare_one_wave(i, call.what, first_of_exclusive(call.what), workspace)};
+                 });
 }
 
 }  // namespace antiphase::scans

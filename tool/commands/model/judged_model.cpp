@@ -44,7 +44,7 @@ std::optional<prediction> predict_policy(const machine_profile& on, const contex
                                          std::string_view policy, const listed_product& p) {
   try {
     const gemm_choice c = explain(where, imagined(p), in_batches(p, {.policy = policy}));
-    return gemms::explained(on, policy, size_of(p), c.predicted);
+    return gemms::explained(on, gemms::find_policy(policy)->work, size_of(p), c.predicted);
   } catch (const not_supported&) {
     return std::nullopt;
   }

@@ -76,17 +76,6 @@ comparison compared(const request& r) {
   return c;
 }
 
-// The kernels that can be recorded.
-std::vector<std::string> recorded_gemm_policies() {
-  std::vector<std::string> names = names_of(gemms::steps);
-  names.front() = "async-1";  // instead of naive
-  for (const gemms::tensor_core_step& s : gemms::tensor_core_steps) names.emplace_back(s.name);
-  names.insert(names.end(), {"fp16", "fp16-mma", "tf32", "fp64"});
-  return names;
-}
-const std::vector<std::string> recorded_scan_policies{"single-pass-async", "single-pass-1", "single-pass-2",
-                                                      "single-pass-3",     "single-pass",   "one-wave"};
-
 std::vector<std::string> recorded_attention_policies() {
   std::vector<std::string> names = names_of(attentions::steps);
   names.erase(names.begin());  // naive
@@ -155,7 +144,7 @@ std::vector<std::string> scan_policies_of(const request& r) {
   if (!r.stages.empty()) throw bad_request("--stages is of trace gemm: expected --compare stages=1,2,3,8");
   const std::vector<std::string> policies =
       r.compare.empty() ? r.policies : compared_policies(r, scan_families);
-  for (const std::string& policy : policies) choice_of("--policy", policy, recorded_scan_policies);
+  for (const std::string& policy : policies) choice_of("--policy", policy, recorded_scan_policies());
   return policies.empty() ? std::vector<std::string>{"single-pass"} : policies;
 }
 
@@ -381,7 +370,7 @@ void run_trace(const trace_request& r) {
 std::vector<std::string> trace_families() { return {"gemm", "scan", "attention"}; }
 std::vector<std::string> recorded_policies() {
   std::vector<std::string> policies = recorded_gemm_policies();
-  policies.insert(policies.end(), recorded_scan_policies.begin(), recorded_scan_policies.end());
+  for (std::string& name : recorded_scan_policies()) policies.push_back(std::move(name));
   for (const std::string& step : recorded_attention_policies())
     if (std::ranges::find(policies, step) == policies.end()) policies.push_back(step);
   return policies;

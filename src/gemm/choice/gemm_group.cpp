@@ -65,7 +65,7 @@ struct judged_group {
   std::size_t workspace() {
     std::size_t most = common ? common->workspace() : 0;
     for (std::size_t i = 0; i < problems.size(); ++i)
-      if (!together[i]) most = std::max(most, choice_of(i).workspace());
+      if (!together[i]) most = std::max(most, choice_of(i).runs.workspace);
     return most;
   }
 };
@@ -126,8 +126,8 @@ judged_group judge(const context& where, std::span<const gemm_problem> problems,
                  .sensible = {},
                  .choices = std::vector<std::unique_ptr<gemms::choice>>(problems.size()),
                  .together = std::vector<bool>(problems.size())};
-  const gemms::policy_info* const asked = gemms::find_policy(options.policy);  // null: auto
-  const bool by_name = asked != nullptr && asked->name == "fp64";
+  const gemms::candidate* const asked = gemms::find_candidate(options.policy);  // null: auto
+  const bool by_name = asked != nullptr && asked->traits.groups;
   const bool may = options.accuracy == precision::fp32 && (by_name || asked == nullptr) &&
                    features_of(where.limits()).fast_fp64 && features_of(where.limits()).mma_sync;
   std::vector<const gemms::group_instance*> kernels;
@@ -218,7 +218,7 @@ gemm_group_choice described(judged_group& g) {
   for (std::size_t i = 0; i < g.problems.size(); ++i) {
     const gemm_problem& p = g.problems[i];
     const bool any = p.m() > 0 && p.n() > 0;
-    to.kernels.push_back(g.together[i] ? "group" : any ? std::string(g.choice_of(i).chosen->is.name) : "");
+    to.kernels.push_back(g.together[i] ? "group" : any ? std::string(g.choice_of(i).chosen->name) : "");
     to.bounds.push_back(g.together[i] ? bound_of(gemm_sums::doubles, p.k())
                         : any         ? g.choice_of(i).bound
                                       : gemm_bound{});

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lines that have been split before the call: where their parts are, and how they get there.
+// Lines that have been split before the call, and where their parts are.
 #pragma once
-#include <antiphase/context.hpp>
 #include <antiphase/core/view.hpp>
 #include <cstddef>
 
-#include "src/gemm/fp16/split_operand.hpp"
+#include "src/gemm/operands/line_operand.hpp"
 
 namespace antiphase::gemms {
 
@@ -27,9 +26,6 @@ struct ready_lines {
   operand_lines of = {};
   std::byte* parts = nullptr;
 };
-// What so many lines with that K take. Where a piece begins: what the K before it takes.
-std::size_t ready_bytes(std::int64_t lines, std::int64_t k);
-
 struct ready_operands {
   ready_lines a, b;  // rows of A, columns of B
 
@@ -42,10 +38,5 @@ struct ready_operands {
     return nullptr;
   }
 };
-
-// Whether any product of split operands runs on the device.
-bool takes_parts(const context& where);
-// One launch for each piece of K. Throws not_supported if there are more lines than a launch can have.
-launch_counts make_ready(const context& where, const ready_lines& lines, stream on);
 
 }  // namespace antiphase::gemms

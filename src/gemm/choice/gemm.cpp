@@ -9,14 +9,16 @@
 #include <antiphase/executor/scratch.hpp>
 #include <antiphase/gemm/gain.hpp>
 #include <antiphase/gemm_judgement.hpp>
+#include <bit>
 #include <cstdint>
 #include <optional>
-#include <variant>
+#include <type_traits>
 
-#include "src/gemm/call/remembered.hpp"
+#include "src/choice/remembered.hpp"
 #include "src/gemm/choice/choose.hpp"
 #include "src/gemm/choice/prepared.hpp"
 #include "src/gemm/operands/checks.hpp"
+#include "src/gemm/operands/finish_plan.hpp"
 
 namespace antiphase {
 namespace {
@@ -33,7 +35,7 @@ std::span<std::byte> workspace_of(const gemms::choice& c, const gemm_options& op
         fmt::format("the workspace has {} bytes: this product needs {}", options.workspace.size(), needed));
   const gemms::judged_view used =
       gemms::judged("the workspace", options.workspace.data(), static_cast<std::int64_t>(needed));
-  gemms::require_own_memory(c.of.what, c.of.of, c.of.after, used);
+  gemms::require_own_memory(c.request.problem, c.request.batch, c.request.epilogue, used);
   if (options.recomputed != nullptr) gemms::require_apart(recomputed_of(options), used);
   for (const prepared_operand* const one : {options.prepared_a, options.prepared_b})
     gemms::require_apart_from(one, used);
@@ -49,39 +51,35 @@ std::span<std::byte> judged_memory(const gemms::choice& c, const gemm_problem& p
   return workspace_of(c, how, needed);
 }
 
-struct runner {
-  const context& where;
-  const gemm_options& options;
-  std::span<std::byte> memory;
-
-  launch_counts operator()(const gemms::product_plan& plan) const {
-    return gemms::run(where, plan, memory, options.recomputed, options.on);
-  }
-  launch_counts operator()(const gemms::tf32_plan& plan) const {
-    return gemms::run(where, plan, memory, options.recomputed, options.on);
-  }
-  launch_counts operator()(const gemms::fp64_plan& plan) const {
-    return gemms::run(where, plan, memory, options.on);
-  }
-  launch_counts operator()(const gemms::short_plan& plan) const {
-    return where.runs_on().launch(plan.code, plan.grid, &plan.arguments, options.on);
-  }
-  launch_counts operator()(const gemms::dots_plan& plan) const { return gemms::run(where, plan, options.on); }
-  launch_counts operator()(const gemms::finish_plan& plan) const {
-    return gemms::run(where, plan, options.on);
-  }
-  launch_counts operator()(const gemms::plan& plan) const {
-    return where.runs_on().launch(plan.what.code, plan.grid, &plan.arguments, options.on);
-  }
-  // If needed, a launch for each member of the batch, in the same workspace; then the finishing pass.
-  launch_counts operator()(const gemms::choice& c) const {
-    launch_counts all = std::visit(*this, c.plan);
-    if (c.by_members())
-      for (std::int64_t n = 1; n < c.of.of.count; ++n) all += std::visit(*this, c.plan_of(n));
-    if (c.finishes_behind()) all += gemms::finish_product(where, c.of.what, c.of.of, c.of.after, options.on);
-    return all;
-  }
-};
+template <class First, class Second> std::uint64_t both(First x, Second y) {
+  const auto half = [](auto v) {
+    if constexpr (std::is_same_v<decltype(v), float>)
+      return std::bit_cast<std::uint32_t>(v);
+    else
+      return static_cast<std::uint32_t>(v);
+  };
+  return std::uint64_t{half(x)} << 32 | half(y);
+}
+// Nothing for calls that are not remembered: those with rare options, or with options in host memory, which
+// may change between calls.
+std::optional<choices::call_key> key_of(const context& where, const gemm_problem& p,
+                                        const gemm_options& options) {
+  const gemm_epilogue& e = options.epilogue;
+  if (options.policy != "auto" || options.ran != nullptr || options.tuning != nullptr ||
+      options.prepared_a != nullptr || options.prepared_b != nullptr || e.residual.data != nullptr ||
+      e.input.data != nullptr || e.before.data != nullptr)
+    return std::nullopt;
+  const gemm_batch& batch = options.batch;
+  choices::call_key key(where);
+  key.add(p.a.data, p.b.data, p.c.data, p.c.rows, p.c.columns, p.a.columns, p.a.row_stride, p.b.row_stride,
+          p.c.row_stride, batch.count, e.row_bias, e.column_bias, p.a.rows, p.b.rows, p.b.columns,
+          p.a.column_stride, p.b.column_stride, p.c.column_stride, both(p.alpha, p.beta),
+          both(e.scale, e.function), both(options.accuracy, options.reproducible), options.if_weaker,
+          batch.a_stride, batch.b_stride, batch.c_stride, batch.a, batch.b, batch.c, e.row_bias_stride,
+          e.column_bias_stride, options.workspace.data(), options.workspace.size(), options.recomputed);
+  key.add_device(choices::family::products);
+  return key;
+}
 
 }  // namespace
 
@@ -92,17 +90,14 @@ gemm_bound bound_of(precision asked, const device_limits& device, std::int64_t k
 }
 
 launch_counts gemm(const context& where, const gemm_problem& p, const gemm_options& options) {
-  const std::optional<gemms::call> call = gemms::call_of(where, p, options);
-  if (const gemms::in_use known(call ? gemms::recall(*call) : nullptr); known) {
-    const std::span<std::byte> given = known->workspace == 0 ? std::span<std::byte>() : options.workspace;
-    const borrowed own(where.runs_on(), given.empty() ? known->workspace : 0, options.on);
-    return std::visit(runner{where, options, given.empty() ? own.memory() : given}, known->plan);
-  }
+  const std::optional<choices::call_key> key = key_of(where, p, options);
+  if (const choices::recalled known(key); known.get() != nullptr)
+    return choices::run(*known.get(), {where, options.workspace, options.recomputed, options.on});
   const gemms::choice c = gemms::choose(where, p, options);
-  const std::size_t needed = c.workspace();
+  const std::size_t needed = c.runs.workspace;
   const std::span<std::byte> given = judged_memory(c, p, options, needed);
   if (options.ran != nullptr) *options.ran = gemms::described(c);
-  if (call) gemms::remember(*call, c);
+  if (key && !c.runs_several_plans()) choices::remember(*key, c.runs);
   const borrowed own(where.runs_on(), given.empty() ? needed : 0, options.on);
   return gemms::run(c, options, given.empty() ? own.memory() : given);
 }
@@ -116,19 +111,26 @@ gemm_judgement judge(const context& where, const gemm_problem& p, const gemm_opt
   const gemm_judgement is{.seconds = seconds,
                           .cublas_seconds = cublas_seconds(where.limits(), p, options.batch),
                           .gain = is_known ? gain_over_cublas(where.limits(), p, options.batch, seconds) : 0,
-                          .workspace = c.workspace()};
-  const std::optional<gemms::call> call = gemms::call_of(where, p, options);
-  if (!call) return is;
+                          .workspace = c.runs.workspace};
+  const std::optional<choices::call_key> key = key_of(where, p, options);
+  if (!key || c.runs_several_plans()) return is;
   try {
     static_cast<void>(judged_memory(c, p, options, is.workspace));
-    gemms::remember_at_once(*call, c);
+    choices::remember_at_once(*key, c.runs);
   } catch (const bad_request&) {  // memory overlaps: gemm() will refuse the call
   }
   return is;
 }
 
+// If needed, a launch for each member of the batch, in the same workspace; then the finishing pass.
 launch_counts gemms::run(const choice& c, const gemm_options& options, std::span<std::byte> memory) {
-  return runner{c.of.where, options, memory}(c);
+  const request& r = c.request;
+  const choices::work w{r.where, memory, options.recomputed, options.on};
+  launch_counts all = c.runs.launch(w);
+  if (c.by_members())
+    for (std::int64_t n = 1; n < r.batch.count; ++n) all += c.plan_of(n).launch(w);
+  if (c.has_finishing_pass()) all += finish_product(r.where, r.problem, r.batch, r.epilogue, options.on);
+  return all;
 }
 
 std::size_t gemm_workspace(const context& where, const gemm_problem& p, const gemm_options& options) {

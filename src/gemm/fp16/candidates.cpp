@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+// The rows of policies that split operands into FP16 parts: fp16 and fp16-mma.
+#include <fmt/format.h>
+
+#include "src/gemm/candidate.hpp"
+#include "src/gemm/fp16/split_plan.hpp"
+#include "src/gemm/operands/checks.hpp"
+
+namespace antiphase::gemms {
+namespace {
+
+using choices::description, choices::plan, choices::work;
+
+launch_counts run_split(const product_plan& p, const work& w) {
+  return run(w.where, p, w.memory, w.recomputed, w.queue);
+}
+void describe_split(const product_plan& p, description& text) {
+  const product_wave &first = p.waves.front(), &last = p.waves.back();
+  for (const product_wave& wave : p.waves) text.code.emplace_back(wave.with.code.name);
+  text.tile_m = split_tile, text.tile_n = split_tile, text.tile_k = split_step;
+  text.stages = first.with.how.stages;
+  text.blocks = first.grid.count();
+  text.cluster = first.with.how.cluster;
+  text.prepared = {p.ready_a, p.ready_b};
+  if (text.cluster > 1)
+    text.launches.push_back(fmt::format(
+        "C has fewer tiles than the device multiprocessors: {} blocks share each, a part of K for each block",
+        text.cluster));
+  if (p.waves.size() > 1)
+    text.launches.push_back(
+        fmt::format("{} tiles are left over after rounds of one for each multiprocessor: {} blocks share "
+                    "each, in a second launch",
+                    last.end - last.first, last.with.how.cluster));
+  if (p.k_piece < p.what.k()) text.launches.push_back(fmt::format("K is taken in pieces of {}", p.k_piece));
+}
+plan planned(const product_plan& p) { return plan::of_type<run_split, describe_split>(p, p.workspace()); }
+
+template <multiplier By> judged_plan plan_split_product(const candidate&, const request& r) {
+  const kernel* const code = product_kernel(r.where.kind(), By);
+  if (code == nullptr) return misfit{no_kernel};
+  if (shortage_of(r.device(), *code) != shortage::none) return misfit{does_not_fit, *code};
+  if (!product_tiles_fit(r.problem)) return misfit{many_tiles};
+  const problem product = with_rows_together(r.problem);
+  const bool turned = product.c.rows != r.problem.c.rows || product.c.row_stride != r.problem.c.row_stride;
+  const ending after = ending_of(r.problem, r.epilogue);
+  return planned(plan_product_of(r.where, product, By, r.ready, turned ? transposed(after) : after));
+}
+template <multiplier By> double seconds_of_split(const candidate&, const request& r) {
+  const product_shape p{r.problem.m(), r.problem.n(), r.k(), 1, r.problem.beta != 0};
+  return split_seconds(costs::models_of(r.device()), p, r.device(), By,
+                       {r.ready.a.parts != nullptr, r.ready.b.parts != nullptr});
+}
+template <multiplier By>
+void split_ways(const product_shape& p, const device_limits& device, const costs::models&, std::vector<way>& all) {
+  if (p.k <= sparse_nonzeros) return;
+  all.push_back({By == multiplier::warpgroups ? "fp16" : "fp16-mma",
+                 [=](const costs::models& l) {
+                   const product_shape member{p.m, p.n, p.k, 1, p.reads_c};
+                   return static_cast<double>(p.count) * split_seconds(l, member, device, By);
+                 },
+                 [](const request& r) -> std::optional<plan> {
+                   if (r.batch.count != 1) return std::nullopt;  // members run in turn: one's law suffices
+                   return planned(plan_product(r.where, r.problem, By));
+                 }});
+}
+
+template <multiplier By> constexpr product_traits traits(std::array<std::string_view, 2> former) {
+  return {.work = {.rate = &machine_profile::tensor_fp16, .products = 3, .converts = false},
+          .former = former,
+          .why = "three products of FP16 parts on Tensor Cores, certified, are the fastest way to it",
+          .finishes = [](const request& r) { return ends_in_product(r.problem, r.epilogue); },
+          .ways = split_ways<By>};
+}
+
+}  // namespace
+
+const candidate rows::fp16{
+    .name = "fp16",
+    .summary = "three products of FP16 parts on Tensor Cores, certified; compute capability 9.0",
+    .needs = {.bulk_copies = true, .clusters = true, .wgmma = true, .sm_90a = true},
+    .considered = is_certain,
+    .seconds = seconds_of_split<multiplier::warpgroups>,
+    .plan_for = plan_split_product<multiplier::warpgroups>,
+    .traits = traits<multiplier::warpgroups>({"split", gone_policy})};
+
+const candidate rows::fp16_mma{.name = "fp16-mma",
+                               .summary = "the same through mma.sync; compute capability 8.0 and above",
+                               .needs = {.cp_async = true, .mma_sync = true},
+                               .considered = is_certain,
+                               .seconds = seconds_of_split<multiplier::warps>,
+                               .plan_for = plan_split_product<multiplier::warps>,
+                               .traits = traits<multiplier::warps>({"split-mma"})};
+
+}  // namespace antiphase::gemms

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// The rows of the ladder's steps: one for all, which the table completes.
+#include "src/gemm/candidate.hpp"
+#include "src/gemm/fp32/ladder_plan.hpp"
+
+namespace antiphase::gemms {
+namespace {
+
+launch_counts run_step(const plan& p, const choices::work& w) {
+  return w.launch(p.what.code, p.grid, &p.arguments);
+}
+void describe_step(const plan& p, choices::description& text) {
+  const policy& how = p.what.how;
+  text.code.emplace_back(p.what.code.name);
+  text.tile_m = how.tile.m, text.tile_n = how.tile.n, text.tile_k = how.tile_k;
+  text.stages = how.stages;
+  text.blocks = p.grid.count();
+}
+judged_plan plan_ladder(const candidate& row, const request& r) {
+  plan made = plan_step(r.where.kind(), *row.ladder, r.problem);
+  if (shortage_of(r.device(), made.what.code) != shortage::none) return misfit{does_not_fit, made.what.code};
+  return choices::plan::of_type<run_step, describe_step>(std::move(made), 0);
+}
+double seconds_of_ladder(const candidate& row, const request& r) {
+  return predict(r.machine(), plan_step(r.where.kind(), *row.ladder, r.problem).what.how, r.size()).seconds;
+}
+
+}  // namespace
+
+const candidate rows::ladder{.considered = [](const candidate&, const request&) { return false; },
+                             .seconds = seconds_of_ladder,
+                             .plan_for = plan_ladder,
+                             .traits = {.sums = gemm_sums::multiply_adds,
+                                        .why = "the last step of the ladder that the device has room for"}};
+
+}  // namespace antiphase::gemms
