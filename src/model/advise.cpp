@@ -48,6 +48,12 @@ std::string_view meaning(limit l) {
   return "waiting: blocks that start, finish and wait for each other, and multiprocessors without a block";
 }
 
+std::string limit_text(const advised_policy& p) {
+  const limit most = p.takes.largest();
+  return fmt::format("{}: {} ({} of {} would be saved without)", p.name, meaning(most),
+                     seconds_text(p.takes.saved_without(most)), seconds_text(p.takes.seconds));
+}
+
 // A stand-in with the device's limits, for choices only: nothing runs on it.
 context simulated(const machine_profile& on) { return context(make_cpu_executor({.limits = on.limits})); }
 
@@ -225,9 +231,7 @@ advice advise_gemm(const machine_profile& on, const gemms::product_size& p) {
   const double load = step.latency * on.clock.value, both = step_clocks(on, step, 1).seconds;
   a.textbook_gain = textbook_times{load, both - load}.gain();
 
-  const limit most = a.pick.takes.largest();
-  a.limits.push_back(fmt::format("{}: {} of {} are {}", a.pick.name, seconds_text(a.pick.takes.of(most)),
-                                 seconds_text(a.pick.takes.seconds), meaning(most)));
+  a.limits.push_back(limit_text(a.pick));
   a.recommends.push_back(
       fmt::format("policy {}: {}", a.pick.name, chosen.why.empty() ? "" : chosen.why.front()));
   say_stages(a);
@@ -278,9 +282,7 @@ advice advise_scan(const machine_profile& on, std::int64_t count, std::size_t si
   const scans::step one = scans::find_step("single-pass-1");
   const prediction single = scans::predict(on, one, count, size);
   if (fits(one)) a.textbook_gain = textbook_times{single.of(limit::memory), single.of(limit::latency)}.gain();
-  const limit most = a.pick.takes.largest();
-  a.limits.push_back(fmt::format("{}: {} of {} are {}", a.pick.name, seconds_text(a.pick.takes.of(most)),
-                                 seconds_text(a.pick.takes.seconds), meaning(most)));
+  a.limits.push_back(limit_text(a.pick));
   a.recommends.push_back(fmt::format("policy {}: {}", a.pick.name, scans::find_step(a.pick.name).adds));
   if (!a.stages.empty()) say_stages(a);
   const auto best_of = [&](std::int64_t other) {
@@ -373,10 +375,7 @@ advice advise_kernel(const machine_profile& on, const own_kernel& k) {
     a.stages.push_back(one);
   }
   find_gains(a.stages);
-  for (advised_policy& p : a.others) {
-    for (double& part : p.takes.parts) part /= clock;
-    p.takes.seconds /= clock;
-  }
+  for (advised_policy& p : a.others) p.takes.scale(1 / clock);
   const advised_stages* const best = fewest_of(a.stages);
   if (best != nullptr) {
     a.pick = a.others[static_cast<std::size_t>(best->stages - 1)];

@@ -138,9 +138,9 @@ trace_results results_of(const common_options& common, const char* named,
       row.push_back(o.work_rate > 0 ? fmt::format("{:.1f} a {}", o.work_rate, unit_of_one(t)) : "-");
     for (const std::string& n : t.notes) say(common, fmt::format("{}: {}", t.policy, n));
     if (o.loads_block && t.stages > 1)
-      say(common, fmt::format("{}: loads block their warps, so nothing hides them: store after the "
-                              "computation, or copy asynchronously",
-                              t.policy));
+      say(common, fmt::format("{}: loads block their warps: inside a warp nothing overlaps, other warps hide "
+                              "{:.0f} %; store after the computation, or copy asynchronously",
+                              t.policy, o.hidden * 100));
     if (t.dropped > 0 || (!t.place_of.empty() && t.recorded < t.steps))
       say(common, fmt::format("{}: the first {} of {} steps are recorded; --record says how many", t.policy,
                               t.recorded, t.steps));

@@ -197,9 +197,55 @@ void number_steps(const timed_block& b, const fed_fills& f, std::size_t w,
   ring.stages = std::max(ring.stages, static_cast<int>(slots.size()));
 }
 
-// The use of each instruction of a warp.
+// The last step whose copies each wait lets its warp see, by warp and instruction; -1: it waits for no copies.
+// Known from what was copied: groups of cp.async, and mbarriers that count bytes or copies.
+std::vector<std::vector<std::int32_t>> steps_waited_for(const timed_block& b, const fed_fills& f,
+                                                        const std::vector<std::int32_t>& step_of_fill) {
+  std::map<std::pair<std::uint64_t, std::uint32_t>, std::int32_t> of_phase;  // by mbarrier and phase
+  std::vector<std::vector<std::int32_t>> all;
+  for (const auto& ops : b.ops) {
+    std::vector<std::int32_t>& waited = all.emplace_back(ops.size(), -1);
+    std::vector<std::int32_t> groups;
+    std::int32_t copied = -1;
+    for (std::size_t i = 0; i < ops.size(); ++i) {
+      const warp_op& op = ops[i];
+      if (is_async_fill(op) && f.fed[op.more]) copied = std::max(copied, step_of_fill[op.more]);
+      if (op.is == kind::bulk_load && f.fed[op.more]) {
+        const timed_block::counted& by = b.bulk_loads[op.at];
+        std::int32_t& step = of_phase.try_emplace({by.word, by.phase}, -1).first->second;
+        step = std::max(step, step_of_fill[op.more]);
+      }
+      if (op.is == kind::copies_arrive && copied >= 0) {
+        std::int32_t& step = of_phase.try_emplace({op.at, op.more}, -1).first->second;
+        step = std::max(step, copied);
+      }
+      if (op.is == kind::commit) groups.push_back(copied);
+      if (op.is == kind::copy_wait && groups.size() > op.bytes)
+        waited[i] = groups[groups.size() - 1 - op.bytes];
+    }
+  }
+  for (std::size_t w = 0; w < b.ops.size(); ++w)
+    for (std::size_t i = 0; i < b.ops[w].size(); ++i) {
+      const warp_op& op = b.ops[w][i];
+      if (op.is != kind::wait) continue;
+      if (const auto counted = of_phase.find({op.at, op.more}); counted != of_phase.end())
+        all[w][i] = counted->second;
+    }
+  return all;
+}
+
+// True for a barrier directly behind a wait for copies.
+bool comes_after_copies(const std::vector<warp_op>& ops, const std::vector<std::int32_t>& waited,
+                        std::size_t barrier) {
+  std::size_t i = barrier;
+  while (i > 0 && (ops[i - 1].is == kind::arithmetic || ops[i - 1].is == kind::commit)) --i;
+  return i > 0 && waited[i - 1] >= 0;
+}
+
+// The use of each instruction of a warp. `waited`: see steps_waited_for().
 std::vector<op_use> label(const timed_block& b, const fed_fills& f, std::size_t w,
-                          const std::vector<std::int32_t>& step_of_fill, bool by_roles) {
+                          const std::vector<std::int32_t>& step_of_fill,
+                          const std::vector<std::int32_t>& waited, bool by_roles) {
   const auto& ops = b.ops[w];
   std::vector<op_use> all(ops.size());
   const auto step = [&](std::uint32_t fill) { return fill == 0 ? -1 : step_of_fill[fill]; };
@@ -227,7 +273,11 @@ std::vector<op_use> label(const timed_block& b, const fed_fills& f, std::size_t 
     const bool for_data =
         next.is == use::compute && (ops[i].is == kind::wait || behind_mbarrier != next.step);
     if (by_roles && for_data && ops[i].is == kind::wait) behind_mbarrier = next.step;
-    if (for_data)
+    if (waited[i] >= 0 && !loader)  // whatever follows
+      all[i] = {use::wait, waited[i]};
+    else if (ops[i].is == kind::meeting && comes_after_copies(ops, waited, i))
+      all[i] = {use::release, -1};  // unless somebody's copies were late: see late_barriers()
+    else if (for_data)
       all[i] = {use::wait, next.step};
     else if (next.is == use::load || next.is == use::store)
       all[i] = {loader ? use::acquire : use::release, next.step};
@@ -306,10 +356,11 @@ found_ring find_ring(const timed_block& b, const std::vector<std::vector<std::in
         !ring.readers.empty() && !ring.loaders.empty() && std::ranges::none_of(ring.loaders, [&](int w) {
           return std::ranges::find(ring.readers, w) != ring.readers.end();
         });
+    const auto waited = steps_waited_for(b, f, step_of_fill);
     constexpr std::uint64_t sector = 32;
     std::uint64_t loaded = 0, moved = 0, filled = 0;
     for (std::size_t w = 0; w < b.ops.size(); ++w) {
-      ring.uses.push_back(label(b, f, w, step_of_fill, ring.by_roles));
+      ring.uses.push_back(label(b, f, w, step_of_fill, waited[w], ring.by_roles));
       for (std::size_t i = 0; i < b.ops[w].size(); ++i) {
         const warp_op& op = b.ops[w][i];
         if (is_fill(op) && f.fed[op.more]) {
