@@ -6,16 +6,14 @@
 #include <map>
 #include <set>
 
+#include "filled_places.hpp"
+
 namespace antiphase::checker_detail {
 namespace {
 
 using kind = lane_event::kind;
 using use = op_use::kind;
 
-bool is_async_fill(const warp_op& op) {
-  return op.is == kind::bulk_load || op.accesses(line_memory::shared, line_action::async_copy);
-}
-bool is_fill(const warp_op& op) { return is_async_fill(op) || op.writes_shared(); }
 bool is_copy(const warp_op& op) {
   return op.is == kind::access && op.memory != line_memory::shared && op.what == line_action::async_copy;
 }
@@ -28,37 +26,6 @@ bool waits(const warp_op& op) {
   return op.is == kind::copy_wait || op.is == kind::wait || op.is == kind::named_wait ||
          op.is == kind::meeting;
 }
-// Shared memory, from its first byte to the one behind the last.
-using bytes = std::pair<std::uint64_t, std::uint64_t>;
-bytes bytes_of(const timed_block& b, const warp_op& op) {
-  const std::uint64_t at = op.is == kind::bulk_load ? b.bulk_loads[op.at].to : op.at,
-                      last = op.is == kind::bulk_load ? at : op.last;
-  return {std::min(at, last), std::max(at, last) + op.bytes};
-}
-// Sorted, those that touch joined.
-class places_filled {
- public:
-  void add(bytes more) {
-    auto first = std::ranges::lower_bound(all_, more.first, {}, &bytes::second), end = first;
-    for (; end != all_.end() && end->first <= more.second; ++end)
-      more = {std::min(more.first, end->first), std::max(more.second, end->second)};
-    all_.insert(all_.erase(first, end), more);
-  }
-  void add(const places_filled& more) {
-    for (const bytes& one : more.all_) add(one);
-  }
-  bool overlaps(const places_filled& other) const {
-    return std::ranges::any_of(other.all_, [&](const bytes& one) {
-      const auto mine = std::ranges::upper_bound(all_, one.first, {}, &bytes::second);
-      return mine != all_.end() && mine->first < one.second;
-    });
-  }
-  bool empty() const { return all_.empty(); }
-
- private:
-  std::vector<bytes> all_;
-};
-
 // True if anything is copied asynchronously: then even a single fill is worth drawing.
 bool copies(const timed_block& b) {
   return std::ranges::any_of(b.ops, [](const auto& ops) { return std::ranges::any_of(ops, is_async_fill); });
@@ -94,6 +61,12 @@ fed_fills fed_of(const timed_block& b, const std::vector<std::vector<std::int32_
       if (of_load[i] != 0) f.fed[of_load[i]] = true;
     }
   }
+  // All parts of a divided fill are fed by the loads that came before its first.
+  for (std::size_t n = 1; n < f.fed.size(); ++n)
+    if (b.fills[n].part > 0)
+      for (std::size_t first = 1; first < n; ++first)
+        if (b.fills[first].warp == b.fills[n].warp && b.fills[first].segment == b.fills[n].segment)
+          f.fed[n] = f.fed[n] || f.fed[first];
   // Matrix operations read shared memory by descriptors; bulk stores are not seen either.
   const bool by_others =
       std::ranges::any_of(b.ops, [](const auto& ops) { return std::ranges::any_of(ops, is_async_product); });
@@ -140,20 +113,21 @@ std::size_t fills_of_step(const std::vector<std::pair<bool, std::uint32_t>>& mar
 
 // The bytes that all warps together write between two barriers, by the segment between these; empty for rings
 // with asynchronous copies. Threads of a sort or a reduction write other parts of one array in each round.
-std::map<std::uint32_t, places_filled> written_together(const timed_block& b, const fed_fills& f) {
-  std::map<std::uint32_t, places_filled> all;
+using places_by_segment = std::map<std::pair<std::uint32_t, std::uint32_t>, places_filled>;  // and part
+places_by_segment written_together(const timed_block& b, const fed_fills& f) {
+  places_by_segment all;
   for (const auto& ops : b.ops)
     for (const warp_op& op : ops) {
       if (!is_fill(op) || !f.fed[op.more]) continue;
       if (is_async_fill(op)) return {};
-      all[b.fills[op.more].segment].add(bytes_of(b, op));
+      all[{b.fills[op.more].segment, b.fills[op.more].part}].add(bytes_of(b, op));
     }
   return all;
 }
 
 // Steps of the fills of one warp, in its order.
 void number_steps(const timed_block& b, const fed_fills& f, std::size_t w,
-                  const std::map<std::uint32_t, places_filled>& together, found_ring& ring,
+                  const places_by_segment& together, found_ring& ring,
                   std::vector<std::int32_t>& step_of_fill) {
   std::vector<std::pair<bool, std::uint32_t>> marks;  // a fill begins, or something is waited for or read
   std::map<std::uint32_t, places_filled> words;
@@ -161,7 +135,7 @@ void number_steps(const timed_block& b, const fed_fills& f, std::size_t w,
   for (const warp_op& op : b.ops[w]) reads |= is_read(op) && f.fed[op.more];
   for (const warp_op& op : b.ops[w]) {
     if (is_fill(op) && f.fed[op.more]) {
-      const auto others = together.find(b.fills[op.more].segment);
+      const auto others = together.find({b.fills[op.more].segment, b.fills[op.more].part});
       if (words[op.more].empty()) {
         marks.emplace_back(true, op.more);
         if (others != together.end()) words[op.more].add(others->second);
