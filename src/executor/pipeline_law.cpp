@@ -136,7 +136,7 @@ prediction clocks_without(std::optional<limit> missing, const machine_profile& o
     const double rate = (s.in_cache ? on.cache_bytes : on.memory_bytes).value / processors / clock,
                  in_flight = blocks * s.bytes * std::max(1, ahead),
                  // few bytes in flight: those take a latency under load to be there
-                 paced = blocks * s.bytes / rate * in_flight_wanted(on, s.in_cache) / in_flight,
+        paced = blocks * s.bytes / rate * in_flight_wanted(on, s.in_cache) / in_flight,
                  busy = missing == limit::memory ? 0 : blocks * s.bytes / rate,
                  throttled = missing == limit::latency ? busy : std::max(busy, paced);
     // few bytes in flight are not slowed by others: they take their latency
@@ -153,8 +153,7 @@ prediction clocks_without(std::optional<limit> missing, const machine_profile& o
 prediction step_clocks(const machine_profile& on, const pipeline_step& s, int blocks) {
   prediction all = clocks_without(std::nullopt, on, s, blocks);
   for (std::size_t i = 0; i < limit_count; ++i)
-    all.savings[i] =
-        std::max(0., all.seconds - clocks_without(static_cast<limit>(i), on, s, blocks).seconds);
+    all.savings[i] = std::max(0., all.seconds - clocks_without(static_cast<limit>(i), on, s, blocks).seconds);
   return all;
 }
 

@@ -110,6 +110,19 @@ void find_gains(std::vector<advised_stages>& list) {
   const double one = list.empty() ? 0 : list.front().seconds;
   for (advised_stages& s : list) s.gain = s.fits && one > 0 ? one / s.seconds - 1 : 0;
 }
+// By how much the speed with this many buffers was overestimated at worst, over that with one: kernels of
+// `bench overlap` with one block on a multiprocessor, 40 records of an H100 (docs/model.md).
+double most_overestimated(int stages) {
+  constexpr double worst[] = {1, 1, 1.12, 1.27, 1.42, 1.73, 1.73, 1.73, 1.73};
+  return worst[std::clamp(stages, 0, 8)];
+}
+void find_least_gains(std::vector<advised_stages>& list) {
+  double before = 0;  // a further buffer is no slower
+  for (advised_stages& s : list)
+    if (s.fits)
+      s.least_gain = before =
+          std::min(s.gain, std::max(before, (1 + s.gain) / most_overestimated(s.stages) - 1));
+}
 // The fewest stages that are as fast as any, within the model's error.
 const advised_stages* fewest_of(const std::vector<advised_stages>& list) {
   const advised_stages* best = nullptr;
@@ -375,6 +388,7 @@ advice advise_kernel(const machine_profile& on, const own_kernel& k) {
     a.stages.push_back(one);
   }
   find_gains(a.stages);
+  find_least_gains(a.stages);
   for (advised_policy& p : a.others) p.takes.scale(1 / clock);
   const advised_stages* const best = fewest_of(a.stages);
   if (best != nullptr) {

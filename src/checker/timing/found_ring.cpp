@@ -126,9 +126,8 @@ places_by_segment written_together(const timed_block& b, const fed_fills& f) {
 }
 
 // Steps of the fills of one warp, in its order.
-void number_steps(const timed_block& b, const fed_fills& f, std::size_t w,
-                  const places_by_segment& together, found_ring& ring,
-                  std::vector<std::int32_t>& step_of_fill) {
+void number_steps(const timed_block& b, const fed_fills& f, std::size_t w, const places_by_segment& together,
+                  found_ring& ring, std::vector<std::int32_t>& step_of_fill) {
   std::vector<std::pair<bool, std::uint32_t>> marks;  // a fill begins, or something is waited for or read
   std::map<std::uint32_t, places_filled> words;
   bool reads = false;

@@ -171,6 +171,8 @@ struct thread_state : machine::thread_view {
   std::size_t number = 0;     // the scheduler's number
   const void* key = nullptr;  // the mbarrier waited for
   unsigned parity = 0;
+  const std::uint64_t* tested = nullptr;  // the mbarrier whose phase the latest test found not ended
+  place tested_in{};
   copy_queue copies;
   bulk_store_queue stores;
   const machine::exchange_slot* exchanged = nullptr;  // what the last exchange returned
@@ -545,6 +547,8 @@ bool same(place a, place b);
 bool mbarrier_ended(std::uint64_t word, unsigned parity);
 void land(block_state& block, worker& owner, const bulk_load_state& load);
 std::string describe_mbarrier(const std::uint64_t* word);
+std::string describe_test(const std::string& name, const std::uint64_t* word, unsigned parity,
+                          std::uint64_t phases);
 std::string describe_ring_event(const machine::ring_event& of, const std::uint64_t* word);
 // `ranks`: the blocks of the cluster in which it lands; 0: the thread's own.
 void issue(thread_state& self, const bulk_load_state& load, unsigned ranks, place where);

@@ -256,6 +256,23 @@ std::string shared_place(std::size_t offset) {
   return found;
 }
 
+// Name of an mbarrier at an offset of the block's shared memory: "full[2]", or the variable and the byte in it
+// where that holds more than mbarriers.
+std::string mbarrier_name(std::size_t offset, const std::uint64_t* word) {
+  for (std::size_t i = 0; i < now.offsets.size(); ++i) {
+    const std::size_t start = now.offsets[i], bytes = shared_sizes()[i].bytes;
+    if (start == 0 || offset < start || offset - start >= bytes) continue;
+    const std::size_t index = (offset - start) / sizeof *word;
+    bool is_array = (offset - start) % sizeof *word == 0;
+    for (std::size_t before = 1; is_array && before <= index; ++before)
+      is_array = cpu_detail::parties_of(*(word - before)) > 0;
+    if (is_array && bytes == sizeof *word) return shared_sizes()[i].name;
+    if (is_array) return fmt::format("{}[{}]", shared_sizes()[i].name, index);
+    break;
+  }
+  return shared_place(offset);
+}
+
 // Parts of the program's image that kernels may read: constants, virtual tables.
 bool image_allows(std::uintptr_t address, std::size_t bytes, access_kind kind);
 bool (*machine_allows)(std::uintptr_t, std::size_t, access_kind) = nullptr;
@@ -2206,6 +2223,7 @@ void run_main(const std::string& object, const plain_program& of, const context&
   };
   m.loops.before_store = keep_before_store;
   m.findings.shared_place = shared_place;
+  m.findings.mbarrier_name = mbarrier_name;
   m.findings.variable_name = variable_name;
   m.memory.shared_by_variables = true;
   static std::vector<std::string> words;

@@ -36,8 +36,12 @@ class Bound(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             program = pathlib.Path(folder) / "ring.cu"
             program.write_text(for_all_stages(source, kernel, stages))
-            run = subprocess.run([str(TOOL), "trace", program, "--record", "256", "--json"],
-                                 text=True, capture_output=True, check=False)
+            run = subprocess.run(
+                [str(TOOL), "trace", program, "--record", "256", "--json"],
+                text=True,
+                capture_output=True,
+                check=False,
+            )
         self.assertEqual(0, run.returncode, run.stderr)
         all_of_them = json.loads(run.stdout)["timelines"]
         self.assertEqual(list(stages), [t["stages"] for t in all_of_them])
@@ -47,8 +51,11 @@ class Bound(unittest.TestCase):
             gain = 1 - more["step_time"] / now["step_time"]
             gains += gain > 0.05
             with self.subTest(kernel=kernel, stages=now["stages"]):
-                self.assertGreaterEqual(more["step_time"], NEARLY * now["step_time_with_one_more_stage"],
-                                        f'bound {bound:.2f}, gain {gain:.2f}, {now["limited_by"]}')
+                self.assertGreaterEqual(
+                    more["step_time"],
+                    NEARLY * now["step_time_with_one_more_stage"],
+                    f'bound {bound:.2f}, gain {gain:.2f}, {now["limited_by"]}',
+                )
         self.assertGreaterEqual(gains, 1)
 
     def solution(self, name: str) -> str:
@@ -59,9 +66,12 @@ class Bound(unittest.TestCase):
             subprocess.run([str(TOOL), "new", "k"], cwd=folder, check=True, capture_output=True)
             made = pathlib.Path(folder) / "k"
             source = (made / "k.cu").read_text().replace('#include "k.cuh"', (made / "k.cuh").read_text())
-            source = source.replace("#pragma once\n", "").replace("height = count > 2 ? std::atoi(words[1]) : 100",
-                                                                 "height = 640")
-            source = source.replace('#include "ring.cuh"', (made / "ring.cuh").read_text().replace("#pragma once\n", ""))
+            source = source.replace("#pragma once\n", "").replace(
+                "height = count > 2 ? std::atoi(words[1]) : 100", "height = 640"
+            )
+            source = source.replace(
+                '#include "ring.cuh"', (made / "ring.cuh").read_text().replace("#pragma once\n", "")
+            )
         self.check(source, "k_kernel")
 
     def test_lab_6(self):

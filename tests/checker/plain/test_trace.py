@@ -337,6 +337,9 @@ class Trace(unittest.TestCase):
                 ).stdout
             )["timelines"][0]
             step[stages] = drawn["ticks"]["step"]
+            # without the first load and the last steps
+            self.assertLess(drawn["steady_step_time"], drawn["step_time"])
+            self.assertGreater(drawn["steady_step_time"], 0.8 * drawn["step_time"])
         (self.folder / "ring.cu").write_text(text.replace("product<3>", "product<1>"))
         answer = json.loads(self.tool("advise", "ring.cu", "--json", "--device", "H200").stdout)
         for told in answer["kernels"][0]["advice"]["pipelined"]["stages"][1:4]:
