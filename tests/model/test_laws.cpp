@@ -83,7 +83,9 @@ TEST(pipeline_law, the_limit_is_what_would_shorten_a_step) {
     more.stages = stages;
     const prediction now = step_clocks(h200(), more, 1);
     ++more.stages;
-    if (now.seconds > 1.1 * clocks(more)) EXPECT_EQ(now.largest(), limit::latency) << stages;
+    if (now.seconds > 1.1 * clocks(more)) {
+      EXPECT_EQ(now.largest(), limit::latency) << stages;
+    }
   }
   EXPECT_EQ(step_clocks(h200(), {.threads = 128, .stages = 2, .arithmetic = 2000, .latency = s.latency}, 1)
                 .largest(),
