@@ -55,7 +55,7 @@ std::string drawn(picture_format as, std::span<const timeline> timelines, std::s
 double steady_time(const timeline& t) {
   const std::vector<step_times> steps = by_step(t);
   const auto stages = static_cast<std::ptrdiff_t>(std::max(1, t.stages)), first = stages,
-             last = std::ssize(steps) - 1 - (t.recorded == t.steps ? stages : 0);
+             last = std::ssize(steps) - (t.recorded == t.steps ? stages : 1);
   if (last - first < stages) return 0;
   return static_cast<double>(steps[static_cast<std::size_t>(last)].compute_begin -
                              steps[static_cast<std::size_t>(first)].compute_begin) /
