@@ -80,14 +80,14 @@ inline int reads_under_way(const acts& of, int copies) {
   return reads;
 }
 
-// Ticks of the checker's clock that a kernel took for one tile, and for so many; `ahead` are to be on their
-// way at a time.
+// Ticks that a kernel took for one tile, and for so many; `ahead` are to be on their way at a time. Told as a
+// ratio: a tick of this clock, whose loads come from memory, is none of trace's.
 inline void in_time(const std::string& of, unsigned long one, unsigned long all, int tiles, int ahead) {
   const int trips = (tiles + ahead - 1) / ahead;
   demand(one > 0 && static_cast<double>(all) < static_cast<double>(one) * (trips + 0.15 * tiles), of,
-         "%d tiles took %lu ticks of the checker's clock. One takes %lu, and with %d on their way at a time "
-         "about %d times that suffices: a thread waits too early",
-         tiles, all, one, ahead, trips);
+         "%d tiles took %.1f times as long as one. With %d on their way at a time about %d times suffices: "
+         "a thread waits too early",
+         tiles, static_cast<double>(all) / static_cast<double>(one), ahead, trips);
 }
 
 // C = A·B of small integers, exact in float.

@@ -30,6 +30,8 @@ struct advised_stages {
   // of a product: the whole; otherwise one step of all blocks of a multiprocessor, divided by their number
   double seconds = 0;
   double gain = 0;  // over one stage, signed: 0.1 is 10 % faster
+  // of a kernel of one's own: the gain, should it be overestimated as far as it was for measured kernels
+  double least_gain = 0;
   limit largest = limit::latency;
 };
 

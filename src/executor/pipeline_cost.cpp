@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 namespace antiphase {
 namespace {
@@ -37,7 +38,8 @@ unit busiest(const machine_profile& on, const pipeline_step& s) {
 }
 
 void add_scaled(prediction& to, const prediction& of, double times) {
-  for (std::size_t i = 0; i < limit_count; ++i) to.parts[i] += of.parts[i] * times;
+  for (std::size_t i = 0; i < limit_count; ++i)
+    to.parts[i] += of.parts[i] * times, to.savings[i] += of.savings[i] * times;
   to.seconds += of.seconds * times;
 }
 
@@ -63,7 +65,13 @@ double least_to_move(const machine_profile& on, double bytes) {
 }
 
 limit prediction::largest() const {
-  return static_cast<limit>(std::max_element(parts.begin(), parts.end()) - parts.begin());
+  return static_cast<limit>(std::max_element(savings.begin(), savings.end()) - savings.begin());
+}
+
+void prediction::scale(double times) {
+  for (double& part : parts) part *= times;
+  for (double& saved : savings) saved *= times;
+  seconds *= times;
 }
 
 double in_flight_wanted(const machine_profile& on, bool in_cache) {
@@ -76,10 +84,30 @@ int loads_ahead(const pipeline_step& s) {
   return s.asynchronous ? s.stages - 1 : std::min(1, s.stages - 1);
 }
 
-prediction step_clocks(const machine_profile& on, const pipeline_step& s, int blocks) {
+namespace {
+
+// `s` as it would be if a limit vanished. That of latency and barriers also depends on the machine and the
+// form: see clocks_without().
+pipeline_step without(limit l, pipeline_step s) {
+  switch (l) {
+    case limit::arithmetic: s.arithmetic = 0; break;
+    case limit::issue: s.issue = 0; break;
+    case limit::shared_memory: s.shared = 0; break;
+    case limit::latency: s.latency = 0; break;
+    default: break;
+  }
+  return s;
+}
+
+// Clocks of a step if `missing` vanished; nothing: as it is.
+prediction clocks_without(std::optional<limit> missing, const machine_profile& on, const pipeline_step& all,
+                          int blocks) {
+  const pipeline_step s = missing ? without(*missing, all) : all;
   const unit most = busiest(on, s);
   const double clock = on.clock.value, processors = std::max(1, on.limits.multiprocessors);
-  const double barriers = s.meets && !s.by_roles ? barrier_of_warp * std::ceil(s.threads / 32.) : 0,
+  const double barriers = s.meets && !s.by_roles && missing != limit::barriers
+                              ? barrier_of_warp * std::ceil(s.threads / 32.)
+                              : 0,
                latency = s.latency * clock;
   const bool turns = s.stages == 1;
   const int ahead = loads_ahead(s);
@@ -107,16 +135,26 @@ prediction step_clocks(const machine_profile& on, const pipeline_step& s, int bl
   if (s.bytes > 0) {
     const double rate = (s.in_cache ? on.cache_bytes : on.memory_bytes).value / processors / clock,
                  in_flight = blocks * s.bytes * std::max(1, ahead),
-                 enough = std::min(1., in_flight / in_flight_wanted(on, s.in_cache)),
-                 busy = blocks * s.bytes / rate;
+                 // few bytes in flight: those take a latency under load to be there
+        paced = blocks * s.bytes / rate * in_flight_wanted(on, s.in_cache) / in_flight,
+                 busy = missing == limit::memory ? 0 : blocks * s.bytes / rate,
+                 throttled = missing == limit::latency ? busy : std::max(busy, paced);
     // few bytes in flight are not slowed by others: they take their latency
-    const double few = s.latency > 0 ? std::hypot(busy, latency / std::max(1, ahead)) : busy / enough;
+    const double few = s.latency > 0 ? std::hypot(busy, latency / std::max(1, ahead)) : throttled;
     // few bytes in flight: it is the latency that limits
-    moved.add(few < busy / enough && few > 2 * busy ? limit::latency : limit::memory,
-              std::min(busy / enough, few));
+    moved.add(few < throttled && few > 2 * busy ? limit::latency : limit::memory, std::min(throttled, few));
   }
   const prediction& longest = together.seconds > moved.seconds ? together : moved;
   return longest.seconds > chain.seconds ? longest : chain;
+}
+
+}  // namespace
+
+prediction step_clocks(const machine_profile& on, const pipeline_step& s, int blocks) {
+  prediction all = clocks_without(std::nullopt, on, s, blocks);
+  for (std::size_t i = 0; i < limit_count; ++i)
+    all.savings[i] = std::max(0., all.seconds - clocks_without(static_cast<limit>(i), on, s, blocks).seconds);
+  return all;
 }
 
 prediction blocks_seconds(const machine_profile& on, const pipeline_step& s, std::int64_t tiles,

@@ -49,6 +49,12 @@ std::string_view meaning(limit l) {
   return "waiting: blocks that start, finish and wait for each other, and multiprocessors without a block";
 }
 
+std::string limit_text(const advised_policy& p) {
+  const limit most = p.takes.largest();
+  return fmt::format("{}: {} ({} of {} would be saved without)", p.name, meaning(most),
+                     seconds_text(p.takes.saved_without(most)), seconds_text(p.takes.seconds));
+}
+
 // A stand-in with the device's limits, for choices only: nothing runs on it.
 context simulated(const machine_profile& on) { return context(make_cpu_executor({.limits = on.limits})); }
 
@@ -104,6 +110,19 @@ advised_stages stages_of(const machine_profile& on, const gemms::policy& how, in
 void find_gains(std::vector<advised_stages>& list) {
   const double one = list.empty() ? 0 : list.front().seconds;
   for (advised_stages& s : list) s.gain = s.fits && one > 0 ? one / s.seconds - 1 : 0;
+}
+// By how much the speed with this many buffers was overestimated at worst, over that with one: kernels of
+// `bench overlap` with one block on a multiprocessor, 40 records of an H100 (docs/model.md).
+double most_overestimated(int stages) {
+  constexpr double worst[] = {1, 1, 1.12, 1.27, 1.42, 1.73, 1.73, 1.73, 1.73};
+  return worst[std::clamp(stages, 0, 8)];
+}
+void find_least_gains(std::vector<advised_stages>& list) {
+  double before = 0;  // a further buffer is no slower
+  for (advised_stages& s : list)
+    if (s.fits)
+      s.least_gain = before =
+          std::min(s.gain, std::max(before, (1 + s.gain) / most_overestimated(s.stages) - 1));
 }
 // The fewest stages that are as fast as any, within the model's error.
 const advised_stages* fewest_of(const std::vector<advised_stages>& list) {
@@ -228,9 +247,7 @@ advice advise_gemm(const machine_profile& on, const gemms::product_size& p) {
   const double load = step.latency * on.clock.value, both = step_clocks(on, step, 1).seconds;
   a.textbook_gain = textbook_times{load, both - load}.gain();
 
-  const limit most = a.pick.takes.largest();
-  a.limits.push_back(fmt::format("{}: {} of {} are {}", a.pick.name, seconds_text(a.pick.takes.of(most)),
-                                 seconds_text(a.pick.takes.seconds), meaning(most)));
+  a.limits.push_back(limit_text(a.pick));
   a.recommends.push_back(
       fmt::format("policy {}: {}", a.pick.name, chosen.why.empty() ? "" : chosen.why.front()));
   say_stages(a);
@@ -281,9 +298,7 @@ advice advise_scan(const machine_profile& on, std::int64_t count, std::size_t si
   const scans::step one = scans::find_step("single-pass-1");
   const prediction single = scans::predict(on, one, count, size);
   if (fits(one)) a.textbook_gain = textbook_times{single.of(limit::memory), single.of(limit::latency)}.gain();
-  const limit most = a.pick.takes.largest();
-  a.limits.push_back(fmt::format("{}: {} of {} are {}", a.pick.name, seconds_text(a.pick.takes.of(most)),
-                                 seconds_text(a.pick.takes.seconds), meaning(most)));
+  a.limits.push_back(limit_text(a.pick));
   a.recommends.push_back(fmt::format("policy {}: {}", a.pick.name, scans::find_step(a.pick.name).adds));
   if (!a.stages.empty()) say_stages(a);
   const auto best_of = [&](std::int64_t other) {
@@ -376,10 +391,8 @@ advice advise_kernel(const machine_profile& on, const own_kernel& k) {
     a.stages.push_back(one);
   }
   find_gains(a.stages);
-  for (advised_policy& p : a.others) {
-    for (double& part : p.takes.parts) part /= clock;
-    p.takes.seconds /= clock;
-  }
+  find_least_gains(a.stages);
+  for (advised_policy& p : a.others) p.takes.scale(1 / clock);
   const advised_stages* const best = fewest_of(a.stages);
   if (best != nullptr) {
     a.pick = a.others[static_cast<std::size_t>(best->stages - 1)];

@@ -110,7 +110,7 @@ json to_json(const advised_policy& p) {
           {"limit", name(p.takes.largest())},
           {"parts", parts_of(p.takes)}};
 }
-json to_json(const advised_stages& s) {
+json to_json(const advised_stages& s, bool own) {
   json one{{"stages", s.stages}, {"fits", s.fits}, {"shared_bytes", s.shared_bytes}};
   if (s.fits) {
     one["blocks_per_multiprocessor"] = s.resident;
@@ -118,6 +118,7 @@ json to_json(const advised_stages& s) {
     one["bytes_in_flight"] = s.bytes_in_flight;
     one["seconds"] = s.seconds;
     one["gain"] = s.gain;
+    if (own) one["least_gain"] = s.least_gain;
     one["limit"] = name(s.largest);
   }
   return one;
@@ -177,7 +178,7 @@ own_kernel parse_kernel(const machine_profile& on, std::string_view given) {
 std::string to_json_text(const advice& a) {
   json others = json::array(), stages = json::array();
   for (const advised_policy& p : a.others) others.push_back(to_json(p));
-  for (const advised_stages& s : a.stages) stages.push_back(to_json(s));
+  for (const advised_stages& s : a.stages) stages.push_back(to_json(s, a.pipelined == "this kernel"));
   const json all{
       {"schema", 1},
       {"about", a.about},

@@ -173,14 +173,8 @@ namespace {
 struct interval {
   std::int64_t begin, end;
 };
-// When at least one computing warp computes: disjoint intervals, in order of time.
-std::vector<interval> computing(const timeline& t) {
-  const std::vector<timeline_role> roles = roles_of(t);
-  std::vector<interval> all;
-  for (const span_record& s : t.spans)
-    if ((s.kind == span_kind::compute || is_multiplying(t, s)) && s.step < t.recorded && s.end > s.begin &&
-        role_of(roles, s.agent).computes)
-      all.push_back({s.begin, s.end});
+// Disjoint intervals, in order of time.
+std::vector<interval> joined(std::vector<interval> all) {
   std::ranges::sort(all, {}, &interval::begin);
   std::vector<interval> apart;
   for (const interval& i : all) {
@@ -190,6 +184,16 @@ std::vector<interval> computing(const timeline& t) {
       apart.push_back(i);
   }
   return apart;
+}
+// When at least one computing warp computes.
+std::vector<interval> computing(const timeline& t) {
+  const std::vector<timeline_role> roles = roles_of(t);
+  std::vector<interval> all;
+  for (const span_record& s : t.spans)
+    if ((s.kind == span_kind::compute || is_multiplying(t, s)) && s.step < t.recorded && s.end > s.begin &&
+        role_of(roles, s.agent).computes)
+      all.push_back({s.begin, s.end});
+  return joined(std::move(all));
 }
 std::int64_t covered(const std::vector<interval>& by, std::int64_t begin, std::int64_t end) {
   std::int64_t total = 0;
@@ -265,14 +269,17 @@ void count_bytes(overlap& o, const timeline& t, const std::vector<step_times>& s
     o.mean_bytes = in_flight * static_cast<double>(t.step_bytes) / static_cast<double>(o.duration);
 }
 
-// Time between the landings of consecutive loads that were in flight together and both seen landing: the 10 %
-// quantile.
+// Time between the landings of consecutive loads that were in flight together, both seen landing and further
+// apart than they were issued, so that the second has waited for memory: the 10 % quantile.
 double rate_of(const std::vector<step_times>& steps) {
+  constexpr double queued = 1.1;
   std::vector<double> apart;
   for (std::size_t i = 1; i < steps.size(); ++i) {
     const step_times &one = steps[i - 1], &next = steps[i];
-    if (one.seen_landing && next.seen_landing && next.issued < one.landed && next.landed > one.landed)
-      apart.push_back(static_cast<double>(next.landed - one.landed));
+    const auto landed = static_cast<double>(next.landed - one.landed),
+               issued = static_cast<double>(next.issued - one.issued);
+    if (one.seen_landing && next.seen_landing && next.issued < one.landed && landed > queued * issued)
+      apart.push_back(landed);
   }
   return quantile(apart, 0.1);
 }
@@ -298,6 +305,22 @@ std::size_t holds_slots(const timeline& t, const std::vector<step_times>& steps)
   return computed ? 0 : longest;
 }
 
+// How long each step's slot is computed from, without what its warps wait in between for later data: those come
+// sooner with one more stage.
+std::vector<double> use_times(const timeline& t, const std::vector<step_times>& steps) {
+  const std::vector<timeline_role> roles = roles_of(t);
+  std::vector<interval> waits;
+  for (const span_record& s : t.spans)
+    if (s.kind == span_kind::wait && s.ring == 0 && s.event == 0 && role_of(roles, s.agent).computes)
+      waits.push_back({s.begin, s.end});
+  const std::vector<interval> apart = joined(std::move(waits));
+  std::vector<double> uses;
+  for (const step_times& s : steps)
+    uses.push_back(static_cast<double>(s.compute_end - s.compute_begin -
+                                       covered(apart, s.compute_begin, s.compute_end)));
+  return uses;
+}
+
 void judge(overlap& o, const timeline& t, const std::vector<step_times>& steps) {
   const bool with_roles = !t.roles.empty();
   double for_data = 0;
@@ -316,11 +339,10 @@ void judge(overlap& o, const timeline& t, const std::vector<step_times>& steps) 
   else
     o.limited_by = "computation";
 
-  std::vector<double> loads, uses;
-  for (const step_times& s : steps) {
+  std::vector<double> loads;
+  for (const step_times& s : steps)
     if (s.seen_landing) loads.push_back(static_cast<double>(s.landed - s.issued));
-    uses.push_back(static_cast<double>(s.compute_end - s.compute_begin));
-  }
+  const std::vector<double> uses = use_times(t, steps);
   o.load_time = quantile(loads, 0.25);
   o.step_time = static_cast<double>(o.duration) / o.steps;
   o.busy_time = o.step_time * (1 - for_data);

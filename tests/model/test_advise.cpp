@@ -2,6 +2,7 @@
 // Advice: choices, numbers of stages, and invalid questions.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <algorithm>
 #include <antiphase/advise.hpp>
 #include <antiphase/context.hpp>
 #include <antiphase/core/error.hpp>
@@ -91,6 +92,19 @@ TEST(advise, more_stages_until_something_else_limits) {
   EXPECT_EQ(a.stages[2].resident, 1);
   EXPECT_THAT(a.recommends, Contains(HasSubstr("3 buffers")));
   EXPECT_THAT(a.recommends, Contains(HasSubstr("4 buffers do not fit")));
+}
+TEST(advise, gains_have_what_is_left_of_them_at_worst) {
+  const advice a = advise_kernel(
+      an_h200(),
+      parse_kernel(an_h200(), "smem=4KiB,regs=32,load=600clk,compute=100clk,threads=128,blocks=1"));
+  ASSERT_GE(a.stages.size(), 4U);
+  EXPECT_EQ(a.stages[0].least_gain, 0);
+  EXPECT_NEAR(1 + a.stages[1].least_gain, std::max(1., (1 + a.stages[1].gain) / 1.12), 1e-9);
+  EXPECT_NEAR(1 + a.stages[3].least_gain, (1 + a.stages[3].gain) / 1.42, 1e-9);
+  for (std::size_t i = 1; i < a.stages.size(); ++i) {
+    EXPECT_LE(a.stages[i].least_gain, a.stages[i].gain);
+    EXPECT_GE(a.stages[i].least_gain, a.stages[i - 1].least_gain);
+  }
 }
 TEST(advise, many_blocks_need_no_buffers) {
   const advice a = advise_kernel(

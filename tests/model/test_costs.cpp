@@ -63,10 +63,33 @@ TEST(pipeline_cost, memory_is_as_fast_as_there_are_bytes_in_flight) {
   const double few = clocks(s);
   s.stages = 4;
   EXPECT_NEAR(clocks(s) * 3, few, 1e-6 * few);  // three times as many bytes in flight, still less than 48 KiB
-  EXPECT_EQ(step_clocks(h200(), s, 1).largest(), limit::memory);
+  EXPECT_EQ(step_clocks(h200(), s, 1).largest(), limit::latency) << "a further slot helps";
   s.stages = 8;
   const double per_processor = h200().memory_bytes.value / 132 / h200().clock.value;
   EXPECT_NEAR(clocks(s), 8192 / per_processor, 1e-6);
+  EXPECT_EQ(step_clocks(h200(), s, 1).largest(), limit::memory);
+}
+
+// As a convolution's ring: it waited for loads, and a third buffer gained 57 %.
+TEST(pipeline_law, the_limit_is_what_would_shorten_a_step) {
+  pipeline_step s{.threads = 128, .stages = 2, .arithmetic = 200, .latency = 551 / h200().clock.value};
+  const prediction two = step_clocks(h200(), s, 1);
+  EXPECT_GT(two.of(limit::arithmetic), two.of(limit::latency)) << "the larger part";
+  EXPECT_EQ(two.largest(), limit::latency);
+  s.latency = 0;
+  EXPECT_NEAR(two.saved_without(limit::latency), two.seconds - clocks(s), 1e-9);
+  for (const int stages : {2, 3, 4, 5, 6, 7}) {
+    pipeline_step more{.threads = 128, .arithmetic = 200, .latency = 551 / h200().clock.value};
+    more.stages = stages;
+    const prediction now = step_clocks(h200(), more, 1);
+    ++more.stages;
+    if (now.seconds > 1.1 * clocks(more)) {
+      EXPECT_EQ(now.largest(), limit::latency) << stages;
+    }
+  }
+  EXPECT_EQ(step_clocks(h200(), {.threads = 128, .stages = 2, .arithmetic = 2000, .latency = s.latency}, 1)
+                .largest(),
+            limit::arithmetic);
 }
 
 // As bench overlap measured on an H100, where one block's second buffer gains 1.50 of the textbook's 1.54.

@@ -20,11 +20,19 @@ std::string_view name(limit l);
 struct prediction {
   double seconds = 0;
   std::array<double, limit_count> parts = {};
+  // By how many seconds it would be shorter if a limit vanished: its part, unless something else that now
+  // overlaps it would take as long, or longer than its part shows.
+  std::array<double, limit_count> savings = {};
 
-  double& of(limit l) { return parts[static_cast<std::size_t>(l)]; }
   double of(limit l) const { return parts[static_cast<std::size_t>(l)]; }
+  double saved_without(limit l) const { return savings[static_cast<std::size_t>(l)]; }
+  // The limit without which it would be shortest.
   limit largest() const;
-  void add(limit l, double more) { of(l) += more, seconds += more; }
+  void add(limit l, double more) {
+    const auto at = static_cast<std::size_t>(l);
+    parts[at] += more, savings[at] += more, seconds += more;
+  }
+  void scale(double times);
   void raise_to(double least, limit l) {
     if (least > seconds) add(l, least - seconds);
   }

@@ -14,6 +14,7 @@ void finding_list::reset() {
   kernel.clear();
   unrecorded_wait.clear();
   shared_place = nullptr;
+  mbarrier_name = nullptr;
   variable_name = nullptr;
   tried_change = false;
   notes_.clear();
@@ -287,6 +288,14 @@ std::vector<explanation> finding_list::remarks_on(const accessor& w, const confl
 std::string finding_list::describe(const accessor& w, std::size_t offset) const {
   if (offset == shadow::outside) return {};
   return offset < shadow::shared_bytes ? describe_shared(w.thread.block, offset) : describe_global(offset);
+}
+
+std::string finding_list::name_of_mbarrier(block_number block, const std::uint64_t* word) const {
+  const std::size_t offset = memory_.offset_of(word);
+  if (mbarrier_name == nullptr || offset >= shadow::shared_bytes) return {};
+  const block_record& own = clocks_.block(block);
+  return offset >= own.lowest && offset < own.highest ? mbarrier_name(offset - own.lowest, word)
+                                                      : describe_shared(block, offset);
 }
 
 std::string finding_list::describe_shared(block_number block, std::size_t offset) const {

@@ -40,6 +40,7 @@ class finding_list {
   // Names of what lies at an offset of the current block's shared memory, and at an address of the program's
   // image; null: no names.
   std::string (*shared_place)(std::size_t offset) = nullptr;
+  std::string (*mbarrier_name)(std::size_t offset, const std::uint64_t* word) = nullptr;
   std::string (*variable_name)(const void* p) = nullptr;
 
   // A conflict of two accesses by threads that have not been misled. Its number in all(), and true if it is new:
@@ -58,10 +59,8 @@ class finding_list {
   finding_side side_of(const accessor& w) const;
   finding_side side_of_write(const cell& c) const;
   std::string describe(const accessor& w, std::size_t offset) const;  // the memory there
-  // Of a block's shared memory, as the program names it; empty: it has no names.
-  std::string name_of_shared(block_number block, std::size_t offset) const {
-    return shared_place != nullptr && offset < shadow::shared_bytes ? describe_shared(block, offset) : "";
-  }
+  // Of an mbarrier in a block's shared memory, as the program names it; empty: it has no names.
+  std::string name_of_mbarrier(block_number block, const std::uint64_t* word) const;
   std::vector<run_finding>& all() { return all_; }
   // Called with each finding that is new, or is an error after all.
   std::function<void(const run_finding&)> seen;

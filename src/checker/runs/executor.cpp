@@ -263,8 +263,7 @@ class model_observer final : public cpu_detail::observer {
     m_.async.end_barrier(model_of(t), word, at(t, where));
   }
   std::string name_of(const thread_state& t, const std::uint64_t* word) const override {
-    const std::string name = m_.findings.name_of_shared(model_of(t).block, m_.memory.offset_of(word));
-    return name.empty() ? name : fmt::format("the phase of {} ends", name);
+    return m_.findings.name_of_mbarrier(model_of(t).block, word);
   }
   void mbarrier_touched(thread_state& t, const std::uint64_t* word, cpu_detail::place where) override {
     m_.async.touch_barrier(model_of(t), word, at(t, where));

@@ -6,16 +6,14 @@
 #include <map>
 #include <set>
 
+#include "filled_places.hpp"
+
 namespace antiphase::checker_detail {
 namespace {
 
 using kind = lane_event::kind;
 using use = op_use::kind;
 
-bool is_async_fill(const warp_op& op) {
-  return op.is == kind::bulk_load || op.accesses(line_memory::shared, line_action::async_copy);
-}
-bool is_fill(const warp_op& op) { return is_async_fill(op) || op.writes_shared(); }
 bool is_copy(const warp_op& op) {
   return op.is == kind::access && op.memory != line_memory::shared && op.what == line_action::async_copy;
 }
@@ -28,37 +26,6 @@ bool waits(const warp_op& op) {
   return op.is == kind::copy_wait || op.is == kind::wait || op.is == kind::named_wait ||
          op.is == kind::meeting;
 }
-// Shared memory, from its first byte to the one behind the last.
-using bytes = std::pair<std::uint64_t, std::uint64_t>;
-bytes bytes_of(const timed_block& b, const warp_op& op) {
-  const std::uint64_t at = op.is == kind::bulk_load ? b.bulk_loads[op.at].to : op.at,
-                      last = op.is == kind::bulk_load ? at : op.last;
-  return {std::min(at, last), std::max(at, last) + op.bytes};
-}
-// Sorted, those that touch joined.
-class places_filled {
- public:
-  void add(bytes more) {
-    auto first = std::ranges::lower_bound(all_, more.first, {}, &bytes::second), end = first;
-    for (; end != all_.end() && end->first <= more.second; ++end)
-      more = {std::min(more.first, end->first), std::max(more.second, end->second)};
-    all_.insert(all_.erase(first, end), more);
-  }
-  void add(const places_filled& more) {
-    for (const bytes& one : more.all_) add(one);
-  }
-  bool overlaps(const places_filled& other) const {
-    return std::ranges::any_of(other.all_, [&](const bytes& one) {
-      const auto mine = std::ranges::upper_bound(all_, one.first, {}, &bytes::second);
-      return mine != all_.end() && mine->first < one.second;
-    });
-  }
-  bool empty() const { return all_.empty(); }
-
- private:
-  std::vector<bytes> all_;
-};
-
 // True if anything is copied asynchronously: then even a single fill is worth drawing.
 bool copies(const timed_block& b) {
   return std::ranges::any_of(b.ops, [](const auto& ops) { return std::ranges::any_of(ops, is_async_fill); });
@@ -94,6 +61,12 @@ fed_fills fed_of(const timed_block& b, const std::vector<std::vector<std::int32_
       if (of_load[i] != 0) f.fed[of_load[i]] = true;
     }
   }
+  // All parts of a divided fill are fed by the loads that came before its first.
+  for (std::size_t n = 1; n < f.fed.size(); ++n)
+    if (b.fills[n].part > 0)
+      for (std::size_t first = 1; first < n; ++first)
+        if (b.fills[first].warp == b.fills[n].warp && b.fills[first].segment == b.fills[n].segment)
+          f.fed[n] = f.fed[n] || f.fed[first];
   // Matrix operations read shared memory by descriptors; bulk stores are not seen either.
   const bool by_others =
       std::ranges::any_of(b.ops, [](const auto& ops) { return std::ranges::any_of(ops, is_async_product); });
@@ -140,28 +113,28 @@ std::size_t fills_of_step(const std::vector<std::pair<bool, std::uint32_t>>& mar
 
 // The bytes that all warps together write between two barriers, by the segment between these; empty for rings
 // with asynchronous copies. Threads of a sort or a reduction write other parts of one array in each round.
-std::map<std::uint32_t, places_filled> written_together(const timed_block& b, const fed_fills& f) {
-  std::map<std::uint32_t, places_filled> all;
+using places_by_segment = std::map<std::pair<std::uint32_t, std::uint32_t>, places_filled>;  // and part
+places_by_segment written_together(const timed_block& b, const fed_fills& f) {
+  places_by_segment all;
   for (const auto& ops : b.ops)
     for (const warp_op& op : ops) {
       if (!is_fill(op) || !f.fed[op.more]) continue;
       if (is_async_fill(op)) return {};
-      all[b.fills[op.more].segment].add(bytes_of(b, op));
+      all[{b.fills[op.more].segment, b.fills[op.more].part}].add(bytes_of(b, op));
     }
   return all;
 }
 
 // Steps of the fills of one warp, in its order.
-void number_steps(const timed_block& b, const fed_fills& f, std::size_t w,
-                  const std::map<std::uint32_t, places_filled>& together, found_ring& ring,
-                  std::vector<std::int32_t>& step_of_fill) {
+void number_steps(const timed_block& b, const fed_fills& f, std::size_t w, const places_by_segment& together,
+                  found_ring& ring, std::vector<std::int32_t>& step_of_fill) {
   std::vector<std::pair<bool, std::uint32_t>> marks;  // a fill begins, or something is waited for or read
   std::map<std::uint32_t, places_filled> words;
   bool reads = false;
   for (const warp_op& op : b.ops[w]) reads |= is_read(op) && f.fed[op.more];
   for (const warp_op& op : b.ops[w]) {
     if (is_fill(op) && f.fed[op.more]) {
-      const auto others = together.find(b.fills[op.more].segment);
+      const auto others = together.find({b.fills[op.more].segment, b.fills[op.more].part});
       if (words[op.more].empty()) {
         marks.emplace_back(true, op.more);
         if (others != together.end()) words[op.more].add(others->second);
@@ -197,9 +170,55 @@ void number_steps(const timed_block& b, const fed_fills& f, std::size_t w,
   ring.stages = std::max(ring.stages, static_cast<int>(slots.size()));
 }
 
-// The use of each instruction of a warp.
+// The last step whose copies each wait lets its warp see, by warp and instruction; -1: it waits for no copies.
+// Known from what was copied: groups of cp.async, and mbarriers that count bytes or copies.
+std::vector<std::vector<std::int32_t>> steps_waited_for(const timed_block& b, const fed_fills& f,
+                                                        const std::vector<std::int32_t>& step_of_fill) {
+  std::map<std::pair<std::uint64_t, std::uint32_t>, std::int32_t> of_phase;  // by mbarrier and phase
+  std::vector<std::vector<std::int32_t>> all;
+  for (const auto& ops : b.ops) {
+    std::vector<std::int32_t>& waited = all.emplace_back(ops.size(), -1);
+    std::vector<std::int32_t> groups;
+    std::int32_t copied = -1;
+    for (std::size_t i = 0; i < ops.size(); ++i) {
+      const warp_op& op = ops[i];
+      if (is_async_fill(op) && f.fed[op.more]) copied = std::max(copied, step_of_fill[op.more]);
+      if (op.is == kind::bulk_load && f.fed[op.more]) {
+        const timed_block::counted& by = b.bulk_loads[op.at];
+        std::int32_t& step = of_phase.try_emplace({by.word, by.phase}, -1).first->second;
+        step = std::max(step, step_of_fill[op.more]);
+      }
+      if (op.is == kind::copies_arrive && copied >= 0) {
+        std::int32_t& step = of_phase.try_emplace({op.at, op.more}, -1).first->second;
+        step = std::max(step, copied);
+      }
+      if (op.is == kind::commit) groups.push_back(copied);
+      if (op.is == kind::copy_wait && groups.size() > op.bytes)
+        waited[i] = groups[groups.size() - 1 - op.bytes];
+    }
+  }
+  for (std::size_t w = 0; w < b.ops.size(); ++w)
+    for (std::size_t i = 0; i < b.ops[w].size(); ++i) {
+      const warp_op& op = b.ops[w][i];
+      if (op.is != kind::wait) continue;
+      if (const auto counted = of_phase.find({op.at, op.more}); counted != of_phase.end())
+        all[w][i] = counted->second;
+    }
+  return all;
+}
+
+// True for a barrier directly behind a wait for copies.
+bool comes_after_copies(const std::vector<warp_op>& ops, const std::vector<std::int32_t>& waited,
+                        std::size_t barrier) {
+  std::size_t i = barrier;
+  while (i > 0 && (ops[i - 1].is == kind::arithmetic || ops[i - 1].is == kind::commit)) --i;
+  return i > 0 && waited[i - 1] >= 0;
+}
+
+// The use of each instruction of a warp. `waited`: see steps_waited_for().
 std::vector<op_use> label(const timed_block& b, const fed_fills& f, std::size_t w,
-                          const std::vector<std::int32_t>& step_of_fill, bool by_roles) {
+                          const std::vector<std::int32_t>& step_of_fill,
+                          const std::vector<std::int32_t>& waited, bool by_roles) {
   const auto& ops = b.ops[w];
   std::vector<op_use> all(ops.size());
   const auto step = [&](std::uint32_t fill) { return fill == 0 ? -1 : step_of_fill[fill]; };
@@ -227,7 +246,11 @@ std::vector<op_use> label(const timed_block& b, const fed_fills& f, std::size_t 
     const bool for_data =
         next.is == use::compute && (ops[i].is == kind::wait || behind_mbarrier != next.step);
     if (by_roles && for_data && ops[i].is == kind::wait) behind_mbarrier = next.step;
-    if (for_data)
+    if (waited[i] >= 0 && !loader)  // whatever follows
+      all[i] = {use::wait, waited[i]};
+    else if (ops[i].is == kind::meeting && comes_after_copies(ops, waited, i))
+      all[i] = {use::release, -1};  // unless somebody's copies were late: see late_barriers()
+    else if (for_data)
       all[i] = {use::wait, next.step};
     else if (next.is == use::load || next.is == use::store)
       all[i] = {loader ? use::acquire : use::release, next.step};
@@ -306,10 +329,11 @@ found_ring find_ring(const timed_block& b, const std::vector<std::vector<std::in
         !ring.readers.empty() && !ring.loaders.empty() && std::ranges::none_of(ring.loaders, [&](int w) {
           return std::ranges::find(ring.readers, w) != ring.readers.end();
         });
+    const auto waited = steps_waited_for(b, f, step_of_fill);
     constexpr std::uint64_t sector = 32;
     std::uint64_t loaded = 0, moved = 0, filled = 0;
     for (std::size_t w = 0; w < b.ops.size(); ++w) {
-      ring.uses.push_back(label(b, f, w, step_of_fill, ring.by_roles));
+      ring.uses.push_back(label(b, f, w, step_of_fill, waited[w], ring.by_roles));
       for (std::size_t i = 0; i < b.ops[w].size(); ++i) {
         const warp_op& op = b.ops[w][i];
         if (is_fill(op) && f.fed[op.more]) {

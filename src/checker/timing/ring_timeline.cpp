@@ -48,10 +48,38 @@ std::vector<timeline_role> roles_of_ring(const found_ring& ring) {
   return roles;
 }
 
+// A barrier at which all wait for copies, since the last warp to arrive had waited for its own.
+struct late_barrier {
+  std::int64_t arrived = -1;  // the last warp
+  std::int32_t step = -1;     // of the copies; -1: it had not waited
+};
+// By the meeting's number.
+std::map<std::uint64_t, late_barrier> late_barriers(const timed_block& b, const found_ring& ring,
+                                                    const block_times& times) {
+  using kind = lane_event::kind;
+  constexpr std::int64_t at_once = 2;  // ticks
+  std::map<std::uint64_t, late_barrier> all;
+  for (std::size_t w = 0; w < b.ops.size(); ++w) {
+    std::int32_t late = -1;
+    for (std::size_t i = 0; i < b.ops[w].size(); ++i) {
+      const warp_op& op = b.ops[w][i];
+      const op_time& t = times[w][i];
+      if (op.is == kind::copy_wait || op.is == kind::wait) {
+        if (ring.uses[w][i].is == use::wait && t.end - t.begin > at_once) late = ring.uses[w][i].step;
+        continue;
+      }
+      if (late_barrier& last = all[op.at]; op.is == kind::meeting && t.begin > last.arrived)
+        last = {t.begin, late};
+      if (op.is != kind::arithmetic && op.is != kind::commit) late = -1;
+    }
+  }
+  return all;
+}
+
 class drawing {
  public:
   drawing(const timed_block& b, const found_ring& ring, const block_times& times, const place_table& places)
-      : b_(b), ring_(ring), times_(times), places_(places) {}
+      : b_(b), ring_(ring), times_(times), late_(late_barriers(b, ring, times)), places_(places) {}
 
   // The complete steps: those that are filled, waited for and computed from.
   void draw(timeline& t, int most_steps) {
@@ -85,9 +113,15 @@ class drawing {
     const bool reads = std::ranges::find(ring_.readers, static_cast<int>(w)) != ring_.readers.end();
     std::set<std::int32_t> waited;
     op_use before{};
+    std::int32_t computed = -1;
     for (std::size_t i = 0; i < b_.ops[w].size(); ++i) {
       op_use u = ring_.uses[w][i];
-      const op_time& at = times_[w][i];
+      op_time at = times_[w][i];
+      const std::int64_t passed = at.end;
+      if (b_.ops[w][i].is == lane_event::kind::meeting)
+        if (const late_barrier& barrier = late_.at(b_.ops[w][i].at); u.is != use::wait && barrier.step >= 0)
+          u = {use::wait, barrier.step}, at.end = std::max(at.begin, barrier.arrived);
+      if (u.is == use::compute) computed = u.step;
       if (u.is == use::other || u.step < 0 || u.step >= steps_) {
         before = {};
         continue;
@@ -122,11 +156,17 @@ class drawing {
         wait.end = wait.begin;
         add(t, wait, b_.ops[w][i].place);
       }
-      if (u.is == before.is && u.step == before.step && !t.spans.empty()) {
+      if (u.is == before.is && u.step == before.step && !t.spans.empty())
         t.spans.back().end = s.end;
-        continue;
-      }
+      else
+        add(t, s, b_.ops[w][i].place);
       before = u;
+      if (passed == at.end || computed < 0 || ring_.by_roles) continue;
+      // what the barrier itself takes
+      before = {};
+      s.kind = span_kind::release, s.step = computed;
+      s.slot = ring_.slots[static_cast<std::size_t>(computed)];
+      s.begin = at.end, s.end = passed;
       add(t, s, b_.ops[w][i].place);
     }
   }
@@ -134,6 +174,7 @@ class drawing {
   const timed_block& b_;
   const found_ring& ring_;
   const block_times& times_;
+  const std::map<std::uint64_t, late_barrier> late_;
   const place_table& places_;
   int steps_ = 0;
   std::map<place_number, std::int32_t> lines_;

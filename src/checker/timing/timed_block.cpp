@@ -65,6 +65,7 @@ void timed_blocks::end_block(block_number block) {
   block_ = 0;
   for (int w = 0; w < now_.warps; ++w) flush(w);
   for (auto& ops : now_.ops) hoist_loads(ops);
+  split_fills(now_);
   now_.shared_words = static_cast<std::uint32_t>(std::ranges::count(used_, true));
   const auto size = [](const timed_block& b) {
     std::size_t all = 0;

@@ -45,6 +45,7 @@ struct timed_block {
   struct fill {
     int warp = 0;
     std::uint32_t segment = 0;  // of its writer: barriers and the like before it
+    std::uint32_t part = 0;     // where split_fills() has divided one: which of its parts
   };
   std::vector<fill> fills{{}};
   // A bulk load's destination and the mbarrier that counts it, by the load's `at`.
@@ -54,6 +55,10 @@ struct timed_block {
   };
   std::vector<counted> bulk_loads{};
 };
+
+// Divides fills of several slots that follow each other without a barrier, as in a prologue: later ones fill
+// the same slots one by one.
+void split_fills(timed_block& b);
 
 // Records one block of each kernel: that of the index asked for, in the launch in which it does most.
 class timed_blocks final : public warp_listener {

@@ -87,9 +87,21 @@ std::string describe_mbarrier(const std::uint64_t* word) {
                      f.bytes);
 }
 
+// "full[0]: 1 of 1 arrivals, 208 bytes missing; waits for parity 0, 3 phases have ended"
+std::string describe_test(const std::string& name, const std::uint64_t* word, unsigned parity,
+                          std::uint64_t phases) {
+  const fields f = unpack(*word);
+  std::string bytes;
+  if (f.bytes > 0) bytes = fmt::format(", {} bytes missing", f.bytes);
+  if (f.bytes < 0) bytes = fmt::format(", {} bytes more than announced", -f.bytes);
+  return fmt::format("{}: {} of {} arrivals{}; waits for parity {}, {} {} ended", name, f.parties - f.missing,
+                     f.parties, bytes, parity, phases, phases == 1 ? "phase has" : "phases have");
+}
+
 void phase_ended(block_state& block, worker& owner, const std::uint64_t* word) {
   mbarrier_clock& time = block.clock_of(word);
   time.ended = std::exchange(time.latest, 0);
+  ++time.phases;
   if (observer* watch = owner.watch()) watch->mbarrier_phase_ended(block, word);
   owner.wake_mbarrier(block, word);
 }
@@ -331,7 +343,11 @@ bool mbarrier_ended(const std::uint64_t* word, unsigned parity) {
 bool mbarrier_test(std::uint64_t* word, unsigned parity, place where, mbarrier_semantics how) {
   thread_state& self = called_from(__builtin_return_address(0));
   require_barrier(self, *self.block, word, where);
-  return see_end(self, word, parity, how);
+  const bool ended = see_end(self, word, parity, how);
+  self.tested = ended ? nullptr : word;
+  self.parity = parity;
+  self.tested_in = where;
+  return ended;
 }
 
 void mbarrier_wait(std::uint64_t* word, unsigned parity, place where, mbarrier_semantics how) {

@@ -43,11 +43,24 @@ std::string waits_for(const thread_state& t, const observer* watch) {
       const auto* const word = static_cast<const std::uint64_t*>(t.key);
       std::string meant = describe_ring_event(t.home->clock_of(word).of, word);
       if (meant.empty() && watch != nullptr) meant = watch->name_of(t, word);
+      if (!meant.empty() && t.home->clock_of(word).of.events == 0)
+        meant = fmt::format("the phase of {} ends", meant);
       const std::string exact =
           fmt::format("waiting for parity {} of {} in {}", t.parity, describe_mbarrier(word), text(t.where));
       return meant.empty() ? exact : fmt::format("waiting until {}, {}", meant, exact);
     }
     case condition::polling:
+      if (t.tested != nullptr && same(t.tested_in, t.where)) {
+        std::string name = watch != nullptr ? watch->name_of(t, t.tested) : "";
+        if (name.empty()) {
+          const auto offset =
+              reinterpret_cast<std::uintptr_t>(t.tested) - reinterpret_cast<std::uintptr_t>(t.home->shared);
+          name = fmt::format("the mbarrier at byte {} of shared memory", offset);
+        }
+        return fmt::format("polling {} in {}",
+                           describe_test(name, t.tested, t.parity, t.home->clock_of(t.tested).phases),
+                           text(t.where));
+      }
       return is_placed(t) ? fmt::format("polling in {}", text(t.where)) : "polling in a loop of its own";
     case condition::finished: return "finished";
     default: return t.loads.is_waiting() ? "in a loop around what does not change" : "ready to run";

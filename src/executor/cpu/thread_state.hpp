@@ -165,6 +165,8 @@ struct thread_state : machine::thread_view {
   std::size_t number = 0;     // the scheduler's number
   const void* key = nullptr;  // the mbarrier waited for
   unsigned parity = 0;
+  const std::uint64_t* tested = nullptr;  // the mbarrier whose phase the latest test found not ended
+  place tested_in{};
   copy_queue copies;
   bulk_store_queue stores;
   const machine::exchange_slot* exchanged = nullptr;  // what the last exchange returned

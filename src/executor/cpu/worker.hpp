@@ -198,6 +198,10 @@ bool same(place a, place b);
 bool mbarrier_ended(std::uint64_t word, unsigned parity);
 void land(block_state& block, worker& owner, const bulk_load_state& load);
 std::string describe_mbarrier(const std::uint64_t* word);
+std::string describe_test(const std::string& name, const std::uint64_t* word, unsigned parity,
+                          std::uint64_t phases);
+std::string describe_test(const std::string& name, const std::uint64_t* word, unsigned parity,
+                          std::uint64_t phases);
 std::string describe_ring_event(const machine::ring_event& of, const std::uint64_t* word);
 // `ranks`: the blocks of the cluster in which it lands; 0: the thread's own.
 void issue(thread_state& self, const bulk_load_state& load, unsigned ranks, place where);

@@ -77,8 +77,7 @@ prediction does_not_fit() {
 }
 prediction times(const prediction& one, std::int64_t count) {
   prediction all = one;
-  all.seconds *= real(count);
-  for (double& part : all.parts) part *= real(count);
+  all.scale(real(count));
   return all;
 }
 

@@ -98,6 +98,20 @@ std::string shared_place(std::size_t offset) {
     return fmt::format("{} bytes before {} in shared memory", next - offset, next_name);
   return found;
 }
+std::string mbarrier_name(std::size_t offset, const std::uint64_t* word) {
+  for (std::size_t i = 0; i < placed_here.offsets.size(); ++i) {
+    const std::size_t start = placed_here.offsets[i], bytes = shared_sizes()[i].bytes;
+    if (start == 0 || offset < start || offset - start >= bytes) continue;
+    const std::size_t index = (offset - start) / sizeof *word;
+    bool is_array = (offset - start) % sizeof *word == 0;
+    for (std::size_t before = 1; is_array && before <= index; ++before)
+      is_array = cpu_detail::parties_of(*(word - before)) > 0;
+    if (is_array && bytes == sizeof *word) return shared_sizes()[i].name;
+    if (is_array) return fmt::format("{}[{}]", shared_sizes()[i].name, index);
+    break;
+  }
+  return shared_place(offset);
+}
 int register_shared(std::size_t bytes, std::size_t align) {
   shared_sizes().push_back({bytes, align, ""});
   return static_cast<int>(shared_sizes().size()) - 1;

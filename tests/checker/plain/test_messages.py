@@ -57,6 +57,39 @@ class Messages(unittest.TestCase):
         for found in self.findings(text):
             self.assertIn("__sync", found["missing"]["text"])
 
+    def test_a_hung_mbarrier_tells_what_it_waits_for(self):
+        solutions = pathlib.Path(__file__).resolve().parents[3] / "docs/course/solutions"
+        roles, bulk = ((solutions / name).read_text() for name in ("07-roles.cu", "08-bulk-copies.cu"))
+        arrive = "full[s].arrive_with_copies();"
+        for text, change, told in (
+            (  # one lane of 32 arrives
+                roles.replace(arrive, "if (threadIdx.x == 0) " + arrive),
+                arrive,
+                [
+                    "threads 32-95 polling full[0]: 1 of 32 arrivals; waits for parity 0, 0 phases have ended in"
+                ],
+            ),
+            (  # nobody gives slots back
+                roles.replace("empty[s].arrive();", ""),
+                "empty[s].arrive();",
+                [
+                    "threads 0-31 polling empty[0]: 0 of 64 arrivals; waits for parity 0, 0 phases have ended in",
+                    "threads 32-95 polling full[0]: 0 of 32 arrivals; waits for parity 1, 1 phase has ended in",
+                ],
+            ),
+            (  # a full tile's bytes are announced for a short one, the 16th: 40 of 64 numbers
+                bulk.replace("full[s].expect(bytes(i));", "full[s].expect(tile * 4);"),
+                "full[s].expect(bytes(i));",
+                [
+                    "polling full[3]: 1 of 1 arrivals, 96 bytes missing; waits for parity 1, 3 phases have ended in"
+                ],
+            ),
+        ):
+            with self.subTest(change):
+                happened = next(f for f in self.findings(text) if f["kind"] == "deadlock")
+                for sentence in told:
+                    self.assertIn(sentence, json.dumps(happened))
+
     def test_what_nobody_has_written_is_read_too_early(self):
         text = (
             "__global__ void k(const int* sizes, int* owner) {\n  __shared__ int before[65];\n  const int t = threadIdx.x;\n"

@@ -111,6 +111,39 @@ int main() {
   cudaFree(from), cudaFree(to);
 }
 """
+# A product from three buffers: a prologue loads two tiles; a loop with a PIPELINE's epilogue, or one with an if.
+THREE = """constexpr int T = 8, n = 128;
+__global__ void product(const float* a, const float* b, float* c) {
+  __shared__ float x[3][T][T], y[3][T][T];
+  const int i = threadIdx.y, j = threadIdx.x, row = T * blockIdx.y + i, column = T * blockIdx.x + j;
+  float sum = 0;
+  const auto load = [&](int t) {
+    x[t % 3][i][j] = a[row * n + T * t + j], y[t % 3][i][j] = b[(T * t + i) * n + column];
+  };
+  const auto compute = [&](int t) { for (int k = 0; k < T; ++k) sum += x[t % 3][i][k] * y[t % 3][k][j]; };
+  load(0), load(1);
+  __syncthreads();
+#if defined(PIPELINE)
+  for (int t = 0; t < n / T - 2; ++t) load(t + 2), compute(t), __syncthreads();
+  compute(n / T - 2);
+  compute(n / T - 1);
+#else
+  for (int t = 0; t < n / T; ++t) {
+    if (t + 2 < n / T) load(t + 2);
+    compute(t);
+    __syncthreads();
+  }
+#endif
+  c[row * n + column] = sum;
+}
+int main() {
+  float *a, *b, *c;
+  cudaMalloc(&a, n * n * 4), cudaMalloc(&b, n * n * 4), cudaMalloc(&c, n * n * 4);
+  cudaMemset(a, 0, n * n * 4), cudaMemset(b, 0, n * n * 4);
+  product<<<dim3(n / T, 2), dim3(T, T)>>>(a, b, c);
+  cudaFree(a), cudaFree(b), cudaFree(c);
+}
+"""
 # One array, of which threads write other parts in each round.
 IN_PLACE = """__global__ void reduce(const int* from, int* to) {
   __shared__ int x[256];
@@ -189,6 +222,12 @@ class Trace(unittest.TestCase):
         self.assertGreater(staged["hidden_share"], 0.3)
         self.assertLess(staged["step_time"], 0.8 * first["step_time"])
         self.assertGreater(copied["hidden_share"], 0.3)
+
+    def test_a_prologue_fills_two_of_three_buffers(self):
+        (self.folder / "three.cu").write_text(THREE)
+        for more in ([], ["-DPIPELINE"]):
+            (t,) = self.traced("three.cu", *more)
+            self.assertEqual((t["stages"], t["steps"], t["recorded"]), (3, 16, 16), more)
 
     def test_one_array_is_one_buffer(self):
         (self.folder / "rounds.cu").write_text(IN_PLACE)
@@ -298,6 +337,9 @@ class Trace(unittest.TestCase):
                 ).stdout
             )["timelines"][0]
             step[stages] = drawn["ticks"]["step"]
+            # without the first load and the last steps
+            self.assertLess(drawn["steady_step_time"], (1.01 if stages == 1 else 1) * drawn["step_time"])
+            self.assertGreater(drawn["steady_step_time"], 0.8 * drawn["step_time"])
         (self.folder / "ring.cu").write_text(text.replace("product<3>", "product<1>"))
         answer = json.loads(self.tool("advise", "ring.cu", "--json", "--device", "H200").stdout)
         for told in answer["kernels"][0]["advice"]["pipelined"]["stages"][1:4]:

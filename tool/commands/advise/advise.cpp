@@ -103,6 +103,7 @@ std::string text_of(const advice& a) {
   if (!a.stages.empty()) {
     std::vector<std::vector<std::string>> rows{{"stages", own ? "step us" : "us", "gain", "shared B",
                                                 "blocks", "occupancy", "in flight KiB", "limit"}};
+    if (own) rows.front().insert(rows.front().begin() + 3, "at least");
     for (const advised_stages& s : a.stages)
       rows.push_back(
           s.fits ? std::vector<std::string>{fmt::format("{}", s.stages),
@@ -117,9 +118,20 @@ std::string text_of(const advice& a) {
                                             std::string(name_of(a, s.largest))}
                  : std::vector<std::string>{fmt::format("{}", s.stages),
                                             fmt::format("{} B of shared memory do not fit", s.shared_bytes)});
+    if (own)
+      for (std::size_t i = 0; i < a.stages.size(); ++i)
+        if (const advised_stages& s = a.stages[i]; s.fits)
+          rows[i + 1].insert(rows[i + 1].begin() + 3,
+                             s.stages == 1 ? "" : fmt::format("{:+.0f} %", 100 * s.least_gain + 0.));
     text += wrapped(fmt::format("\nstages of {}; the textbooks' formula predicts {:+.1f} % to two\n",
                                 a.pipelined, 100 * (a.textbook_gain - 1)));
     text += table_text(rows, terminal_columns());
+    if (own)
+      text += wrapped(
+          "\"At least\" is the gain if the model errs as it did at worst for measured kernels, one block on "
+          "a "
+          "multiprocessor: by 12 % with two buffers, 27 % with three, 42 % with four, 73 % with more "
+          "(docs/model.md)\n");
     text += wrapped(fmt::format("{} is kept busy by {:.1f} KiB in flight on each multiprocessor\n",
                                 a.in_cache ? "the L2 cache" : "memory", a.bytes_needed_in_flight / 1024));
   }

@@ -22,7 +22,7 @@ struct trace_request {
   std::optional<std::int64_t> m, n, k;
   std::int64_t size = 1 << 18, rows = 1, segment = 0;
   unsigned block = 0;
-  int recorded = 16, cost_runs = 0;
+  int recorded = 32, cost_runs = 0;
   std::string output, format;
   bool without_waits = false;
   std::string as, blocks = "auto", data;

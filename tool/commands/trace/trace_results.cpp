@@ -50,6 +50,18 @@ std::string drawn(picture_format as, std::span<const timeline> timelines, std::s
   return perfetto_json(timelines);
 }
 
+// Ticks or cycles from a step's computation to the next one's, once every slot has been filled and until none is
+// filled again, over at least a round of the ring; 0: too few steps are recorded.
+double steady_time(const timeline& t) {
+  const std::vector<step_times> steps = by_step(t);
+  const auto stages = static_cast<std::ptrdiff_t>(std::max(1, t.stages)), first = stages,
+             last = std::ssize(steps) - (t.recorded == t.steps ? stages : 1);
+  if (last - first < stages) return 0;
+  return static_cast<double>(steps[static_cast<std::size_t>(last)].compute_begin -
+                             steps[static_cast<std::size_t>(first)].compute_begin) /
+         static_cast<double>(last - first);
+}
+
 json to_json(const timeline& t, const overlap& o) {
   json causes = json::object();
   for (const waiting_share& w : o.causes) causes[w.cause] = w.share;
@@ -81,6 +93,7 @@ json to_json(const timeline& t, const overlap& o) {
           {"limited_by", o.limited_by},
           {"loads_block", o.loads_block},
           {"step_time", o.step_time},
+          {"steady_step_time", steady_time(t) > 0 ? json(steady_time(t)) : json()},
           {"step_time_with_one_more_stage", o.next_time},
           {"step_times", steps}};
 }
@@ -115,7 +128,7 @@ trace_results results_of(const common_options& common, const char* named,
   const bool any_work = timelines.front().step_work > 0;
   trace_results r;
   r.table = {{named, "stages", "steps", "loads hidden", "warps wait", "in flight", "limited by",
-              "a stage more saves"}};
+              "a stage more saves", "steady state"}};
   // Timelines whose steps do different work are compared by work a tick: their durations would mislead.
   const bool same_work = std::ranges::all_of(
       timelines, [&](const timeline& t) { return t.step_work == timelines.front().step_work; });
@@ -132,15 +145,16 @@ trace_results results_of(const common_options& common, const char* named,
     std::vector<std::string>& row = r.table.emplace_back(std::vector<std::string>{
         t.policy.empty() ? t.kernel : t.policy, fmt::format("{}", t.stages), fmt::format("{}", o.steps),
         fmt::format("{:.0f} %", o.hidden * 100), fmt::format("{:.0f} %", o.waiting * 100),
-        fmt::format("{:.1f} KiB", o.mean_bytes / 1024), o.limited_by, gain_text(o)});
+        fmt::format("{:.1f} KiB", o.mean_bytes / 1024), o.limited_by, gain_text(o),
+        steady_time(t) > 0 ? fmt::format("{:.0f} a step", steady_time(t)) : "-"});
     if (same_work) row.push_back(fmt::format("{} {}", o.duration, t.unit));
     if (any_work)
       row.push_back(o.work_rate > 0 ? fmt::format("{:.1f} a {}", o.work_rate, unit_of_one(t)) : "-");
     for (const std::string& n : t.notes) say(common, fmt::format("{}: {}", t.policy, n));
     if (o.loads_block && t.stages > 1)
-      say(common, fmt::format("{}: loads block their warps, so nothing hides them: store after the "
-                              "computation, or copy asynchronously",
-                              t.policy));
+      say(common, fmt::format("{}: loads block their warps: inside a warp nothing overlaps, other warps hide "
+                              "{:.0f} %; store after the computation, or copy asynchronously",
+                              t.policy, o.hidden * 100));
     if (t.dropped > 0 || (!t.place_of.empty() && t.recorded < t.steps))
       say(common, fmt::format("{}: the first {} of {} steps are recorded; --record says how many", t.policy,
                               t.recorded, t.steps));

@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The bound of antiphase trace on one more stage holds: for the course's rings and the template of `new`."""
+import json
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+import unittest
+
+TOOL = pathlib.Path(sys.argv.pop(1)).resolve()
+ROOT = pathlib.Path(__file__).resolve().parents[3]
+STAGES = range(1, 7)
+NEARLY = 0.99  # of a step's time: the last step of a run has no other after it
+
+
+def for_all_stages(source: str, kernel: str, stages: range) -> str:
+    """The program with its kernel as a function's template: one kernel for each number of stages."""
+    if "template <int stages>" not in source:
+        source = re.sub(r"\bstages = \d+\b", "unused = 0", source, count=1)
+        source = source.replace("__global__", "template <int stages> __global__")
+    head = re.search(rf"__global__[^{{]*?\b{kernel}\((.*?)\) {{", source, re.S)
+    names = ", ".join(re.findall(r"(\w+)(?:,|$)", head.group(1)))
+    kernels = "".join(
+        f"__global__ void {kernel}_{s}({head.group(1)}) {{ {kernel}<{s}>({names}); }}\n" for s in stages
+    )
+    launch = re.search(rf"^ *{kernel}(<\d+>)?(<<<.*?;)$", source, re.M | re.S)
+    launches = "".join(f"  {kernel}_{s}{launch.group(2)}\n" for s in stages)
+    source = source.replace(launch.group(0), launches)
+    source = source.replace(head.group(0), f"__device__ void {kernel}({head.group(1)}) {{")
+    return source.replace("int main(", kernels + "int main(")
+
+
+class Bound(unittest.TestCase):
+    def check(self, source: str, kernel: str, stages: range = STAGES) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            program = pathlib.Path(folder) / "ring.cu"
+            program.write_text(for_all_stages(source, kernel, stages))
+            run = subprocess.run(
+                [str(TOOL), "trace", program, "--record", "256", "--json"],
+                text=True,
+                capture_output=True,
+                check=False,
+            )
+        self.assertEqual(0, run.returncode, run.stderr)
+        all_of_them = json.loads(run.stdout)["timelines"]
+        self.assertEqual(list(stages), [t["stages"] for t in all_of_them])
+        gains = 0
+        for now, more in zip(all_of_them, all_of_them[1:]):
+            bound = 1 - now["step_time_with_one_more_stage"] / now["step_time"]
+            gain = 1 - more["step_time"] / now["step_time"]
+            gains += gain > 0.05
+            with self.subTest(kernel=kernel, stages=now["stages"]):
+                self.assertGreaterEqual(
+                    more["step_time"],
+                    NEARLY * now["step_time_with_one_more_stage"],
+                    f'bound {bound:.2f}, gain {gain:.2f}, {now["limited_by"]}',
+                )
+        self.assertGreaterEqual(gains, 1)
+
+    def solution(self, name: str) -> str:
+        return (ROOT / "docs/course/solutions" / name).read_text()
+
+    def test_template_of_new(self):
+        with tempfile.TemporaryDirectory() as folder:
+            subprocess.run([str(TOOL), "new", "k"], cwd=folder, check=True, capture_output=True)
+            made = pathlib.Path(folder) / "k"
+            source = (made / "k.cu").read_text().replace('#include "k.cuh"', (made / "k.cuh").read_text())
+            source = source.replace("#pragma once\n", "").replace(
+                "height = count > 2 ? std::atoi(words[1]) : 100", "height = 640"
+            )
+            source = source.replace(
+                '#include "ring.cuh"', (made / "ring.cuh").read_text().replace("#pragma once\n", "")
+            )
+        self.check(source, "k_kernel")
+
+    def test_lab_6(self):
+        self.check(self.solution("06-stages.cu").replace("K = 27", "K = 320"), "product")
+
+    def test_lab_7(self):
+        self.check(self.solution("07-roles.cu").replace("n = 1000", "n = 2560"), "sums")
+
+    def test_lab_8(self):
+        self.check(self.solution("08-bulk-copies.cu").replace("n = 1000", "n = 2560"), "twice", range(2, 7))
+
+    def test_lab_9(self):
+        self.check(self.solution("09-ring-of-a-scan.cu").replace("n = 1000", "n = 2560"), "scan")
+
+    def test_lab_10(self):
+        self.check(self.solution("10-antiphase.cu").replace("n = 50", "n = 192"), "attention", range(2, 7))
+
+
+if __name__ == "__main__":
+    unittest.main()
