@@ -358,8 +358,8 @@ class Led(support.Case):
         self.most = math.inf  # of torch's time, that ours may take
 
         def judged(*call):
-            (queries, keys), ours, theirs = call[4:6], call[-1], judge(*call)[1]
-            fits = queries >= self.least_queries and keys >= self.least_keys
+            (queries, keys, depth), ours, theirs = call[4:7], call[-1], judge(*call)[1]
+            fits = queries >= self.least_queries and keys >= self.least_keys and depth <= 128
             return ours, theirs, fits and ours < self.most * theirs
 
         for name, value in (("_judge", judged), ("_LEAST_WORK", 0)):

@@ -326,6 +326,24 @@ def calls(clients):
     ):
         told = said(words, ANTIPHASE_REPORT="0", LD_PRELOAD=f"{counting}:{clients.interposer}", **environment)
         expect(told, f"{count} judgements\n", f"how often {words} is checked")
+    # A product that would be passed on, and one that would be taken, on a GPU that was not measured.
+    unmeasured = clients.compile("neighbours.c", "libunmeasured.so", "-shared", "-DUNMEASURED")
+    for words, otherwise in (
+        ("nowhere:1:4096:4096:2:0", "2 no gain predicted"),
+        ("real:256:256:256:2:0", None),
+    ):
+        for library, why in (
+            (unmeasured, "2 not measured on this GPU (see antiphase tune)"),
+            (None, otherwise),
+        ):
+            preloaded = ":".join(map(str, filter(None, (library, clients.interposer))))
+            found = said(words, ANTIPHASE_REPORT="1", LD_PRELOAD=preloaded)
+            begins = (
+                f"antiphase: 0 of 2 products computed (0 %); passed on: {why}\n"
+                if why
+                else "antiphase: 2 of 2"
+            )
+            expect(found[: len(begins)], begins, f"{words} with {library}")
     # Conditions for the summary line.
     expect(
         said(one, **least).startswith("antiphase: 1 of 1 products computed (100 %), "), True, "a line unasked"

@@ -12,7 +12,7 @@ SMALL = ("--m", "70", "--n", "130", "--k", "100")
 
 
 class Overlap(ToolTest):
-    def test_law(self):
+    def test_model(self):
         """Without a GPU the sums are verified, and the model is shown."""
         out = self.run_tool(
             "bench", "overlap", "--blocks", "1,2", "--rounds", "3,256", "-q", *CPU
