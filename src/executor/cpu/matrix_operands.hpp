@@ -15,7 +15,8 @@ struct thread_state;
 // Of a warp's part of A, in elements of 16 bits.
 constexpr int operand_rows = 16, operand_depth = 16;
 
-// Fails if a piece of the operand lies outside of the block's shared memory, or its descriptor has unknown bits.
+// Fails if a piece of the operand lies outside of the block's shared memory, or if bits of its descriptor
+// are unknown.
 void require_inside(const thread_state& self, std::uint64_t descriptor, bool transposed, int count,
                     const char* name, machine::place where);
 // Reads the operands that are not yet there.

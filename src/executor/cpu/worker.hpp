@@ -106,8 +106,8 @@ class worker {
   std::exception_ptr stall() const;
   void enter_fiber(thread_state& self);
   void switch_from(fiber& from);
-  // Turns in which nothing has changed, until states of threads are compared: at least so many, and so many of
-  // each thread, as threads that meet write nothing meanwhile.
+  // Turns in which nothing has changed, until states of threads are compared: at least so many, and so many
+  // of each thread, as threads that meet write nothing meanwhile.
   std::uint64_t turns_before_states() const {
     const std::uint64_t threads = static_cast<std::uint64_t>(threads_) * blocks_.size();
     return std::max(std::uint64_t{3'000}, 8 * threads);
