@@ -140,9 +140,7 @@ def link(project, ref):
 def said_of(findings):
     best = [f for f in findings if f["kind"] not in SECONDARY] or findings
     return ", ".join(
-        f["kind"]
-        + (f" in line {f['line']}" if f["line"] else "")
-        + (", pedantic" if "severity" in f else "")
+        f["kind"] + (f" in line {f['line']}" if f["line"] else "") + (", pedantic" if "severity" in f else "")
         for f in best[:2]
     )
 

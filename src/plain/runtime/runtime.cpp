@@ -238,8 +238,8 @@ std::string shared_place(std::size_t offset) {
   const auto text = [&](std::string_view name, std::size_t start, std::size_t bytes) {
     return offset - start < bytes
                ? fmt::format("{}, byte {} of {} in shared memory", name, offset - start, bytes)
-               : fmt::format("{} bytes past the end of {}, {} bytes of shared memory",
-                             offset - start - bytes, name, bytes);
+               : fmt::format("{} bytes past the end of {}, {} bytes of shared memory", offset - start - bytes,
+                             name, bytes);
   };
   std::string found = text("the launch's dynamic memory", 0, now.dynamic);
   std::size_t first = 0, end = now.dynamic, next = 0;  // of the one before, and of the one behind
@@ -1080,7 +1080,9 @@ std::uint64_t outcome_as_number(bool has_parted) {
 void name_active_mask(const char* kernel, bool found) {
   if (!found || now.active_masks.empty()) return;
   now.m->findings.say(
-      fmt::format("kernel {} takes a mask from __activemask() in {}: it names the lanes that happen to be there, under half of the schedules the calling lane alone. Compute the mask of lanes that should take part before they diverge, as with __ballot_sync()",
+      fmt::format("kernel {} takes a mask from __activemask() in {}: it names the lanes that happen to be "
+                  "there, under half of the schedules the calling lane alone. Compute the mask of lanes that "
+                  "should take part before they diverge, as with __ballot_sync()",
                   kernel, name_of(now.first_active_mask)));
 }
 
@@ -1133,7 +1135,8 @@ void launch(const char* name, const config& c, place where, const void* entry, s
       now.most_threads == 0 ? blocks
                             : std::max<std::uint64_t>(4, now.most_threads / static_cast<unsigned>(k.threads));
   constexpr const char* rest =
-      "memory that skipped blocks would have written is missing, so results are not checked. --blocks all runs all blocks";
+      "memory that skipped blocks would have written is missing, so results are not checked. --blocks all "
+      "runs all blocks";
   std::vector<std::uint64_t> chosen;
   const bool whole = c.together || k.cluster > 1;  // blocks that wait for each other
   std::uint64_t accesses = whole ? 0 : now.most_accesses;
@@ -1141,9 +1144,8 @@ void launch(const char* name, const config& c, place where, const void* entry, s
   if (now.most_accesses > 0 && m.history.effort.total() > 6 * now.most_accesses &&
       ++now.launched[name] > often) {
     leave_blocks_out();
-    return m.findings.say(
-        fmt::format("kernel {} is skipped from launch {} on, because the run has taken long: {}", name,
-                    often + 1, rest));
+    return m.findings.say(fmt::format(
+        "kernel {} is skipped from launch {} on, because the run has taken long: {}", name, often + 1, rest));
   }
   if (accesses > 0 && m.history.effort.total() > 3 * accesses) {  // a single block, another one each time
     accesses = 1;
@@ -1175,11 +1177,13 @@ void launch(const char* name, const config& c, place where, const void* entry, s
     name_active_mask(name, true);
     if (waits_for_host(std::current_exception()))
       end_run(std::make_exception_ptr(
-          not_supported(fmt::format("kernel {} waits for a value that the host sets later; launches are synchronous here, so the program cannot be checked as it is",
+          not_supported(fmt::format("kernel {} waits for a value that the host sets later; launches are "
+                                    "synchronous here, so the program cannot be checked as it is",
                                     name))));
     if (now.sampled && may_be_misled(std::current_exception())) {
       m.findings.say(
-          fmt::format("kernel {} trapped or waited without end after blocks were skipped, which is not checked. --blocks all runs all blocks",
+          fmt::format("kernel {} trapped or waited without end after blocks were skipped, which is not "
+                      "checked. --blocks all runs all blocks",
                       name));
       end_run(std::make_exception_ptr(checker_detail::stopped("misled")));
     }
