@@ -17,7 +17,8 @@ namespace antiphase::test {
 
 // A finding as text without line numbers.
 inline std::string text_of(const finding& f) {
-  return f.memory + "; " + f.access.action + "; " + (f.earlier ? f.earlier->action : "") + "; " + missing_text(f);
+  return f.memory + "; " + f.access.action + "; " + (f.earlier ? f.earlier->action : "") + "; " +
+         missing_text(f);
 }
 inline bool is_the_one(const found_by& by, const finding& f) {
   return f.kind == by.finding && text_of(f).find(by.says) != std::string::npos;

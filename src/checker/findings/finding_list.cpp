@@ -221,7 +221,7 @@ explanation finding_list::missing_wait(const thread_model& t, block_number other
     case actor_kind::stores_writing: return mine ? sentence::own_store : sentence::other_store;
     case actor_kind::matrix:
       return copier.thread / 32 == t.index / 32 && other == t.block ? sentence::own_tensor_group
-                                                                   : sentence::other_tensor_group;
+                                                                    : sentence::other_tensor_group;
     case actor_kind::thread: break;
   }
   return {};

@@ -202,7 +202,8 @@ timeline timeline_of(const timed_block& b, const found_ring& ring, const block_t
   for (span_record& s : t.spans) s.begin -= origin, s.end -= origin;
   if (ring.to_registers)
     t.notes.emplace_back(
-        "no part of shared memory is filled and read alternately: shown are loads to registers, which their own "
+        "no part of shared memory is filled and read alternately: shown are loads to registers, which their "
+        "own "
         "warps wait for");
   if (ring.of_results)
     t.notes.emplace_back("the buffers are filled with computed values: their load is the write");

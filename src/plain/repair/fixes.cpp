@@ -225,7 +225,7 @@ std::vector<std::string> texts_for(const std::vector<const finding*>& group, con
     const order_scope scope = f->missing.scope();
     const bool same_block = f->earlier && f->earlier->block == f->access.block;
     const bool of_copy = order == missing_order::copy_wait || order == missing_order::bulk_wait ||
-                      order == missing_order::tensor_wait;
+                         order == missing_order::tensor_wait;
     one_warp = one_warp && same_block && f->access.thread / 32 == f->earlier->thread / 32;
     cluster = cluster || (!same_block && scope == order_scope::cluster);
     proxy = proxy || order == missing_order::proxy_fence;

@@ -5,8 +5,8 @@
 #include "src/checker/findings/finding_list.hpp"
 #include "src/checker/memory/lockstep.hpp"
 #include "src/checker/order/launch_order.hpp"
-#include "src/checker/order/place_table.hpp"
 #include "src/checker/order/missing.hpp"
+#include "src/checker/order/place_table.hpp"
 
 namespace antiphase::checker_detail {
 namespace {
@@ -249,7 +249,9 @@ struct Findings : Clocks {
         {.thread = one, .kind = access_kind::write, .place = at, .bytes = 4},
         {.kind = finding_kind::overwritten_in_use, .offset = 8, .read = &by, .in_practice = in_practice});
   }
-  std::string missing_at(place_number at) { return to_text(findings.all()[overwrite(at).first].result.missing); }
+  std::string missing_at(place_number at) {
+    return to_text(findings.all()[overwrite(at).first].result.missing);
+  }
 };
 
 TEST_F(Findings, AreOneForEachPairOfPlaces) {
@@ -275,8 +277,7 @@ TEST_F(Findings, AreErrorsIfOneOccurrenceIs) {
 TEST_F(Findings, NameASlotOnlyWhereThereMayBeOne) {
   EXPECT_EQ(missing_at(1), "a barrier between the reads and this write: the slot has not been released");
   memory.shared_by_variables = true;
-  EXPECT_EQ(missing_at(2),
-            "__syncthreads() between the two: this write may overtake other threads' reads");
+  EXPECT_EQ(missing_at(2), "__syncthreads() between the two: this write may overtake other threads' reads");
   barriers.init(one, memory.shared() + 64);
   EXPECT_EQ(missing_at(3), "a barrier between the reads and this write: the slot has not been released");
 }

@@ -87,7 +87,9 @@ class Stopped(Ends):
         (invocation,) = json.loads((self.folder / "s").read_text())["runs"][0]["invocations"]
         self.assertFalse(invocation["executionSuccessful"])
         told = [(n["level"], n["message"]["text"]) for n in invocation["toolExecutionNotifications"]]
-        self.assertIn(("error", "2 of 2 runs did not finish, so the program is not known to be correct"), told)
+        self.assertIn(
+            ("error", "2 of 2 runs did not finish, so the program is not known to be correct"), told
+        )
         self.nothing_is_left()
 
     def test_inside_a_kernel(self):

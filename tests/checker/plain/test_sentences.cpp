@@ -24,18 +24,17 @@ struct with_numbers {
 
 // All of a report that is not a sentence.
 std::vector<std::string> data_of(const check_report& r) {
-  std::vector<std::string> all{fmt::format("{} runs, {} errors, {} causes, {} notes", r.runs, r.errors(),
-                                           r.causes(), r.notes.size())};
+  std::vector<std::string> all{
+      fmt::format("{} runs, {} errors, {} causes, {} notes", r.runs, r.errors(), r.causes(), r.notes.size())};
   for (const finding& f : r.findings)
-    all.push_back(fmt::format("{} {} group {}: {}:{}, {} times, lacks {} at {}, {}", name(f.severity()), id(f.kind),
-                              f.group, f.access.place.file, f.access.place.line, f.times,
+    all.push_back(fmt::format("{} {} group {}: {}:{}, {} times, lacks {} at {}, {}", name(f.severity()),
+                              id(f.kind), f.group, f.access.place.file, f.access.place.line, f.times,
                               name(f.missing.order()), name(f.missing.scope()), f.remarks.size()));
   return all;
 }
 std::vector<std::string> data_of(const std::vector<plain_fix>& fixes) {
   std::vector<std::string> all;
-  for (const plain_fix& f : fixes)
-    all.push_back(fmt::format("{}: {} of {}", f.group, f.change, f.tried));
+  for (const plain_fix& f : fixes) all.push_back(fmt::format("{}: {} of {}", f.group, f.change, f.tried));
   return all;
 }
 
@@ -62,10 +61,11 @@ TEST_P(Sentences, CanBeReplacedByTheirNumbers) {
     EXPECT_TRUE(f.missing.empty() || missing_text(f).starts_with('#')) << missing_text(f);
 }
 INSTANTIATE_TEST_SUITE_P(Programs, Sentences,
-                         testing::Values("reduction", "matmul_double_buffered", "pipeline_copies", "ptx_bulk_ring",
-                                         "volatile_lockstep", "last_block", "streams", "pdl_pairs", "clusters",
-                                         "uninitialised", "managed", "mixed_sizes", "barrier_after_break", "histogram",
-                                         "host_functions", "leak", "misaligned", "copies_refused"),
+                         testing::Values("reduction", "matmul_double_buffered", "pipeline_copies",
+                                         "ptx_bulk_ring", "volatile_lockstep", "last_block", "streams",
+                                         "pdl_pairs", "clusters", "uninitialised", "managed", "mixed_sizes",
+                                         "barrier_after_break", "histogram", "host_functions", "leak",
+                                         "misaligned", "copies_refused"),
                          [](const auto& i) { return std::string(i.param); });
 
 using Fixes = Sentences;
@@ -113,9 +113,11 @@ TEST(Groups, SearchNoTextOfFindings) {
     ASSERT_TRUE(in) << file;
     const std::string text{std::istreambuf_iterator<char>(in), {}};
     EXPECT_THAT(text, testing::HasSubstr("missing.order()"));
-    for (const char* search :
-         {R"(missing_text)", R"(to_text\()", R"((missing|in_practice|memory|action|when|values|notes)\w*\)?\s*\.\s*(find|starts_with|ends_with|contains|compare)\b)",
-          R"(has\([^)]*(missing|in_practice|memory|action|notes))"})
+    for (
+        const char* search :
+        {R"(missing_text)", R"(to_text\()",
+         R"((missing|in_practice|memory|action|when|values|notes)\w*\)?\s*\.\s*(find|starts_with|ends_with|contains|compare)\b)",
+         R"(has\([^)]*(missing|in_practice|memory|action|notes))"})
       EXPECT_FALSE(std::regex_search(text, std::regex(search))) << file << ": " << search;
   }
 }

@@ -1014,8 +1014,7 @@ int main() { k<<<1, 128>>>(nullptr); }
                 self.assertEqual((done.returncode, done.stdout), (2, ""), done.stderr)
                 self.assertRegex(done.stderr, r"^antiphase: [^\n]*\n$")
                 self.assertIn(
-                    said
-                    + " before it launched a kernel, so it was not checked. Its arguments come after --",
+                    said + " before it launched a kernel, so it was not checked. Its arguments come after --",
                     done.stderr,
                 )
 
@@ -1116,7 +1115,9 @@ int main() { int* x; cudaMalloc(&x, 1024 * 64), cudaMemset(x, 0, 1024 * 64), k<<
             self.source(text.replace("s[threadIdx.x] +=", "s[threadIdx.x] =")), "--schedules", "1"
         )
         self.assertEqual(done.returncode, 0, done.stdout)
-        self.assertIn("only some of the 64 blocks of kernel k run, after 12 million memory accesses", done.stdout)
+        self.assertIn(
+            "only some of the 64 blocks of kernel k run, after 12 million memory accesses", done.stdout
+        )
 
     def test_a_run_that_does_not_end_is_no_fault_and_not_right(self):
         done = self.check(

@@ -214,9 +214,9 @@ void add_check(arguments program) {
         .type_name(s.type)
         .offers(s.offered)
         .otherwise(s.otherwise);
-  add_program_options(
-      command, r,
-      "A program's run that takes longer is stopped and not checked; after two of them the rest is not tried (default: 20)");
+  add_program_options(command, r,
+                      "A program's run that takes longer is stopped and not checked; after two of them the "
+                      "rest is not tried (default: 20)");
   command
       .add_option("--trace", r->trace,
                   "Draw the schedules that show what was found: .html is a page to zoom into, .svg a "

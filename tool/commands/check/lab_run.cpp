@@ -27,7 +27,8 @@ void run_lab(const lab_request& r) {
     for (const check_refusal& why : refusals_of(e, r.file))
       complain((why.at.line > 0 ? fmt::format("{}:{}: ", why.at.file, why.at.line) : "") + why.text);
     throw bad_input(
-        fmt::format("{} was not checked: expected a program that compiles, with the name and the parameters of lab {}'s kernel",
+        fmt::format("{} was not checked: expected a program that compiles, with the name and the parameters "
+                    "of lab {}'s kernel",
                     r.file, r.number));
   }
   // Words of the tests come first: they are the lab's own, and findings are often their cause.

@@ -76,8 +76,7 @@ std::vector<std::string> with_files_of_options(const std::vector<std::string>& w
       continue;
     }
     if (equals == words[i].size() && i + 1 == words.size())
-      throw bad_request(
-          fmt::format("{} needs a value, as in nvcc: expected a file after it", words[i]));
+      throw bad_request(fmt::format("{} needs a value, as in nvcc: expected a file after it", words[i]));
     const std::string file = equals == words[i].size() ? words[++i] : words[i].substr(equals + 1);
     std::ifstream in(file);
     if (!in) throw bad_request(fmt::format("there is no file '{}' of options", file));
