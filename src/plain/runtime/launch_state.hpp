@@ -41,7 +41,7 @@ struct block_choice {
   std::vector<std::uint64_t> blocks = {};  // empty: all
   std::uint64_t accesses = 0;              // after so many no more blocks begin; 0: any number
 };
-// Which blocks of a launch run, with a note for the report; nothing: none. `whole`: blocks wait for each other.
+// Which blocks of a launch run, with a note for the report; nothing: none. `whole`: they wait for each other.
 std::optional<block_choice> choose_blocks(const char* name, std::uint64_t blocks, int threads, bool whole);
 std::vector<std::uint64_t> blocks_by_cluster(dim3 grid, dim3 cluster);
 // The blocks of `choice` have run, and of them only some may have begun.

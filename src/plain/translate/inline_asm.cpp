@@ -28,8 +28,8 @@ std::string instead_of(const asm_refusal& r) {
 
 }  // namespace
 
-// The statement between the parentheses, and the tokens of its strings, by offset in its text. Nothing: a form
-// that is not known.
+// The statement between the parentheses, and the tokens of its strings, by offset in its text. Nothing: an
+// unknown form.
 std::optional<asm_statement> source_pass::read_asm(index open, index end,
                                                    std::vector<std::pair<std::size_t, index>>& starts) const {
   asm_statement s;
