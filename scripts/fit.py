@@ -152,7 +152,12 @@ def main():
     parser.add_argument("predictions", type=pathlib.Path, metavar="library")
     parser.add_argument("data", type=pathlib.Path)
     parser.add_argument("laws", type=pathlib.Path)
-    parser.add_argument("families", nargs="*", metavar="FAMILY", help="one whose numbers are fitted, such as fp64 (default: all)")
+    parser.add_argument(
+        "families",
+        nargs="*",
+        metavar="FAMILY",
+        help="one whose numbers are fitted, such as fp64 (default: all)",
+    )
     parser.add_argument("--write", action="store_true", help="put the numbers into LAWS")
     parser.add_argument(
         "--rounds", type=int, default=30, help="evaluations of the slope at most (default 30)"
