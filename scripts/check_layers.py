@@ -399,7 +399,7 @@ def names_of_policies(tree):
     if not names:
         return []
     name = '"(?:' + "|".join(map(re.escape, sorted(names))) + ')"'
-    by_name = re.compile(rf'[=!]=\s*{name}|{name}\s*[=!]=|starts_with\({name[:-1]}|{name},\s*{name}')
+    by_name = re.compile(rf"[=!]=\s*{name}|{name}\s*[=!]=|starts_with\({name[:-1]}|{name},\s*{name}")
     return [
         f"{file} knows policies by their names, {found.group()}: expected a column of their rows"
         for file in tree.files

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // A candidate: one row of a family's table, from which every call of the family is chosen.
 //
-// A family's Request is a judged call. It has device(), its limits; `ladder_step`, a step of the family's ladder;
-// and `traits`, further columns of the family's table.
+// A family's Request is a judged call. It has device(), its limits; `ladder_step`, a step of the family's
+// ladder; and `traits`, further columns of the family's table.
 #pragma once
 #include <antiphase/executor/features.hpp>
 #include <antiphase/executor/kernel.hpp>

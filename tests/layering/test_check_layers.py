@@ -115,9 +115,17 @@ class Layers(unittest.TestCase):
         self.assertEqual(run(clean).returncode, 0, run(clean).stderr)
 
     def test_policies_are_not_known_by_their_names(self):
-        rows = {"src/gemm/fp64/candidate.cpp": 'candidate a{.name = "fp64"};\ncandidate b{.name = "fp64-short"};\n'}
-        for text in ('if (name == "fp64") f();', 'if ("fp64-short" != name) f();', 'name.starts_with("fp64")'):
-            self.refused(rows | {"tool/commands/asks.cpp": text + "\n"}, "tool/commands/asks.cpp knows policies")
+        rows = {
+            "src/gemm/fp64/candidate.cpp": 'candidate a{.name = "fp64"};\ncandidate b{.name = "fp64-short"};\n'
+        }
+        for text in (
+            'if (name == "fp64") f();',
+            'if ("fp64-short" != name) f();',
+            'name.starts_with("fp64")',
+        ):
+            self.refused(
+                rows | {"tool/commands/asks.cpp": text + "\n"}, "tool/commands/asks.cpp knows policies"
+            )
         self.refused(rows | {"src/trace/lists.cpp": 'names = {"fp64", "fp64-short"};\n'}, "by their names")
         clean = rows | {
             "tool/commands/asks.cpp": 'run({.policy = "fp64"});  // not == "fp64"\nif (a == "fp") f("fp64");\n',
