@@ -171,7 +171,12 @@ def main():
     parser.add_argument("predictions", type=pathlib.Path, metavar="library")
     parser.add_argument("data", type=pathlib.Path)
     parser.add_argument("models", type=pathlib.Path)
-    parser.add_argument("families", nargs="*", metavar="FAMILY", help="one whose constants are fitted, such as fp64 (default: all)")
+    parser.add_argument(
+        "families",
+        nargs="*",
+        metavar="FAMILY",
+        help="one whose constants are fitted, such as fp64 (default: all)",
+    )
     parser.add_argument("--write", action="store_true", help="put the constants of products into MODELS")
     parser.add_argument(
         "--rounds", type=int, default=30, help="evaluations of the slope at most (default 30)"

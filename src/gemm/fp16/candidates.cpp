@@ -50,8 +50,8 @@ template <multiplier By> double seconds_of_split(const candidate&, const request
   return split_seconds(costs::models_of(r.device()), p, r.device(), By,
                        {r.ready.a.parts != nullptr, r.ready.b.parts != nullptr});
 }
-template <multiplier By>
-void split_ways(const product_shape& p, const device_limits& device, const costs::models&, std::vector<way>& all) {
+template <multiplier By> void split_ways(const product_shape& p, const device_limits& device,
+                                         const costs::models&, std::vector<way>& all) {
   if (p.k <= sparse_nonzeros) return;
   all.push_back({By == multiplier::warpgroups ? "fp16" : "fp16-mma",
                  [=](const costs::models& l) {

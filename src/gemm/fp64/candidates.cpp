@@ -56,7 +56,8 @@ judged_plan plan_short_product(const candidate&, const request& r) {
   if (!short_tiles_fit(r.problem, r.batch)) return misfit{many_tiles};
   return short_planned(plan_short(r.where.kind(), r.problem, r.batch, r.epilogue));
 }
-void short_ways(const product_shape& p, const device_limits& device, const costs::models&, std::vector<way>& all) {
+void short_ways(const product_shape& p, const device_limits& device, const costs::models&,
+                std::vector<way>& all) {
   if (p.k > short_k) return;
   all.push_back({"fp64-short", [=](const costs::models& l) { return short_seconds(l, p, device); },
                  [](const request& r) -> std::optional<plan> {
@@ -137,7 +138,8 @@ judged_plan plan_fp64_product(const candidate&, const request& r) {
   if (auto made = fp64_planned(r, division_of(r))) return *std::move(made);
   return misfit{no_kernel};
 }
-void fp64_ways(const product_shape& p, const device_limits& device, const costs::models& l, std::vector<way>& all) {
+void fp64_ways(const product_shape& p, const device_limits& device, const costs::models& l,
+               std::vector<way>& all) {
   each_fp64_division(l, p, device, ~0u, [&](const fp64_form& f, const fp64_division& d, double) {
     const bool holds = (f.kind != kernel_kind::kept_lines || p.k <= 32) &&
                        (f.kind != kernel_kind::warp_tile || p.k <= most_warp_tile_k);
@@ -194,7 +196,8 @@ judged_plan plan_inner_products(const candidate&, const request& r) {
   if (auto made = dots_planned(r, inner_division_of(r).how)) return *std::move(made);
   return misfit{no_kernel};
 }
-void dots_ways(const product_shape& p, const device_limits& device, const costs::models& l, std::vector<way>& all) {
+void dots_ways(const product_shape& p, const device_limits& device, const costs::models& l,
+               std::vector<way>& all) {
   const double work = extent(p.count * p.m * p.n) * extent(p.k);
   if (std::min(p.m, p.n) > 1 && (p.k > dots_lanes_most_k || work > dots_lanes_most_work)) return;
   each_dots_division(l, p, device, false, [&](const dots_division& d, double) {

@@ -49,7 +49,8 @@ judged_plan plan_tf32_product(const candidate&, const request& r) {
   if (auto made = planned(r, division_of(r).how)) return *std::move(made);
   return misfit{no_kernel};
 }
-void tf32_ways(const product_shape& p, const device_limits& device, const costs::models& l, std::vector<way>& all) {
+void tf32_ways(const product_shape& p, const device_limits& device, const costs::models& l,
+               std::vector<way>& all) {
   if (p.k <= sparse_nonzeros) return;
   each_tf32_division(l, p, device, [&](const tf32_division& d, double) {
     all.push_back({fmt::format("tf32/{}/{}", d.cluster, d.parts),

@@ -9,6 +9,7 @@
 
 #include "launch_state.hpp"
 #include "run.hpp"
+#include "src/checker/order/missing.hpp"
 #include "src/executor/cpu/worker.hpp"
 #include "streams.hpp"
 #include "undefined_values.hpp"

@@ -22,7 +22,9 @@ run_coverage coverage;
 namespace {
 
 constexpr const char* consequence =
-    "writes of the others are missing, so results are not checked. --blocks all runs all of them";
+    "memory that skipped blocks would have written is missing, so results are not checked. --blocks all runs "
+    "all "
+    "blocks";
 
 struct schedule_state {
   bool begun = false;                   // the first launch has come: the schedule matters
@@ -99,7 +101,7 @@ std::optional<block_choice> choose_blocks(const char* name, std::uint64_t blocks
   const std::uint64_t total = m.history.effort.total(), limit = coverage.most_accesses;
   if (limit > 0 && total > 6 * limit && ++schedule.launches[name] > often) {
     leave_blocks_out();
-    m.findings.say(fmt::format("kernel {} is skipped from its launch number {} on, as the run takes long: {}",
+    m.findings.say(fmt::format("kernel {} is skipped from launch {} on, because the run has taken long: {}",
                                name, often + 1, consequence));
     return {};
   }
@@ -114,16 +116,15 @@ std::optional<block_choice> choose_blocks(const char* name, std::uint64_t blocks
           ? blocks
           : std::max<std::uint64_t>(4, coverage.most_threads / static_cast<unsigned>(threads));
   if (blocks <= most) return block_choice{.accesses = limit};
-  m.findings.say(
-      fmt::format("at most {} of the {} blocks of kernel {} run: the first, the last and a random sample; {}",
-                  most, blocks, name, consequence));
+  m.findings.say(fmt::format("only {} of the {} blocks of kernel {} run: first, last and a random sample; {}",
+                             most, blocks, name, consequence));
   return block_choice{.blocks = chosen_blocks(blocks, most), .accesses = limit};
 }
 void note_begun_blocks(const char* name, std::uint64_t blocks, const block_choice& choice) {
   if (checker_detail::blocks_begun(device()) >= blocks) return;
   if (choice.blocks.empty() || choice.accesses == 1)
     followed().findings.say(
-          fmt::format("only some of the {} blocks of kernel {} run, after {} million memory accesses: {}",
+        fmt::format("only some of the {} blocks of kernel {} run, after {} million memory accesses: {}",
                     blocks, name, coverage.most_accesses / 1'000'000, consequence));
   leave_blocks_out();
 }

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "run.hpp"
+#include "src/checker/order/missing.hpp"
 #include "src/checker/order/places.hpp"
 
 namespace antiphase::plain {

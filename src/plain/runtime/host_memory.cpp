@@ -13,6 +13,7 @@
 
 #include "memory.hpp"
 #include "run.hpp"
+#include "src/checker/order/missing.hpp"
 #include "src/checker/order/places.hpp"
 #include "streams.hpp"
 

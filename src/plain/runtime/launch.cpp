@@ -60,15 +60,15 @@ bool waits_for_host(const std::exception_ptr& thrown) {
   });
   name_active_mask(name, true);
   if (waits_for_host(thrown))
-    end_run_with(not_supported(
-        fmt::format("kernel {} waits for a value that the host would set later, in memory that both access; "
-                    "launches are synchronous here, so the program cannot be checked as it is",
-                    name)));
+    end_run_with(not_supported(fmt::format(
+        "kernel {} waits for a value that the host sets later; launches are synchronous here, so the "
+        "program cannot be checked as it is",
+        name)));
   if (coverage.sampled && may_be_misled(thrown)) {
-    followed().findings.say(
-        fmt::format("kernel {} gave up, or waited for what did not come, after blocks were skipped, so this "
-                    "is not checked. --blocks all runs all blocks",
-                    name));
+    followed().findings.say(fmt::format(
+        "kernel {} trapped or waited without end after blocks were skipped, which is not checked. "
+        "--blocks all runs all blocks",
+        name));
     end_run_with(checker_detail::stopped("misled"));
   }
   end_run(thrown);

@@ -10,6 +10,7 @@
 #include "launch_state.hpp"
 #include "memory.hpp"
 #include "run.hpp"
+#include "src/checker/order/missing.hpp"
 #include "undefined_values.hpp"
 
 namespace antiphase::plain {
@@ -88,9 +89,10 @@ void judge_map(const void* map, place where) {
     followed().note_here(
         finding_kind::bad_copy, followed().places.number_of(where),
         "a tensor map in a parameter that is not __grid_constant__", "",
-        explanation(sentence::argument,
-                    {"const __grid_constant__ before the parameter: without it each thread has a copy in "
-                     "local memory, where the copy engine cannot read"}));
+        explanation(
+            sentence::argument,
+            {"const __grid_constant__ before the parameter: without it each thread has a copy in local "
+             "memory, where the copy engine cannot read"}));
 }
 namespace {
 // True if the launch has read by the parameter that was moved what it has written by other pointers.

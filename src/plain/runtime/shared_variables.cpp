@@ -80,8 +80,8 @@ std::string shared_place(std::size_t offset) {
   const auto text = [&](std::string_view name, std::size_t start, std::size_t bytes) {
     return offset - start < bytes
                ? fmt::format("{}, byte {} of {} in shared memory", name, offset - start, bytes)
-               : fmt::format("{} bytes past the end of {}, {} bytes of shared memory",
-                             offset - start - bytes, name, bytes);
+               : fmt::format("{} bytes past the end of {}, {} bytes of shared memory", offset - start - bytes,
+                             name, bytes);
   };
   std::string found = text("the launch's dynamic memory", 0, placed_here.dynamic);
   std::size_t first = 0, end = placed_here.dynamic, next = 0;  // of the one before, and of the one after

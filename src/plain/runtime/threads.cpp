@@ -14,6 +14,7 @@
 
 #include "launch_state.hpp"
 #include "run.hpp"
+#include "src/checker/order/missing.hpp"
 #include "src/checker/order/places.hpp"
 #include "src/executor/cpu/worker.hpp"
 #include "undefined_values.hpp"
@@ -183,7 +184,10 @@ void exchange(unsigned mask, void* value, int bytes, int from, place where) {
 void name_active_mask(const char* kernel, bool found) {
   if (!found || noted.active_masks.empty()) return;
   followed().findings.say(
-      fmt::format("kernel {} takes a mask from __activemask() in {}: it names the lanes that happen to be there, under half of the schedules the calling lane alone. Compute the mask of lanes that should take part before they diverge, as with __ballot_sync()",
+      fmt::format("kernel {} takes a mask from __activemask() in {}: it names the lanes that happen to be "
+                  "there, under half "
+                  "of the schedules the calling lane alone. Compute the mask of lanes that should take part "
+                  "before they diverge, as with __ballot_sync()",
                   kernel, text_of(noted.first_active_mask)));
 }
 namespace {
