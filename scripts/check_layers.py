@@ -119,6 +119,7 @@ HOLDS = {
     "scan/detail": "the kernels that `scan.cuh` makes for your own types",
     "plain": "what stands in for the toolkit's headers when a program in plain CUDA is checked; `header.gcc` there says "
     "which file answers which name",
+    "stand_ins": "what stands in for headers of libraries, such as CUB, Thrust, cuBLAS and PyTorch: [stand_ins.md](stand_ins.md)",
     "public": "the public calls: `context`, `gemm`, `gemm_group`, `prepared`, `scan`, `attention`, `trace`, `checker`, "
     "`plain_cuda`, `advise`, `measure_machine`",
     "src": "what all families share: the registry, names, memos, state that a forked child makes anew",
@@ -127,8 +128,8 @@ HOLDS = {
     "src/executor/cpu": "the CPU executor; the CUDA executor",
     "src/costs": "the constants of cost models, a file for each card",
     "src/gemm/operands": "how operands lie, tiles, epilogues; terms that cost models share",
-    "src/gemm/fp64": "a folder for each way to multiply: a table of its kernels, their lists, plans and cost model",
     "src/choice": "plans, candidates, the choice among them and the memory of calls, for products, scans and attention",
+    "src/gemm": "requests of products, and the columns that only their candidates have",
     "src/gemm/choice": "which kernel a product runs, and why; `gemm()`, groups, remembered calls",
     "src/attention": "attention and its gradients: requests, plans and kernels in FP32; on tensor cores in `fp16`",
     "src/scan": "scans: requests and choice, and a folder for each way to scan",
@@ -157,6 +158,7 @@ HOLDS = {
 }
 BEGIN, END = "<!-- layers:begin -->", "<!-- layers:end -->"
 WAYS_TO_MULTIPLY = 9  # the layer of every other folder of src/gemm
+WAY_TO_MULTIPLY = "a folder for each way to multiply: a table of its kernels, their lists, plans, row and cost model"
 BRIDGES = {
     "device": {
         LIBRARY + "executor/cpu/machine.hpp",
@@ -264,9 +266,11 @@ class Tree:
         }
         self.arrows = collections.defaultdict(list)  # file: the project's files that it includes
         self.outside = collections.defaultdict(list)  # file: names of the other headers that it includes
-        for folder in {file.rpartition("/")[0] for file in self.files} - LAYERS.keys():
-            if folder.startswith("src/gemm/"):
-                LAYERS[folder] = WAYS_TO_MULTIPLY
+        folders = {file.rpartition("/")[0] for file in self.files} - LAYERS.keys()
+        for number, folder in enumerate(sorted(name for name in folders if name.startswith("src/gemm/"))):
+            LAYERS[folder] = WAYS_TO_MULTIPLY
+            if number == 0:
+                HOLDS[folder] = WAY_TO_MULTIPLY
         self.faults = []
         self.asks_capability = []  # files that use .major or .minor
         self.texts = {}  # of files, without comments
@@ -494,11 +498,11 @@ def table(tree):
     )
     present = {folder_of(file) for file in tree.files}
     for folders, holds in sorted(rows, key=lambda row: LAYERS[row[0][0]]):
-        names = [path_of(folder) for folder in folders if folder in present]
+        names = [path_of(folder) for folder in folders if folder in present and folder not in PLAIN]
         for i in range(len(names) - 1, 0, -1):  # the folder alone where the one before has the same parent
             if names[i].rpartition("/")[0] == names[i - 1].rpartition("/")[0]:
                 names[i] = names[i].rpartition("/")[2]
-        layers = sorted({LAYERS[folder] for folder in folders})
+        layers = sorted({LAYERS[folder] for folder in folders if folder not in PLAIN})
         if names:
             text += (
                 f"| {', '.join(map(str, layers))} | {', '.join(f'`{name}`' for name in names)} | {holds} |\n"
