@@ -158,7 +158,9 @@ HOLDS = {
 }
 BEGIN, END = "<!-- layers:begin -->", "<!-- layers:end -->"
 WAYS_TO_MULTIPLY = 9  # the layer of every other folder of src/gemm
-WAY_TO_MULTIPLY = "a folder for each way to multiply: a table of its kernels, their lists, plans, row and cost model"
+WAY_TO_MULTIPLY = (
+    "a folder for each way to multiply: a table of its kernels, their lists, plans, row and cost model"
+)
 BRIDGES = {
     "device": {
         LIBRARY + "executor/cpu/machine.hpp",

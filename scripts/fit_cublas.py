@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Fits the cost model of cuBLAS on an H200 (src/costs) to the measurements in bench/results, and judges it by
+"""Fits the cost model of cuBLAS on an H200 (src/costs) to the measurements in bench/results, and checks it by
 cross-validation.
 
     fit_cublas.py [RESULTS]

@@ -143,7 +143,7 @@ struct line_count {
 // A kernel of a run whose blocks were given times: check_options::time. Times are ticks of the machine.
 struct timed_kernel {
   // The timeline of one block, in the launch in which it does most. Its steps are the fills of the buffers
-  // that were found in shared memory; where none is filled and read by turns, runs of loads to registers
+  // that were found in shared memory; where none is filled and read alternately, runs of loads to registers
   // (timeline::rings). A kernel with neither has no recorded steps.
   timeline drawn = {};
   extent3 grid = {1, 1, 1};
@@ -251,7 +251,7 @@ void set_option(check_options& options, std::string_view name, std::string_view 
 check_options options_of(std::span<const char* const> arguments);
 
 // The report for a terminal. `command`, if given, is the command line of this check; the text then shows how
-// to replay each finding by it. `behind` is appended to that: arguments of the program itself.
+// to replay each finding by it. `after` is appended to that: arguments of the program itself.
 std::string to_text(const check_report& report, const std::string& command = {},
                     const std::string& behind = {});
 std::string summary(const check_report& report);  // "no finding in 20 schedules"

@@ -165,7 +165,7 @@ class Scans(support.Case):
 
 
 def with_most(judged, most):
-    """A judgement, as if ours might take so much of torch's time, and the device had been measured."""
+    """A decision, as if ours might take so much of torch's time, and the device had been measured."""
     ours, theirs, _ = judged
     return ours, theirs, ours < most * theirs
 

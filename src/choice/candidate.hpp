@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A candidate: one row of a family's table, from which every call of the family is chosen.
 //
-// A family's Request is a judged call. It has device(), its limits; `ladder_step`, a step of the family's
+// A family's Request is a checked call. It has device(), its limits; `ladder_step`, a step of the family's
 // ladder; and `traits`, further columns of the family's table.
 #pragma once
 #include <antiphase/executor/features.hpp>

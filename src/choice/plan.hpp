@@ -79,7 +79,7 @@ class plan {
   std::shared_ptr<const base> made_;
 };
 
-// Runs in the memory that is given, judged before; empty: memory is borrowed, if the plan needs any.
+// Runs in the memory that is given, checked before; empty: memory is borrowed, if the plan needs any.
 launch_counts run(const plan& p, work given);
 
 // The launches of a plan with workspace `memory`, none of which runs. Throws not_supported if the device

@@ -93,7 +93,7 @@ void remember_at_once(const call_key& key, const plan& p) {
   try {
     here = std::make_unique<remembered>(remembered{
         .runs = p, .words = {key.words().begin(), key.words().end()}, .device = std::string(key.device())});
-  } catch (const std::bad_alloc&) {  // not remembered: judged again the next time
+  } catch (const std::bad_alloc&) {  // not remembered: checked again the next time
   }
 }
 

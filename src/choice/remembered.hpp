@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A thread-local cache of calls and their plans, so that a repeated call is neither judged nor chosen for
+// A thread-local cache of calls and their plans, so that a repeated call is neither checked nor chosen for
 // again. One for all families.
 #pragma once
 #include <antiphase/context.hpp>
@@ -20,7 +20,7 @@ struct remembered;
 
 enum class family { products, scans, attention };
 
-// Everything that judging and choosing depend on, addresses included. Calls with the same words and device
+// Everything that checking and choosing depend on, addresses included. Calls with the same words and device
 // differ in their stream at most.
 class call_key {
  public:
@@ -68,8 +68,8 @@ class recalled {
   remembered* entry_ = nullptr;
 };
 
-// Called after a call has been judged. Stores its plan the second time, so that a call that never comes again
-// costs nothing.
+// Called after a call has been checked. Stores its plan the second time, so that a call that never comes
+// again costs nothing.
 void remember(const call_key& key, const plan& p);
 // Stores it the first time: the caller is about to make the call.
 void remember_at_once(const call_key& key, const plan& p);

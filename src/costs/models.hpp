@@ -183,7 +183,7 @@ struct torch_attention_cost {
     v.number("our host", our_host, 5, 2000);
   }
 };
-// One kind of torch's own scans beside ours, which include what the host takes, measured on an H100.
+// One kind of torch's own scans compared with ours, which include what the host takes, measured on an H100.
 //   our_start, our_rate, our_bytes  ours: what every call takes; rate; bytes moved per element besides those
 //                                   that are read and written
 //   start, rate                     torch's: the same

@@ -49,7 +49,7 @@ struct ring_times {
 // Contention among resident blocks, where the time of a block alone is 1.
 //   load       surcharge if all places of the device are taken, in proportion if fewer
 //   two, four  factor of a full multiprocessor, for kernels with an occupancy of two or four blocks
-//   further    time of each tile behind a block's first one, relative to the first
+//   further    time of each tile after a block's first one, relative to the first
 struct crowd_cost {
   double load, two, four, further;
   void each(constant_visitor& v) {
@@ -107,7 +107,7 @@ struct ring_cost {
 
 // Kernels of kind lanes: warps enough to hide latency, so throughput counts.
 struct lanes_cost {
-  double start, wait;  // startup latency; latency of every 16 k behind the first
+  double start, wait;  // startup latency; latency of every 16 k after the first
   double tile, half;   // what a tile costs the whole card: fixed; for every 16 k
   moving_cost moving;
   void each(constant_visitor& v) {

@@ -50,7 +50,7 @@ struct request {
   product_size size() const;
 };
 
-// Divisions of K depend on these words alone. Searching for one is the longest part of judging a call, so
+// Divisions of K depend on these words alone. Searching for one is the longest part of checking a call, so
 // each thread caches 64 results for each policy.
 constexpr std::size_t request_words = 9,
                       device_words = std::tuple_size_v<decltype(numbers_of(device_limits{}))>;

@@ -27,7 +27,7 @@ constexpr std::size_t unit = 256;
 std::size_t half_of(std::size_t bytes) { return bytes / 2 / unit * unit; }
 std::size_t both_halves(std::size_t bytes) { return 2 * ceil_div(bytes, unit) * unit; }
 
-// memory: the caller's workspace, judged before; empty: memory of the executor.
+// memory: the caller's workspace, checked before; empty: memory of the executor.
 launch_counts run_plan(const choices::plan& p, const choices::work& given) {
   const executor& runs = given.where.runs_on();
   const auto launched_in = [&](std::span<std::byte> memory) {

@@ -243,7 +243,7 @@ class writer {
       write(*t);
     }
   }
-  // Behind the result of a call: what it left in its arguments, where it changed them.
+  // After the result of a call: what it left in its arguments, where it changed them.
   void write_changes() {
     number(static_cast<std::uint32_t>(given_.size()));
     for (const reader::given& g : given_) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The memory of calls, for attention and scans: a repeated call runs its plan without being judged again; a
+// The memory of calls, for attention and scans: a repeated call runs its plan without being checked again; a
 // call that differs in anything does not. tests/gemm/test_remembered.cpp has the same for products.
 #include <gtest/gtest.h>
 
@@ -19,7 +19,7 @@
 namespace antiphase {
 namespace {
 
-// Counts questions about the device, which judging and choosing ask.
+// Counts questions about the device, which checking and choosing ask.
 class asked_executor : public forwarding_executor {
  public:
   asked_executor() : forwarding_executor(make_cpu_executor({.workers = 1})) {}

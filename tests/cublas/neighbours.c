@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Small libraries around the interposer: two chained by RTLD_NEXT, one that counts the interposer's
-// judgements, or makes them those of a GPU that was not measured, and one that defines a function with a
+// decision, or makes them those of a GPU that was not measured, and one that defines a function with a
 // cuBLAS name.
 #define _GNU_SOURCE
 #include <dlfcn.h>

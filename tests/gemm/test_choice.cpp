@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What auto takes: never what is not able, and little slower than the fastest, as predicted and as measured.
-// Which policy that is nobody asks here; how fast each of them is predicted to be, test_costs does.
+// Which policy that is no thread asks here; how fast each of them is predicted to be, test_costs does.
 #include <algorithm>
 #include <antiphase/executor/machine.hpp>
 #include <antiphase/executor/published.hpp>

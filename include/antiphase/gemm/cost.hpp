@@ -44,8 +44,8 @@ roof roof_of(const machine_profile& on, const tensor_core_step& how, const produ
 prediction predict(const machine_profile& on, const policy& how, const product_size& p);
 prediction predict(const machine_profile& on, const tensor_core_step& how, const product_size& p);
 
-// Splits the seconds of a policy beside the ladder, which explain() predicts by a law of its own, into parts:
-// the launch, the longer of moving and multiplying, and the rest, which is waiting.
+// Splits the seconds of a policy outside the ladder, which explain() predicts by a cost model of its own,
+// into parts: the launch, the longer of moving and multiplying, and the rest, which is waiting.
 prediction explained(const machine_profile& on, const tensor_work& work, const product_size& p,
                      double seconds);
 

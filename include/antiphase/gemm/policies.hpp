@@ -26,8 +26,8 @@ struct policy_info {
   std::string_view adds;          // what a step adds to the previous one; for others what they do
   device_features needs;          // required of the device
   std::optional<gemm_sums> sums;  // how it sums; none: as the device's Tensor Cores do
-  const step* ladder = nullptr;   // its step of the GEMM ladder; null: beside the ladder
-  tensor_work work = {};          // of a policy beside the ladder
+  const step* ladder = nullptr;   // its step of the GEMM ladder; null: outside the ladder
+  tensor_work work = {};          // of a policy outside the ladder
 
   // The error bound of every output on that device, from bound_of().
   gemm_bound promise(const device_limits& device, std::int64_t k) const {

@@ -222,7 +222,7 @@ AP_CAS(_block, block)
 AP_CAS(_system, system)
 #undef AP_CAS
 
-// loads and stores with hints: ordinary ones here, but for __ldg, of memory that its launch may not write
+// loads and stores with hints: ordinary ones here, except for __ldg, of memory that its launch may not write
 // --------------------------------------------------------------------------------------
 namespace antiphase::plain {
 // `by_cache`: of textures and the like, for which only what the launch has written before matters.

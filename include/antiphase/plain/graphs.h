@@ -148,7 +148,7 @@ cudaError_t set_attribute(cudaGraphNode_t n, cudaLaunchAttributeID id, const cud
                           place where);
 cudaError_t enable_node(cudaGraphExec_t e, cudaGraphNode_t n, bool on);
 cudaError_t get_node(cudaGraphNode_t n, cudaGraphNodeParams& p);
-// nodes of the graph, those without dependencies, those before or behind a node
+// nodes of the graph, those without dependencies, those before or after a node
 enum class asked { all, roots };
 cudaError_t get_nodes(cudaGraph_t g, asked which, cudaGraphNode_t* to, std::size_t* count);
 cudaError_t get_edges(cudaGraph_t g, cudaGraphNode_t* from, cudaGraphNode_t* to, std::size_t* count);

@@ -30,7 +30,7 @@ using machine::place;
 [[gnu::const]] int lane() noexcept;
 [[gnu::const]] bool on_device() noexcept;  // true in a kernel
 
-// The running thread is about to end, having passed the block barriers in lines [from, behind) of this file.
+// The running thread is about to end, having passed the block barriers in lines [from, after) of this file.
 void leaves(unsigned from, unsigned behind, place where = place::current()) noexcept;
 void enters_arm(int number) noexcept;  // of a branch that ends with the kernel
 

@@ -95,7 +95,7 @@ constexpr cudaLaunchAttributeID cudaStreamAttributeAccessPolicyWindow = cudaLaun
                                 cudaKernelNodeAttributeClusterDimension = cudaLaunchAttributeClusterDimension;
 
 namespace antiphase::plain {
-// Sets the attribute in `c`; refuses those that change what is judged and cannot be followed.
+// Sets the attribute in `c`; refuses those that change what is checked and cannot be followed.
 cudaError_t set_attribute(config& c, cudaLaunchAttributeID id, const cudaLaunchAttributeValue& value,
                           place where);
 cudaError_t config_of(const cudaLaunchConfig_t& from, config& to, place where);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Included before and behind a header's own code: in between, single letters are no macros of the program's,
+// Included before and after a header's own code: in between, single letters are no macros of the program's,
 // such as N.
 #ifndef AP_OWN_LETTERS
 #define AP_OWN_LETTERS

@@ -37,7 +37,7 @@ template <class F>
       });
 }
 void wait_for_stream(cudaStream_t on);
-// In such a kernel: judged as accesses of that thread. Accesses of user code called there are judged as in
+// In such a kernel: checked as accesses of that thread. Accesses of user code called there are checked as in
 // any kernel.
 bool in_library() noexcept;
 void library_reads(const void* p, std::size_t bytes);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Arrays, textures and surfaces of plain CUDA under the checker. An array is device memory, row by row; what
-// a thread reads of a texture is judged as a read of that memory.
+// a thread reads of a texture is checked as a read of that memory.
 #pragma once
 #include "device.h"
 #include "host.h"

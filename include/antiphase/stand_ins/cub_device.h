@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// CUB's algorithms for a whole device, under the checker: each is one operation on its stream, behind the
+// CUB's algorithms for a whole device, under the checker: each is one operation on its stream, after the
 // call that asks for the size of its temporary storage.
 #pragma once
 #include <algorithm>

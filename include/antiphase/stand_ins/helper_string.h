@@ -6,7 +6,7 @@
 #include <cstring>
 
 namespace antiphase::plain {
-// What stands behind an option's name and a =, or "" without one; null: there is no such option.
+// What follows an option's name and a =, or "" without one; null: there is no such option.
 inline const char* option_of(int argc, const char** argv, const char* name) {
   for (int i = 1; i < argc; ++i) {
     const char* is = argv[i];

@@ -205,7 +205,7 @@ launchable gradient_launch(const request& r, const gradient_memory& m, side of) 
 
 // Flagged heads in FP32, from a softmax of their own: the forward's may come from FP16 parts, and the error
 // of a large logit is in no weight only if both round it alike. Results go where the kernels before keep what
-// nobody reads any more.
+// no thread reads any more.
 std::vector<launchable> flagged_launches(const request& r, const gradient_memory& m, cutter& memory) {
   request again = r;
   problem& p = again.what;

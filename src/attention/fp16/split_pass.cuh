@@ -45,7 +45,7 @@ template <int Depth> struct tile_in_registers {
   AP_DEV static int lane() { return thread_index() % lanes; }
   AP_DEV static int first_row() { return thread_index() / lanes; }
 
-  // `from`: the tile's first element; zeros behind `rows` rows and `depth` columns.
+  // `from`: the tile's first element; zeros after `rows` rows and `depth` columns.
   AP_DEV void load(const float* from, std::int64_t row_stride, int rows, int depth, bool in_vectors) {
     AP_UNROLL
     for (int i = 0; i < count; ++i) {

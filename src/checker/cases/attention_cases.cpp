@@ -45,7 +45,7 @@ class attention_program {
         out_(attended::heads, of.queries, of, 4),
         gradient_(attended::heads, of.queries, of, 5) {}
 
-  // `gradients`: computes them too, of which dV is judged.
+  // `gradients`: computes them too, of which dV is checked.
   void run(const char* policy, bool gradients) {
     const auto copied = [&](const auto& host) {
       return device_array<typename std::decay_t<decltype(host)>::value_type>(where_, host);

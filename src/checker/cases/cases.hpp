@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the cases of the library's kernels have in common: test data that depend on their place, and how
-// results are judged.
+// results are checked.
 #pragma once
 #include <fmt/format.h>
 

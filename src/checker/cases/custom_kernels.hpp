@@ -58,7 +58,7 @@ struct custom_scan {
   void (*run)(const context& where, const void* in, void* out, const custom_lines& over, const void* initial);
 };
 
-// A function before and one behind: bytes, summed in 8 bytes, the lower half of which is written.
+// A function before and one after: bytes, summed in 8 bytes, the lower half of which is written.
 struct squared {
   AP_FN std::uint64_t operator()(const std::uint8_t& x) const { return std::uint64_t{x} * x; }
 };

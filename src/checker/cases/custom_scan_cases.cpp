@@ -80,8 +80,8 @@ void in_one_pass(const context& where) {
     scan_lines<T, Op>(where, s, {1, 2 * tile, 1, scan_direction::reverse}, true);
   });
 }
-// The last tile is not full. What lies behind its elements in its slot is read too, and dropped: once the
-// ring of the only block has been around, it is what an earlier tile has left. Where nobody has written it
+// The last tile is not full. What lies after its elements in its slot is read too, and dropped: once the
+// ring of the only block has been around, it is what an earlier tile has left. Where no thread has written it
 // (short arrays, and reverse scans, which begin with that tile) the checker reports it.
 void with_a_part_of_a_tile(const context& where) {
   with_each_ring(where, [&]<class T, class Op>(const custom_scan& s, std::int64_t tile, std::int64_t stages) {
@@ -99,7 +99,7 @@ void in_passes(const context& where) {
     });
 }
 
-// With a function before and one behind
+// With a function before and one after
 // -------------------------------------------------------------------------------------------------
 void scan_transformed(const context& where, const custom_lines& over, bool exclusive) {
   const auto count = static_cast<std::size_t>(over.outer * over.length * over.inner);

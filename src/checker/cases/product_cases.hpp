@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the cases of products within precision fp32 have in common: operands, and how results are judged.
+// What the cases of products within precision fp32 have in common: operands, and how results are checked.
 #pragma once
 #include <antiphase/gemm.hpp>
 #include <antiphase/gemm/policies.hpp>
@@ -11,8 +11,8 @@
 
 namespace antiphase::checker_detail {
 
-// A product of 24-bit numbers and where its operands lie. C begins as NaN if beta is 0: then nobody may read
-// it.
+// A product of 24-bit numbers and where its operands lie. C begins as NaN if beta is 0: then no thread may
+// read it.
 struct product {
   placed a, b, c;
   float alpha, beta;

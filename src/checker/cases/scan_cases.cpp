@@ -48,7 +48,7 @@ template <class T> T element_at(scan_operation operation, std::uint64_t place) {
 // One scan: what the problem says, where arrays lie, and what tells segments apart; null: the lines do.
 struct scan_of {
   problem what;
-  std::size_t in_offset = 0, out_offset = 0;  // elements behind a multiple of 16 bytes
+  std::size_t in_offset = 0, out_offset = 0;  // elements past a multiple of 16 bytes
   std::optional<scans::scan_keys> keys = {};  // without data: every third or so differs
 };
 using launching = std::function<void(const context&, const problem&, const scans::scan_keys*)>;

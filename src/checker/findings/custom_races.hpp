@@ -15,7 +15,7 @@ namespace antiphase::checker_detail {
 
 // Races that are pedantic findings if they are pedantic each time that they occur:
 // - stores of the same bytes by two threads of a launch;
-// - a plain load whose value a compare-and-swap of the same thread expects, beside updates by others;
+// - a plain load whose value a compare-and-swap of the same thread expects, next to updates by others;
 // - atomic or volatile operations that differ in size alone;
 // - a thread's write of what it alone has loaded by read-only loads;
 // - a write by another block of the cluster to shared memory, announced by an mbarrier in too narrow a scope;
@@ -42,7 +42,7 @@ class custom_races {
 
  private:
   bool stores_twice(const accessor& w, const conflict& c) const;
-  // The place of a plain load beside updates by other threads; 0: another conflict.
+  // The place of a plain load next to updates by other threads; 0: another conflict.
   place_number first_read(const accessor& w, const conflict& c) const;
   // What GPUs do about a conflict of two accesses that shows at once; else empty.
   conflict seen_at_once(const accessor& w, const conflict& c) const;

@@ -35,7 +35,7 @@ class finding_list {
                const shadow& memory)
       : clocks_(clocks), launches_(launches), barriers_(barriers), memory_(memory) {}
   void reset();
-  std::string kernel;           // of the launch under way
+  std::string kernel;           // of the launch in progress
   std::string unrecorded_wait;  // where the program first waited for an event that had not been recorded
   // Names of what lies at an offset of the current block's shared memory, and at an address of the program's
   // image; null: no names.
@@ -43,8 +43,8 @@ class finding_list {
   std::string (*mbarrier_name)(std::size_t offset, const std::uint64_t* word) = nullptr;
   std::string (*variable_name)(const void* p) = nullptr;
 
-  // A conflict of two accesses by threads that have not been misled. Its number in all(), and true if it is new:
-  // the caller then calls seen().
+  // A conflict of two accesses by threads that have not been misled. Its number in all(), and true if it is
+  // new: the caller then calls seen().
   std::pair<std::size_t, bool> report(const accessor& w, const conflict& c);
   // An occurrence of a pedantic finding is an error: so is the finding.
   void is_error(std::size_t entry);

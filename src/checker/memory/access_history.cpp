@@ -62,7 +62,7 @@ void access_history::report_missing(const accessor& w, const cell& c, std::size_
 }
 
 // True for global memory, the block's own shared memory and that of a running block of its cluster. Reports
-// shared memory of nobody, and of a block that may not have begun.
+// shared memory of no thread, and of a block that may not have begun.
 bool access_history::has_owner(const accessor& w, std::size_t offset, std::size_t bytes) const {
   const block_record& own = clocks_.block(w.thread.block);
   if (offset >= shadow::shared_bytes || (offset >= own.lowest && offset + bytes <= own.highest)) return true;
@@ -268,7 +268,7 @@ void access_history::read_cell(const accessor& w, cell& c, std::size_t offset) {
   add_reader(t, r, c);
 }
 
-// The last write is a read-modify-write that saw what `r` wrote. A thread ordered behind it is behind `r`
+// The last write is a read-modify-write that saw what `r` wrote. A thread ordered after it is after `r`
 // too, whether or not the read-modify-write acquired anything.
 bool access_history::observed(const thread_model& t, const cell& c, const reader& r) const {
   return r.wrote() && c.strength != 0 && updates_.contains(c.place) &&
@@ -276,7 +276,7 @@ bool access_history::observed(const thread_model& t, const cell& c, const reader
 }
 
 // True for a warp's ordinary reads of shared memory that its own copy engine's write follows, ordered by
-// nothing but the program and __syncwarp(). PTX asks for a proxy fence behind other reads too; there a
+// nothing but the program and __syncwarp(). PTX asks for a proxy fence after other reads too; there a
 // release or a barrier has waited for them, and pipelines rely on that.
 bool access_history::may_be_under_way(const accessor& w, const reader& r, std::size_t offset) const {
   const thread_model& t = w.thread;
@@ -338,7 +338,7 @@ void access_history::unlink(std::uint32_t& link) {
   memory_.drop_groups(gone);
 }
 
-// An ordinary write replaces all earlier accesses: a thread ordered behind it is behind them, and any other
+// An ordinary write replaces all earlier accesses: a thread ordered after it is after them, and any other
 // thread races with it. An atomic write, about to happen here, does not: another atomic operation may reach
 // it unordered and still race with earlier accesses. Those stay remembered, unless whatever reaches this
 // write reaches them too.
@@ -398,7 +398,7 @@ bool access_history::keeps_beside(std::uint32_t& link, const reader& r) {
   return false;
 }
 
-// A reader that a later one is ordered behind is dropped: whatever is ordered behind the later one is behind
+// A reader that a later one is ordered after is dropped: whatever is ordered after the later one is after
 // it too.
 void access_history::add_reader(const thread_model& t, const reader& r, cell& c) {
   reader& first = c.first;
@@ -433,7 +433,7 @@ void access_history::add_reader(const thread_model& t, const reader& r, cell& c)
     const block_record& from = clocks_.block(g.of.block);
     const bool lost = g.of.block >= launches_.first() && from.ended && !from.published;
     bool& standing = has_lost[g.of.kind][static_cast<std::size_t>(reach_of(g.of.strength))];
-    // Another thread may reach an atomic read without being ordered behind it, and not reach what came
+    // Another thread may reach an atomic read without being ordered after it, and not reach what came
     // before.
     const bool reached = r.strength == 0 || reaches(g.of.strength, r.strength);
     const bool known = g.of.kind == warp_reads &&
@@ -457,7 +457,7 @@ void access_history::host_copy(const accessor& w, std::size_t offset, std::size_
       report_missing(w, c, at);
     else if (w.kind == access_kind::write)
       write_cell(w, c, at);
-    else if (c.state != cell_state::uninitialised)  // copying out memory that nobody has written is allowed
+    else if (c.state != cell_state::uninitialised)  // copying out memory that was never written is allowed
       read_cell(w, c, at);
   });
 }

@@ -57,7 +57,7 @@ struct conflict {
 };
 using conflict_sink = std::function<void(const accessor&, const conflict&)>;
 
-// How long a run has taken so far, in accesses. `beside`: atomic operations and barriers, which cost more.
+// How long a run has taken so far, in accesses. `next to`: atomic operations and barriers, which cost more.
 struct run_effort {
   std::uint64_t accesses = 0, beside = 0;
   std::uint64_t most = 0;  // the run ends when it has taken more; 0: no limit
@@ -66,7 +66,7 @@ struct run_effort {
   bool too_much() const { return most != 0 && total() > most; }
 };
 
-// Judges every access against those recorded in its cells (the last write, and all reads since), and records
+// Checks every access against those recorded in its cells (the last write, and all reads since), and records
 // it there. An earlier access that does not happen before the new one conflicts with it, whichever of them
 // ran first.
 //
@@ -92,7 +92,7 @@ class access_history {
   // recorded.
   bool reads_anew(const thread_model& t, const void* p, std::size_t bytes, place_number place);
   bool writes_anew(const thread_model& t, const void* p, std::size_t bytes, place_number place);
-  // Whether the thread has read the word by this instruction before it last met others, and nobody has
+  // Whether the thread has read the word by this instruction before it last met others, and no thread has
   // written it since. May be false where many have read it too.
   bool reads_later(const thread_model& t, const void* p, place_number place);
 
@@ -120,7 +120,7 @@ class access_history {
       if (!levelled(memory_.group(more).of)) return false;
     return true;
   }
-  // Records an ordinary write that is ordered behind all accesses in the cell.
+  // Records an ordinary write that is ordered after all accesses in the cell.
   [[gnu::always_inline]] void write_over(cell& c, const thread_model& t, place_number place) {
     memory_.clear_readers(c);
     c.block = t.block;
@@ -136,13 +136,13 @@ class access_history {
   // atomic operation of the host does not conflict with such operations of kernels.
   void host_copy(const accessor& w, std::size_t offset, std::size_t bytes);
   void host_touch(const accessor& w, const void* p);
-  // Memory that nobody has written, allocated in stream order: it is there for what comes behind `w`.
+  // Memory that was never written, allocated in stream order: it is there for what comes after `w`.
   void allocated(const accessor& w, const void* p);
 
   void holds_barrier(const void* word);                    // its last write has initialised an mbarrier
   void updates_at(place_number p) { updates_.insert(p); }  // a read-modify-write is at this place
   bool updates(place_number p) const { return updates_.contains(p); }
-  // From here on memory that nobody has written is no fault: launches ran only some of their blocks.
+  // From here on memory that was never written is no fault: launches ran only some of their blocks.
   void forgive_unwritten() { forgiving_ = true; }
   bool forgives(std::size_t offset) const { return forgiving_ && offset >= shadow::shared_bytes; }
   bool misled() const { return misled_; }  // a thread has read such memory

@@ -68,7 +68,7 @@ void async_work::end_barrier(thread_model& t, const void* word, place_number at)
   history_.visit(w, word, sizeof(std::uint64_t));
 }
 
-// Checks the mbarrier's word: it must be initialised, and the user must be ordered behind that. Uses of it do
+// Checks the mbarrier's word: it must be initialised, and the user must be ordered after that. Uses of it do
 // not conflict with each other.
 void async_work::touch_barrier(thread_model& t, const void* word, place_number at) {
   accessor w{.thread = t,

@@ -11,7 +11,7 @@ enum class stores : bool { read, written };                      // what a wait 
 
 // Each asynchronous operation belongs to an actor of its own. It knows what its issuer knew; its accesses are
 // known to whoever has waited for its group, or for the phase of the mbarrier that counts it. This class
-// numbers the actors and groups, and judges the accesses.
+// numbers the actors and groups, and checks the accesses.
 //
 // Assumes: operations are reported at issue, whenever they land.
 class async_work {

@@ -18,10 +18,10 @@ namespace antiphase::checker_detail {
 // one word: neither is reported.
 //
 // In shared memory it is also reported if A reads and writes in one line, and has done both before B writes,
-// as in s[t] += s[t + 16]: a __syncwarp() behind that line does not keep B from writing before A reads.
+// as in s[t] += s[t + 16]: a __syncwarp() after that line does not keep B from writing before A reads.
 //
 // Assumes: thread_models of a block are contiguous, and every volatile access is reported here after it has
-// been judged.
+// been checked.
 class lockstep_watch {
  public:
   lockstep_watch(const shadow& memory, const happens_before& clocks, const place_table& places,

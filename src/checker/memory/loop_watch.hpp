@@ -29,7 +29,7 @@ class loop_watch {
     if (on_look != nullptr && memory_.follows(p)) on_look(p, value, code, false);
   }
   // An ordinary read of a word that the thread has read at this place before it last met others, and that
-  // nobody has written since.
+  // no thread has written since.
   void read_later(const void* p, std::size_t bytes, const void* code) const {
     if (on_look != nullptr && memory_.follows(p)) on_look(p, value_at(p, bytes), code, true);
   }

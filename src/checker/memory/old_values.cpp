@@ -11,7 +11,7 @@ void old_values::reset() {
   lent_.to = nullptr;
 }
 
-// The cell tells of the write, and of nothing behind it.
+// The cell tells of the write, and of nothing after it.
 static bool is_last(const cell& c, const atomic_write& w) {
   return c.state == cell_state::written && c.strength != 0 && c.block == w.block && c.writer == w.writer &&
          c.time == w.time && c.place == w.at;

@@ -26,9 +26,9 @@ struct atomic_write {
 };
 
 // In a checked run accesses happen one after the other. On a GPU an atomic or volatile write may stay
-// invisible for a while to a thread that is not ordered behind it by a fence, release and acquire, or barrier
+// invisible for a while to a thread that is not ordered after it by a fence, release and acquire, or barrier
 // (PTX ISA, memory consistency model: causality, coherence). So such a thread's load may return a value from
-// before, until it has seen the write once: the oldest of the last few that coherence allows, or one behind
+// before, until it has seen the write once: the oldest of the last few that coherence allows, or one after
 // it. So may an update that leaves that value as it is. Not after a barrier with a thread that has read what
 // a fence published, even if that thread has no fence itself: the example of __threadfence() in the CUDA
 // guide has none.
@@ -47,7 +47,7 @@ class old_values {
   void fence(const thread_model& t, scope reach);       // of sequential consistency
   void met(std::span<thread_model* const> threads);     // before the threads learn of each other
   void read(thread_model& t, std::uintptr_t location);  // the load returns the last value
-  // A write that the thread's operation, about to happen, may miss, with those behind it, and misses this
+  // A write that the thread's operation, about to happen, may miss, with those after it, and misses this
   // once; null: none. `change`: of an update, called with `with`.
   using change_of = std::uint64_t (*)(std::uint64_t, const void* with);
   const atomic_write* unseen(thread_model& t, std::uintptr_t location, std::size_t bytes, const cell& c,

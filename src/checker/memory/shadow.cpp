@@ -41,7 +41,7 @@ shadow::~shadow() {
 }
 
 void shadow::reset() {
-  // Zeroed cells are nobody's.
+  // Zeroed cells are no thread's.
   forget(base_, shared_used_);
   forget(cells_, shared_used_ / 4 * sizeof(cell));
   forget(base_ + shared_bytes, next_ - shared_bytes);

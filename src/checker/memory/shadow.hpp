@@ -96,14 +96,14 @@ struct reader_group {
 };
 
 // The memory of one run, with a cell for each 4-byte word. Allocates memory, finds the cells of an address,
-// and owns their reader lists; access_history judges them. Assumes: one OS thread uses it.
+// and owns their reader lists; access_history checks them. Assumes: one OS thread uses it.
 class shadow {
  public:
   // One address range: shared memory of resident blocks, then allocations. An address is allocated once only.
   static constexpr std::size_t shared_bytes = std::size_t{1} << 28;
   static constexpr std::size_t global_bytes = std::size_t{1} << 32;
-  // Unallocated bytes before and behind each allocation: as many as it has, or more, while gap_bytes last. So
-  // an index that leaves an array meets nobody's memory, and not the next array.
+  // Unallocated bytes before and after each allocation: as many as it has, or more, while gap_bytes last. So
+  // an index that leaves an array meets no thread's memory, and not the next array.
   static constexpr std::size_t least_gap = 4096, usual_gap = std::size_t{1} << 16;
   static constexpr std::size_t gap_bytes = std::size_t{1} << 29;
   static constexpr std::size_t outside = ~std::size_t{0};  // not an offset

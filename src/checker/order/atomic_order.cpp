@@ -55,7 +55,7 @@ void atomic_order::take_in(thread_model& t, const atomic_operation& o, const sta
       clocks_.acquire(t, std::exchange(begun->second.read[i], nullptr));
     if (seen == a.end()) continue;
     if (o.acquires()) {
-      clocks_.acquire(t, seen->second);  // now: the access, judged later, comes behind it
+      clocks_.acquire(t, seen->second);  // now: the access, checked later, comes after it
     } else if (begun_patterns& known = t.begun[o.location]; known.taken[i] != seen->second) {
       known.taken[i] = seen->second;
       t.acquirable[i] = join(t.acquirable[i], seen->second, t.block);

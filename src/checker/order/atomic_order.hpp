@@ -27,7 +27,7 @@ struct atomic_operation {
 // Release and acquire patterns by location, and fences (PTX ISA, memory consistency model). What a value
 // releases is kept for each circle of threads: a block, a cluster, all.
 //
-// Assumes: each operation is reported twice, before its accesses are judged and after them.
+// Assumes: each operation is reported twice, before its accesses are checked and after them.
 class atomic_order {
  public:
   explicit atomic_order(happens_before& clocks) : clocks_(clocks) {}
@@ -39,7 +39,7 @@ class atomic_order {
   using circle = std::pair<std::size_t, std::uint32_t>;
   using state = std::map<circle, knowledge_ptr>;
   const state& at(std::uintptr_t location) { return states_[location]; }
-  // The host acquires this by a read of the value; earlier launches may still be under way.
+  // The host acquires this by a read of the value; earlier launches may still be in progress.
   knowledge_ptr released_to_host(std::uintptr_t location) const;
 
   void begin(thread_model& t, const atomic_operation& o);

@@ -339,9 +339,9 @@ void happens_before::meet_in_cluster(std::span<thread_model* const> threads) {
   for (thread_model* t : threads) acquire(*t, all);
 }
 
-// A barrier does not pass on what threads did that have already ended. CUDA promises visibility between
+// A barrier does not pass on what threads did that have already ended. CUDA guarantees visibility between
 // participants, and PTX orders the participants only. So a word written just before its thread returns races
-// with a read behind the barrier, although most GPUs would deliver it. The end of the launch orders
+// with a read after the barrier, although most GPUs would deliver it. The end of the launch orders
 // everything.
 void happens_before::meet(std::span<thread_model* const> threads, meeting of) {
   const bool whole_block = of == meeting::of_block;

@@ -49,7 +49,7 @@ struct own_actor {
   stamp last_used = 0;  // last group that is not empty
   stamp tracked = 0;    // groups that an mbarrier waits for
   place_number last_place = 0;
-  // groups closed by cp.async.mbarrier.arrive, not by a commit: each counts with the group behind it
+  // groups closed by cp.async.mbarrier.arrive, not by a commit: each counts with the group after it
   std::vector<stamp> parts;
 
   void wait(int groups_left);
@@ -159,7 +159,7 @@ class happens_before {
   bool knows(const thread_model& t, block_number block, actor a, stamp time) const;
   // For a read or a copy: it is over, whether or not what it wrote can be seen.
   bool knows_over(const thread_model& t, block_number block, actor a, stamp time) const;
-  // Relaxed operations have read its release, or a write behind its fence.sc. They order nothing.
+  // Relaxed operations have read its release, or a write after its fence.sc. They order nothing.
   bool has_heard(const thread_model& t, block_number block, actor a, stamp time) const;
   bool knows_fenced(const thread_model& t, space in, block_number block, actor a, stamp time) const;
   bool has_begun(const thread_model& t, block_number other) const;
@@ -180,7 +180,7 @@ class happens_before {
   void learn_over(thread_model& t, const knowledge_ptr& of);
   void proxy_fence(thread_model& t, std::initializer_list<space> of = {space::shared, space::global});
   void wait_for_launch(thread_model& t);
-  // True behind such a wait, or if the launch under way overlaps none.
+  // True after such a wait, or if the launch in progress overlaps none.
   bool has_waited(const thread_model& t) const;
 
   // Asynchronous actors. open_group: number of the group that a thread's work joins; add_actor: for example

@@ -58,7 +58,7 @@ struct knowledge : boost::intrusive_ref_counter<knowledge, boost::thread_unsafe_
   // the part that a proxy fence has made visible to the async proxy; null: none
   by_space<boost::intrusive_ptr<const knowledge>> fenced;
   // Fence-SC order (PTX ISA). `passed`: what was known at the fences before; `seen`: what `passed` was at
-  // writes whose values have been read. A fence behind such a read comes after the fences before such a
+  // writes whose values have been read. A fence after such a read comes after the fences before such a
   // write. By the scope of fences, write and read: block to system. Entries have no `passed` or `seen` of
   // their own.
   std::array<boost::intrusive_ptr<const knowledge>, 4> passed, seen;

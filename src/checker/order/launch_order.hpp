@@ -42,7 +42,7 @@ class past {
 //
 // Launches on one stream are ordered, as is any launch with those on the default stream (null). Launches on
 // two other streams are not, unless something waited in between. A launch that overlaps the kernel before it
-// knows that one behind its own wait only. The end of a kernel implies the end of what it has waited for; its
+// knows that one after its own wait only. The end of a kernel implies the end of what it has waited for; its
 // beginning, that all blocks of the kernel before it have let it begin, or have ended. So a launch knows more
 // of a row of kernels from the start if one of these waited before it let the next begin. Assumes: launches
 // begin and end one after the other, and later ones have higher block numbers.
@@ -53,12 +53,12 @@ class launch_order {
   using kernel_ptr = std::shared_ptr<const kernel_end>;
 
   // Blocks of the launch are numbered from `first` on. If it overlaps, block `first` stands for the launches
-  // that it knows behind its wait only: a thread that knows that block, as each does after its wait, knows
+  // that it knows after its wait only: a thread that knows that block, as each does after its wait, knows
   // them.
   void begin(stream on, block_number first, overlap with_previous);
   void end(block_number behind);
   void end_copy(block_number behind);  // a copy by the host's order: no launch overlaps it
-  // a thread of the block waits for the launches before / lets the next begin; `waited`: behind such a wait
+  // a thread of the block waits for the launches before / lets the next begin; `waited`: after such a wait
   void waits(block_number block);
   void lets_begin(block_number block, bool waited);
   void synchronize(stream on);  // null: all
@@ -83,8 +83,8 @@ class launch_order {
   static kernel_ptr at_once(const kernel_ptr& k);
   static past begun(const kernel_ptr& k);  // launches that ended before the next kernel could begin
 
-  block_number first() const { return first_; }  // of the launch under way
-  // the launch under way knows all blocks before this one
+  block_number first() const { return first_; }  // of the launch in progress
+  // the launch in progress knows all blocks before this one
   block_number first_visible() const { return first_visible_; }
   // every later launch knows all blocks before this one
   block_number first_pending() const { return first_pending_; }
@@ -104,7 +104,7 @@ class launch_order {
   struct kernel_end {
     launch_number number;
     bool lets_begin, waited, gated;   // gated: a block waited before it let the next launch begin, or ended
-    past begin, after;                // what it knew: at its beginning, behind its wait
+    past begin, after;                // what it knew: at its beginning, after its wait
     std::vector<launch_number> over;  // ended when it began
     const past& at_end() const { return waited ? after : begin; }
     const past& before_next() const { return gated ? after : begin; }
@@ -127,7 +127,7 @@ class launch_order {
 
   block_number first_ = 1, first_visible_ = 1, first_pending_ = 1, previous_ = 0;
   stream on_ = nullptr;
-  past begin_, after_;  // what the launch under way knows
+  past begin_, after_;  // what the launch in progress knows
   std::vector<launch_number> over_;
   enum : unsigned char { a_wait = 1, an_early_start = 2 };
   std::vector<unsigned char> blocks_;  // what threads of each block did, by number

@@ -32,7 +32,7 @@ class mbarrier_order {
     place_number place = 0;
     stamp tracked = 0;
   };
-  // Forgets the block's mbarriers; returns the last copy of each that nobody has waited for.
+  // Forgets the block's mbarriers; returns the last copy of each that no thread has waited for.
   std::vector<counted_copy> end_block(const block_model& b);
 
   void init(const thread_model& t, const void* word, place_number at = 0);

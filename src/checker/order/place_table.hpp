@@ -17,7 +17,7 @@ namespace antiphase::checker_detail {
 extern std::uintptr_t code_base;
 
 // Numbers places so that a cell can hold them; lines are looked up later. A place is known by file and line,
-// by the return address behind its instruction, or by both. Assumes: most code lies within 1 GiB above
+// by the return address after its instruction, or by both. Assumes: most code lies within 1 GiB above
 // code_base; other addresses go into a list, with linear search.
 class place_table {
  public:
@@ -32,7 +32,7 @@ class place_table {
   }
   std::vector<code_place> lines(place_number p) const;  // innermost first
   code_place first_line(place_number p) const;          // first line outside the machinery, if there is one
-  const void* code_of(place_number p) const;            // address behind the instruction; null: unknown
+  const void* code_of(place_number p) const;            // address after the instruction; null: unknown
 
  private:
   place_number number_of_far(const void* code);

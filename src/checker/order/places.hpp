@@ -26,7 +26,7 @@ bool program_holds(std::uintptr_t address, std::size_t bytes);
 // A file's name in reports: relative to the include folder or the working directory.
 std::string shown(const std::string& file);
 
-// True for files that carry out a verb, such as the library's headers, rather than ask for it.
+// True for files that carry out a device function, such as the library's headers, rather than ask for it.
 bool is_machinery(const code_place& p);
 
 // Ends a run whose kernel left its memory; the finding has been reported.

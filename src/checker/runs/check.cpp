@@ -430,9 +430,9 @@ check_report run_plan(const std::function<void(const context&)>& program, const 
         if (options.progress) seen = [&, i](const std::vector<finding>& found) { show(i, found); };
         outcome o = runs.run({plan[i], nullptr, i == 0 ? options.output : program_output::none}, seen);
         const std::lock_guard lock(mutex);
-        if (o.unlaunched) next = plan.size();  // as those that are under way will be
+        if (o.unlaunched) next = plan.size();  // as those that are in progress will be
         outcomes[i] = std::move(o);
-        add_next();  // nothing, behind the last that counts
+        add_next();  // nothing, after the last that counts
       }
     } catch (...) {
       const std::lock_guard lock(mutex);

@@ -25,7 +25,7 @@ using cpu_detail::thread_state;
 thread_model& model_of(const thread_state& t) { return *static_cast<thread_model*>(t.watched); }
 
 // Memory of the simulated machine that kernels may touch: their place in the grid, values exchanged in a
-// warp, and `next_scope`, which verbs write.
+// warp, and `next_scope`, which device functions write.
 bool machine_allows(std::uintptr_t address, std::size_t bytes, access_kind kind) {
   const auto within = [&](const void* start, std::size_t size) {
     return address - reinterpret_cast<std::uintptr_t>(start) < size && bytes <= size;
@@ -388,9 +388,9 @@ class model_observer final : public cpu_detail::observer {
   std::vector<thread_model*> meeting_;
   static constexpr const char* same_lines = "-";
   std::map<std::pair<std::vector<const void*>, std::vector<const void*>>, std::string> ways_;
-  std::map<const void*, knowledge_ptr> named_;  // arrivals in the phase under way, by named barrier
+  std::map<const void*, knowledge_ptr> named_;  // arrivals in the phase in progress, by named barrier
   struct cluster_barrier {
-    knowledge_ptr arrived;  // in the phase under way
+    knowledge_ptr arrived;  // in the phase in progress
     knowledge_ptr ended;    // in the last complete phase
   };
   std::map<std::uint32_t, cluster_barrier> clusters_;

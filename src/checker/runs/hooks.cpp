@@ -185,7 +185,7 @@ template <class T> T found(const volatile T* p, T value, const void* code) {
     m->loops.wrote(const_cast<const T*>(p));
   return value;
 }
-// True if a load returns a value from before a write that its thread is not ordered behind. Never for
+// True if a load returns a value from before a write that its thread is not ordered after. Never for
 // sequential consistency.
 template <class T> bool brings_old(const volatile T* p, int how, const void* code, T& value) {
   model* m = active;

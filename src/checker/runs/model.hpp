@@ -80,9 +80,9 @@ class model {
   std::uint64_t effort_of_launch() const { return history.effort.total() - effort_before_; }
   bool starts_dependents = false;  // a kernel has called one of these two
   bool patient = false;            // no launch is given up by a bound
-  bool begins_few = false;         // of the launch under way: no more blocks begin once it has taken long
+  bool begins_few = false;         // of the launch in progress: no more blocks begin once it has taken long
   place_number unfinished_at = 0;  // if the run was ended within a few blocks that did not end; else 0
-  void wait_for_launch(thread_model& t);  // for those that the launch under way overlaps
+  void wait_for_launch(thread_model& t);  // for those that the launch in progress overlaps
   void start_next_launch(const thread_model& t);
   block_model* begin_block(extent3 index, int threads, unsigned char* shared, std::size_t shared_bytes,
                            std::uint32_t cluster = 0);
@@ -93,7 +93,7 @@ class model {
   // `code`: the return address of the last that came
   void meet(std::span<thread_model* const> threads, meeting of, const void* code);
 
-  // Accesses of the current thread. `code`: the return address of the hook, behind the instruction.
+  // Accesses of the current thread. `code`: the return address of the hook, after the instruction.
   void access(const void* p, std::size_t bytes, access_kind kind, const void* code);
   // Fast paths for whole words of accesses without a finding. False: call access().
   bool reads_anew(const void* p, std::size_t bytes, const void* code);
@@ -120,10 +120,10 @@ class model {
   // An atomic operation, before it is performed. `reads`: an update's result depends on what was there.
   void atomic(const void* p, std::size_t bytes, atomic_kind kind, order how, const void* code,
               bool reads = true);
-  // True if nobody has written some of these bytes, which is to be judged.
+  // True if no thread has written some of these bytes, which is to be checked.
   bool unwritten(const void* p, std::size_t bytes);
   // True if the current thread's load, about to happen, returns `value` from before the last write. It has
-  // then been judged. `change`, called with `with`: it is an update, which leaves that value as it is.
+  // then been checked. `change`, called with `with`: it is an update, which leaves that value as it is.
   bool brings_old(const void* p, std::size_t bytes, order how, const void* code, std::uint64_t& value,
                   old_values::change_of change = nullptr, const void* with = nullptr, bool reads = true);
   void fence(order how);
@@ -164,7 +164,7 @@ class model {
                            const void* code);
   // A direct access by the host to managed memory; `reach`: scope of an atomic one.
   void host_touch(const void* p, std::size_t bytes, access_kind kind, const void* code, scope reach = {});
-  // Called at accesses by the host to any memory, with the reach of an atomic one; null: they are not judged.
+  // Called at accesses by the host to any memory, with the reach of an atomic one; null: they are not checked.
   void (*host_touches)(const void* p, std::size_t bytes, access_kind kind, const void* code,
                        scope reach) = nullptr;
   // An atomic load of the host may find what was there before; null: never.
@@ -199,8 +199,8 @@ class model {
   thread_model* current_ = nullptr;
   std::map<place_number, sentence> pedantic_;  // writes of write_pedantic(): what GPUs do
   bool unsettled_ = false;
-  bool constants_written_ = false;   // by the launch under way
-  std::uint64_t effort_before_ = 0;  // the launch under way
+  bool constants_written_ = false;   // by the launch in progress
+  std::uint64_t effort_before_ = 0;  // the launch in progress
   // a thread of an earlier launch of this run was misled
   bool misled_before_ = false;
   std::pair<const void*, const void*> last_slow_read_;  // address and code

@@ -99,7 +99,7 @@ std::size_t threads() {
   return static_cast<std::size_t>(std::distance(begin(tasks), end(tasks)));
 }
 
-constexpr int not_judged = 77;  // exit status: a crash that is not to be judged
+constexpr int not_judged = 77;  // exit status: a crash that is not to be checked
 
 void end_unjudged(int) { _exit(not_judged); }
 

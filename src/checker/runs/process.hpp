@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs in processes of their own: nothing is left behind in memory, and a crash is a result like others.
+// Runs in processes of their own: nothing is left after in memory, and a crash is a result like others.
 #pragma once
 #include <sys/types.h>
 #include <antiphase/checker.hpp>

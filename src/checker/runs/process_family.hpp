@@ -41,8 +41,8 @@ bool make_pipe(int (&ends)[2]);
 // if there were any. They have a moment to end by themselves.
 bool end_descendants();
 
-// Waits for a child, which is killed at its limit; passes its messages on from one pipe to another, but for
-// the answer, which is returned.
+// Waits for a child, which is killed at its limit; passes its messages on from one pipe to another, except
+// for the answer, which is returned.
 struct watched_child {
   process_end end;
   std::string answer;

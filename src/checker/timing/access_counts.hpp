@@ -23,7 +23,7 @@ class access_counts final : public warp_listener {
  private:
   const place_table& places_;
   std::vector<std::string> kernels_;
-  std::size_t kernel_ = 0;  // under way: launches follow each other, and their blocks end before the next
+  std::size_t kernel_ = 0;  // in progress: launches follow each other, and their blocks end before the next
   std::map<std::tuple<std::size_t, place_number, line_memory, line_action>, line_count> counted_;
 };
 

@@ -15,7 +15,7 @@ inline bool is_async_fill(const warp_op& op) {
 }
 inline bool is_fill(const warp_op& op) { return is_async_fill(op) || op.writes_shared(); }
 
-// Shared memory, from its first byte to the one behind the last.
+// Shared memory, from its first byte to the one after the last.
 using bytes = std::pair<std::uint64_t, std::uint64_t>;
 inline bytes bytes_of(const timed_block& b, const warp_op& op) {
   const std::uint64_t at = op.is == lane_event::kind::bulk_load ? b.bulk_loads[op.at].to : op.at,

@@ -170,8 +170,8 @@ void number_steps(const timed_block& b, const fed_fills& f, std::size_t w, const
   ring.stages = std::max(ring.stages, static_cast<int>(slots.size()));
 }
 
-// The last step whose copies each wait lets its warp see, by warp and instruction; -1: it waits for no copies.
-// Known from what was copied: groups of cp.async, and mbarriers that count bytes or copies.
+// The last step whose copies each wait lets its warp see, by warp and instruction; -1: it waits for no
+// copies. Known from what was copied: groups of cp.async, and mbarriers that count bytes or copies.
 std::vector<std::vector<std::int32_t>> steps_waited_for(const timed_block& b, const fed_fills& f,
                                                         const std::vector<std::int32_t>& step_of_fill) {
   std::map<std::pair<std::uint64_t, std::uint32_t>, std::int32_t> of_phase;  // by mbarrier and phase
@@ -207,7 +207,7 @@ std::vector<std::vector<std::int32_t>> steps_waited_for(const timed_block& b, co
   return all;
 }
 
-// True for a barrier directly behind a wait for copies.
+// True for a barrier directly after a wait for copies.
 bool comes_after_copies(const std::vector<warp_op>& ops, const std::vector<std::int32_t>& waited,
                         std::size_t barrier) {
   std::size_t i = barrier;
@@ -242,14 +242,14 @@ std::vector<op_use> label(const timed_block& b, const fed_fills& f, std::size_t 
     if (all[i].is == use::load || all[i].is == use::store || all[i].is == use::compute) next = all[i];
     if (is_copy(ops[i]) && next.is == use::load) all[i] = next;
     if (!waits(ops[i])) continue;
-    // The data of roles are behind an mbarrier; named barriers before it are for something else.
+    // The data of roles are after an mbarrier; named barriers before it are for something else.
     const bool for_data =
         next.is == use::compute && (ops[i].is == kind::wait || behind_mbarrier != next.step);
     if (by_roles && for_data && ops[i].is == kind::wait) behind_mbarrier = next.step;
     if (waited[i] >= 0 && !loader)  // whatever follows
       all[i] = {use::wait, waited[i]};
     else if (ops[i].is == kind::meeting && comes_after_copies(ops, waited, i))
-      all[i] = {use::release, -1};  // unless somebody's copies were late: see late_barriers()
+      all[i] = {use::release, -1};  // unless a thread's copies were late: see late_barriers()
     else if (for_data)
       all[i] = {use::wait, next.step};
     else if (next.is == use::load || next.is == use::store)
@@ -361,7 +361,7 @@ found_ring find_ring(const timed_block& b, const std::vector<std::vector<std::in
       judge_loads(b, ring);
       return ring;
     }
-    // More is loaded than written by turns, as in a reduction: that is what takes its time.
+    // More is loaded than written alternately, as in a reduction: that is what takes its time.
     found_ring loads = loads_to_registers(b, uses_of_loads);
     return loads.steps >= ring.steps ? loads : ring;
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The buffers of a kernel that names none: parts of shared memory that are filled and read by turns.
+// The buffers of a kernel that names none: parts of shared memory that are filled and read alternately.
 #pragma once
 #include <antiphase/trace.hpp>
 #include <cstdint>

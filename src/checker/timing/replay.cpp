@@ -22,7 +22,7 @@ constexpr double sector = 32;  // bytes
 // `apart`: meetings of a warp alone, in which its lanes exchange values.
 std::int32_t use_of(const std::vector<warp_op>& ops, std::size_t load, const std::set<std::uint64_t>& apart) {
   constexpr std::size_t far = 1 << 14;
-  std::int32_t computed = -1;   // the first arithmetic behind the load
+  std::int32_t computed = -1;   // the first arithmetic after the load
   std::int32_t passed_on = -1;  // the first access or exchange that may take the value
   bool read_shared = false;
   for (std::size_t i = load + 1; i < std::min(ops.size(), load + far); ++i) {

@@ -19,9 +19,9 @@ using block_times = std::vector<std::vector<op_time>>;
 // Uses by warp and instruction: for a load from global memory to registers the later instruction that waits
 // for it; -1: none. Nothing tells what a register is used for, so this is a rule:
 //
-// - a load's value goes into the next store to shared memory, if nothing has been computed behind the load,
+// - a load's value goes into the next store to shared memory, if nothing has been computed after the load,
 //   or only from shared memory;
-// - otherwise into the first arithmetic behind it;
+// - otherwise into the first arithmetic after it;
 // - without either, into the next access that is no plain read, or where the warp's lanes exchange values.
 std::vector<std::vector<std::int32_t>> uses_of_loads(const timed_block& b);
 

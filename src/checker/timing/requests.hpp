@@ -22,7 +22,7 @@ struct request_cost {
 // Shared memory has 32 banks of 4 bytes; a wavefront reads or writes one word in each of them, for as many
 // lanes as want it. A warp's lanes share a wavefront, of 8-byte accesses the lanes of a half, of 16-byte ones
 // those of a quarter. Halves and quarters come in pairs where all lanes 2n and 2n + 1, or all lanes n and n
-// + 2 beside it, want the same address.
+// + 2 next to it, want the same address.
 request_cost wavefronts(const warp_request& r);
 
 // Global memory moves in sectors of 32 bytes.

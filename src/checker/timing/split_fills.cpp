@@ -25,8 +25,8 @@ warp_fills fills_of(const timed_block& b, const std::vector<warp_op>& ops) {
   return all;
 }
 
-// The instructions of the fill `one`, by the later fill of the same place, in the order of their firsts; empty
-// where these are not at least two that fill exactly what they do.
+// The instructions of the fill `one`, by the later fill of the same place, in the order of their firsts;
+// empty where these are not at least two that fill exactly what they do.
 std::vector<warp_fill> slots_of(const timed_block& b, const std::vector<warp_op>& ops, const warp_fills& all,
                                 warp_fills::const_iterator one) {
   constexpr int most_slots = 32;

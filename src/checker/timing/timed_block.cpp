@@ -174,7 +174,7 @@ void timed_blocks::met(block_number block, int warp, std::uint64_t meeting, plac
   if (block == block_) add(warp, {.is = kind::meeting, .place = at, .at = meeting});
 }
 
-// Arithmetic is reported at the begin of a basic block, before what the block reads; it comes behind that.
+// Arithmetic is reported at the begin of a basic block, before what the block reads; it comes after that.
 void timed_blocks::add(int warp, const warp_op& op) {
   const bool reads = op.is == kind::access && op.what == line_action::read;
   if (!reads) flush(warp);

@@ -97,7 +97,7 @@ class timed_blocks final : public warp_listener {
   void flush(int warp);
 
   std::uint64_t wanted_;
-  block_number block_ = 0;  // under way; 0: none
+  block_number block_ = 0;  // in progress; 0: none
   timed_block now_;
   std::string kernel_;
   extent3 grid_;
@@ -108,7 +108,7 @@ class timed_blocks final : public warp_listener {
   std::vector<bool> used_;
   std::map<std::pair<int, std::uint32_t>, std::uint32_t> fills_;  // by warp and segment
   std::map<std::uint64_t, std::uint32_t> phases_, generations_;
-  std::vector<warp_op> arithmetic_;  // by warp: of the basic block under way, bytes: 0 if there is none
+  std::vector<warp_op> arithmetic_;  // by warp: of the basic block in progress, bytes: 0 if there is none
   std::vector<timed_block> done_;
 };
 

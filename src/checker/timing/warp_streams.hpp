@@ -42,7 +42,7 @@ struct lane_event {
   std::uint64_t at = 0;
 };
 
-// Who is told of them, in the order of each warp's program.
+// Who is reported of them, in the order of each warp's program.
 struct warp_listener {
   virtual ~warp_listener() = default;
   // `first`: of the lowest lane of `lanes`; addresses are those of an access.
@@ -55,7 +55,7 @@ struct warp_listener {
 // Lanes of a warp run one after the other here; on a GPU they make one request together. Each lane's events
 // are kept until its warp has met or ended, and are then put together: of the lanes' next events, those of
 // the lowest place in the code are one instruction, waits last. As compilers lay code out, the others are
-// behind a branch or a loop that these lanes have still to leave, so that lanes come together again where
+// after a branch or a loop that these lanes have still to leave, so that lanes come together again where
 // they would on a GPU.
 //
 // Assumes: one OS thread reports everything, in the order in which it happens.

@@ -38,7 +38,7 @@ struct kernel_fault : device_error {
   extent3 block;
   int thread;  // -1: not a single one
   place where;
-  const void* code;  // return address of the verb's call; null: unknown
+  const void* code;  // return address of the device function's call; null: unknown
   // The launch goes on, as on GPUs, although CUDA's documents do not allow it: threads have ended without the
   // barrier, or warps came to different barriers equally often.
   enum class tolerance { none, ended_threads, equal_counts } tolerated = tolerance::none;
@@ -64,8 +64,8 @@ class observer {
   virtual void launch_begins(const launch_state& launch, stream on) = 0;
   virtual void launch_ends() = 0;
   virtual bool enough() { return false; }  // true: no further block of the launch begins
-  // Turns in which nobody has written, until the launch is given up although states of threads are new, as in
-  // a loop that counts its rounds. A bound, no proof.
+  // Turns in which no thread has written, until the launch is given up although states of threads are new, as
+  // in a loop that counts its rounds. A bound, no proof.
   virtual std::uint64_t most_idle_turns() const { return 10'000'000; }
   virtual void block_begins(block_state& block) = 0;
   virtual void block_ends(block_state& block) = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A thread of a kernel on the CPU executor: its fiber, what it waits for, its copies and stores under way.
+// A thread of a kernel on the CPU executor: its fiber, what it waits for, its copies and stores in flight.
 #pragma once
 #include <algorithm>
 #include <antiphase/executor/cpu/cpu_executor.hpp>
@@ -139,7 +139,7 @@ class load_history {
   unsigned char looked_ = 0;  // meetings left that count as close to a look unsuccessfully
 };
 
-// The block barriers that an ending thread has gone past: those in lines [from, behind) of the file. A thread
+// The block barriers that an ending thread has gone past: those in lines [from, after) of the file. A thread
 // that returns early, before it reaches them, has gone past none.
 struct way_out {
   place where{};

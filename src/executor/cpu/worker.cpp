@@ -19,7 +19,7 @@ thread_local constinit scope next_scope = scope::device;
 namespace antiphase::cpu_detail {
 namespace {
 
-// Rounds in vain before a launch is given up; fewer of many threads.
+// Rounds unsuccessfully before a launch is given up; fewer of many threads.
 constexpr std::uint64_t idle_limit = 150'000, idle_limit_of_many = 1'000, idle_turns = 300'000;
 constexpr std::int64_t idle_nanoseconds = 30'000'000'000;
 
@@ -158,8 +158,8 @@ void worker::track() {
   for (; known_ < ready_.size(); ++known_) schedule_.made_ready(ready_[known_]->number);
 }
 
-// Counts a round in which all runnable threads polled in vain. True if there have been too many, unless
-// states of threads tell better.
+// Counts a round in which all runnable threads polled unsuccessfully. True if there have been too many,
+// unless states of threads tell better.
 bool worker::gives_up() {
   if (idle_rounds_++ == 0) idle_since_ = now();
   const bool alone = launch_->options.workers == 1;
@@ -304,7 +304,7 @@ void worker::run(launch_state& launch, unsigned index, int resident) {
         std::make_exception_ptr(interrupted(fmt::format("kernel {} was interrupted", launch.what.name)));
   const std::exception_ptr report = failure_ ? failure_ : stall();
   for (auto& block : blocks_) {
-    if (!failure_) tell_apart(*block, false);  // nobody can go on
+    if (!failure_) tell_apart(*block, false);  // no one can go on
     block->running = 0;
   }
   discard();

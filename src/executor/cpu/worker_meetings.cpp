@@ -24,7 +24,7 @@ std::uint64_t number_of_exchange(const warp_meeting& m) {
   return n | 1;
 }
 // Whether threads that meet once more with the same values may be waiting in a loop: one of them has looked
-// at memory in vain, and none has done more. A loop that works may bring the same values for long.
+// at memory unsuccessfully, and none has done more. A loop that works may bring the same values for long.
 bool may_wait(std::span<thread_state* const> all) {
   bool in_vain = false, more = false;
   for (thread_state* t : all) t->loads.meets(in_vain, more);

@@ -45,7 +45,7 @@ template <class F> auto of_product(std::size_t place, F f) {
   }
 }
 
-// A group, judged: members of the common launch, and the choice for each of the others.
+// A group, checked: members of the common launch, and the choice for each of the others.
 struct judged_group {
   const context& where;
   std::span<const gemm_problem> problems;
@@ -191,7 +191,7 @@ void require_apart(std::span<const gemm_problem> problems) {
         all.push_back({gemms::range_of(view_of(p, name)), static_cast<std::uint32_t>(i), name});
   }
   std::ranges::sort(all, {}, [](const placed_matrix& m) { return m.lies.first; });
-  std::vector<const placed_matrix*> written, read;  // matrices that end behind the sweep's position
+  std::vector<const placed_matrix*> written, read;  // matrices that end after the sweep's position
   int pairs = 1 << 16;
   const auto compare = [&](const placed_matrix& c, const placed_matrix& other) {
     if (c.product == other.product || --pairs < 0) return;

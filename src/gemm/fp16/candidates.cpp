@@ -59,7 +59,8 @@ template <multiplier By> void split_ways(const product_shape& p, const device_li
                    return static_cast<double>(p.count) * split_seconds(l, member, device, By);
                  },
                  [](const request& r) -> std::optional<plan> {
-                   if (r.batch.count != 1) return std::nullopt;  // members run in turn: one's law suffices
+                   if (r.batch.count != 1)
+                     return std::nullopt;  // members run in turn: one's cost model suffices
                    return planned(plan_product(r.where, r.problem, By));
                  }});
 }

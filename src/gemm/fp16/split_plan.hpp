@@ -56,7 +56,7 @@ const kernel* product_kernel(target where, multiplier by);
 // Whether a grid can be so large.
 bool product_tiles_fit(const problem& p);
 
-// Whether the product does the epilogue itself, behind the last piece of K.
+// Whether the product does the epilogue itself, after the last piece of K.
 bool ends_in_product(const problem& p, const epilogue& after);
 
 // How long one of the two takes on that card. made: parts that are there already.

@@ -29,7 +29,7 @@ template <bool Finishes> struct short_product {
 
  private:
   static constexpr int rows = short_rows, columns = short_columns;
-  // A lane's outputs: row i is i * below rows of C below the first one, column j is j * beside columns right
+  // A lane's outputs: row i is i * below rows of C below the first one, column j is j * next to columns right
   // of it.
   struct work {
     std::int64_t member, row, column;  // its first output

@@ -45,7 +45,7 @@ using graph = antiphase_plain_graph;
 using node = antiphase_plain_node;
 using numbered = std::map<cudaGraphNode_t, cudaGraphNode_t>;
 
-// Streams being captured. Each goes on behind some nodes.
+// Streams being captured. Each goes on after some nodes.
 struct capture {
   graph* into = nullptr;
   bool owns = true;

@@ -26,7 +26,7 @@ class host_work {
   // A copy of a graph, which has just been done.
   void copied(const void* p, std::size_t bytes, checker_detail::access_kind kind, machine::place at,
               stream on);
-  // main, or the host function under way, comes to these bytes.
+  // main, or the host function in progress, comes to these bytes.
   void touched(const void* p, std::size_t bytes, checker_detail::access_kind kind, const void* code,
                bool atomic);
   void read_atomically(const void* p);  // by main

@@ -216,7 +216,7 @@ cudaError_t set_attribute(config& c, cudaLaunchAttributeID id, const cudaLaunchA
     case cudaLaunchAttributePriority:
     case cudaLaunchAttributePreferredClusterDimension:
     case cudaLaunchAttributePreferredSharedMemoryCarveout:
-    case cudaLaunchAttributeNvlinkUtilCentricScheduling: break;  // no effect on what is judged
+    case cudaLaunchAttributeNvlinkUtilCentricScheduling: break;  // no effect on what is checked
     default: refuse(where, fmt::format("launch attribute {}", static_cast<int>(id)), "no such attribute");
   }
   return cudaSuccess;

@@ -41,7 +41,7 @@ dim3 cluster_of(std::string_view name, const config& c, void (*body)(const void*
   }
   return size;
 }
-// True if some GPU of the kind has all blocks of a cooperative launch under way at once.
+// True if some GPU of the kind has all blocks of a cooperative launch in progress at once.
 bool holds_together(const char* name, std::uint64_t blocks, int threads, std::size_t shared, place where) {
   const int each = blocks_together(threads, shared);
   if (each == 0 || blocks <= static_cast<std::uint64_t>(most_multiprocessors * each)) return true;

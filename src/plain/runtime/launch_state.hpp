@@ -65,8 +65,8 @@ void limit_shared(std::size_t most_together);  // of static and dynamic shared m
 std::size_t bytes_of_shared_variables();       // those that the kernel has declared so far
 void judge_shared_variables();
 std::string shared_place(std::size_t offset);  // the variable there, in words
-// Name of an mbarrier at an offset of the block's shared memory: "full[2]", or the variable and the byte in it
-// where that holds more than mbarriers.
+// Name of an mbarrier at an offset of the block's shared memory: "full[2]", or the variable and the byte in
+// it where that holds more than mbarriers.
 std::string mbarrier_name(std::size_t offset, const std::uint64_t* word);
 
 // Parameters. The number stands for all memory that outlives the launch.

@@ -21,7 +21,7 @@ using checker_detail::atomic_kind;
 using checker_detail::model;
 
 namespace {
-checker_detail::place_number called_at = 0;  // the operation under way
+checker_detail::place_number called_at = 0;  // the operation in progress
 void run_library_now(const char* name, cudaStream_t on, std::size_t bytes, void (*body)(const void*),
                      const void* params, const void* code) {
   begin_schedule();

@@ -87,7 +87,7 @@ cudaError_t allocate_on(void** to, std::size_t bytes, cudaStream_t on, place whe
   return e;
 }
 namespace {
-// Pinned memory is no longer that of copies and kernels under way.
+// Pinned memory is no longer that of copies and kernels in progress.
 void give_back(const void* p, std::size_t bytes, place where, const char* what) {
   followed().write_pedantic(p, bytes, followed().places.number_of(where), what, sentence::gpu_pinned);
 }

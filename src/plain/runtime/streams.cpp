@@ -20,7 +20,7 @@ struct stream_state {
   std::uintptr_t created = 0;
   std::set<cudaStream_t> destroyed;
   std::set<std::pair<const void*, checker_detail::block_number>> queries;  // and the next block
-  checker_detail::thread_model* host_function = nullptr;                   // under way
+  checker_detail::thread_model* host_function = nullptr;                   // in progress
   std::optional<host_work> ordinary;                                       // memory of the host
 };
 stream_state streams;

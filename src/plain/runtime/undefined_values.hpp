@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Finds uses of values that CUDA leaves undefined: those shuffled from lanes that do not take part, and what
-// an exchange has found in memory that nobody had written. A program may discard one, as at the end of a row,
-// but not use it. Registers are not tracked, so two forked processes go on with other values. If one of them
-// leaves different memory at the end of the launch, the value was used. The same shows what becomes of a
+// an exchange has found in memory that no thread had written. A program may discard one, as at the end of a
+// row, but not use it. Registers are not tracked, so two forked processes go on with other values. If one of
+// them leaves different memory at the end of the launch, the value was used. The same shows what becomes of a
 // kernel whose __restrict__ parameter is read once, at its beginning.
 #pragma once
 #include <sys/types.h>

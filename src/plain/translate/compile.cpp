@@ -196,7 +196,7 @@ void compilation::include_together() {
   write_file(units_.front(), all + fmt::format("#include \"{}\"\n", driven_.driver));
 }
 
-// A unit's options but for those of the user. What a precompiled header was compiled with must be the same
+// A unit's options except for those of the user. What a precompiled header was compiled with must be the same
 // where it is used; macros that tell of it are undone.
 words compilation::preprocessing() const {
   words all{"-D__CUDACC__",
@@ -223,7 +223,7 @@ words compilation::preprocessing() const {
   all.insert(all.end(), instrumented.begin(), instrumented.end());
   for (const char* folder : {"antiphase/stand_ins/bindings", "antiphase/stand_ins"})
     all.insert(all.end(), {"-isystem", include_ / folder});
-  // The C library's headers, if they are there too, must stay behind those of C++.
+  // The C library's headers, if they are there too, must stay after those of C++.
   const char* const place = fs::exists(include_ / "stdlib.h") ? "-idirafter" : "-isystem";
   all.insert(all.end(), {"-isystem", include_ / "antiphase/plain", place, include_});
   return all;

@@ -90,7 +90,7 @@ void make(const preparation& how, const fs::path& in, const fs::path& named) {
   const bool done = compiled(how.compile_own_part, how.own_part, "own_part.cpp", "own_part.o") &&
                     compiled(how.compile_header, how.header, "header.hpp", "header.hpp.gch");
   std::error_code failed;
-  if (done) fs::rename(folder, named, failed);  // fails if somebody was faster
+  if (done) fs::rename(folder, named, failed);  // fails if a thread was faster
   remove_old(in);
 }
 

@@ -12,7 +12,7 @@
 namespace antiphase::plain {
 
 struct prepared_parts {
-  // To include first: g++ takes the precompiled one beside it, or this text if it cannot.
+  // To include first: g++ takes the precompiled one next to it, or this text if it cannot.
   std::filesystem::path header;
   std::filesystem::path own_part;  // an object
 };

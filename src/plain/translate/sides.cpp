@@ -117,7 +117,7 @@ class side {
   }
 
  private:
-  index past_template(index i) const {  // the index behind template <...>
+  index past_template(index i) const {  // the index after template <...>
     int depth = 0;
     for (++i; i < t_.size(); ++i) {
       if (is(i, "(") || is(i, "[") || is(i, "{")) i = matching(i);

@@ -40,7 +40,7 @@ class source_pass : token_walk {
   };
 
   // prepass.cpp
-  // Replaces tokens [first, last). The line breaks in them are kept behind the new text.
+  // Replaces tokens [first, last). The line breaks in them are kept after the new text.
   void replace(index first, index last, std::string with);
   void insert_before(index i, std::string what);
   void drop(index first, index last);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where statements of a source begin and end: as far as it takes to add one behind a line or leave one out.
+// Where statements of a source begin and end: as far as it takes to add one after a line or leave one out.
 #pragma once
 #include <string>
 #include <string_view>
@@ -12,7 +12,7 @@ struct source_line {
   std::string code;       // the same without comments and the contents of strings, as long
   int function = -1;      // number of the function that the line's end lies in; -1: none
   int depth = 0;          // braces open at its end, counted in that function
-  bool boundary = false;  // a statement may be added behind it
+  bool boundary = false;  // a statement may be added after it
 };
 struct source_function {
   int first = 0, last = 0;  // lines, from 1 on
@@ -24,7 +24,7 @@ struct source_text {
 };
 source_text read_source(const std::string& file);  // no lines if there is no such file
 
-// A statement within a line: from `begin` to behind its semicolon.
+// A statement within a line: from `begin` to after its semicolon.
 struct statement {
   std::size_t begin = 0, end = 0;
 };

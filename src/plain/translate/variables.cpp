@@ -210,7 +210,7 @@ bool source_pass::reads_built_in(const std::vector<token>& t, index i) {
          (is(i - 1, "(") && is(i + 1, ","));
 }
 std::string source_pass::built_in(std::string_view name) {
-  return fmt::format(" {}built_in({})", ours, name);  // the space: behind %, a colon would be a digraph
+  return fmt::format(" {}built_in({})", ours, name);  // the space: after %, a colon would be a digraph
 }
 
 }  // namespace antiphase::plain

@@ -93,7 +93,7 @@ class Counts(unittest.TestCase):
         bars = [
             r.attrib for r in xml.etree.ElementTree.fromstring(done.stdout).iter() if r.get("class") == "more"
         ]
-        wide = [float(b["width"]) for b in bars[1:]]  # behind the legend's
+        wide = [float(b["width"]) for b in bars[1:]]  # after the legend's
         self.assertEqual([w > 0 for w in wide], [False, True] + 2 * [False] + [True] + 5 * [False])
         self.assertAlmostEqual(wide[4] / wide[1], 31 / 28, places=2)  # wavefronts, sectors beyond the ideal
 

@@ -227,7 +227,7 @@ TEST(Clusters, AnArrivalAtAnotherBlocksMbarrierOrders) {
       s.m.barriers.end_phase(s.shared(0));
       s.thread(one, 9).await(s.shared(0), wait);
       s.thread(one, 9).read(4, s.shared(0) + 64);
-      s.thread(one, 9).write(5, s.shared(0) + 128);  // a narrow scope orders it behind reads
+      s.thread(one, 9).write(5, s.shared(0) + 128);  // a narrow scope orders it after reads
       const auto orders = [](const machine::mbarrier_semantics& m) { return !m.relaxed; };
       const auto reaches = [](const machine::mbarrier_semantics& m) { return m.reach == scope::cluster; };
       seen_list expected;

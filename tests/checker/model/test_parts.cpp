@@ -117,7 +117,7 @@ TEST_F(LaunchOrder, IsPassedOnByEvents) {
   order.apart_from_default(stream_number(8));
   launch(1, stream_number(8));
   order.order_after(stream_number(16), order.recorded(stream_number(8)));
-  launch(5, nullptr);  // behind stream 16, and so behind what that has waited for
+  launch(5, nullptr);  // after stream 16, and so after what that has waited for
   order.begin(nullptr, 9, overlap::no);
   EXPECT_TRUE(order.ordered(1));
 }

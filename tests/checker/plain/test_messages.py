@@ -70,7 +70,7 @@ class Messages(unittest.TestCase):
                     "threads 32-95 polling full[0]: 1 of 32 arrivals; waits for parity 0, 0 phases have ended in"
                 ],
             ),
-            (  # nobody gives slots back
+            (  # no thread releases slots
                 roles.replace("empty[s].arrive();", ""),
                 "empty[s].arrive();",
                 [

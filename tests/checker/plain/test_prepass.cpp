@@ -33,7 +33,7 @@ std::string text(const std::string& source) { return translated(source).text; }
 std::string in_function(const std::string& statement) { return "void f() { " + statement + " }"; }
 
 std::string without_blanks(const std::string& s) { return std::regex_replace(s, std::regex("\\s"), ""); }
-// Whether the translation has these pieces, each behind the one before, whatever stands between them. Blanks
+// Whether the translation has these pieces, each after the one before, whatever stands between them. Blanks
 // do not count.
 testing::AssertionResult has_in_order(const std::string& source, std::initializer_list<std::string> pieces) {
   const std::string out = without_blanks(text(source));
@@ -303,7 +303,7 @@ TEST(prepass, a_cast_of_a_kernel_keeps_its_type) {
                            {"cudaFuncSetAttribute((k),x,1);"}));
 }
 
-// Who includes what is not there is told, and who includes a toolkit's header that does not compile.
+// Who includes what is not there is reported, and who includes a toolkit's header that does not compile.
 TEST(missing_headers, are_told_with_the_line_of_the_program) {
   const auto told = [](const std::string& line, const std::string& header) {
     return line + ": <" + header +

@@ -63,7 +63,7 @@ int main() {
   cudaFree(a), cudaFree(b), cudaFree(c);
 }
 """
-# Sums of tiles from STAGES slots: asynchronous copies, or REGISTERS that are stored behind the computation.
+# Sums of tiles from STAGES slots: asynchronous copies, or REGISTERS that are stored after the computation.
 RING = """#include <cuda_pipeline.h>
 constexpr int threads = 128, tile = 4 * threads, tiles = 12;
 __global__ void sums(const float* from, float* to) {

@@ -54,8 +54,8 @@ struct check_request : program_request {
   bool leaks = false;   // memory that is never freed is an error
   bool fails(const check_report& report) const { return strict ? !report.clean() : report.errors() > 0; }
 };
-// If a source is among the words: the words without nvcc's options, some translated to ours, but for those in
-// `own`. Appends notes to `said`. Throws bad_request.
+// If a source is among the words: the words without nvcc's options, some translated to ours, except for those
+// in `own`. Appends notes to `said`. Throws bad_request.
 std::vector<std::string> without_nvcc_options(const std::vector<std::string>& words,
                                               std::vector<std::string>& said, std::string_view own = {});
 // Whether a name is a plain CUDA source rather than a kernel of the library.
@@ -64,7 +64,7 @@ bool is_source(const std::string& name);
 void run_check(const check_request& r);
 void run_check_plain(const check_request& r);
 void run_count(const program_request& r);
-// A lab of the course: `file` is the student's, `tests` the driver that judges it.
+// A lab of the course: `file` is the student's, `tests` the driver that checks it.
 struct lab_request {
   int number = 0;
   std::string name, file, tests;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Judges a lab of the course: its tests are a driver, which also asks what threads did.
+// Checks a lab of the course: its tests are a driver, which also asks what threads did.
 #include <fmt/format.h>
 
 #include <algorithm>

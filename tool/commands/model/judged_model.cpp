@@ -25,7 +25,7 @@ namespace antiphase::tool {
 namespace {
 
 // Shapes that the constants of the cost models were fitted to (docs/model.md), rested; hot times of the same
-// shapes are not independent either. Policies beside the ladder were fitted to products that are not in
+// shapes are not independent either. Policies outside the ladder were fitted to products that are not in
 // bench/results.
 bool is_fitted_product(const extents& e) { return e.m == e.n && e.n == e.k && (e.m == 1024 || e.m == 4096); }
 bool is_fitted_scan(std::int64_t n) { return n == 1 << 16 || n == 1 << 24 || n == 1 << 28; }

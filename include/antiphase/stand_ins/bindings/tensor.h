@@ -4,7 +4,7 @@
 // current stream. What is not here does not compile, by its name.
 #pragma once
 
-// PyTorch's small floats become float or double beside one, and stay what they are beside an integer.
+// PyTorch's small floats become float or double next to one, and stay what they are next to an integer.
 namespace antiphase::plain {
 template <class S, class T>
 concept small_beside = (std::is_same_v<S, __half> ||
@@ -769,7 +769,7 @@ inline Tensor bmm(const Tensor& a, const Tensor& b) { return a.matmul(b); }
 inline Tensor mv(const Tensor& a, const Tensor& b) { return a.matmul(b); }
 Tensor addmm(const Tensor& c, const Tensor& a, const Tensor& b);
 Tensor linear(const Tensor& x, const Tensor& w, const std::optional<Tensor>& b = {});
-// Of batches, with any number of axes behind the channels; one number of an array is for all axes.
+// Of batches, with any number of axes after the channels; one number of an array is for all axes.
 Tensor convolution(const Tensor& x, const Tensor& w, const std::optional<Tensor>& b, IntArrayRef stride,
                    IntArrayRef padding, IntArrayRef dilation, bool transposed, IntArrayRef output_padding,
                    std::int64_t groups);
@@ -999,7 +999,7 @@ template <ScalarType T> using type_of_t = typename type_of<T>::type;
   AT_DISPATCH_SWITCH(type, name, AT_DISPATCH_CASE_ALL_TYPES_AND3(one, two, three, __VA_ARGS__))
 #define AT_DISPATCH_ALL_TYPES_AND_HALF(type, name, ...) \
   AT_DISPATCH_ALL_TYPES_AND(::at::ScalarType::Half, type, name, __VA_ARGS__)
-// Dispatch_v2.h: the types stand behind the body, which may have commas. The body goes in brackets through
+// Dispatch_v2.h: the types follow the body, which may have commas. The body goes in brackets through
 // the macros that repeat it.
 #define AT_WRAP(...) __VA_ARGS__
 #define AT_EXPAND(...) __VA_ARGS__

@@ -39,7 +39,7 @@ __global__ void packed(unsigned long long* x, unsigned* to) {
     to[0] = static_cast<unsigned>(seen);
   }
   __syncthreads();
-  if (threadIdx.x == 1) to[1] = half[0];  // behind a barrier, any size will do
+  if (threadIdx.x == 1) to[1] = half[0];  // after a barrier, any size will do
 }
 
 int main() {

@@ -112,7 +112,7 @@ int main() {
   overlapping(s, threads, third_that_does_not_wait, (const int*)z, y);
   row(), first<<<blocks, threads, 0, s>>>(x), overlapping(s, threads, between, z);
   overlapping(s, threads, between, z + n), overlapping(s, threads, fourth, in, y);
-  // a launch that does not overlap comes behind the whole row
+  // a launch that does not overlap comes after the whole row
   row(), first<<<blocks, threads, 0, s>>>(x), overlapping(s, threads, between, z);
   not_overlapping<<<blocks, threads, 0, s>>>(x, y);
   row(), first<<<blocks, threads, 0, s>>>(x), overlapping(s, threads, between, z);

@@ -21,7 +21,7 @@ int main() {
   cudaStreamSynchronize(s);
 #endif
   cudaFreeHost(pinned);            // LETTER: overwritten in use
-  cudaHostUnregister(registered);  // here nothing is under way
+  cudaHostUnregister(registered);  // here nothing is in progress
 #ifndef BROKEN
   cudaHostRegister(registered, bytes, cudaHostRegisterDefault);
   cudaMemcpyAsync(x, registered, bytes, cudaMemcpyHostToDevice, s);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Read-only loads of what an earlier launch has written. What a thread writes behind a load by itself alone
-// is a pedantic race. Broken: of what the same launch writes, before or behind the load.
+// Read-only loads of what an earlier launch has written. What a thread writes after a load by itself alone
+// is a pedantic race. Broken: of what the same launch writes, before or after the load.
 #include <cstdio>
 
 __global__ void fill(int* x) { x[threadIdx.x] = 3 * threadIdx.x; }

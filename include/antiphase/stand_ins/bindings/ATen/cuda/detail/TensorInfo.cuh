@@ -20,7 +20,7 @@ template <class T, class IndexType> struct TensorInfo {
   }
   void reduceDim(int d) { sizes[d] = 1; }
   bool isContiguous() const { return dims == 1 && strides[0] == 1; }
-  // Joins axes that lie one behind the other, but for `exclude`; returns where that one is then.
+  // Joins axes that lie one after the other, except for `exclude`; returns where that one is then.
   int collapseDims(int exclude = -1) {
     int last = -1, excluded = -1;
     for (int d = 0; d < dims; ++d) {
