@@ -33,7 +33,7 @@ struct plain_program {
   std::vector<std::string> arguments;         // of its main, after argv[0]
   std::string compiler;                       // empty: $CXX, or g++
   std::vector<plain_edit> edits = {};
-  // antiphase's folder include/; empty: the one beside the running program, or where it was built
+  // antiphase's folder include/; empty: the one next to the running program, or where it was built
   std::string headers;
   // Not empty: the compiled program is kept in this file, and taken from there if it exists.
   std::string object;

@@ -305,8 +305,8 @@ std::size_t holds_slots(const timeline& t, const std::vector<step_times>& steps)
   return computed ? 0 : longest;
 }
 
-// How long each step's slot is computed from, without what its warps wait in between for later data: those come
-// sooner with one more stage.
+// How long each step's slot is computed from, without what its warps wait in between for later data, which
+// come sooner with one more stage.
 std::vector<double> use_times(const timeline& t, const std::vector<step_times>& steps) {
   const std::vector<timeline_role> roles = roles_of(t);
   std::vector<interval> waits;

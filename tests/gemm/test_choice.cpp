@@ -64,7 +64,7 @@ TEST(gemm_table, auto_takes_the_first_that_can) {
               SCOPED_TRACE(testing::Message()
                            << q << " on " << d.name << " with " << d.shared_opt_in / 1024 << " KiB");
               const gemm_choice is = explain(where, q.what(), {.accuracy = accuracy});
-              ASSERT_TRUE(std::isfinite(is.bound.units)) << "auto runs what is promised alone";
+              ASSERT_TRUE(std::isfinite(is.bound.units)) << "auto runs only what is guaranteed";
               ASSERT_TRUE(is.predicted > 0 && std::isfinite(is.predicted));
               const bool something = m > 0 && n > 0 && k > 0 && q.alpha != 0;
               if (!something || accuracy == precision::strict) {

@@ -71,7 +71,7 @@ TEST(scan_operators, identities_change_nothing) {
   EXPECT_EQ(maximum::identity<double>(), -std::numeric_limits<double>::infinity());
 }
 
-// A row stands for its own operation, and its kernels in one pass are its own or those of a row that has some.
+// A row is its own operation's, and its kernels in one pass are its own or those of a row that has some.
 TEST(scan_operators, rows_belong_to_their_operations) {
   std::set<std::string> words;
   std::size_t count = 0;

@@ -33,7 +33,7 @@ AP_VERB void copy_async_pieces(void* to, const void* from, std::size_t bytes, st
       machine::copy_async(static_cast<char*>(to) + i, static_cast<const char*>(from) + i, piece, piece,
                           where);
 }
-// cuda::aligned_size_t<A> guarantees addresses and a size that are multiples of A; a number guarantees nothing.
+// cuda::aligned_size_t<A> guarantees addresses and a size that are multiples of A; a number does not.
 template <class Size>
 AP_VERB std::size_t promised(const void* to, const void* from, const Size& bytes, place where) {
   if constexpr (requires { Size::align; }) machine::require_promise(to, from, bytes, Size::align, where);

@@ -160,7 +160,7 @@ std::vector<checked_case> custom_scan_cases() {
           {"scan/custom-async-tail", "the same, the last tile not full", with_a_part_of_a_tile,
            one_block_of_ampere},
           {"scan/custom-passes", "scan.cuh in several passes: custom types of up to 32 bytes", in_passes},
-          {"scan/transformed", "scan.cuh in one pass with a function before and one behind",
+          {"scan/transformed", "scan.cuh in one pass with a function before and one after",
            transformed_in_one_pass},
           {"scan/transformed-async", "the same, tiles by cp.async", transformed_in_one_pass, ampere},
           {"scan/transformed-passes", "the same in several passes", transformed_in_passes}};

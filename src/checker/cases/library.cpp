@@ -28,7 +28,7 @@ void add(std::vector<library_kernel>& all, const gemms::instance& i) {
                              text(i.how.b.along), i.how.b.copy_width, part),
                  i.code,
                  computes_only
-                     ? "it multiplies shared memory that nobody has written, to be timed without the loads"
+                     ? "it multiplies shared memory that was never written, to be timed without the loads"
                      : ""});
 }
 void add(std::vector<library_kernel>& all, const gemms::tensor_core_instance& i) {

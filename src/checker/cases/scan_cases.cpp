@@ -290,7 +290,7 @@ void add_single_pass(std::vector<checked_case>& cases, const scans::step& s) {
       ring_kernels(s.name, [](auto& i) { return i.in != i.out; }), scan_one_line);
   const ring_instances segments =
       ring_kernels(s.name, [](auto& i) { return i.over == lines_kind::segments; });
-  add("-rows", "several lines, one behind the other", segments, scan_rows);
+  add("-rows", "several lines, one after the other", segments, scan_rows);
   add("-by-key", "segments by key", segments, [](const context& where, const ring_instances& kernels) {
     scan_segments(where, kernels, scans::segments_by::keys);
   });

@@ -164,7 +164,7 @@ class model {
                            const void* code);
   // A direct access by the host to managed memory; `reach`: scope of an atomic one.
   void host_touch(const void* p, std::size_t bytes, access_kind kind, const void* code, scope reach = {});
-  // Called at accesses by the host to any memory, with the reach of an atomic one; null: they are not checked.
+  // Called at accesses by the host to any memory, with the reach of an atomic one; null: not checked.
   void (*host_touches)(const void* p, std::size_t bytes, access_kind kind, const void* code,
                        scope reach) = nullptr;
   // An atomic load of the host may find what was there before; null: never.

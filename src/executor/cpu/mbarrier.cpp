@@ -250,7 +250,7 @@ void arrive_at(thread_state& self, block_state& block, std::uint64_t* word, int 
     fail(self, fault::barrier_misuse, where,
          fmt::format(
              "{} arrivals at an mbarrier that misses {} in this phase{}", count, f.missing,
-             to_come == 0 ? "" : fmt::format(", of which asynchronous copies under way make {}", to_come)));
+             to_come == 0 ? "" : fmt::format(", of which asynchronous copies in flight make {}", to_come)));
   f = with_bytes(self, f, bytes_expected, where);
   f.missing -= static_cast<std::uint32_t>(count);
   self.owner->changed();

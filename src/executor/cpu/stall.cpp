@@ -116,10 +116,10 @@ std::exception_ptr worker::stall() const {
         "without room for all: no block may wait for a later one, unless the launch is cooperative",
         launch_->blocks() - begun, launch_->blocks(), blocks_.size());
   const bool by_bound = !all_repeat_ && idle_turns_ > idle_turns_of_long_run;
-  std::string told = "nobody can go on:" + out.substr(out.find(';') + 1);
+  std::string told = "no thread can go on:" + out.substr(out.find(';') + 1);
   if (by_bound)
     told = fmt::format(
-        "nobody has written anything in the latest {} turns of threads:{}; a bound, no "
+        "no thread has written anything in the latest {} turns of threads:{}; a bound, no "
         "proof: they count rounds or the like, so that a loop which ends later looks the same",
         idle_turns_, out.substr(out.find(';') + 1));
   kernel_fault deadlock(out, fault::deadlock, launch_->what.name, told,

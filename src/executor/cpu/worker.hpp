@@ -186,7 +186,7 @@ inline bool left_out(const thread_state& self, wait_kind wait) {
   const observer* const watch = self.owner->watch();
   return watch != nullptr && watch->leaves_out(wait);
 }
-// Fails: a thread has ended after it went past the barrier where another waits. By the letter, if that was
+// Fails: a thread has ended after it went past the barrier where another waits. Pedantic, if that was
 // all that the two did not do alike.
 void gone_past(const thread_state& waiting, block_state::gone_thread& gone, place barrier);
 kernel_fault fault_of(const thread_state& self, fault kind, place where, const std::string& what);

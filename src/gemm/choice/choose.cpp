@@ -72,7 +72,8 @@ std::string stores_before_epilogue(const candidate&, const request&, const kerne
 }
 std::string unknown_sums(const candidate&, const request& r, const kernel&) {
   return fmt::format(
-      "nothing is promised of how the Tensor Cores of {} round, which has compute capability {}; it runs if "
+      "nothing is guaranteed about how the Tensor Cores of {} round, which has compute capability {}; it "
+      "runs if "
       "asked for",
       r.device().name, compute_capability(r.device()));
 }

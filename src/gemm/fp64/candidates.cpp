@@ -118,7 +118,7 @@ void describe_fp64(const divided_plan& made, description& text) {
         "each warp keeps 32 lines of an operand in registers, and walks over {} tiles of C", p.rounds));
   if (policy.kind == kernel_kind::block_tile)
     text.launches.push_back(fmt::format(
-        "the {} warps of a block take {} k each by turns, straight into registers", policy.slabs, held_k));
+        "the {} warps of a block take {} k each alternately, straight into registers", policy.slabs, held_k));
   if (policy.kind == kernel_kind::warp_tile)
     text.launches.emplace_back(
         "each warp has a tile of its own and all of K, straight from memory to registers and back");

@@ -41,7 +41,7 @@ std::optional<std::string> included_first(const std::string& option) {
   constexpr std::string_view name = "--pre-include=";
   return option.starts_with(name) ? std::optional(option.substr(name.size())) : std::nullopt;
 }
-// Where headers are found and what they are reported; g++ takes no precompiled header that these would change.
+// Where headers are found and their macros; g++ takes no precompiled header that these would change.
 bool is_for_preprocessor(const std::string& option) { return begins(option, {"-I", "-D", "-U"}); }
 // A macro of the program's, unlike those that tell the standard library something. It is defined after the
 // first headers, where other things have its name: -D T=float, -D threads=256.

@@ -36,7 +36,7 @@ const std::vector<dialect_group>& plain_dialect() {
         {no, "cudaLaunchAttributeMemSyncDomain cudaLaunchAttributeMemSyncDomainMap",
          "launches in the default domain"},
         {yes, "cudaGridDependencySynchronize cudaTriggerProgrammaticLaunchCompletion",
-         "who has waited for whom is judged, along a row of kernels too"},
+         "who has waited for whom is checked, along a row of kernels too"},
         {yes,
          "cudaGraphCreate cudaGraphAddKernelNode cudaGraphAddMemcpyNode cudaGraphAddMemsetNode "
          "cudaGraphAddHostNode cudaGraphAddNode cudaGraphAddDependencies cudaGraphInstantiate "
@@ -87,7 +87,7 @@ const std::vector<dialect_group>& plain_dialect() {
          "cudaMemcpyToArray",
          ""},
         {partly, "cudaCreateTextureObject tex1Dfetch tex1D tex2D tex3D",
-         "of linear memory and of arrays, by points or linear; every texel read is judged, as is what the "
+         "of linear memory and of arrays, by points or linear; every texel read is checked, as is what the "
          "same launch "
          "has written there"},
         {partly, "cudaCreateSurfaceObject surf1Dread surf2Dread surf2Dwrite surf3Dwrite", "of arrays"},
@@ -154,7 +154,8 @@ const std::vector<dialect_group>& plain_dialect() {
         {yes, "cuda::barrier cuda::latch cuda::binary_semaphore",
          "barriers of a block in shared memory, and of any scope; completion functions"},
         {yes, "cuda::memcpy_async cuda::device::memcpy_async_tx cuda::device::barrier_arrive_tx",
-         "the promise of cuda::aligned_size_t is judged; and what else cuda/barrier has in cuda::device and "
+         "the guarantee of cuda::aligned_size_t is checked; and what else cuda/barrier has in cuda::device "
+         "and "
          "cuda::device::experimental, for tensors of 2 to 4 dimensions"},
         {partly, "ptx::mbarrier_init ptx::cp_async_bulk ptx::st_async ptx::fence_proxy_async",
          "and the like of cuda/ptx: mbarriers, bulk copies, fences, clusters, special registers"},
@@ -184,11 +185,11 @@ const std::vector<dialect_group>& plain_dialect() {
        {{yes,
          "cudaStreamCreate cudaStreamSynchronize cudaStreamWaitEvent cudaEventRecord cudaEventSynchronize "
          "cudaDeviceSynchronize",
-         "who is ordered behind whom is judged"},
+         "who is ordered after whom is checked"},
         {partly, "cudaEventElapsedTime clock clock64",
          "nothing is measured: always 1 ms, and the simulation's ticks"},
         {yes, "cudaLaunchHostFunc cudaStreamAddCallback",
-         "called in stream order; what they do with memory that kernels reach, or main touches, is judged"},
+         "called in stream order; what they do with memory that kernels reach, or main touches, is checked"},
         {yes, "cudaGetLastError cudaPeekAtLastError cudaGetErrorString", ""},
         {partly, "cudaGetDeviceProperties cudaDeviceGetAttribute",
          "one simulated device of compute capability 9.0"}}},
@@ -224,7 +225,7 @@ const std::vector<dialect_group>& plain_dialect() {
          "cub::DeviceReduce cub::DeviceScan cub::DeviceRadixSort cub::DeviceMergeSort cub::DeviceSelect "
          "cub::DevicePartition cub::DeviceHistogram cub::DeviceRunLengthEncode cub::DeviceSegmentedReduce "
          "cub::DeviceSegmentedRadixSort cub::DeviceSegmentedSort cub::DeviceFor",
-         "operations of one thread on their stream: what they read and write is judged, their insides are "
+         "operations of one thread on their stream: what they read and write is checked, their insides are "
          "not"},
         {partly,
          "thrust::device_vector thrust::host_vector thrust::transform thrust::reduce thrust::sort "
@@ -243,7 +244,7 @@ const std::vector<dialect_group>& plain_dialect() {
          "cublasSdgmm cublasStrsm",
          "operations of one thread on the handle's stream, in float, double and complex numbers (products: "
          "half, "
-         "bfloat16, int8 too): every row of a matrix is judged"},
+         "bfloat16, int8 too): every row of a matrix is checked"},
         {no, "cublasLtMatmul cublasSsyrk cublasSsymm cublasStrmm", "cublasSgemm, or a kernel of the program"},
         {partly,
          "curandCreateGenerator curandGenerateUniform curandGenerateNormal curand_init curand curand_uniform "

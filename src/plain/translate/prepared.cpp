@@ -67,7 +67,7 @@ std::string key_of(const preparation& how) {
   return all.text();
 }
 
-// The oldest folders beyond those kept. Somebody who is using one finds that g++ fails, and compiles without.
+// The oldest folders beyond those kept. A process that uses one finds that g++ fails, and compiles without.
 void remove_old(const fs::path& in) {
   std::vector<std::pair<fs::file_time_type, fs::path>> all;
   std::error_code failed;

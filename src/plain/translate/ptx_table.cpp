@@ -161,7 +161,7 @@ const std::vector<group>& table() {
         {"lg2", AP_ROW(arithmetic(i, "lg2", 1))},
         {"tanh", AP_ROW(approximated(i, "tanh"))}}},
       {yes,
-       "who waits for whom is judged: launches follow each other here",
+       "who waits for whom is checked: launches follow each other here",
        {{"griddepcontrol.wait", AP_ROW((void(i), "::antiphase::machine::wait_for_previous_grid()"))},
         {"griddepcontrol.launch_dependents", AP_ROW((void(i), "::antiphase::machine::start_next_grid()"))}}},
       {yes,

@@ -62,7 +62,7 @@ std::string source_pass::left_out(index start, index end) {
   return fmt::format(
       "template <class... ap_a> auto {0}(ap_a&&...) {{ static_assert(sizeof...(ap_a) > 99, \"antiphase "
       "check: "
-      "{0} is left out beside a driver, as it names PyTorch. Launch its kernels, or give the driver as a "
+      "{0} is left out next to a driver, as it names PyTorch. Launch its kernels, or give the driver as a "
       "source with this file in an #include\"); }}",
       t_[name].text);
 }

@@ -94,7 +94,7 @@ TEST(waits, are_what_keeps_kernels_right) {
     EXPECT_EQ(report.findings.front().kind, r.found) << to_text(report, "check");
     EXPECT_THAT(replay_command(report.findings.front(), "check"),
                 testing::HasSubstr(std::string("--without ") + name(r.without)));
-    EXPECT_LT(report.accesses, 1'000'000u) << "the run goes on behind its first finding";
+    EXPECT_LT(report.accesses, 1'000'000u) << "the run goes on after its first finding";
   }
 }
 

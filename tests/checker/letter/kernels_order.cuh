@@ -259,7 +259,7 @@ std::vector<mutant> order() {
                                                 race, between_threads),
       right<release_for_a_warpgroup<fault::none>>("release-for-a-warpgroup", {.blocks = 2}),
       wrong<release_for_a_warpgroup<fault::there>>("release-without-the-warpgroup",
-                                                   "nobody waits for the warpgroup", race, between_blocks,
+                                                   "no thread waits for the warpgroup", race, between_blocks,
                                                    {.blocks = 2}),
       right<fence_by_all<fault::none>>("fence-by-all", {.blocks = 2}),
       wrong<fence_by_all<fault::there>>("fence-by-all-not-sc", "the fences are in no order", race,

@@ -173,7 +173,7 @@ std::vector<mutant> asynchronous() {
       made<copies::too_many_bytes>("copies-too-many-bytes", "takes 20 bytes for a copy of 16", bad_copy,
                                    "expected 0 to 16"),
       made<copies::past_the_end>("copies-past-the-end", "copies whole packets past the end of the input",
-                                 outside_memory, "bytes behind the end"),
+                                 outside_memory, "bytes past the end"),
       made<copies::source_overwritten>("copies-source-overwritten",
                                        "writes to the source of a copy in flight", overwritten_in_use,
                                        own_wait),
@@ -254,14 +254,13 @@ std::vector<mutant> asynchronous() {
       product<with_copies, 3, fault::one_step_short>(
           "product-one-step-short", "leaves out the tile of K that is not full", wrong_result, ""),
       product<with_copies, 3, fault::one_element_far>(
-          "product-k-too-far", "takes one element too many along K", outside_memory, "bytes behind the end"),
+          "product-k-too-far", "takes one element too many along K", outside_memory, "bytes past the end"),
       product<with_copies, 3, fault::one_row_far>("product-row-too-far", "reads one row of A too many",
-                                                  outside_memory, "bytes behind the end"),
+                                                  outside_memory, "bytes past the end"),
       product<with_copies, 3, fault::one_column_far>(
-          "product-column-too-far", "reads one column of B too many", outside_memory, "bytes behind the end"),
-      product<with_copies, 3, fault::one_row_stored_far>("product-row-stored-too-far",
-                                                         "stores one row of C too many", outside_memory,
-                                                         "bytes behind the end"),
+          "product-column-too-far", "reads one column of B too many", outside_memory, "bytes past the end"),
+      product<with_copies, 3, fault::one_row_stored_far>(
+          "product-row-stored-too-far", "stores one row of C too many", outside_memory, "bytes past the end"),
       product<with_copies, 3, fault::no_zero_fill>("product-no-zero-fill",
                                                    "leaves what is past the end of K as it was",
                                                    uninitialised, "a write before it"),
@@ -279,7 +278,7 @@ std::vector<mutant> asynchronous() {
            "threads below the stride leave the other buffer as it was", uninitialised, "a write before it"),
       scan("scan-one-step-too-few", "one step too few", "one step too few", wrong_result, ""),
       scan("scan-end-too-far", "the last tile ends an element late",
-           "the last tile takes an element past the end", outside_memory, "bytes behind the end"),
+           "the last tile takes an element past the end", outside_memory, "bytes past the end"),
   };
 }
 

@@ -260,7 +260,7 @@ std::vector<mutant> blocks_and_launches() {
       launched(program::input_given_back, "launch-input-given-back", "the input has been deallocated",
                outside_memory, "an allocation that has not been freed"),
       launched(program::output_too_small, "launch-output-too-small",
-               "the output has room for one number too few", outside_memory, "global memory, 0 bytes behind"),
+               "the output has room for one number too few", outside_memory, "global memory, 0 bytes past"),
   };
 }
 

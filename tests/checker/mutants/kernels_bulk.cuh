@@ -317,15 +317,12 @@ std::vector<mutant> bulk_copies() {
                                                   missing_proxy_fence, "fence_mbarrier_init"),
       copied<without_storer, bulk::no_barrier_after_init>(
           "bulk-no-barrier-after-init", "uses the barriers before the others know them", race, no_barrier),
-      copied<without_storer, bulk::tail_loaded_too_far>("bulk-tail-loaded-too-far",
-                                                        "loads one number past the end", outside_memory,
-                                                        "bytes behind the end"),
-      copied<without_storer, bulk::tail_stored_too_far>("bulk-tail-stored-too-far",
-                                                        "stores one number past the end", outside_memory,
-                                                        "bytes behind the end"),
-      copied<without_storer, bulk::packet_too_far>("bulk-packet-too-far",
-                                                   "rounds the size of the last load up", outside_memory,
-                                                   "bytes behind the end"),
+      copied<without_storer, bulk::tail_loaded_too_far>(
+          "bulk-tail-loaded-too-far", "loads one number past the end", outside_memory, "bytes past the end"),
+      copied<without_storer, bulk::tail_stored_too_far>(
+          "bulk-tail-stored-too-far", "stores one number past the end", outside_memory, "bytes past the end"),
+      copied<without_storer, bulk::packet_too_far>(
+          "bulk-packet-too-far", "rounds the size of the last load up", outside_memory, "bytes past the end"),
       copied<without_storer, bulk::misaligned>(
           "bulk-misaligned", "loads to an address that is no multiple of 16", bad_copy, "multiples of 16"),
 

@@ -228,7 +228,7 @@ class WhoFindsWhat(unittest.TestCase):
     def test_without_a_gpu_the_columns_are_empty(self):
         self.make_table()
         self.assertEqual(self.row("broken")[1:], ["race", *[""] * 5])
-        self.assertIn("nobody has run them yet", self.document())
+        self.assertIn("not measured yet", self.document())
 
     def test_a_tool_that_was_not_run_has_no_column(self):
         file, _ = self.on_gpu()

@@ -244,7 +244,7 @@ class Messages(unittest.TestCase):
             d_cpp=head
             + "#include <torch/extension.h>\nint main() {\n  auto y = forward(torch::ones({32}));\n}\n",
         )
-        self.assertRegex(said, r"d\.cpp:4: forward is left out beside a driver, as it names PyTorch\. ")
+        self.assertRegex(said, r"d\.cpp:4: forward is left out next to a driver, as it names PyTorch\. ")
         said = self.check(
             extension,
             "--kernels",

@@ -492,12 +492,12 @@ __global__ void k(int* x) { x[threadIdx.x] = pick(1); }
     def test_an_index_that_leaves_its_array_is_no_race_with_the_next(self):
         apart = """__device__ float at(const float* p, int i) { return p[i]; }
 __global__ void k(const float* a, float* b) {
-  __shared__ float s[64], r[64], large[2048], behind[2048];
+  __shared__ float s[64], r[64], large[2048], second[2048];
   const int i = threadIdx.x;
   r[i] = s[i] = i;
-  behind[i] = large[i] = i;
+  second[i] = large[i] = i;
   __syncthreads();
-  r[i] = behind[i] = 1;
+  r[i] = second[i] = 1;
   b[i] = WRONG;
 }
 int main() {
@@ -511,7 +511,7 @@ int main() {
             ("a[i + 2176]", "global memory, 3584 bytes past the end of 5120 allocated"),
             ("at(s, 64 + i)", "0 bytes past the end of s, 256 bytes of shared memory"),
             ("at(large, 2048 + 256 + i)", "1024 bytes past the end of large, 8192 bytes of shared memory"),
-            ("at(behind, i - 1000)", "4000 bytes before behind in shared memory"),
+            ("at(second, i - 1000)", "4000 bytes before second in shared memory"),
         ):
             with self.subTest(wrong):
                 done = self.check(self.source(apart.replace("WRONG", wrong)), *QUICK, "--json")
@@ -648,7 +648,7 @@ int main() {
 
         done = self.check(racy, *QUICK, "--write-baseline", "known.json")
         self.assertEqual(done.returncode, 0, done.stdout)
-        self.assertRegex(done.stdout, r"\d findings? written to known.json, none beside in 2 schedules")
+        self.assertRegex(done.stdout, r"\d findings? written to known.json, none besides in 2 schedules")
         moved = self.source("\n\n" + self.RACES.replace("MIDDLE", "").replace("END", "__syncthreads();"))
         done = self.check(moved, *QUICK, "--baseline", "known.json")
         self.assertEqual(done.returncode, 0, done.stdout)
@@ -1479,7 +1479,7 @@ int main() {
         self.assertEqual(
             [name for group, name in promised if not is_used(group, name)],
             [],
-            "--dialect promises what no program uses",
+            "--dialect lists what no program uses",
         )
 
     def test_copies_beyond_a_variable_of_the_host(self):

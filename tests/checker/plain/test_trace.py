@@ -300,7 +300,7 @@ class Trace(unittest.TestCase):
             (["idle.cu"], 4, "idle.cu has nothing to draw"),
             (["bad.cu"], 3, "does not compile"),
             (["none.cu"], 3, "there is no file 'none.cu'"),
-            (["product.cu", "--stages", "2"], 2, "beside a program"),
+            (["product.cu", "--stages", "2"], 2, "next to a program"),
             (["product.cu", "--on", "cuda"], 2, "expected --on cpu"),
             (["gemm", "-D", "N=1"], 2, "expected a .cu file before"),
         ):

@@ -192,7 +192,7 @@ void run_check_plain(const check_request& r) {
     std::string found = unchecked ? "not checked" : summary(report);
     constexpr std::string_view none = "no finding";
     if (const std::string written = filters.written(); !written.empty() && found.starts_with(none))
-      found.replace(0, none.size(), written + ", none beside");
+      found.replace(0, none.size(), written + ", none besides");
     print(fmt::format(
         "{:<32} {:<40} {:.1f} s\n{}", name, found, seconds(),
         (report.clean() && report.notes.empty()) || unchecked ? "" : to_text(report, command, behind)));

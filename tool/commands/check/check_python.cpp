@@ -43,7 +43,7 @@ fs::path capture_script() {
     if (fs::exists(folder / "antiphase_check/capture.py", ignored))
       return folder / "antiphase_check/capture.py";
   throw not_supported(
-      "checking a Python program needs antiphase's Python package beside this program: pip install "
+      "checking a Python program needs antiphase's Python package next to this program: pip install "
       "antiphase");
 }
 

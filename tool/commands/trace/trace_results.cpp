@@ -50,8 +50,8 @@ std::string drawn(picture_format as, std::span<const timeline> timelines, std::s
   return perfetto_json(timelines);
 }
 
-// Ticks or cycles from a step's computation to the next one's, once every slot has been filled and until none is
-// filled again, over at least a round of the ring; 0: too few steps are recorded.
+// Ticks or cycles from a step's computation to the next one's, once every slot has been filled and until none
+// is filled again, over at least a round of the ring; 0: too few steps are recorded.
 double steady_time(const timeline& t) {
   const std::vector<step_times> steps = by_step(t);
   const auto stages = static_cast<std::ptrdiff_t>(std::max(1, t.stages)), first = stages,

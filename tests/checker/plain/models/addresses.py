@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tensors handed over by their addresses, and half beside numbers; broken: the sum goes where others still read."""
+"""Tensors handed over by their addresses, and half next to numbers; broken: the sum goes where others still read."""
 import torch
 import torch.nn as nn
 from torch.utils.cpp_extension import load_inline

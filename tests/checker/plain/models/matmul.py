@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A product in tiles; broken: without the barrier behind a tile."""
+"""A product in tiles; broken: without the barrier after a tile."""
 import torch
 import torch.nn as nn
 from torch.utils.cpp_extension import load_inline

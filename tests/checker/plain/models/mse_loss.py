@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A loss added up by atomicAdd; broken: into memory that nobody has set to zero."""
+"""A loss added up by atomicAdd; broken: into memory that was never set to zero."""
 import torch
 import torch.nn as nn
 from torch.utils.cpp_extension import load_inline

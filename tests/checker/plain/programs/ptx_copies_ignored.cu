@@ -19,8 +19,8 @@ __global__ void reversed(const int* from, int* to) {
   const int ends = size;
 #endif
   asm volatile(
-      "{\n\t.reg .pred behind;\n\tsetp.ge.u32 behind, %2, %3;\n\t"
-      "cp.async.cg.shared.global.L2::128B [%0], [%1], 16, behind;\n\t}" ::"r"(
+      "{\n\t.reg .pred after;\n\tsetp.ge.u32 after, %2, %3;\n\t"
+      "cp.async.cg.shared.global.L2::128B [%0], [%1], 16, after;\n\t}" ::"r"(
           shared_address(&slot[4 * t])),  // FOUND SOMEWHERE: access outside memory
       "l"(from + first), "r"(first), "r"(ends)
       : "memory");

@@ -20,7 +20,7 @@
 #endif
 #if !defined(__CUDACC_EXTENDED_LAMBDA__) || !defined(__CUDACC_RELAXED_CONSTEXPR__) || \
     !defined(__CUDACC_VER_BUILD__)
-#error "what nvcc was told"
+#error "what nvcc got"
 #endif
 static_assert(__CUDA_ARCH_LIST__ == 900);
 

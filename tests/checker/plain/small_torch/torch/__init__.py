@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""As much of torch as the models beside it use, on NumPy's arrays: for machines without torch."""
+"""As much of torch as the models next to it use, on NumPy's arrays: for machines without torch."""
 import contextlib
 import types
 
