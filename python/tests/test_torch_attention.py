@@ -581,7 +581,7 @@ if on == "cpu":
     if os.environ.get("ANTIPHASE_ATTENTION") != "0":
         lead.attention.begin("CPU")
 decide = lead._judge
-lead._judge, lead._LEAST_WORK = lambda *call: (*judge(*call)[:2], True), 0
+lead._judge, lead._LEAST_WORK = lambda *call: (*decide(*call)[:2], True), 0
 out = torch.ops.aten._scaled_dot_product_efficient_attention(q, q, q, None, False)[0]
 assert (out - 1).abs().max() < 1e-6
 """

@@ -308,8 +308,8 @@ from antiphase import _torch_lead_scans as lead
 assert lead.scans.library is not None
 if not torch.cuda.is_available():
     lead.scans.end()
-    judge = lead._judge
-    lead._judge = lambda *call: (*judge(*call)[:2], True)
+    decide = lead._judge
+    lead._judge = lambda *call: (*decide(*call)[:2], True)
     lead.scans.begin("CPU")
 x = torch.ones(3000, 3, device="cuda" if torch.cuda.is_available() else "cpu")
 assert x.cumsum(0)[-1].tolist() == [3000] * 3
