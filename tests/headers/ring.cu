@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // All device functions of antiphase/ring.cuh that an architecture has, as in a user's build, with the option
-// of the architecture alone. Names of the program's own and of CUDA's do not collide with the device functions.
+// of the architecture alone. Names of the program's own and of CUDA's do not collide with theirs.
 #include <antiphase/ring.cuh>
 
 using namespace antiphase::ring;

@@ -10,6 +10,7 @@
 
 #include "launch_state.hpp"
 #include "run.hpp"
+#include "src/executor/cpu/observer.hpp"
 
 namespace antiphase::plain {
 namespace {
