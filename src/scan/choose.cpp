@@ -209,7 +209,7 @@ choice choose(const executor& on, const problem& p, const scan_keys* keys, const
 
 // Error bound in units, as in docs/accuracy.md. Sums of floats: the same at any length. Integers wrap around,
 // minima and maxima are exact. Products of floats have no such bound, only a relative one.
-double promise_of(const request& r) {
+double error_units_of(const request& r) {
   if (!is_floating(r.what.type) || r.what.operation == scan_operation::min ||
       r.what.operation == scan_operation::max)
     return 0;

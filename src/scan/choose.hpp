@@ -45,7 +45,7 @@ choice choose(const executor& on, const problem& p, const scan_keys* keys, std::
 // The same for a given step.
 choice choose(const executor& on, const problem& p, const scan_keys* keys, const step& s);
 
-double promise_of(const request& r);  // scan_choice::units
+double error_units_of(const request& r);  // scan_choice::units
 
 // Sentences about a choice: why this candidate, and why not others.
 std::vector<std::string> why(const choice& c);

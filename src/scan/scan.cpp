@@ -79,7 +79,7 @@ scan_choice described(const choice& c) {
                    .tiles = 0,
                    .stages = 1,
                    .workspace = c.runs.workspace,
-                   .units = scans::promise_of(c.request),
+                   .units = scans::error_units_of(c.request),
                    .why = scans::why(c),
                    .refused = scans::refused(c)};
   if (c.request.empty()) return told;
