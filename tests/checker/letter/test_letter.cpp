@@ -36,8 +36,8 @@ TEST_P(letter, is_followed_in_every_schedule_where_that_is_possible) {
       std::ranges::find_if(report.findings, [&](const finding& f) { return test::is_the_one(m.found, f); });
   ASSERT_NE(found, report.findings.end());
   EXPECT_GE(found->times, static_cast<std::uint64_t>(schedules));
-  EXPECT_THAT(found->access.at.file, testing::AnyOf(testing::EndsWith("kernels_engines.cuh"),
-                                                    testing::EndsWith("kernels_copies.cuh")));
+  EXPECT_THAT(found->access.place.file, testing::AnyOf(testing::EndsWith("kernels_engines.cuh"),
+                                                       testing::EndsWith("kernels_copies.cuh")));
 }
 
 std::vector<mutant> all() {

@@ -50,10 +50,10 @@ TEST(Canaries, AreAllFoundAtTheirLine) {
         const finding_side& side = came_first ? *f.earlier : f.access;
         if ((std::string_view(c.name).starts_with("write_std_") ||
              c.name == std::string_view("atomic_add_float")) &&
-            side.at.file.starts_with("/usr/include/"))
+            side.place.file.starts_with("/usr/include/"))
           continue;  // a standard library function that was not inlined: its caller is unknown
-        EXPECT_THAT(side.at.file, testing::EndsWith("kernels_canaries.cuh"));
-        EXPECT_EQ(side.at.line, c.line) << to_text(report);
+        EXPECT_THAT(side.place.file, testing::EndsWith("kernels_canaries.cuh"));
+        EXPECT_EQ(side.place.line, c.line) << to_text(report);
         EXPECT_EQ(side.thread, 0);
         EXPECT_EQ((came_first ? f.access : *f.earlier).thread, 40);
       }

@@ -73,9 +73,9 @@ TEST_P(mutants, are_found) {
       m.how.by == program::read_back_unordered)
     return;  // no place
   using testing::HasSubstr;
-  EXPECT_THAT(found->access.at.file,
+  EXPECT_THAT(found->access.place.file,
               testing::AnyOf(HasSubstr("tests/"), HasSubstr("src/gemm/"), HasSubstr("antiphase/scan/")));
-  EXPECT_GT(found->access.at.line, 0);
+  EXPECT_GT(found->access.place.line, 0);
 }
 INSTANTIATE_TEST_SUITE_P(all, mutants, testing::ValuesIn(checked::all()), test::name_of<use>);
 
