@@ -19,7 +19,13 @@
 // docs/checking.md explains what is found and how.
 namespace antiphase {
 
-std::string id(finding_kind kind);  // "race", "read-before-landing", ...
+// "race", "read-before-landing", ...
+inline std::string id(finding_kind kind) {
+  std::string text = name(kind);
+  for (char& c : text)
+    if (c == ' ') c = '-';
+  return text;
+}
 
 struct code_place {
   std::string file;

@@ -41,12 +41,6 @@ std::string missing_text(const finding& f) {
   return out;
 }
 
-std::string id(finding_kind kind) {
-  std::string s = name(kind);
-  std::ranges::replace(s, ' ', '-');
-  return s;
-}
-
 const char* name(finding_severity severity) {
   return severity == finding_severity::error ? "error" : "pedantic";
 }

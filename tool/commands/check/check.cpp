@@ -166,6 +166,27 @@ void add_program_options(arguments command, const std::shared_ptr<program_reques
   add_common_options(command, r->common);
 }
 
+std::vector<std::string> tools_and_kinds() {
+  std::vector<std::string> names;
+  const auto add = [&](const std::string& name) {
+    if (!name.empty() && std::ranges::find(names, name) == names.end()) names.push_back(name);
+  };
+  for (const finding_kind_row& k : finding_kinds) add(k.sanitizer_tool);
+  for (const finding_kind_row& k : finding_kinds) add(id(k.kind));
+  return names;
+}
+
+std::string kinds_by_tool() {
+  std::string all;
+  for (const std::string& tool : tools_and_kinds()) {
+    std::string names;
+    for (const finding_kind_row& k : finding_kinds)
+      if (k.sanitizer_tool == tool) names += (names.empty() ? "" : ", ") + std::string(k.name);
+    if (!names.empty()) all += fmt::format("{}{} for {}", all.empty() ? "" : "; ", tool, names);
+  }
+  return all;
+}
+
 void add_check(arguments program) {
   arguments command = program.add_subcommand("check",
                                              "Find races, missing waits and bad accesses in a CUDA program "

@@ -34,27 +34,6 @@ bool is_place(const std::string& pattern, const code_place& p) {
 
 }  // namespace
 
-std::vector<std::string> tools_and_kinds() {
-  std::vector<std::string> names;
-  const auto add = [&](const std::string& name) {
-    if (!name.empty() && std::ranges::find(names, name) == names.end()) names.push_back(name);
-  };
-  for (const finding_kind_row& k : finding_kinds) add(k.sanitizer_tool);
-  for (const finding_kind_row& k : finding_kinds) add(id(k.kind));
-  return names;
-}
-
-std::string kinds_by_tool() {
-  std::string all;
-  for (const std::string& tool : tools_and_kinds()) {
-    std::string names;
-    for (const finding_kind_row& k : finding_kinds)
-      if (k.sanitizer_tool == tool) names += (names.empty() ? "" : ", ") + std::string(k.name);
-    if (!names.empty()) all += fmt::format("{}{} for {}", all.empty() ? "" : "; ", tool, names);
-  }
-  return all;
-}
-
 finding_filters::finding_filters(const check_request& r)
     : leaks_(r.leaks),
       suppressions_file_(r.suppress),
