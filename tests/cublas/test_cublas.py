@@ -395,7 +395,7 @@ def calls(clients):
         started(*words, **profile, ANTIPHASE_PROFILE_JSON=str(nothing))
         read = json.loads(nothing.read_text())
         expect(
-            (read["products"], read["judgement"].startswith(f"no products: {why}")),
+            (read["products"], read["decision"].startswith(f"no products: {why}")),
             ([], True),
             "the file of none",
         )
@@ -507,7 +507,7 @@ def calls(clients):
         ],
         "its lines",
     )
-    expect(lines[-1], read["judgement"], "its last line")
+    expect(lines[-1], read["decision"], "its last line")
     saved = r"antiphase would compute 3 of 17 products: 0\.\d+ s of products would become 0\.\d+ s, [45]\.\d+ times as fast \(predicted"
     expect(re.match(saved, lines[-1]) is not None, True, lines[-1])
     expect(
@@ -715,7 +715,7 @@ def symbols(clients):
     own = {f"antiphase_cublas_{name}" for name in ("enable", "disable", "report", "run")}
     expect(shown, served | {"dlsym"} | own, "symbols that it shows")
     page = (clients.root / "docs/cublas.md").read_text()
-    listed = re.search(r"^## Which calls\n+(.*?) All others", page, re.DOTALL | re.MULTILINE)[1]
+    listed = re.search(r"^## Which calls\n+(.*?) All other calls", page, re.DOTALL | re.MULTILINE)[1]
     told = set(re.findall(r"`(cublas\w+)`", listed))
     expect({name.removesuffix("_64") for name in served}, told, "entries that docs/cublas.md tells of")
 

@@ -100,7 +100,7 @@ TEST(cluster_checked, chained_launches_that_wait_are_clean) {
 TEST(cluster_checked, chained_launches_that_do_not_wait_are_found) {
   for (const char* broken : {"chain-nobody-waits", "chain-waits-late"})
     EXPECT_THAT(missing(check_chain(broken, true), finding_kind::race),
-                HasSubstr("wait_for_previous_grid: the launch before may not have ended"));
+                HasSubstr("wait_for_previous_grid: the previous launch may not have ended"));
 }
 TEST(cluster_checked, blocks_of_no_cluster_do_not_reach_each_other) {
   EXPECT_THAT(to_text(check_on("cluster-exchange", {4}, 1)),

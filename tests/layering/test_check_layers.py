@@ -344,7 +344,7 @@ class Layers(unittest.TestCase):
         self.assertTrue(written.endswith(" |\n<!-- layers:end -->\nMore.\n"))
         self.assertIn("a chain of more than 13 files", written)
         self.assertIn("| 0 | `include/antiphase/core` | cursor, channel,", written)
-        self.assertIn("| 8 | `src/gemm/fp64`, `fp16` | ", written)  # none that the tree lacks
+        self.assertIn("| 9 | `src/gemm/fp16`, `fp64` | ", written)  # none that the tree lacks
         self.assertEqual(run({"docs/architecture.md": "# Architecture\n"}, "--table").returncode, 2)
 
     def test_stand_ins_lie_above_the_headers_for_cuda(self):

@@ -719,7 +719,8 @@ class Trace(ToolTest):
             ],
         )
         done = self.run_tool(
-            "trace", "attention", "--policy", "double-buffered,antiphase", "--output", "t.svg", *CPU
+            *("trace", "attention", "--policy", "double-buffered,antiphase"),
+            *("--record", "16", "--output", "t.svg", *CPU),
         )
         # A step of one is four of the other: only work a tick compares them.
         self.assertNotIn("duration", done.stdout.decode())

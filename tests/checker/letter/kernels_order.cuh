@@ -232,7 +232,8 @@ template <fault F> struct counted : two_warps {
 
 namespace {
 constexpr const char* between_threads = "a block barrier, or another barrier that both take part in";
-constexpr const char* between_blocks = "a release and an acquire at device scope";
+constexpr const char* one_writer = "an atomic operation, or one thread for this line";
+constexpr const char* between_blocks = "a device-scope release and acquire";
 bool same_numbers(const std::vector<std::uint32_t>& out) { return out[1] == input(0); }
 bool is_64(const std::vector<std::uint32_t>& out) { return out[0] == 64; }
 bool is_1(const std::vector<std::uint32_t>& out) { return out[0] == 1; }
@@ -275,11 +276,11 @@ std::vector<mutant> order() {
                                           wrong_result, "wrong numbers", {.right = is_1}),
       right<locked<lock::whole>>("lock"),
       wrong<locked<lock::test_and_set_apart>>("lock-test-and-set-apart", "two threads find the lock open",
-                                              race, between_threads),
-      wrong<locked<lock::taken_without_acquire>>(
-          "lock-without-acquire", "takes the lock by a relaxed operation", race, between_threads),
-      wrong<locked<lock::given_back_relaxed>>(
-          "lock-without-release", "gives the lock back by a relaxed operation", race, between_threads),
+                                              race, one_writer),
+      wrong<locked<lock::taken_without_acquire>>("lock-without-acquire",
+                                                 "takes the lock by a relaxed operation", race, one_writer),
+      wrong<locked<lock::given_back_relaxed>>("lock-without-release",
+                                              "gives the lock back by a relaxed operation", race, one_writer),
       right<joined_blocks<scope::device>>("updates-of-blocks", {.blocks = 3}),
       wrong<joined_blocks<scope::block>>("updates-of-block-scope", "blocks update at block scope", race,
                                          "block scope does not reach", {.blocks = 3}),

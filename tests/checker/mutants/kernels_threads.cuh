@@ -463,7 +463,7 @@ std::vector<mutant> threads_of_a_block() {
       made<bound::read_too_far>("stencil-read-too-far", "reads one number past the end of the input",
                                 outside_memory, "global memory, 0 bytes past"),
       made<bound::read_before_first>("stencil-read-before-first", "reads the number before the first",
-                                     outside_memory, "nobody allocated"),
+                                     outside_memory, "global memory, 4 bytes before"),
       made<bound::write_too_far>("stencil-write-too-far", "writes one number past the end of the output",
                                  outside_memory, "global memory, 0 bytes past"),
       made<bound::write_far_away>("stencil-write-far-away", "writes far outside the output", outside_memory,
@@ -483,7 +483,8 @@ std::vector<mutant> threads_of_a_block() {
                                           not_released),
 
       made<count::none>("histogram"),
-      made<count::not_atomic>("histogram-not-atomic", "counts with a plain addition", race, no_barrier),
+      made<count::not_atomic>("histogram-not-atomic", "counts with a plain addition", race,
+                              "an atomic operation, or one thread for this line"),
       made<count::not_zeroed>("histogram-not-zeroed", "counts in memory that was never zeroed", uninitialised,
                               "a write before it"),
       made<count::no_barrier_after_zeroing>("histogram-no-barrier-after-zeroing", "counts while others zero",

@@ -82,7 +82,7 @@ class Stopped(Ends):
         (found,) = json.loads(done.stdout)["programs"]
         self.assertIn("race", {f["kind"] for f in found["findings"]})
         self.assertEqual((found["schedules"], found["unfinished"]), (2, 2))
-        self.assertIn("What it had shown until then is reported", found["notes"][0])
+        self.assertIn("Findings up to then are reported", found["notes"][0])
         self.assertEqual({f["access"]["at"]["line"] for f in found["findings"]}, {5})
         (invocation,) = json.loads((self.folder / "s").read_text())["runs"][0]["invocations"]
         self.assertFalse(invocation["executionSuccessful"])

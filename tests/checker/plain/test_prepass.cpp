@@ -361,7 +361,7 @@ TEST(findings, have_a_row_each_in_the_documents) {
     const std::string named = name(kind), tool = sanitizer_tool(kind);
     EXPECT_NE(page.find("\n| " + named + " | "), std::string::npos)
         << named << ": docs/checking.md, What it finds";
-    const std::size_t row = page.find("\n| " + (tool.empty() ? "no tool of theirs" : tool) + " | ");
+    const std::size_t row = page.find("\n| " + (tool.empty() ? "not in compute-sanitizer" : tool) + " | ");
     ASSERT_NE(row, std::string::npos) << tool;
     const std::size_t at = page.find(named, row);
     EXPECT_LT(at, page.find('\n', row + 1)) << named << " is shown by --tool " << tool;
