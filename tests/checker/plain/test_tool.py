@@ -1145,7 +1145,10 @@ int main() { int* x; cudaMalloc(&x, 1024 * 64), cudaMemset(x, 0, 1024 * 64), k<<
             self.assertEqual(done.returncode, 4, done.stdout + done.stderr)
             self.assertIn("no finding in 2 schedules, 2 of them not ended", done.stdout)
             self.assertIn("kernel k was stopped at ", done.stdout)
-            self.assertIn("was stopped at my.cu:3, 120 million accesses of a few blocks after its start: its loop may never end", done.stdout)
+            self.assertIn(
+                "was stopped at my.cu:3, 120 million accesses of a few blocks after its start: its loop may never end",
+                done.stdout,
+            )
             self.assertIn("is not known to be correct", done.stderr)
 
     def test_two_runs_that_do_not_end_are_enough(self):
