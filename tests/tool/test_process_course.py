@@ -267,7 +267,15 @@ class Course(ToolTest):
     def test_first_lab_as_a_student(self):
         self.assertIn("10  10-antiphase", self.run_tool("course", "list").stdout.decode())
         self.refused(3, ["no file 'start.cu'", "course start 1"], "course", "check", "1")
-        self.refused(2, ["no lab 11", "1 to 10"], "course", "start", "11")
+        for wrong in ("11", "0", "1.5", "01-two"):
+            self.refused(2, [f"no lab {wrong}:", "1 to 10"], "course", "start", wrong)
+        for number, folder in (
+            ("08", "08-bulk-copies"),
+            ("9", "09-ring-of-a-scan"),
+            ("10-antiphase", "10-antiphase"),
+        ):
+            self.run_tool("course", "start", number, "named")
+            self.assertTrue((self.folder / "named" / folder / "start.cu").is_file())
         done = self.run_tool("course", "start", "1", "mine").stdout.decode()
         self.assertIn("antiphase course check 1 mine/01-two-barriers/start.cu", done)
         self.refused(2, ["'mine/01-two-barriers' is there already"], "course", "start", "1", "mine")

@@ -41,7 +41,7 @@ __device__ void bulk_store(void* to, const void* from, int bytes) {  // and ends
                : "memory");
   asm volatile("cp.async.bulk.commit_group;" ::: "memory");
 }
-// Until the slots of all of the thread's stores but the last `groups` have been read; all of them are done.
+// Waits until the slots of all of the thread's stores except the last `groups` have been read.
 template <int groups> __device__ void wait_until_read() {
   asm volatile("cp.async.bulk.wait_group.read %0;" ::"n"(groups) : "memory");
 }

@@ -65,11 +65,17 @@ std::vector<lab> labs() {
   return all;
 }
 
-lab lab_of(int number) {
+// By number, as 8 or 08, or by the name of its folder.
+lab lab_of(const std::string& text) {
   const std::vector<lab> all = labs();
-  const auto at = std::ranges::find(all, number, &lab::number);
+  int number = 0;
+  const char* const end = text.data() + text.size();
+  const bool is_number = std::from_chars(text.data(), end, number).ptr == end;
+  const auto at = std::ranges::find_if(
+      all, [&](const lab& l) { return l.name == text || (is_number && l.number == number); });
   if (at == all.end())
-    throw bad_request(fmt::format("there is no lab {}: expected 1 to {}", number, all.back().number));
+    throw bad_request(fmt::format("there is no lab {}: expected 1 to {}, or the name of a lab's folder", text,
+                                  all.back().number));
   return *at;
 }
 
@@ -82,7 +88,7 @@ std::string without_comments(const fs::path& file) {
 }
 
 struct request {
-  int number = 0;
+  std::string lab;  // which: lab_of()
   std::string path;
   int schedules = 20;
   common_options common;
@@ -100,7 +106,7 @@ void list(const common_options& common) {
 }
 
 void start(const request& r) {
-  const lab l = lab_of(r.number);
+  const lab l = lab_of(r.lab);
   const fs::path to = (fs::path(r.path) / l.name).lexically_normal();
   std::vector<std::pair<std::string, std::string>> files;
   for (const auto& entry : fs::directory_iterator(l.folder))
@@ -118,7 +124,7 @@ void start(const request& r) {
 void judge(const request& r) {
   if (r.schedules < 1)
     throw bad_request(fmt::format("--schedules is {}: expected a number of runs from 1 on", r.schedules));
-  const lab l = lab_of(r.number);
+  const lab l = lab_of(r.lab);
   std::string file = r.path;
   if (file.empty()) {
     file = l.name + "/start.cu";
@@ -153,7 +159,7 @@ void add_course(arguments program) {
 
   auto [starting, s] = add("start", "Begin a lab: makes its folder");
   s->path = ".";
-  starting.add_option("lab", s->number, "Which").required().type_name("N");
+  starting.add_option("lab", s->lab, "Which").required().type_name("N");
   starting.add_option("folder", s->path, "Where the lab's folder goes (default: here)")
       .check(not_empty())
       .type_name("FOLDER");
@@ -162,7 +168,7 @@ void add_course(arguments program) {
 
   auto [checking, c] = add("check", "Check a lab: right results, no finding, and what the lab asks for");
   checking.footer(explanation_of_check);
-  checking.add_option("lab", c->number, "Which").required().type_name("N");
+  checking.add_option("lab", c->lab, "Which").required().type_name("N");
   checking.add_option("file", c->path, "Yours (default: start.cu in the lab's folder, or here)")
       .check(not_empty())
       .type_name("FILE");

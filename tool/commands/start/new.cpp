@@ -74,6 +74,8 @@ Without a GPU, races, missing waits and bad accesses; it also runs the program:
     antiphase check my_kernel.cu
     antiphase check my_kernel.cu --trace bug.html    # what was found, drawn
     antiphase count my_kernel.cu                     # bank conflicts and coalescing of every line
+    antiphase trace my_kernel.cu -o my_kernel.html   # when it loads, waits and computes, on a modeled GPU
+    antiphase advise my_kernel.cu                    # what more buffers would gain
 
 With one, right or not, and its speed (with CMake: cmake -B build && cmake --build build):
 
