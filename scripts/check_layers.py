@@ -109,7 +109,7 @@ LAYERS = {
     "tool/commands": 29,
     "tool": 30,
 }
-# What the folders hold, for the table: a folder without a line shares its predecessor's row.
+# Contents of the folders, for the table: a folder without a line shares its predecessor's row.
 HOLDS = {
     "core": "cursor, channel, pipeline, tile, view, error. No CUDA header, no input or output",
     "device": "the machine as a kernel sees it: per file a CUDA body and a CPU body; the only inline PTX",
@@ -184,41 +184,12 @@ KNOW_EACH_OTHER = (
     + [{"src/scan", f"src/scan/{folder}"} for folder in ("passes", "ring", "wave", "columns")]
     + [{"src/attention", "src/attention/fp16"}]
 )
+PUBLIC = {"public", "core", "gemm", "scan", "attention", "executor", "executor/cpu", "executor/cuda"}
 USERS_SEE = {
-    "tool": (
-        "the library's public headers",
-        {
-            "public",
-            "core",
-            "gemm",
-            "scan",
-            "attention",
-            "executor",
-            "executor/cpu",
-            "executor/cuda",
-            "channel",
-        },
-    ),
-    "src/c_api": (
-        "the library's public headers and antiphase.h",
-        {"public", "core", "gemm", "scan", "attention", "executor", "executor/cpu", "executor/cuda", "c"},
-    ),
+    "tool": ("the library's public headers", PUBLIC | {"channel"}),
+    "src/c_api": ("the library's public headers and antiphase.h", PUBLIC | {"c"}),
     "src/cublas": ("antiphase.h", {"c"}),
-    "bench": (
-        "the library's public headers",
-        {
-            "public",
-            "core",
-            "gemm",
-            "scan",
-            "attention",
-            "executor",
-            "executor/cpu",
-            "executor/cuda",
-            "channel",
-            "device",
-        },
-    ),
+    "bench": ("the library's public headers", PUBLIC | {"channel", "device"}),
 }
 # Files that may use .major and .minor.
 CAPABILITIES = {

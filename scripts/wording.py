@@ -31,7 +31,7 @@ FOUND = [(re.compile(pattern, re.IGNORECASE), better) for pattern, better in WOR
 
 # Not clean yet: beginnings of paths.
 NOT_CLEAN = ("docs/who_finds_what.md",)
-# What quotes them: the lists themselves, records of runs, and pages that are made of these.
+# Files that quote them: the lists themselves, records of runs, and pages that are made of these.
 QUOTED = (
     "CHANGELOG.md",
     "CONTRIBUTING.md",

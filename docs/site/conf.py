@@ -39,7 +39,7 @@ html_theme = "furo"
 html_title = f"antiphase {release}"
 html_static_path = ["static"]
 html_css_files = ["site.css"]
-# What scripts/generated_pages.py has made, if anything.
+# Pages that scripts/generated_pages.py has made, if any.
 PAGES = {
     "report_h200.html": "the report on an H200",
     "overlap.html": "buffers, to explore",

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether a call is worth taking from torch's own operators: the predicted times of both.
+// Decides whether to take a call from torch's own operators, by the predicted times of both.
 #pragma once
 #include <antiphase/context.hpp>
 #include <cstdint>
@@ -7,7 +7,7 @@
 namespace antiphase {
 
 struct torch_judgement {
-  // Of our call through torch, with what it takes the host. Infinite: unlike the calls that were measured.
+  // Seconds of our call through torch, the host's included. Infinite: unlike the calls that were measured.
   double seconds = 0;
   double torch_seconds = 0;  // of torch's own call, as measured on an H100
   // Ours takes at most 0.9 of torch's time. False on a card that was not measured (gemm/gain.hpp).

@@ -22,7 +22,7 @@ struct row_set {
 // No two rows of the set share a byte, if strides nest: each is at least what the smaller ones span.
 bool rows_nest(const row_set& a);
 
-// Whether a byte belongs to both. Interleaved sets, such as Q, K and V of one array, are separated exactly,
+// True if a byte belongs to both. Interleaved sets, such as Q, K and V of one array, are separated exactly,
 // up to a limit of steps that only sets of very many rows with unrelated strides reach; those count as apart.
 bool overlap(const row_set& a, const row_set& b);
 

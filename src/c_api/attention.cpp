@@ -17,7 +17,7 @@ namespace antiphase::c_api {
 namespace {
 
 std::int64_t step(std::int64_t stride) { return stride == ANTIPHASE_REPEATED ? 0 : stride; }
-// Of extents that are checked only later: it may wrap around.
+// Product of extents that are checked only later: it may wrap around.
 std::int64_t times(std::int64_t a, std::int64_t b) {
   return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) * static_cast<std::uint64_t>(b));
 }

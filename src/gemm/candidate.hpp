@@ -6,6 +6,7 @@
 #include <antiphase/gemm/bound.hpp>
 #include <antiphase/gemm/policies.hpp>
 #include <array>
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <span>
@@ -23,6 +24,8 @@ namespace antiphase::gemms {
 using candidate = choices::candidate<request>;
 using misfit = choices::misfit<request>;
 using judged_plan = choices::judged_plan<request>;
+
+inline double extent(std::int64_t e) { return static_cast<double>(e); }  // for products that would overflow
 
 // Reproducibility: whether a row of C has the same bits whatever other rows and members there are, as sums
 // have one order of k. Which policy runs must then depend on K alone, so auto has those for any K only.

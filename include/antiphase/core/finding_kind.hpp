@@ -5,7 +5,7 @@
 
 namespace antiphase {
 
-// What is wrong with an access, a copy, a barrier or a launch; launches on the CPU executor fail with these
+// Faults of an access, a copy, a barrier or a launch; launches on the CPU executor fail with these
 // too. Name in reports (with dashes it is the id in --tool, suppressions and SARIF), compute-sanitizer's tool
 // that finds it ("": none does), description of SARIF's rule.
 // clang-format off
@@ -39,7 +39,7 @@ namespace antiphase {
   ROW(bad_launch, "bad launch", "memcheck", "The device refuses the launch.") \
   ROW(leak, "memory leak", "memcheck", "Device memory is never freed.")
 
-// What a finding lacks: the order between its two sides, or what else would have made the access right.
+// Parts that a finding lacks: the order between its two sides, or what else would have made the access right.
 #define ANTIPHASE_MISSING_ORDERS(ROW) \
   ROW(none) \
   ROW(warp_sync) \

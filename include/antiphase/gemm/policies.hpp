@@ -14,7 +14,7 @@ namespace antiphase::gemms {
 
 struct step;
 
-// What a policy's multiplications take of a machine, for its roofline.
+// Work of a policy's multiplications, for its roofline.
 struct tensor_work {
   machine_member::member rate = &machine_profile::tensor_fp64;  // of the units that multiply
   int products = 1;                                             // of parts, for each product of operands

@@ -99,7 +99,7 @@ void in_passes(const context& where) {
     });
 }
 
-// With a function before and one after
+// A scan with a function before and one after
 // -------------------------------------------------------------------------------------------------
 void scan_transformed(const context& where, const custom_lines& over, bool exclusive) {
   const auto count = static_cast<std::size_t>(over.outer * over.length * over.inner);

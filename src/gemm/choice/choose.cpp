@@ -22,7 +22,6 @@ namespace {
 
 using choices::text_of;
 
-double extent(std::int64_t e) { return static_cast<double>(e); }
 double bytes_of_c(const request& r) {
   return 4. * extent(r.problem.m()) * extent(r.problem.n()) * (r.problem.beta == 0 ? 1 : 2);
 }

@@ -16,8 +16,6 @@ using choices::description, choices::plan, choices::work;
 
 constexpr device_features of_wgmma{.bulk_copies = true, .clusters = true, .wgmma = true, .sm_90a = true};
 
-double extent(std::int64_t e) { return static_cast<double>(e); }
-
 // Slow FP64 is considered only where Tensor Cores have known sums, so that predictions decide between them;
 // elsewhere the FP32 ladder runs.
 bool may_be_doubles(const request& r) {
