@@ -19,7 +19,7 @@ void describe_step(const plan& p, choices::description& text) {
 judged_plan plan_ladder(const candidate& row, const request& r) {
   plan made = plan_step(r.where.kind(), *row.ladder, r.problem);
   if (shortage_of(r.device(), made.what.code) != shortage::none) return misfit{does_not_fit, made.what.code};
-  return choices::plan::of_type<run_step, describe_step>(std::move(made), 0);
+  return choices::plan::of_type<run_step, describe_step>(made, 0);
 }
 double seconds_of_ladder(const candidate& row, const request& r) {
   return predict(r.machine(), plan_step(r.where.kind(), *row.ladder, r.problem).what.how, r.size()).seconds;
