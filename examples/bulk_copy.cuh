@@ -69,8 +69,8 @@ template <bulk_copy_policy P, class Ring = bulk_copy_ring<P>> struct bulk_copy {
       const int whole = length / 4 * 4, size = whole * static_cast<int>(sizeof(float));
       s.ring.acquire(at);
       if (size > 0)
-        bulk_load(slot, p.from + first, static_cast<std::uint32_t>(size), s.ring.barrier[full][at.index]);
-      for (int i = whole; i < length; ++i) slot[i] = p.from[first + i];
+        bulk_load(slot, p.source + first, static_cast<std::uint32_t>(size), s.ring.barrier[full][at.index]);
+      for (int i = whole; i < length; ++i) slot[i] = p.source[first + i];
       s.ring.commit(at, full, bytes{size});
     });
     s.ring.finish(end);
@@ -80,7 +80,7 @@ template <bulk_copy_policy P, class Ring = bulk_copy_ring<P>> struct bulk_copy {
   AP_DEV static void compute(storage& s, const params& p, int thread) {
     each_tile(p, [&](place at, std::int64_t first, int length) {
       float* slot = s.tile[at.index];
-      float* to = in_place ? slot : p.to + first;
+      float* to = in_place ? slot : p.target + first;
       s.ring.wait(at, full);
       for (int i = thread; i < length; i += 32 * P.warps) to[i] = transformed(slot[i], first + i);
       if constexpr (in_place) fence_async();
@@ -94,8 +94,8 @@ template <bulk_copy_policy P, class Ring = bulk_copy_ring<P>> struct bulk_copy {
       const float* slot = s.tile[at.index];
       const int whole = length / 4 * 4, size = whole * static_cast<int>(sizeof(float));
       s.ring.wait(at, computed);
-      if (size > 0) bulk_store(p.to + first, slot, static_cast<std::uint32_t>(size));
-      for (int i = whole; i < length; ++i) p.to[first + i] = slot[i];
+      if (size > 0) bulk_store(p.target + first, slot, static_cast<std::uint32_t>(size));
+      for (int i = whole; i < length; ++i) p.target[first + i] = slot[i];
       bulk_commit();
       bulk_wait_read<0>();
       s.ring.release(at);

@@ -18,8 +18,8 @@ struct bulk_copy_policy {
 };
 
 struct bulk_copy_params {
-  const float* from;  // aligned to 16 bytes, like `to`; they do not overlap
-  float* to;
+  const float* source;  // aligned to 16 bytes, like `target`; they do not overlap
+  float* target;
   std::int64_t size;
 };
 

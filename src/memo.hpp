@@ -16,9 +16,9 @@ template <std::size_t Words, class Value, std::size_t Places> class memo {
   // Calls make() if the key's place is empty or holds another key.
   template <class Make> const Value& get(const key& of, Make make) {
     place& at = places_[hash(of) % Places];
-    if (!at.used || at.of != of) {
+    if (!at.used || at.key != of) {
       at.value = make();
-      at.of = of;
+      at.key = of;
       at.used = true;
     }
     return at.value;
@@ -26,7 +26,7 @@ template <std::size_t Words, class Value, std::size_t Places> class memo {
 
  private:
   struct place {
-    key of{};
+    memo::key key{};
     Value value{};
     bool used = false;
   };

@@ -48,7 +48,7 @@ template <class T> class per_process {
   T& get() {
     entry* const last = last_.load(std::memory_order_acquire);
     if (last != nullptr && last->fork == per_process_detail::forks.load(std::memory_order_relaxed))
-      return last->is;
+      return last->value;
     return renewed(last);
   }
   T* operator->() { return &get(); }
@@ -57,14 +57,14 @@ template <class T> class per_process {
   struct entry {
     std::uint64_t fork;
     entry* parents;  // keeps the parent's reachable, for leak checkers
-    T is{};
+    T value{};
   };
   T& renewed(entry* last) {
     auto mine = std::unique_ptr<entry>(new entry{per_process_detail::forks, last});
     return last_.compare_exchange_strong(last, mine.get(), std::memory_order_acq_rel,
                                          std::memory_order_acquire)
-               ? mine.release()->is
-               : last->is;
+               ? mine.release()->value
+               : last->value;
   }
 
   std::atomic<entry*> last_{nullptr};
@@ -72,7 +72,7 @@ template <class T> class per_process {
 
 // Never destroyed: threads may still call while the program ends.
 template <class T> union lasting {
-  T is{};
+  T value{};
   ~lasting() {}
 };
 

@@ -77,7 +77,7 @@ class ways_measured {
         const std::optional<choices::plan> made = ways[i].plan_for(request);
         if (!made || made->workspace > workspace_.size()) continue;
         works.push_back([this, made](stream on) {
-          made->launch({.where = where_, .memory = {workspace_.data(), made->workspace}, .queue = on});
+          made->launch({.context = where_, .memory = {workspace_.data(), made->workspace}, .queue = on});
         });
         which.push_back(i);
       }

@@ -21,7 +21,7 @@ template <last_barrier B> struct smooth {
   AP_DEV static void load(int* to, const params& p, int first, int i) {
     const int at = first + i - 1;
     const bool inside = at >= 0 && at < p.size;
-    copy_async<4>(&to[i], inside ? &p.from[at] : p.from, inside ? 4 : 0);
+    copy_async<4>(&to[i], inside ? &p.source[at] : p.source, inside ? 4 : 0);
   }
   AP_DEV static void load_tile(int* to, const params& p, int first) {
     load(to, p, first, thread_index());
@@ -39,7 +39,7 @@ template <last_barrier B> struct smooth {
       copy_async_wait<1>();  // this thread's copies of tile i have landed
       block_barrier();       // and those of all threads
       const int* v = s.value[i % 2];
-      if (i * tile + t < p.size) p.to[i * tile + t] = v[t] + v[t + 1] + v[t + 2];
+      if (i * tile + t < p.size) p.target[i * tile + t] = v[t] + v[t + 1] + v[t + 2];
       // the next iteration copies to the buffer that other threads may still be reading
       if constexpr (B == last_barrier::kept) block_barrier();
     }

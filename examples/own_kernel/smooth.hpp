@@ -7,8 +7,8 @@ namespace example {
 constexpr int tile = 64;  // elements, one per thread
 
 struct smooth_params {
-  const int* from;
-  int* to;
+  const int* source;
+  int* target;
   int size;  // to[i] = from[i - 1] + from[i] + from[i + 1]; elements outside of the array count as 0
 };
 

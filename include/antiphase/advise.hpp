@@ -41,7 +41,7 @@ struct advised_stages {
 //   std::printf("%s: %g ms\n", a.pick.name.c_str(), 1e3 * a.pick.takes.seconds);
 //
 struct advice {
-  machine_profile on;
+  machine_profile machine;
   std::string about;  // "product of 4096 x 4096 x 4096"
   advised_policy pick;
   // Policies outside the ladder, then the ladder's steps, each from the fastest on. Of a kernel of one's own:

@@ -17,7 +17,7 @@ struct attention_options {
   // auto: the policy with the least predicted time. Or a policy by its name, from the table below, or a
   // step of the ladder (attention/ladder.hpp).
   std::string_view policy = "auto";
-  stream on = nullptr;
+  antiphase::stream stream = nullptr;
   // Device memory, aligned to 256 bytes, at least attention_workspace() bytes, not to be touched until the
   // work is done. Empty: memory is allocated and freed in stream order.
   std::span<std::byte> workspace = {};

@@ -44,7 +44,7 @@ struct finding_side {
   std::vector<code_place> callers = {};
   extent3 block;
   int thread = -1;      // -1: not done by a thread
-  std::string when;     // "after 3 block barriers, copy group 2", or empty
+  std::string moment;   // "after 3 block barriers, copy group 2", or empty
   bool writes = false;  // an ordinary write by a thread
 };
 
@@ -86,7 +86,7 @@ enum class event_mark { none, now, earlier };  // the sides of the finding
 struct schedule_event {
   event_kind kind{};
   std::string action{};
-  code_place at{};
+  code_place place{};
   std::uint64_t times = 1;          // repetitions in a row, by the same line
   std::int64_t begin = 0, end = 0;  // counted in events of all lanes, in the order in which they ran
   event_mark mark = event_mark::none;
@@ -135,9 +135,9 @@ const char* name(line_memory memory);  // "shared", ...
 const char* name(line_action what);    // "read", "write", "atomic", "async copy", "bulk copy"
 struct line_count {
   std::string kernel = {};
-  code_place at = {};
+  code_place place = {};
   line_memory memory{};
-  line_action what{};
+  line_action action{};
   std::uint64_t requests = 0;
   std::uint64_t lanes = 0;  // active ones, over all requests; of a bulk copy 1
   std::uint64_t bytes = 0;  // that these asked for
@@ -204,9 +204,9 @@ struct check_options {
 
 // Why a program in plain CUDA was not checked.
 struct check_refusal {
-  std::string why;  // "does not compile", "not supported", "not run"
-  code_place at;    // line 0: no place is known
-  int column = 0;   // 0: not known
+  std::string why;   // "does not compile", "not supported", "not run"
+  code_place place;  // line 0: no place is known
+  int column = 0;    // 0: not known
   std::string text;
 };
 

@@ -36,7 +36,7 @@ concept finishes_results = std::is_trivially_copyable_v<F> && sizeof(F) <= 2048 
 //       return column <= row ? factor * value : -INFINITY;
 //     }
 //   };
-//   gemm(where, {.a = q, .b = k, .c = scores}, causal{0.125f}, {.on = stream});
+//   gemm(where, {.a = q, .b = k, .c = scores}, causal{0.125f}, {.stream = stream});
 //
 // The function is called once for each element of C, in any order. It may read through its own pointers, but
 // no other element of C.
@@ -122,7 +122,8 @@ template <class F> launch_counts finish_all(const context& where, const gemm_pro
                                         .tiles = down * across * options.batch.count,
                                         .turned = turned};
   const auto blocks = static_cast<unsigned>(std::min(arguments.tiles, most_blocks));
-  return where.runs_on().launch(kernel_of<pass>("gemm.own.finish"), {blocks, 1, 1}, &arguments, options.on);
+  return where.runs_on().launch(kernel_of<pass>("gemm.own.finish"), {blocks, 1, 1}, &arguments,
+                                options.stream);
 }
 
 }  // namespace gemm_detail

@@ -71,7 +71,7 @@ class prepared_operand;
 //
 //   gemm_options how{.accuracy = precision::strict,
 //                    .epilogue = {.function = activation::relu, .column_bias = bias},
-//                    .on = stream};
+//                    .stream = stream};
 //
 struct gemm_options {
   precision accuracy = precision::fp32;
@@ -80,7 +80,7 @@ struct gemm_options {
   std::string_view policy = "auto";
   gemm_batch batch = {};
   gemm_epilogue epilogue = {};
-  stream on = nullptr;
+  antiphase::stream stream = nullptr;
   // Device memory, aligned to 256 bytes, at least gemm_workspace() bytes, not to be touched until the work is
   // done. Empty: memory is allocated and freed in stream order.
   std::span<std::byte> workspace = {};
@@ -145,7 +145,7 @@ launch_counts gemm(const context& where, const gemm_problem& p, const gemm_optio
 // so the workspace of the largest product serves all others. Throws as gemm(), but ignores overlaps.
 //
 //   device_array<std::byte> memory(where, gemm_workspace(where, largest));
-//   gemm(where, p, {.on = stream, .workspace = {memory.data(), memory.size()}});
+//   gemm(where, p, {.stream = stream, .workspace = {memory.data(), memory.size()}});
 //
 std::size_t gemm_workspace(const context& where, const gemm_problem& p, const gemm_options& options = {});
 

@@ -20,7 +20,7 @@ struct gemm_group_options {
   // runs by itself. fp64: as many as possible share one launch. Any other policy: one product after the
   // other.
   std::string_view policy = "auto";
-  stream on = nullptr;
+  antiphase::stream stream = nullptr;
   // Device memory, aligned to 256 bytes, at least gemm_group_workspace() bytes, not to be touched until the
   // work is done. Empty: memory is allocated and freed in stream order.
   std::span<std::byte> workspace = {};
@@ -34,7 +34,7 @@ struct gemm_group_options {
 //
 //   std::vector<gemm_problem> products;
 //   for (const layer& l : layers) products.push_back({.a = l.x, .b = l.w, .c = l.y});
-//   gemm_group(where, products, {.on = stream});
+//   gemm_group(where, products, {.stream = stream});
 //
 // Products run in any order and at the same time, so no C may overlap another C, or an A or B of any product.
 // An overlap is refused wherever gemm() would refuse it within one product. Products without elements do

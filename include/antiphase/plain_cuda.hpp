@@ -15,12 +15,12 @@ struct bad_source : error {
   using error::error;
 };
 
-// A change of a source's line, made in what is compiled; the file stays as it is. `from` becomes `to`; if it
-// is empty, `to` is added to the line.
+// A change of a source's line, made in what is compiled; the file stays as it is. `former` becomes
+// `replacement`; if it is empty, `replacement` is added to the line.
 struct plain_edit {
   std::string file;  // as findings name it
   int line = 0;
-  std::string from, to;
+  std::string former, replacement;
 };
 
 // A program for check_plain(): its sources, how to compile them, and what limits its runs.
@@ -77,7 +77,7 @@ std::vector<plain_fix> find_fixes(const plain_program& program, check_options op
 // Barriers, waits and fences of a program without which nothing is found under the same options: each alone.
 struct plain_needless {
   struct order {
-    code_place at = {};
+    code_place place = {};
     std::string statement = {};
   };
   std::vector<order> needless = {};
@@ -89,7 +89,7 @@ plain_needless find_needless(const plain_program& program, check_options options
 // The dialect: which names of CUDA a checked program may use.
 enum class supported { yes, partly, no };
 struct dialect_entry {
-  supported how;
+  supported support;
   std::string_view names;  // separated by blanks
   std::string_view about;  // what it does here; if unsupported, the nearest supported form
 };

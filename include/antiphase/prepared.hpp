@@ -12,7 +12,7 @@ namespace antiphase {
 enum class gemm_operand { a, b };
 
 struct prepare_options {
-  stream on = nullptr;
+  antiphase::stream stream = nullptr;
   // Device memory, aligned to 256 bytes, at least prepared_size() bytes, not to be touched while calls use
   // it. Empty: allocated here, and freed with the last copy of the operand.
   std::span<std::byte> memory = {};
@@ -23,8 +23,8 @@ struct prepare_options {
 // operands in every call:
 //
 //   const matrix_view<const float> w = column_major<const float>(weights, k, n);
-//   const prepared_operand b = prepare(where, gemm_operand::b, w, {.on = stream});
-//   gemm(where, {.a = x, .b = w, .c = y}, {.on = stream, .prepared_b = &b});  // any number of calls
+//   const prepared_operand b = prepare(where, gemm_operand::b, w, {.stream = stream});
+//   gemm(where, {.a = x, .b = w, .c = y}, {.stream = stream, .prepared_b = &b});  // any number of calls
 //
 // Caveats. Other policies read the operand itself, and so do sums that are computed again: its memory must
 // stay allocated, its elements unchanged. A policy gives the same bits with a prepared operand or without.

@@ -35,7 +35,7 @@ namespace antiphase {
 struct array_scan_options {
   std::int64_t outer = 1, inner = 1;
   scan_direction direction = scan_direction::forward;
-  stream on = nullptr;
+  antiphase::stream stream = nullptr;
 };
 
 inline namespace AP_TARGET {
@@ -246,7 +246,7 @@ launch_counts call(const context& where, const typename Ends::in* in, typename E
        .over = {options.outer, length, options.inner, options.direction},
        .kind = initial == nullptr ? scan_kind::inclusive : scan_kind::exclusive,
        .initial = initial == nullptr ? std::bit_cast<T>(std::array<unsigned char, sizeof(T)>{}) : *initial},
-      options.on);
+      options.stream);
 }
 
 }  // namespace scan_detail

@@ -18,7 +18,7 @@ namespace antiphase {
 struct scan_options {
   // auto: the fastest policy that takes the problem. Or a policy by its name, from the table below.
   std::string_view policy = "auto";
-  stream on = nullptr;
+  antiphase::stream stream = nullptr;
   // Device memory of scan_workspace() bytes or more, aligned to 16 bytes and initialised once by
   // initialise_scan_workspace(). Empty: the library's own.
   std::span<std::byte> workspace = {};
@@ -27,7 +27,7 @@ struct scan_options {
 // Scans every (outer, inner) line of a problem: prefix sums, products, minima or maxima. The default is an
 // inclusive, forward sum of one line of FP32:
 //
-//   scan(where, {.in = in, .out = out, .length = n}, {.on = stream});
+//   scan(where, {.in = in, .out = out, .length = n}, {.stream = stream});
 //
 //   scan(where, {.type = element::i64,                   // exclusive maxima of each row, from the right
 //                .operation = scan_operation::max,
@@ -129,7 +129,7 @@ scan_choice explain(const context& where, const scan_problem& p, const scan_keys
 //   device_array<std::byte> memory(where, scan_workspace(sums));
 //   const std::span<std::byte> workspace(memory.data(), memory.size());
 //   initialise_scan_workspace(where, workspace, stream);
-//   scan(where, sums, {.on = stream, .workspace = workspace});
+//   scan(where, sums, {.stream = stream, .workspace = workspace});
 //
 // scan_workspace() returns bytes: enough on any device for this problem and all shorter ones that are
 // otherwise the same, by policies auto, one-wave, single-pass, single-pass-async, columns and items.

@@ -91,10 +91,10 @@ struct trace_options {
   // is 0, and not for scans in place. Where the twin is of another variant than gemm() would launch, the two
   // cannot be compared: cost.runs stays 0.
   int cost_runs = 0;
-  stream on = nullptr;
+  antiphase::stream stream = nullptr;
   // On the CPU executor, the machine whose times are modelled (docs/timelines.md); null: an H200. The
   // context's limits decide which kernel runs, and its grid: give it those of that machine.
-  std::shared_ptr<const machine_profile> as = nullptr;
+  std::shared_ptr<const machine_profile> profile = nullptr;
   // Blocks that share a multiprocessor of it; 0: as many as the launch puts on each.
   int blocks = 0;
   int registers = 0;  // of a thread, where plain CUDA is timed; 0: not known

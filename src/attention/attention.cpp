@@ -55,7 +55,7 @@ std::optional<choices::call_key> key_of(const context& where, const attention_pr
 launch_counts run(const context& where, const attention_problem& p, const attention_gradients* back,
                   const attention_options& options) {
   const std::optional<choices::call_key> key = key_of(where, p, back, options);
-  const choices::work w{.where = where, .memory = options.workspace, .queue = options.on};
+  const choices::work w{.context = where, .memory = options.workspace, .queue = options.stream};
   if (const choices::recalled known(key); known.get() != nullptr) return choices::run(*known.get(), w);
   const choice c = attentions::choose(where.runs_on(), p, back, options.policy);
   if (c.request.empty()) return {};
@@ -71,7 +71,8 @@ launch_counts run(const context& where, const attention_problem& p, const attent
 std::vector<kernel> kernels_of(const choice& c) {
   std::vector<kernel> all;
   if (c.request.empty()) return all;
-  for (const choices::listed_launch& l : choices::launches_of(c.runs, c.request.on)) all.push_back(l.code);
+  for (const choices::listed_launch& l : choices::launches_of(c.runs, c.request.executor))
+    all.push_back(l.code);
   return all;
 }
 

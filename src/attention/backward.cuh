@@ -17,13 +17,13 @@ struct row_dots {
   struct storage {};
 
   AP_DEV void operator()(const params& a) const {
-    if (none_flagged(a.flags, a.what)) return;
+    if (none_flagged(a.flags, a.problem)) return;
     for (unsigned number = block_index().x; number < a.tiles; number += grid_extent().x) compute(a, number);
   }
 
  private:
   AP_DEV static void compute(const params& a, unsigned number) {
-    const problem& p = a.what;
+    const problem& p = a.problem;
     const block_item item(number, p.queries, p.heads, threads / warp_size);
     const member m = member_of(p, item.member);
     const int i = item.tile * (threads / warp_size) + warp_index();
@@ -71,7 +71,7 @@ struct softmax_of_rows {
 template <backward_policy P> struct attention_gradient {
   static constexpr int threads = threads_of_block;
   static constexpr shared_kind shared = shared_kind::dynamic;
-  static constexpr bool of_keys = P.of == owned::keys;
+  static constexpr bool of_keys = P.owner == owned::keys;
 
   // params
   // ---------------------------------------------------------------------------------------------------------
@@ -146,8 +146,8 @@ template <backward_policy P> struct attention_gradient {
       if constexpr (of_keys) {
         load_rows<false, P.depth>(all.tile[0], query_row(p, p.q, s.m, s.head, other), p.q.row_stride,
                                   s.m.queries - other, depth);
-        load_rows<false, P.depth>(all.tile[1], query_row(p, a.to.out, s.m, s.head, other),
-                                  a.to.out.row_stride, s.m.queries - other, depth);
+        load_rows<false, P.depth>(all.tile[1], query_row(p, a.results.out, s.m, s.head, other),
+                                  a.results.out.row_stride, s.m.queries - other, depth);
       } else {
         load_rows<false, P.depth>(all.tile[0], key_row(p, p.k, s.m, kv_head, other), p.k.row_stride,
                                   s.m.keys - other, depth);
@@ -173,7 +173,7 @@ template <backward_policy P> struct attention_gradient {
   // kernel
   // ---------------------------------------------------------------------------------------------------------
   AP_DEV void operator()(const params& a) const {
-    if (none_flagged(a.flags, a.what)) return;
+    if (none_flagged(a.flags, a.problem)) return;
     for (unsigned number = block_index().x; number < a.tiles; number += grid_extent().x) {
       compute(a, number);
       block_barrier();  // the tile's memory is free for the next one
@@ -183,7 +183,7 @@ template <backward_policy P> struct attention_gradient {
  private:
   AP_DEV static void compute(const params& a, unsigned number) {
     storage& all = antiphase::shared<storage, shared_kind::dynamic>();
-    const problem& p = a.what;
+    const problem& p = a.problem;
     const block_item item(number, of_keys ? p.keys : p.queries, of_keys ? p.kv_heads : p.heads, P.tile());
     const member m = member_of(p, item.member);
     const int shared_by = static_cast<int>(p.heads / p.kv_heads),
@@ -209,8 +209,8 @@ template <backward_policy P> struct attention_gradient {
     } else {
       load_rows<false, P.depth>(all.own[0], query_row(p, p.q, m, item.head, top), p.q.row_stride, rows - top,
                                 depth);
-      load_rows<false, P.depth>(all.own[1], query_row(p, a.to.out, m, item.head, top), a.to.out.row_stride,
-                                rows - top, depth);
+      load_rows<false, P.depth>(all.own[1], query_row(p, a.results.out, m, item.head, top),
+                                a.results.out.row_stride, rows - top, depth);
       const scores s(p, m, item.head);
       for (int r = thread_index(); r < P.tile(); r += threads)
         all.owned_queries[r] = numbers_of(a, s, top + r);
@@ -222,10 +222,10 @@ template <backward_policy P> struct attention_gradient {
       const int row = first_row + r;
       if (row >= rows) continue;
       if constexpr (of_keys) {
-        store(to.of_slopes, r, scale_of(p), key_row(p, a.to.k, m, kv_head, row), p.depth);
-        store(to.of_weights, r, 1, key_row(p, a.to.v, m, kv_head, row), p.depth);
+        store(to.of_slopes, r, scale_of(p), key_row(p, a.results.k, m, kv_head, row), p.depth);
+        store(to.of_weights, r, 1, key_row(p, a.results.v, m, kv_head, row), p.depth);
       } else {
-        store(to.of_slopes, r, scale_of(p), query_row(p, a.to.q, m, item.head, row), p.depth);
+        store(to.of_slopes, r, scale_of(p), query_row(p, a.results.q, m, item.head, row), p.depth);
       }
     }
   }

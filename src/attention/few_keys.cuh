@@ -19,7 +19,7 @@ struct few_keys_attention {
   struct storage {};
 
   AP_DEV void operator()(const params& a) const {
-    const problem& p = a.what;
+    const problem& p = a.problem;
     wait_for_previous_grid();
     const int line = static_cast<int>(block_index().x), heads = static_cast<int>(p.heads),
               warp = warp_index();

@@ -32,7 +32,7 @@ enum class owned { queries, keys };
 struct backward_policy {
   int depth;
   int rows;  // owned by a warp
-  owned of;
+  owned owner;
 
   constexpr int tile() const { return warps_of_block * rows; }
   constexpr bool operator==(const backward_policy&) const = default;
@@ -43,7 +43,7 @@ inline constexpr backward_policy backward_policies[] = {
 
 // The problem's defaults are resolved.
 struct forward_arguments {
-  problem what;
+  attentions::problem problem;
   unsigned tiles = 0;  // of queries, of all heads and members: a block takes every n-th, of a grid of n
   // One word for each member and head of K, [member][kv_head], or null: those whose word is 0 are left out.
   const std::uint32_t* flags = nullptr;
@@ -51,23 +51,23 @@ struct forward_arguments {
 // Queries that see at most few_keys keys by mask and window.
 constexpr int few_keys = 4, few_warps = 2 * few_keys;
 struct few_keys_arguments {
-  problem what;
+  attentions::problem problem;
 };
 
 struct naive_arguments {
-  problem what;
+  attentions::problem problem;
   float* scores;  // [member][head][query][key]
 };
 
 struct backward_arguments {
-  problem what;
-  gradients to;
+  attentions::problem problem;
+  gradients results;
   const float* dots;   // of rows of dO and O, in the order of problem::softmax
   unsigned tiles = 0;  // as of the forward
   const std::uint32_t* flags = nullptr;
 };
 struct dots_arguments {
-  problem what;
+  attentions::problem problem;
   heads<const float> gradient;  // of O
   float* dots;
   unsigned tiles = 0;
@@ -82,16 +82,16 @@ struct softmax_arguments {
 
 // The compiled kernels.
 struct tiled_instance {
-  tiled_policy how;
+  tiled_policy policy;
   kernel code;
 };
 struct backward_instance {
-  backward_policy how;
+  backward_policy policy;
   kernel code;
 };
 enum class naive_stage { scores, softmax, product };
 struct naive_instance {
-  naive_stage is;
+  naive_stage stage;
   kernel code;
 };
 struct dots_instance {

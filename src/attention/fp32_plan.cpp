@@ -45,31 +45,33 @@ template <class Instance, class Fits>
 const Instance& smallest(std::span<const Instance> all, const request& r, Fits fits) {
   const Instance* best = nullptr;
   for (const Instance& i : all)
-    if (fits(i) && i.how.depth >= r.what.depth && (best == nullptr || i.how.depth < best->how.depth))
+    if (fits(i) && i.policy.depth >= r.problem.depth &&
+        (best == nullptr || i.policy.depth < best->policy.depth))
       best = &i;
   if (best == nullptr)
-    throw not_supported(fmt::format("this build has no FP32 kernel of attention for depth {}", r.what.depth));
+    throw not_supported(
+        fmt::format("this build has no FP32 kernel of attention for depth {}", r.problem.depth));
   return *best;
 }
 const tiled_instance& tiled_with(const request& r, int buffers) {
   return smallest(tiled_instances(r.where()), r,
-                  [&](const tiled_instance& i) { return i.how.buffers == buffers; });
+                  [&](const tiled_instance& i) { return i.policy.buffers == buffers; });
 }
 const backward_instance& backward_of(const request& r, owned of) {
   return smallest(backward_instances(r.where()), r,
-                  [&](const backward_instance& i) { return i.how.of == of; });
+                  [&](const backward_instance& i) { return i.policy.owner == of; });
 }
 // The last step that the device runs.
 const tiled_instance& best_tiled(const request& r) {
   const tiled_instance& last = tiled_with(r, 2);
-  const bool runs =
-      features_of(r.on.limits()).cp_async && shortage_of(r.on.limits(), last.code) == shortage::none;
+  const bool runs = features_of(r.executor.limits()).cp_async &&
+                    shortage_of(r.executor.limits(), last.code) == shortage::none;
   return runs ? last : tiled_with(r, 1);
 }
 
 // Blocks of `tile` rows of every head and member.
 std::int64_t blocks_of(const request& r, std::int64_t rows, std::int64_t heads, int tile) {
-  return ceil_div<std::int64_t>(rows, tile) * heads * r.what.members;
+  return ceil_div<std::int64_t>(rows, tile) * heads * r.problem.members;
 }
 extent3 grid_of(std::int64_t blocks) { return {static_cast<unsigned>(blocks), 1, 1}; }
 
@@ -82,8 +84,8 @@ double real(std::int64_t x) { return static_cast<double>(x); }
 // With the smallest tiles that any policy has.
 std::string too_many_tiles(const request& r) {
   constexpr int smallest_tile = 2 * warps_of_block;
-  return too_many(real(r.what.members) * real(r.what.heads) *
-                  std::ceil(real(std::max(r.what.queries, r.what.keys)) / smallest_tile));
+  return too_many(real(r.problem.members) * real(r.problem.heads) *
+                  std::ceil(real(std::max(r.problem.queries, r.problem.keys)) / smallest_tile));
 }
 std::string forward_only(const request& r) {
   return r.back.has_value() ? "it is a step of the forward's ladder, which computes no gradients" : "";
@@ -92,13 +94,13 @@ std::string forward_only(const request& r) {
 // With flags most tiles are left out, if not all: fewer blocks look through them.
 extent3 grid_with(const request& r, std::int64_t tiles, const std::uint32_t* flags) {
   constexpr std::int64_t blocks_of_multiprocessor = 2;
-  const std::int64_t most = blocks_of_multiprocessor * std::max(1, r.on.limits().multiprocessors);
+  const std::int64_t most = blocks_of_multiprocessor * std::max(1, r.executor.limits().multiprocessors);
   return grid_of(flags == nullptr ? tiles : std::min(tiles, most));
 }
 launchable tiled_launch(const request& r, const tiled_instance& with, const std::uint32_t* flags) {
-  const std::int64_t tiles = blocks_of(r, r.what.queries, r.what.heads, with.how.tile());
+  const std::int64_t tiles = blocks_of(r, r.problem.queries, r.problem.heads, with.policy.tile());
   return launch_of(with.code, grid_with(r, tiles, flags),
-                   forward_arguments{r.what, static_cast<unsigned>(tiles), flags});
+                   forward_arguments{r.problem, static_cast<unsigned>(tiles), flags});
 }
 plan plan_of(const request& r, const tiled_instance& with) {
   return planned(r, 0, [&with](const request& call, std::span<std::byte>) {
@@ -114,14 +116,14 @@ std::string tiled_unsuited(const request& r) {
 }
 std::string double_buffered_unsuited(const request& r) {
   if (std::string no = tiled_unsuited(r); !no.empty()) return no;
-  return refusal(r.on.limits(), tiled_with(r, 2).code).value_or("");
+  return refusal(r.executor.limits(), tiled_with(r, 2).code).value_or("");
 }
 
 double fp32_seconds(const request& r) {
   // Tiles are computed whole.
-  const machine_profile on = profile_of(r.on.limits());
-  const costs::fp32_attention_cost& cost = costs::models_of(r.on.limits()).attention.fp32;
-  const problem& p = r.what;
+  const machine_profile on = profile_of(r.executor.limits());
+  const costs::fp32_attention_cost& cost = costs::models_of(r.executor.limits()).attention.fp32;
+  const problem& p = r.problem;
   const double lines = real(p.members) * real(p.heads), queries = std::max(1., real(p.queries)),
                multiprocessors = std::max(1, on.limits.multiprocessors),
                rate = multiprocessors * on.multiply_adds.value * on.clock.value,
@@ -152,18 +154,18 @@ launchable fp32_forward(const request& r, const std::uint32_t* flags) {
 
 launchable few_keys_forward(const request& r) {
   const kernel& code = few_keys_instances(r.where()).front().code;
-  return launch_of(code, grid_of(r.what.members * r.what.heads), few_keys_arguments{r.what});
+  return launch_of(code, grid_of(r.problem.members * r.problem.heads), few_keys_arguments{r.problem});
 }
 
 launchable softmax_launch(const request& r, float* softmax) {
   const kernel& code = softmax_instances(r.where()).front().code;
-  const std::int64_t rows = r.what.heads * r.query_rows();
+  const std::int64_t rows = r.problem.heads * r.query_rows();
   return launch_of(code, grid_of(ceil_div<std::int64_t>(rows, code.threads)),
-                   softmax_arguments{r.what.logsumexp, softmax, rows});
+                   softmax_arguments{r.problem.logsumexp, softmax, rows});
 }
 
 std::vector<launchable> fp32_backward(const request& r, cutter& memory, const std::uint32_t* flags) {
-  const problem& p = r.what;
+  const problem& p = r.problem;
   float* const dots = memory.take<float>(p.heads * r.query_rows());
   std::vector<launchable> launches;
   const kernel& dot = dots_instances(r.where()).front().code;
@@ -172,7 +174,7 @@ std::vector<launchable> fp32_backward(const request& r, cutter& memory, const st
                                dots_arguments{p, r.back->out, dots, static_cast<unsigned>(rows), flags}));
   const auto add = [&](owned of, std::int64_t extent, std::int64_t heads) {
     const backward_instance& with = backward_of(r, of);
-    const std::int64_t tiles = blocks_of(r, extent, heads, with.how.tile());
+    const std::int64_t tiles = blocks_of(r, extent, heads, with.policy.tile());
     launches.push_back(launch_of(with.code, grid_with(r, tiles, flags),
                                  backward_arguments{p, *r.back, dots, static_cast<unsigned>(tiles), flags}));
   };
@@ -186,12 +188,12 @@ std::vector<launchable> fp32_backward(const request& r, cutter& memory, const st
 namespace {
 
 std::int64_t naive_threads(const request& r, naive_stage is) {
-  const problem& p = r.what;
+  const problem& p = r.problem;
   const std::int64_t of_row = is == naive_stage::scores ? p.keys : is == naive_stage::softmax ? 1 : p.depth;
   return p.members * p.heads * p.queries * of_row;
 }
 const kernel& naive_kernel(target where, naive_stage is) {
-  return std::ranges::find(naive_instances(where), is, &naive_instance::is)->code;
+  return std::ranges::find(naive_instances(where), is, &naive_instance::stage)->code;
 }
 
 }  // namespace
@@ -199,8 +201,8 @@ const kernel& naive_kernel(target where, naive_stage is) {
 std::string naive_unsuited(const request& r) {
   if (r.back.has_value()) return forward_only(r);
   // 2^40 scores are 4 TiB; below that nothing overflows
-  const double scores = real(r.what.members) * real(r.what.heads) * real(r.what.queries) *
-                        real(std::max(r.what.keys, r.what.depth));
+  const double scores = real(r.problem.members) * real(r.problem.heads) * real(r.problem.queries) *
+                        real(std::max(r.problem.keys, r.problem.depth));
   if (scores > 0x1p40)
     return fmt::format("it would hold {:.3g} scores in memory, at most 2^40 are taken", scores);
   for (const naive_stage is : {naive_stage::scores, naive_stage::softmax, naive_stage::product})
@@ -213,7 +215,7 @@ std::string naive_unsuited(const request& r) {
 plan plan_naive(const request& r) {
   const std::size_t bytes = sizeof(float) * static_cast<std::size_t>(naive_threads(r, naive_stage::scores));
   return planned(r, bytes, [](const request& call, std::span<std::byte> workspace) {
-    const naive_arguments all{call.what, reinterpret_cast<float*>(workspace.data())};
+    const naive_arguments all{call.problem, reinterpret_cast<float*>(workspace.data())};
     std::vector<launchable> launches;
     for (const naive_stage is : {naive_stage::scores, naive_stage::softmax, naive_stage::product}) {
       const kernel& code = naive_kernel(call.where(), is);

@@ -20,9 +20,9 @@ std::vector<softmax_instance> softmax_kernels() {
 std::vector<backward_instance> backward_kernels() {
   return []<std::size_t... I>(std::index_sequence<I...>) {
     return std::vector<backward_instance>{
-        {backward_policies[I],
-         kernel_of<attention_gradient<backward_policies[I]>>(
-             backward_policies[I].of == owned::keys ? "attention.gradient-kv" : "attention.gradient-q")}...};
+        {backward_policies[I], kernel_of<attention_gradient<backward_policies[I]>>(
+                                   backward_policies[I].owner == owned::keys ? "attention.gradient-kv"
+                                                                             : "attention.gradient-q")}...};
   }
   (std::make_index_sequence<std::size(backward_policies)>());
 }

@@ -18,7 +18,7 @@ template <naive_stage Stage> struct naive_attention {
   struct storage {};
 
   AP_DEV void operator()(const params& a) const {
-    const problem& p = a.what;
+    const problem& p = a.problem;
     const std::int64_t of_row = Stage == naive_stage::scores    ? p.keys
                                 : Stage == naive_stage::softmax ? 1
                                                                 : p.depth;

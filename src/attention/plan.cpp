@@ -20,10 +20,10 @@ using planner = plan (*)(const request&);
 
 // A call whose softmax is missing: a launch makes it from the logsumexp, before those of Plan.
 struct call_from_logsumexp {
-  problem what;
+  attentions::problem problem;
   std::optional<gradients> back;
 };
-std::int64_t softmax_numbers(const request& r) { return 2 * r.what.heads * r.query_rows(); }
+std::int64_t softmax_numbers(const request& r) { return 2 * r.problem.heads * r.query_rows(); }
 std::size_t softmax_bytes(const request& r) {
   cutter counted({});
   counted.take<float>(softmax_numbers(r));
@@ -31,13 +31,13 @@ std::size_t softmax_bytes(const request& r) {
 }
 template <planner Plan>
 launch_counts run_from_logsumexp(const call_from_logsumexp& p, const choices::work& w) {
-  request r{w.where.runs_on(), p.what, p.back};
+  request r{w.context.runs_on(), p.problem, p.back};
   const std::size_t own = softmax_bytes(r);
   launch_counts all;
   float* const softmax = cutter(w.memory).take<float>(softmax_numbers(r));
   if (softmax_numbers(r) > 0) all += launch_all({softmax_launch(r, softmax)}, w);
-  r.what.softmax = softmax;
-  return all += Plan(r).launch({w.where, w.memory.subspan(own), w.recomputed, w.queue});
+  r.problem.softmax = softmax;
+  return all += Plan(r).launch({w.context, w.memory.subspan(own), w.recomputed, w.queue});
 }
 
 template <unsuited Unsuited, planner Plan> judged_plan judged_by(const candidate&, const request& r) {
@@ -45,7 +45,7 @@ template <unsuited Unsuited, planner Plan> judged_plan judged_by(const candidate
     return misfit{[](const candidate&, const request& of_call, const kernel&) { return Unsuited(of_call); }};
   if (!r.from_logsumexp()) return Plan(r);
   return plan::of_type<run_from_logsumexp<Plan>, describe_nothing<call_from_logsumexp>>(
-      call_from_logsumexp{r.what, r.back}, softmax_bytes(r) + Plan(r).workspace);
+      call_from_logsumexp{r.problem, r.back}, softmax_bytes(r) + Plan(r).workspace);
 }
 
 template <double (*Seconds)(const request&)> double seconds_by(const candidate&, const request& r) {
@@ -126,7 +126,7 @@ std::span<const candidate> candidates() { return rows; }
 const step& find_step(std::string_view name) { return find_named(steps, "step of attention's ladder", name); }
 
 launch_counts launch_all(const std::vector<launchable>& launches, const choices::work& w) {
-  const device_limits& limits = w.where.limits();
+  const device_limits& limits = w.context.limits();
   for (const launchable& l : launches)
     if (const auto why = refusal(limits, l.code)) throw not_supported(*why);
   launch_counts all;

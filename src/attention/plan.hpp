@@ -36,17 +36,17 @@ launch_counts launch_all(const std::vector<launchable>& launches, const choices:
 
 // A plan of the launches that make(request, workspace) returns, in order.
 template <class Make> struct made_call {
-  problem what;
+  attentions::problem problem;
   std::optional<gradients> back;
   Make make;
 };
 template <class Make> launch_counts run(const made_call<Make>& call, const choices::work& w) {
-  return launch_all(call.make(request{w.where.runs_on(), call.what, call.back}, w.memory), w);
+  return launch_all(call.make(request{w.context.runs_on(), call.problem, call.back}, w.memory), w);
 }
 template <class Made> void describe_nothing(const Made&, choices::description&) {}
 template <class Make> choices::plan planned(const request& r, std::size_t workspace, Make make) {
   using call = made_call<Make>;
-  return choices::plan::of_type<run<Make>, describe_nothing<call>>(call{r.what, r.back, std::move(make)},
+  return choices::plan::of_type<run<Make>, describe_nothing<call>>(call{r.problem, r.back, std::move(make)},
                                                                    workspace);
 }
 

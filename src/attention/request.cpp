@@ -42,7 +42,7 @@ row_dimension dimension_of(std::string_view name, std::int64_t extent, std::int6
 template <class T> array_of_call rows_of(std::string_view name, const request& r, const heads<T>& x,
                                          std::int64_t count, bool of_keys) {
   constexpr std::int64_t size = sizeof(T);
-  const problem& p = r.what;
+  const problem& p = r.problem;
   const std::int64_t rows = !r.packed() ? (of_keys ? p.keys : p.queries)
                             : of_keys   ? p.lengths.key_rows
                                         : p.lengths.query_rows;
@@ -73,7 +73,7 @@ struct arrays {
   std::vector<array_of_call> read, written;
 };
 arrays arrays_of(const request& r) {
-  const problem& p = r.what;
+  const problem& p = r.problem;
   arrays all;
   const std::int64_t stored = p.heads * r.query_rows();
   all.read = {rows_of("q", r, p.q, p.heads, false), rows_of("k", r, p.k, p.kv_heads, true),
@@ -164,33 +164,33 @@ template <class T> void forget_idle(pairs<T>& x, const problem& p) {
 }  // namespace
 
 double request::pairs() const {
-  const double members = static_cast<double>(std::max<std::int64_t>(1, what.members));
+  const double members = static_cast<double>(std::max<std::int64_t>(1, problem.members));
   member one{0, static_cast<int>(static_cast<double>(query_rows()) / members),
              static_cast<int>(static_cast<double>(key_rows()) / members), 0, 0};
-  const reach see = reach_of(what, one);
+  const reach see = reach_of(problem, one);
   // of long members from some of the queries
   const int step = std::max(1, one.queries / 4096);
   double all = 0;
   for (int i = 0; i < one.queries; i += step) all += std::max(0, see.end(i) - see.begin(i));
-  return all * step * static_cast<double>(what.members) * static_cast<double>(what.heads);
+  return all * step * static_cast<double>(problem.members) * static_cast<double>(problem.heads);
 }
 
 std::string request::text() const {
   const std::string grouped =
-      what.kv_heads == what.heads ? "" : fmt::format(" ({} of K and V)", what.kv_heads);
+      problem.kv_heads == problem.heads ? "" : fmt::format(" ({} of K and V)", problem.kv_heads);
   if (packed())
     return fmt::format("{} packed members x {} heads{} of {} queries and {} keys in all, depth {}",
-                       what.members, what.heads, grouped, query_rows(), key_rows(), what.depth);
-  return fmt::format("{} x {} heads{} of {} queries and {} keys, depth {}", what.members, what.heads, grouped,
-                     what.queries, what.keys, what.depth);
+                       problem.members, problem.heads, grouped, query_rows(), key_rows(), problem.depth);
+  return fmt::format("{} x {} heads{} of {} queries and {} keys, depth {}", problem.members, problem.heads,
+                     grouped, problem.queries, problem.keys, problem.depth);
 }
 
 request judged(const executor& on, const problem& p, const gradients* back) {
   require_extents(p);
   request r{on, p, {}};
   if (back != nullptr) r.back = *back;
-  if (p.kv_heads == 0) r.what.kv_heads = p.heads;
-  if (!p.scale.has_value()) r.what.scale = static_cast<float>(1 / std::sqrt(static_cast<double>(p.depth)));
+  if (p.kv_heads == 0) r.problem.kv_heads = p.heads;
+  if (!p.scale.has_value()) r.problem.scale = static_cast<float>(1 / std::sqrt(static_cast<double>(p.depth)));
   for (const std::int64_t rows : {r.query_rows(), r.key_rows()})
     if (rows > 0 && p.heads > most_bytes / 8 / rows)
       throw bad_request(fmt::format("{}: expected less than 2^52 bytes of numbers for all rows", r.text()));
@@ -203,7 +203,7 @@ request judged(const executor& on, const problem& p, const gradients* back) {
           "{} has rows that overlap each other: expected strides of at least what the smaller ones span, {}",
           a.name, r.text()));
   }
-  problem& q = r.what;
+  problem& q = r.problem;
   forget_idle(q.q, p, false), forget_idle(q.out, p, false);
   forget_idle(q.k, q, true), forget_idle(q.v, q, true);
   forget_idle(q.bias, p), forget_idle(q.visible, p);
@@ -218,7 +218,7 @@ void require_offsets(const request& r) {
   if (!r.packed() || r.where() != target::cpu) return;
   const auto require = [&](std::string_view of, const std::int32_t* offsets, std::int64_t longest,
                            std::int64_t rows) {
-    const std::int64_t last = r.what.members;
+    const std::int64_t last = r.problem.members;
     if (offsets[0] != 0 || offsets[last] != rows)
       throw bad_request(fmt::format("the offsets of {} go from {} to {}: expected from 0 to {}", of,
                                     offsets[0], offsets[last], rows));
@@ -228,8 +228,8 @@ void require_offsets(const request& r) {
         throw bad_request(fmt::format("by the offsets of {}, member {} has {} of them: expected 0 to {}", of,
                                       b, length, longest));
   };
-  require("queries", r.what.lengths.query_offsets, r.what.queries, r.query_rows());
-  require("keys", r.what.lengths.key_offsets, r.what.keys, r.key_rows());
+  require("queries", r.problem.lengths.query_offsets, r.problem.queries, r.query_rows());
+  require("keys", r.problem.lengths.key_offsets, r.problem.keys, r.key_rows());
 }
 
 void require_own_memory(const request& r, std::span<const std::byte> workspace) {

@@ -22,23 +22,27 @@ struct request {
   using ladder_step = attentions::step;
   using traits = no_traits;
 
-  const executor& on;
-  problem what;                   // with kv_heads and a scale
+  const antiphase::executor& executor;
+  attentions::problem problem;    // with kv_heads and a scale
   std::optional<gradients> back;  // asked for: attention_backward()
 
-  target where() const { return on.kind(); }
-  const device_limits& device() const { return on.limits(); }
+  target where() const { return executor.kind(); }
+  const device_limits& device() const { return executor.limits(); }
   // The call is a backward without softmax, which has to be made first.
   bool from_logsumexp() const {
-    return back.has_value() && what.softmax == nullptr && what.logsumexp != nullptr;
+    return back.has_value() && problem.softmax == nullptr && problem.logsumexp != nullptr;
   }
-  bool packed() const { return what.lengths.query_offsets != nullptr; }
+  bool packed() const { return problem.lengths.query_offsets != nullptr; }
   // Rows of Q, and of K and V, of all members but of one head.
-  std::int64_t query_rows() const { return packed() ? what.lengths.query_rows : what.members * what.queries; }
-  std::int64_t key_rows() const { return packed() ? what.lengths.key_rows : what.members * what.keys; }
+  std::int64_t query_rows() const {
+    return packed() ? problem.lengths.query_rows : problem.members * problem.queries;
+  }
+  std::int64_t key_rows() const {
+    return packed() ? problem.lengths.key_rows : problem.members * problem.keys;
+  }
   // Nothing is written.
   bool empty() const {
-    return what.members == 0 || what.heads == 0 ||
+    return problem.members == 0 || problem.heads == 0 ||
            (query_rows() == 0 && (!back.has_value() || key_rows() == 0));
   }
   // Pairs of a query and a key that mask and window let it see, of all members and heads; of packed members

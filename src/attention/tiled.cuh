@@ -152,7 +152,7 @@ template <tiled_policy P> struct tiled_attention {
   // 13.0 numbers registers differently, and figures would be of another kernel.
   template <class... Recorder> AP_DEV static void run(const params& a, Recorder&... recorder) {
     wait_for_previous_grid();
-    if (none_flagged(a.flags, a.what)) return;
+    if (none_flagged(a.flags, a.problem)) return;
     for (unsigned number = block_index().x; number < a.tiles; number += grid_extent().x) {
       compute(a, number, recorder...);
       block_barrier();  // the tile's memory is free for the next one
@@ -163,7 +163,7 @@ template <tiled_policy P> struct tiled_attention {
   template <class... Recorder>
   AP_DEV static void compute(const params& a, unsigned number, Recorder&... recorder) {
     storage& shared_memory = antiphase::shared<storage, shared_kind::dynamic>();
-    const problem& p = a.what;
+    const problem& p = a.problem;
     const block_item item(number, p.queries, p.heads, P.tile());
     const member m = member_of(p, item.member);
     const int kv_head = item.head / static_cast<int>(p.heads / p.kv_heads), top = item.tile * P.tile();

@@ -23,13 +23,13 @@ namespace {
 // Replaced without a lock, which a forked child could inherit locked. Earlier allocators are never destroyed:
 // another thread may still read one.
 struct allocator_in_use {
-  allocator is;
+  c_api::allocator allocator;
   const allocator_in_use* before;
 };
 constinit std::atomic<const allocator_in_use*> in_use{nullptr};
 allocator current_allocator() {
   const allocator_in_use* const now = in_use;
-  return now == nullptr ? allocator{} : now->is;
+  return now == nullptr ? allocator{} : now->allocator;
 }
 
 class lent_executor final : public forwarding_executor {
@@ -59,15 +59,15 @@ class lent_executor final : public forwarding_executor {
   }
   // Returns memory to the allocator it came from, whichever is in use now.
   void give_back(void* memory, stream on) const noexcept override {
-    if (const loan back = taken_off(memory); back.from.deallocate != nullptr)
-      back.from.deallocate(back.from.user, memory, back.bytes, device_, on);
+    if (const loan back = taken_off(memory); back.lender.deallocate != nullptr)
+      back.lender.deallocate(back.lender.user, memory, back.bytes, device_, on);
     else
       forwarding_executor::give_back(memory, on);
   }
 
  private:
   struct loan {
-    allocator from;
+    allocator lender;
     std::size_t bytes = 0;
   };
   // Removes the loan before deallocate(): the allocator may hand out the same address again at once.

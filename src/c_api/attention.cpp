@@ -43,10 +43,10 @@ template <class T, class Pairs> attentions::pairs<T> pairs_of(const Pairs& x, co
 
 // The arguments of attention() or attention_backward().
 struct attending {
-  const context& where;
-  attention_problem what;
+  const antiphase::context& context;
+  attention_problem problem;
   std::optional<attention_gradients> back;
-  attention_options how;
+  attention_options options;
 };
 attending attending_of(const antiphase_attention_args* given, antiphase_stream on) {
   const antiphase_attention_args initial = ANTIPHASE_ATTENTION_ARGS_INIT;
@@ -69,7 +69,7 @@ attending attending_of(const antiphase_attention_args* given, antiphase_stream o
   p.window_before = x.window_before, p.window_behind = x.window_behind;
   p.bias = pairs_of<float>(x.bias, p), p.visible = pairs_of<unsigned char>(x.visible, p);
   p.logsumexp = x.logsumexp, p.softmax = x.softmax;
-  attention_options how{.policy = policy_of(x.policy), .on = on};
+  attention_options how{.policy = policy_of(x.policy), .stream = on};
   if (x.workspace != nullptr) how.workspace = {static_cast<std::byte*>(x.workspace), x.workspace_size};
   std::optional<attention_gradients> back;
   if (x.out_gradient.data != nullptr)
@@ -80,7 +80,8 @@ attending attending_of(const antiphase_attention_args* given, antiphase_stream o
 
 attention_choice explained(const antiphase_attention_args* args) {
   const attending a = attending_of(args, nullptr);
-  return a.back ? explain(a.where, a.what, *a.back, a.how) : explain(a.where, a.what, a.how);
+  return a.back ? explain(a.context, a.problem, *a.back, a.options)
+                : explain(a.context, a.problem, a.options);
 }
 
 std::string in_words(const attention_choice& c) {
@@ -101,14 +102,14 @@ using namespace antiphase::c_api;
 antiphase_status antiphase_attention(const antiphase_attention_args* args, antiphase_stream on) {
   return guarded([&] {
     const attending a = attending_of(args, on);
-    attention(a.where, a.what, a.how);
+    attention(a.context, a.problem, a.options);
   });
 }
 
 antiphase_status antiphase_attention_backward(const antiphase_attention_args* args, antiphase_stream on) {
   return guarded([&] {
     const attending a = attending_of(args, on);
-    attention_backward(a.where, a.what, a.back.value_or(attention_gradients{}), a.how);
+    attention_backward(a.context, a.problem, a.back.value_or(attention_gradients{}), a.options);
   });
 }
 

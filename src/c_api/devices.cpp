@@ -36,7 +36,7 @@ const place& place_of(int device) {
     throw bad_request(fmt::format(
         "device is {}: expected the number of a CUDA device, ANTIPHASE_CPU or ANTIPHASE_CURRENT_DEVICE",
         device));
-  auto& [change, places] = known.is.get();
+  auto& [change, places] = known.value.get();
   const std::scoped_lock lock(change);
   if (const auto found = places.find(device); found != places.end()) return found->second;
   auto own = device == ANTIPHASE_CPU ? make_cpu_executor() : make_cuda_executor({.device = device});

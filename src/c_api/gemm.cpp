@@ -34,9 +34,9 @@ template <class T> matrix_view<T> view(const char* name, T* data, std::int64_t r
 
 // The arguments of gemm().
 struct product {
-  const context& where;
-  gemm_problem what;
-  gemm_options how;
+  const antiphase::context& context;
+  gemm_problem problem;
+  gemm_options options;
 };
 product product_of(const antiphase_sgemm_args* given, antiphase_stream on) {
   const antiphase_sgemm_args initial = ANTIPHASE_SGEMM_ARGS_INIT;
@@ -62,7 +62,7 @@ product product_of(const antiphase_sgemm_args* given, antiphase_stream on) {
   if (x.added != nullptr)
     how.epilogue.residual = view("added", x.added, x.m, x.n, x.added_row_stride, x.added_column_stride);
   how.epilogue.residual_stride = x.added_batch_stride;
-  how.on = on;
+  how.stream = on;
   if (x.workspace != nullptr) how.workspace = {static_cast<std::byte*>(x.workspace), x.workspace_size};
   how.reproducible =
       one_of("reproducible", x.reproducible, {reproducibility::by_shape, reproducibility::batch_invariant});
@@ -96,14 +96,14 @@ using namespace antiphase::c_api;
 antiphase_status antiphase_sgemm(const antiphase_sgemm_args* args, antiphase_stream on) {
   return guarded([&] {
     const product p = product_of(args, on);
-    gemm(p.where, p.what, p.how);
+    gemm(p.context, p.problem, p.options);
   });
 }
 
 antiphase_status antiphase_sgemm_workspace(const antiphase_sgemm_args* args, size_t* bytes) {
   return guarded([&] {
     const product p = product_of(args, nullptr);
-    required(bytes, "bytes") = gemm_workspace(p.where, p.what, p.how);
+    required(bytes, "bytes") = gemm_workspace(p.context, p.problem, p.options);
   });
 }
 
@@ -111,7 +111,7 @@ antiphase_status antiphase_sgemm_judge(const antiphase_sgemm_args* args, double*
                                        double* cublas_seconds, double* times, size_t* borrowed) {
   return guarded([&] {
     const product p = product_of(args, nullptr);
-    const gemm_judgement is = judge(p.where, p.what, p.how);
+    const gemm_judgement is = judge(p.context, p.problem, p.options);
     required(borrowed, "borrowed") = is.workspace;
     required(seconds, "seconds") = is.seconds;
     required(cublas_seconds, "cublas_seconds") = is.cublas_seconds;
@@ -134,6 +134,6 @@ antiphase_status antiphase_sgemm_predict(const antiphase_sgemm_args* args, doubl
 antiphase_status antiphase_sgemm_explain(const antiphase_sgemm_args* args, char* text, size_t room) {
   return guarded([&] {
     const product p = product_of(args, nullptr);
-    hand_out(in_words(explain(p.where, p.what, p.how)), text, room);
+    hand_out(in_words(explain(p.context, p.problem, p.options)), text, room);
   });
 }

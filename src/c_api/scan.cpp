@@ -41,10 +41,10 @@ scan_value value_of(const void* at, element type) {
 
 // The arguments of scan(), scan_by_key() or scan_log_sum_exp().
 struct scanning {
-  const context& where;
-  scan_problem what;
+  const antiphase::context& context;
+  scan_problem problem;
   std::optional<scan_keys> keys;
-  scan_options how;
+  scan_options options;
   bool of_exponentials = false;
 };
 scanning scanning_of(const antiphase_scan_args* given, antiphase_stream on) {
@@ -73,10 +73,11 @@ scanning scanning_of(const antiphase_scan_args* given, antiphase_stream on) {
   if (result != type) what.accumulate = result;
   std::optional<scan_keys> keys;
   if (x.keys != nullptr)
-    keys = scan_keys{.data = x.keys,
-                     .type = type_of("key_type", x.key_type, element::i32),
-                     .by = one_of("segments", x.segments, {segments_by::keys, segments_by::head_flags})};
-  scan_options how{.policy = policy_of(x.policy), .on = on};
+    keys =
+        scan_keys{.data = x.keys,
+                  .type = type_of("key_type", x.key_type, element::i32),
+                  .segments = one_of("segments", x.segments, {segments_by::keys, segments_by::head_flags})};
+  scan_options how{.policy = policy_of(x.policy), .stream = on};
   if (x.workspace != nullptr) how.workspace = {static_cast<std::byte*>(x.workspace), x.workspace_size};
   if (of_exponentials && (keys || x.policy != nullptr || x.workspace != nullptr))
     throw not_supported("log-sum-exp has no segments, policies or workspace of the caller's");
@@ -107,11 +108,11 @@ antiphase_status antiphase_scan(const antiphase_scan_args* args, antiphase_strea
   return guarded([&] {
     const scanning s = scanning_of(args, on);
     if (s.of_exponentials)
-      scan_log_sum_exp(s.where, s.what, on);
+      scan_log_sum_exp(s.context, s.problem, on);
     else if (s.keys)
-      scan_by_key(s.where, s.what, *s.keys, s.how);
+      scan_by_key(s.context, s.problem, *s.keys, s.options);
     else
-      scan(s.where, s.what, s.how);
+      scan(s.context, s.problem, s.options);
   });
 }
 
@@ -119,21 +120,22 @@ antiphase_status antiphase_scan_workspace(const antiphase_scan_args* args, size_
   return guarded([&] {
     const scanning s = explained(args, nullptr);
     required(bytes, "bytes") =
-        s.keys ? antiphase::scan_workspace(s.what, *s.keys) : antiphase::scan_workspace(s.what);
+        s.keys ? antiphase::scan_workspace(s.problem, *s.keys) : antiphase::scan_workspace(s.problem);
   });
 }
 
 antiphase_status antiphase_scan_prepare_workspace(const antiphase_scan_args* args, antiphase_stream on) {
   return guarded([&] {
     const scanning s = explained(args, on);
-    initialise_scan_workspace(s.where, s.how.workspace, on);
+    initialise_scan_workspace(s.context, s.options.workspace, on);
   });
 }
 
 antiphase_status antiphase_scan_explain(const antiphase_scan_args* args, char* text, size_t room) {
   return guarded([&] {
     const scanning s = explained(args, nullptr);
-    hand_out(in_words(s.keys ? explain(s.where, s.what, *s.keys, s.how) : explain(s.where, s.what, s.how)),
+    hand_out(in_words(s.keys ? explain(s.context, s.problem, *s.keys, s.options)
+                             : explain(s.context, s.problem, s.options)),
              text, room);
   });
 }

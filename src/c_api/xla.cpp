@@ -96,8 +96,8 @@ XLA_FFI_Error* failed(const XLA_FFI_CallFrame& frame, const char* why, int code)
 // Arguments and results of a call, in order, and the numbers of its attribute.
 struct xla_call {
   const XLA_FFI_CallFrame& frame;
-  const xla_array& how;
-  antiphase_stream on;
+  const xla_array& layout;
+  antiphase_stream stream;
   std::int64_t operands = 0, results = 0;  // taken so far
   // The address of the next one; null after the last.
   void* next(bool is_operand) {
@@ -144,8 +144,8 @@ XLA_FFI_Error* antiphase_xla_scan(XLA_FFI_CallFrame* frame) {
                  [](xla_call& call) -> std::optional<antiphase_status> {
                    // device, type, operation, kind, direction, outer, length, inner
                    std::int64_t number[8];
-                   if (call.how.count != std::size(number)) return {};
-                   std::memcpy(number, call.how.data, sizeof number);
+                   if (call.layout.count != std::size(number)) return {};
+                   std::memcpy(number, call.layout.data, sizeof number);
                    antiphase_scan_args args = ANTIPHASE_SCAN_ARGS_INIT;
                    args.device = static_cast<std::int32_t>(number[0]);
                    args.type = static_cast<std::int32_t>(number[1]);
@@ -155,7 +155,7 @@ XLA_FFI_Error* antiphase_xla_scan(XLA_FFI_CallFrame* frame) {
                    args.outer = number[5], args.length = number[6], args.inner = number[7];
                    args.in = call.next(true), args.out = call.next(false);
                    if (!call.all_taken()) return {};
-                   return antiphase_scan(&args, call.on);
+                   return antiphase_scan(&args, call.stream);
                  });
 }
 
@@ -166,8 +166,8 @@ XLA_FFI_Error* antiphase_xla_attention(XLA_FFI_CallFrame* frame) {
       "operand or a result for each address",
       [](xla_call& call) -> std::optional<antiphase_status> {
         antiphase_attention_args args = ANTIPHASE_ATTENTION_ARGS_INIT;
-        if (call.how.count * sizeof(std::int64_t) != sizeof args) return {};
-        std::memcpy(&args, call.how.data, sizeof args);
+        if (call.layout.count * sizeof(std::int64_t) != sizeof args) return {};
+        std::memcpy(&args, call.layout.data, sizeof args);
         const bool backward = args.out_gradient.data != nullptr;
         const auto take = [&](auto& address, bool is_operand) {
           if (address != nullptr)
@@ -182,6 +182,7 @@ XLA_FFI_Error* antiphase_xla_attention(XLA_FFI_CallFrame* frame) {
         take(args.q_gradient.data, false), take(args.k_gradient.data, false),
             take(args.v_gradient.data, false);
         if (!call.all_taken()) return {};
-        return backward ? antiphase_attention_backward(&args, call.on) : antiphase_attention(&args, call.on);
+        return backward ? antiphase_attention_backward(&args, call.stream)
+                        : antiphase_attention(&args, call.stream);
       });
 }

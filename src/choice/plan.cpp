@@ -25,7 +25,7 @@ class lister : public forwarding_executor {
 
 launch_counts run(const plan& p, work given) {
   if (p.workspace == 0) given.memory = {};
-  const borrowed own(given.where.runs_on(), given.memory.empty() ? p.workspace : 0, given.queue);
+  const borrowed own(given.context.runs_on(), given.memory.empty() ? p.workspace : 0, given.queue);
   if (given.memory.empty()) given.memory = own.memory();
   return p.launch(given);
 }
@@ -33,7 +33,7 @@ launch_counts run(const plan& p, work given) {
 std::vector<listed_launch> launches_of(const plan& p, const executor& device, std::span<std::byte> memory) {
   const lister list(device);
   const context where(std::shared_ptr<const executor>(std::shared_ptr<void>(), &list));
-  p.launch({.where = where, .memory = memory});
+  p.launch({.context = where, .memory = memory});
   return list.all;
 }
 std::vector<listed_launch> launches_of(const plan& p, const executor& device) {

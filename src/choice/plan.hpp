@@ -17,13 +17,13 @@ namespace antiphase::choices {
 // Where a plan runs. A plan refers to no executor: it may run on any device with the limits that it was
 // made for.
 struct work {
-  const context& where;
+  const antiphase::context& context;
   std::span<std::byte> memory = {};     // at least plan::workspace bytes, aligned to 256
   std::uint64_t* recomputed = nullptr;  // gemm_options::recomputed
   stream queue = nullptr;
 
   launch_counts launch(const kernel& code, extent3 grid, const void* arguments) const {
-    return where.runs_on().launch(code, grid, arguments, queue);
+    return context.runs_on().launch(code, grid, arguments, queue);
   }
 };
 

@@ -160,16 +160,16 @@ struct block_times {
 };
 struct block_cost {
   static constexpr std::string_view forms[] = {"block-16x8", "block-32x8", "block-16x16"};
-  std::array<block_times, std::size(forms)> of;
-  double beside, beside_round;  // factors on `block`, on rounds, with another block on the multiprocessor
+  std::array<block_times, std::size(forms)> times;
+  double shared, beside_round;  // factors on `block`, on rounds, with another block on the multiprocessor
   double uneven;                // surcharge on a round if rows of operands begin anywhere
   // time of each wave after the first, relative to it; tail: the partial last wave takes as long as a full
   // one (1), its share of one (0), or something between
   double further, whole_waves;
   double adding, filling;  // as in moving_cost
   void each(constant_visitor& v) {
-    for (std::size_t i = 0; i < std::size(forms); ++i) v.inside(forms[i], of[i]);
-    v.number("beside", beside, 1, 3);
+    for (std::size_t i = 0; i < std::size(forms); ++i) v.inside(forms[i], times[i]);
+    v.number("beside", shared, 1, 3);
     v.number("beside round", beside_round, 1, 3);
     v.number("uneven", uneven, 0, 2);
     v.number("further", further, .2, 2);
@@ -192,7 +192,7 @@ struct warp_times {
 };
 struct warp_cost {
   static constexpr std::string_view forms[] = {"warp-32x32", "warp-32x64"};
-  std::array<warp_times, std::size(forms)> of;
+  std::array<warp_times, std::size(forms)> times;
   // surcharges: on `round` and `step` if rows of operands begin anywhere; on `tile` if rows of C do
   double uneven, tile_odd;
   // time of each wave after the first, relative to it; share of issue time that counts among blocks that are
@@ -200,7 +200,7 @@ struct warp_cost {
   double further, at_once;
   moving_cost moving;
   void each(constant_visitor& v) {
-    for (std::size_t i = 0; i < std::size(forms); ++i) v.inside(forms[i], of[i]);
+    for (std::size_t i = 0; i < std::size(forms); ++i) v.inside(forms[i], times[i]);
     v.number("uneven", uneven, 0, 2);
     v.number("tile odd", tile_odd, 0, 4);
     v.number("further", further, .01, 2);

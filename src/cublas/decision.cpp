@@ -67,15 +67,15 @@ decision decide(const antiphase_sgemm_args& x) {
   std::size_t bytes = 0;
   if (antiphase_sgemm_judge(&x, &d.predicted.seconds, &d.predicted.cublas_seconds, &times, &bytes) !=
       ANTIPHASE_OK)
-    return {.what = outcome::refused, .predicted = {}};
-  if (!said().least && !(times > gain)) d.what = times > 0 ? outcome::no_gain : outcome::unmeasured;
-  if (bytes > said().most_workspace) d.what = outcome::workspace;
+    return {.outcome = outcome::refused, .predicted = {}};
+  if (!said().least && !(times > gain)) d.outcome = times > 0 ? outcome::no_gain : outcome::unmeasured;
+  if (bytes > said().most_workspace) d.outcome = outcome::workspace;
   return d;
 }
 
 struct known_product {
-  key of{};                                     // empty: m is 0
-  std::array<std::optional<decision>, 2> is{};  // with beta 0, and with another
+  cublas::key key{};                                   // empty: m is 0
+  std::array<std::optional<decision>, 2> decisions{};  // with beta 0, and with another
 };
 known_product& known(const antiphase_sgemm_args& x) noexcept {
   using table = std::array<known_product, 512>;
@@ -83,7 +83,7 @@ known_product& known(const antiphase_sgemm_args& x) noexcept {
   static thread_local known_product without_memory;
   const key k = key_of(x);
   known_product& here = all == nullptr ? without_memory : (*all)[hash_of(k) % all->size()];
-  if (here.of != k) here = {.of = k};
+  if (here.key != k) here = {.key = k};
   return here;
 }
 
@@ -97,15 +97,15 @@ bool is_small(std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t count
 }
 
 decision& decision_of(const antiphase_sgemm_args& x) noexcept {
-  std::optional<decision>& d = known(x).is[x.beta != 0];
+  std::optional<decision>& d = known(x).decisions[x.beta != 0];
   if (!d) d = decide(x);
   return *d;
 }
 
 const decision* known_outlook_of(const antiphase_sgemm_args& x) noexcept {
-  const auto& [without, with] = known(x).is;
+  const auto& [without, with] = known(x).decisions;
   for (const auto* const d : {&without, &with})
-    if (*d && (*d)->what == outcome::computed) return &**d;
+    if (*d && (*d)->outcome == outcome::computed) return &**d;
   return without && with ? &*with : nullptr;
 }
 

@@ -11,7 +11,7 @@ namespace antiphase::cublas {
 bool is_small(std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t count);
 
 struct decision {
-  outcome what = outcome::computed;
+  cublas::outcome outcome = outcome::computed;
   prediction predicted;
 };
 // The decision for x, which includes device and precision. Decisions are cached per thread: a repeated

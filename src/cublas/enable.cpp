@@ -149,7 +149,7 @@ class held_objects {
     for (const held& h : held_) let_go(h.handle);
   }
   struct held {
-    object what;
+    cublas::object object;
     void* handle;
   };
   const std::vector<held>& all() const { return held_; }
@@ -162,7 +162,7 @@ class held_objects {
 void* end_of(const held_objects::held& in, void* value, function which) {
   if (is_cublas(value)) return value;
   // A lazily bound slot that was not called yet points into its own library, at the code that resolves it.
-  if (beginning_of(value) != beginning_of(in.what.dynamic)) return nullptr;
+  if (beginning_of(value) != beginning_of(in.object.dynamic)) return nullptr;
   void* const found = function_in(in.handle, name_of(which));
   return is_cublas(found) ? found : nullptr;
 }
@@ -200,13 +200,13 @@ int take_slots() {
   const std::scoped_lock lock(made.change);
   int count = 0;
   for (const held_objects::held& o : objects.all())
-    for_each_slot(o.what, [&](slot& s, function which) {
+    for_each_slot(o.object, [&](slot& s, function which) {
       void* const value = s.load();
       void* const end = end_of(o, value, which);
       if (end == nullptr) return;
-      lead_back(which, o.what.dynamic, end);
+      lead_back(which, o.object.dynamic, end);
       made.before[&s] = value;
-      count += write(o.what, s, entry_of(which));
+      count += write(o.object, s, entry_of(which));
     });
   return count;
 }
@@ -217,9 +217,10 @@ int give_slots_back() {
   const std::scoped_lock lock(made.change);
   int count = 0;
   for (const held_objects::held& o : objects.all())
-    for_each_slot(o.what, [&](slot& s, function which) {
+    for_each_slot(o.object, [&](slot& s, function which) {
       const auto known = made.before.find(&s);
-      if (known != made.before.end() && s.load() == entry_of(which)) count += write(o.what, s, known->second);
+      if (known != made.before.end() && s.load() == entry_of(which))
+        count += write(o.object, s, known->second);
     });
   made.before.clear();
   return count;

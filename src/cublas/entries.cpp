@@ -16,22 +16,22 @@ namespace {
 // does to it.
 template <class Function> struct next {
   int errors = errno;
-  function by;
-  const original& of;
-  next(function which, const void* called_from) : by(which), of(original_of(which, called_from)) {}
+  function id;
+  const original& target;
+  next(function which, const void* called_from) : id(which), target(original_of(which, called_from)) {}
   ~next() { errno = errors; }
   next(const next&) = delete;
   next& operator=(const next&) = delete;
   // `call` calls the original; its argument replaces C, unless it is null.
   template <class Call> int operator()(const product& p, handle on, Call call) const {
     if (is_passed_on_at_once(p)) return call(nullptr);
-    return carried_out([&] { return request_of(of, by, on, p); }, call);
+    return carried_out([&] { return request_of(target, id, on, p); }, call);
   }
   template <class... Arguments> int passed_on(Arguments... all) {
-    if (of.function == nullptr) return status_not_initialized;
+    if (target.function == nullptr) return status_not_initialized;
     const passing_on now;
     errno = errors;
-    const int status = reinterpret_cast<Function*>(of.function)(all...);
+    const int status = reinterpret_cast<Function*>(target.function)(all...);
     errors = errno;
     return status;
   }
@@ -66,7 +66,7 @@ int cublasLtMatmul(handle on, description how, const void* alpha, const void* a,
                    const void* algorithm, void* workspace, std::size_t bytes, antiphase_stream stream) {
   next<decltype(cublasLtMatmul)> to(function::cublasLtMatmul, __builtin_return_address(0));
   const lt_product p{how, alpha, a, b, beta, c, d, of_a, of_b, of_c, of_d, stream};
-  return carried_out([&] { return request_of(to.of, on, p); },
+  return carried_out([&] { return request_of(to.target, on, p); },
                      [&](void* other) {
                        const void* const added = c == d && other != nullptr ? other : c;
                        return to.passed_on(on, how, alpha, a, of_a, b, of_b, beta, added, of_c,

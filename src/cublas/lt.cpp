@@ -12,10 +12,10 @@ namespace {
 // Reads attributes, each with the type that cuBLASLt keeps it in: it refuses others.
 template <class Which> class attributes {
  public:
-  attributes(attribute_function* of, void* object) : of_(of), object_(object) {}
+  attributes(attribute_function* of, void* object) : function_(of), object_(object) {}
   template <class T> bool read(Which which, T& to) const {
     std::size_t written = 0;
-    return of_(object_, static_cast<int>(which), &to, sizeof to, &written) == status_success;
+    return function_(object_, static_cast<int>(which), &to, sizeof to, &written) == status_success;
   }
   // True if the attribute has that value, or this cuBLAS version does not have it.
   template <class T> bool is_or_unknown(Which which, T value) const {
@@ -24,7 +24,7 @@ template <class Which> class attributes {
   }
 
  private:
-  attribute_function* of_;
+  attribute_function* function_;
   void* object_;
 };
 
@@ -124,12 +124,12 @@ bool is_surely_small(const attributes<of_product>& says, attribute_function* ask
 }  // namespace
 
 reading request_of(const original& of, handle of_caller, const lt_product& p) {
-  listed_product as{.by = function::cublasLtMatmul};
-  const auto no = [&](outcome why) { return refusal{.why = why, .as = as, .on = p.on}; };
-  if (!of.is_whole_lt() || of_caller == nullptr || p.how == nullptr || p.alpha == nullptr ||
+  listed_product as{.function = function::cublasLtMatmul};
+  const auto no = [&](outcome why) { return refusal{.why = why, .listed = as, .stream = p.stream}; };
+  if (!of.is_whole_lt() || of_caller == nullptr || p.desc == nullptr || p.alpha == nullptr ||
       p.beta == nullptr)
     return no(outcome::unusual);
-  const attributes<of_product> says(of.of_product, p.how);
+  const attributes<of_product> says(of.of_product, p.desc);
   if (!said().lists() && is_surely_small(says, of.of_layout, p)) return no(outcome::small);
   if (const outcome why = asked_of(says); why != outcome::computed) return no(why);
   antiphase_sgemm_args x = arguments_as_said();
@@ -165,7 +165,7 @@ reading request_of(const original& of, handle of_caller, const lt_product& p) {
   x.a_row_stride = a->row_stride, x.a_column_stride = a->column_stride, x.a_batch_stride = a->stride;
   x.b_row_stride = b->row_stride, x.b_column_stride = b->column_stride, x.b_batch_stride = b->stride;
   x.c_row_stride = d->row_stride, x.c_column_stride = d->column_stride, x.c_batch_stride = d->stride;
-  return request{x, p.on, as};
+  return request{x, p.stream, as};
 }
 
 }  // namespace antiphase::cublas

@@ -20,13 +20,13 @@ constexpr std::array<const char*, functions> names = {AP_CUBLAS_ENTRIES(AP_NAME,
 
 // A function, with the address that calls it, or the load address of the library that does.
 struct place {
-  function which;
+  cublas::function function;
   const void* called_from;
   bool operator==(const place&) const = default;
 };
 struct hash {
   std::size_t operator()(const place& p) const {
-    return std::hash<const void*>()(p.called_from) * functions + static_cast<std::size_t>(p.which);
+    return std::hash<const void*>()(p.called_from) * functions + static_cast<std::size_t>(p.function);
   }
 };
 template <class T> using table = std::unordered_map<place, T, hash>;
@@ -95,13 +95,13 @@ original made_of(void* found) {
 }
 
 const original& find_original(const place& p) {
-  auto& [change, all] = of_process.is.get();
+  auto& [change, all] = of_process.value.get();
   {
     const std::scoped_lock lock(change);
     if (const auto known = all.find(p); known != all.end()) return known->second;
   }
   // Not under our lock: the dynamic linker has a lock of its own, whose holder may be waiting for ours.
-  const original found = made_of(search(p.which, p.called_from));
+  const original found = made_of(search(p.function, p.called_from));
   const std::scoped_lock lock(change);
   return all.try_emplace(p, found).first->second;
 }
@@ -114,15 +114,15 @@ const original& original_of(function which, const void* called_from) {
   // Last look-ups of the thread, so that most calls take no lock.
   constexpr std::size_t kept = 64;
   struct last {
-    place where;
-    const original* is;
+    place key;
+    const original* found;
   };
   static thread_local std::array<last, kept> recently{};
   last& here =
       recently[(reinterpret_cast<std::uintptr_t>(called_from) / 4 + static_cast<std::size_t>(which)) % kept];
-  if (here.is == nullptr || !(here.where == place{which, called_from}))
+  if (here.found == nullptr || !(here.key == place{which, called_from}))
     here = {{which, called_from}, &find_original({which, called_from})};
-  return *here.is;
+  return *here.found;
 }
 
 void lead_back(function which, const void* in_library, void* to) {

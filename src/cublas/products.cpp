@@ -73,7 +73,7 @@ void add_factors(antiphase_sgemm_args& x, const void* alpha, const void* beta) {
 outcome compute(const antiphase_sgemm_args& x, antiphase_stream on, decision& d) {
   switch (antiphase_sgemm(&x, on)) {
     case ANTIPHASE_OK: return outcome::computed;
-    case ANTIPHASE_NOT_SUPPORTED: return d.what = outcome::refused;  // nor will it be the next time
+    case ANTIPHASE_NOT_SUPPORTED: return d.outcome = outcome::refused;  // nor will it be the next time
     case ANTIPHASE_OUT_OF_MEMORY: return outcome::no_memory;
     case ANTIPHASE_BAD_REQUEST: return outcome::refused;  // overlapping matrices
     default: return outcome::failed;
@@ -107,10 +107,10 @@ int profiled(const original_call& original, const listed_product& as, outcome wh
 // Tries to compute by antiphase. The status if it did, or if it failed and C is undefined; nullopt: call the
 // original.
 std::optional<int> computed(const request& r, decision& d, outcome& what) {
-  what = compute(r.what, r.on, d);
+  what = compute(r.args, r.stream, d);
   if (what != outcome::computed && what != outcome::failed) return std::nullopt;
   count(what, d.predicted);
-  if (said().lists()) list(r.as, what, d.predicted);
+  if (said().lists()) list(r.listed, what, d.predicted);
   return what == outcome::computed ? status_success : status_execution_failed;
 }
 
@@ -120,22 +120,22 @@ void compare(const original_call& original, const request& r, const verification
   if (difference < 0)
     count_not_verified();
   else
-    count_verified(r.as, difference);
+    count_verified(r.listed, difference);
 }
 
 int carried_out_now(const reading& all, const original_call& original) {
   if (const auto* const no = std::get_if<refusal>(&all))
-    return said().profiles ? profiled(original, no->as, no->why, no->predicted, no->on)
-                           : passed_on(original, no->as, no->why, no->predicted);
+    return said().profiles ? profiled(original, no->listed, no->why, no->predicted, no->stream)
+                           : passed_on(original, no->listed, no->why, no->predicted);
   const request& r = std::get<request>(all);
-  decision& d = decision_of(r.what);
-  if (said().profiles) return profiled(original, r.as, d.what, d.predicted, r.on);
-  if (d.what != outcome::computed) return passed_on(original, r.as, d.what, d.predicted);
+  decision& d = decision_of(r.args);
+  if (said().profiles) return profiled(original, r.listed, d.outcome, d.predicted, r.stream);
+  if (d.outcome != outcome::computed) return passed_on(original, r.listed, d.outcome, d.predicted);
   std::optional<verification> both;
-  if (is_to_be_verified()) both.emplace(r.what, r.on);
+  if (is_to_be_verified()) both.emplace(r.args, r.stream);
   outcome what{};
   const std::optional<int> status = computed(r, d, what);
-  if (!status) return passed_on(original, r.as, what, d.predicted);
+  if (!status) return passed_on(original, r.listed, what, d.predicted);
   if (both && what == outcome::computed) compare(original, r, *both);
   return *status;
 }
@@ -160,31 +160,31 @@ reading request_of(const original& of, function by, handle of_caller, const prod
   const listed_product as{
       by,  p.m,   p.n, p.k, p.count, p.op_a == as_it_is ? 'N' : 'T', p.op_b == as_it_is ? 'N' : 'T',
       'N', false, 0};
-  refusal otherwise{.why = outcome::no_gain, .as = as};
+  refusal otherwise{.why = outcome::no_gain, .listed = as};
   const auto no = [&](outcome why) { return otherwise.why = why, otherwise; };
-  if (said().profiles && of.is_whole() && of_caller != nullptr) of.stream(of_caller, &otherwise.on);
+  if (said().profiles && of.is_whole() && of_caller != nullptr) of.stream(of_caller, &otherwise.stream);
   if (const outcome why = told_by_arguments(p); why != outcome::computed) return no(why);
   if (!of.is_whole() || of_caller == nullptr) return no(outcome::unusual);
   request r{arguments_of(p), nullptr, as};
   // Only the handle knows where the factors are; it is asked only if the product may be worth it.
   if (!said().profiles) {
-    const decision* outlook = known_outlook_of(r.what);
+    const decision* outlook = known_outlook_of(r.args);
     if (outlook == nullptr) {
       // A new shape is checked with the factors of this call if they are host pointers: one decision is
       // enough then.
       request first = r;
-      if (asked_of(of, of_caller, first.on) == outcome::computed) {
-        add_factors(first.what, p.alpha, p.beta);
-        decision_of(first.what);
+      if (asked_of(of, of_caller, first.stream) == outcome::computed) {
+        add_factors(first.args, p.alpha, p.beta);
+        decision_of(first.args);
       }
-      outlook = &outlook_of(r.what);
+      outlook = &outlook_of(r.args);
     }
     otherwise.predicted = outlook->predicted;
-    if (outlook->what != outcome::computed) return no(outlook->what);
+    if (outlook->outcome != outcome::computed) return no(outlook->outcome);
   }
-  if (const outcome why = asked_of(of, of_caller, r.on); why != outcome::computed) return no(why);
-  add_factors(r.what, p.alpha, p.beta);
-  r.as.adds = r.what.beta != 0;
+  if (const outcome why = asked_of(of, of_caller, r.stream); why != outcome::computed) return no(why);
+  add_factors(r.args, p.alpha, p.beta);
+  r.listed.adds = r.args.beta != 0;
   return r;
 }
 

@@ -38,16 +38,16 @@ class passing_on {
 
 // A product in antiphase's terms.
 struct request {
-  antiphase_sgemm_args what;
-  antiphase_stream on;
-  listed_product as;
+  antiphase_sgemm_args args;
+  antiphase_stream stream;
+  listed_product listed;
 };
 // A product left to cuBLAS, as far as it was understood, and why.
 struct refusal {
   outcome why;
-  listed_product as;
+  listed_product listed;
   prediction predicted = {};
-  antiphase_stream on = nullptr;  // only for profiles
+  antiphase_stream stream = nullptr;  // only for profiles
 };
 using reading = std::variant<refusal, request>;
 // Arguments with device and precision from the environment.
@@ -59,11 +59,11 @@ reading request_of(const original& of, function by, handle of_caller, const prod
 
 // A call of cublasLtMatmul.
 struct lt_product {
-  description how = nullptr;
+  description desc = nullptr;
   const void *alpha = nullptr, *a = nullptr, *b = nullptr, *beta = nullptr, *c = nullptr;
   void* d = nullptr;
   layout of_a = nullptr, of_b = nullptr, of_c = nullptr, of_d = nullptr;
-  antiphase_stream on = nullptr;
+  antiphase_stream stream = nullptr;
 };
 reading request_of(const original& of, handle of_caller, const lt_product& p);
 

@@ -63,7 +63,7 @@ std::size_t hash_of(const listed_product& p, outcome what) {
   };
   for (const std::int64_t extent : {p.m, p.n, p.k, p.count}) mix(extent);
   for (const char layout : {p.a, p.b, p.c}) mix(layout);
-  mix(p.adds), mix(p.epilogue), mix(p.by), mix(what);
+  mix(p.adds), mix(p.epilogue), mix(p.function), mix(what);
   return h;
 }
 
@@ -123,7 +123,7 @@ void own_record::forget_file() noexcept {
   if (!file_.empty()) unlink(file_.c_str());
 }
 
-own_record& record_of_process() { return of_process.is.get(); }
+own_record& record_of_process() { return of_process.value.get(); }
 bool has_record() noexcept { return recorded == getpid(); }
 
 std::string rank_of_process() {

@@ -75,7 +75,7 @@ rows by_time(const record& b) {
   const auto words = [](const row* r) {
     const listed_product& p = r->product;
     const double time = -seconds_of(*r);
-    return std::tuple(time, p.by, p.m, p.n, p.k, p.count, p.a, p.b, p.c, p.adds, p.epilogue, r->became);
+    return std::tuple(time, p.function, p.m, p.n, p.k, p.count, p.a, p.b, p.c, p.adds, p.epilogue, r->became);
   };
   rows all;
   for (const row& one : b.rows)
@@ -173,7 +173,7 @@ std::string table(const rows& all, std::uint64_t not_listed, const telling& how)
         r->timed > 0 || gain > 0 ? written("%.3g%c", seconds_of(*r), r->timed > 0 ? ' ' : '~') : "? ";
     text += written("%8" PRIu64 " %11s %6s  %-40s %-26s ", calls, seconds.c_str(),
                     gain > 0 ? written("%.2f", gain).c_str() : "", text_of(r->product).c_str(),
-                    name_of(r->product.by));
+                    name_of(r->product.function));
     text += r->became != outcome::computed ? std::string("passed on: ") + cublas::text_of(r->became) + "\n"
             : how.profiles                 ? "would be computed\n"
                                            : "computed\n";
@@ -192,7 +192,7 @@ std::string json(const rows& all, std::uint64_t not_listed, const subject& of) {
     text += separator;
     text += written("    {\"by\": \"%s\", \"m\": %" PRId64 ", \"n\": %" PRId64 ", \"k\": %" PRId64
                     ", \"count\": %" PRId64 ", \"layout\": \"%c%c%c\", ",
-                    name_of(p.by), p.m, p.n, p.k, p.count, p.a, p.b, p.c);
+                    name_of(p.function), p.m, p.n, p.k, p.count, p.a, p.b, p.c);
     text += written("\"adds\": %s, \"epilogue\": %" PRIu32 ", \"calls\": %" PRIu64
                     ", \"seconds\": %.6g, \"measured\": %s, ",
                     p.adds ? "true" : "false", p.epilogue, calls, seconds_of(*r),

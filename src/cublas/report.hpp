@@ -29,7 +29,7 @@ const char* text_of(outcome what);
 
 // A product as listed. These members determine its cost almost completely.
 struct listed_product {
-  function by = {};
+  cublas::function function = {};
   std::int64_t m = 0, n = 0, k = 0, count = 1;
   char a = 'N', b = 'N', c = 'N';  // cuBLAS's N or T
   bool adds = false;               // beta is not 0

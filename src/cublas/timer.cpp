@@ -13,7 +13,7 @@ namespace {
 
 struct pending {
   driver::event begin, end;
-  listed_product what;
+  listed_product product;
   outcome became;
 };
 struct queue {
@@ -21,7 +21,7 @@ struct queue {
   std::deque<pending> all;
 };
 constinit lasting<per_process<queue>> of_process;
-queue& waiting() { return of_process.is.get(); }
+queue& waiting() { return of_process.value.get(); }
 
 // Lists finished products at the front of the queue, which is locked.
 void list_done(const driver& d, std::deque<pending>& all) {
@@ -29,7 +29,7 @@ void list_done(const driver& d, std::deque<pending>& all) {
   while (!all.empty() && d.query_event(all.front().end) == 0) {
     const pending& p = all.front();
     if (float time = 0; d.milliseconds(&time, p.begin, p.end) == 0)
-      list_time(p.what, p.became, 1e-3 * static_cast<double>(time));
+      list_time(p.product, p.became, 1e-3 * static_cast<double>(time));
     d.destroy_event(p.begin), d.destroy_event(p.end);
     all.pop_front();
   }

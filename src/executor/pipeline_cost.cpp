@@ -27,7 +27,7 @@ double soft_maximum(double a, double b) {
 }
 
 struct unit {
-  limit what;
+  antiphase::limit limit;
   double clocks;
 };
 unit busiest(const machine_profile& on, const pipeline_step& s) {
@@ -118,7 +118,7 @@ prediction clocks_without(std::optional<limit> missing, const machine_profile& o
   };
   // One block alone: its computation, and its load.
   prediction chain;
-  chain.add(most.what, most.clocks / busy_share(s, 1));
+  chain.add(most.limit, most.clocks / busy_share(s, 1));
   chain.add(limit::barriers, barriers);
   // With roles, a slot is computed from and then loaded again: each slot completes a step in the time of
   // both.
@@ -129,7 +129,7 @@ prediction clocks_without(std::optional<limit> missing, const machine_profile& o
 
   // All resident blocks together: the busiest unit, or memory.
   prediction together;
-  together.add(most.what, blocks * most.clocks / busy_share(s, blocks));
+  together.add(most.limit, blocks * most.clocks / busy_share(s, blocks));
   add_open_latency(together, latency);
   prediction moved;
   if (s.bytes > 0) {

@@ -26,7 +26,7 @@ struct of_capability {
 struct product_of {
   const char* name;
   int multiprocessors;
-  of_capability is;
+  of_capability capability;
 };
 constexpr product_of products[] = {
     {"T4", 40, {7, 5, 1024, 16, 64, 64, 0}},       {"A100", 108, {8, 0, 2048, 32, 163, 164}},
@@ -43,14 +43,14 @@ std::span<const device_limits> published_devices() {
     std::vector<device_limits> list;
     for (const product_of& p : products)
       list.push_back({.name = p.name,
-                      .major = p.is.major,
-                      .minor = p.is.minor,
+                      .major = p.capability.major,
+                      .minor = p.capability.minor,
                       .multiprocessors = p.multiprocessors,
-                      .threads_per_multiprocessor = p.is.threads,
-                      .blocks_per_multiprocessor = p.is.blocks,
-                      .shared_opt_in = p.is.shared_block * kib,
-                      .shared_per_multiprocessor = p.is.shared_all * kib,
-                      .shared_reserved = p.is.reserved * kib});
+                      .threads_per_multiprocessor = p.capability.threads,
+                      .blocks_per_multiprocessor = p.capability.blocks,
+                      .shared_opt_in = p.capability.shared_block * kib,
+                      .shared_per_multiprocessor = p.capability.shared_all * kib,
+                      .shared_reserved = p.capability.reserved * kib});
     return list;
   });
 }

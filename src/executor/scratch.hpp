@@ -27,7 +27,7 @@ class stream_locks {
  private:
   struct all {
     std::mutex mutex;
-    std::map<stream, std::recursive_mutex> of;  // stable addresses
+    std::map<stream, std::recursive_mutex> locks;  // stable addresses
   };
   per_process<all> known_;
 };
@@ -62,7 +62,7 @@ class scratch_memory {
   static constexpr std::size_t least = 64 * 1024;
   struct kept {
     std::mutex mutex;
-    std::map<stream, std::span<std::byte>> of;
+    std::map<stream, std::span<std::byte>> blocks;
     std::vector<void*> all;
   };
   per_process<kept> known_;

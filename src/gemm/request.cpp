@@ -45,7 +45,7 @@ division_memo<int>::key division_key(const request& r) {
   const auto word = [](auto x) { return static_cast<std::uint64_t>(x); };
   division_memo<int>::key all{word(r.problem.m()), word(r.problem.n()), word(r.problem.k()),
                               word(r.batch.count), word(r.problem.beta != 0), word(r.invariant),
-                              word(r.where.kind()), word(r.epilogue.is_plain()),
+                              word(r.context.kind()), word(r.epilogue.is_plain()),
                               // stands for the device's name, on which the choice of cost models depends
                               reinterpret_cast<std::uintptr_t>(&costs::models_of(r.device()))};
   std::ranges::copy(numbers_of(r.device()), all.begin() + request_words);

@@ -20,7 +20,7 @@ struct request {
   using ladder_step = gemms::step;
   using traits = product_traits;
 
-  const context& where;
+  const antiphase::context& context;
   device_features features;
   gemms::problem problem;  // without_idle_strides()
   gemms::batch batch;
@@ -32,7 +32,7 @@ struct request {
   ready_operands ready;                                               // prepared operands
   mutable std::shared_ptr<const machine_profile> machine_known = {};  // cache of machine()
 
-  const device_limits& device() const { return where.limits(); }
+  const device_limits& device() const { return context.limits(); }
   const machine_profile& machine() const;
   // False: C is only scaled and finished, or there is nothing to do.
   bool multiplies() const {

@@ -165,7 +165,7 @@ void say_stages(advice& a) {
 void say_changes(advice& a, const context& where, const gemms::product_size& p) {
   struct extent {
     const char* name;
-    std::int64_t gemms::product_size::*of;
+    std::int64_t gemms::product_size::*extent;
   };
   constexpr int farthest = 4;
   constexpr std::int64_t largest = 1 << 20;
@@ -174,11 +174,11 @@ void say_changes(advice& a, const context& where, const gemms::product_size& p) 
     for (const bool up : {false, true}) {
       gemms::product_size other = p;
       for (int i = 0; i < farthest; ++i) {
-        other.*e.of = up ? other.*e.of * 2 : other.*e.of / 2;
-        if (other.*e.of < 1 || other.*e.of > largest) break;
+        other.*e.extent = up ? other.*e.extent * 2 : other.*e.extent / 2;
+        if (other.*e.extent < 1 || other.*e.extent > largest) break;
         const std::string chosen = explain(where, imagined(other), options_of(other)).kernel;
         if (chosen == a.pick.name) continue;
-        a.changes.push_back(fmt::format("with {} = {} it would be {}", e.name, other.*e.of, chosen));
+        a.changes.push_back(fmt::format("with {} = {} it would be {}", e.name, other.*e.extent, chosen));
         break;
       }
     }
@@ -192,7 +192,7 @@ void require(bool holds, std::string_view what, std::int64_t value, std::string_
 
 advice advice_on(const machine_profile& on) {
   advice a;
-  a.on = on;
+  a.machine = on;
   a.bytes_needed_in_flight = on.memory_in_flight.value;
   return a;
 }
@@ -227,7 +227,7 @@ advice advise_gemm(const machine_profile& on, const gemms::product_size& p) {
   for (const gemms::step& s : gemms::steps) {
     if (first_missing(features_of(on.limits), gemms::needs_of(s)) != nullptr) continue;
     const gemms::plan plan = gemms::prepare(target::cpu, s, imagined(p));
-    if (const prediction takes = gemms::predict(on, plan.what.how, p); std::isfinite(takes.seconds))
+    if (const prediction takes = gemms::predict(on, plan.instance.policy, p); std::isfinite(takes.seconds))
       steps.push_back({s.name, takes});
   }
   sort(steps);
@@ -236,7 +236,7 @@ advice advise_gemm(const machine_profile& on, const gemms::product_size& p) {
   a.others.insert(a.others.end(), steps.begin(), steps.end());
 
   const double bytes = 4. * (static_cast<double>(p.m) + static_cast<double>(p.n)) * static_cast<double>(p.k);
-  const gemms::policy& how = gemms::find_step(ladder_kernel).how;
+  const gemms::policy& how = gemms::find_step(ladder_kernel).policy;
   a.pipelined = fmt::format("ladder step {}", ladder_kernel);
   for (int stages = 1; stages <= most_stages; ++stages)
     a.stages.push_back(stages_of(on, how, stages, p, bytes));

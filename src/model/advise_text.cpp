@@ -182,7 +182,7 @@ std::string to_json_text(const advice& a) {
   const json all{
       {"schema", 1},
       {"about", a.about},
-      {"device", a.on.limits.name},
+      {"device", a.machine.limits.name},
       {"pick", to_json(a.pick)},
       {"predicted", others},
       {"pipelined", {{"kernel", a.pipelined}, {"stages", stages}, {"textbook_gain", a.textbook_gain - 1}}},

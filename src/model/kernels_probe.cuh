@@ -58,14 +58,14 @@ struct read_shared {
     float value[4];
   };
   struct storage {
-    packet of[probe_threads];
+    packet packets[probe_threads];
   };
   static constexpr int threads = probe_threads;
 
   AP_DEV void operator()(const params& p) const {
     storage& s = antiphase::shared<storage, shared_kind::fixed>();
     const int t = thread_index();
-    for (int i = 0; i < 4; ++i) s.of[t].value[i] = static_cast<float>(t % 7 + i);
+    for (int i = 0; i < 4; ++i) s.packets[t].value[i] = static_cast<float>(t % 7 + i);
     block_barrier();
     const std::int64_t begin = clock_now();
     packet sum{};
@@ -73,7 +73,7 @@ struct read_shared {
     for (int round = 0; round < p.rounds; ++round) {
       AP_UNROLL
       for (int r = 0; r < reads; ++r) {
-        const packet one = s.of[(t + 32 * (r + round)) % threads];
+        const packet one = s.packets[(t + 32 * (r + round)) % threads];
         AP_UNROLL
         for (int i = 0; i < 4; ++i) sum.value[i] += one.value[i];
       }

@@ -26,7 +26,7 @@ struct header {  // that a piece begins with
 constexpr header no_code{0xba55ed50, 1, sizeof(header), 0};
 
 struct mapping {
-  const char* at = nullptr;
+  const char* address = nullptr;
   std::uint64_t bytes = 0;
 };
 mapping mapped_library() {
@@ -60,7 +60,7 @@ const void* resolved(const void* code) {
   static const mapping library = mapped_library();
   if (library.bytes != r.library_bytes || r.bytes > library.bytes || r.offset > library.bytes - r.bytes)
     return &no_code;
-  const char* const found = library.at + r.offset;
+  const char* const found = library.address + r.offset;
   header h;
   std::memcpy(&h, found, sizeof h);
   if (h.magic != no_code.magic || h.header_bytes + h.bytes != r.bytes) return &no_code;

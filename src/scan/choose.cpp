@@ -32,7 +32,7 @@ constexpr device_features needs_of_bulk_rings{.bulk_copies = true, .sm_90a = tru
     needs_of_rings_by_threads{.cp_async = true}, needs_of_wave{.sm_80 = true},
     needs_of_columns{.sm_80 = true};
 bool lacks_feature(const request& r, const device_features& needs) {
-  return first_missing(features_of(r.on.limits()), needs) != nullptr;
+  return first_missing(features_of(r.executor.limits()), needs) != nullptr;
 }
 
 // Costs
@@ -46,7 +46,9 @@ enum rank {
   of_ring
 };
 
-bool ring_pays(const request& r) { return r.keys != nullptr || (on_gpu(r) && bytes_of(r.what) > few_bytes); }
+bool ring_pays(const request& r) {
+  return r.keys != nullptr || (on_gpu(r) && bytes_of(r.problem) > few_bytes);
+}
 std::optional<int> never(const candidate&, const request&) { return std::nullopt; }
 std::optional<int> cost_of_wave(const candidate&, const request& r) {
   if (!on_gpu(r) || r.empty() || r.keys != nullptr) return std::nullopt;
@@ -56,12 +58,12 @@ std::optional<int> cost_of_wave(const candidate&, const request& r) {
 // tile.
 std::optional<int> cost_of_short_lines(const candidate& c, const request& r) {
   if (r.where() != target::cpu || r.empty() || r.keys != nullptr || r.lines() < 2) return std::nullopt;
-  if (r.what.length > c.ladder->how.tile(size_of(r.what.type))) return std::nullopt;
+  if (r.problem.length > c.ladder->policy.tile(size_of(r.problem.type))) return std::nullopt;
   return of_short_lines + static_cast<int>(c.ladder - short_line_steps);
 }
 // Pays where a ring does. Otherwise it ranks after several passes, which lack 16-bit floats and wider sums.
 std::optional<int> cost_of_columns(const candidate&, const request& r) {
-  if (r.empty() || r.keys != nullptr || r.what.inner == 1) return std::nullopt;
+  if (r.empty() || r.keys != nullptr || r.problem.inner == 1) return std::nullopt;
   return ring_pays(r) ? of_paying_ring : of_ring;
 }
 std::optional<int> cost_of_passes(const candidate&, const request& r) {
@@ -136,7 +138,7 @@ candidate row_of(const step& s) {
 // Why a candidate that suits costs more than the chosen one.
 std::string dearer(const request& r) {
   if (on_gpu(r))
-    return fmt::format("lines of {} bytes in all are too few for one pass to pay", bytes_of(r.what));
+    return fmt::format("lines of {} bytes in all are too few for one pass to pay", bytes_of(r.problem));
   return "on the CPU executor reading twice costs nothing that counts, and the ring's many threads do";
 }
 
@@ -210,10 +212,10 @@ choice choose(const executor& on, const problem& p, const scan_keys* keys, const
 // Error bound in units, as in docs/accuracy.md. Sums of floats: the same at any length. Integers wrap around,
 // minima and maxima are exact. Products of floats have no such bound, only a relative one.
 double error_units_of(const request& r) {
-  if (!is_floating(r.what.type) || r.what.operation == scan_operation::min ||
-      r.what.operation == scan_operation::max)
+  if (!is_floating(r.problem.type) || r.problem.operation == scan_operation::min ||
+      r.problem.operation == scan_operation::max)
     return 0;
-  return r.what.operation == scan_operation::sum ? 80 : std::numeric_limits<double>::infinity();
+  return r.problem.operation == scan_operation::sum ? 80 : std::numeric_limits<double>::infinity();
 }
 
 std::vector<std::string> why(const choice& c) {
@@ -230,7 +232,7 @@ std::vector<std::string> why(const choice& c) {
     return {
         fmt::format("{} lines of {} elements, and on the CPU executor every thread of a block costs time: {} "
                     "is enough for a line",
-                    r.lines(), r.what.length, how.how.threads == 1 ? "one" : "a warp")};
+                    r.lines(), r.problem.length, how.policy.threads == 1 ? "one" : "a warp")};
   return {
       "it takes lines of any length and any axis; those of several tiles in several kernels, which read the "
       "array twice"};

@@ -20,7 +20,7 @@ struct log_sum_exp {
 
 template <class T> launch_counts scan_of(const context& where, const problem& p, stream on) {
   return inclusive_scan(where, static_cast<const T*>(p.in), static_cast<T*>(p.out), p.length, log_sum_exp{},
-                        {.outer = p.outer, .inner = p.inner, .direction = p.direction, .on = on});
+                        {.outer = p.outer, .inner = p.inner, .direction = p.direction, .stream = on});
 }
 
 }  // namespace

@@ -140,7 +140,7 @@ std::uint64_t first_of_exclusive(const problem& p) {
 std::string description(const problem& p, const scan_keys* keys) {
   std::string out = fmt::format("{} of {}", name(p.operation), antiphase::name(p.type));
   if (result_type(p) != p.type) out += fmt::format(" into {}", antiphase::name(result_type(p)));
-  if (keys != nullptr) return out + (keys->by == segments_by::keys ? ", by key" : ", by head flags");
+  if (keys != nullptr) return out + (keys->segments == segments_by::keys ? ", by key" : ", by head flags");
   return is_empty(p) || p.outer * p.inner == 1 ? out : out + fmt::format(", {} lines", p.outer * p.inner);
 }
 
@@ -238,10 +238,10 @@ void require_sensible(const problem& p, const scan_keys& keys) {
     throw bad_request(
         fmt::format("outer x inner is {} x {}: expected 1 x 1, keys tell the segments of one line apart",
                     p.outer, p.inner));
-  const bool flags = keys.by == segments_by::head_flags;
-  if (!flags && keys.by != segments_by::keys)
+  const bool flags = keys.segments == segments_by::head_flags;
+  if (!flags && keys.segments != segments_by::keys)
     throw bad_request(
-        fmt::format("segments_by is {}: expected keys or head_flags", static_cast<int>(keys.by)));
+        fmt::format("segments_by is {}: expected keys or head_flags", static_cast<int>(keys.segments)));
   if (!flags) {
     const bool known = static_cast<int>(keys.type) >= 0 && keys.type <= last_element;
     if (!known || is_half(keys.type))
@@ -288,7 +288,7 @@ void require_own_memory(const problem& p, const scan_keys* keys, std::span<std::
   require("in", p.in, bytes_of(p, p.type));
   require("out", p.out, bytes_of(p, result_type(p)));
   if (keys == nullptr) return;
-  const bool flags = keys->by == segments_by::head_flags;
+  const bool flags = keys->segments == segments_by::head_flags;
   require(flags ? "the head flags" : "the keys", keys->data, bytes_of(p, flags ? element::u8 : keys->type));
 }
 

@@ -54,15 +54,15 @@ struct request {
   using ladder_step = scans::step;
   using traits = scan_traits;
 
-  const executor& on;
-  const problem& what;
+  const antiphase::executor& executor;
+  const scans::problem& problem;
   const scan_keys* keys;  // null: the problem's own lines
 
-  target where() const { return on.kind(); }
-  const device_limits& device() const { return on.limits(); }
-  bool empty() const { return is_empty(what); }
-  std::int64_t lines() const { return what.outer * what.inner; }
-  std::string text() const { return description(what, keys); }
+  target where() const { return executor.kind(); }
+  const device_limits& device() const { return executor.limits(); }
+  bool empty() const { return is_empty(problem); }
+  std::int64_t lines() const { return problem.outer * problem.inner; }
+  std::string text() const { return description(problem, keys); }
 };
 // Validates. Throws bad_request naming the first argument that is wrong.
 request judged(const executor& on, const problem& p, const scan_keys* keys);
@@ -89,13 +89,13 @@ struct tiling {
   int stages = 1;                    // of a block's ring, a tile each
 };
 template <class Make> struct made_call {
-  problem what;
+  scans::problem problem;
   std::optional<scan_keys> keys;
   tiling tiles;
   Make make;
 };
 template <class Make> launch_counts run(const made_call<Make>& call, const choices::work& w) {
-  const request r{w.where.runs_on(), call.what, call.keys ? &*call.keys : nullptr};
+  const request r{w.context.runs_on(), call.problem, call.keys ? &*call.keys : nullptr};
   launch_counts counts;
   for (const launchable& l : call.make(r, w.memory)) counts += w.launch(l.code, l.grid, l.arguments.data());
   return counts;
@@ -107,7 +107,7 @@ enum class memory_use { scratch, keeps_state };  // keeps_state: in the workspac
 template <class Make>
 plan planned(const request& r, const tiling& tiles, std::size_t workspace, memory_use use, Make make) {
   return plan(choices::plan::of_type<run<Make>, describe<Make>>(
-      made_call<Make>{r.what, r.keys != nullptr ? std::optional(*r.keys) : std::nullopt, tiles,
+      made_call<Make>{r.problem, r.keys != nullptr ? std::optional(*r.keys) : std::nullopt, tiles,
                       std::move(make)},
       workspace, use == memory_use::keeps_state));
 }

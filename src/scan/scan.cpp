@@ -29,9 +29,9 @@ std::size_t both_halves(std::size_t bytes) { return 2 * ceil_div(bytes, unit) * 
 
 // memory: the caller's workspace, checked before; empty: memory of the executor.
 launch_counts run_plan(const choices::plan& p, const choices::work& given) {
-  const executor& runs = given.where.runs_on();
+  const executor& runs = given.context.runs_on();
   const auto launched_in = [&](std::span<std::byte> memory) {
-    return p.launch({.where = given.where, .memory = memory, .queue = given.queue});
+    return p.launch({.context = given.context, .memory = memory, .queue = given.queue});
   };
   if (!given.memory.empty()) {
     const std::size_t half = half_of(given.memory.size());
@@ -50,7 +50,7 @@ std::optional<choices::call_key> key_of(const context& where, const scan_problem
   key.add(p.in, p.out, p.outer, p.length, p.inner, p.type, p.operation, p.kind, p.direction,
           keys != nullptr ? keys->data : nullptr, options.workspace.data(), options.workspace.size());
   key.add(keys != nullptr, p.initial.has_value(), p.accumulate.has_value(), p.accumulate.value_or(p.type));
-  if (keys != nullptr) key.add(keys->type, keys->by);
+  if (keys != nullptr) key.add(keys->type, keys->segments);
   if (p.initial)
     p.initial->visit(
         [&](auto x) { key.add(std::is_floating_point_v<decltype(x)>, std::is_signed_v<decltype(x)>, x); });
@@ -60,7 +60,7 @@ std::optional<choices::call_key> key_of(const context& where, const scan_problem
 
 launch_counts scanned(const context& where, const scan_problem& p, const scan_keys* keys,
                       const scan_options& options) {
-  const choices::work w{.where = where, .memory = options.workspace, .queue = options.on};
+  const choices::work w{.context = where, .memory = options.workspace, .queue = options.stream};
   const std::optional<choices::call_key> key = key_of(where, p, keys, options);
   if (const choices::recalled known(key); known.get() != nullptr) return run_plan(*known.get(), w);
   const choice c = scans::choose(where.runs_on(), p, keys, options.policy);
@@ -85,7 +85,7 @@ scan_choice described(const choice& c) {
   if (c.request.empty()) return told;
   const choices::description text = c.runs.described();
   told.tile = text.tile, told.tiles = text.tiles, told.stages = text.stages;
-  for (const choices::listed_launch& l : choices::launches_of(c.runs, c.request.on)) {
+  for (const choices::listed_launch& l : choices::launches_of(c.runs, c.request.executor)) {
     told.threads = l.code.threads;
     told.blocks = std::max(told.blocks, l.grid.count());
     ++told.launches;

@@ -16,7 +16,7 @@ double real(std::int64_t x) { return static_cast<double>(x); }
 const costs::scan_cost& cost_on(const machine_profile& on) { return costs::models_of(on.limits).scans; }
 
 const costs::passes_cost& cost_of(const costs::scan_cost& all, const policy& how) {
-  switch (how.how) {
+  switch (how.method) {
     case method::two_barriers: return all.two_barriers;
     case method::double_buffer: return all.double_buffer;
     default: return how.bytes == 0 ? all.warp_shuffle : all.items;
@@ -24,11 +24,11 @@ const costs::passes_cost& cost_of(const costs::scan_cost& all, const policy& how
 }
 // The array is read twice and written once; the limit is the work of a thread per access.
 prediction predict_passes(const machine_profile& on, const step& how, std::int64_t count, std::size_t size) {
-  const costs::passes_cost& cost = cost_of(cost_on(on), how.how);
+  const costs::passes_cost& cost = cost_of(cost_on(on), how.policy);
   const double processors = std::max(1, on.limits.multiprocessors),
                bytes = 3 * real(count) * static_cast<double>(size);
   const double moving = bytes / on.memory_bytes.value;
-  const double working = real(count) / how.how.chunk(size) * cost.clocks / (processors * on.clock.value);
+  const double working = real(count) / how.policy.chunk(size) * cost.clocks / (processors * on.clock.value);
   prediction all;
   all.add(limit::launch, std::min(cost.start, 3 * on.launch.value));
   all.add(limit::latency, cost.start - all.seconds);

@@ -10,7 +10,7 @@
 namespace antiphase::plain::python {
 
 struct value::content {
-  std::variant<bool, std::int64_t, double, std::string, std::vector<value>, at::Tensor, word> is;
+  std::variant<bool, std::int64_t, double, std::string, std::vector<value>, at::Tensor, word> held;
 };
 value::value(bool b) : is_(new content{b}) {}
 value::value(std::int64_t i) : is_(new content{i}) {}
@@ -26,7 +26,7 @@ void unfit(const std::string& wanted) {
   throw std::invalid_argument("incompatible function arguments: expected " + wanted);
 }
 template <class T> static const T* in(const value& v) {
-  return v.none() ? nullptr : std::get_if<T>(&v.inside().is);
+  return v.none() ? nullptr : std::get_if<T>(&v.inside().held);
 }
 bool value::to_bool() const {
   if (const bool* b = in<bool>(*this)) return *b;
@@ -128,7 +128,7 @@ std::vector<value> in_order(const arguments& given, const function& f) {
 class reader {
  public:
   explicit reader(std::vector<char> all) : all_(std::move(all)) {}
-  bool at_end() const { return at_ >= all_.size(); }
+  bool at_end() const { return position_ >= all_.size(); }
   template <class T> T number() {
     T v;
     std::memcpy(&v, bytes(sizeof v), sizeof v);
@@ -170,8 +170,8 @@ class reader {
 
  private:
   const char* bytes(std::size_t n) {
-    if (all_.size() - at_ < n) throw std::runtime_error("the file of calls is too short");
-    return all_.data() + std::exchange(at_, at_ + n);
+    if (all_.size() - position_ < n) throw std::runtime_error("the file of calls is too short");
+    return all_.data() + std::exchange(position_, position_ + n);
   }
   // An integer that is an address in a tensor's memory; once per call for all addresses in the same.
   value address() {
@@ -213,7 +213,7 @@ class reader {
     return all.as_strided(sizes, strides, 0);
   }
   std::vector<char> all_;
-  std::size_t at_ = 0;
+  std::size_t position_ = 0;
 };
 
 class writer {
@@ -227,7 +227,7 @@ class writer {
       out += 'n';
       return;
     }
-    const auto& is = v.inside().is;
+    const auto& is = v.inside().held;
     if (const bool* b = std::get_if<bool>(&is)) {
       out += 'b', number(static_cast<char>(*b));
     } else if (const std::int64_t* i = std::get_if<std::int64_t>(&is)) {

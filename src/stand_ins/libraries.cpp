@@ -136,7 +136,7 @@ template <class W> void multiply_in(const product& p) {
     }
     std::size_t bytes = 0;
     with_type(x.type, [&](auto* t) { bytes = sizeof *t; });
-    return static_cast<const char*>(x.at) + static_cast<std::ptrdiff_t>(bytes) * x.stride * i;
+    return static_cast<const char*>(x.data) + static_cast<std::ptrdiff_t>(bytes) * x.stride * i;
   };
   for (int i = 0; i < p.batch; ++i) {
     const void* const c_at = place_of(p.c, i);
@@ -388,14 +388,14 @@ texture_view texture_of(unsigned long long object) {
 cudaError_t create_texture(unsigned long long* object, const cudaResourceDesc& of,
                            const cudaTextureDesc* how) {
   texture_view t{};
-  if (how != nullptr) t.how = *how;
+  if (how != nullptr) t.sampling = *how;
   const auto& r = of.res;
   if (of.resType == cudaResourceTypeArray) {
     const cudaArray& a = *r.array.array;
     t = {a.data,    {a.width, a.rows(), a.depth > 0 ? a.depth : 1},
          a.pitch(), a.pitch() * a.rows(),
          a.element, a.desc,
-         t.how};
+         t.sampling};
   } else if (of.resType == cudaResourceTypeLinear) {
     const std::size_t element = bytes_of(r.linear.desc);
     t = {static_cast<unsigned char*>(r.linear.devPtr),
@@ -404,7 +404,7 @@ cudaError_t create_texture(unsigned long long* object, const cudaResourceDesc& o
          0,
          element,
          r.linear.desc,
-         t.how};
+         t.sampling};
   } else if (of.resType == cudaResourceTypePitch2D) {
     t = {static_cast<unsigned char*>(r.pitch2D.devPtr),
          {r.pitch2D.width, r.pitch2D.height, 1},
@@ -412,7 +412,7 @@ cudaError_t create_texture(unsigned long long* object, const cudaResourceDesc& o
          0,
          bytes_of(r.pitch2D.desc),
          r.pitch2D.desc,
-         t.how};
+         t.sampling};
   } else {
     refuse_use("a mipmapped array", "cudaMallocArray()");
   }
@@ -447,7 +447,7 @@ bool holds(const cudaArray& a, cudaPos at, cudaExtent box, place where) {
 // Of an array, widths and positions count elements; of other memory, bytes.
 cudaError_t copy_box(const cudaMemcpy3DParms& p, cudaStream_t on, returns when, place where) {
   struct side {
-    unsigned char* at;
+    unsigned char* address;
     std::size_t pitch, slice;
   };
   const auto side_of = [](const cudaArray* a, const cudaPitchedPtr& m, const cudaPos& pos) -> side {
@@ -467,8 +467,8 @@ cudaError_t copy_box(const cudaMemcpy3DParms& p, cudaStream_t on, returns when, 
         !holds(*a, {pos.x * a->element, pos.y, pos.z}, {width, p.extent.height, p.extent.depth}, where))
       return cudaErrorInvalidValue;
   for (std::size_t z = 0; z < p.extent.depth; ++z)
-    if (const cudaError_t e = copy_rows(to.at + z * to.slice, to.pitch, from.at + z * from.slice, from.pitch,
-                                        width, p.extent.height, p.kind, on, when, where);
+    if (const cudaError_t e = copy_rows(to.address + z * to.slice, to.pitch, from.address + z * from.slice,
+                                        from.pitch, width, p.extent.height, p.kind, on, when, where);
         e != cudaSuccess)
       return e;
   return cudaSuccess;

@@ -21,7 +21,7 @@ template <fp64_policy P> struct recorded_fp64 {
 template <fp64_policy P> twin fp64_twin(const char* of, const char* name) {
   using kernel_type = typename recorded_fp64<P>::kernel_type;
   return {
-      .of = of,
+      .kernel_name = of,
       .code = kernel_of<recording<kernel_type>>(name),
       .stages = P.stages,
       .step_bytes = std::int64_t{P.tile.m + P.tile.n} * slab_k * P.slabs * static_cast<int>(sizeof(float)),

@@ -47,13 +47,13 @@ template <tiled_policy P> struct traced_attention {
 
   AP_DEV void operator()(const params& p) const {
     working_recorder spans(p.log);
-    plain::run(p.what, spans);
+    plain::run(p.params, spans);
     spans.finish(p.log);
   }
 };
 
 template <tiled_policy P> twin tiled_twin(const char* of, const char* name) {
-  return {.of = of,
+  return {.kernel_name = of,
           .code = kernel_of<traced_attention<P>>(name),
           .stages = P.buffers,
           .step_bytes = std::int64_t{keys_of_tile} * P.depth * static_cast<int>(sizeof(float)),

@@ -63,7 +63,7 @@ template <forward_policy P> struct recorded_forward_waits : forward_waits<P> {
 template <forward_policy P> struct forward_twin {
   static twin make(const char* of, const char* name) {
     using kernel_type = forward_kernel<P, recorded_forward_waits<P>>;
-    twin t{.of = of,
+    twin t{.kernel_name = of,
            .code = kernel_of<recording<kernel_type>>(name),
            .stages = P.slots,
            .step_bytes = sizeof(typename kernel_type::slot),

@@ -22,7 +22,7 @@ template <product_policy P> struct recorded_product_waits : product_waits<P> {
 };
 template <product_policy P, class Kernel>
 twin twin_of_split(const char* of, const char* name, std::vector<timeline_role> roles) {
-  return {.of = of,
+  return {.kernel_name = of,
           .code = kernel_of<recording<Kernel>>(name),
           .stages = P.stages,
           .step_bytes = sizeof(typename Kernel::slot),

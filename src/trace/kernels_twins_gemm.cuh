@@ -29,14 +29,14 @@ template <tensor_policy P> struct traced_tensor_core {
     recorder<step_work{.multiply_adds =
                            warp_multiply_work(std::int64_t{P.tile.m} * P.tile.n * P.tile_k, threads)}>
         spans(p.log);
-    plain::run(p.what, spans);
+    plain::run(p.params, spans);
     spans.finish(p.log);
   }
 };
 
 template <int Stages> twin tensor_core_twin(const char* of, const char* name) {
   constexpr tensor_policy how{.stages = Stages};
-  return {.of = of,
+  return {.kernel_name = of,
           .code = kernel_of<traced_tensor_core<how>>(name),
           .stages = Stages,
           .step_bytes = std::int64_t{how.tile.m + how.tile.n} * how.tile_k * static_cast<int>(sizeof(f16)),
@@ -52,7 +52,7 @@ inline twin split_mma_twin() {
                 work = warp_multiply_work(std::int64_t{3} * split_tile * split_tile * split_step,
                                           plain::threads);
   using ring = recorded_copies<async_copies<how.stages>, typename plain::storage, warps, work>;
-  return {.of = "gemm.fp16-mma",
+  return {.kernel_name = "gemm.fp16-mma",
           .code = kernel_of<recording_copies<split_mma_product<how, ring>, warps>>("gemm.fp16-mma, recorded"),
           .stages = how.stages,
           .step_bytes = 2 * static_cast<std::int64_t>(sizeof(typename plain::part)),

@@ -25,7 +25,7 @@ template <class Channel, int Warps> using recorded_tf32_ring =
 template <tf32_policy P> twin tf32_twin(const char* of, const char* name) {
   using kernel_type = tf32_product<P, recorded_tf32_ring>;
   twin t{
-      .of = of,
+      .kernel_name = of,
       .code = kernel_of<recording<kernel_type>>(name),
       .stages = kernel_type::stages,
       .step_bytes = std::int64_t{tf32_tile.m + tf32_tile.n} * tf32_stage_k * static_cast<int>(sizeof(float))};
@@ -50,7 +50,7 @@ std::vector<twin> twins_by_tma() {
   constexpr warpgroup_policy tensors{};
   using tensor_core = tensor_core_tma<tensors, recorded_warpgroup_waits<tensors>>;
   const timeline_role loads{.name = "load", .loads = true};
-  return {{.of = "gemm.tensor-core-tma",
+  return {{.kernel_name = "gemm.tensor-core-tma",
            .code = kernel_of<recording<tensor_core>>("gemm.tensor-core-tma, recorded"),
            .stages = tensors.stages,
            .step_bytes = sizeof(tensor_core::slot),

@@ -68,13 +68,13 @@ template <wave_policy P> struct traced_wave {
 
   AP_DEV void operator()(const params& p) const {
     wave_recorder<P.rows * 16> phases(p.log);
-    plain::run(p.what, phases);
+    plain::run(p.params, phases);
     phases.finish(p.log);
   }
 };
 
 template <wave_policy P> twin wave_twin() {
-  return {.of = "scan.one-wave",
+  return {.kernel_name = "scan.one-wave",
           .code = kernel_of<traced_wave<P>>("scan.one-wave, recorded"),
           .stages = 1,
           .step_bytes = P.tile_bytes(),
@@ -86,7 +86,7 @@ template <wave_policy P> twin wave_twin() {
 
 std::vector<twin> wave_twins() {
   return []<std::size_t... I>(std::index_sequence<I...>) {
-    return std::vector<twin>{wave_twin<wave_choices[I].how>()...};
+    return std::vector<twin>{wave_twin<wave_choices[I].policy>()...};
   }
   (std::make_index_sequence<std::size(wave_choices)>());
 }

@@ -7,7 +7,7 @@
 namespace antiphase {
 
 const machine_profile& machine_of(const trace_options& options) {
-  return options.as != nullptr ? *options.as : shipped_profile("H200");
+  return options.profile != nullptr ? *options.profile : shipped_profile("H200");
 }
 std::string device_of(const executor& on, const trace_options& options) {
   return on.kind() == target::cuda ? on.limits().name : machine_of(options).limits.name;
@@ -15,9 +15,9 @@ std::string device_of(const executor& on, const trace_options& options) {
 
 launch_counts launch_twin(const executor& on, const device_limits& limits, const twin_launch& what,
                           const trace_options& options) {
-  if (on.kind() == target::cuda) return on.launch(what.code, what.grid, what.params, options.on);
+  if (on.kind() == target::cuda) return on.launch(what.code, what.grid, what.params, options.stream);
   const machine_profile& machine = machine_of(options);
-  const auto in_order = on.hold(options.on);
+  const auto in_order = on.hold(options.stream);
   return make_cpu_executor(
              {.limits = limits,
               .timed = std::make_shared<const timed_machine>(timed_machine{

@@ -33,7 +33,7 @@ std::vector<twin> twins_for(target where, std::int64_t depth) {
 timeline record_attention(const context& where, std::string_view policy, const attention_problem& p,
                           const trace_options& options) {
   const attentions::step& s = attentions::find_step(policy);
-  if (s.how == attentions::method::naive)
+  if (s.method == attentions::method::naive)
     throw bad_request("policy naive has no pipeline to record: expected another step");
   if (p.members * p.heads * p.queries * p.keys == 0)
     throw bad_request("there is nothing to record: there are no queries, or no keys");
@@ -45,11 +45,12 @@ timeline record_attention(const context& where, std::string_view policy, const a
     throw not_supported("attention is recorded without mask, window and bias");
   const double rows = static_cast<double>(p.members * p.heads) * static_cast<double>(p.queries + 2 * p.keys);
   const recorded_work work{.bytes = sizeof(float) * rows * static_cast<double>(p.depth),
-                           .multiprocessors = s.how == attentions::method::roles ? 1 : 0};
-  return record_call(
-      where, twins_for(where.kind(), p.depth), {.policy = std::string(policy), .kernel = "attention"},
-      options, work, false,
-      [&](const context& recording) { attention(recording, p, {.policy = policy, .on = options.on}); });
+                           .multiprocessors = s.method == attentions::method::roles ? 1 : 0};
+  return record_call(where, twins_for(where.kind(), p.depth),
+                     {.policy = std::string(policy), .kernel = "attention"}, options, work, false,
+                     [&](const context& recording) {
+                       attention(recording, p, {.policy = policy, .stream = options.stream});
+                     });
 }
 
 }  // namespace antiphase

@@ -32,7 +32,7 @@ timeline record_once(const context& where, const std::vector<twin>& twins, const
                      const std::function<void(const context&)>& call) {
   const auto recording = std::make_shared<recording_executor>(where.runs_on(), twins, options, work);
   call(context(recording));
-  where.runs_on().synchronize(options.on);
+  where.runs_on().synchronize(options.stream);
   std::optional<timeline> t = recording->take(empty);
   if (!t) throw not_supported(why_nothing(empty.policy, recording->launched()));
   return *std::move(t);
@@ -83,7 +83,7 @@ timeline record_call(const context& where, const std::vector<twin>& twins, const
       const auto on = std::make_shared<recording_executor>(where.runs_on(), twins, options, work,
                                                            recorded ? timed : timed_as_is);
       call(context(on));
-      where.runs_on().synchronize(options.on);
+      where.runs_on().synchronize(options.stream);
       return on->milliseconds();
     });
   return best;

@@ -25,7 +25,7 @@ timeline record_call(const context& where, const std::vector<twin>& twins, const
 // Whether there is a twin of a kernel of that policy: the kernels' names begin with "FAMILY.POLICY".
 inline bool has_twin(const std::vector<twin>& twins, std::string_view family, std::string_view policy) {
   return std::ranges::any_of(twins, [&](const twin& t) {
-    std::string_view kernel = t.of;
+    std::string_view kernel = t.kernel_name;
     if (!kernel.starts_with(family) || !kernel.substr(family.size() + 1).starts_with(policy)) return false;
     kernel.remove_prefix(family.size() + 1 + policy.size());
     return kernel.empty() || kernel.front() == '-' || kernel.front() == '.';

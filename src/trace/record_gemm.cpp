@@ -67,16 +67,16 @@ launch_plan choose(target where, std::string_view policy, const gemms::problem& 
   const instance* best = nullptr;
   for (const instance& twin : gemms::traced_instances(where)) {
     if (twin.step != policy) continue;
-    const bool same = twin.how == plan.what.how;
-    const bool any_strides =
-        twin.how.a.along == gemms::contiguous::neither && twin.how.b.along == gemms::contiguous::neither;
+    const bool same = twin.policy == plan.instance.policy;
+    const bool any_strides = twin.policy.a.along == gemms::contiguous::neither &&
+                             twin.policy.b.along == gemms::contiguous::neither;
     if (same || (any_strides && best == nullptr)) best = &twin;
   }
   if (best == nullptr)
     throw not_supported(fmt::format("this build has no recording kernel for GEMM policy {}", policy));
   const gemms::plan recorded = gemms::prepare(*best, p);
   return {best, recorded.grid, recorded.arguments,
-          best->how == plan.what.how ? std::optional(plan.what.code) : std::nullopt};
+          best->policy == plan.instance.policy ? std::optional(plan.instance.code) : std::nullopt};
 }
 
 void require_recordable(const launch_plan& plan, const trace_options& options) {
@@ -106,9 +106,9 @@ timeline record_once(const context& where, const launch_plan& plan, timeline t,
                .grid = plan.grid,
                .params = &params,
                .bytes = bytes,
-               .resident = gemms::shape_of(machine_of(options), plan.twin->how, bytes).resident},
+               .resident = gemms::shape_of(machine_of(options), plan.twin->policy, bytes).resident},
               options);
-  where.runs_on().synchronize(options.on);
+  where.runs_on().synchronize(options.stream);
   collect(t, spans.to_host(), counts.to_host(), capacity);
   t.recorded = computed_steps(t);
   return t;
@@ -127,9 +127,9 @@ double time_of(const context& where, const launch_plan& plan, const timeline& t,
         if (recorded)
           on.launch(plan.twin->code, plan.grid, &params, queue);
         else
-          on.launch(*plan.plain, plan.grid, &params.what, queue);
+          on.launch(*plan.plain, plan.grid, &params.problem, queue);
       },
-      options.on);
+      options.stream);
 }
 
 }  // namespace
@@ -152,23 +152,24 @@ timeline record_gemm(const context& where, std::string_view policy, const gemms:
     return record_call(
         where, gemms::all_twins(where.kind()), {.policy = std::string(policy)}, options,
         {.bytes = operand_bytes(p.m(), p.n(), p.k(), sizeof(float))}, p.beta != 0,
-        [&](const context& recording) { gemm(recording, p, {.policy = policy, .on = options.on}); });
+        [&](const context& recording) { gemm(recording, p, {.policy = policy, .stream = options.stream}); });
   }
   const launch_plan plan = choose(where.kind(), policy, p);
   require_recordable(plan, options);
   gemms::require_own_memory(p);
   const instance& twin = *plan.twin;
-  const timeline empty{.policy = std::string(policy),
-                       .device = device_of(where.runs_on(), options),
-                       .runs_on = where.kind(),
-                       .unit = where.kind() == target::cuda ? "cycles" : "ticks",
-                       .stages = twin.how.stages,
-                       .steps = static_cast<int>(ceil_div<std::int64_t>(plan.arguments.k(), twin.how.tile_k)),
-                       .warps = ceil_div(twin.code.threads, 32),
-                       .block = options.block,
-                       .step_bytes = std::int64_t{twin.how.tile.m + twin.how.tile.n} * twin.how.tile_k *
-                                     static_cast<int>(sizeof(float)),
-                       .step_work = std::int64_t{twin.how.tile.m} * twin.how.tile.n * twin.how.tile_k};
+  const timeline empty{
+      .policy = std::string(policy),
+      .device = device_of(where.runs_on(), options),
+      .runs_on = where.kind(),
+      .unit = where.kind() == target::cuda ? "cycles" : "ticks",
+      .stages = twin.policy.stages,
+      .steps = static_cast<int>(ceil_div<std::int64_t>(plan.arguments.k(), twin.policy.tile_k)),
+      .warps = ceil_div(twin.code.threads, 32),
+      .block = options.block,
+      .step_bytes = std::int64_t{twin.policy.tile.m + twin.policy.tile.n} * twin.policy.tile_k *
+                    static_cast<int>(sizeof(float)),
+      .step_work = std::int64_t{twin.policy.tile.m} * twin.policy.tile.n * twin.policy.tile_k};
   timeline best = record_once(where, plan, empty, options);
   // the clock of the CPU executor is deterministic
   const int runs = where.kind() != target::cuda || p.beta != 0 ? 1 : options.runs;
@@ -193,7 +194,7 @@ timeline record_gemm(const context& where, std::string_view policy, const gemms:
                      options, {.bytes = operand_bytes(p.m(), p.n(), p.k(), sizeof(f16))}, false,
                      [&](const context& recording) {
                        const executor& on = recording.runs_on();
-                       gemms::run(on, gemms::prepare(on, how, p), options.on);
+                       gemms::run(on, gemms::prepare(on, how, p), options.stream);
                      });
 }
 

@@ -25,7 +25,7 @@ std::vector<twin> twins_for(target where, const scan_problem& p) {
   const int tile_bytes = scans::wave_for(p.length * static_cast<std::int64_t>(sizeof(float))).tile_bytes();
   std::vector<twin> some;
   for (const twin& t : scans::all_twins(where))
-    if (std::string_view(t.of) != "scan.one-wave" || t.step_bytes == tile_bytes) some.push_back(t);
+    if (std::string_view(t.kernel_name) != "scan.one-wave" || t.step_bytes == tile_bytes) some.push_back(t);
   return some;
 }
 
@@ -50,7 +50,7 @@ timeline record(const context& where, std::string_view policy, const scan_proble
                              : static_cast<int>(std::clamp(bytes / tile_bytes / tiles_of_a_block, 2., 32.))};
   return record_call(where, twins, {.policy = std::string(policy), .kernel = "scan", .work_is = "elements"},
                      options, work, p.in == p.out, [&](const context& recording) {
-                       call(recording, {.policy = policy, .on = options.on});
+                       call(recording, {.policy = policy, .stream = options.stream});
                      });
 }
 

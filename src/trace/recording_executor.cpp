@@ -49,7 +49,7 @@ recording_executor::recording_executor(const executor& on, const std::vector<twi
 
 launch_counts recording_executor::launch(const kernel& k, extent3 grid, const void* params, stream s) const {
   const auto found = std::ranges::find(twins_, std::string_view(k.name),
-                                       [](const twin& t) { return std::string_view(t.of); });
+                                       [](const twin& t) { return std::string_view(t.kernel_name); });
   launched_.push_back(k.name);
   if (recorded_ != nullptr || found == twins_.end() || grid.count() == 0)
     return forwarding_executor::launch(k, grid, params, s);

@@ -32,7 +32,7 @@ template <class Rules, ring_policy P> struct recorded_scan_rules : Rules {
 template <class Kernel> twin scan_twin(const char* of, const char* name) {
   constexpr ring_policy P = Kernel::P;
   const int w = P.warps;
-  return {.of = of,
+  return {.kernel_name = of,
           .code = kernel_of<recording<Kernel>>(name),
           .stages = P.stages,
           .step_bytes = P.tile_bytes(),

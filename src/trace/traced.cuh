@@ -57,7 +57,7 @@ template <policy P> struct traced {
 
   AP_DEV void operator()(const params& p) const {
     working_recorder spans(p.log);
-    tiled<P>::run(p.what, spans);
+    tiled<P>::run(p.problem, spans);
     spans.finish(p.log);
   }
 };
@@ -67,8 +67,9 @@ template <std::size_t I> struct traced_name {
 };
 // Twins of the steps that have one kernel for any strides and copy tiles by `Copy`.
 template <copy_kind Copy, std::size_t I> void add_traced_step(std::vector<instance>& list) {
-  if constexpr (is_general_step(steps[I]) && steps[I].how.copy == Copy)
-    list.push_back({steps[I].name, steps[I].how, kernel_of<traced<steps[I].how>>(joined<traced_name<I>>)});
+  if constexpr (is_general_step(steps[I]) && steps[I].policy.copy == Copy)
+    list.push_back(
+        {steps[I].name, steps[I].policy, kernel_of<traced<steps[I].policy>>(joined<traced_name<I>>)});
 }
 template <copy_kind Copy> void add_traced_steps(std::vector<instance>& list) {
   [&]<std::size_t... I>(std::index_sequence<I...>) { (add_traced_step<Copy, I>(list), ...); }

@@ -7,7 +7,7 @@
 namespace antiphase::gemms {
 
 struct traced_problem {
-  problem what;
+  gemms::problem problem;
   span_log log;
 };
 

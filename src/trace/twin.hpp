@@ -20,7 +20,7 @@ struct twin {
   // of_verbs: those that a ring's operations log (recorded.cuh); complete: all spans (recorder.cuh)
   enum class spans { of_verbs, complete };
 
-  const char* of;  // the name of the kernel that it stands for
+  const char* kernel_name;  // the name of the kernel that it stands for
   kernel code;
   int stages;
   std::int64_t step_bytes;
@@ -53,7 +53,7 @@ template <const auto& Table, std::size_t N> inline constexpr twin_name twin_name
 template <const auto& Table, template <auto> class Maker, std::size_t N>
 void add_twin(std::vector<twin>& all) {
   if constexpr (every_twin || Table[N].drawn)
-    all.push_back(Maker<Table[N].how>::make(Table[N].name, twin_name_of<Table, N>.text));
+    all.push_back(Maker<Table[N].policy>::make(Table[N].name, twin_name_of<Table, N>.text));
 }
 template <const auto& Table, template <auto> class Maker, std::size_t... I>
 std::vector<twin> twins_from_table(std::index_sequence<I...>) {

@@ -175,7 +175,7 @@ void call::forward(const context& where, const attention_options& options) {
                         of_keys.back()};
   }
   attention(where, problem_, options);
-  where.runs_on().synchronize(options.on);
+  where.runs_on().synchronize(options.stream);
   out.download();
   logsumexp = on_logsumexp_->to_host(), softmax = on_softmax_->to_host();
 }
@@ -184,7 +184,7 @@ void call::backward(const context& where, const attention_options& options, bool
   attention_problem p = problem_;
   if (from_logsumexp) p.softmax = nullptr;
   attention_backward(where, p, gradients(), options);
-  where.runs_on().synchronize(options.on);
+  where.runs_on().synchronize(options.stream);
   for (rows* const one : {&d_q, &d_k, &d_v}) one->download();
 }
 

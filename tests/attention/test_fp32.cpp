@@ -92,7 +92,7 @@ std::vector<shape> shapes() {
 std::vector<std::string> forward_policies() {
   std::vector<std::string> all{"fp32"};
   for (const attentions::step& s : attentions::steps)
-    if (s.how != attentions::method::roles) all.emplace_back(s.name);
+    if (s.method != attentions::method::roles) all.emplace_back(s.name);
   return all;
 }
 

@@ -8,8 +8,8 @@
 namespace antiphase::test {
 
 struct bulk_copy_case {
-  examples::bulk_copy_policy how;
-  kernel what;
+  examples::bulk_copy_policy policy;
+  antiphase::kernel kernel;
 };
 
 }  // namespace antiphase::test

@@ -38,7 +38,7 @@ inline std::uint32_t expected_of_ring(int thread, int units) {
 
 struct ring_case {
   int stages;
-  kernel what;
+  antiphase::kernel kernel;
 };
 
 }  // namespace antiphase::test

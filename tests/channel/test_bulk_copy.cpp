@@ -33,7 +33,7 @@ void run(const context& where, const bulk_copy_case& c, std::int64_t size, unsig
   const device_array<float> from(where, std::span<const float>(input));
   device_array<float> to(where, std::span<const float>(before));
   const bulk_copy_params params{from.data(), to.data(), size};
-  where.runs_on().launch(c.what, {blocks, 1, 1}, &params, nullptr);
+  where.runs_on().launch(c.kernel, {blocks, 1, 1}, &params, nullptr);
   where.runs_on().synchronize(nullptr);
   const auto result = to.to_host();
   for (std::size_t i = 0; i < result.size(); ++i)
@@ -53,7 +53,7 @@ TEST_P(bulk_copy, is_exact_on_the_cpu_executor) {
       const context where(
           make_cpu_executor({.seed = seed, .copies = copies, .workers = 1 + static_cast<int>(seed % 2)}));
       SCOPED_TRACE("landing " + std::to_string(static_cast<int>(copies)) + ", seed " + std::to_string(seed));
-      for (const std::int64_t size : sizes_around(c.how.tile))
+      for (const std::int64_t size : sizes_around(c.policy.tile))
         for (unsigned blocks : {1u, 3u}) run(where, c, size, blocks);
     }
 }
@@ -67,7 +67,7 @@ TEST_P(bulk_copy, Cuda_is_exact) {
     GTEST_SKIP() << devices.front().name << " has no bulk copies: they need compute capability 9.0";
   const context where(make_cuda_executor());
   const bulk_copy_case c = cuda::bulk_copies()[GetParam()];
-  for (const std::int64_t size : sizes_around(c.how.tile))
+  for (const std::int64_t size : sizes_around(c.policy.tile))
     for (unsigned blocks : {1u, 3u}) run(where, c, size, blocks);
   for (unsigned blocks : {1u, 132u, 400u}) run(where, c, 3'000'003, blocks);
 #else
@@ -76,7 +76,7 @@ TEST_P(bulk_copy, Cuda_is_exact) {
 }
 
 std::string name_of(const testing::TestParamInfo<std::size_t>& info) {
-  std::string name = cpu::bulk_copies()[info.param].what.name;
+  std::string name = cpu::bulk_copies()[info.param].kernel.name;
   for (char& c : name)
     if (c == '-') c = '_';
   return name;
@@ -86,7 +86,7 @@ INSTANTIATE_TEST_SUITE_P(policies, bulk_copy, testing::Range<std::size_t>(0, 10)
 TEST(bulk_copy_list, covers_one_to_five_stages) {
   const auto list = cpu::bulk_copies();
   ASSERT_EQ(list.size(), 10u);
-  for (int i = 0; i < 10; ++i) EXPECT_EQ(list[static_cast<std::size_t>(i)].how.stages, i % 5 + 1);
+  for (int i = 0; i < 10; ++i) EXPECT_EQ(list[static_cast<std::size_t>(i)].policy.stages, i % 5 + 1);
 }
 
 }  // namespace

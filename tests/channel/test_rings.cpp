@@ -28,12 +28,12 @@ void run(const context& where, const ring_case& c) {
   const device_array<std::uint32_t> in(where, std::span<const std::uint32_t>(input));
   device_array<std::uint32_t> out(where, ring_threads);
   const ring_params params{in.data(), out.data()};
-  where.runs_on().launch(c.what, {1, 1, 1}, &params, nullptr);
+  where.runs_on().launch(c.kernel, {1, 1, 1}, &params, nullptr);
   where.runs_on().synchronize(nullptr);
   const auto result = out.to_host();
   for (int t = 0; t < ring_threads; ++t)
     ASSERT_EQ(result[static_cast<std::size_t>(t)], expected_of_ring(t, all_units))
-        << c.what.name << ", " << c.stages << " stages, thread " << t;
+        << c.kernel.name << ", " << c.stages << " stages, thread " << t;
 }
 
 void run_on_cpu(const std::vector<ring_case>& list) {

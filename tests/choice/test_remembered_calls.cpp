@@ -231,7 +231,7 @@ TEST(remembered_scans, each_difference_makes_another_call) {
       {"other keys", [&](scan_call& c) { c.by_key = true, c.keys = {.data = m.at(5)}; }},
       {"flags",
        [&](scan_call& c) {
-         c.by_key = true, c.keys = {.data = m.at(4), .by = scans::segments_by::head_flags};
+         c.by_key = true, c.keys = {.data = m.at(4), .segments = scans::segments_by::head_flags};
        }},
   };
   const auto policy_of = [&](const scan_call& c) {

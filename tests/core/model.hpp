@@ -27,7 +27,7 @@ enum class verdict { fine, deadlock, misuse };
 struct outcome {
   verdict found = verdict::fine;
   std::size_t states = 0;
-  std::string where{};  // how many steps each agent had made
+  std::string steps{};  // how many steps each agent had made
 };
 
 // A set of states: open addressing, 0 marks an empty place.
@@ -71,8 +71,8 @@ struct step {
     meet,    // until `value` phases of barrier `on` have ended; a block barrier
     follow,  // until agent `on` has made `value` steps
   };
-  kind what;
-  int on;
+  model::step::kind kind;
+  int slot;
   int value;
 };
 
@@ -82,8 +82,8 @@ struct step {
 struct use {
   int slot;
   int turn;
-  int from, begin;
-  int to = -1, end = 0;
+  int first, begin;
+  int last = -1, end = 0;
 };
 constexpr int after_everybody = INT_MAX;
 
@@ -154,12 +154,12 @@ inline void agent::follow(const agent& other, int steps) {
   in->scripts_.at(static_cast<std::size_t>(index)).push_back({step::kind::follow, other.index, steps});
 }
 inline int agent::begin(int slot, int turn) {
-  in->uses_.push_back({.slot = slot, .turn = turn, .from = index, .begin = steps()});
+  in->uses_.push_back({.slot = slot, .turn = turn, .first = index, .begin = steps()});
   return static_cast<int>(in->uses_.size()) - 1;
 }
 inline void agent::end(int use) {
   auto& ended = in->uses_.at(static_cast<std::size_t>(use));
-  ended.to = index;
+  ended.last = index;
   ended.end = steps();
 }
 
@@ -181,7 +181,7 @@ struct world::tables {
         std::vector<std::uint8_t> so_far{0};
         for (const step& s : w.scripts_[static_cast<std::size_t>(a)])
           so_far.push_back(static_cast<std::uint8_t>(
-              so_far.back() + (s.what == step::kind::arrive && s.on == static_cast<int>(b))));
+              so_far.back() + (s.kind == step::kind::arrive && s.slot == static_cast<int>(b))));
         if (so_far.back() > 0) arrivers[b].push_back(a);
         arrivals.back().push_back(std::move(so_far));
       }
@@ -194,15 +194,15 @@ struct world::tables {
   // use after the last step). A use is checked at the first moment at which it may begin. Both are the worst
   // case, so the moments between two steps need no states of their own.
   void order(const use& earlier, const use& later) {
-    if (earlier.to < 0) throw misplaced("a use of slot " + std::to_string(earlier.slot) + " never ends");
-    const int steps = earlier.end + (earlier.to == later.from ? 0 : 1);
-    auto& here = needs[static_cast<std::size_t>(later.from)][static_cast<std::size_t>(later.begin)];
+    if (earlier.last < 0) throw misplaced("a use of slot " + std::to_string(earlier.slot) + " never ends");
+    const int steps = earlier.end + (earlier.last == later.first ? 0 : 1);
+    auto& here = needs[static_cast<std::size_t>(later.first)][static_cast<std::size_t>(later.begin)];
     for (need& n : here)
-      if (n.agent == earlier.to) {
+      if (n.agent == earlier.last) {
         n.steps = std::max(n.steps, steps);
         return;
       }
-    here.push_back({earlier.to, steps});
+    here.push_back({earlier.last, steps});
   }
   int ended(const world& w, std::size_t barrier, const place& at) const {
     int arrived = 0;
@@ -211,8 +211,8 @@ struct world::tables {
     return arrived / w.parties_[barrier];
   }
   bool may_go(const world& w, const step& s, const place& at) const {
-    const auto on = static_cast<std::size_t>(s.on);
-    switch (s.what) {
+    const auto on = static_cast<std::size_t>(s.slot);
+    switch (s.kind) {
       case step::kind::arrive: return true;
       case step::kind::wait: return (ended(w, on, at) & 1) != s.value;
       case step::kind::meet: return ended(w, on, at) >= s.value;
@@ -232,7 +232,7 @@ inline outcome world::explore() const {
   const auto fault = [&](verdict found, const place& at, std::size_t states) {
     outcome result{.found = found, .states = states};
     for (int a = 0; a < known.agents; ++a)
-      result.where.append(" ").append(std::to_string(at[static_cast<std::size_t>(a)]));
+      result.steps.append(" ").append(std::to_string(at[static_cast<std::size_t>(a)]));
     return result;
   };
   const auto pack = [](const place& at) {

@@ -37,14 +37,14 @@ template <int N> struct moving_groups {
   struct copy {
     int group, slot, value;
   };
-  landing when;
+  model::landing landing;
   std::array<int, N> slot{};
   std::vector<copy> open{};
   int closed = 0;
 
   void load(int to, int value) {
-    if (when == landing::at_issue) slot.at(static_cast<std::size_t>(to)) = value;
-    if (when == landing::at_wait) open.push_back({closed, to, value});
+    if (landing == landing::at_issue) slot.at(static_cast<std::size_t>(to)) = value;
+    if (landing == landing::at_wait) open.push_back({closed, to, value});
   }
   void acquire(cursor<N>) {}
   void commit(cursor<N>) { ++closed; }
@@ -61,7 +61,7 @@ template <int N> struct moving_groups {
 
 // Runs a pipeline over values 1, 2, 3 ... and returns what the computation saw.
 template <int N> std::vector<int> moved(landing when, const std::vector<int>& runs) {
-  moving_groups<N> channel{.when = when};
+  moving_groups<N> channel{.landing = when};
   pipeline<moving_groups<N>> lane{channel};
   std::vector<int> seen;
   int before = 0;

@@ -16,7 +16,7 @@ namespace {
 template <int Most> using up_to = std::make_integer_sequence<int, Most>;
 
 const report check = [](const std::string& what, verdict expected, const outcome& result) {
-  EXPECT_EQ(result.found, expected) << what << "; steps made by each agent:" << result.where;
+  EXPECT_EQ(result.found, expected) << what << "; steps made by each agent:" << result.steps;
 };
 
 TEST(channel_model, two_events) {

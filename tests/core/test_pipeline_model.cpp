@@ -13,7 +13,7 @@ namespace {
 template <int Most> using up_to = std::make_integer_sequence<int, Most>;
 
 const report check = [](const std::string& what, verdict expected, const outcome& result) {
-  EXPECT_EQ(result.found, expected) << what << "; steps made by each agent:" << result.where;
+  EXPECT_EQ(result.found, expected) << what << "; steps made by each agent:" << result.steps;
 };
 
 TEST(pipeline_model, one_agent_moves_every_value_once_and_in_order) {
@@ -74,15 +74,15 @@ TEST(pipeline_model, finds_a_channel_that_waits_too_little) {
 
 TEST(pipeline_model, the_cursor_goes_on_where_the_ring_stands) {
   for_stages(up_to<8>{}, []<int N>() {
-    moving_groups<N> channel{.when = landing::at_issue};
+    moving_groups<N> channel{.landing = landing::at_issue};
     antiphase::pipeline<moving_groups<N>> lane{channel};
     antiphase::cursor<N> expected;
     for (int steps : {0, 1, N, 2 * N + 3}) {
       lane.run(
           steps, [](int, int) {}, [](int, int) {});
       for (int i = 0; i < steps + N - 1; ++i) ++expected;  // the empty units past the end count too
-      EXPECT_EQ(lane.at.index, expected.index);
-      EXPECT_EQ(lane.at.parity, expected.parity);
+      EXPECT_EQ(lane.position.index, expected.index);
+      EXPECT_EQ(lane.position.parity, expected.parity);
     }
   });
 }

@@ -216,7 +216,7 @@ template <class Channel, int Threads> outcome explore_threads(const std::vector<
           });
       mine.stop();
     }
-    channel.finish(lane.at);
+    channel.finish(lane.position);
     if (t == 0)
       for (int slot = 0; slot < N; ++slot) me.end(me.begin(slot, after_everybody));
   }

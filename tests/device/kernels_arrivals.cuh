@@ -21,7 +21,7 @@ struct arrivals {
   using params = buffers;
   struct storage {
     alignas(16) std::uint32_t value[64];
-    std::uint32_t from[16];
+    std::uint32_t source[16];
     mbarrier landed, told;
   };
   static constexpr int threads = 64;
@@ -42,13 +42,13 @@ struct arrivals {
       s.landed.arrive();
     }
     if (t < extent) {
-      *map_shared(&s.from[cluster_rank()], t) = p.in[first + static_cast<unsigned>(t)];
+      *map_shared(&s.source[cluster_rank()], t) = p.in[first + static_cast<unsigned>(t)];
       arrive_remote(s.told, t);
     }
     s.landed.wait(0);
     wait_remote(s.told, 0);
     std::uint32_t sum = s.value[63 - t];
-    for (int i = 0; i < extent; ++i) sum = sum * 3 + s.from[i];
+    for (int i = 0; i < extent; ++i) sum = sum * 3 + s.source[i];
     p.out[first + static_cast<unsigned>(t)] = sum;
     cluster_barrier();
   }
@@ -166,8 +166,8 @@ struct reductions {
         if constexpr (Which == 0)
           bulk_reduce<bulk_update::bit_or>(to, s.word[kind], sizeof s.word[0]);
         else
-          bulk_reduce<decltype(r)::what>(reinterpret_cast<number*>(to),
-                                         reinterpret_cast<const number*>(s.word[kind]), sizeof s.word[0]);
+          bulk_reduce<decltype(r)::update>(reinterpret_cast<number*>(to),
+                                           reinterpret_cast<const number*>(s.word[kind]), sizeof s.word[0]);
       });
       bulk_commit();
       bulk_wait<0>();

@@ -92,7 +92,7 @@ std::uint32_t word_of_reduction(std::size_t word) {
     if (static_cast<std::size_t>(kind) != word / reduction_words) return;
     const std::size_t byte = word % reduction_words * 4;
     const int i = static_cast<int>(byte / sizeof(number));
-    const number n = reduced(decltype(r)::what, reduced_number<number>(0, i), reduced_number<number>(1, i));
+    const number n = reduced(decltype(r)::update, reduced_number<number>(0, i), reduced_number<number>(1, i));
     std::memcpy(&result, reinterpret_cast<const char*>(&n) + byte % sizeof(number), sizeof result);
   });
   return result;

@@ -11,7 +11,7 @@ namespace antiphase::probe {
 constexpr int reduction_kinds = 15, reduction_words = 16;  // words of the output for each kind
 
 template <bulk_update What, class T> struct reduction {
-  static constexpr bulk_update what = What;
+  static constexpr bulk_update update = What;
   using type = T;
 };
 template <class F> AP_FN constexpr void each_reduction(F f) {

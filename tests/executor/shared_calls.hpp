@@ -63,7 +63,7 @@ inline shared_call product(std::string policy, std::int64_t m, std::int64_t n, s
                   .c = {c.data(), m, n, n, 1},
                   .alpha = 1.5f,
                   .beta = -0.5f},
-                 {.policy = policy, .on = on});
+                 {.policy = policy, .stream = on});
             return c.to_host();
           }};
 }
@@ -72,7 +72,7 @@ inline shared_call scanned(std::string policy, std::int64_t outer, std::int64_t 
             on_stream x(where, on, floats(outer * length, seed));
             scan(where,
                  {.type = element::f32, .in = x.data(), .out = x.data(), .outer = outer, .length = length},
-                 {.policy = policy, .on = on});
+                 {.policy = policy, .stream = on});
             return x.to_host();
           }};
 }
@@ -83,7 +83,7 @@ inline shared_call scanned_by_key(std::string policy, std::int64_t length) {
               keys[i] = static_cast<float>(i / static_cast<std::size_t>(113 + seed));
             on_stream x(where, on, floats(length, seed)), by(where, on, keys);
             scan_by_key(where, {.type = element::f32, .in = x.data(), .out = x.data(), .length = length},
-                        {.data = by.data(), .type = element::f32}, {.policy = policy, .on = on});
+                        {.data = by.data(), .type = element::f32}, {.policy = policy, .stream = on});
             return x.to_host();
           }};
 }

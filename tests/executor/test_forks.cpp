@@ -56,8 +56,8 @@ struct work {
     std::vector<float> c(m * n), out(length);
     gemm(where,
          {.a = row_major(a.data(), m, k), .b = row_major(b.data(), k, n), .c = row_major(c.data(), m, n)},
-         {.on = on});
-    scan(where, {.type = element::f32, .in = in.data(), .out = out.data(), .length = length}, {.on = on});
+         {.stream = on});
+    scan(where, {.type = element::f32, .in = in.data(), .out = out.data(), .length = length}, {.stream = on});
     c.insert(c.end(), out.begin(), out.end());
     return c;
   }

@@ -28,7 +28,7 @@ struct plus {
 shared_call scanned_with_own_operator(std::int64_t length) {
   return {"inclusive_scan", [=](const context& where, stream on, int seed) {
             on_stream x(where, on, floats(length, seed));
-            inclusive_scan(where, x.data(), x.data(), length, plus{}, {.on = on});
+            inclusive_scan(where, x.data(), x.data(), length, plus{}, {.stream = on});
             return x.to_host();
           }};
 }

@@ -233,7 +233,8 @@ TEST(gemm_table, needs_are_honoured_on_every_published_device) {
 }
 TEST(gemm_table, every_policy_needs_what_its_kernels_are_compiled_for) {
   for (const gemms::policy_info& p : gemms::policies()) {
-    const bool waits_for_copies = p.ladder != nullptr && p.ladder->how.copy == gemms::copy_kind::asynchronous;
+    const bool waits_for_copies =
+        p.ladder != nullptr && p.ladder->policy.copy == gemms::copy_kind::asynchronous;
     const bool by_wgmma = p.name == "fp16" || p.name == "tf32", by_mma = p.name == "fp16-mma";
     const bool streams = p.name == "fp64";
     EXPECT_EQ(p.needs.cp_async, waits_for_copies || by_mma || streams) << p.name;

@@ -26,7 +26,7 @@ std::string text(major by) { return by == major::row ? "rows" : "columns"; }
 // All combinations of row-major and column-major; place(order, matrix) gives the layout.
 template <class Place> void in_all_orders(const std::vector<context>& contexts, Place place) {
   each_step([&](const gemms::step& s) {
-    product p = edged(s.how);
+    product p = edged(s.policy);
     const auto right = expected(p);
     for (int order = 0; order < 8; ++order) {
       const auto by = [&](int operand) { return order >> operand & 1 ? major::column : major::row; };
@@ -57,7 +57,7 @@ TEST_P(gemm_layouts, all_orders_with_padding_that_is_no_multiple_of_4) {
 TEST_P(gemm_layouts, operands_aligned_to_4_bytes_only) {
   const context where = any();
   each_step([&](const gemms::step& s) {
-    product p = edged(s.how);
+    product p = edged(s.policy);
     const auto right = expected(p);
     for (const major by : {major::row, major::column})
       for (int operand = 0; operand < 3; ++operand)
@@ -77,7 +77,7 @@ TEST_P(gemm_layouts, operands_aligned_to_4_bytes_only) {
 TEST_P(gemm_layouts, every_second_and_third_element) {
   const context where = any();
   each_step([&](const gemms::step& s) {
-    product p = edged(s.how);
+    product p = edged(s.policy);
     p.place_a = {2 * p.a.columns + 4, 2};
     p.place_b = {3, 3 * p.b.rows + 1};
     p.place_c = {2 * p.c.columns, 2};
@@ -91,7 +91,7 @@ TEST_P(gemm_layouts, every_second_and_third_element) {
 TEST_P(gemm_layouts, operands_of_stride_0) {
   const context where = any();
   each_step([&](const gemms::step& s) {
-    const product plain = edged(s.how);
+    const product plain = edged(s.policy);
     product p = plain;  // every row of A is the same, every column of B
     p.a = made(p.a.rows, p.a.columns, [&](auto, auto k) { return plain.a(0, k); });
     p.place_a = {0, 1};
@@ -113,7 +113,7 @@ TEST_P(gemm_layouts, operands_of_stride_0) {
 TEST_P(gemm_layouts, operands_read_backwards) {
   const context where = any();
   each_step([&](const gemms::step& s) {
-    product p = edged(s.how);
+    product p = edged(s.policy);
     const auto right = expected(p);
     const placing packets_a = placed_in_packets(major::row, p.a),
                   packets_b = placed_in_packets(major::row, p.b);
@@ -141,14 +141,14 @@ TEST_P(gemm_layouts, outputs_written_backwards) {
       EXPECT_TRUE(same(computed(where, policy, p), right)) << how.row_stride << " and " << how.column_stride;
     }
   };
-  each_step([&](const gemms::step& s) { expect_right(s.name, edged(s.how)); });
+  each_step([&](const gemms::step& s) { expect_right(s.name, edged(s.policy)); });
 }
 
 // C^T = B^T A^T with views that only swap extents and strides: the same sums, so the same bits.
 TEST_P(gemm_layouts, transposed_views) {
   const context where = any();
   each_step([&](const gemms::step& s) {
-    const product p = edged(s.how, 1, 0);
+    const product p = edged(s.policy, 1, 0);
     matrix a(where, p.a, p.place_a), b(where, p.b, p.place_b), c(where, p.c, p.place_c);
     gemm(where,
          {.a = transposed(b.view()),
@@ -166,7 +166,7 @@ TEST_P(gemm_layouts, transposed_views) {
 TEST_P(gemm_layouts, one_buffer_as_both_operands) {
   const context where = any();
   each_step([&](const gemms::step& s) {
-    const dense x = random_reals(2 * s.how.tile_k + 3, s.how.tile.m + 5, 3);
+    const dense x = random_reals(2 * s.policy.tile_k + 3, s.policy.tile.m + 5, 3);
     const product p = product_of(made(x.columns, x.rows, [&](auto i, auto k) { return x(k, i); }), x);
     matrix both(where, x, placed_in_packets(major::row, x)), c(where, p.c, p.place_c);
     gemm(where, {.a = transposed(both.view()), .b = both.view(), .c = c.view()}, {.policy = s.name});
@@ -179,7 +179,7 @@ TEST_P(gemm_layouts, one_buffer_as_both_operands) {
 TEST_P(gemm_layouts, slices_of_larger_matrices) {
   const context where = any();
   each_step([&](const gemms::step& s) {
-    const product p = edged(s.how);
+    const product p = edged(s.policy);
     const dense large = random_reals(p.c.rows + 6, p.c.columns + 9, 8);
     product inside = p;
     inside.c = made(p.c.rows, p.c.columns, [&](auto i, auto j) { return large(i + 2, j + 5); });

@@ -76,7 +76,7 @@ TEST_P(gemm_limits, steps_that_fit_are_right_and_others_refused_with_the_numbers
     for (const gemms::step& s : gemms::steps) {
       SCOPED_TRACE(s.name);
       const std::size_t bytes =
-          bytes_of(s.name, gemms::prepare(where.kind(), s, placed_here.request).what.how);
+          bytes_of(s.name, gemms::prepare(where.kind(), s, placed_here.request).instance.policy);
       if (bytes <= allowed(where)) {
         last = s.name;
         EXPECT_TRUE(same(computed(where, s.name, p), right));

@@ -49,8 +49,8 @@ product shaped(std::int64_t m, std::int64_t n, std::int64_t k, std::size_t numbe
 
 TEST_P(gemm_shapes, around_the_tile) {
   const std::vector<context> contexts = several();
-  each_shape(gemms::find_step(GetParam().step).how, [&](std::int64_t m, std::int64_t n, std::int64_t k,
-                                                        std::size_t number) {
+  each_shape(gemms::find_step(GetParam().step).policy, [&](std::int64_t m, std::int64_t n, std::int64_t k,
+                                                           std::size_t number) {
     const product p = shaped(m, n, k, number);
     SCOPED_TRACE(testing::Message() << m << " x " << n << " x " << k << ", alpha " << p.alpha << ", beta "
                                     << p.beta << ", case " << number);
@@ -60,7 +60,7 @@ TEST_P(gemm_shapes, around_the_tile) {
 
 // Exact sums: no rounding hides a missing or duplicate product.
 TEST_P(gemm_shapes, of_small_integers_are_exact) {
-  const gemms::policy& how = gemms::find_step(GetParam().step).how;
+  const gemms::policy& how = gemms::find_step(GetParam().step).policy;
   const std::int64_t m = how.tile.m + 3, n = 2 * how.tile.n - 1, k = 3 * how.tile_k + 1;
   const product p = product_of(random_integers(m, k, 5), random_integers(k, n, 6), 1, -1.5);
   dense exact{m, n};

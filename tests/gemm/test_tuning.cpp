@@ -24,7 +24,7 @@ gemm_tuning::of_policy factors_of(std::string policy, auto factor) {
 }
 // For the device: fp64's factors depend on the class, fp16 has one.
 gemm_tuning tuning_of(const device_limits& d) {
-  return {.from = "made",
+  return {.source = "made",
           .version = std::string(build_info().version),
           .device = d.name,
           .compute_capability = compute_capability(d),
@@ -37,7 +37,7 @@ gemm_tuning tuning_of(const device_limits& d) {
 TEST(gemm_tuning, classes_are_numbered_without_gaps) {
   for (std::size_t i = 0; i < tuning_class::count; ++i) EXPECT_EQ(gemms::tuning_class_at(i).index(), i);
   const auto place = [](std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t count = 1) {
-    return gemms::tuning_class_of(m, n, k, count).at;
+    return gemms::tuning_class_of(m, n, k, count).cell;
   };
   using at = std::array<std::size_t, 4>;
   EXPECT_EQ(gemms::tuning_class_of(1, 1, 4).index(), 0U);
@@ -56,7 +56,7 @@ TEST(gemm_tuning, classes_are_numbered_without_gaps) {
 
 TEST(gemm_tuning, a_file_keeps_all_of_it) {
   const gemm_tuning made = tuning_of(an_h200()), read = gemms::parse_tuning(to_text(made), "'a.json'");
-  EXPECT_EQ(read.from, "'a.json'");
+  EXPECT_EQ(read.source, "'a.json'");
   EXPECT_EQ(read.version, made.version);
   EXPECT_EQ(read.device, made.device);
   EXPECT_EQ(read.compute_capability, "9.0");

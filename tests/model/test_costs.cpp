@@ -146,7 +146,8 @@ TEST(model, blocks_are_those_that_were_measured) {
         const gemms::problem p{.a = row_major<const float>(address(1), m, k),
                                .b = row_major<const float>(address(2), k, n),
                                .c = row_major(address(3), m, n)};
-        shape = gemms::shape_of(h200(), gemms::prepare(target::cpu, gemms::find_step(policy), p).what.how, 0);
+        shape = gemms::shape_of(h200(),
+                                gemms::prepare(target::cpu, gemms::find_step(policy), p).instance.policy, 0);
       }
       SCOPED_TRACE(entry.path().filename().string() + " " + kernel);
       EXPECT_EQ(shape.resident, r.at("blocks_per_multiprocessor").get<int>());
@@ -177,8 +178,8 @@ TEST(gemm_cost, faster_machines_are_not_slower) {
       machine_profile faster = h200();
       (faster.*figure).value *= 2;
       const gemms::product_size p{.m = 2048, .n = 1000, .k = 777};
-      EXPECT_LE(gemms::predict(faster, s.how, p).seconds,
-                gemms::predict(h200(), s.how, p).seconds * (1 + 1e-12))
+      EXPECT_LE(gemms::predict(faster, s.policy, p).seconds,
+                gemms::predict(h200(), s.policy, p).seconds * (1 + 1e-12))
           << s.name;
     }
 }

@@ -76,7 +76,7 @@ struct multiply_and_add {  // C = A B + 2 C, of 5 x 5
                  .b = row_major(std::as_const(b).data(), 5, 5),
                  .c = row_major(c.data(), 5, 5),
                  .beta = 2},
-                {.on = on});
+                {.stream = on});
   }
 };
 
@@ -103,7 +103,7 @@ TEST(kernel_code, kernels_of_a_call_Cuda) {
   constexpr std::int64_t n = 100000;
   device_array<int> in(where, std::vector<int>(n, 1)), out(where, n);
   const work sum = [&](stream on) {
-    scan(where, {.type = element::i32, .in = in.data(), .out = out.data(), .length = n}, {.on = on});
+    scan(where, {.type = element::i32, .in = in.data(), .out = out.data(), .length = n}, {.stream = on});
   };
   EXPECT_THAT(kernels_of(where, sum), Not(IsEmpty()));
   const work both = [&](stream on) { sum(on), sum(on); };

@@ -38,10 +38,10 @@ std::vector<test_kernels> kernels() {
   // Chunks of several elements under the other methods.
   using scans::method, scans::policy;
   list.push_back(
-      made<brackets, concatenated, policy{.how = method::two_barriers, .threads = 96, .bytes = 16}>(
+      made<brackets, concatenated, policy{.method = method::two_barriers, .threads = 96, .bytes = 16}>(
           "two-barriers"));
   list.push_back(
-      made<nullable, last_present, policy{.how = method::double_buffer, .threads = 65, .bytes = 16}>(
+      made<nullable, last_present, policy{.method = method::double_buffer, .threads = 65, .bytes = 16}>(
           "double-buffer"));
   return list;
 }

@@ -22,7 +22,7 @@ template <class T> constexpr carried carried_as = std::is_same_v<T, brackets>   
 struct test_kernels {
   const char* step;
   carried type;
-  scans::policy how;
+  scans::policy policy;
   scans::kernel_pair kernels;
 };
 // A kernel that calls the scan of a warp or a block: `groups` of them, each with `count` elements, at most

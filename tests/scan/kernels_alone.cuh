@@ -37,13 +37,13 @@ template <class T, class Op, int Threads, int Items, scans::method How> struct b
     scans::values<T, Items> mine;
     const int first = thread_index() * Items;
     AP_UNROLL
-    for (int i = 0; i < Items; ++i) mine.at[i] = in[first + i < p.count ? first + i : 0];
+    for (int i = 0; i < Items; ++i) mine.elements[i] = in[first + i < p.count ? first + i : 0];
     const Op op = operator_of<Op>(p.modulus);
-    const T total = p.exclusive ? of_block::exclusive(s.scan, mine.at, in[p.count], op, p.count)
-                                : of_block::inclusive(s.scan, mine.at, op, p.count);
+    const T total = p.exclusive ? of_block::exclusive(s.scan, mine.elements, in[p.count], op, p.count)
+                                : of_block::inclusive(s.scan, mine.elements, op, p.count);
     AP_UNROLL
     for (int i = 0; i < Items; ++i)
-      if (first + i < p.count) out[first + i] = mine.at[i];
+      if (first + i < p.count) out[first + i] = mine.elements[i];
     if (thread_index() == Threads - 1) s.total[0] = total;
     block_barrier();
     if (thread_index() == 0) out[p.count] = s.total[0] == total ? total : in[0];

@@ -34,7 +34,7 @@ template <class T, class Op, policy P, broken Fault> struct faulty_kogge_stone {
   AP_DEV static T prefixes(storage& s, scans::values<T, 1>& chunk, int count, Op op) {
     const int thread = thread_index();
     cursor<2> from, to{one_buffer ? 0 : 1, 0};
-    s.value[from.index][thread] = chunk.at[0];
+    s.value[from.index][thread] = chunk.elements[0];
     block_barrier();
     for (int by = 1; by < (Fault == broken::one_step_too_few ? P.threads / 2 : P.threads); by *= 2) {
       T mine = s.value[from.index][thread];
@@ -51,7 +51,7 @@ template <class T, class Op, policy P, broken Fault> struct faulty_kogge_stone {
     }
     block_barrier();
     const cursor<2> result = Fault == broken::result_from_the_other_buffer ? to : from;
-    if (thread > 0) chunk.at[0] = s.value[result.index][thread - 1];
+    if (thread > 0) chunk.elements[0] = s.value[result.index][thread - 1];
     const int last = count - 1 - (Fault == broken::last_element_missing_in_the_total && count > 1);
     return s.value[result.index][last];
   }
@@ -69,7 +69,7 @@ template <class Kernel, int Off> struct shifted_end {
   }
 };
 
-constexpr policy mutant_policy{.how = scans::method::double_buffer, .threads = 96};
+constexpr policy mutant_policy{.method = scans::method::double_buffer, .threads = 96};
 constexpr const char* whole = "none";
 constexpr test::found_by by_numbers{.early = test::outcome::sometimes_wrong,
                                     .late = test::outcome::sometimes_wrong};
@@ -123,7 +123,7 @@ template <class Kernel> struct never_counted {
 };
 
 std::vector<wave_mutant> wave_mutants() {
-  using scan = scans::one_wave<std::uint32_t, scans::sum, scans::wave_choices[0].how>;
+  using scan = scans::one_wave<std::uint32_t, scans::sum, scans::wave_choices[0].policy>;
   constexpr const char* fault = "the launch is never counted";
   return {{whole, nullptr, {}, kernel_of<scan>("scan.one-wave"), {scan::tile}},
           {fault, fault, by_numbers, kernel_of<never_counted<scan>>("never counted"), {scan::tile}}};

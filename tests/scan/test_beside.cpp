@@ -84,7 +84,7 @@ struct sums_beside {
           .in = in.data(),
           .out = out.data(),
           .length = static_cast<std::int64_t>(host.size())},
-         {.policy = policy, .on = here.get});
+         {.policy = policy, .stream = here.get});
   }
   void wait() const { where.runs_on().synchronize(here.get); }
 };

@@ -52,7 +52,7 @@ void expect_right(const context& where, const test_kernels& k, const experiment&
   const auto expected =
       expected_scan(host, e.over, e.kind, initial_of<T>(), Op{}, e.what == scope::tiles ? k.kernels.tile : 0);
   EXPECT_TRUE(out.to_host() == expected)
-      << k.step << ", " << k.how.threads << " threads, " << sizeof(T) << " bytes, "
+      << k.step << ", " << k.policy.threads << " threads, " << sizeof(T) << " bytes, "
       << testing::PrintToString(e.over) << (e.kind == scan_kind::exclusive ? ", exclusive" : ", inclusive")
       << (e.what == scope::tiles ? ", tiles" : ", lines") << (e.in_place ? ", in place" : "") << ", offsets "
       << e.in_offset << " and " << e.out_offset;
@@ -125,7 +125,7 @@ TEST_P(blocks, items) { expect_all_sizes_right("items"); }
 TEST_P(blocks, axes_offsets_and_directions) {
   for (const char* step : {"two-barriers", "double-buffer", "warp-shuffle", "items"})
     for (const test_kernels& k : kernels_of_step(step)) {
-      if (k.how.threads < 32 || k.how.threads > 100) continue;
+      if (k.policy.threads < 32 || k.policy.threads > 100) continue;
       const std::int64_t tile = k.kernels.tile;
       for (scan_kind kind : {scan_kind::inclusive, scan_kind::exclusive})
         for (scan_direction direction : {scan_direction::forward, scan_direction::reverse}) {

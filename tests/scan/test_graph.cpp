@@ -32,8 +32,8 @@ TEST(scan_graph, is_replayed_Cuda) {
   ASSERT_EQ(cudaStreamCreateWithFlags(&on, cudaStreamNonBlocking), cudaSuccess);
   ASSERT_EQ(cudaStreamBeginCapture(on, cudaStreamCaptureModeThreadLocal), cudaSuccess);
   for (int i = 0; i < 3; ++i) {
-    scan(where, add, {.on = on, .workspace = workspace});
-    scan(where, pick, {.on = on, .workspace = workspace});
+    scan(where, add, {.stream = on, .workspace = workspace});
+    scan(where, pick, {.stream = on, .workspace = workspace});
   }
   cudaGraph_t graph = nullptr;
   ASSERT_EQ(cudaStreamEndCapture(on, &graph), cudaSuccess);
@@ -48,7 +48,7 @@ TEST(scan_graph, is_replayed_Cuda) {
     ASSERT_EQ(cudaGraphLaunch(ready, on), cudaSuccess);
     if (replay % 3 == 0)
       scan(where, {.type = element::i32, .in = in.data(), .out = sums.data(), .length = n},
-           {.on = on, .workspace = workspace});
+           {.stream = on, .workspace = workspace});
     ASSERT_EQ(cudaStreamSynchronize(on), cudaSuccess);
     const auto added = sums.to_host(), picked = largest.to_host();
     std::uint32_t sum = 0;
@@ -76,7 +76,7 @@ TEST(scan_graph, needs_no_workspace_for_several_passes_Cuda) {
   cudaStream_t on = nullptr;
   ASSERT_EQ(cudaStreamCreateWithFlags(&on, cudaStreamNonBlocking), cudaSuccess);
   ASSERT_EQ(cudaStreamBeginCapture(on, cudaStreamCaptureModeThreadLocal), cudaSuccess);
-  scan(where, add, {.policy = "items", .on = on});
+  scan(where, add, {.policy = "items", .stream = on});
   cudaGraph_t graph = nullptr;
   ASSERT_EQ(cudaStreamEndCapture(on, &graph), cudaSuccess);
   cudaGraphExec_t ready = nullptr;

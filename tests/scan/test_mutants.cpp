@@ -18,7 +18,7 @@ namespace {
 
 // True if the output is right and nothing outside it was written. The length is not a multiple of a tile.
 bool is_right(const pass_mutant& m, unsigned seed) {
-  const scans::kernel_pair kernels{m.how.totals, m.code, m.how.tile};
+  const scans::kernel_pair kernels{m.policy.totals, m.code, m.policy.tile};
   const context where(make_cpu_executor({.seed = seed, .workers = 1}));
   const scans::lines over{1, 5 * kernels.tile + 17, 1};
   std::vector<brackets> host;
@@ -40,7 +40,7 @@ bool is_right(const pass_mutant& m, unsigned seed) {
 // Launches on one workspace with different numbers. All sums must be right.
 bool is_right(const wave_mutant& m, unsigned seed) {
   const context where(make_cpu_executor({.seed = seed, .order = schedule::starved, .workers = 1}));
-  const std::int64_t tiles = 6, length = (tiles - 1) * m.how.tile + 17;
+  const std::int64_t tiles = 6, length = (tiles - 1) * m.policy.tile + 17;
   device_array<std::uint64_t> workspace(where, std::vector<std::uint64_t>(scans::control_words + 64));
   bool right = true;
   for (std::uint32_t launch = 1; launch <= 3; ++launch) {

@@ -97,7 +97,7 @@ TEST(scan_requests, keys_and_their_kind) {
   };
   std::int32_t keys[4]{};
   EXPECT_EQ(by_key({.data = keys}), "");
-  EXPECT_THAT(by_key({.data = keys, .by = static_cast<scans::segments_by>(2)}),
+  EXPECT_THAT(by_key({.data = keys, .segments = static_cast<scans::segments_by>(2)}),
               HasSubstr("segments_by is 2"));
   EXPECT_THAT(by_key({.data = nullptr}), HasSubstr("keys are a null pointer"));
   EXPECT_THAT(by_key({.data = reinterpret_cast<char*>(keys) + 2}),

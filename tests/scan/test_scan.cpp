@@ -12,7 +12,7 @@ constexpr int last_element = static_cast<int>(element::u64);
 template <class F> void for_each_element(F f) {
   for (int e = 0; e <= last_element; ++e) with_element(static_cast<element>(e), f);
 }
-template <class T> std::int64_t tile() { return scans::find_step("items").how.tile(sizeof(T)); }
+template <class T> std::int64_t tile() { return scans::find_step("items").policy.tile(sizeof(T)); }
 
 class whole_arrays : public on_device {};
 

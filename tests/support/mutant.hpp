@@ -32,7 +32,7 @@ template <class How = as_its_test_says> struct mutant {
   const char* broken = nullptr;  // the fault; null: none, and no check may find anything
   found_by found = {};
   kernel code = {};
-  How how = {};
+  How policy = {};
 };
 template <class How> void PrintTo(const mutant<How>& m, std::ostream* out) { *out << m.name; }
 

@@ -132,11 +132,11 @@ TEST(read_products, tells_what_is_wrong_with_a_file) {
 
 // A product that took `us`; cuBLAS took `sgemm` and `lt` by its two functions.
 product_outcome measured(const std::string& name, double us, double sgemm, double lt) {
-  product_outcome o{.of = {.name = name, .group = "g", .size = {1000, 1000, 1000}}};
+  product_outcome o{.product = {.name = name, .group = "g", .size = {1000, 1000, 1000}}};
   o.chosen.bound = {.units = 100};
   o.time.median_us = us;
-  o.rivals = {{.who = {.key = "cublas_sgemm", .name = "cuBLAS"}, .error = {}, .time = {.median_us = sgemm}},
-              {.who = {.key = "cublas_lt", .name = "cublasLt"}, .error = {}, .time = {.median_us = lt}}};
+  o.rivals = {{.rival = {.key = "cublas_sgemm", .name = "cuBLAS"}, .error = {}, .time = {.median_us = sgemm}},
+              {.rival = {.key = "cublas_lt", .name = "cublasLt"}, .error = {}, .time = {.median_us = lt}}};
   return o;
 }
 constexpr device_roof roof{.device = "", .fp32 = 200, .strict = 50, .terabytes = 4, .shortest_launch = 2};
@@ -154,7 +154,7 @@ TEST(records_of_products, tell_the_faster_rival_and_the_roof) {
 }
 TEST(rivals_of_products, are_told_once) {
   product_outcome first = measured("a", 1, 1, 1), second = measured("b", 1, 1, 1);
-  first.rivals[0].who.version = "13";
+  first.rivals[0].rival.version = "13";
   first.rivals.pop_back();
   EXPECT_EQ(rivals_of_products({first, first}), (json{{"cublas_sgemm", {{"version", "13"}, {"mode", ""}}}}));
   EXPECT_EQ(rivals_of_products({first, second}).size(), 2u);
@@ -162,12 +162,12 @@ TEST(rivals_of_products, are_told_once) {
 }
 TEST(records_of_products, know_what_beta_and_a_batch_cost) {
   product_outcome o = measured("a", 20, 60, 40);
-  o.of.size = {1000, 1000, 4};  // 4 MB of C, 32 kB of A and B
+  o.product.size = {1000, 1000, 4};  // 4 MB of C, 32 kB of A and B
   EXPECT_NEAR((records_of_products({o}, "", &roof, true)[0]["roof"]["us"]), 2, 1e-9)
       << "1.008 us of memory are less than a launch";
-  o.of.count = 10;
+  o.product.count = 10;
   EXPECT_NEAR((records_of_products({o}, "", &roof, true)[0]["roof"]["us"]), 10.08, 1e-9);
-  o.of.beta = 1;
+  o.product.beta = 1;
   EXPECT_NEAR((records_of_products({o}, "", &roof, true)[0]["roof"]["us"]), 20.08, 1e-9);
   EXPECT_NEAR((records_of_products({o}, "", &roof, true)[0]["tflops"]), 4, 1e-9);
 }

@@ -89,7 +89,7 @@ TEST(TimelinePage, PlaysWhatBreaksWithoutAWait) {
                   .schedule = {.lanes = {{"thread 0",
                                           {{.kind = event_kind::write,
                                             .action = "writes",
-                                            .at = {"k.cu", 7},
+                                            .place = {"k.cu", 7},
                                             .begin = 1,
                                             .end = 2,
                                             .mark = event_mark::now}}}},
@@ -98,7 +98,7 @@ TEST(TimelinePage, PlaysWhatBreaksWithoutAWait) {
                   .without = "slot"};
   const std::vector<timeline> two{made_up(1, 3), made_up(2, 3)};
   const json data =
-      json::parse(data_text(timeline_page(two, "t", std::vector<taken_wait>{{.of = 1, .finding = f}})));
+      json::parse(data_text(timeline_page(two, "t", std::vector<taken_wait>{{.timeline = 1, .finding = f}})));
   EXPECT_FALSE(data.at("timelines").at(0).contains("broken"));
   const json& broken = data.at("timelines").at(1).at("broken");
   ASSERT_EQ(broken.size(), 1u);

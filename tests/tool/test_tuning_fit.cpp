@@ -17,7 +17,7 @@ const gemms::tuning_class here = tuning_class_of(16, 1000, 300), beside = tuning
 double factor(const std::vector<gemms::tuning::of_policy>& all, const char* policy,
               const gemms::tuning_class& of) {
   return gemms::tuning{
-      .from = {}, .version = {}, .device = {}, .compute_capability = {}, .made = {}, .policies = all}
+      .source = {}, .version = {}, .device = {}, .compute_capability = {}, .made = {}, .policies = all}
       .factor(policy, of);
 }
 
@@ -54,7 +54,7 @@ TEST(tuning_fit, a_class_has_those_beside_it_in_every_direction_once) {
   for (std::size_t i = 0; i < 4; ++i)
     for (const std::size_t step : {std::size_t{1}, ~std::size_t{0}}) {
       gemms::tuning_class next = middle;
-      next.at[i] += step;
+      next.cell[i] += step;
       EXPECT_GT(factor(all, "a", next), 1) << i;
     }
 }
@@ -65,7 +65,7 @@ TEST(tuning_fit, the_lag_is_that_of_the_choice_behind_the_best) {
   const std::vector<tuning_sample> samples{{here, {{"a", 10, 40}, {"b", 11, 10}}},
                                            {far_away, {{"a", 3, 5}, {"b", 7, 9}}}};
   EXPECT_DOUBLE_EQ(lag_of(samples, as_predicted), 2) << "four times as long at one of two";
-  EXPECT_DOUBLE_EQ(lag_of(samples, {.from = {},
+  EXPECT_DOUBLE_EQ(lag_of(samples, {.source = {},
                                     .version = {},
                                     .device = {},
                                     .compute_capability = {},

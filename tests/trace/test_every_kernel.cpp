@@ -21,7 +21,7 @@ namespace {
 std::set<std::string> names;
 template <class Instance> void add(const Instance& i) {
   if constexpr (requires { i.code.name; }) names.insert(i.code.name);
-  if constexpr (requires { i.what.name; }) names.insert(i.what.name);
+  if constexpr (requires { i.kernel.name; }) names.insert(i.kernel.name);
   if constexpr (requires { i.kernels; })
     for (const kernel& k : {i.kernels.totals, i.kernels.scan}) names.insert(k.name);
 }
@@ -65,7 +65,7 @@ constexpr family families[] = {{gemms::kernel_names, gemms::all_twins, 60, true}
                                {attentions::kernel_names, attentions::all_twins, 20}};
 
 bool is_twin(const std::vector<twin>& twins, std::string_view kernel) {
-  return std::ranges::any_of(twins, [&](const twin& t) { return t.of == kernel; });
+  return std::ranges::any_of(twins, [&](const twin& t) { return t.kernel_name == kernel; });
 }
 // The ladder's kernels are chosen by step and policy: a variant without a twin is recorded by the step's twin
 // for any strides.
@@ -92,7 +92,8 @@ TEST(EveryKernel, HasATwinOrAReason) {
                        : ": write a twin of it, or say in src/trace/without_twin.cpp why it has none");
     }
     for (const twin& t : twins)
-      EXPECT_TRUE(kernels.contains(t.of)) << t.of << ": a twin of a kernel that there is not";
+      EXPECT_TRUE(kernels.contains(t.kernel_name))
+          << t.kernel_name << ": a twin of a kernel that there is not";
   }
 }
 
@@ -126,10 +127,10 @@ TEST(EveryKernel, HasTheSameTwinOnAGpu) {
     if (there.empty()) continue;  // built without CUDA
     ASSERT_EQ(here.size(), there.size());
     for (std::size_t i = 0; i < here.size(); ++i) {
-      EXPECT_STREQ(here[i].of, there[i].of);
-      EXPECT_EQ(here[i].code.params_bytes, there[i].code.params_bytes) << here[i].of;
-      EXPECT_EQ(here[i].code.threads, there[i].code.threads) << here[i].of;
-      EXPECT_EQ(described(here[i]), described(there[i])) << here[i].of;
+      EXPECT_STREQ(here[i].kernel_name, there[i].kernel_name);
+      EXPECT_EQ(here[i].code.params_bytes, there[i].code.params_bytes) << here[i].kernel_name;
+      EXPECT_EQ(here[i].code.threads, there[i].code.threads) << here[i].kernel_name;
+      EXPECT_EQ(described(here[i]), described(there[i])) << here[i].kernel_name;
     }
   }
 }

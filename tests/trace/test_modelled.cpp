@@ -93,11 +93,11 @@ TEST(Modelled, StepsOfTheLadderTakeWhatAnH200Measured) {
     const auto step = std::ranges::find(gemms::steps, policy, &gemms::step::name);
     // naive has no steps; strict takes smaller tiles for a product that this test can compute
     if (step == std::end(gemms::steps) || policy == "naive" || policy == "strict") continue;
-    const gemms::policy& how = step->how;
+    const gemms::policy& how = step->policy;
     const int blocks = r.at("blocks_per_multiprocessor");
     const double waves = std::ceil(size / how.tile.m * size / how.tile.n / (multiprocessors * blocks));
     const timeline t = modelled(policy, std::int64_t{how.tile.m} * blocks, how.tile.n,
-                                std::int64_t{how.tile_k} * steps, {.as = h200(), .blocks = blocks});
+                                std::int64_t{how.tile_k} * steps, {.profile = h200(), .blocks = blocks});
     ASSERT_EQ(t.steps, steps) << policy;
     all.push_back({policy, (us(r) - launch) * clock_per_us / waves / (size / how.tile_k), ticks_of_step(t)});
   }
@@ -112,7 +112,7 @@ TEST(Modelled, RecordingsOfAnH200AreThoseStepsAndTheirSpans) {
   std::vector<two_times> all;
   const json file = result("timelines/h200.json");
   for (const json& r : file.at("timelines")) {
-    const timeline t = modelled(r.at("policy").get<std::string>(), 128, 128, 512, {.as = h200()});
+    const timeline t = modelled(r.at("policy").get<std::string>(), 128, 128, 512, {.profile = h200()});
     const double spans = static_cast<double>(t.spans.size()) / t.steps;
     EXPECT_EQ(t.device, "NVIDIA H200");
     all.push_back({t.policy, r.at("duration").get<double>() / t.steps, ticks_of_step(t) + 9.5 * spans});
@@ -136,7 +136,7 @@ TEST(Modelled, RingsOfAScanTakeWhatAnH200Measured) {
   std::vector<two_times> all;
   for (const char* policy : {"single-pass-1", "single-pass-2", "single-pass-3", "single-pass"}) {
     const timeline t = record_scan(where, policy, {.in = in.data(), .out = out.data(), .length = count},
-                                   {.as = h200(), .from_memory = true});
+                                   {.profile = h200(), .from_memory = true});
     ASSERT_GT(t.recorded, 16) << policy;
     all.push_back({policy, measured.at(policy), ticks_of_step(t)});
   }
@@ -150,7 +150,7 @@ TEST(Modelled, RingsOfAScanTakeWhatAnH200Measured) {
 // two that wait for theirs less.
 TEST(Modelled, BlocksShareAMultiprocessor) {
   const auto ticks = [](const char* policy, int blocks) {
-    return ticks_of_step(modelled(policy, 64, 32, 768, {.as = h200(), .blocks = blocks}));
+    return ticks_of_step(modelled(policy, 64, 32, 768, {.profile = h200(), .blocks = blocks}));
   };
   EXPECT_GT(ticks("async-2", 2), 1.55 * ticks("async-2", 1));
   EXPECT_LT(ticks("async-1", 2), 1.55 * ticks("async-1", 1));
@@ -161,7 +161,7 @@ TEST(Modelled, BlocksShareAMultiprocessor) {
 TEST(Modelled, TheMachineAndWhereDataLieMakeADifference) {
   const auto ticks = [](const char* machine, bool from_memory) {
     const auto as = std::make_shared<const machine_profile>(shipped_profile(machine));
-    const timeline t = modelled("tiled", 32, 32, 768, {.as = as, .from_memory = from_memory});
+    const timeline t = modelled("tiled", 32, 32, 768, {.profile = as, .from_memory = from_memory});
     EXPECT_EQ(t.device, as->limits.name);
     return ticks_of_step(t);
   };

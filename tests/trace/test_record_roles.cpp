@@ -206,17 +206,17 @@ TEST(RecordRoles, AttentionComputesTheSameBits) {
   const context where = on_cpu();
   for (const std::int64_t depth : {64, 100})
     for (const attentions::step& s : attentions::steps) {
-      if (s.how == attentions::method::naive) continue;
+      if (s.method == attentions::method::naive) continue;
       SCOPED_TRACE(::testing::Message() << s.name << ", depth " << depth);
       attention_case of(where, 70, 150, depth), plain(where, 70, 150, depth);
       const timeline t = record_attention(where, s.name, of.problem);
       attention(where, plain.problem, {.policy = s.name});
       EXPECT_EQ(of.out.to_host(), plain.out.to_host());
-      if (s.how == attentions::method::roles) expect_in_order(t);
+      if (s.method == attentions::method::roles) expect_in_order(t);
       EXPECT_EQ(t.stages, s.buffers);
       EXPECT_EQ(t.kernel, "attention");
       // block 0 has 64 or all of the queries, and K and V by tiles of 32 or 128 keys, in slots of 64 columns
-      const int tiles = s.how == attentions::method::tiled ? 5 : depth == 64 ? 2 : 4;
+      const int tiles = s.method == attentions::method::tiled ? 5 : depth == 64 ? 2 : 4;
       EXPECT_EQ(t.steps, (s.warpgroups == 1 ? 2 : 1) * 2 * tiles);
       EXPECT_GT(measure(t).work_rate, 0);
     }
@@ -229,15 +229,15 @@ TEST(RecordRoles, AttentionRunsInAntiphase) {
   double before = 0;
   std::vector<std::pair<std::int64_t, std::int64_t>> of_group[2];
   for (const attentions::step& s : attentions::steps) {
-    if (s.how == attentions::method::naive) continue;
+    if (s.method == attentions::method::naive) continue;
     attention_case of(where, 128, 512, 64);
     const timeline t = record_attention(where, s.name, of.problem);
     const overlap o = measure(t);
     EXPECT_GT(o.work_rate, 1.2 * before) << s.name;
     before = o.work_rate;
-    EXPECT_EQ(o.limited_by, s.how == attentions::method::roles ? timeline::tensor_cores
-                            : s.buffers == 1                   ? "turns"
-                                                               : "computation");
+    EXPECT_EQ(o.limited_by, s.method == attentions::method::roles ? timeline::tensor_cores
+                            : s.buffers == 1                      ? "turns"
+                                                                  : "computation");
     if (s.warpgroups < 2) continue;
     for (const span_record& span : t.spans)
       if (span.kind == span_kind::compute && (span.agent == 4 || span.agent == 8))
@@ -280,7 +280,7 @@ TEST(RecordRoles, TheFirstLaunchIsRecorded) {
   constexpr examples::bulk_copy_policy how{.stages = 2, .warps = 2, .tile = 64};
   using ring = recorded<examples::bulk_copy_ring<how>, 1 + how.warps>;
   using own = recording<examples::bulk_copy<how, ring>>;
-  const std::vector<twin> twins{{.of = "copy",
+  const std::vector<twin> twins{{.kernel_name = "copy",
                                  .code = kernel_of<own>("copy, recorded"),
                                  .stages = how.stages,
                                  .step_bytes = 4 * how.tile,
@@ -684,12 +684,12 @@ TEST(RecordRoles, CudaTwinsComputeTheSameBits) {
     expect_in_order(t);
   }
   for (const attentions::step& s : attentions::steps) {
-    if (s.how == attentions::method::naive) continue;
+    if (s.method == attentions::method::naive) continue;
     attention_case recorded(where, 700, 1000, 64), plain(where, 700, 1000, 64);
     const timeline t = record_attention(where, s.name, recorded.problem);
     attention(where, plain.problem, {.policy = s.name});
     EXPECT_EQ(recorded.out.to_host(), plain.out.to_host()) << s.name;
-    if (s.how == attentions::method::roles) expect_in_order(t);
+    if (s.method == attentions::method::roles) expect_in_order(t);
     EXPECT_GT(t.recorded, 0) << s.name;
   }
   const std::int64_t length = 1 << 24;

@@ -102,15 +102,15 @@ class literal_reader {
   literal_reader(std::string_view text, std::string_view file) : text_{text}, file_{file} {}
 
   [[noreturn]] void fail(std::string_view expected) const {
-    const std::string found = at_ < text_.size() ? quoted(text_.substr(at_, 20)) : "the end";
-    throw bad_input{
-        fmt::format("{}: bad header: expected {} at character {}, found {}", file_, expected, at_, found)};
+    const std::string found = position_ < text_.size() ? quoted(text_.substr(position_, 20)) : "the end";
+    throw bad_input{fmt::format("{}: bad header: expected {} at character {}, found {}", file_, expected,
+                                position_, found)};
   }
   // Consumes `c` if it is the next character after white space; returns whether it was.
   bool take(char c) {
     skip_space();
-    if (at_ == text_.size() || text_[at_] != c) return false;
-    ++at_;
+    if (position_ == text_.size() || text_[position_] != c) return false;
+    ++position_;
     return true;
   }
   void expect(char c, std::string_view what) {
@@ -118,25 +118,25 @@ class literal_reader {
   }
   void expect_end() {
     skip_space();
-    if (at_ != text_.size()) fail("nothing but space after the dictionary");
+    if (position_ != text_.size()) fail("nothing but space after the dictionary");
   }
   // A string without escapes: no name or type in a header needs them.
   std::string_view string(std::string_view what) {
     skip_space();
-    const char quote = at_ < text_.size() ? text_[at_] : '\0';
+    const char quote = position_ < text_.size() ? text_[position_] : '\0';
     if (quote != '\'' && quote != '"') fail(what);
-    const std::size_t end = text_.find_first_of(quote == '"' ? "\"\\\n" : "'\\\n", at_ + 1);
+    const std::size_t end = text_.find_first_of(quote == '"' ? "\"\\\n" : "'\\\n", position_ + 1);
     if (end == std::string_view::npos || text_[end] != quote) fail("a plain string that ends");
-    const std::string_view content = text_.substr(at_ + 1, end - at_ - 1);
-    at_ = end + 1;
+    const std::string_view content = text_.substr(position_ + 1, end - position_ - 1);
+    position_ = end + 1;
     return content;
   }
   storage_order order() {
     skip_space();
     for (const auto& [word, order] : {std::pair{std::string_view{"False"}, storage_order::row_major},
                                       {"True", storage_order::column_major}})
-      if (text_.substr(at_).starts_with(word)) {
-        at_ += word.size();
+      if (text_.substr(position_).starts_with(word)) {
+        position_ += word.size();
         return order;
       }
     fail("True or False for fortran_order");
@@ -160,22 +160,22 @@ class literal_reader {
  private:
   std::string_view text_;
   std::string_view file_;
-  std::size_t at_ = 0;
+  std::size_t position_ = 0;
 
   void skip_space() {
-    while (at_ < text_.size() && is_space(text_[at_])) ++at_;
+    while (position_ < text_.size() && is_space(text_[position_])) ++position_;
   }
   std::int64_t dimension() {
     skip_space();
-    std::size_t end = at_;
+    std::size_t end = position_;
     while (end < text_.size() && !is_space(text_[end]) && text_[end] != ',' && text_[end] != ')') ++end;
-    const std::string_view word = text_.substr(at_, end - at_);
+    const std::string_view word = text_.substr(position_, end - position_);
     std::int64_t value = 0;
     const auto [rest, problem] = std::from_chars(word.data(), word.data() + word.size(), value);
     if (problem == std::errc::result_out_of_range) fail("a dimension below 2^63");
     const bool plain = problem == std::errc{} && rest == word.data() + word.size();
     if (plain && value >= 0 && word[0] != '-' && (word[0] != '0' || word.size() == 1)) {
-      at_ = end;
+      position_ = end;
       return value;
     }
     if (word.ends_with('L'))

@@ -17,7 +17,7 @@ struct element_place {
 
 struct distribution {
   const char* name;
-  const char* what;
+  const char* description;
   double (*a)(const element_place&);
   double (*b)(const element_place&);
 };

@@ -30,7 +30,7 @@ template <int Stages> struct overlap {
     }
     const auto load = [&](int step, int slot) {
       if (p.loads == 0) return;
-      const float* const from = p.from + (step % p.distinct * blocks + block) * overlap_tile;
+      const float* const from = p.source + (step % p.distinct * blocks + block) * overlap_tile;
       AP_UNROLL
       for (int i = 0; i < overlap_floats / 4; ++i) {
         const int at = 4 * (i * threads + t);

@@ -11,7 +11,8 @@ using op = one_turn_after_the_other;
 
 launch_counts run(const context& where, int size, const void* in, void* out, std::int64_t count, stream on) {
   return with_custom_element(size, [&]<class T>() {
-    return inclusive_scan(where, static_cast<const T*>(in), static_cast<T*>(out), count, op{}, {.on = on});
+    return inclusive_scan(where, static_cast<const T*>(in), static_cast<T*>(out), count, op{},
+                          {.stream = on});
   });
 }
 const char* policy(const context& where, int size, std::int64_t count) {

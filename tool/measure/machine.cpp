@@ -66,7 +66,7 @@ unsigned index_of(const std::string& on) {
 // NVML's device for CUDA's `on`. Their numbering may differ (CUDA_VISIBLE_DEVICES, order by speed), so the
 // names must agree; otherwise none.
 device find_device(const nvml& library, const place& at) {
-  unsigned index = index_of(at.on);
+  unsigned index = index_of(at.executor);
   const char* const visible = std::getenv("CUDA_VISIBLE_DEVICES");
   if (visible != nullptr && index == 0)
     std::from_chars(visible, visible + std::string_view(visible).size(), index);
@@ -101,7 +101,7 @@ json power_of(const nvml& library, device of) {
 
 json machine_of(const place& at) {
   json machine{{"name", at.name}};
-  if (at.where->kind() != target::cuda) return machine;
+  if (at.context->kind() != target::cuda) return machine;
   machine["cuda"] = {{"built_with", build_info().gpu_compiler}};
   const nvml library;
   if (!library) return machine;

@@ -12,8 +12,8 @@ constexpr int overlap_threads = 128, overlap_floats = 8;        // that a thread
 constexpr int overlap_tile = overlap_threads * overlap_floats;  // floats
 
 struct overlap_params {
-  const float* from;  // distinct x blocks tiles; block b takes tile b of each step
-  float* sums;        // of each thread: of what it has loaded, as `rounds` change it
+  const float* source;  // distinct x blocks tiles; block b takes tile b of each step
+  float* sums;          // of each thread: of what it has loaded, as `rounds` change it
   std::int32_t steps;
   std::int32_t distinct;  // after so many steps the tiles repeat
   std::int32_t rounds;    // multiply-adds of each loaded float

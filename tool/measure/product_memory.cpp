@@ -47,7 +47,7 @@ gemm_options product_memory::options(const listed_product& p, gemm_options how) 
 
 work product_memory::call(const listed_product& p, const gemm_options& how, bool counting) {
   return [this, what = problem(p), options = options(p, how), counting](stream on) mutable {
-    options.on = on;
+    options.stream = on;
     options.recomputed = counting ? recomputed_.data() : nullptr;
     gemm(where_, what, options);
   };

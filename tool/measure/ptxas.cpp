@@ -73,8 +73,8 @@ std::string said_by(std::vector<std::string> command) {
 }  // namespace
 
 std::optional<int> kernel_registers::of(const std::string& kernel) const {
-  const auto at = of_.find(bare(kernel));
-  return at == of_.end() ? std::optional<int>() : at->second;
+  const auto at = counts_.find(bare(kernel));
+  return at == counts_.end() ? std::optional<int>() : at->second;
 }
 
 void kernel_registers::add(const std::string& said) {
@@ -86,7 +86,7 @@ void kernel_registers::add(const std::string& said) {
       const std::size_t from = at + entry.size();
       kernel = bare(demangled(line.substr(from, line.find('\'', from) - from)));
     } else if (const std::size_t by = line.find(used); by != std::string::npos && !kernel.empty()) {
-      int& most = of_[kernel];
+      int& most = counts_[kernel];
       most = std::max(most, std::atoi(line.c_str() + by + used.size()));
       kernel.clear();
     }

@@ -17,7 +17,7 @@ namespace antiphase::tool {
 namespace {
 
 struct operand {
-  CBLAS_TRANSPOSE how;
+  CBLAS_TRANSPOSE transpose;
   blasint leading;
 };
 
@@ -64,7 +64,7 @@ void reference_gemm(const gemms::problem& p) {
   if (m == 0 || n == 0) return;
   const operand a = describe(p.a, "the row length of A"), b = describe(p.b, "the row length of B");
   const float nothing = 0;  // for operands without elements, whose pointers may be null
-  sgemm()(CblasRowMajor, a.how, b.how, m, n, k, p.alpha, k == 0 ? &nothing : p.a.data, a.leading,
+  sgemm()(CblasRowMajor, a.transpose, b.transpose, m, n, k, p.alpha, k == 0 ? &nothing : p.a.data, a.leading,
           k == 0 ? &nothing : p.b.data, b.leading, p.beta, p.c.data, std::max<blasint>(n, 1));
 }
 

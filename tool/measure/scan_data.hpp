@@ -36,13 +36,13 @@ constexpr double gigabytes_per_second(std::int64_t count, std::size_t size, doub
 
 // Input and output of a scan, and the check of its result.
 template <class T, class Out = T> struct scan_arrays {
-  context where;
+  antiphase::context context;
   std::vector<T> host;
   device_array<T> in;
   device_array<Out> out;
 
-  scan_arrays(const context& on, std::int64_t count)
-      : where{on}, host{scan_input<T>(count)}, in{on, host}, out{on, static_cast<std::size_t>(count)} {}
+  scan_arrays(const antiphase::context& on, std::int64_t count)
+      : context{on}, host{scan_input<T>(count)}, in{on, host}, out{on, static_cast<std::size_t>(count)} {}
 
   std::int64_t count() const { return static_cast<std::int64_t>(host.size()); }
   scans::problem problem() {
@@ -59,7 +59,7 @@ template <class T, class Out = T> struct scan_arrays {
       for (std::size_t i = first; i < last; ++i) wrong[i] = static_cast<Out>(7777777 + i % 13);
     });
     out.copy_from(wrong);
-    where.runs_on().milliseconds(run, nullptr);
+    context.runs_on().milliseconds(run, nullptr);
     if constexpr (std::is_same_v<T, Out>)
       return check_sums<T>(host, out.to_host(), std::max<std::int64_t>(tile, 1));
     else

@@ -19,12 +19,12 @@ constexpr std::int64_t budget = 10'000'000;                      // multiply-add
 
 // Start and stride of the elements of one line, modulo the period.
 struct walk {
-  std::int64_t at, step;
+  std::int64_t position, step;
   walk(std::int64_t first, std::int64_t distance, std::int64_t length)
-      : at(first % length), step(distance % length) {}
+      : position(first % length), step(distance % length) {}
   void next(std::int64_t length) {
-    at += step;
-    if (at >= length) at -= length;
+    position += step;
+    if (position >= length) position -= length;
   }
 };
 
@@ -77,7 +77,7 @@ spot_check::spot_check(const listed_product& of, const operand_values& values)
     walk a(member * m * k + (a_rows ? row * k : row), a_rows ? 1 : m, values.a.length());
     walk b(member * k * n + (b_rows ? p.column : p.column * k), b_rows ? n : 1, values.b.length());
     for (std::int64_t i = 0; i < k; ++i) {
-      const double product = static_cast<double>(values.a.data()[a.at]) * values.b.data()[b.at];
+      const double product = static_cast<double>(values.a.data()[a.position]) * values.b.data()[b.position];
       p.product += product;
       p.size += std::abs(product);
       a.next(values.a.length());

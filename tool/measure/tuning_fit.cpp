@@ -24,7 +24,7 @@ struct mean_log {
 bool side_by_side(const tuning_class& x, const tuning_class& y) {
   const auto apart = [](std::size_t i, std::size_t j) { return std::max(i, j) - std::min(i, j); };
   std::size_t steps = 0;
-  for (std::size_t i = 0; i < x.at.size(); ++i) steps += apart(x.at[i], y.at[i]);
+  for (std::size_t i = 0; i < x.cell.size(); ++i) steps += apart(x.cell[i], y.cell[i]);
   return steps == 1;
 }
 
@@ -42,7 +42,7 @@ by_class ratios_of(std::span<const tuning_sample> samples, const std::string& po
   by_class all{};
   for (const tuning_sample& s : samples)
     for (const tuning_sample::time& t : s.times)
-      if (t.policy == policy) all[s.of.index()].add({std::log(t.measured / t.predicted), 1}, 1);
+      if (t.policy == policy) all[s.tuning_class.index()].add({std::log(t.measured / t.predicted), 1}, 1);
   return all;
 }
 mean_log all_of(const by_class& ratios) {
@@ -78,7 +78,7 @@ double lag_of(std::span<const tuning_sample> samples, const gemms::tuning& with)
   for (const tuning_sample& s : samples) {
     if (s.times.empty()) continue;
     const auto corrected = [&](const tuning_sample::time& t) {
-      return t.predicted * with.factor(t.policy, s.of);
+      return t.predicted * with.factor(t.policy, s.tuning_class);
     };
     const double taken = std::ranges::min_element(s.times, {}, corrected)->measured;
     const double least = std::ranges::min_element(s.times, {}, &tuning_sample::time::measured)->measured;

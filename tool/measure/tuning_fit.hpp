@@ -10,7 +10,7 @@ namespace antiphase::tool {
 
 // Predicted and measured times of the policies for one product.
 struct tuning_sample {
-  gemms::tuning_class of;
+  gemms::tuning_class tuning_class;
   struct time {
     std::string policy;
     double predicted, measured;  // in the same unit

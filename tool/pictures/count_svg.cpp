@@ -57,7 +57,7 @@ std::string count_svg(std::span<const drawn_kernel> kernels) {
     for (const drawn_request& r : k.requests) {
       const std::string source =
           r.source.size() > most_of_source ? r.source.substr(0, most_of_source - 3) + "..." : r.source;
-      drawn += text(left, y + 12, "", r.at) + text(left, y + 28, "source", source) +
+      drawn += text(left, y + 12, "", r.text) + text(left, y + 28, "source", source) +
                bar(bars, y + 5, unit * r.ideal, "ideal") +
                bar(bars + unit * r.ideal, y + 5, unit * (r.each - r.ideal), "more") +
                text(bars + unit * std::max(r.each, r.ideal) + 8, y + 19, "", said(r));

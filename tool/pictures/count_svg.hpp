@@ -9,7 +9,7 @@ namespace antiphase::tool {
 
 // One kind of request of a line.
 struct drawn_request {
-  std::string at;              // line 16: shared read
+  std::string text;            // line 16: shared read
   std::string source;          // empty: not known
   std::string unit;            // wavefront or sector
   double each = 0, ideal = 0;  // of these, per request

@@ -31,7 +31,7 @@ void require_some(std::span<const drawn_finding> findings) {
 std::string place(const code_place& p) { return p.line == 0 ? p.file : fmt::format("{}:{}", p.file, p.line); }
 
 std::string in_full(const schedule_event& e) {
-  return fmt::format("{}{}{}{}", e.action, e.at.file.empty() ? "" : ", at ", place(e.at),
+  return fmt::format("{}{}{}{}", e.action, e.place.file.empty() ? "" : ", at ", place(e.place),
                      e.times > 1 ? fmt::format(", {} times", e.times) : "");
 }
 
@@ -42,7 +42,7 @@ nlohmann::ordered_json schedule_data(const drawn_finding& f) {
   for (const schedule_lane& l : f.schedule.lanes) {
     json events = json::array();
     for (const schedule_event& e : l.events)
-      events.push_back({static_cast<int>(e.kind), e.action, place(e.at), e.times, e.begin, e.end,
+      events.push_back({static_cast<int>(e.kind), e.action, place(e.place), e.times, e.begin, e.end,
                         static_cast<int>(e.mark), e.open});
     lanes.push_back({{"name", l.name}, {"events", events}});
   }
@@ -101,7 +101,7 @@ double draw_finding(picture& p, const drawn_finding& f, double y) {
     p.text(left - 12, y + picture::row_height / 2 + 4.5, "class=\"row\"", l.name);
     for (const schedule_event& e : l.events) {
       p.bar(x(e.begin), x(e.end), y, colour_of(e.kind), e.action,
-            e.at.line > 0 ? fmt::format(":{}", e.at.line) : "", in_full(e));
+            e.place.line > 0 ? fmt::format(":{}", e.place.line) : "", in_full(e));
       if (e.mark == event_mark::none) continue;
       frames.frame(x(e.begin), x(e.end), y, ink);
       middle& side = sides[e.mark == event_mark::now ? 0 : 1];
@@ -179,7 +179,7 @@ std::string schedule_json(std::span<const drawn_finding> findings) {
              {"pid", process},
              {"tid", thread},
              {"args",
-              {{"at", place(e.at)}, {"times", e.times}, {"finding", marks[static_cast<int>(e.mark)]}}}});
+              {{"at", place(e.place)}, {"times", e.times}, {"finding", marks[static_cast<int>(e.mark)]}}}});
       }
     }
   }

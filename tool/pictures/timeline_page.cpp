@@ -129,7 +129,7 @@ std::string timeline_page(std::span<const timeline> timelines, std::string_view 
           fmt::format("timelines in {} and in {} cannot share a page", timelines.front().unit, t.unit));
     all.push_back(data_of(t));
   }
-  for (const taken_wait& w : taken) all.at(w.of)["broken"].push_back(schedule_data(w.finding));
+  for (const taken_wait& w : taken) all.at(w.timeline)["broken"].push_back(schedule_data(w.finding));
   const timeline& first = timelines.front();
   const json data{
       {"unit", first.unit},

@@ -13,7 +13,7 @@ namespace antiphase::tool {
 
 // A schedule that breaks the kernel of a timeline once a wait is taken from it.
 struct taken_wait {
-  std::size_t of = 0;  // which timeline
+  std::size_t timeline = 0;  // which timeline
   drawn_finding finding;
 };
 

@@ -33,12 +33,12 @@ std::vector<timeline_role> drawn_roles(const timeline& t) {
 
 // The drawn part of one timeline.
 struct panel {
-  const timeline* what;
+  const antiphase::timeline* timeline;
   std::vector<step_times> steps;
   overlap figures;
   double height() const {
-    const std::size_t of_warps = std::max<std::size_t>(1, drawn_roles(*what).size());
-    return panel_head + (what->stages + static_cast<int>(of_warps)) * (row_height + row_gap);
+    const std::size_t of_warps = std::max<std::size_t>(1, drawn_roles(*timeline).size());
+    return panel_head + (timeline->stages + static_cast<int>(of_warps)) * (row_height + row_gap);
   }
 };
 
@@ -97,9 +97,9 @@ void draw_legend(picture& p, double y, std::span<const timeline> all) {
 }
 
 void draw_buffers(picture& p, const panel& of, const scale& s, double y) {
-  for (int slot = 0; slot < of.what->stages; ++slot)
+  for (int slot = 0; slot < of.timeline->stages; ++slot)
     p.text(left - 12, y + slot * (row_height + row_gap) + row_height / 2 + 4.5, "class=\"row\"",
-           slot_name(*of.what, slot));
+           slot_name(*of.timeline, slot));
   for (const step_times& step : of.steps) {
     const double top = y + step.slot * (row_height + row_gap);
     const std::string number = std::to_string(step.step);
@@ -108,14 +108,14 @@ void draw_buffers(picture& p, const panel& of, const scale& s, double y) {
     };
     p.bar(s.x(step.issued), s.x(step.landed), top, load_colour, "", number,
           hint("load in flight", step.issued, step.landed));
-    if (!has_later_phases(*of.what)) {
+    if (!has_later_phases(*of.timeline)) {
       p.bar(s.x(step.compute_begin), s.x(step.compute_end), top, compute_colour, "", number,
             hint("compute", step.compute_begin, step.compute_end));
       continue;
     }
     std::int64_t from = step.landed;
     for (std::size_t e = 1; e < step.events.size(); ++e) {
-      const std::string& phase = of.what->phases[e];
+      const std::string& phase = of.timeline->phases[e];
       if (step.events[e] > from)
         p.bar(s.x(from), s.x(step.events[e]), top, phase_colour(phase), "", number,
               hint(phase, from, step.events[e]));
@@ -128,8 +128,8 @@ void draw_buffers(picture& p, const panel& of, const scale& s, double y) {
 // bar per slot.
 void draw_work(picture& p, const panel& of, const scale& s, double y) {
   std::vector<std::pair<std::int64_t, std::int64_t>> work;
-  for (const span_record& span : of.what->spans)
-    for (const timeline_role& r : of.what->roles)
+  for (const span_record& span : of.timeline->spans)
+    for (const timeline_role& r : of.timeline->roles)
       if (r.computes && span.agent >= r.first && span.agent < r.first + r.count &&
           span.kind == span_kind::compute && span.step <= of.steps.back().step)
         work.emplace_back(span.begin, span.end);
@@ -145,13 +145,13 @@ void draw_work(picture& p, const panel& of, const scale& s, double y) {
 // A row for each role: computing, waiting for a unit that does what it has begun, or for data.
 void draw_roles(picture& p, const panel& of, const scale& s, double y) {
   const std::int64_t end = of.steps.back().compute_end;
-  for (const timeline_role& r : drawn_roles(*of.what)) {
+  for (const timeline_role& r : drawn_roles(*of.timeline)) {
     p.text(left - 12, y + row_height / 2 + 4.5, "class=\"row\"", r.name);
     p.bar(s.x(of.steps.front().issued), s.x(end), y, wait_colour, "", "", "no warp computes");
-    for (const span_record& span : of.what->spans) {
+    for (const span_record& span : of.timeline->spans) {
       const bool computes = span.kind == span_kind::compute;
       if (span.agent != r.first || span.begin >= end || (!computes && span.ring == 0)) continue;
-      const std::string what = computes ? r.name : r.name + ", wait for " + of.what->rings[1];
+      const std::string what = computes ? r.name : r.name + ", wait for " + of.timeline->rings[1];
       p.bar(s.x(span.begin), s.x(std::min(span.end, end)), y, computes ? compute_colour : look_colour, "", "",
             fmt::format("{}: {} to {} {}", what, span.begin, span.end, s.unit));
     }
@@ -161,18 +161,18 @@ void draw_roles(picture& p, const panel& of, const scale& s, double y) {
 
 // All warps together: grey where none of them computes.
 void draw_warps(picture& p, const panel& of, const scale& s, double y) {
-  if (!drawn_roles(*of.what).empty()) return draw_roles(p, of, s, y);
+  if (!drawn_roles(*of.timeline).empty()) return draw_roles(p, of, s, y);
   p.text(left - 12, y + row_height / 2 + 4.5, "class=\"row\"", "warps");
   p.bar(s.x(of.steps.front().issued), s.x(of.steps.back().compute_end), y, wait_colour, "", "",
         "no warp computes");
-  if (!of.what->roles.empty()) return draw_work(p, of, s, y);
+  if (!of.timeline->roles.empty()) return draw_work(p, of, s, y);
   for (const step_times& step : of.steps)
     p.bar(s.x(step.compute_begin), s.x(step.compute_end), y, compute_colour, "", std::to_string(step.step),
           fmt::format("the warps compute step {}", step.step));
 }
 
 void draw_panel(picture& p, const panel& of, const scale& s, double y, bool with_work) {
-  const timeline& t = *of.what;
+  const timeline& t = *of.timeline;
   p.text(margin, y + 15, "class=\"panel\"", t.rings.front() == "registers" ? "" : plural(t.stages, "stage"));
   const std::string_view story =
       t.rings.front() == "registers" ? "no buffers: loads go to registers, and their warps wait for them"
@@ -208,7 +208,7 @@ void draw_axis(picture& p, const scale& s, double top, double y) {
 std::vector<panel> panels_of(std::span<const timeline> timelines, int most_steps) {
   std::vector<panel> panels;
   for (const timeline& t : timelines) {
-    panel p{.what = &t, .steps = by_step(t), .figures = measure(t)};
+    panel p{.timeline = &t, .steps = by_step(t), .figures = measure(t)};
     if (p.steps.empty())
       throw bad_request(
           fmt::format("the timeline of {} has no complete step: expected at least one", t.policy));

@@ -55,14 +55,14 @@ std::optional<int> cuda_device(std::string_view on) {
 
 place on_cuda(const place_options& options, int device, std::string why) {
   const context where = cuda_context(options, device);
-  return {.where = where,
-          .on = fmt::format("cuda:{}", device),
+  return {.context = where,
+          .executor = fmt::format("cuda:{}", device),
           .name = where.limits().name,
           .why = std::move(why)};
 }
 place on_cpu(const place_options& options, std::string why) {
   const context where = cpu_context(options);
-  return {.where = where, .on = "cpu", .name = where.limits().name, .why = std::move(why)};
+  return {.context = where, .executor = "cpu", .name = where.limits().name, .why = std::move(why)};
 }
 
 }  // namespace
@@ -70,7 +70,7 @@ place on_cpu(const place_options& options, std::string why) {
 void add_place_options(arguments command, place_options& options, reference also) {
   command
       .add_option(
-          "--on", options.on,
+          "--on", options.executor,
           fmt::format("Where to run: cpu, cuda, cuda:N{} (default: a GPU if one is usable, else cpu)",
                       is_offered(also) ? fmt::format(", or reference ({})", reference_text(also)) : ""))
       .check(not_empty())
@@ -92,10 +92,10 @@ void add_place_options(arguments command, place_options& options, reference also
 
 place choose_place(const place_options& options, reference also) {
   const std::string asked(as_asked);
-  if (options.on == "reference" && is_offered(also) && options.shared_limit > 0)
+  if (options.executor == "reference" && is_offered(also) && options.shared_limit > 0)
     throw bad_request(
         "--shared-limit limits our kernels, --on reference uses none of them: give one of the two");
-  if (options.on.empty()) {
+  if (options.executor.empty()) {
     std::string why;
     if (!cuda_devices(&why).empty()) {
       try {
@@ -106,19 +106,19 @@ place choose_place(const place_options& options, reference also) {
     }
     return on_cpu(options, std::string(no_gpu) + why);
   }
-  if (options.on == "cpu") return on_cpu(options, asked);
-  if (options.on == "reference" && is_offered(also))
-    return {.where = {}, .on = "reference", .name = std::string(reference_text(also)), .why = asked};
-  if (const auto device = cuda_device(options.on)) return on_cuda(options, *device, asked);
+  if (options.executor == "cpu") return on_cpu(options, asked);
+  if (options.executor == "reference" && is_offered(also))
+    return {.context = {}, .executor = "reference", .name = std::string(reference_text(also)), .why = asked};
+  if (const auto device = cuda_device(options.executor)) return on_cuda(options, *device, asked);
   std::vector<std::string> known{"cpu", "cuda", "cuda:N"};
   if (is_offered(also)) known.push_back("reference");
   // By spelling, the closest name to gpu would be cpu.
-  const bool means_cuda = options.on.starts_with("gpu") || options.on.starts_with("GPU");
-  const bool means_reference = also == reference::offered && options.on == "openblas";
-  throw bad_request(fmt::format("--on {}: {}", tool::quoted(options.on),
+  const bool means_cuda = options.executor.starts_with("gpu") || options.executor.starts_with("GPU");
+  const bool means_reference = also == reference::offered && options.executor == "openblas";
+  throw bad_request(fmt::format("--on {}: {}", tool::quoted(options.executor),
                                 suggestion(means_cuda        ? "cuda"
                                            : means_reference ? "reference"
-                                                             : options.on,
+                                                             : options.executor,
                                            known)));
 }
 
@@ -126,14 +126,16 @@ void say_place(const common_options& options, const place& chosen) {
   constexpr std::size_t prefix = 11;  // "antiphase: "
   if (chosen.why.starts_with(no_gpu))
     say(options, wrapped(chosen.why, terminal_columns(STDERR_FILENO) - prefix));
-  const bool simulated = chosen.where && chosen.where->kind() == target::cpu;
-  say(options, fmt::format("running on {} ({}){}", chosen.name, chosen.on,
+  const bool simulated = chosen.context && chosen.context->kind() == target::cpu;
+  say(options, fmt::format("running on {} ({}){}", chosen.name, chosen.executor,
                            simulated                ? ", which simulates a GPU: right, but slow"
                            : chosen.why == as_asked ? ""
                                                     : ", " + chosen.why));
 }
 
-json to_json(const place& chosen) { return {{"on", chosen.on}, {"name", chosen.name}, {"why", chosen.why}}; }
+json to_json(const place& chosen) {
+  return {{"on", chosen.executor}, {"name", chosen.name}, {"why", chosen.why}};
+}
 
 json to_json(const launch_counts& counts) {
   return {{"switches", counts.switches},

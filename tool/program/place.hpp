@@ -14,7 +14,7 @@ namespace antiphase::tool {
 
 struct place_options {
   // cpu, cuda, cuda:N or, where offered, reference; empty: a GPU if one is usable, else cpu
-  std::string on;
+  std::string executor;
   std::int64_t shared_limit = 0;  // limit on shared memory per block, KiB; 0: the device's own
   unsigned seed = 1;              // seed of the CPU executor's schedule
   // limits of the device that the CPU executor simulates
@@ -26,9 +26,9 @@ void add_place_options(arguments command, place_options& options, reference also
 
 // The chosen place, and why it was chosen.
 struct place {
-  std::optional<context> where;  // absent: the reference
-  std::string on;                // in the notation of --on
-  std::string name;              // name of the device
+  std::optional<antiphase::context> context;  // absent: the reference
+  std::string executor;                       // in the notation of --on
+  std::string name;                           // name of the device
   std::string why;
 };
 place choose_place(const place_options& options, reference also);

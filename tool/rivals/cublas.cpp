@@ -52,8 +52,8 @@ class cublas {
     begin(pedantic, on);
     const int m = static_cast<int>(p.m()), n = static_cast<int>(p.n()), k = static_cast<int>(p.k());
     const cublas_operand a = cublas_operand_of(p.a), b = cublas_operand_of(p.b);
-    check_cublas(sgemm_(handle_, b.how, a.how, n, m, k, &p.alpha, p.b.data, b.leading, p.a.data, a.leading,
-                        &p.beta, p.c.data, n),
+    check_cublas(sgemm_(handle_, b.operation, a.operation, n, m, k, &p.alpha, p.b.data, b.leading, p.a.data,
+                        a.leading, &p.beta, p.c.data, n),
                  "cublasSgemm");
   }
   // `count` products in default math, with a workspace.
@@ -64,14 +64,14 @@ class cublas {
     const int m = static_cast<int>(p.m()), n = static_cast<int>(p.n()), k = static_cast<int>(p.k());
     const cublas_operand a = cublas_operand_of(p.a), b = cublas_operand_of(p.b);
     if (count == 1)
-      check_cublas(sgemm_(handle_, b.how, a.how, n, m, k, &p.alpha, p.b.data, b.leading, p.a.data, a.leading,
-                          &p.beta, p.c.data, n),
+      check_cublas(sgemm_(handle_, b.operation, a.operation, n, m, k, &p.alpha, p.b.data, b.leading, p.a.data,
+                          a.leading, &p.beta, p.c.data, n),
                    "cublasSgemm");
     else
-      check_cublas(
-          batched_(handle_, b.how, a.how, n, m, k, &p.alpha, p.b.data, b.leading, p.k() * p.n(), p.a.data,
-                   a.leading, p.m() * p.k(), &p.beta, p.c.data, n, p.m() * p.n(), static_cast<int>(count)),
-          "cublasSgemmStridedBatched");
+      check_cublas(batched_(handle_, b.operation, a.operation, n, m, k, &p.alpha, p.b.data, b.leading,
+                            p.k() * p.n(), p.a.data, a.leading, p.m() * p.k(), &p.beta, p.c.data, n,
+                            p.m() * p.n(), static_cast<int>(count)),
+                   "cublasSgemmStridedBatched");
   }
   void multiply(const gemms::tensor_core_problem& p, stream on) {
     begin(sums_in_fp32, on);

@@ -23,7 +23,7 @@ struct algorithm {  // cublasLtMatmulAlgo_t
   std::uint64_t data[8];
 };
 struct heuristic_result {  // cublasLtMatmulHeuristicResult_t
-  algorithm what;
+  tool::algorithm algorithm;
   std::size_t workspace;
   int state;
   float waves;
@@ -118,7 +118,7 @@ class lt_product {
   void run(stream on) const {
     check_cublas(library_->matmul(library_->get(), operation_, &what_.alpha, what_.b.data, left_,
                                   what_.a.data, right_, &what_.beta, what_.c.data, result_, what_.c.data,
-                                  result_, &chosen_.what, workspace_.data(), workspace_.size(), on),
+                                  result_, &chosen_.algorithm, workspace_.data(), workspace_.size(), on),
                  "cublasLtMatmul");
   }
 
@@ -146,11 +146,11 @@ class lt_product {
   }
   handle layout_of(const matrix_view<const float>& v, std::int64_t count) {
     const cublas_operand o = cublas_operand_of(v);
-    const bool plain = o.how == cublas_operand::plain;
+    const bool plain = o.operation == cublas_operand::plain;
     return layout_of(plain ? v.columns : v.rows, plain ? v.rows : v.columns, o.leading, count);
   }
   void describe(std::int64_t count) {
-    const int left = cublas_operand_of(what_.b).how, right = cublas_operand_of(what_.a).how;
+    const int left = cublas_operand_of(what_.b).operation, right = cublas_operand_of(what_.a).operation;
     check_cublas(library_->make_operation(&operation_, compute_32, real_32), "cublasLtMatmulDescCreate");
     check_cublas(library_->set_operation(operation_, operation_of_a, &left, sizeof left),
                  "cublasLtMatmulDescSetAttribute");

@@ -14,7 +14,7 @@ namespace antiphase::tool {
 // BLAS's view of a row-major matrix: its transpose is column-major.
 struct cublas_operand {
   static constexpr int plain = 0, transposed = 1;  // CUBLAS_OP_N, CUBLAS_OP_T
-  int how, leading;
+  int operation, leading;
 };
 cublas_operand cublas_operand_of(const matrix_view<const float>& v);
 

@@ -18,7 +18,7 @@ enum class method {
 struct step {
   const char* name;
   const char* adds;  // what it adds to the previous step
-  method how;
+  attentions::method method;
   int buffers = 0;     // of tiles of K and V, which take turns; roles: those of the ring
   int warpgroups = 0;  // that compute
 };

@@ -112,7 +112,7 @@ template <class Ring, class Storage, int Warps, int Work = 0> struct recorded_co
 
 // The recording twin of a kernel K: its params are K's and a log.
 template <class Params> struct recorded_params {
-  Params what;
+  Params params;
   span_log log;
 };
 
@@ -124,7 +124,7 @@ template <class K> struct recording : K {
   AP_DEV void operator()(const params& p) const {
     auto& spans = antiphase::shared<typename K::storage, K::shared>().ring.spans;
     if (thread_index() == 0) spans.begin(p.log);
-    K::operator()(p.what);
+    K::operator()(p.params);
     spans.finish();
   }
 };
@@ -141,7 +141,7 @@ template <class K, int Warps> struct recording_copies : K {
     auto& spans = *shared_tail<block_spans<Warps>, typename K::storage>();
     if (thread_index() == 0) spans.begin(p.log);
     block_barrier();
-    K::operator()(p.what);
+    K::operator()(p.params);
     spans.finish();
   }
 };

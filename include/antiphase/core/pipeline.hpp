@@ -33,34 +33,34 @@ template <pipelined C> struct pipeline {
   static constexpr int lead = C::stages - 1;
 
   C& channel;
-  cursor<C::stages> at{};
+  cursor<C::stages> position{};
 
   AP_RELAY void run(int steps, auto load, auto compute) {
-    cursor<C::stages> head = at;
+    cursor<C::stages> head = position;
     for (int i = 0; i < lead; ++i) {  // prologue
       channel.acquire(head);
       if (i < steps) load(i, head.index);
       channel.commit(head++);
     }
-    for (int i = 0; i < steps; ++i, ++at) {  // steady state
+    for (int i = 0; i < steps; ++i, ++position) {  // steady state
       if constexpr (lead == 0) {
         channel.acquire(head);
         load(i, head.index);
         channel.commit(head++);
-        channel.wait(at);
-        compute(i, at.index);
+        channel.wait(position);
+        compute(i, position.index);
       } else {
-        channel.wait(at);
+        channel.wait(position);
         channel.acquire(head);
         if (i + lead < steps) load(i + lead, head.index);
-        compute(i, at.index);
+        compute(i, position.index);
         channel.commit(head++);
       }
-      channel.release(at);
+      channel.release(position);
     }
-    for (int i = 0; i < lead; ++i, ++at) {  // drain: the empty units past the end
-      channel.wait(at);
-      channel.release(at);
+    for (int i = 0; i < lead; ++i, ++position) {  // drain: the empty units past the end
+      channel.wait(position);
+      channel.release(position);
     }
   }
 };

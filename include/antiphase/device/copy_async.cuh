@@ -41,13 +41,13 @@ template <int Bytes> AP_DEV void copy_async_or_zero(shared_place to, const void*
   if constexpr (Bytes == 16)
     asm volatile(
         "{.reg .pred none; setp.eq.u32 none, %2, 0; cp.async.cg.shared.global [%0], [%1], 16, none;}" ::"r"(
-            to.at),
+            to.address),
         "l"(from), "r"(static_cast<unsigned>(there))
         : "memory");
   else
     asm volatile(
         "{.reg .pred none; setp.eq.u32 none, %2, 0; cp.async.ca.shared.global [%0], [%1], %3, none;}" ::"r"(
-            to.at),
+            to.address),
         "l"(from), "r"(static_cast<unsigned>(there)), "n"(Bytes)
         : "memory");
 }

@@ -48,21 +48,21 @@ AP_DEV std::uint32_t shared_address(const void* p) {
 
 struct shared_place {
 #if AP_ON_GPU
-  std::uint32_t at;
-  AP_DEV shared_place(void* p) : at(shared_address(p)) {}
+  std::uint32_t address;
+  AP_DEV shared_place(void* p) : address(shared_address(p)) {}
 #else
-  std::uintptr_t at;
-  AP_DEV shared_place(void* p) : at(reinterpret_cast<std::uintptr_t>(p)) {}
-  AP_DEV void* pointer() const { return reinterpret_cast<void*>(at); }
+  std::uintptr_t address;
+  AP_DEV shared_place(void* p) : address(reinterpret_cast<std::uintptr_t>(p)) {}
+  AP_DEV void* pointer() const { return reinterpret_cast<void*>(address); }
 #endif
   AP_DEV shared_place& operator+=(std::uint32_t bytes) {
-    at += bytes;
+    address += bytes;
     return *this;
   }
   AP_DEV friend shared_place operator+(shared_place p, std::uint32_t bytes) { return p += bytes; }
   // The address with some bits inverted, as by a swizzle.
   AP_DEV friend shared_place operator^(shared_place p, std::uint32_t bits) {
-    p.at ^= bits;
+    p.address ^= bits;
     return p;
   }
 };

@@ -14,7 +14,7 @@ namespace antiphase {
 class scratch_in_use {
  public:
   scratch_in_use(const executor& of, std::size_t bytes, stream on)
-      : of_(of),
+      : executor_(of),
         on_(on),
         held_(of.hold(on)),
         memory_(bytes == 0 ? std::span<std::byte>() : of.scratch(bytes, on)) {}
@@ -26,13 +26,13 @@ class scratch_in_use {
     try {
       return queue();
     } catch (...) {
-      of_.forget_scratch(on_);
+      executor_.forget_scratch(on_);
       throw;
     }
   }
 
  private:
-  const executor& of_;
+  const executor& executor_;
   stream on_;
   std::unique_lock<std::recursive_mutex> held_;
   std::span<std::byte> memory_;

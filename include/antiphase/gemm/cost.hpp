@@ -33,7 +33,7 @@ pipeline_shape shape_of(const machine_profile& on, const tensor_core_step& how, 
 // below it. Overloads: a policy outside the ladder, a step of the ladder, a step with FP16 operands.
 struct roof {
   double seconds = 0;
-  limit of = limit::memory;
+  antiphase::limit limit = limit::memory;
 };
 roof roof_of(const machine_profile& on, const tensor_work& work, const product_size& p);
 roof roof_of(const machine_profile& on, const policy& how, const product_size& p);

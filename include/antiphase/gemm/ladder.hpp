@@ -15,8 +15,8 @@ namespace antiphase::gemms {
 
 struct step {
   const char* name;
-  const char* adds;  // what it adds to the previous step
-  policy how;        // of naive: the square of outputs only, since it has no shared tile
+  const char* adds;      // what it adds to the previous step
+  gemms::policy policy;  // of naive: the square of outputs only, since it has no shared tile
 };
 
 // Textbook kernels: tiles of 32 x 32 x 32, one output per thread, A and B in their order in memory.
@@ -162,19 +162,20 @@ constexpr step steps[] = {
 
 // The features that the step requires.
 constexpr device_features needs_of(const step& s) {
-  return {.cp_async = s.how.copy == copy_kind::asynchronous};
+  return {.cp_async = s.policy.copy == copy_kind::asynchronous};
 }
 // Whether a step is a single policy of the tiled kernel that takes any strides: not naive, and no step with
 // variants for the layouts of the operands.
 constexpr bool is_general_step(const step& s) {
-  return s.how.tile_k > 1 && s.how.a.along == contiguous::neither && s.how.b.along == contiguous::neither;
+  return s.policy.tile_k > 1 && s.policy.a.along == contiguous::neither &&
+         s.policy.b.along == contiguous::neither;
 }
 
 // A compiled variant of a step. Of the variants whose requirements the operands meet, the most specialised is
 // used, and of several such the one with the largest tiles.
 struct instance {
   const char* step;
-  policy how;
+  gemms::policy policy;
   kernel code;
 };
 std::span<const instance> instances(target where);
@@ -187,7 +188,7 @@ const step& select_step(const executor& where, const problem& p);
 
 // A launch: the instance, its grid and its arguments.
 struct plan {
-  instance what;
+  gemms::instance instance;
   extent3 grid;
   problem arguments;
 };

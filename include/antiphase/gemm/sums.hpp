@@ -7,7 +7,7 @@ namespace antiphase::gemms {
 
 // The problem to[j] = C(0, j) + C(1, j) + ..., for each column j of C:
 //
-//   gemm(where, gemms::column_sums(gradient, one, bias_gradient), {.on = stream});
+//   gemm(where, gemms::column_sums(gradient, one, bias_gradient), {.stream = stream});
 //
 // `one` points to a float 1 in device memory, `to` to as many floats as C has columns. Set alpha to scale the
 // sums, beta = 1 to accumulate. Results have the same bits in every run. Where FP64 is fast (compute

@@ -57,7 +57,7 @@ constexpr bool valid(const warpgroup_policy& p) {
 // The problem with tensor maps: A in boxes of 64 k x 128 rows, B in boxes of 64 columns x 64 k.
 struct tensor_core_tensors {
   tensor_map a, b;
-  tensor_core_problem what;
+  tensor_core_problem problem;
 };
 
 }  // namespace antiphase::gemms

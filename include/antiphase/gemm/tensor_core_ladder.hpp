@@ -16,7 +16,7 @@ enum class feeding { threads, engine };
 struct tensor_core_step {
   const char* name;
   const char* adds;  // what it adds to the previous step
-  feeding by;
+  feeding feed;
   extent2 tile;  // outputs of a block
   int tile_k, stages;
 };
@@ -37,7 +37,7 @@ constexpr tensor_core_step tensor_core_steps[] = {
 };
 // The features that the step requires.
 constexpr device_features needs_of(const tensor_core_step& s) {
-  if (s.by == feeding::engine) return {.bulk_copies = true, .wgmma = true, .sm_90a = true};
+  if (s.feed == feeding::engine) return {.bulk_copies = true, .wgmma = true, .sm_90a = true};
   return {.cp_async = true, .mma_sync = true};
 }
 // The step of that name; throws bad_request, with the known names.
@@ -55,7 +55,7 @@ std::optional<std::string> refuses(const executor& where, const tensor_core_step
 // The launch of a step. Throws bad_request if the problem is not as tensor_core_problem requires,
 // not_supported where refuses() has a reason.
 struct tensor_core_plan {
-  tensor_core_step how;
+  tensor_core_step step;
   kernel code;
   extent3 grid;
   tensor_core_tensors arguments;

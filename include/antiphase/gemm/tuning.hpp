@@ -23,19 +23,19 @@ struct tuning_class {
   static constexpr std::array<std::size_t, 4> extents{shorter.size() + 1, longer.size() + 1, k.size() + 1, 3};
   static constexpr std::size_t count = extents[0] * extents[1] * extents[2] * extents[3];
 
-  std::array<std::size_t, 4> at = {};  // the class in each dimension, from 0
+  std::array<std::size_t, 4> cell = {};  // the class in each dimension, from 0
   constexpr bool operator==(const tuning_class&) const = default;
   // Its index among all classes, from 0.
   constexpr std::size_t index() const {
     std::size_t place = 0;
-    for (std::size_t i = 0; i < at.size(); ++i) place = place * extents[i] + at[i];
+    for (std::size_t i = 0; i < cell.size(); ++i) place = place * extents[i] + cell[i];
     return place;
   }
 };
 constexpr tuning_class tuning_class_at(std::size_t index) {
   tuning_class of;
-  for (std::size_t i = of.at.size(); i-- > 0; index /= tuning_class::extents[i])
-    of.at[i] = index % tuning_class::extents[i];
+  for (std::size_t i = of.cell.size(); i-- > 0; index /= tuning_class::extents[i])
+    of.cell[i] = index % tuning_class::extents[i];
   return of;
 }
 // The class of `count` products; extents may be 0.
@@ -72,7 +72,7 @@ struct tuning {
     std::array<double, tuning_class::count> factors;  // time / prediction, by tuning_class::index()
   };
 
-  std::string from;                // its name in messages: the file
+  std::string source;              // its name in messages: the file
   std::string version;             // of the library whose predictions it corrects
   std::string device;              // its name; empty: all devices
   std::string compute_capability;  // of the device, "9.0"

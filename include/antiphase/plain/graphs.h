@@ -117,15 +117,15 @@ struct cudaGraphNodeParams {
 namespace antiphase::plain {
 // One row after the other: a copy of one row is a width and heights of 1.
 struct row_copy {
-  void* to;
+  void* destination;
   std::size_t to_pitch;
-  const void* from;
+  const void* source;
   std::size_t from_pitch, width, height;
   cudaMemcpyKind kind;
 };
 // Edges that a new node gets; `data` may be null.
 struct edges {
-  const cudaGraphNode_t* from;
+  const cudaGraphNode_t* sources;
   std::size_t count;
   const cudaGraphEdgeData* data = nullptr;
 };

@@ -135,8 +135,8 @@ template <class P> struct passing<P&&> {
 template <class... P> struct call {
   using function = void (*)(P...);
   const char* name;
-  config how;
-  place where;
+  plain::config config;
+  machine::place place;
   function entry;
   struct bound {
     function entry;
@@ -158,7 +158,7 @@ template <class... P> struct call {
     b.entry = entry;
     std::apply([&](auto&... to) { (std::memcpy(to.bytes, __builtin_addressof(a), sizeof to.bytes), ...); },
                b.arguments);
-    launch(name, how, where, reinterpret_cast<const void*>(entry), sizeof b, &body, &b);
+    launch(name, config, place, reinterpret_cast<const void*>(entry), sizeof b, &body, &b);
   }
 };
 template <class... P> call<P...> go(void (*entry)(P...), const char* name, config how, place where) {
@@ -186,8 +186,8 @@ constexpr bool has_parameters<void (*)(P...), Count> = sizeof...(P) == Count;
 struct no_entry {};
 template <class F, class Entry> struct any_call {
   const char* name;
-  config how;
-  place where;
+  plain::config config;
+  machine::place place;
   template <class... A> static void body(const void* p) {
     std::tuple<argument<A>...> b;
     std::memcpy(static_cast<void*>(&b), p, sizeof b);
@@ -210,10 +210,10 @@ template <class F, class Entry> struct any_call {
     std::tuple<argument<std::decay_t<A>>...> b;
     std::apply([&](auto&... to) { (std::memcpy(to.bytes, __builtin_addressof(a), sizeof to.bytes), ...); },
                b);
-    launch(name, how, where, nullptr, sizeof b, &body<std::decay_t<A>...>, &b);
+    launch(name, config, place, nullptr, sizeof b, &body<std::decay_t<A>...>, &b);
   }
   template <class... P, class... A> void at(void (*entry)(P...), A&... a) const {
-    call<P...>{name, how, where, entry}.with(
+    call<P...>{name, config, place, entry}.with(
         static_cast<std::conditional_t<std::is_same_v<P, std::remove_cv_t<A>>, const P&, P>>(a)...);
   }
 };

@@ -101,9 +101,10 @@ cudaError_t set_attribute(config& c, cudaLaunchAttributeID id, const cudaLaunchA
 cudaError_t config_of(const cudaLaunchConfig_t& from, config& to, place where);
 // A launch's configuration, and the line of the call.
 struct located_config {
-  const cudaLaunchConfig_t* is;
-  place where;
-  located_config(const cudaLaunchConfig_t* c, place at = place::current()) : is(c), where(at) {}
+  const cudaLaunchConfig_t* config;
+  machine::place place;
+  located_config(const cudaLaunchConfig_t* c, machine::place at = machine::place::current())
+      : config(c), place(at) {}
 };
 }  // namespace antiphase::plain
 
@@ -111,8 +112,8 @@ struct located_config {
 template <class... P, class... A>
 AP_CALL cudaLaunchKernelEx(ap_plain::located_config how, void (*f)(P...), A&&... a) {
   ap_plain::config c({}, {});
-  if (const cudaError_t e = ap_plain::config_of(*how.is, c, how.where); e != cudaSuccess) return e;
-  ap_plain::call<P...>{ap_plain::name_of(reinterpret_cast<const void*>(f)), c, how.where,
+  if (const cudaError_t e = ap_plain::config_of(*how.config, c, how.place); e != cudaSuccess) return e;
+  ap_plain::call<P...>{ap_plain::name_of(reinterpret_cast<const void*>(f)), c, how.place,
                        f}(std::forward<A>(a)...);
   return ap_plain::last_error(false);
 }

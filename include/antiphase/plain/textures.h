@@ -108,7 +108,7 @@ struct texture_view {
   unsigned char* data;
   std::size_t extent[3], pitch, slice, element;  // element: bytes
   cudaChannelFormatDesc desc;
-  cudaTextureDesc how;
+  cudaTextureDesc sampling;
 };
 texture_view texture_of(unsigned long long object);
 cudaError_t create_texture(unsigned long long* object, const cudaResourceDesc& of,
@@ -136,7 +136,7 @@ template <class T> AP_VERB T element_of(const texture_view& t, long x, long y, l
                                   static_cast<std::size_t>(x) * t.element;
   using part = typename texel_type<T>::part;
   if constexpr (std::is_same_v<part, float>) {
-    if (t.how.readMode == cudaReadModeNormalizedFloat && t.desc.f != cudaChannelFormatKindFloat) {
+    if (t.sampling.readMode == cudaReadModeNormalizedFloat && t.desc.f != cudaChannelFormatKindFloat) {
       unsigned char raw[16];
       float parts[4] = {};
       read_only(raw, at, t.element, "texture fetch");
@@ -160,17 +160,18 @@ template <class T> AP_VERB T element_of(const texture_view& t, long x, long y, l
 // As the CUDA guide has it: linear filtering weighs by fractions of 8 bits.
 template <class T> AP_VERB T sample(const texture_view& t, int dimensions, float x, float y, float z) {
   const float at[3] = {x, y, z};
-  const bool linear = t.how.filterMode == cudaFilterModeLinear;
+  const bool linear = t.sampling.filterMode == cudaFilterModeLinear;
   long low[3] = {}, high[3] = {};
   float part[3] = {};
   for (int d = 0; d < dimensions; ++d) {
-    float c = t.how.normalizedCoords ? at[d] * static_cast<float>(t.extent[d]) : at[d];
+    float c = t.sampling.normalizedCoords ? at[d] * static_cast<float>(t.extent[d]) : at[d];
     if (linear) c -= 0.5f;
     const float whole = std::floor(c);
     part[d] = linear ? std::nearbyint((c - whole) * 256) / 256 : 0;
-    low[d] = texel_index(static_cast<long>(whole), t.extent[d], t.how.addressMode[d], t.how.normalizedCoords);
-    high[d] =
-        texel_index(static_cast<long>(whole) + 1, t.extent[d], t.how.addressMode[d], t.how.normalizedCoords);
+    low[d] = texel_index(static_cast<long>(whole), t.extent[d], t.sampling.addressMode[d],
+                         t.sampling.normalizedCoords);
+    high[d] = texel_index(static_cast<long>(whole) + 1, t.extent[d], t.sampling.addressMode[d],
+                          t.sampling.normalizedCoords);
   }
   if constexpr (std::is_same_v<typename texel_type<T>::part, float>) {
     if (linear) {

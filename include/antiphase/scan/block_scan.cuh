@@ -35,7 +35,7 @@ inline namespace AP_TARGET {
 template <scans::scannable T, scans::combines<T> Op, int Threads, int Items = 1,
           scans::method How = scans::method::warp_shuffle>
 requires(Items >= 1 && How != scans::method::single_pass && How != scans::method::one_wave) class block_scan {
-  using totals = scans::block_scan_of<T, Op, scans::policy{.how = How, .threads = Threads}>;
+  using totals = scans::block_scan_of<T, Op, scans::policy{.method = How, .threads = Threads}>;
 
  public:
   using storage = typename totals::storage;
@@ -44,28 +44,28 @@ requires(Items >= 1 && How != scans::method::single_pass && How != scans::method
   AP_DEV static T inclusive(storage& s, T (&item)[Items], Op op, int count = tile) {
     const int present = scan_items(item, op, count);
     scans::values<T, 1> before;
-    before.at[0] = item[present > 0 ? present - 1 : 0];
+    before.elements[0] = item[present > 0 ? present - 1 : 0];
     const T total = totals::prefixes(s, before, live_threads(count), op);
     if (thread_index() > 0) {
       AP_UNROLL
       for (int i = 0; i < Items; ++i)
-        if (i < present) item[i] = op(before.at[0], item[i]);
+        if (i < present) item[i] = op(before.elements[0], item[i]);
     }
     return total;
   }
   AP_DEV static T exclusive(storage& s, T (&item)[Items], const T& initial, Op op, int count = tile) {
     scans::values<T, Items> through;
     AP_UNROLL
-    for (int i = 0; i < Items; ++i) through.at[i] = item[i];
-    const int present = scan_items(through.at, op, count);
+    for (int i = 0; i < Items; ++i) through.elements[i] = item[i];
+    const int present = scan_items(through.elements, op, count);
     scans::values<T, 1> before;
-    before.at[0] = through.at[present > 0 ? present - 1 : 0];
+    before.elements[0] = through.elements[present > 0 ? present - 1 : 0];
     const T total = totals::prefixes(s, before, live_threads(count), op);
     if (present == 0) return total;
-    const T first = thread_index() > 0 ? T(op(initial, before.at[0])) : initial;
+    const T first = thread_index() > 0 ? T(op(initial, before.elements[0])) : initial;
     AP_UNROLL
     for (int i = Items - 1; i > 0; --i)
-      if (i < present) item[i] = op(first, through.at[i - 1]);
+      if (i < present) item[i] = op(first, through.elements[i - 1]);
     item[0] = first;
     return total;
   }

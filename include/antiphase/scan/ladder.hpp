@@ -18,17 +18,17 @@ namespace scans {
 struct step {
   const char* name;
   const char* adds;  // what it adds to the previous step
-  policy how;
+  scans::policy policy;
   ring_policy ring = ring_scan_policy;  // of single passes
 };
 
-constexpr policy two_barriers_policy{.how = method::two_barriers};
-constexpr policy double_buffer_policy{.how = method::double_buffer};
-constexpr policy warp_shuffle_policy{.how = method::warp_shuffle};
-constexpr policy items_policy{.how = method::warp_shuffle, .bytes = 64, .blocks = 4};
-constexpr policy single_pass_policy{.how = method::single_pass};
-constexpr policy one_wave_policy{.how = method::one_wave};
-constexpr policy columns_policy{.how = method::columns};
+constexpr policy two_barriers_policy{.method = method::two_barriers};
+constexpr policy double_buffer_policy{.method = method::double_buffer};
+constexpr policy warp_shuffle_policy{.method = method::warp_shuffle};
+constexpr policy items_policy{.method = method::warp_shuffle, .bytes = 64, .blocks = 4};
+constexpr policy single_pass_policy{.method = method::single_pass};
+constexpr policy one_wave_policy{.method = method::one_wave};
+constexpr policy columns_policy{.method = method::columns};
 constexpr ring_policy with_stages(int stages) { return {.stages = stages, .in_flight = stages < 2 ? 1 : 2}; }
 
 inline constexpr step steps[] = {
@@ -51,9 +51,9 @@ inline constexpr step steps[] = {
 // Lines longer than a block's tile work, but take three kernels, as with items.
 inline constexpr step short_line_steps[] = {
     {"items-thread", "items in blocks of one thread, for lines of up to 16 elements; CPU executor only",
-     policy{.how = method::warp_shuffle, .threads = 1, .bytes = 64}},
+     policy{.method = method::warp_shuffle, .threads = 1, .bytes = 64}},
     {"items-warp", "items in blocks of one warp, for lines of up to 512 elements; CPU executor only",
-     policy{.how = method::warp_shuffle, .threads = 32, .bytes = 64}},
+     policy{.method = method::warp_shuffle, .threads = 32, .bytes = 64}},
 };
 
 // A step outside the ladder, for axes that are not the last.
@@ -69,26 +69,28 @@ const step& find_step(std::string_view name);
 const step& find_policy(std::string_view name);
 constexpr bool is_for_short_lines(const step& s) {
   for (const step& small : short_line_steps)
-    if (s.how == small.how) return true;
+    if (s.policy == small.policy) return true;
   return false;
 }
-constexpr bool is_for_columns(const step& s) { return s.how.how == method::columns; }
+constexpr bool is_for_columns(const step& s) { return s.policy.method == method::columns; }
 // Whether a step reads the array once and keeps state between launches in its workspace, which is zero at
 // first.
-constexpr bool is_one_wave(const step& s) { return s.how.how == method::one_wave; }
-constexpr bool is_single_pass(const step& s) { return s.how.how == method::single_pass || is_one_wave(s); }
+constexpr bool is_one_wave(const step& s) { return s.policy.method == method::one_wave; }
+constexpr bool is_single_pass(const step& s) {
+  return s.policy.method == method::single_pass || is_one_wave(s);
+}
 // Steps with fewer stages than the library's own ring, for measurements.
 constexpr bool is_short_ring(const step& s) {
-  return s.how.how == method::single_pass && s.ring.mover == tile_mover::copy_engine &&
+  return s.policy.method == method::single_pass && s.ring.mover == tile_mover::copy_engine &&
          s.ring != ring_scan_policy;
 }
 // Steps of several passes with kernels for all types and operations. To limit compile time, the others have
 // sums of f32, f64, i32 and u32 only.
-constexpr bool has_all_types(const step& s) { return s.how == items_policy || is_for_short_lines(s); }
+constexpr bool has_all_types(const step& s) { return s.policy == items_policy || is_for_short_lines(s); }
 // Elements per tile, for elements of `size` bytes; for one-wave the tile of the shortest arrays.
 constexpr int tile_of(const step& s, std::size_t size) {
-  if (is_one_wave(s)) return wave_choices[0].how.tile_bytes() / static_cast<int>(size);
-  return is_single_pass(s) ? s.ring.tile_bytes() / static_cast<int>(size) : s.how.tile(size);
+  if (is_one_wave(s)) return wave_choices[0].policy.tile_bytes() / static_cast<int>(size);
+  return is_single_pass(s) ? s.ring.tile_bytes() / static_cast<int>(size) : s.policy.tile(size);
 }
 
 // The compiled kernels of a step for one type and operation. Sums and products of signed integers use those
@@ -97,7 +99,7 @@ struct instance {
   const char* step;
   element type;
   scan_operation operation;
-  policy how;
+  scans::policy policy;
   kernel_pair kernels;
 };
 std::span<const instance> instances(target where);

@@ -79,7 +79,7 @@ enum class segments_by {
 struct scan_keys {
   const void* data = nullptr;  // one for each element, aligned to its size
   element type = element::i32;
-  segments_by by = segments_by::keys;
+  segments_by segments = segments_by::keys;
 };
 
 }  // namespace scans

@@ -89,7 +89,7 @@ struct scalar {
   const void* on_device;
 };
 struct matrix {
-  const void* at;
+  const void* data;
   const void* const* list;  // of a batch, or null
   long long stride;
   int ld;

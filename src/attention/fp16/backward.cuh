@@ -40,7 +40,7 @@ template <gradient_policy P> struct gradient_waits {
 };
 
 template <gradient_policy P, class Waits = gradient_waits<P>> struct gradient_kernel {
-  static constexpr bool of_keys = P.of == side::keys;
+  static constexpr bool of_keys = P.side == side::keys;
   static constexpr int D = P.depth, N = split_rows, chunks = D / 64, Own = P.own_rows();
   static constexpr int threads = 3 * warpgroup_size;
   static constexpr shared_kind shared = shared_kind::dynamic;
@@ -87,8 +87,8 @@ template <gradient_policy P, class Waits = gradient_waits<P>> struct gradient_ke
  private:
   AP_DEV static item item_at(const params& p, std::uint32_t i) {
     // By causality the first keys are seen by most queries, and the last queries see most keys.
-    const auto heads = static_cast<std::uint32_t>(of_keys ? p.what.kv_heads : p.what.heads);
-    const auto each = static_cast<std::uint32_t>(p.what.members) * heads;
+    const auto heads = static_cast<std::uint32_t>(of_keys ? p.problem.kv_heads : p.problem.heads);
+    const auto each = static_cast<std::uint32_t>(p.problem.members) * heads;
     const std::uint32_t rest = i % each;
     const int tile = static_cast<int>(i / each);
     if (tile >= p.tiles) return {-1, 0, 0};
@@ -149,7 +149,7 @@ template <gradient_policy P, class Waits = gradient_waits<P>> struct gradient_ke
         return;
       }
       const int first = w.tile * Own, kv_head = of_keys ? w.head : heads_of(p, w).begin;
-      if (first >= own_shape(p).rows_of(w.member) || p.flags[w.member * p.what.kv_heads + kv_head] != 0)
+      if (first >= own_shape(p).rows_of(w.member) || p.flags[w.member * p.problem.kv_heads + kv_head] != 0)
         continue;
       const int row = static_cast<int>(own_shape(p).first_tile(w.member)) * N + first;
       s.owned.acquire(own);
@@ -162,8 +162,8 @@ template <gradient_policy P, class Waits = gradient_waits<P>> struct gradient_ke
                       row, 0, w.head);
       }
       s.owned.commit(own++, full, bytes{sizeof(own_tile)});
-      const member m = member_of(p.what, w.member);
-      const range tiles = range_of(reach_of(p.what, m), m, first, Own);
+      const member m = member_of(p.problem, w.member);
+      const range tiles = range_of(reach_of(p.problem, m), m, first, Own);
       const int at_begin = static_cast<int>(other_shape(p).first_tile(w.member)) + tiles.begin;
       const range heads = heads_of(p, w);
       int tile = at_begin, head = heads.begin;
@@ -272,7 +272,7 @@ template <gradient_policy P, class Waits = gradient_waits<P>> struct gradient_ke
   AP_DEV static void weigh(const params& p, scores& x, const rows& r, const float (&tops)[N], int member,
                            int head, int first_column, float to_score) {
     if constexpr (P.biased) {
-      add_bias<of_keys>(x, p.what, member_of(p.what, member), head, r.first, first_column + x.column(),
+      add_bias<of_keys>(x, p.problem, member_of(p.problem, member), head, r.first, first_column + x.column(),
                         visible_in(r, first_column), {to_score});
       to_score = 1;
     }
@@ -317,13 +317,14 @@ template <gradient_policy P, class Waits = gradient_waits<P>> struct gradient_ke
 
   AP_DEV static void store(const params& p, const outputs& sum, const rows& r, const heads<float>& to,
                            const item& w, float factor) {
-    const member m = member_of(p.what, w.member);
-    const int depth = static_cast<int>(p.what.depth);
+    const member m = member_of(p.problem, w.member);
+    const int depth = static_cast<int>(p.problem.depth);
     AP_UNROLL
     for (int h = 0; h < 2; ++h) {
       const int row = r.first + 8 * h;
       if (row >= (of_keys ? m.keys : m.queries)) continue;
-      float* const at = of_keys ? key_row(p.what, to, m, w.head, row) : query_row(p.what, to, m, w.head, row);
+      float* const at =
+          of_keys ? key_row(p.problem, to, m, w.head, row) : query_row(p.problem, to, m, w.head, row);
       const bool in_pairs = depth % 2 == 0 && reinterpret_cast<std::uintptr_t>(at) % 8 == 0;
       AP_UNROLL
       for (int i = 2 * h; i < sum.count; i += 4) {
@@ -353,10 +354,10 @@ template <gradient_policy P, class Waits = gradient_waits<P>> struct gradient_ke
     job b;
     b.w = {uniform(now.member), uniform(now.head), uniform(now.tile)};
     if (b.w.member < 0) return b;
-    const member m = member_of(p.what, b.w.member);
+    const member m = member_of(p.problem, b.w.member);
     b.first_row = P.shared ? 0 : 64 * group;
     const int first = b.w.tile * Own, mine = first + b.first_row;
-    b.r.sees = reach_of(p.what, m);
+    b.r.sees = reach_of(p.problem, m);
     b.r.first = mine + scores::row();
     b.block = range_of(b.r.sees, m, first, Own);
     b.tiles = range_of(b.r.sees, m, mine, 64);
@@ -467,10 +468,10 @@ template <gradient_policy P, class Waits = gradient_waits<P>> struct gradient_ke
         sum0.add_rows(part0, back[0] * scale0 * down, back[1] * scale0 * down);
       });
       if constexpr (of_keys) {
-        store(p, sum0, b.r, p.to.k, b.w, p.factor);
-        store(p, sum1, b.r, p.to.v, b.w, 1);
+        store(p, sum0, b.r, p.results.k, b.w, p.factor);
+        store(p, sum1, b.r, p.results.v, b.w, 1);
       } else {
-        store(p, sum0, b.r, p.to.q, b.w, p.factor);
+        store(p, sum0, b.r, p.results.q, b.w, p.factor);
       }
     }
   }
@@ -521,7 +522,7 @@ template <gradient_policy P, class Waits = gradient_waits<P>> struct gradient_ke
         s.ring.release(second, by_warp{});
         sum.add_rows(part, scale1 * down, scale1 * down);
       });
-      store(p, sum, b.r, p.to.v, b.w, 1);
+      store(p, sum, b.r, p.results.v, b.w, 1);
     }
   }
   // `shared`: the second warpgroup's dP, dS and dK.
@@ -571,7 +572,7 @@ template <gradient_policy P, class Waits = gradient_waits<P>> struct gradient_ke
         s.ring.release(first, by_warp{});
         sum.add_rows(part, back[0] * scale0 * down, back[1] * scale0 * down);
       });
-      store(p, sum, b.r, p.to.k, b.w, p.factor);
+      store(p, sum, b.r, p.results.k, b.w, p.factor);
     }
   }
 

@@ -10,7 +10,7 @@ namespace antiphase::attentions {
 enum class side { keys, queries };
 
 struct gradient_policy {
-  side of = side::keys;
+  attentions::side side = side::keys;
   int depth = 64;       // padded: one of fp16::depths
   int slots = 6;        // tiles of one operand in the ring
   int items = 2;        // of which the own operands are there, or on their way
@@ -26,7 +26,7 @@ struct gradient_policy {
 struct gradient_split_params {
   split_params others;       // Q, K and V, lo_factor = near_lo; two counters of items
   split_operand d_out, out;  // of Q's shape; of `out` only where it lies
-  problem what;
+  attentions::problem problem;
   // Of the queries, [head][tile][2][64]: what is subtracted from a score before the power of two (infinite
   // for a row that sees no key, or is none), and D = sum dO O over the columns, divided by the softmax's sum
   // as dO is.
@@ -35,8 +35,8 @@ struct gradient_split_params {
 
 struct gradient_params {
   tensor_map own[2], other[2];  // K, V and Q, dO, or the other way round
-  problem what;
-  gradients to;
+  attentions::problem problem;
+  gradients results;
   wide_factor to_score;  // forward_params::factor
   float factor;          // of the result: of dK, |scale|; of dQ, the caller's scale
   split_shape queries, keys;
@@ -49,7 +49,7 @@ struct gradient_params {
 };
 
 struct gradient_instance {
-  gradient_policy how;
+  gradient_policy policy;
   kernel code;
 };
 struct gradient_split_instance {

@@ -90,10 +90,10 @@ template <forward_policy P, class Waits = forward_waits<P>> struct forward_kerne
   }
   AP_DEV static item item_at(const params& p, std::uint32_t i) {
     // Tiles with most keys come first, and heads that share K follow each other.
-    const auto each = static_cast<std::uint32_t>(p.what.members * p.what.heads);
+    const auto each = static_cast<std::uint32_t>(p.problem.members * p.problem.heads);
     const std::uint32_t tile = i / each, rest = i % each;
     if (tile >= static_cast<std::uint32_t>(p.tiles)) return {-1, 0, 0};
-    const auto heads = static_cast<std::uint32_t>(p.what.heads);
+    const auto heads = static_cast<std::uint32_t>(p.problem.heads);
     return {static_cast<int>(rest / heads), static_cast<int>(rest % heads),
             p.tiles - 1 - static_cast<int>(tile)};
   }
@@ -147,7 +147,7 @@ template <forward_policy P, class Waits = forward_waits<P>> struct forward_kerne
   AP_DEV static void load(const params& p, storage& s) {
     cursor<1> query;
     slot_cursor at;
-    const int group = static_cast<int>(p.what.heads / p.what.kv_heads);
+    const int group = static_cast<int>(p.problem.heads / p.problem.kv_heads);
     for (;;) {
       const item w = item_at(p, atomic_add(p.next_item, 1u));
       if (w.member < 0) {
@@ -156,9 +156,9 @@ template <forward_policy P, class Waits = forward_waits<P>> struct forward_kerne
         s.queries.commit(query, full);
         return;
       }
-      const member m = member_of(p.what, w.member);
+      const member m = member_of(p.problem, w.member);
       const int first = w.tile * P.queries(), kv_head = w.head / group;
-      if (first >= m.queries || p.flags[w.member * p.what.kv_heads + kv_head] != 0) continue;
+      if (first >= m.queries || p.flags[w.member * p.problem.kv_heads + kv_head] != 0) continue;
       s.queries.acquire(query);
       s.now = w;
       AP_UNROLL
@@ -166,7 +166,7 @@ template <forward_policy P, class Waits = forward_waits<P>> struct forward_kerne
         tensor_load(s.q[c].part, p.q, s.queries.barrier[full][0], 64 * c,
                     static_cast<int>(p.queries.first_tile(w.member) * split_rows + first), 0, w.head);
       s.queries.commit(query++, full, bytes{sizeof s.q});
-      const range keys = range_of(reach_of(p.what, m), m, first, P.queries());
+      const range keys = range_of(reach_of(p.problem, m), m, first, P.queries());
       const std::int64_t row = p.keys.first_tile(w.member) * split_rows;
       const int tiles = static_cast<int>(tiles_in(m.keys));
       for (int j = keys.begin; j < keys.end; ++j) {
@@ -285,7 +285,7 @@ template <forward_policy P, class Waits = forward_waits<P>> struct forward_kerne
       for (int i = 0; i < x.count; ++i) x.value[i] = sums.at(i);
     }
     if constexpr (P.biased) {
-      add_bias<false>(x, p.what, m, head, r.first, first_key + x.column(), visible_in(r, first_key),
+      add_bias<false>(x, p.problem, m, head, r.first, first_key + x.column(), visible_in(r, first_key),
                       to_score);
       AP_UNROLL
       for (int b = 0; b < blocks; ++b) to_score[b] = 1;
@@ -315,10 +315,10 @@ template <forward_policy P, class Waits = forward_waits<P>> struct forward_kerne
     AP_UNROLL
     for (int h = 0; h < 2; ++h) {
       const float sum = sum_of_row(r.sum[h]);
-      const int row = r.first + 8 * h, depth = static_cast<int>(p.what.depth);
+      const int row = r.first + 8 * h, depth = static_cast<int>(p.problem.depth);
       if (row >= m.queries) continue;
       const float weight = sum * (1 / up), back = sum == 0 ? 0 : 1 / weight;
-      float* const to = query_row(p.what, p.what.out, m, w.head, row);
+      float* const to = query_row(p.problem, p.problem.out, m, w.head, row);
       AP_UNROLL
       for (int i = 2 * h; i < out.count; i += 4) {
         AP_UNROLL
@@ -328,9 +328,10 @@ template <forward_policy P, class Waits = forward_waits<P>> struct forward_kerne
         }
       }
       if (out.column() != 0) continue;
-      const std::int64_t at = stored_row(p.what, m, w.head, row);
-      if (p.what.softmax != nullptr) p.what.softmax[2 * at] = r.top[h], p.what.softmax[2 * at + 1] = weight;
-      if (p.what.logsumexp != nullptr) p.what.logsumexp[at] = (r.top[h] + log2f(weight)) * 0.693147181f;
+      const std::int64_t at = stored_row(p.problem, m, w.head, row);
+      if (p.problem.softmax != nullptr)
+        p.problem.softmax[2 * at] = r.top[h], p.problem.softmax[2 * at + 1] = weight;
+      if (p.problem.logsumexp != nullptr) p.problem.logsumexp[at] = (r.top[h] + log2f(weight)) * 0.693147181f;
     }
   }
 
@@ -341,13 +342,13 @@ template <forward_policy P, class Waits = forward_waits<P>> struct forward_kerne
       s.queries.wait(query, full);
       const item w{uniform(s.now.member), uniform(s.now.head), uniform(s.now.tile)};
       if (w.member < 0) return;
-      const member m = member_of(p.what, w.member);
+      const member m = member_of(p.problem, w.member);
       const int first = w.tile * P.queries(), mine = first + rows_of_group * group;
-      const reach sees = reach_of(p.what, m);
+      const reach sees = reach_of(p.problem, m);
       const range of_block = range_of(sees, m, first, P.queries()),
                   keys = range_of(sees, m, mine, rows_of_group);
       rows r{.first = mine + accumulator<N>::row(), .sees = sees};
-      const int kv_head = w.head / static_cast<int>(p.what.heads / p.what.kv_heads);
+      const int kv_head = w.head / static_cast<int>(p.problem.heads / p.problem.kv_heads);
       // Rows after the last have no tile of their own: any scale will do.
       const std::int64_t q_tile = p.queries.first_tile(w.member) + first / split_rows + group;
       r.exponent = exponent_of(mine < m.queries ? p.q_scale[w.head * p.queries.tiles + q_tile] : 1) +

@@ -22,7 +22,7 @@ struct forward_policy {
 
 struct forward_params {
   tensor_map q, k, v;  // the parts
-  problem what;
+  attentions::problem problem;
   wide_factor factor;  // |scale| log2(e), of products of Q and K: a negative scale's sign is Q's
   split_shape queries, keys;
   const float *q_scale, *k_scale;  // [head][tile]
@@ -47,7 +47,7 @@ inline tensor_layout parts_layout(const split_operand& o, int depth, int rows) {
 }
 
 struct forward_instance {
-  forward_policy how;
+  forward_policy policy;
   kernel code;
 };
 

@@ -10,38 +10,38 @@ namespace antiphase::attentions::fp16 {
 
 struct forward_row {
   const char* name;
-  forward_policy how;
+  forward_policy policy;
   bool drawn = true;  // has a twin that records a timeline
 };
 constexpr forward_row forward[] = {
-    {.name = "attention.fp16-64", .how = {.depth = 64}},
-    {.name = "attention.fp16-128", .how = {.depth = 128, .apart = false}},
-    {.name = "attention.fp16-64-biased", .how = {.depth = 64, .biased = true}, .drawn = false},
+    {.name = "attention.fp16-64", .policy = {.depth = 64}},
+    {.name = "attention.fp16-128", .policy = {.depth = 128, .apart = false}},
+    {.name = "attention.fp16-64-biased", .policy = {.depth = 64, .biased = true}, .drawn = false},
     {.name = "attention.fp16-128-biased",
-     .how = {.depth = 128, .apart = false, .biased = true},
+     .policy = {.depth = 128, .apart = false, .biased = true},
      .drawn = false},
     // the ladder's step before
-    {.name = "attention.roles-64", .how = {.depth = 64, .groups = 1}},
-    {.name = "attention.roles-128", .how = {.depth = 128, .groups = 1, .apart = false}}};
+    {.name = "attention.roles-64", .policy = {.depth = 64, .groups = 1}},
+    {.name = "attention.roles-128", .policy = {.depth = 128, .groups = 1, .apart = false}}};
 
 struct gradient_row {
   const char* name;
-  gradient_policy how;
+  gradient_policy policy;
 };
 constexpr gradient_row gradients[] = {
-    {.name = "attention.fp16-64-keys", .how = {.of = side::keys, .depth = 64, .registers = 240}},
-    {.name = "attention.fp16-64-queries", .how = {.of = side::queries, .depth = 64, .held = 4}},
+    {.name = "attention.fp16-64-keys", .policy = {.side = side::keys, .depth = 64, .registers = 240}},
+    {.name = "attention.fp16-64-queries", .policy = {.side = side::queries, .depth = 64, .held = 4}},
     {.name = "attention.fp16-128-keys",
-     .how = {.of = side::keys, .depth = 128, .slots = 4, .items = 1, .shared = true}},
+     .policy = {.side = side::keys, .depth = 128, .slots = 4, .items = 1, .shared = true}},
     {.name = "attention.fp16-128-queries",
-     .how = {.of = side::queries, .depth = 128, .slots = 3, .items = 1, .held = 0}},
+     .policy = {.side = side::queries, .depth = 128, .slots = 3, .items = 1, .held = 0}},
     {.name = "attention.fp16-64-keys-biased",
-     .how = {.of = side::keys, .depth = 64, .held = 0, .biased = true}},
+     .policy = {.side = side::keys, .depth = 64, .held = 0, .biased = true}},
     {.name = "attention.fp16-64-queries-biased",
-     .how = {.of = side::queries, .depth = 64, .held = 4, .biased = true}},
+     .policy = {.side = side::queries, .depth = 64, .held = 4, .biased = true}},
     {.name = "attention.fp16-128-keys-biased",
-     .how = {.of = side::keys, .depth = 128, .slots = 4, .items = 1, .shared = true, .biased = true}},
+     .policy = {.side = side::keys, .depth = 128, .slots = 4, .items = 1, .shared = true, .biased = true}},
     {.name = "attention.fp16-128-queries-biased",
-     .how = {.of = side::queries, .depth = 128, .slots = 3, .items = 1, .held = 0, .biased = true}}};
+     .policy = {.side = side::queries, .depth = 128, .slots = 3, .items = 1, .held = 0, .biased = true}}};
 
 }  // namespace antiphase::attentions::fp16

@@ -60,22 +60,24 @@ bool in_vectors(const heads<const float>& rows, std::int64_t depth) {
 }
 
 std::int64_t tiles_of_all(const request& r, std::int64_t rows, std::int64_t packed_rows) {
-  return r.packed() ? most_tiles(packed_rows, r.what.members) : r.what.members * tiles_in(rows);
+  return r.packed() ? most_tiles(packed_rows, r.problem.members) : r.problem.members * tiles_in(rows);
 }
 std::int64_t query_tiles(const request& r) {
-  return tiles_of_all(r, r.what.queries, r.what.lengths.query_rows);
+  return tiles_of_all(r, r.problem.queries, r.problem.lengths.query_rows);
 }
-std::int64_t key_tiles(const request& r) { return tiles_of_all(r, r.what.keys, r.what.lengths.key_rows); }
+std::int64_t key_tiles(const request& r) {
+  return tiles_of_all(r, r.problem.keys, r.problem.lengths.key_rows);
+}
 
 // The parts of an operand in the workspace.
 split_operand lay_out(const request& r, cutter& memory, const heads<const float>& from, bool of_queries,
                       bool by_column) {
-  const problem& p = r.what;
+  const problem& p = r.problem;
   const std::int64_t rows = of_queries ? (r.packed() ? r.query_rows() : p.queries)
                                        : (r.packed() ? r.key_rows() : p.keys),
                      count = of_queries ? p.heads : p.kv_heads,
                      tiles = of_queries ? query_tiles(r) : key_tiles(r), depth = fp16::padded_depth(p.depth);
-  split_operand o{.from = from,
+  split_operand o{.source = from,
                   .shape = {of_queries ? p.lengths.query_offsets : p.lengths.key_offsets,
                             static_cast<std::int32_t>(p.members), static_cast<std::int32_t>(rows), tiles},
                   .count = static_cast<std::int32_t>(count),
@@ -106,10 +108,10 @@ struct forward_memory {
 
   forward_memory(const request& r, std::span<std::byte> workspace) {
     cutter memory(workspace);
-    q = lay_out(r, memory, r.what.q, true, false);
-    k = lay_out(r, memory, r.what.k, false, false);
-    v = lay_out(r, memory, r.what.v, false, true);
-    flags = memory.take<std::uint32_t>(r.what.members * r.what.kv_heads);
+    q = lay_out(r, memory, r.problem.q, true, false);
+    k = lay_out(r, memory, r.problem.k, false, false);
+    v = lay_out(r, memory, r.problem.v, false, true);
+    flags = memory.take<std::uint32_t>(r.problem.members * r.problem.kv_heads);
     next_item = memory.take<std::uint32_t>(1);
     bytes = memory.used();
   }
@@ -119,8 +121,8 @@ extent3 line(std::int64_t blocks) { return {static_cast<unsigned>(blocks), 1, 1}
 
 std::vector<launchable> forward_launches(const request& r, const forward_instance& with,
                                          std::span<std::byte> workspace) {
-  const problem& p = r.what;
-  const forward_policy& how = with.how;
+  const problem& p = r.problem;
+  const forward_policy& how = with.policy;
   const forward_memory m(r, workspace);
   const auto depth = static_cast<std::int32_t>(p.depth);
   const split_instance& split = find_instance(split_instances(r.where()),
@@ -130,20 +132,21 @@ std::vector<launchable> forward_launches(const request& r, const forward_instanc
   for (const split_operand* o : {&m.q, &m.k, &m.v}) tiles += o->count * o->shape.tiles;
   const std::int64_t query_blocks = ceil_div<std::int64_t>(p.queries, how.queries()),
                      items = query_blocks * p.heads * p.members,
-                     blocks = std::min<std::int64_t>(items, std::max(1, r.on.limits().multiprocessors));
-  const forward_params product{.q = r.on.encode(parts_layout(m.q, how.depth, how.queries())),
-                               .k = r.on.encode(parts_layout(m.k, how.depth, how.keys)),
-                               .v = r.on.encode(parts_layout(m.v, how.depth, how.keys * 64 / how.depth)),
-                               .what = p,
-                               .factor = score_factor(std::abs(scale_of(p))),
-                               .queries = m.q.shape,
-                               .keys = m.k.shape,
-                               .q_scale = m.q.scale,
-                               .k_scale = m.k.scale,
-                               .v_scale = m.v.column_scale,
-                               .flags = m.flags,
-                               .next_item = m.next_item,
-                               .tiles = static_cast<std::int32_t>(query_blocks)};
+                     blocks = std::min<std::int64_t>(items, std::max(1, r.executor.limits().multiprocessors));
+  const forward_params product{
+      .q = r.executor.encode(parts_layout(m.q, how.depth, how.queries())),
+      .k = r.executor.encode(parts_layout(m.k, how.depth, how.keys)),
+      .v = r.executor.encode(parts_layout(m.v, how.depth, how.keys * 64 / how.depth)),
+      .problem = p,
+      .factor = score_factor(std::abs(scale_of(p))),
+      .queries = m.q.shape,
+      .keys = m.k.shape,
+      .q_scale = m.q.scale,
+      .k_scale = m.k.scale,
+      .v_scale = m.v.column_scale,
+      .flags = m.flags,
+      .next_item = m.next_item,
+      .tiles = static_cast<std::int32_t>(query_blocks)};
   return {launch_of(split.code, line(tiles), split_params{{m.q, m.k, m.v}, 3, depth, far_lo, m.next_item}),
           launch_of(judge, line(p.members * p.kv_heads),
                     judge_params{m.q, m.k, {m.v}, 1, depth, scale_of(p), most_logit, m.flags}),
@@ -157,34 +160,34 @@ struct gradient_memory {
   std::uint32_t *flags, *next_item;
 
   gradient_memory(const request& r, cutter& memory) {
-    q = lay_out(r, memory, r.what.q, true, false);
-    k = lay_out(r, memory, r.what.k, false, false);
-    v = lay_out(r, memory, r.what.v, false, false);
+    q = lay_out(r, memory, r.problem.q, true, false);
+    k = lay_out(r, memory, r.problem.k, false, false);
+    v = lay_out(r, memory, r.problem.v, false, false);
     g = lay_out(r, memory, r.back->out, true, false);
     g.sign = 1;
-    numbers = memory.take<float>(2 * r.what.heads * query_tiles(r) * split_rows);
-    flags = memory.take<std::uint32_t>(r.what.members * r.what.kv_heads);
+    numbers = memory.take<float>(2 * r.problem.heads * query_tiles(r) * split_rows);
+    flags = memory.take<std::uint32_t>(r.problem.members * r.problem.kv_heads);
     next_item = memory.take<std::uint32_t>(2);
   }
 };
 
 launchable gradient_launch(const request& r, const gradient_memory& m, side of) {
-  const problem& p = r.what;
+  const problem& p = r.problem;
   const int depth = fp16::padded_depth(p.depth);
   const gradient_instance& with =
       find_instance(gradient_instances(r.where()), [&](const gradient_instance& i) {
-        return i.how.of == of && i.how.depth == depth && i.how.biased == is_biased(p);
+        return i.policy.side == of && i.policy.depth == depth && i.policy.biased == is_biased(p);
       });
   const bool keys = of == side::keys;
   const auto map = [&](const split_operand& o, int rows) {
-    return r.on.encode(parts_layout(o, depth, rows));
+    return r.executor.encode(parts_layout(o, depth, rows));
   };
-  const int own_rows = with.how.own_rows();
+  const int own_rows = with.policy.own_rows();
   const gradient_params all{
       .own = {map(keys ? m.k : m.q, own_rows), map(keys ? m.v : m.g, own_rows)},
       .other = {map(keys ? m.q : m.k, split_rows), map(keys ? m.g : m.v, split_rows)},
-      .what = p,
-      .to = *r.back,
+      .problem = p,
+      .results = *r.back,
       .to_score = score_factor(std::abs(scale_of(p))),
       .factor = keys ? std::abs(scale_of(p)) : scale_of(p),
       .queries = m.q.shape,
@@ -199,8 +202,8 @@ launchable gradient_launch(const request& r, const gradient_memory& m, side of) 
       .tiles = static_cast<std::int32_t>(ceil_div<std::int64_t>(keys ? p.keys : p.queries, own_rows)),
       .group = static_cast<std::int32_t>(p.heads / p.kv_heads)};
   const std::int64_t items = all.tiles * p.members * (keys ? p.kv_heads : p.heads);
-  return launch_of(with.code, line(std::min<std::int64_t>(items, std::max(1, r.on.limits().multiprocessors))),
-                   all);
+  return launch_of(
+      with.code, line(std::min<std::int64_t>(items, std::max(1, r.executor.limits().multiprocessors))), all);
 }
 
 // Flagged heads in FP32, from a softmax of their own: the forward's may come from FP16 parts, and the error
@@ -208,7 +211,7 @@ launchable gradient_launch(const request& r, const gradient_memory& m, side of) 
 // no thread reads any more.
 std::vector<launchable> flagged_launches(const request& r, const gradient_memory& m, cutter& memory) {
   request again = r;
-  problem& p = again.what;
+  problem& p = again.problem;
   p.out = packed_heads(reinterpret_cast<float*>(m.q.parts), p.heads, r.packed() ? r.query_rows() : p.queries,
                        p.depth);
   p.softmax = m.numbers;
@@ -219,15 +222,15 @@ std::vector<launchable> flagged_launches(const request& r, const gradient_memory
 }
 
 std::vector<launchable> gradient_launches(const request& r, cutter& memory) {
-  const problem& p = r.what;
+  const problem& p = r.problem;
   const gradient_memory m(r, memory);
   const auto depth = static_cast<std::int32_t>(p.depth);
   const gradient_split_instance& split =
       find_instance(gradient_split_instances(r.where()),
                     [&](const gradient_split_instance& i) { return i.depth == fp16::padded_depth(p.depth); });
   split_operand out = m.g;
-  out.from = {p.out.data, p.out.member_stride, p.out.head_stride, p.out.row_stride};
-  out.in_vectors = in_vectors(out.from, p.depth);
+  out.source = {p.out.data, p.out.member_stride, p.out.head_stride, p.out.row_stride};
+  out.in_vectors = in_vectors(out.source, p.depth);
   std::int64_t tiles = 0;
   for (const split_operand* o : {&m.q, &m.k, &m.v, &m.g}) tiles += o->count * o->shape.tiles;
   const gradient_split_params parts{
@@ -261,7 +264,7 @@ plan plan_forward(const request& r, const forward_instance& with) {
 }
 
 std::string fp16_unsuited(const request& r) {
-  const problem& p = r.what;
+  const problem& p = r.problem;
   if (p.depth > fp16::most_depth)
     return fmt::format("its rows have {} elements: it takes at most {}", p.depth, fp16::most_depth);
   constexpr std::int64_t most = std::numeric_limits<std::int32_t>::max();
@@ -276,9 +279,9 @@ std::string fp16_unsuited(const request& r) {
 // Splitting reads and writes 4 bytes of each element; then three products of FP16 for each of FP32.
 double fp16_seconds(const request& r) {
   if (r.where() != target::cuda) return 0;
-  const machine_profile on = profile_of(r.on.limits());
-  const costs::fp16_attention_cost& cost = costs::models_of(r.on.limits()).attention.fp16;
-  const problem& p = r.what;
+  const machine_profile on = profile_of(r.executor.limits());
+  const costs::fp16_attention_cost& cost = costs::models_of(r.executor.limits()).attention.fp16;
+  const problem& p = r.problem;
   const bool back = r.back.has_value();
   const double depth = fp16::padded_depth(p.depth), tile = 128;
   const double operands_of_queries = back ? 2.5 : 1, operands_of_keys = 2;  // O is only read
@@ -304,19 +307,19 @@ double fp16_seconds(const request& r) {
 namespace {
 const forward_instance& forward_of(const request& r, int groups, bool biased) {
   return find_instance(forward_instances(r.where()), [&](const forward_instance& i) {
-    return i.how.depth == fp16::padded_depth(r.what.depth) && i.how.groups == groups &&
-           i.how.biased == biased;
+    return i.policy.depth == fp16::padded_depth(r.problem.depth) && i.policy.groups == groups &&
+           i.policy.biased == biased;
   });
 }
 }  // namespace
 
 plan plan_fp16(const request& r) {
-  return r.back.has_value() ? plan_backward(r) : plan_forward(r, forward_of(r, 2, is_biased(r.what)));
+  return r.back.has_value() ? plan_backward(r) : plan_forward(r, forward_of(r, 2, is_biased(r.problem)));
 }
 
 std::string roles_unsuited(const request& r) {
   if (r.back.has_value()) return "it is a step of the forward's ladder, which computes no gradients";
-  if (is_biased(r.what)) return "it is a step of the ladder, which takes neither a bias nor hidden pairs";
+  if (is_biased(r.problem)) return "it is a step of the ladder, which takes neither a bias nor hidden pairs";
   return fp16_unsuited(r);
 }
 plan plan_roles(const request& r) { return plan_forward(r, forward_of(r, 1, false)); }

@@ -35,11 +35,11 @@ template <int Depth> struct gradient_split {
     const int depth = p.others.depth;
     in_registers g, out;
     pack<float, 2> softmax[in_registers::count];
-    g.load(at.first_element(o), o.from.row_stride, at.rows, depth, o.in_vectors);
-    out.load(at.first_element(p.out), p.out.from.row_stride, at.rows, depth, p.out.in_vectors);
+    g.load(at.first_element(o), o.source.row_stride, at.rows, depth, o.in_vectors);
+    out.load(at.first_element(p.out), p.out.source.row_stride, at.rows, depth, p.out.in_vectors);
     const auto row_of = [](int i) { return in_registers::first_row() + i * in_registers::step; };
     const float* const of_rows =
-        p.what.softmax + 2 * stored_row(p.what, member_of(p.what, at.member), at.head, at.first_row);
+        p.problem.softmax + 2 * stored_row(p.problem, member_of(p.problem, at.member), at.head, at.first_row);
     AP_UNROLL
     for (int i = 0; i < in_registers::count; ++i) {
       const int r = row_of(i);

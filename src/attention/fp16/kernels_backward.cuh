@@ -14,8 +14,8 @@ inline namespace AP_TARGET {
 std::vector<gradient_instance> gradient_kernels() {
   return []<std::size_t... I>(std::index_sequence<I...>) {
     return std::vector<gradient_instance>{
-        {fp16::gradients[I].how,
-         kernel_of<gradient_kernel<fp16::gradients[I].how>>(fp16::gradients[I].name)}...};
+        {fp16::gradients[I].policy,
+         kernel_of<gradient_kernel<fp16::gradients[I].policy>>(fp16::gradients[I].name)}...};
   }
   (std::make_index_sequence<std::size(fp16::gradients)>());
 }

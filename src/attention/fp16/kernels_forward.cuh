@@ -15,7 +15,8 @@ inline namespace AP_TARGET {
 std::vector<forward_instance> forward_kernels() {
   return []<std::size_t... I>(std::index_sequence<I...>) {
     return std::vector<forward_instance>{
-        {fp16::forward[I].how, kernel_of<forward_kernel<fp16::forward[I].how>>(fp16::forward[I].name)}...};
+        {fp16::forward[I].policy,
+         kernel_of<forward_kernel<fp16::forward[I].policy>>(fp16::forward[I].name)}...};
   }
   (std::make_index_sequence<std::size(fp16::forward)>());
 }

@@ -95,8 +95,8 @@ struct tile_place {
   }
   AP_DEV const float* first_element(const split_operand& o) const {
     const std::int64_t row = first_row + o.shape.first_row(member);
-    return o.from.data + (o.shape.offsets == nullptr ? member * o.from.member_stride : 0) +
-           head * o.from.head_stride + row * o.from.row_stride;
+    return o.source.data + (o.shape.offsets == nullptr ? member * o.source.member_stride : 0) +
+           head * o.source.head_stride + row * o.source.row_stride;
   }
 };
 template <int Depth> struct split_pass {
@@ -126,7 +126,7 @@ template <int Depth> struct split_pass {
       if (block < blocks) {
         const tile_place at(o, static_cast<int>(block / o.shape.tiles), block % o.shape.tiles);
         in_registers x;
-        x.load(at.first_element(o), o.from.row_stride, at.rows, p.depth, o.in_vectors);
+        x.load(at.first_element(o), o.source.row_stride, at.rows, p.depth, o.in_vectors);
         return write(o, x, at, s, p.lo_factor);
       }
       block -= blocks;

@@ -62,7 +62,7 @@ constexpr std::int64_t most_tiles(std::int64_t all_rows, std::int64_t members) {
 }
 
 struct split_operand {
-  heads<const float> from;
+  heads<const float> source;
   split_shape shape;
   std::int32_t count;
   bool in_vectors;  // rows are read in pieces of 16 bytes

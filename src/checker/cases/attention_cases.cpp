@@ -38,7 +38,7 @@ class attention_program {
  public:
   attention_program(const context& where, const attended& of)
       : where_(where),
-        of_(of),
+        attended_(of),
         q_(attended::heads, of.queries, of, 1),
         k_(attended::kv_heads, of.keys, of, 2),
         v_(attended::kv_heads, of.keys, of, 3),
@@ -50,7 +50,7 @@ class attention_program {
     const auto copied = [&](const auto& host) {
       return device_array<typename std::decay_t<decltype(host)>::value_type>(where_, host);
     };
-    const std::size_t pairs = static_cast<std::size_t>(of_.queries * of_.keys);
+    const std::size_t pairs = static_cast<std::size_t>(attended_.queries * attended_.keys);
     std::vector<float> bias(pairs);
     std::vector<unsigned char> visible(pairs);
     for (std::size_t n = 0; n < pairs; ++n) bias[n] = real(6, n), visible[n] = random_bits(7, n) % 5 != 0;
@@ -59,8 +59,8 @@ class attention_program {
     auto gradient = copied(gradient_.host), d_q = copied(q_.host), d_k = copied(k_.host),
          d_v = copied(v_.host);
     auto on_visible = copied(visible);
-    auto of_queries = copied(of_.query_offsets), of_keys = copied(of_.key_offsets);
-    device_array<float> softmax(where_, static_cast<std::size_t>(2 * attended::heads * of_.queries)),
+    auto of_queries = copied(attended_.query_offsets), of_keys = copied(attended_.key_offsets);
+    device_array<float> softmax(where_, static_cast<std::size_t>(2 * attended::heads * attended_.queries)),
         logsumexp(where_, softmax.size() / 2);
     attention_problem p{.q = q_.view<const float>(q.data()),
                         .k = k_.view<const float>(k.data()),
@@ -68,22 +68,22 @@ class attention_program {
                         .out = out_.view(out.data()),
                         .heads = attended::heads,
                         .kv_heads = attended::kv_heads,
-                        .queries = of_.queries,
-                        .keys = of_.keys,
-                        .depth = of_.depth,
-                        .mask = of_.mask,
+                        .queries = attended_.queries,
+                        .keys = attended_.keys,
+                        .depth = attended_.depth,
+                        .mask = attended_.mask,
                         .logsumexp = logsumexp.data(),
                         .softmax = softmax.data()};
-    if (of_.biased) {
-      p.bias = {on_bias.data(), 0, 0, of_.keys, 1};
-      p.visible = {on_visible.data(), 0, 0, of_.keys, 1};
+    if (attended_.biased) {
+      p.bias = {on_bias.data(), 0, 0, attended_.keys, 1};
+      p.visible = {on_visible.data(), 0, 0, attended_.keys, 1};
     }
     if (packed()) {
       p.members = 2;
-      p.lengths = {of_queries.data(), of_keys.data(), of_.queries, of_.keys};
+      p.lengths = {of_queries.data(), of_keys.data(), attended_.queries, attended_.keys};
     }
     attention(where_, p, {.policy = policy});
-    if (of_.biased) p.softmax = nullptr;  // gradients make it from logsumexp
+    if (attended_.biased) p.softmax = nullptr;  // gradients make it from logsumexp
     if (gradients)
       attention_backward(where_, p,
                          {.out = gradient_.view<const float>(gradient.data()),
@@ -96,7 +96,7 @@ class attention_program {
   }
 
  private:
-  bool packed() const { return !of_.query_offsets.empty(); }
+  bool packed() const { return !attended_.query_offsets.empty(); }
   // Of the row that a query or key has in all: its member, and its index there.
   static std::pair<std::size_t, std::int64_t> place(const std::vector<std::int32_t>& offsets,
                                                     std::int64_t row) {
@@ -108,47 +108,47 @@ class attention_program {
     return offsets.empty() ? all : offsets[member + 1] - offsets[member];
   }
   bool sees(std::int64_t row, std::int64_t key, const std::vector<unsigned char>& visible) const {
-    const auto [member, i] = place(of_.query_offsets, row);
-    const auto [of_key, j] = place(of_.key_offsets, key);
+    const auto [member, i] = place(attended_.query_offsets, row);
+    const auto [of_key, j] = place(attended_.key_offsets, key);
     if (member != of_key) return false;
-    const std::int64_t diagonal =
-        i + length(of_.key_offsets, member, of_.keys) - length(of_.query_offsets, member, of_.queries);
-    if (of_.mask != causal::no && j > diagonal) return false;
-    return !of_.biased || visible[static_cast<std::size_t>(i * of_.keys + j)] != 0;
+    const std::int64_t diagonal = i + length(attended_.key_offsets, member, attended_.keys) -
+                                  length(attended_.query_offsets, member, attended_.queries);
+    if (attended_.mask != causal::no && j > diagonal) return false;
+    return !attended_.biased || visible[static_cast<std::size_t>(i * attended_.keys + j)] != 0;
   }
   void require_right(const char* policy, const std::vector<float>& out, const std::vector<float>& d_v,
                      const std::vector<float>& bias, const std::vector<unsigned char>& visible) const {
-    const auto keys = static_cast<std::size_t>(of_.keys);
-    std::vector<double> of_values(static_cast<std::size_t>(of_.keys * of_.depth));
+    const auto keys = static_cast<std::size_t>(attended_.keys);
+    std::vector<double> of_values(static_cast<std::size_t>(attended_.keys * attended_.depth));
     for (std::int64_t h = 0; h < attended::heads; ++h)
-      for (std::int64_t i = 0; i < of_.queries; ++i) {
+      for (std::int64_t i = 0; i < attended_.queries; ++i) {
         std::vector<double> p(keys);
         double sum = 0;
         for (std::size_t j = 0; j < keys; ++j) {
           const auto key = static_cast<std::int64_t>(j);
           if (!sees(i, key, visible)) continue;
           double t = 0;
-          for (std::int64_t c = 0; c < of_.depth; ++c) t += q_(h, i, c) * k_(0, key, c);
-          t /= std::sqrt(static_cast<double>(of_.depth));
-          if (of_.biased) t += static_cast<double>(bias[static_cast<std::size_t>(i) * keys + j]);
+          for (std::int64_t c = 0; c < attended_.depth; ++c) t += q_(h, i, c) * k_(0, key, c);
+          t /= std::sqrt(static_cast<double>(attended_.depth));
+          if (attended_.biased) t += static_cast<double>(bias[static_cast<std::size_t>(i) * keys + j]);
           sum += p[j] = std::exp(t);
         }
-        for (std::int64_t c = 0; c < of_.depth; ++c) {
+        for (std::int64_t c = 0; c < attended_.depth; ++c) {
           double o = 0;
           for (std::size_t j = 0; j < keys && sum > 0; ++j) {
             o += p[j] / sum * v_(0, static_cast<std::int64_t>(j), c);
-            of_values[j * static_cast<std::size_t>(of_.depth) + static_cast<std::size_t>(c)] +=
+            of_values[j * static_cast<std::size_t>(attended_.depth) + static_cast<std::size_t>(c)] +=
                 p[j] / sum * gradient_(h, i, c);
           }
-          const std::size_t at = static_cast<std::size_t>((h * of_.queries + i) * out_.width + c);
+          const std::size_t at = static_cast<std::size_t>((h * attended_.queries + i) * out_.width + c);
           require_near(fmt::format("{}, out", policy), at, out[at], o);
         }
       }
     for (std::size_t j = 0; j < keys && !d_v.empty(); ++j)
-      for (std::int64_t c = 0; c < of_.depth; ++c) {
+      for (std::int64_t c = 0; c < attended_.depth; ++c) {
         const std::size_t at = j * static_cast<std::size_t>(v_.width) + static_cast<std::size_t>(c);
         require_near(fmt::format("{}, dV", policy), at, d_v[at],
-                     of_values[j * static_cast<std::size_t>(of_.depth) + static_cast<std::size_t>(c)]);
+                     of_values[j * static_cast<std::size_t>(attended_.depth) + static_cast<std::size_t>(c)]);
       }
   }
   static void require_near(const std::string& what, std::size_t at, float found, double expected) {
@@ -157,7 +157,7 @@ class attention_program {
   }
 
   const context& where_;
-  attended of_;
+  attended attended_;
   operand q_, k_, v_, out_, gradient_;
 };
 
@@ -180,7 +180,7 @@ const std::vector<attended> biased{{70, 130, 64, 0, causal::no, true},
 std::vector<checked_case> attention_cases() {
   std::vector<checked_case> cases;
   for (const attentions::step& s : attentions::steps) {
-    const bool tensor_cores = s.how == attentions::method::roles;
+    const bool tensor_cores = s.method == attentions::method::roles;
     cases.push_back({fmt::format("attention/{}", s.name), s.adds, [&s, tensor_cores](const context& where) {
                        run_all(where, s.name, tensor_cores ? of_tensor_cores : of_fp32);
                      }});

@@ -36,18 +36,18 @@ void multiply_by(const context& where, const gemms::fp64_instance& with, const p
   on_device d(where, p);
   const doubling twice(where, p);
   const gemms::fp64_plan plan =
-      gemms::plan_fp64(where, d.what, {}, with.how.finishes ? twice.after : gemms::epilogue{}, with, turned,
-                       {with.how.slabs, cluster, parts});
+      gemms::plan_fp64(where, d.problem, {}, with.policy.finishes ? twice.after : gemms::epilogue{}, with,
+                       turned, {with.policy.slabs, cluster, parts});
   device_array<std::byte> workspace(where, anything(plan.workspace()));
   gemms::run(where, plan, {workspace.data(), plan.workspace()}, nullptr);
   where.runs_on().synchronize(nullptr);
-  require_kept(where, with.code.name, with.how.finishes ? doubling::expected(p) : p, d.c.to_host());
+  require_kept(where, with.code.name, with.policy.finishes ? doubling::expected(p) : p, d.c.to_host());
 }
 // Whole tiles and edges, stored along either operand and one by one, with the ring going around, infinities,
 // and tiles that clusters and parts share.
 void multiply_by(const context& where, const gemms::fp64_instance& with) {
   using enum storage_order;
-  const gemms::fp64_policy& how = with.how;
+  const gemms::fp64_policy& how = with.policy;
   if (how.kind == gemms::kernel_kind::kept_lines) {
     const std::int64_t most = gemms::most_kept_k(how);
     if (how.whole) {  // which knows no edges
@@ -74,7 +74,7 @@ void multiply_by(const context& where, const gemms::fp64_instance& with) {
                      around = (std::max(how.stages, how.held) + 1) * stage + 19, once = stage + 7;
   multiply_by(where, with, {how.tile.m, how.tile.n, around, 1, 0}, false, 1, 1);
   // which does not lie at a multiple of 16 bytes
-  const storage_order of_b = how.by == gemms::loader::tma ? rows : columns;
+  const storage_order of_b = how.loader == gemms::loader::tma ? rows : columns;
   multiply_by(where, with, {how.tile.n + 3, how.tile.m + 5, once, -1.5f, 0.5f, columns, of_b, 1}, true, 1, 1);
   if (!how.shares) return;
   multiply_by(where, with, {how.tile.m, how.tile.n, 4 * once, 1, 0.5f}, false, 2, 2);
@@ -89,9 +89,9 @@ void inner_products_by(const context& where, const gemms::dots_instance& with) {
     if (with.for_vector()) form = {threads, with.lines_of_thread};
     on_device d(where, p);
     const doubling twice(where, p);
-    auto plan = gemms::plan_dots(where, d.what, {}, with.finishes ? twice.after : gemms::epilogue{}, how,
+    auto plan = gemms::plan_dots(where, d.problem, {}, with.finishes ? twice.after : gemms::epilogue{}, how,
                                  with.across, form);
-    plan->with = &with;
+    plan->instance = &with;
     gemms::run(where, *plan, nullptr);
     where.runs_on().synchronize(nullptr);
     require_kept(where, with.code.name, with.finishes ? doubling::expected(p) : p, d.c.to_host());
@@ -119,7 +119,7 @@ void inner_products_by(const context& where, const gemms::dots_instance& with) {
 void multiply(const context& where, const char* kernel, const char* policy, const product& p, bool finishes) {
   on_device d(where, p);
   const doubling twice(where, p);
-  gemm(where, d.what, {.policy = policy, .epilogue = finishes ? twice.after : gemms::epilogue{}});
+  gemm(where, d.problem, {.policy = policy, .epilogue = finishes ? twice.after : gemms::epilogue{}});
   where.runs_on().synchronize(nullptr);
   require_kept(where, kernel, finishes ? doubling::expected(p) : p, d.c.to_host());
 }
@@ -138,15 +138,15 @@ void multiply_group(const context& where, const gemms::group_instance& with, int
   std::vector<product> all;
   for (std::int64_t i = 0; i < count; ++i) {
     const storage_order of_a = i % 2 == 0 ? rows : columns, of_b = i % 3 == 0 ? columns : rows;
-    all.push_back({i % 7 == 0 ? with.how.tile.m : 5 + 11 * (i % 5),
-                   i % 7 == 0 ? with.how.tile.n : 3 + 13 * (i % 4), 5 + 37 * (i % 3), 1,
+    all.push_back({i % 7 == 0 ? with.policy.tile.m : 5 + 11 * (i % 5),
+                   i % 7 == 0 ? with.policy.tile.n : 3 + 13 * (i % 4), 5 + 37 * (i % 3), 1,
                    i % 2 == 0 ? 0.f : 0.5f, of_a, of_b, i % 4 == 0 ? 4 : 1});
     if (i % 5 == 4) all.back() = with_odd_lines(all.back());
   }
   std::vector<std::unique_ptr<on_device>> memory;
   std::vector<const gemms::problem*> problems;
   for (const product& p : all)
-    problems.push_back(&memory.emplace_back(std::make_unique<on_device>(where, p))->what);
+    problems.push_back(&memory.emplace_back(std::make_unique<on_device>(where, p))->problem);
   gemms::group_plan plan = gemms::plan_group(where, with, problems);
   plan.grid.x = std::min(plan.grid.x, 3u);  // each block comes to tiles of many members
   device_array<std::byte> workspace(where, anything(plan.workspace()));
@@ -167,7 +167,7 @@ std::string case_of(const gemms::fp64_policy& how) {
   switch (how.kind) {
     case gemms::kernel_kind::ring:
       if (how.finishes) return "gemm/fp64-finish";
-      return how.by == gemms::loader::tma ? "gemm/fp64" : "gemm/fp64-async";
+      return how.loader == gemms::loader::tma ? "gemm/fp64" : "gemm/fp64-async";
     case gemms::kernel_kind::lanes: return fmt::format("gemm/fp64-lanes{}", end);
     case gemms::kernel_kind::kept_lines: return fmt::format("gemm/fp64-kept{}", end);
     case gemms::kernel_kind::block_tile: return fmt::format("gemm/fp64-block{}", end);
@@ -182,7 +182,7 @@ std::string about(const gemms::fp64_policy& how) {
   switch (how.kind) {
     case gemms::kernel_kind::ring:
       return fmt::format("sums in FP64 on Tensor Cores, by a ring that {}{}",
-                         how.by == gemms::loader::tma ? "TMA fills" : "copying warps fill", end);
+                         how.loader == gemms::loader::tma ? "TMA fills" : "copying warps fill", end);
     case gemms::kernel_kind::lanes: return fmt::format("the same, lanes read operands into registers{}", end);
     case gemms::kernel_kind::kept_lines:
       return fmt::format("the same, for few k: an operand stays in registers{}", end);
@@ -213,7 +213,7 @@ std::vector<checked_case> fp64_cases() {
   // A case for each kind of kernel, in the order of the table.
   std::vector<std::pair<std::string, std::vector<gemms::fp64_instance>>> kinds;
   for (const gemms::fp64_instance& i : gemms::fp64_instances(target::checked)) {
-    const std::string name = case_of(i.how);
+    const std::string name = case_of(i.policy);
     const auto found = std::ranges::find(kinds, name, [](const auto& kind) { return kind.first; });
     if (found == kinds.end())
       kinds.emplace_back(name, std::vector{i});
@@ -221,7 +221,7 @@ std::vector<checked_case> fp64_cases() {
       found->second.push_back(i);
   }
   for (const auto& [name, all] : kinds)
-    cases.push_back({name, about(all.front().how), [all = all](const context& where) {
+    cases.push_back({name, about(all.front().policy), [all = all](const context& where) {
                        for (const gemms::fp64_instance& i : all) multiply_by(where, i);
                      }});
   cases.push_back(

@@ -28,7 +28,7 @@ int offset_of(const gemms::operand_policy& how) { return how.copy_width == 1 ? 1
 // One step more along K than there are stages, and a part of one.
 void multiply(const context& where, const gemms::instance& variant, float alpha, float beta,
               storage_order of_c, int offset_of_c) {
-  const gemms::policy& how = variant.how;
+  const gemms::policy& how = variant.policy;
   const std::int64_t m = how.tile.m + 3, n = how.tile.n + (beta != 0 ? 5 : 0),
                      k = std::max(how.stages * how.tile_k, 8) + 7;
   placed a(m, k, order_of_a(how.a.along), offset_of(how.a)),
@@ -43,7 +43,7 @@ void multiply(const context& where, const gemms::instance& variant, float alpha,
   if (!gemms::takes(variant, p))
     throw std::logic_error(fmt::format("the case of {} does not suit it", variant.code.name));
   const gemms::plan plan = gemms::prepare(variant, p);
-  where.runs_on().launch(plan.what.code, plan.grid, &plan.arguments, nullptr);
+  where.runs_on().launch(plan.instance.code, plan.grid, &plan.arguments, nullptr);
   const std::vector<float> result = dc.to_host();
 
   // What only loads multiplies its last tiles alone.
@@ -111,7 +111,7 @@ std::vector<checked_case> gemm_ladder_cases() {
   for (const gemms::step& s : gemms::steps) {
     std::vector<gemms::instance> variants;
     for (const gemms::instance& i : gemms::instances(target::checked))
-      if (i.step == std::string_view(s.name) && i.how.run != gemms::parts::compute_only)
+      if (i.step == std::string_view(s.name) && i.policy.run != gemms::parts::compute_only)
         variants.push_back(i);
     cases.push_back({fmt::format("gemm/{}", s.name), s.adds,
                      [variants](const context& where) { multiply_all(where, variants); }});

@@ -18,14 +18,14 @@ std::string text(gemms::contiguous along) {
                                              : "anyhow";
 }
 void add(std::vector<library_kernel>& all, const gemms::instance& i) {
-  const bool computes_only = i.how.run == gemms::parts::compute_only;
-  const char* const part = computes_only                          ? ", computes only"
-                           : i.how.run == gemms::parts::load_only ? ", loads only"
-                                                                  : "";
+  const bool computes_only = i.policy.run == gemms::parts::compute_only;
+  const char* const part = computes_only                             ? ", computes only"
+                           : i.policy.run == gemms::parts::load_only ? ", loads only"
+                                                                     : "";
   all.push_back({fmt::format("gemm/{}", i.step),
-                 fmt::format("{} x {} x {}, {} stages, A {} by {}, B {} by {}{}", i.how.tile.m, i.how.tile.n,
-                             i.how.tile_k, i.how.stages, text(i.how.a.along), i.how.a.copy_width,
-                             text(i.how.b.along), i.how.b.copy_width, part),
+                 fmt::format("{} x {} x {}, {} stages, A {} by {}, B {} by {}{}", i.policy.tile.m,
+                             i.policy.tile.n, i.policy.tile_k, i.policy.stages, text(i.policy.a.along),
+                             i.policy.a.copy_width, text(i.policy.b.along), i.policy.b.copy_width, part),
                  i.code,
                  computes_only
                      ? "it multiplies shared memory that was never written, to be timed without the loads"
@@ -35,14 +35,14 @@ void add(std::vector<library_kernel>& all, const gemms::tensor_core_instance& i)
   all.push_back({fmt::format("gemm/{}", i.step), "", i.code});
 }
 void add(std::vector<library_kernel>& all, const gemms::product_instance& i) {
-  all.push_back({checker_detail::case_of(i.how),
-                 fmt::format("clusters of {}, {} stages", i.how.cluster, i.how.stages), i.code});
+  all.push_back({checker_detail::case_of(i.policy),
+                 fmt::format("clusters of {}, {} stages", i.policy.cluster, i.policy.stages), i.code});
 }
 void add(std::vector<library_kernel>& all, const gemms::split_pass_instance& i) {
   all.push_back({"gemm/fp16-pass",
                  fmt::format("{} threads, {} pieces{}", i.policy.threads, i.policy.pieces,
                              i.policy.clusters ? ", clusters" : ""),
-                 i.what});
+                 i.kernel});
 }
 void add(std::vector<library_kernel>& all, const gemms::short_instance& i) {
   all.push_back({"gemm/fp64-short", i.code.name, i.code});
@@ -54,7 +54,7 @@ void add(std::vector<library_kernel>& all, const gemms::finish_instance& i) {
   all.push_back({"gemm/finish", "", i.code});
 }
 void add(std::vector<library_kernel>& all, const gemms::fp64_instance& i) {
-  all.push_back({checker_detail::case_of(i.how), i.code.name, i.code});
+  all.push_back({checker_detail::case_of(i.policy), i.code.name, i.code});
 }
 void add(std::vector<library_kernel>& all, const gemms::group_instance& i) {
   all.push_back({"gemm/group", i.code.name, i.code});
@@ -63,7 +63,7 @@ void add(std::vector<library_kernel>& all, const gemms::group_table_instance& i)
   all.push_back({"gemm/group", i.code.name, i.code});
 }
 void add(std::vector<library_kernel>& all, const gemms::tf32_instance& i) {
-  all.push_back({checker_detail::case_of(i.how), i.code.name, i.code});
+  all.push_back({checker_detail::case_of(i.policy), i.code.name, i.code});
 }
 void add(std::vector<library_kernel>& all, const scans::instance& i) {
   for (const kernel& k : {i.kernels.totals, i.kernels.scan})
@@ -78,7 +78,7 @@ void add(std::vector<library_kernel>& all, const scans::single_pass_instance& i)
 void add(std::vector<library_kernel>& all, const scans::wave_instance& i) {
   all.push_back({"scan/one-wave",
                  fmt::format("{} of {}, {} warps, {} rows", scans::name(i.operation), name(i.type),
-                             i.how.warps, i.how.rows),
+                             i.policy.warps, i.policy.rows),
                  i.code});
 }
 void add(std::vector<library_kernel>& all, const scans::columns_instance& i) {
@@ -89,8 +89,8 @@ void add(std::vector<library_kernel>& all, const attentions::naive_instance& i) 
   all.push_back({"attention/naive", "", i.code});
 }
 void add(std::vector<library_kernel>& all, const attentions::tiled_instance& i) {
-  all.push_back({i.how.buffers == 1 ? "attention/tiled" : "attention/double-buffered",
-                 fmt::format("depth {}", i.how.depth), i.code});
+  all.push_back({i.policy.buffers == 1 ? "attention/tiled" : "attention/double-buffered",
+                 fmt::format("depth {}", i.policy.depth), i.code});
 }
 void add(std::vector<library_kernel>& all, const attentions::dots_instance& i) {
   all.push_back({"attention/gradients", "", i.code});
@@ -99,7 +99,7 @@ void add(std::vector<library_kernel>& all, const attentions::softmax_instance& i
   all.push_back({"attention/gradients", "", i.code});
 }
 void add(std::vector<library_kernel>& all, const attentions::backward_instance& i) {
-  all.push_back({"attention/gradients", fmt::format("depth {}", i.how.depth), i.code});
+  all.push_back({"attention/gradients", fmt::format("depth {}", i.policy.depth), i.code});
 }
 void add(std::vector<library_kernel>& all, const attentions::split_instance& i) {
   all.push_back({"attention/antiphase", "", i.code});
@@ -108,10 +108,10 @@ void add(std::vector<library_kernel>& all, const attentions::judge_instance& i) 
   all.push_back({"attention/antiphase", "", i.code});
 }
 void add(std::vector<library_kernel>& all, const attentions::forward_instance& i) {
-  all.push_back({i.how.biased        ? "attention/biased"
-                 : i.how.groups == 1 ? "attention/roles"
-                                     : "attention/antiphase",
-                 fmt::format("depth {}", i.how.depth), i.code});
+  all.push_back({i.policy.biased        ? "attention/biased"
+                 : i.policy.groups == 1 ? "attention/roles"
+                                        : "attention/antiphase",
+                 fmt::format("depth {}", i.policy.depth), i.code});
 }
 void add(std::vector<library_kernel>& all, const attentions::few_keys_instance& i) {
   all.push_back({"attention/antiphase", "", i.code});

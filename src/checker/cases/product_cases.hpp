@@ -48,15 +48,15 @@ inline std::vector<std::byte> anything(std::size_t bytes) {
 
 struct on_device {
   device_array<float> a, b, c;
-  gemms::problem what;
+  gemms::problem problem;
 
   on_device(const context& where, const product& p)
       : a(where, p.a.memory), b(where, p.b.memory), c(where, p.c.memory) {
-    what = {.a = p.a.view(a.data()),
-            .b = p.b.view(b.data()),
-            .c = p.c.view(c.data()),
-            .alpha = p.alpha,
-            .beta = p.beta};
+    problem = {.a = p.a.view(a.data()),
+               .b = p.b.view(b.data()),
+               .c = p.c.view(c.data()),
+               .alpha = p.alpha,
+               .beta = p.beta};
   }
 };
 // Within the contract; what lies between C's rows is as it was.

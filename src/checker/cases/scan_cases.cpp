@@ -47,7 +47,7 @@ template <class T> T element_at(scan_operation operation, std::uint64_t place) {
 
 // One scan: what the problem says, where arrays lie, and what tells segments apart; null: the lines do.
 struct scan_of {
-  problem what;
+  scans::problem problem;
   std::size_t in_offset = 0, out_offset = 0;  // elements past a multiple of 16 bytes
   std::optional<scans::scan_keys> keys = {};  // without data: every third or so differs
 };
@@ -104,17 +104,18 @@ std::vector<bool> scanned(const context& where, std::size_t count, scan_of& s, c
   std::vector<bool> border;
   if (s.keys) {
     with_element(s.keys->type, [&]<class K>() {
-      const std::vector<K> keys = keys_of<K>(count, s.keys->by);
+      const std::vector<K> keys = keys_of<K>(count, s.keys->segments);
       const device_array<K> told(where, std::span<const K>(keys));
       for (std::size_t i = 0; i < count; ++i)
-        border.push_back(s.keys->by == scans::segments_by::head_flags ? keys[i] != 0
-                                                                      : i > 0 && keys[i] != keys[i - 1]);
+        border.push_back(s.keys->segments == scans::segments_by::head_flags
+                             ? keys[i] != 0
+                             : i > 0 && keys[i] != keys[i - 1]);
       s.keys->data = told.data();
-      launch(where, s.what, &*s.keys);
+      launch(where, s.problem, &*s.keys);
       where.runs_on().synchronize(nullptr);
     });
   } else {
-    launch(where, s.what, nullptr);
+    launch(where, s.problem, nullptr);
     where.runs_on().synchronize(nullptr);
   }
   return border;
@@ -122,10 +123,10 @@ std::vector<bool> scanned(const context& where, std::size_t count, scan_of& s, c
 
 template <class In, class Out>
 void scan_and_judge(const context& where, const std::string& what, scan_of s, const launching& launch) {
-  const auto count = static_cast<std::size_t>(s.what.outer * s.what.length * s.what.inner);
+  const auto count = static_cast<std::size_t>(s.problem.outer * s.problem.length * s.problem.inner);
   constexpr std::size_t guard = 16;  // before the results; nothing lies after them
   std::vector<In> in;
-  for (std::size_t i = 0; i < count; ++i) in.push_back(element_at<In>(s.what.operation, i));
+  for (std::size_t i = 0; i < count; ++i) in.push_back(element_at<In>(s.problem.operation, i));
   std::vector<In> memory(s.in_offset, in[0]);
   memory.insert(memory.end(), in.begin(), in.end());
   std::vector<Out> expected;
@@ -133,14 +134,14 @@ void scan_and_judge(const context& where, const std::string& what, scan_of s, co
     expected.push_back(element_at<Out>(scan_operation::sum, i));
   const device_array<In> from(where, std::span<const In>(memory));
   device_array<Out> to(where, std::span<const Out>(expected));
-  s.what.type = element_of<In>;
-  if (!std::is_same_v<In, Out>) s.what.accumulate = element_of<Out>;
-  s.what.in = from.data() + s.in_offset;
-  s.what.out = to.data() + guard + s.out_offset;
+  s.problem.type = element_of<In>;
+  if (!std::is_same_v<In, Out>) s.problem.accumulate = element_of<Out>;
+  s.problem.in = from.data() + s.in_offset;
+  s.problem.out = to.data() + guard + s.out_offset;
 
   const std::vector<bool> border = scanned(where, count, s, launch);
   const std::vector<Out> result = to.to_host();
-  expect(expected, guard + s.out_offset, in, s.what, border);
+  expect(expected, guard + s.out_offset, in, s.problem, border);
   for (std::size_t i = 0; i < expected.size(); ++i)
     require_same(what, i, number(result[i]), number(expected[i]));
 }
@@ -174,12 +175,12 @@ void scan_in_passes(const context& where, std::string_view step,
   for (std::size_t n = 0; n < instances.size(); ++n) {
     const scans::instance& i = instances[n];
     const std::string what = fmt::format("{} of {}, policy {}", scans::name(i.operation), name(i.type), step);
-    scan_of s{.what = {.operation = i.operation, .length = 2 * i.how.tile(size_of(i.type)) + 37}};
-    if (n % 2 == 1) s.what.kind = scan_kind::exclusive, s.what.direction = scan_direction::reverse;
+    scan_of s{.problem = {.operation = i.operation, .length = 2 * i.policy.tile(size_of(i.type)) + 37}};
+    if (n % 2 == 1) s.problem.kind = scan_kind::exclusive, s.problem.direction = scan_direction::reverse;
     scan_and_judge(where, what, i.type, i.type, s, by_policy(step));
-    s.what.outer = 2, s.what.length = 41, s.what.inner = 3;
-    s.what.kind = n % 2 == 0 ? scan_kind::exclusive : scan_kind::inclusive;
-    if (s.what.kind == scan_kind::exclusive) s.what.initial = 7;
+    s.problem.outer = 2, s.problem.length = 41, s.problem.inner = 3;
+    s.problem.kind = n % 2 == 0 ? scan_kind::exclusive : scan_kind::inclusive;
+    if (s.problem.kind == scan_kind::exclusive) s.problem.initial = 7;
     s.in_offset = 1;
     scan_and_judge(where, what, i.type, i.type, s, by_policy(step));
   }
@@ -198,7 +199,7 @@ element signed_of(element type) {
   }
 }
 struct ring_case {
-  std::string what;
+  std::string name;
   element in, out;
   scan_operation operation;
 };
@@ -225,18 +226,18 @@ void scan_one_line(const context& where, const ring_instances& instances) {
     const bool long_line =
         i.operation == scan_operation::sum && (i.in == element::f32 || i.in == element::u8) && i.in == i.out;
     const int tiles = long_line ? 2 * scans::find_step(i.step).ring.stages + 2 : 2;
-    scan_and_judge(where, c.what, c.in, c.out,
-                   {.what = {.operation = c.operation, .length = std::int64_t{tiles} * tile_of(i) + 37}},
+    scan_and_judge(where, c.name, c.in, c.out,
+                   {.problem = {.operation = c.operation, .length = std::int64_t{tiles} * tile_of(i) + 37}},
                    by_policy(i.step));
-    scan_of anywhere{.what = {.operation = c.operation,
-                              .kind = scan_kind::exclusive,
-                              .direction = scan_direction::reverse,
-                              .length = tile_of(i) + 3,
-                              .initial = 7},
+    scan_of anywhere{.problem = {.operation = c.operation,
+                                 .kind = scan_kind::exclusive,
+                                 .direction = scan_direction::reverse,
+                                 .length = tile_of(i) + 3,
+                                 .initial = 7},
                      .in_offset = 3,
                      .out_offset = 1};
-    if (c.operation == scan_operation::product) anywhere.what.initial = 1;
-    scan_and_judge(where, c.what, c.in, c.out, anywhere, by_policy(i.step));
+    if (c.operation == scan_operation::product) anywhere.problem.initial = 1;
+    scan_and_judge(where, c.name, c.in, c.out, anywhere, by_policy(i.step));
   }
 }
 // Rows that are shorter than a tile, and longer.
@@ -244,15 +245,15 @@ void scan_rows(const context& where, const ring_instances& instances) {
   for (std::size_t n = 0; n < instances.size(); ++n) {
     const scans::single_pass_instance& i = instances[n];
     const ring_case c = turned(i, n);
-    scan_and_judge(where, c.what + ", short rows", c.in, c.out,
-                   {.what = {.operation = c.operation, .outer = tile_of(i) / 77 + 20, .length = 77}},
+    scan_and_judge(where, c.name + ", short rows", c.in, c.out,
+                   {.problem = {.operation = c.operation, .outer = tile_of(i) / 77 + 20, .length = 77}},
                    by_policy(i.step));
-    scan_and_judge(where, c.what + ", long rows", c.in, c.out,
-                   {.what = {.operation = c.operation,
-                             .kind = scan_kind::exclusive,
-                             .direction = scan_direction::reverse,
-                             .outer = 2,
-                             .length = tile_of(i) + 101},
+    scan_and_judge(where, c.name + ", long rows", c.in, c.out,
+                   {.problem = {.operation = c.operation,
+                                .kind = scan_kind::exclusive,
+                                .direction = scan_direction::reverse,
+                                .outer = 2,
+                                .length = tile_of(i) + 101},
                     .in_offset = 1},
                    by_policy(i.step));
   }
@@ -264,11 +265,12 @@ void scan_segments(const context& where, const ring_instances& instances, scans:
   for (std::size_t n = 0; n < instances.size(); ++n) {
     const scans::single_pass_instance& i = instances[n];
     const ring_case c = turned(i, n);
-    scan_of s{.what = {.operation = c.operation, .length = tile_of(i) + 101}};
-    s.keys = {.type = by == scans::segments_by::keys ? keys[n % std::size(keys)] : element::u8, .by = by};
+    scan_of s{.problem = {.operation = c.operation, .length = tile_of(i) + 101}};
+    s.keys = {.type = by == scans::segments_by::keys ? keys[n % std::size(keys)] : element::u8,
+              .segments = by};
     if (n % 2 == 1)
-      s.what.direction = scan_direction::reverse, s.what.kind = scan_kind::exclusive, s.in_offset = 1;
-    scan_and_judge(where, c.what, c.in, c.out, s, by_policy(i.step));
+      s.problem.direction = scan_direction::reverse, s.problem.kind = scan_kind::exclusive, s.in_offset = 1;
+    scan_and_judge(where, c.name, c.in, c.out, s, by_policy(i.step));
   }
 }
 ring_instances ring_kernels(std::string_view step, auto wanted) {
@@ -308,7 +310,7 @@ void scan_in_one_wave(const context& where, const std::vector<scans::wave_instan
   for (std::size_t n = 0; n < instances.size(); ++n) {
     const scans::wave_instance& i = instances[n];
     const std::string what =
-        fmt::format("sum of {}, one-wave of {} x {}", name(i.type), i.how.warps, i.how.rows);
+        fmt::format("sum of {}, one-wave of {} x {}", name(i.type), i.policy.warps, i.policy.rows);
     const launching launch = [&](const context& on, const problem& p, const scans::scan_keys*) {
       device_array<std::byte> workspace(on, scans::one_wave_workspace(i, p));
       initialise_scan_workspace(on, {workspace.data(), workspace.size()});
@@ -318,11 +320,12 @@ void scan_in_one_wave(const context& where, const std::vector<scans::wave_instan
       for (int turn = 0; turn < 2; ++turn) on.runs_on().launch(l.code, l.grid, l.arguments.data(), nullptr);
       on.runs_on().synchronize(nullptr);
     };
-    scan_of s{.what = {.operation = i.operation, .length = 2 * std::int64_t{i.tile} + 37}};
+    scan_of s{.problem = {.operation = i.operation, .length = 2 * std::int64_t{i.tile} + 37}};
     if (n % 2 == 1)
-      s.what.kind = scan_kind::exclusive, s.what.direction = scan_direction::reverse, s.what.initial = 7;
+      s.problem.kind = scan_kind::exclusive, s.problem.direction = scan_direction::reverse,
+      s.problem.initial = 7;
     scan_and_judge(where, what, i.type, i.type, s, launch);
-    s.what.length = i.tile / 2 + 3;
+    s.problem.length = i.tile / 2 + 3;
     s.in_offset = 1, s.out_offset = 2;
     scan_and_judge(where, what, i.type, i.type, s, launch);
   }
@@ -339,14 +342,14 @@ void scan_columns(const context& where, const std::vector<scans::columns_instanc
         n);
     const bool many = i.operation == scan_operation::sum && i.in == element::f32;
     const auto judge = [&](scan_of s, std::int64_t outer, std::int64_t length, std::int64_t inner) {
-      s.what.operation = c.operation;
-      s.what.outer = outer, s.what.length = length, s.what.inner = inner;
-      scan_and_judge(where, c.what, c.in, c.out, s, by_policy("columns"));
+      s.problem.operation = c.operation;
+      s.problem.outer = outer, s.problem.length = length, s.problem.inner = inner;
+      scan_and_judge(where, c.name, c.in, c.out, s, by_policy("columns"));
     };
     judge({}, 1, many ? 6000 : 700, many ? 16 : 15);
     scan_of back;
-    back.what.kind = scan_kind::exclusive, back.what.direction = scan_direction::reverse;
-    back.what.initial = c.operation == scan_operation::product ? 1 : 7;
+    back.problem.kind = scan_kind::exclusive, back.problem.direction = scan_direction::reverse;
+    back.problem.initial = c.operation == scan_operation::product ? 1 : 7;
     back.in_offset = 1, back.out_offset = 2;
     judge(back, 2, 40, 21);
     judge(back, 1, 530, 33);

@@ -33,10 +33,10 @@ product cancelling(std::int64_t rows, product p) {
 std::uint64_t multiply(const context& where, const gemms::product_instance& with, const product& p,
                        std::int64_t most_blocks = 2) {
   on_device d(where, p);
-  gemms::product_plan plan = gemms::plan_product(where, d.what, with.how.by);
+  gemms::product_plan plan = gemms::plan_product(where, d.problem, with.policy.multiplier);
   const std::int32_t tiles = plan.rows * plan.columns;
   const std::int64_t blocks =
-      with.how.cluster > 1 ? tiles * with.how.cluster : std::min<std::int64_t>(tiles, most_blocks);
+      with.policy.cluster > 1 ? tiles * with.policy.cluster : std::min<std::int64_t>(tiles, most_blocks);
   plan.waves = {{with, 0, tiles, {static_cast<unsigned>(blocks), 1, 1}}};
   plan.multiprocessors = static_cast<int>(blocks);  // there is room for what each block notes
   device_array<std::byte> workspace(where, plan.workspace());
@@ -57,8 +57,8 @@ void require_recomputed(const gemms::product_instance& with, std::uint64_t found
 // share a tile store as others do: of them, less at once.
 void multiply_by(const context& where, const gemms::product_instance& with) {
   using enum storage_order;
-  const int blocks = with.how.cluster;
-  const std::int64_t around = blocks * (with.how.stages * gemms::split_step + 39),
+  const int blocks = with.policy.cluster;
+  const std::int64_t around = blocks * (with.policy.stages * gemms::split_step + 39),
                      once = std::max(2, blocks) * gemms::split_chunk + 7;
   const storage_order of_a = columns, of_b = columns;
   multiply(where, with, growing({128, 45, around, 1, 0}));
@@ -79,14 +79,14 @@ const char* policy_of(gemms::multiplier by) {
 // Split pass
 // -----------------------------------------------------------------------------------------------------------
 struct to_split {
-  placed from;
+  placed source;
   bool along_k;  // its lines' neighbours in memory
 };
 to_split lines_of_digits(std::int64_t lines, std::int64_t k, bool along_k, int offset) {
   to_split s{placed(lines, k, along_k ? storage_order::rows : storage_order::columns, offset, 1), along_k};
-  s.from.fill_with_digits(5);
+  s.source.fill_with_digits(5);
   // one of few nonzeros
-  for (std::int64_t at = 0; at < k; ++at) s.from(lines - 1, at) = at == k / 2 ? 3.f : 0.f;
+  for (std::int64_t at = 0; at < k; ++at) s.source(lines - 1, at) = at == k / 2 ? 3.f : 0.f;
   return s;
 }
 // Digits are split without a rest: scale, high and low part give them back.
@@ -102,7 +102,7 @@ void require_split(const char* kernel, const to_split& s, const gemms::split_ope
     int nonzeros = 0;
     for (std::int64_t k = 0; k < o.k; ++k) {
       const f16* const part = on_host(o.parts) + l * stride + k / 16 * 32 + k % 16;
-      const float x = s.from(l, k),
+      const float x = s.source(l, k),
                   found = std::ldexp(to_float(part[0]) + to_float(part[16]) * 0x1p-11f, -line.exponent);
       nonzeros += x != 0;
       if (found != x)
@@ -116,22 +116,22 @@ void require_split(const char* kernel, const to_split& s, const gemms::split_ope
 }
 void split(const context& where, const gemms::split_pass_instance& with, int cluster, const to_split& a,
            const to_split& b) {
-  const device_array<float> da(where, a.from.memory), db(where, b.from.memory);
-  const gemms::split_layout left{a.from.rows, a.from.columns}, right{b.from.rows, b.from.columns};
+  const device_array<float> da(where, a.source.memory), db(where, b.source.memory);
+  const gemms::split_layout left{a.source.rows, a.source.columns}, right{b.source.rows, b.source.columns};
   device_array<std::byte> memory(where, left.bytes() + right.bytes());
   const gemms::split_operand to_a = gemms::lay_out_split(memory.data(), left),
                              to_b = gemms::lay_out_split(memory.data() + left.bytes(), right);
   const auto lines = [](const to_split& s, const float* data) {
-    return gemms::operand_lines{data + s.from.origin, s.from.rows, s.from.columns, s.from.row_stride,
-                                s.from.column_stride};
+    return gemms::operand_lines{data + s.source.origin, s.source.rows, s.source.columns, s.source.row_stride,
+                                s.source.column_stride};
   };
   const gemms::split_launch l =
       gemms::plan_split(with, cluster, lines(a, da.data()), lines(b, db.data()), to_a, to_b);
-  where.runs_on().launch(l.what, l.grid, &l.arguments, nullptr);
+  where.runs_on().launch(l.kernel, l.grid, &l.arguments, nullptr);
   where.runs_on().synchronize(nullptr);
   const std::vector<std::byte> result = memory.to_host();
-  require_split(l.what.name, a, to_a, result, memory.data());
-  require_split(l.what.name, b, to_b, result, memory.data());
+  require_split(l.kernel.name, a, to_a, result, memory.data());
+  require_split(l.kernel.name, b, to_b, result, memory.data());
 }
 // Lines and strips that blocks hold in registers, and longer ones, which they read twice; by one block and by
 // two.
@@ -153,17 +153,19 @@ void split_all(const context& where, const std::vector<gemms::split_pass_instanc
 }  // namespace
 
 std::string case_of(const gemms::product_policy& how) {
-  return fmt::format("gemm/{}{}", policy_of(how.by), how.cluster == 1 ? "" : fmt::format("-{}", how.cluster));
+  return fmt::format("gemm/{}{}", policy_of(how.multiplier),
+                     how.cluster == 1 ? "" : fmt::format("-{}", how.cluster));
 }
 
 std::vector<checked_case> split_cases() {
   std::vector<checked_case> cases;
   for (const gemms::policy_info& n : gemms::policies()) {
     for (const gemms::product_instance& i : gemms::product_instances(target::checked))
-      if (n.name == policy_of(i.how.by))
-        cases.push_back({case_of(i.how),
-                         i.how.cluster == 1 ? std::string(n.adds)
-                                            : fmt::format("the same, {} blocks share a tile", i.how.cluster),
+      if (n.name == policy_of(i.policy.multiplier))
+        cases.push_back({case_of(i.policy),
+                         i.policy.cluster == 1
+                             ? std::string(n.adds)
+                             : fmt::format("the same, {} blocks share a tile", i.policy.cluster),
                          [i](const context& where) { multiply_by(where, i); }});
   }
   cases.push_back({"gemm/fp16-pass",

@@ -11,7 +11,7 @@ namespace {
 std::uint64_t tf32_by(const context& where, const gemms::tf32_instance& with, const product& p, bool turned,
                       int cluster, int parts, unsigned most_blocks = 2) {
   on_device d(where, p);
-  gemms::tf32_plan plan = gemms::plan_tf32(where, d.what, {}, with, turned, {cluster, parts});
+  gemms::tf32_plan plan = gemms::plan_tf32(where, d.problem, {}, with, turned, {cluster, parts});
   if (cluster * parts == 1) plan.grid.x = std::min(plan.grid.x, most_blocks);
   device_array<std::byte> workspace(where, anything(plan.workspace() + 1));
   device_array<std::uint64_t> recomputed(where, std::vector<std::uint64_t>(1));
@@ -29,7 +29,7 @@ orders orders_of(const gemms::tf32_policy& how) {
 }
 // 12 outputs are computed again.
 void compute_again(const context& where, const gemms::tf32_instance& with, std::int64_t k_extent) {
-  const orders lie = orders_of(with.how);
+  const orders lie = orders_of(with.policy);
   product small(20, 12, k_extent, 1, 1, lie.of_long, lie.of_short, 4, 0);
   for (std::int64_t k = 0; k < k_extent; ++k) small.a(3, k) *= 0x1p-120f;
   if (const auto again = tf32_by(where, with, small, false, 1, 1); again != 12)
@@ -47,22 +47,22 @@ product with_uneven_rows(product p) {
 // The ring going around from tile to tile, edges, lines of few nonzeros, outputs that are computed again, and
 // tiles that clusters and parts share.
 void tf32_by(const context& where, const gemms::tf32_instance& with) {
-  const orders lie = orders_of(with.how);
-  const std::int64_t around = with.how.stages() * gemms::tf32_stage_k + 39;
+  const orders lie = orders_of(with.policy);
+  const std::int64_t around = with.policy.stages() * gemms::tf32_stage_k + 39;
   tf32_by(where, with, {132, 68, around, 1, 0, lie.of_long, lie.of_short, 4, 0}, false, 1, 1, 1);
   tf32_by(where, with, with_odd_lines({36, 32, 71, -1.5f, 0.5f, lie.of_long, lie.of_short, 1, 0}), false, 1,
           1);
   compute_again(where, with, 70);
   // an odd number of stages, so that the last one of a pair is empty
-  if (with.how.by == gemms::loader::cp_async)
+  if (with.policy.loader == gemms::loader::cp_async)
     tf32_by(where, with, with_uneven_rows({36, 32, 71, 1, 0}), false, 1, 1);
   tf32_by(where, with, with_odd_lines({36, 32, 300, 1, 0.5f, lie.of_long, lie.of_short, 4, 0}), false, 2, 2);
 }
 // Both rings going around, the columns' too, edges, and every way out: stored by the engine, also where C is
 // added, by rows, and one by one.
 void tf32_kept_by(const context& where, const gemms::tf32_instance& with) {
-  const orders lie = orders_of(with.how);
-  const std::int64_t k = 16 * with.how.kept_halves - 3;
+  const orders lie = orders_of(with.policy);
+  const std::int64_t k = 16 * with.policy.kept_halves - 3;
   tf32_by(where, with, {530, 132, k, 1, 0, lie.of_long, lie.of_short, 4, 0}, false, 1, 1, 1);
   tf32_by(where, with, {400, 68, k, -1.5f, 0.5f, lie.of_long, lie.of_short, 4, 0}, false, 1, 1, 1);
   tf32_by(where, with, {140, 67, k, 1, 0.5f, lie.of_long, lie.of_short, 1, 0}, false, 1, 1);
@@ -75,7 +75,7 @@ void tf32_kept_by(const context& where, const gemms::tf32_instance& with) {
 
 std::string case_of(const gemms::tf32_policy& how) {
   if (how.kept_halves > 0) return "gemm/tf32-kept";
-  return how.by == gemms::loader::tma ? "gemm/tf32" : "gemm/tf32-async";
+  return how.loader == gemms::loader::tma ? "gemm/tf32" : "gemm/tf32-async";
 }
 
 std::vector<checked_case> tf32_cases() {
@@ -87,10 +87,10 @@ std::vector<checked_case> tf32_cases() {
   for (const auto& [name, what] : told) {
     std::vector<gemms::tf32_instance> all;
     for (const gemms::tf32_instance& i : gemms::tf32_instances(target::checked))
-      if (case_of(i.how) == name) all.push_back(i);
+      if (case_of(i.policy) == name) all.push_back(i);
     cases.push_back({name, what, [all](const context& where) {
                        for (const gemms::tf32_instance& i : all)
-                         i.how.kept_halves > 0 ? tf32_kept_by(where, i) : tf32_by(where, i);
+                         i.policy.kept_halves > 0 ? tf32_kept_by(where, i) : tf32_by(where, i);
                      }});
   }
   return cases;

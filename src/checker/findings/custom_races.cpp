@@ -18,7 +18,7 @@ void custom_races::reset() {
 
 bool custom_races::stores_twice(const accessor& w, const conflict& c) const {
   return c.kind == finding_kind::race && c.write != nullptr && w.kind == access_kind::write &&
-         w.reach == scope{} && !w.asynchronous() && w.what.empty() && c.write->strength == 0 &&
+         w.reach == scope{} && !w.asynchronous() && w.text.empty() && c.write->strength == 0 &&
          c.write->by_thread() && c.write->block >= launches_.first();
 }
 
@@ -110,7 +110,7 @@ void custom_races::follow(std::size_t entry, const accessor& w, const conflict& 
   const bool whole = c.offset % 4 == 0 && memory_.touched(c.offset).state != cell_state::split;
   if (stores_twice(w, c)) {
     store s{entry, memory_at(c.offset), whole ? 4u : 1u, {}};
-    std::memcpy(s.before, s.at, s.bytes);
+    std::memcpy(s.before, s.address, s.bytes);
     stores_.push_back(s);
     return;
   }
@@ -129,7 +129,7 @@ void custom_races::follow(std::size_t entry, const accessor& w, const conflict& 
 
 void custom_races::settle() {
   for (const store& s : stores_)
-    if (std::memcmp(s.before, s.at, s.bytes) != 0) findings_.is_error(s.entry);
+    if (std::memcmp(s.before, s.address, s.bytes) != 0) findings_.is_error(s.entry);
   stores_.clear();
 }
 

@@ -53,7 +53,7 @@ class custom_races {
 
   struct store {
     std::size_t entry;
-    const unsigned char* at;
+    const unsigned char* address;
     std::uint32_t bytes;
     unsigned char before[4];
   };

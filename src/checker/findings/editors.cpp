@@ -34,7 +34,7 @@ std::string who(const finding_side& side) {
   if (side.thread >= 0)
     s += fmt::format(" by block ({}, {}, {}), thread {}", side.block.x, side.block.y, side.block.z,
                      side.thread);
-  return side.when.empty() ? s : s + ", " + side.when;
+  return side.moment.empty() ? s : s + ", " + side.moment;
 }
 std::string title(const finding& f) {
   return fmt::format("{}{}{}{}{}: {}", name(f.kind), f.kernel.empty() ? "" : ": kernel ", f.kernel,
@@ -132,7 +132,7 @@ std::string to_sarif(const check_report& report, const std::string& source, cons
   for (const check_refusal& r : report.refused) {
     int which = 0;
     while (which + 1 < static_cast<int>(std::size(refusals)) && r.why != refusals[which].why) ++which;
-    json at = location(r.at);
+    json at = location(r.place);
     if (r.column > 0) at["physicalLocation"]["region"]["startColumn"] = r.column;
     results.push_back({{"ruleId", id(r.why)},
                        {"ruleIndex", first_refusal + which},
@@ -140,7 +140,7 @@ std::string to_sarif(const check_report& report, const std::string& source, cons
                        {"message", {{"text", r.text}}},
                        {"locations", json::array({at})},
                        {"partialFingerprints",
-                        {{"antiphaseFinding/v1", fingerprint(r.why + '|' + r.at.file + '|' + r.text)}}}});
+                        {{"antiphaseFinding/v1", fingerprint(r.why + '|' + r.place.file + '|' + r.text)}}}});
   }
   // One cause is one result, as code hosts show an alert for each.
   for (auto f = report.findings.begin(); f != report.findings.end();) {

@@ -139,7 +139,7 @@ finding_side side_in(const block_record& b, int thread, std::string action) {
   finding_side side;
   side.action = std::move(action);
   if (b.is_stream_work) {
-    side.when = "in the order of its stream";
+    side.moment = "in the order of its stream";
     return side;
   }
   side.block = b.index;
@@ -151,20 +151,21 @@ finding_side side_in(const block_record& b, int thread, std::string action) {
 
 finding_side finding_list::side_of(const accessor& w) const {
   const char* const verb = w.kind == access_kind::read ? "read" : "write";
-  std::string action(w.what);
+  std::string action(w.text);
   if (action.empty() && w.asynchronous())
-    action = fmt::format("{} of {} bytes {}", copy_name(w.by), w.bytes,
+    action = fmt::format("{} of {} bytes {}", copy_name(w.role), w.bytes,
                          w.kind == access_kind::read ? "from it" : "into it");
   else if (action.empty())
     action = fmt::format("{}{} of {} bytes", atomically(w.reach), verb, w.bytes);
   finding_side side = side_in(clocks_.block(w.thread.block), w.thread.index, std::move(action));
   if (w.thread.barriers > 0)
-    side.when = fmt::format("after {} block barrier{}", w.thread.barriers, w.thread.barriers == 1 ? "" : "s");
-  if (w.by == actor_kind::copies)
-    side.when += fmt::format("{}in copy group {}", side.when.empty() ? "" : ", ", w.group);
-  if (w.by == actor_kind::loads)
-    side.when += fmt::format("{}in phase {} of its mbarrier", side.when.empty() ? "" : ", ", w.group);
-  side.writes = w.kind == access_kind::write && w.what.empty() && w.reach == scope{} && !w.asynchronous();
+    side.moment =
+        fmt::format("after {} block barrier{}", w.thread.barriers, w.thread.barriers == 1 ? "" : "s");
+  if (w.role == actor_kind::copies)
+    side.moment += fmt::format("{}in copy group {}", side.moment.empty() ? "" : ", ", w.group);
+  if (w.role == actor_kind::loads)
+    side.moment += fmt::format("{}in phase {} of its mbarrier", side.moment.empty() ? "" : ", ", w.group);
+  side.writes = w.kind == access_kind::write && w.text.empty() && w.reach == scope{} && !w.asynchronous();
   return side;
 }
 
@@ -177,8 +178,8 @@ finding_side finding_list::side_of_write(const cell& c) const {
   }
   const actor_record& a = b.actors[static_cast<std::size_t>(c.writer - b.threads)];
   finding_side side = side_in(b, a.thread, copy_name(a.kind));
-  side.when = a.kind == actor_kind::loads ? fmt::format("in phase {} of its mbarrier", c.time)
-                                          : fmt::format("in group {}", c.time);
+  side.moment = a.kind == actor_kind::loads ? fmt::format("in phase {} of its mbarrier", c.time)
+                                            : fmt::format("in group {}", c.time);
   return side;
 }
 
@@ -201,7 +202,7 @@ finding_side finding_list::side_of_reader(const reader& r) const {
   const actor_record& a = b.actors[static_cast<std::size_t>(r.unit - b.threads)];
   finding_side side =
       side_in(b, a.thread, fmt::format("{} {} it", copy_name(a.kind), r.wrote() ? "into" : "from"));
-  side.when = fmt::format("in group {}", r.time);
+  side.moment = fmt::format("in group {}", r.time);
   return side;
 }
 

@@ -20,8 +20,8 @@ json to_json(const finding_side& s) {
   json through = json::array(), callers = json::array();
   for (const code_place& p : s.through) through.push_back(to_json(p));
   for (const code_place& p : s.callers) callers.push_back(to_json(p));
-  return {s.action,  to_json(s.place), through, s.block.x, s.block.y,
-          s.block.z, s.thread,         s.when,  callers,   s.writes};
+  return {s.action,  to_json(s.place), through,  s.block.x, s.block.y,
+          s.block.z, s.thread,         s.moment, callers,   s.writes};
 }
 finding_side side_of(const json& j) {
   finding_side s{.action = j.at(0),
@@ -30,7 +30,7 @@ finding_side side_of(const json& j) {
                  .callers = {},
                  .block = {j.at(3), j.at(4), j.at(5)},
                  .thread = j.at(6),
-                 .when = j.at(7),
+                 .moment = j.at(7),
                  .writes = j.at(9)};
   for (const json& p : j.at(2)) s.through.push_back(place_of(p));
   for (const json& p : j.at(8)) s.callers.push_back(place_of(p));
@@ -41,7 +41,7 @@ json to_json(const finding_schedule& s) {
   for (const schedule_lane& l : s.lanes) {
     json events = json::array();
     for (const schedule_event& e : l.events)
-      events.push_back({static_cast<int>(e.kind), e.action, to_json(e.at), e.times, e.begin, e.end,
+      events.push_back({static_cast<int>(e.kind), e.action, to_json(e.place), e.times, e.begin, e.end,
                         static_cast<int>(e.mark), e.open});
     lanes.push_back({l.name, events});
   }
@@ -54,7 +54,7 @@ finding_schedule schedule_of(const json& j) {
     for (const json& e : l.at(1))
       lane.events.push_back({.kind = static_cast<event_kind>(e.at(0).get<int>()),
                              .action = e.at(1),
-                             .at = place_of(e.at(2)),
+                             .place = place_of(e.at(2)),
                              .times = e.at(3),
                              .begin = e.at(4),
                              .end = e.at(5),
@@ -105,7 +105,7 @@ json json_of(const outcome& o, const schedule_script* script) {
                           k.step_ticks, k.compute_ticks, k.load_ticks, k.issue_ticks, k.load_bytes,
                           k.in_cache});
   for (const line_count& c : o.counts)
-    j["counts"].push_back({c.kernel, to_json(c.at), static_cast<int>(c.memory), static_cast<int>(c.what),
+    j["counts"].push_back({c.kernel, to_json(c.place), static_cast<int>(c.memory), static_cast<int>(c.action),
                            c.requests, c.lanes, c.bytes, c.units, c.ideal});
   for (const finding& f : o.findings) j["findings"].push_back(to_json(f));
   if (o.refused != nullptr) try {
@@ -133,9 +133,9 @@ outcome outcome_of(const json& j, schedule_script* script, const check_run& how)
             .tried_change = j.at("tried")};
   for (const json& c : j.at("counts"))
     o.counts.push_back({.kernel = c.at(0),
-                        .at = place_of(c.at(1)),
+                        .place = place_of(c.at(1)),
                         .memory = static_cast<line_memory>(c.at(2).get<int>()),
-                        .what = static_cast<line_action>(c.at(3).get<int>()),
+                        .action = static_cast<line_action>(c.at(3).get<int>()),
                         .requests = c.at(4),
                         .lanes = c.at(5),
                         .bytes = c.at(6),

@@ -98,7 +98,7 @@ std::string text(extent3 b) {
 std::string action_text(const finding_side& side) {
   std::string out = side.action;
   if (side.thread >= 0) out += fmt::format(" by block {}, thread {}", text(side.block), side.thread);
-  if (!side.when.empty()) out += ", " + side.when;
+  if (!side.moment.empty()) out += ", " + side.moment;
   return out;
 }
 
@@ -140,7 +140,7 @@ nlohmann::json json(const finding_side& side) {
           {"block",
            side.thread < 0 ? nlohmann::json() : nlohmann::json{side.block.x, side.block.y, side.block.z}},
           {"thread", side.thread},
-          {"when", side.when}};
+          {"when", side.moment}};
 }
 
 nlohmann::json json_of_missing(const finding& f) {
@@ -222,8 +222,11 @@ std::string to_json(const check_report& report, const std::string& command, cons
   }
   nlohmann::json refused = nlohmann::json::array();
   for (const check_refusal& r : report.refused)
-    refused.push_back(
-        {{"why", r.why}, {"file", r.at.file}, {"line", r.at.line}, {"column", r.column}, {"text", r.text}});
+    refused.push_back({{"why", r.why},
+                       {"file", r.place.file},
+                       {"line", r.place.line},
+                       {"column", r.column},
+                       {"text", r.text}});
   nlohmann::json all{{"schema", 1},
                      {"schedules", report.runs},
                      {"unfinished", report.unfinished},

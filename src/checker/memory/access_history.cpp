@@ -115,7 +115,8 @@ bool access_history::reads_later(const thread_model& t, const void* p, place_num
   std::uint32_t more = c.more;
   for (int i = 0; i < loop_groups && more != 0; ++i) {
     reader_group& g = memory_.group(more);
-    if (g.of.kind == warp_reads && g.of.block == t.block && earlier(g.of, g.lanes()[t.warp])) return true;
+    if (g.reader.kind == warp_reads && g.reader.block == t.block && earlier(g.reader, g.lanes()[t.warp]))
+      return true;
     more = g.next;
   }
   return false;
@@ -362,7 +363,7 @@ void access_history::cover(const accessor& w, cell& c) {
     bool any = false;
     for (std::uint32_t warp = 0; warp < g.warps(); ++warp) {
       std::uint32_t& lanes = g.lanes()[warp];
-      reader r = g.of;
+      reader r = g.reader;
       if (!r.by_copy()) r.unit = static_cast<std::uint16_t>(warp);
       r.lanes = lanes;
       if (r.lanes == 0) continue;
@@ -371,9 +372,9 @@ void access_history::cover(const accessor& w, cell& c) {
       lanes = r.lanes != 0 && !hidden(r) ? r.lanes : 0;
       any |= lanes != 0;
     }
-    const bool same = covers && last.kind == warp_wrote && g.of.kind == warp_wrote &&
-                      g.of.block == last.block && g.of.strength == last.strength && g.of.time == last.time &&
-                      g.of.place == last.place;
+    const bool same = covers && last.kind == warp_wrote && g.reader.kind == warp_wrote &&
+                      g.reader.block == last.block && g.reader.strength == last.strength &&
+                      g.reader.time == last.time && g.reader.place == last.place;
     if (same) with = &g;
     if (any || same)
       link = &g.next;
@@ -388,8 +389,8 @@ void access_history::cover(const accessor& w, cell& c) {
 // False: that group was unlinked.
 bool access_history::keeps_beside(std::uint32_t& link, const reader& r) {
   reader_group& g = memory_.group(link);
-  if (r.kind != warp_reads || g.of.kind != warp_reads || g.of.place != r.place || g.of.block != r.block ||
-      g.of.strength != r.strength || (g.lanes_of(r) & r.lanes) == 0)
+  if (r.kind != warp_reads || g.reader.kind != warp_reads || g.reader.place != r.place ||
+      g.reader.block != r.block || g.reader.strength != r.strength || (g.lanes_of(r) & r.lanes) == 0)
     return true;
   g.lanes_of(r) &= ~r.lanes;
   if (std::any_of(g.lanes(), g.lanes() + g.warps(), [](std::uint32_t lanes) { return lanes != 0; }))
@@ -418,9 +419,9 @@ void access_history::add_reader(const thread_model& t, const reader& r, cell& c)
   bool has_lost[6][6] = {};  // by kind and scope
   for (std::uint32_t* link = &c.more; *link != 0;) {
     reader_group& g = memory_.group(*link);
-    const bool alike = g.of.block == r.block && g.of.kind == r.kind && g.of.strength == r.strength &&
-                       (r.kind != copy_reads || g.of.unit == r.unit);
-    if (alike && g.of.time == r.time && g.of.place == r.place) {
+    const bool alike = g.reader.block == r.block && g.reader.kind == r.kind &&
+                       g.reader.strength == r.strength && (r.kind != copy_reads || g.reader.unit == r.unit);
+    if (alike && g.reader.time == r.time && g.reader.place == r.place) {
       g.lanes_of(r) |= r.lanes;
       std::uint32_t* behind = &g.next;
       for (int i = 0; i < loop_groups && *behind != 0; ++i)
@@ -430,14 +431,15 @@ void access_history::add_reader(const thread_model& t, const reader& r, cell& c)
     if (alike && !keeps_beside(*link, r)) continue;
     // A block that has ended without publishing (no release wider than the block) can never be known to
     // others. One such reader is enough for each kind and scope.
-    const block_record& from = clocks_.block(g.of.block);
-    const bool lost = g.of.block >= launches_.first() && from.ended && !from.published;
-    bool& standing = has_lost[g.of.kind][static_cast<std::size_t>(reach_of(g.of.strength))];
+    const block_record& from = clocks_.block(g.reader.block);
+    const bool lost = g.reader.block >= launches_.first() && from.ended && !from.published;
+    bool& standing = has_lost[g.reader.kind][static_cast<std::size_t>(reach_of(g.reader.strength))];
     // Another thread may reach an atomic read without being ordered after it, and not reach what came
     // before.
-    const bool reached = r.strength == 0 || reaches(g.of.strength, r.strength);
-    const bool known = g.of.kind == warp_reads &&
-                       (g.of.block < pending || (reached && g.of.block == t.block && g.of.time <= t.floor));
+    const bool reached = r.strength == 0 || reaches(g.reader.strength, r.strength);
+    const bool known =
+        g.reader.kind == warp_reads &&
+        (g.reader.block < pending || (reached && g.reader.block == t.block && g.reader.time <= t.floor));
     if (known || (lost && standing) || (alike && r.kind == copy_reads)) {
       unlink(*link);
       continue;

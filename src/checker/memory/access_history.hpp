@@ -21,10 +21,10 @@ struct accessor {
   std::size_t bytes;
   scope reach{};            // of an atomic operation; 0: not atomic
   std::size_t operand = 0;  // its size; 0: `bytes`
-  actor_kind by = actor_kind::thread;
+  actor_kind role = actor_kind::thread;
   actor number = 0;  // of the asynchronous actor, if it is one
   stamp group = 0;
-  std::string_view what{};   // replaces "read of 4 bytes" in reports
+  std::string_view text{};   // replaces "read of 4 bytes" in reports
   bool constant = false;     // a read-only load
   bool cached = false;       // a read by a cache that the launch's own writes do not reach
   bool updates = false;      // the read of a read-modify-write: the write that follows is recorded instead
@@ -32,14 +32,14 @@ struct accessor {
   bool init_fenced = false;  // the mbarrier's initialisation has been fenced for the async proxy
 
   void become(actor_kind k, actor n, stamp g) {
-    by = k;
+    role = k;
     number = n;
     group = g;
   }
-  bool asynchronous() const { return by != actor_kind::thread; }
+  bool asynchronous() const { return role != actor_kind::thread; }
   // Bulk copies and Tensor Cores see ordinary writes only after a proxy fence; cp.async sees them as the
   // thread does.
-  bool behind_proxy() const { return asynchronous() && by != actor_kind::copies; }
+  bool behind_proxy() const { return asynchronous() && role != actor_kind::copies; }
   actor as() const { return asynchronous() ? number : thread.as_actor(); }
   strength_bits strength() const { return strength_of(reach, operand != 0 ? operand : bytes); }
   stamp time() const { return asynchronous() ? group : *thread.time; }
@@ -59,10 +59,10 @@ using conflict_sink = std::function<void(const accessor&, const conflict&)>;
 
 // How long a run has taken so far, in accesses. `next to`: atomic operations and barriers, which cost more.
 struct run_effort {
-  std::uint64_t accesses = 0, beside = 0;
+  std::uint64_t accesses = 0, aside = 0;
   std::uint64_t most = 0;  // the run ends when it has taken more; 0: no limit
 
-  std::uint64_t total() const { return accesses + beside; }
+  std::uint64_t total() const { return accesses + aside; }
   bool too_much() const { return most != 0 && total() > most; }
 };
 
@@ -117,7 +117,7 @@ class access_history {
     };
     if (c.first.lanes != 0 && !levelled(c.first)) return false;
     for (std::uint32_t more = c.more; more != 0; more = memory_.group(more).next)
-      if (!levelled(memory_.group(more).of)) return false;
+      if (!levelled(memory_.group(more).reader)) return false;
     return true;
   }
   // Records an ordinary write that is ordered after all accesses in the cell.

@@ -76,7 +76,7 @@ void async_work::touch_barrier(thread_model& t, const void* word, place_number a
              .place = at,
              .bytes = sizeof(std::uint64_t),
              .reach = scope::block};
-  w.what = "use of an mbarrier";
+  w.text = "use of an mbarrier";
   w.of_barrier = true;
   if (!barriers_.told_of(t, word)) history_.visit(w, word, sizeof(std::uint64_t));
 }
@@ -87,12 +87,12 @@ void async_work::issue_load(thread_model& t, const void* to, std::size_t bytes, 
   accessor w{.thread = t, .kind = access_kind::read, .place = at, .bytes = bytes};
   w.become(generic ? actor_kind::copies : actor_kind::loads, counted.number, counted.phase);
   write_down(t, {reinterpret_cast<std::uintptr_t>(word), counted.phase}, to, bytes, at);
-  w.what = "use of an mbarrier by the copy engine";
+  w.text = "use of an mbarrier by the copy engine";
   w.init_fenced = counted.init_fenced;
   w.of_barrier = true;
   if (!generic && !barriers_.told_of(t, word)) history_.visit(w, word, sizeof(std::uint64_t));
   w.init_fenced = w.of_barrier = false;
-  w.what = {};
+  w.text = {};
   for (const auto& r : from) history_.visit(w, r.data(), r.size());
   w.kind = access_kind::write;
   history_.visit(w, to, bytes);

@@ -27,28 +27,28 @@ bool lockstep_watch::of_one_line(place_number a, place_number b) {
 void lockstep_watch::report(const too_early& early) const {
   found_({.thread = *early.writer, .kind = access_kind::write, .place = early.place, .bytes = early.bytes},
          {.kind = finding_kind::race,
-          .offset = memory_.offset_of(early.at),
-          .read = &early.by,
+          .offset = memory_.offset_of(early.address),
+          .read = &early.reader,
           .missing = sentence::lockstep});
 }
 
 void lockstep_watch::end_block(block_number of) {
   std::erase_if(too_early_, [&](const too_early& early) {
-    if (early.by.block != of) return false;
+    if (early.reader.block != of) return false;
     report(early);
     return true;
   });
   std::erase_if(of_one_line_, [&](const too_early& early) {
-    if (early.by.block != of) return false;
-    if (of_one_line(early.by.place, early.place)) report(early);
+    if (early.reader.block != of) return false;
+    if (of_one_line(early.reader.place, early.place)) report(early);
     return true;
   });
 }
 
 void lockstep_watch::read(const thread_model& t, const void* p, place_number place) {
   std::erase_if(too_early_, [&](const too_early& early) {
-    return early.at == p && early.by.block == t.block && early.by.unit == t.warp &&
-           early.by.lanes == t.lane && early.by.time == *t.time;
+    return early.address == p && early.reader.block == t.block && early.reader.unit == t.warp &&
+           early.reader.lanes == t.lane && early.reader.time == *t.time;
   });
   if (t.block_threads < 2 || reads_.size() >= most_reads) return;
   reads_[key_of(p, t.warp)][static_cast<std::size_t>(t.index % 32)] = {++accesses_, t.block, *t.time, place};
@@ -65,12 +65,12 @@ void lockstep_watch::write(thread_model& t, const void* p, std::size_t bytes, pl
       const lane_writes& theirs = (&t)[other - t.index].written;
       if (theirs.time != read.time) continue;
       const auto same = std::ranges::find(theirs.first, place, &lane_writes::write::place);
-      if (same == theirs.first.end() || same->at == p) continue;
+      if (same == theirs.first.end() || same->address == p) continue;
       const reader by{t.block, t.warp, 0, warp_reads, read.time, 1u << lane, read.place};
       const too_early early{p, &t, place, bytes, by};
       if (same->number > read.number) {
         const bool is_new = std::ranges::none_of(of_one_line_, [&](const too_early& known) {
-          return known.place == place && known.by.place == read.place && known.by.block == t.block;
+          return known.place == place && known.reader.place == read.place && known.reader.block == t.block;
         });
         if (is_new && memory_.offset_of(p) < shadow::shared_bytes && of_one_line_.size() < 64)
           of_one_line_.push_back(early);

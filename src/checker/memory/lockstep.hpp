@@ -41,11 +41,11 @@ class lockstep_watch {
     place_number place = 0;
   };
   struct too_early {  // a read, and the write that lockstep would have put before it
-    const void* at;
+    const void* address;
     thread_model* writer;
     place_number place;
     std::size_t bytes;
-    reader by;
+    checker_detail::reader reader;
   };
   static constexpr std::size_t most_reads = 1 << 14;
   static std::uint64_t key_of(const void* word, std::uint16_t warp) {

@@ -8,18 +8,18 @@ namespace antiphase::checker_detail {
 void old_values::reset() {
   writes_.clear();
   total_fences_.clear();
-  lent_.to = nullptr;
+  lent_.destination = nullptr;
 }
 
 // The cell tells of the write, and of nothing after it.
 static bool is_last(const cell& c, const atomic_write& w) {
   return c.state == cell_state::written && c.strength != 0 && c.block == w.block && c.writer == w.writer &&
-         c.time == w.time && c.place == w.at;
+         c.time == w.time && c.place == w.place;
 }
 
 void old_values::write(thread_model& t, const atomic_operation& o, const void* value, std::size_t bytes,
                        const cell& before, place_number at, const atomic_order::state& released) {
-  if (!on) return;
+  if (!enabled) return;
   if (bytes > sizeof(std::uint64_t)) {
     writes_.erase(o.location);
     return;
@@ -35,7 +35,7 @@ void old_values::write(thread_model& t, const atomic_operation& o, const void* v
                                                   .block = t.block,
                                                   .writer = t.as_actor(),
                                                   .time = *t.time,
-                                                  .at = at,
+                                                  .place = at,
                                                   .released_before = released});
   std::memcpy(&w.before, value, bytes);
   t.seen[o.location] = w.number;
@@ -58,7 +58,7 @@ void old_values::met(std::span<thread_model* const> threads) {
 }
 
 void old_values::read(thread_model& t, std::uintptr_t location) {
-  if (!on) return;
+  if (!enabled) return;
   if (const auto last = writes_.find(location); last != writes_.end() && !last->second.empty())
     t.seen[location] = last->second.back().number;
 }
@@ -104,9 +104,9 @@ const atomic_write* old_values::unseen(thread_model& t, std::uintptr_t location,
 }
 
 void old_values::lend(const void* p, std::size_t bytes, std::uint64_t old) {
-  lent_ = {.to = const_cast<void*>(p), .bytes = bytes, .value = 0};
+  lent_ = {.destination = const_cast<void*>(p), .bytes = bytes, .value = 0};
   std::memcpy(&lent_.value, p, bytes);
-  std::memcpy(lent_.to, &old, bytes);
+  std::memcpy(lent_.destination, &old, bytes);
 }
 
 }  // namespace antiphase::checker_detail

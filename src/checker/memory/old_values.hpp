@@ -21,7 +21,7 @@ struct atomic_write {
   block_number block = 0;
   actor writer = 0;
   stamp time = 0;
-  place_number at = 0;
+  place_number place = 0;
   atomic_order::state released_before;  // what a read of the old value acquires
 };
 
@@ -38,7 +38,7 @@ class old_values {
  public:
   explicit old_values(const happens_before& clocks) : clocks_(clocks) {}
   void reset();
-  bool on = false;
+  bool enabled = false;
   unsigned seed = 0;  // which of several old values
 
   // Before an atomic write: `value` points to the old value, `before` is its cell.
@@ -56,9 +56,9 @@ class old_values {
   // For a load that the program makes itself after the hook: memory holds the old value until put_back().
   void lend(const void* p, std::size_t bytes, std::uint64_t old);
   void put_back() {
-    if (lent_.to != nullptr) [[unlikely]] {
-      std::memcpy(lent_.to, &lent_.value, lent_.bytes);
-      lent_.to = nullptr;
+    if (lent_.destination != nullptr) [[unlikely]] {
+      std::memcpy(lent_.destination, &lent_.value, lent_.bytes);
+      lent_.destination = nullptr;
     }
   }
 
@@ -77,7 +77,7 @@ class old_values {
   std::unordered_map<std::uint64_t, std::array<std::uint64_t, 4>> total_fences_;
   std::uint64_t number_ = 0;
   struct {
-    void* to = nullptr;
+    void* destination = nullptr;
     std::size_t bytes = 0;
     std::uint64_t value = 0;
   } lent_;

@@ -278,7 +278,7 @@ void shadow::split(cell& c) {
     b = c;
     b.more = 0;
     for (std::uint32_t g = c.more; g != 0; g = group(g).next) {
-      const reader of = group(g).of;
+      const reader of = group(g).reader;
       reader_group& copy = add_group(b, of, of.lanes);
       std::copy_n(group(g).lanes(), of.lanes, copy.lanes());
     }
@@ -300,8 +300,8 @@ reader_group& shadow::add_group(cell& c, const reader& of, std::uint32_t warps) 
     free = group(number).next;
   }
   reader_group& g = group(number);
-  g.of = of;
-  g.of.lanes = warps;
+  g.reader = of;
+  g.reader.lanes = warps;
   g.next = c.more;
   std::fill_n(g.lanes(), warps, 0u);
   c.more = number;

@@ -83,15 +83,15 @@ inline cell fresh_cell(cell_state state) {
 // of a word by all warps of a block between two barriers make one entry, at the front. One word of lanes for
 // each warp follows the struct; for an actor a single word, which is 1.
 struct reader_group {
-  std::uint32_t next;  // 0: the last entry
-  reader of;           // `unit`: actor or unused; `lanes`: number of warps
+  std::uint32_t next;             // 0: the last entry
+  checker_detail::reader reader;  // `unit`: actor or unused; `lanes`: number of warps
 
-  std::uint32_t warps() const { return of.lanes; }
+  std::uint32_t warps() const { return reader.lanes; }
   std::uint32_t* lanes() { return reinterpret_cast<std::uint32_t*>(this + 1); }
-  std::uint32_t& lanes_of(const reader& r) { return lanes()[r.by_copy() ? 0 : r.unit]; }
+  std::uint32_t& lanes_of(const checker_detail::reader& r) { return lanes()[r.by_copy() ? 0 : r.unit]; }
   bool at(block_number block, stamp time, place_number place) const {
-    return of.block == block && of.time == time && of.place == place && of.kind == warp_reads &&
-           of.strength == 0;
+    return reader.block == block && reader.time == time && reader.place == place &&
+           reader.kind == warp_reads && reader.strength == 0;
   }
 };
 
@@ -123,7 +123,7 @@ class shadow {
   std::size_t allocated(const void* memory) const;  // size of the allocation that starts there
   // The last allocation that starts at or before an address, and the first that starts after it; null: none.
   struct neighbours {
-    const void *before, *behind;
+    const void *before, *next;
   };
   neighbours allocations_beside(const void* address) const;
 
@@ -196,7 +196,7 @@ class shadow {
   // Calls f for each warp or actor in the cell's list.
   template <class Do> void each_reader(const cell& c, Do f) {
     for (std::uint32_t number = c.more; number != 0; number = group(number).next) {
-      reader r = group(number).of;
+      reader r = group(number).reader;
       const std::uint32_t units = r.by_copy() ? 1 : r.lanes;
       for (std::uint32_t i = 0; i < units; ++i) {
         if (!r.by_copy()) r.unit = static_cast<std::uint16_t>(i);

@@ -14,14 +14,14 @@ namespace antiphase::checker_detail {
 struct atomic_operation {
   std::uintptr_t location;
   atomic_kind kind;
-  order how;
+  checker_detail::order order;
   scope reach;
   // The last write there was atomic too: a read-modify-write then continues its release sequence.
   bool follows_atomic;
 
   bool reads() const { return kind != atomic_kind::store; }
-  bool acquires() const { return how == order::acquire || how == order::both; }
-  bool releases() const { return how == order::release || how == order::both; }
+  bool acquires() const { return order == order::acquire || order == order::both; }
+  bool releases() const { return order == order::release || order == order::both; }
 };
 
 // Release and acquire patterns by location, and fences (PTX ISA, memory consistency model). What a value

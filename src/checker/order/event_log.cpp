@@ -43,11 +43,11 @@ const std::vector<event_log::event>* event_log::find(who of) const {
 bool event_log::event::touches(std::uintptr_t address) const {
   if (!regular || bytes == 0) return false;
   const auto within = [&](std::uintptr_t start) { return address - start < bytes; };
-  if (step == 0 || times == 1) return within(from) || within(to);
-  const auto along = (static_cast<std::intptr_t>(address) - static_cast<std::intptr_t>(from)) / step;
+  if (step == 0 || times == 1) return within(first_address) || within(last_address);
+  const auto along = (static_cast<std::intptr_t>(address) - static_cast<std::intptr_t>(first_address)) / step;
   for (const std::intptr_t i : {along - 1, along, along + 1})
     if (i >= 0 && i < static_cast<std::intptr_t>(times) &&
-        within(from + static_cast<std::uintptr_t>(i * step)))
+        within(first_address + static_cast<std::uintptr_t>(i * step)))
       return true;
   return false;
 }
@@ -55,7 +55,7 @@ bool event_log::event::touches(std::uintptr_t address) const {
 bool event_log::event::touches(const question& q) const {
   if (q.memory == 0) return false;
   if (q.bytes == 1) return touches(q.memory);
-  const auto [low, high] = std::minmax(from, to);
+  const auto [low, high] = std::minmax(first_address, last_address);
   return bytes > 0 && low < q.memory + q.bytes && q.memory < high + bytes;
 }
 
@@ -74,29 +74,33 @@ void event_log::access(who by, event_kind kind, const void* at, std::size_t byte
        !keeps_all_ && e != events.rend() && (e->kind == event_kind::read || e->kind == event_kind::write);
        ++e) {
     if (e->place != place || e->kind != kind) continue;
-    const auto step = static_cast<std::intptr_t>(address) - static_cast<std::intptr_t>(e->to);
+    const auto step = static_cast<std::intptr_t>(address) - static_cast<std::intptr_t>(e->last_address);
     e->regular = e->regular && e->bytes == bytes && (e->times == 1 || step == e->step);
     e->step = step;
-    e->to = address;
+    e->last_address = address;
     e->last = ++now_;
     ++e->times;
     return;
   }
-  add(by, {.kind = kind, .place = place, .from = address, .to = address, .bytes = bytes});
+  add(by, {.kind = kind, .place = place, .first_address = address, .last_address = address, .bytes = bytes});
 }
 
 void event_log::copy(who by, copy_group in, const void* to, std::size_t bytes, place_number place) {
   const auto address = reinterpret_cast<std::uintptr_t>(to);
-  add(by,
-      {.kind = event_kind::copy, .place = place, .from = address, .to = address, .bytes = bytes, .in = in});
+  add(by, {.kind = event_kind::copy,
+           .place = place,
+           .first_address = address,
+           .last_address = address,
+           .bytes = bytes,
+           .in = in});
 }
 
 void event_log::order(who by, event_kind kind, const char* what, copy_group done) {
-  add(by, {.kind = kind, .what = what, .in = done});
+  add(by, {.kind = kind, .name = what, .in = done});
 }
 
 void event_log::met(std::span<const who> all, const char* what) {
-  for (const who& w : all) add(w, {.kind = event_kind::wait, .what = what});
+  for (const who& w : all) add(w, {.kind = event_kind::wait, .name = what});
   for (const who& w : all) history(w).back().first = history(w).back().last = now_;  // all at the same moment
 }
 
@@ -149,7 +153,7 @@ void event_log::choose_others(const question& q, std::vector<who>& chosen) const
       const auto key = events.empty()
                            ? std::pair(place_number{}, std::string())
                            : std::pair(events.back().place,
-                                       std::string(events.back().what != nullptr ? events.back().what : ""));
+                                       std::string(events.back().name != nullptr ? events.back().name : ""));
       if (seen.insert(key).second) take({b->first, static_cast<int>(t)});
     }
   }
@@ -188,24 +192,25 @@ void add_lanes(finding_schedule& to, const std::string& name, std::vector<schedu
 
 event_log::snapshot event_log::taken(const question& q) const {
   std::vector<who> chosen;
-  if (q.is_thread) chosen.push_back(q.now.by);
-  if (q.earlier && std::ranges::find(chosen, q.earlier->by) == chosen.end()) chosen.push_back(q.earlier->by);
+  if (q.is_thread) chosen.push_back(q.now.thread);
+  if (q.earlier && std::ranges::find(chosen, q.earlier->thread) == chosen.end())
+    chosen.push_back(q.earlier->thread);
   choose_others(q, chosen);
-  snapshot s{.of = q, .threads = {}};
+  snapshot s{.question = q, .threads = {}};
   for (const who& w : chosen)
     if (const std::vector<event>* events = find(w))
       s.threads.push_back(
-          {.by = w, .name = name_of(w), .ended = blocks_.at(w.block).ended, .events = *events});
+          {.thread = w, .name = name_of(w), .ended = blocks_.at(w.block).ended, .events = *events});
   return s;
 }
 
 finding_schedule event_log::drawn(const snapshot& s,
                                   const std::function<code_place(place_number)>& place_of) {
-  const question& q = s.of;
+  const question& q = s.question;
 
   // Each side is the last event of its thread at its place.
   const auto side_in = [&](const side& of) -> const event* {
-    const auto t = std::ranges::find(s.threads, of.by, &thread_events::by);
+    const auto t = std::ranges::find(s.threads, of.thread, &thread_events::thread);
     if (t == s.threads.end()) return nullptr;
     const auto at = std::find_if(t->events.rbegin(), t->events.rend(),
                                  [&](const event& e) { return e.place == of.place && e.place != 0; });
@@ -259,11 +264,11 @@ finding_schedule event_log::drawn(const snapshot& s,
                                               : event_mark::none;
       schedule_event d{
           .kind = e.kind,
-          .action = e.what != nullptr ? e.what : fmt::format("{} {} bytes", verb_of(e.kind), e.bytes),
+          .action = e.name != nullptr ? e.name : fmt::format("{} {} bytes", verb_of(e.kind), e.bytes),
           .begin = p,
           .end = p + 1,
           .mark = mark};
-      if (e.place != 0) d.at = place_of(e.place);
+      if (e.place != 0) d.place = place_of(e.place);
       d.times = e.times;
       if (e.kind == event_kind::wait) d.begin = std::min(p, free_from);
       free_from = p + 1;
@@ -271,7 +276,7 @@ finding_schedule event_log::drawn(const snapshot& s,
       const bool touches = q.memory != 0 && (e.touches(q) || mark != event_mark::none);
       if (e.kind == event_kind::copy) {
         const auto same = std::ranges::find_if(flights, [&](const in_flight& f) {
-          return f.drawn.open && f.in.of == e.in.of && f.in.number == e.in.number;
+          return f.drawn.open && f.in.owner == e.in.owner && f.in.number == e.in.number;
         });
         in_flight& f =
             same != flights.end()
@@ -280,7 +285,7 @@ finding_schedule event_log::drawn(const snapshot& s,
                       in_flight{.in = e.in, .drawn = {.kind = event_kind::flight, .begin = p, .open = true}});
         f.bytes += e.bytes;
         f.drawn.action = fmt::format("{} bytes in flight", f.bytes);
-        if (f.bytes == e.bytes || mark != event_mark::none) f.drawn.at = d.at;
+        if (f.bytes == e.bytes || mark != event_mark::none) f.drawn.place = d.place;
         f.into_memory = f.into_memory || touches;
         if (mark != event_mark::none) f.drawn.mark = mark;
       } else if (touches && (e.kind == event_kind::read || e.kind == event_kind::write ||
@@ -289,9 +294,9 @@ finding_schedule event_log::drawn(const snapshot& s,
         m.action = fmt::format("{}: {}", name, d.action);
         memory.push_back(m);
       }
-      if (e.kind == event_kind::wait && e.in.of != 0)
+      if (e.kind == event_kind::wait && e.in.owner != 0)
         for (in_flight& f : flights)
-          if (f.drawn.open && f.in.of == e.in.of && f.in.number <= e.in.number)
+          if (f.drawn.open && f.in.owner == e.in.owner && f.in.number <= e.in.number)
             f.drawn.open = false, f.drawn.end = p + 1;
     }
     if (q.for_ever && !ended)
@@ -316,7 +321,7 @@ finding_schedule event_log::drawn(const snapshot& s,
     out.lanes.push_back({"the allocation",
                          {{.kind = event_kind::flight,
                            .action = fmt::format("{} bytes, never freed", q.bytes),
-                           .at = place_of(q.now.place),
+                           .place = place_of(q.now.place),
                            .begin = 0,
                            .end = out.end,
                            .mark = event_mark::now,

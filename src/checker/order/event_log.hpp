@@ -30,7 +30,7 @@ class event_log {
   void begin_launch() { launch_first_ = blocks_.empty() ? 0 : blocks_.rbegin()->first + 1; }
   void begin_block(block_number number, extent3 index, int threads);
   void end_thread(who by, stamp ticks) {
-    if (keeps_all_) order(by, event_kind::order, "ends", {.of = 0, .number = ticks});
+    if (keeps_all_) order(by, event_kind::order, "ends", {.owner = 0, .number = ticks});
   }
   void end_block(block_number number) { blocks_[number].ended = true; }
 
@@ -43,7 +43,7 @@ class event_log {
   // What to draw for a finding: its two sides, and other threads that touched the memory, that are still
   // running, or that ran in the last kernel.
   struct side {
-    who by;
+    who thread;
     place_number place = 0;
     std::string action;
   };
@@ -62,10 +62,10 @@ class event_log {
   struct event {
     std::uint64_t first = 0, last = 0;  // moments, in the order of the schedule
     event_kind kind{};
-    const char* what = nullptr;  // name of a synchronisation
+    const char* name = nullptr;  // name of a synchronisation
     place_number place = 0;
     std::uint64_t times = 1;
-    std::uintptr_t from = 0, to = 0;  // the first and the last address
+    std::uintptr_t first_address = 0, last_address = 0;  // the first and the last address
     std::intptr_t step = 0;
     std::size_t bytes = 0;
     bool regular = true;  // all addresses are `step` apart
@@ -75,13 +75,13 @@ class event_log {
     bool touches(const question& q) const;
   };
   struct thread_events {
-    who by;
+    who thread;
     std::string name;
     bool ended = false;
     std::vector<event> events;
   };
   struct snapshot {
-    question of;
+    checker_detail::event_log::question question;
     std::vector<thread_events> threads;
   };
   // Copies what drawing needs, when the finding is made. drawn() comes later: a kernel's thread has little

@@ -85,7 +85,7 @@ struct lane_writes {
   struct write {
     place_number place;
     std::uint64_t number;
-    const void* at;
+    const void* address;
   };
   stamp time = 0;
   std::uint64_t last = 0;

@@ -26,7 +26,7 @@ enum class atomic_kind : std::uint8_t { load, store, update };
 // A group of an asynchronous actor: of a thread's copies or stores, or the loads that an mbarrier counts in
 // one phase.
 struct copy_group {
-  std::uintptr_t of = 0;  // 0: none
+  std::uintptr_t owner = 0;  // 0: none
   std::uint64_t number = 0;
 };
 

@@ -179,7 +179,7 @@ bool launch_order::over(block_number b) const {
 }
 bool launch_order::on_same_stream(block_number b) const {
   const launch_number n = launch_of(b);
-  return n < all_.size() && all_[n].on == on_;
+  return n < all_.size() && all_[n].stream == on_;
 }
 bool launch_order::unsynchronised(block_number b) const {
   const launch_number n = launch_of(b);

@@ -117,7 +117,7 @@ class launch_order {
   };
   struct past_launch {
     block_number first, last;
-    stream on;
+    antiphase::stream stream;
     past begin;  // what it knew when it began
   };
 

@@ -107,7 +107,7 @@ class mbarrier_order {
   atomic_operation operation(const void* word, order how, const machine::mbarrier_semantics& of) const {
     return {.location = reinterpret_cast<std::uintptr_t>(word),
             .kind = atomic_kind::update,
-            .how = of.relaxed ? order::relaxed : how,
+            .order = of.relaxed ? order::relaxed : how,
             .reach = of.reach,
             .follows_atomic = true};
   }

@@ -97,7 +97,7 @@ using checker_detail::run_processes;
 using checker_detail::run_request;
 
 cpu_options options_for(const check_options& options, const run_request& asked) {
-  const check_run& how = asked.how;
+  const check_run& how = asked.run;
   cpu_options on{.seed = how.seed,
                  .order = how.order,
                  .copies = how.copies,
@@ -134,17 +134,17 @@ outcome run_here(const program_of_runs& program, const check_options& options, c
                  const run_processes::finding_seen& found = {}) {
   outcome result;
   m.reset();
-  m.without = asked.how.without;
+  m.without = asked.run.without;
   if (asked.draw) m.write_down_run();
   if (options.count) m.count_run();
   if (options.time) m.time_run(options.time->block);
-  check_run how = asked.how;
+  check_run how = asked.run;
   const std::shared_ptr<executor> on = checker_detail::make_checking_executor(options_for(options, asked), m);
   if (begins)
     m.schedule_begins = [&] {
       const run_request now = begins();
       if (now.draw) m.write_down_run();
-      how = now.how;
+      how = now.run;
       checker_detail::schedule_as(*on, options_for(options, now));
     };
   // The stack of a kernel's thread is too small to look for lines on.
@@ -184,9 +184,9 @@ outcome run_here(const program_of_runs& program, const check_options& options, c
                     .callers = {},
                     .block = f.block,
                     .thread = everybody ? -1 : f.thread,
-                    .when = {}};
-    const bool has_place = f.where.line() != 0 || (everybody && f.code != nullptr);
-    const checker_detail::place_number at = has_place ? m.places.number_of(f.code, f.where) : 0;
+                    .moment = {}};
+    const bool has_place = f.place.line() != 0 || (everybody && f.code != nullptr);
+    const checker_detail::place_number at = has_place ? m.places.number_of(f.code, f.place) : 0;
     if (has_place) place(fault.access, m.places.lines(at));
     if (m.clocks.log != nullptr)
       fault.drawn =
@@ -206,7 +206,7 @@ outcome run_here(const program_of_runs& program, const check_options& options, c
     if (const auto& old = m.brought_old) {
       fault.earlier = old->load;
       fault.earlier->action = "read of an old value";
-      place(*fault.earlier, m.places.lines(old->at));
+      place(*fault.earlier, m.places.lines(old->place));
       fault.missing = sentence::unseen_write;
     }
   }
@@ -308,7 +308,7 @@ void keep_or_throw(check_report& report, const std::exception_ptr& refused) {
   try {
     std::rethrow_exception(refused);
   } catch (const std::exception& e) {
-    report.refused.push_back({.why = "not supported", .at = {}, .column = 0, .text = e.what()});
+    report.refused.push_back({.why = "not supported", .place = {}, .column = 0, .text = e.what()});
   }
 }
 
@@ -377,7 +377,7 @@ void draw(std::vector<finding>& findings, runner& runs) {
   for (finding& f : findings) {
     auto by = std::ranges::find(drawn, f.first, &std::pair<check_run, outcome>::first);
     if (by == drawn.end()) {
-      drawn.emplace_back(f.first, runs.run({.how = f.first, .script = nullptr, .draw = true}));
+      drawn.emplace_back(f.first, runs.run({.run = f.first, .script = nullptr, .draw = true}));
       by = std::prev(drawn.end());
     }
     const auto shown =

@@ -85,11 +85,12 @@ class model_observer final : public cpu_detail::observer {
     return m_.memory.shared();
   }
   void launch_begins(const cpu_detail::launch_state& launch, stream on) override {
-    launched_ = static_cast<std::uint32_t>(launch.grid.count() / static_cast<unsigned>(launch.what.cluster));
+    launched_ =
+        static_cast<std::uint32_t>(launch.grid.count() / static_cast<unsigned>(launch.kernel.cluster));
     begun_ = 0;
-    m_.begin_launch(launch.what.name, launch.params, launch.what.params_bytes, on,
-                    launch.what.overlaps_previous ? overlap::yes : overlap::no);
-    if (m_.times) m_.times->begin_launch(launch.what.name, launch.grid, launch.what.threads);
+    m_.begin_launch(launch.kernel.name, launch.params, launch.kernel.params_bytes, on,
+                    launch.kernel.overlaps_previous ? overlap::yes : overlap::no);
+    if (m_.times) m_.times->begin_launch(launch.kernel.name, launch.grid, launch.kernel.threads);
   }
   void launch_ends() override {
     runs(nullptr);
@@ -141,13 +142,13 @@ class model_observer final : public cpu_detail::observer {
                                  .through = {},
                                  .block = f.block,
                                  .thread = f.thread,
-                                 .when = {}},
+                                 .moment = {}},
                       .earlier = {},
                       .missing = sentence::uniform_condition,
                       .first = {}};
     if (f.tolerated == tolerance::ended_threads) divergent.in_practice = sentence::gpu_ended_threads;
     if (f.tolerated == tolerance::equal_counts) divergent.in_practice = sentence::gpu_counts_warps;
-    m_.findings.note(std::move(divergent), m_.places.number_of(f.code, f.where));
+    m_.findings.note(std::move(divergent), m_.places.number_of(f.code, f.place));
   }
 
   bool leaves_out(cpu_detail::wait_kind wait) const override {
@@ -236,10 +237,10 @@ class model_observer final : public cpu_detail::observer {
 
   void copy_issued(thread_state& t, const cpu_detail::async_copy& c, cpu_detail::place where) override {
     const place_number here = at(t, where);
-    m_.async.issue_copy(model_of(t), c.to, c.from, static_cast<std::size_t>(c.bytes),
+    m_.async.issue_copy(model_of(t), c.destination, c.source, static_cast<std::size_t>(c.bytes),
                         static_cast<std::size_t>(c.from_source), here);
-    m_.count(model_of(t), line_action::async_copy, c.from, static_cast<std::size_t>(c.from_source), here);
-    m_.count(model_of(t), line_action::async_copy, c.to, static_cast<std::size_t>(c.bytes), here);
+    m_.count(model_of(t), line_action::async_copy, c.source, static_cast<std::size_t>(c.from_source), here);
+    m_.count(model_of(t), line_action::async_copy, c.destination, static_cast<std::size_t>(c.bytes), here);
   }
   void copies_committed(thread_state& t) override {
     m_.async.commit_copies(model_of(t));
@@ -284,8 +285,9 @@ class model_observer final : public cpu_detail::observer {
   void bulk_load_issued(thread_state& t, const cpu_detail::bulk_load_state& l,
                         cpu_detail::place where) override {
     const place_number here = at(t, where);
-    m_.async.issue_load(model_of(t), l.to, l.bytes, cpu_detail::sources(l), l.word, here, l.is_generic);
-    m_.bulk_load(model_of(t), l.to, static_cast<std::uint32_t>(l.bytes), l.word, here);
+    m_.async.issue_load(model_of(t), l.destination, l.bytes, cpu_detail::sources(l), l.word, here,
+                        l.is_generic);
+    m_.bulk_load(model_of(t), l.destination, static_cast<std::uint32_t>(l.bytes), l.word, here);
   }
   std::uint32_t copies_tracked(thread_state& t, const std::uint64_t* word) override {
     m_.did(model_of(t), lane_event::kind::copies_arrive, t.code, word);
@@ -296,10 +298,10 @@ class model_observer final : public cpu_detail::observer {
   }
   void bulk_store_issued(thread_state& t, const cpu_detail::bulk_store_state& s,
                          cpu_detail::place where) override {
-    m_.async.issue_store(model_of(t), cpu_detail::destinations(s), s.from, s.bytes, at(t, where),
+    m_.async.issue_store(model_of(t), cpu_detail::destinations(s), s.source, s.bytes, at(t, where),
                          s.updates ? scope::device : scope{},
                          s.updates ? static_cast<std::size_t>(s.updates->number_bytes) : 0);
-    m_.count(model_of(t), line_action::bulk_copy, s.from, s.bytes, at(t, where));
+    m_.count(model_of(t), line_action::bulk_copy, s.source, s.bytes, at(t, where));
   }
   void bulk_stores_committed(thread_state& t) override { m_.async.commit_stores(model_of(t)); }
   void bulk_stores_waited(thread_state& t, int groups_left, machine::bulk_done what) override {
@@ -318,11 +320,11 @@ class model_observer final : public cpu_detail::observer {
                      cpu_detail::place where) override {
     at(t, where);
     const auto bytes = static_cast<std::size_t>(step.bytes);
-    const bool may_fail = step.what == atomic_update::compare_exchange && m_.memory.follows(p, bytes);
-    if (step.what == atomic_update::compare_exchange) m_.compares(p, bytes, expected);
+    const bool may_fail = step.update == atomic_update::compare_exchange && m_.memory.follows(p, bytes);
+    if (step.update == atomic_update::compare_exchange) m_.compares(p, bytes, expected);
     machine::next_scope = step.reach;
     const bool fails = may_fail && std::memcmp(p, &expected, bytes) != 0;
-    m_.atomic(p, bytes, fails ? atomic_kind::load : atomic_kind::update, static_cast<order>(step.how),
+    m_.atomic(p, bytes, fails ? atomic_kind::load : atomic_kind::update, static_cast<order>(step.order),
               t.code);
   }
 
@@ -456,7 +458,7 @@ class checking_executor final : public executor {
       ~following() { active = before; }
       model* before;
     } now(m_);
-    m_.old.on = options_.copies == landing::late;
+    m_.old.enabled = options_.copies == landing::late;
     m_.old.seed = options_.seed;
     return workers_.launch(options_, k, grid, params, on, &watch_, chosen_);
   }

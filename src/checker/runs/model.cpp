@@ -137,7 +137,7 @@ void model::left_behind(block_number block, int thread, place_number place, cons
                        .through = {},
                        .block = clocks.block(block).index,
                        .thread = thread,
-                       .when = {}},
+                       .moment = {}},
             .earlier = {},
             .missing = missing,
             .first = {}};
@@ -147,7 +147,7 @@ void model::left_behind(block_number block, int thread, place_number place, cons
 
 void model::set_current(thread_model* t) {
   settle();
-  ++history.effort.beside;
+  ++history.effort.aside;
   current_ = t;
   loops.thread_runs();
 }
@@ -202,7 +202,7 @@ void model::read_constant(const void* p, std::size_t bytes, const void* code, co
                    .kind = access_kind::read,
                    .place = places.number_of_code(code),
                    .bytes = bytes,
-                   .what = by_cache != nullptr ? by_cache : "read-only load",
+                   .text = by_cache != nullptr ? by_cache : "read-only load",
                    .constant = by_cache == nullptr,
                    .cached = by_cache != nullptr};
   if (writes_down && memory.follows(p, bytes)) write_down(event_kind::read, p, bytes, w.place);
@@ -217,7 +217,7 @@ void model::discard(const void* p, std::size_t bytes, const void* code) {
                    .kind = access_kind::write,
                    .place = places.number_of_code(code),
                    .bytes = bytes,
-                   .what = "discard"};
+                   .text = "discard"};
   if (writes_down) write_down(event_kind::write, p, bytes, w.place);
   history.visit(w, p, bytes);
   memory.set(p, bytes, cell_state::uninitialised);
@@ -237,13 +237,13 @@ void model::count(const thread_model& t, line_action what, const void* p, std::s
                   place_number place) {
   const std::size_t offset = memory.offset_of(p, bytes);
   if (!streams || offset == shadow::outside || bytes == 0 || (times && !times->wants(t))) return;
-  lane_event e{.what = what,
+  lane_event e{.action = what,
                .memory = offset < shadow::shared_bytes                          ? line_memory::shared
                          : constants.holds(reinterpret_cast<std::uintptr_t>(p)) ? line_memory::constant
                                                                                 : line_memory::global,
                .place = place,
                .bytes = static_cast<std::uint32_t>(bytes),
-               .at = offset};
+               .moment = offset};
   if (times) e = times->access(t, e);
   streams->access(t, e);
 }
@@ -310,7 +310,7 @@ void model::atomic(const void* p, std::size_t bytes, atomic_kind kind, order how
                    bool reads) {
   settle();
   constexpr std::uint64_t worth = 20;
-  history.effort.beside += worth;
+  history.effort.aside += worth;
   const scope reach = std::exchange(machine::next_scope, scope::device);
   if (current_ == nullptr) return;
   constants_written_ |= kind != atomic_kind::load && constants.holds(reinterpret_cast<std::uintptr_t>(p));
@@ -326,10 +326,11 @@ void model::atomic(const void* p, std::size_t bytes, atomic_kind kind, order how
   const cell& last = memory.byte(offset);
   const atomic_operation o{.location = memory.lowest() + offset,
                            .kind = kind,
-                           .how = how,
+                           .order = how,
                            .reach = reach,
                            .follows_atomic = last.strength != 0};
-  if (kind != atomic_kind::load && old.on) old.write(t, o, p, bytes, last, w.place, atomics.at(o.location));
+  if (kind != atomic_kind::load && old.enabled)
+    old.write(t, o, p, bytes, last, w.place, atomics.at(o.location));
   atomics.begin(t, o);
   if (kind == atomic_kind::load) {
     history.visit(w, p, bytes);
@@ -348,11 +349,11 @@ void model::atomic(const void* p, std::size_t bytes, atomic_kind kind, order how
 bool model::brings_old(const void* p, std::size_t bytes, order how, const void* code, std::uint64_t& value,
                        old_values::change_of change, const void* with, bool reads) {
   const std::size_t offset = memory.offset_of(p, bytes);
-  if (!old.on || how == order::total || offset == shadow::outside) return false;
+  if (!old.enabled || how == order::total || offset == shadow::outside) return false;
   thread_model& t = *current_;
   const atomic_operation o{.location = memory.lowest() + offset,
                            .kind = atomic_kind::load,
-                           .how = how,
+                           .order = how,
                            .reach = machine::next_scope,
                            .follows_atomic = true};
   const cell& c = memory.byte(offset);
@@ -378,7 +379,7 @@ bool model::brings_old(const void* p, std::size_t bytes, order how, const void* 
   if (!brought_old)
     brought_old = {.load = findings.side_of(w),
                    .write = findings.side_of_write(c),
-                   .at = w.place,
+                   .place = w.place,
                    .written_at = c.place};
   history.visit(w, p, bytes);
   return true;
@@ -403,7 +404,7 @@ bool model::host_access(const void* p, std::size_t bytes, access_kind kind, stre
                    .kind = kind,
                    .place = places.number_of(host_place.line() != 0 ? host_place : machine::place::current()),
                    .bytes = bytes,
-                   .what = what};
+                   .text = what};
   const std::size_t offset = memory.offset_of(p, bytes);
   if (offset == shadow::outside)
     report(w, {.kind = finding_kind::outside_memory, .missing = sentence::unallocated});
@@ -442,7 +443,7 @@ void model::host_function_touch(thread_model& t, const void* p, std::size_t byte
       .kind = kind,
       .place = places.number_of_code(code),
       .bytes = bytes,
-      .what = kind == access_kind::read ? "read by a host function" : "write by a host function"};
+      .text = kind == access_kind::read ? "read by a host function" : "write by a host function"};
   if (memory.offset_of(p, bytes) != shadow::outside) history.host_copy(w, memory.offset_of(p), bytes);
 }
 
@@ -462,7 +463,7 @@ void model::host_touch(const void* p, std::size_t bytes, access_kind kind, const
                    .place = places.number_of_code(code),
                    .bytes = bytes,
                    .reach = reach,
-                   .what = kind == access_kind::read ? "read by the host" : "write by the host"};
+                   .text = kind == access_kind::read ? "read by the host" : "write by the host"};
   history.host_touch(w, p);
 }
 
@@ -474,7 +475,7 @@ void model::write_pedantic(const void* p, std::size_t bytes, place_number at, co
                    .kind = access_kind::write,
                    .place = at,
                    .bytes = bytes,
-                   .what = what};
+                   .text = what};
   if (current_ == nullptr)
     history.host_touch(w, p);
   else
@@ -539,7 +540,7 @@ void model::compares(const void* p, std::size_t bytes, std::uint64_t expected) {
 
 finding_side model::side_here(place_number at, const char* action) const {
   return findings.side_of(
-      {.thread = *current_, .kind = access_kind::read, .place = at, .bytes = 0, .what = action});
+      {.thread = *current_, .kind = access_kind::read, .place = at, .bytes = 0, .text = action});
 }
 
 void model::note_here(finding f, place_number place) {

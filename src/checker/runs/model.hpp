@@ -130,7 +130,7 @@ class model {
   // The first load of the run that returned an old value, and the write it missed.
   struct old_load {
     finding_side load, write;
-    place_number at = 0, written_at = 0;
+    place_number place = 0, written_at = 0;
   };
   std::optional<old_load> brought_old;
   // For a load that the program makes itself after the hook: memory holds the old value until settle().

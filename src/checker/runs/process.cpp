@@ -50,12 +50,12 @@ int status_of(pid_t child) {
 }
 
 std::string to_text(const run_request& r) {
-  json j{{"seed", r.how.seed},
-         {"order", static_cast<int>(r.how.order)},
-         {"copies", static_cast<int>(r.how.copies)},
-         {"resident", r.how.resident_blocks},
-         {"script", r.how.script},
-         {"without", r.how.without},
+  json j{{"seed", r.run.seed},
+         {"order", static_cast<int>(r.run.order)},
+         {"copies", static_cast<int>(r.run.copies)},
+         {"resident", r.run.resident_blocks},
+         {"script", r.run.script},
+         {"without", r.run.without},
          {"shown", static_cast<int>(r.shown)},
          {"draw", r.draw}};
   if (r.script != nullptr) j["choices"] = cpu_detail::to_text(r.script->choices);
@@ -63,7 +63,7 @@ std::string to_text(const run_request& r) {
 }
 run_request request_of(const std::string& text) {
   const json j = json::parse(text);
-  run_request r{.how = {.seed = j["seed"],
+  run_request r{.run = {.seed = j["seed"],
                         .order = static_cast<schedule>(j["order"].get<int>()),
                         .copies = static_cast<landing>(j["copies"].get<int>()),
                         .resident_blocks = j["resident"],
@@ -107,11 +107,11 @@ void end_unjudged(int) { _exit(not_judged); }
 // and say nothing.
 struct speaker {
   pid_t process = 0;
-  int to = -1;
+  int pipe = -1;
   bool last = false;  // it ends with its answer
   bool is_this() const { return getpid() == process; }
   void say(message_kind kind, const std::string& text) const {
-    if (is_this()) send(to, {.kind = kind, .last = last, .end = {}, .text = text});
+    if (is_this()) send(pipe, {.kind = kind, .last = last, .end = {}, .text = text});
   }
 };
 speaker own;
@@ -148,7 +148,7 @@ std::string stopped_note(double seconds, bool begun, bool found) {
 
 outcome outcome_of_end(const process_end& end, const std::string& said, std::vector<finding> found,
                        const run_request& asked, double seconds, bool begun) {
-  if (!said.empty()) return outcome_of(said, asked.script.get(), asked.how);
+  if (!said.empty()) return outcome_of(said, asked.script.get(), asked.run);
   const int signal = WIFSIGNALED(end.status) ? WTERMSIG(end.status) : 0;
   outcome o;
   o.findings = std::move(found);
@@ -175,7 +175,7 @@ outcome outcome_of_end(const process_end& end, const std::string& said, std::vec
   finding f;
   f.kind = finding_kind::wrong_result;
   f.times = 1;
-  f.first = asked.how;
+  f.first = asked.run;
   f.access.action = fmt::format("the program's host code ended it ({})", by);
   o.findings.push_back(std::move(f));
   return o;
@@ -242,7 +242,7 @@ void run_processes::be_first(run_request asked, int requests, int answers) {
   setpgid(0, 0);  // what the program sends to its group is not for this one
   for (const int s : {SIGINT, SIGTERM, SIGHUP, SIGBUS, SIGPIPE}) std::signal(s, SIG_DFL);
   silence(asked.shown);
-  own = {.process = getpid(), .to = answers, .last = true};
+  own = {.process = getpid(), .pipe = answers, .last = true};
   const std::size_t files = open_files();
   const auto go_on_alone = [&] {
     shared_->alone_since = std::chrono::steady_clock::now();
@@ -267,7 +267,7 @@ void run_processes::be_first(run_request asked, int requests, int answers) {
         close(requests);
         close(answers);
         close(ends[0]);
-        own = {.process = getpid(), .to = ends[1], .last = false};
+        own = {.process = getpid(), .pipe = ends[1], .last = false};
         if (!first) silence(asked.shown);
         return asked;
       }
@@ -348,7 +348,7 @@ outcome run_processes::run(const run_request& asked, const findings_seen& seen) 
     }
     answered = answer.kind == message_kind::answer;
     if (answer.kind == message_kind::finding) {
-      finding f = finding_of(answer.text, asked.how);
+      finding f = finding_of(answer.text, asked.run);
       const auto known = std::ranges::find_if(found, [&](const finding& g) { return is_same(f, g); });
       if (known != found.end())
         *known = std::move(f);  // it is an error after all

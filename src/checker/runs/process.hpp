@@ -18,7 +18,7 @@ bool is_same(const finding& a, const finding& b);
 
 // A run that is asked for.
 struct run_request {
-  check_run how;
+  check_run run;
   std::shared_ptr<schedule_script> script;  // to follow, or null; its choices taken are written back
   program_output shown = program_output::none;
   bool draw = false;  // record the schedules of findings

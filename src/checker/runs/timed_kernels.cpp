@@ -23,7 +23,7 @@ kernel code_of(const timed_block& b) {
 double ticks_of_step(const timeline& t) { return measure(t).step_time; }
 
 timed_kernel timed(const timed_block& b, const model& m, const trace_options& options) {
-  const machine_profile& machine = options.as != nullptr ? *options.as : shipped_profile("H200");
+  const machine_profile& machine = options.profile != nullptr ? *options.profile : shipped_profile("H200");
   timed_kernel k;
   k.grid = b.grid;
   k.threads = b.threads;

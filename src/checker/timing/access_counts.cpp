@@ -12,8 +12,8 @@ void access_counts::begin_launch(const std::string& kernel) {
 }
 
 void access_counts::instruction(block_number, int, const lane_event& e, const warp_request& r) {
-  if (e.is != lane_event::kind::access) return;
-  line_count& c = counted_[{kernel_, e.place, e.memory, e.what}];
+  if (e.type != lane_event::kind::access) return;
+  line_count& c = counted_[{kernel_, e.place, e.memory, e.action}];
   const auto lanes = static_cast<std::uint64_t>(std::popcount(r.lanes));
   ++c.requests;
   c.lanes += lanes;
@@ -21,7 +21,7 @@ void access_counts::instruction(block_number, int, const lane_event& e, const wa
   request_cost cost;
   if (e.memory != line_memory::shared)
     cost = sectors(r);
-  else if (e.what != line_action::bulk_copy && e.what != line_action::atomic)
+  else if (e.action != line_action::bulk_copy && e.action != line_action::atomic)
     cost = wavefronts(r);
   c.units += cost.units;
   c.ideal += cost.ideal;
@@ -34,9 +34,9 @@ std::vector<line_count> access_counts::lines() const {
     const code_place at = places_.first_line(place);
     line_count& to = by_line[{kernel, at.file, at.line, what, memory}];
     to.kernel = kernels_[kernel];
-    to.at = at;
+    to.place = at;
     to.memory = memory;
-    to.what = what;
+    to.action = what;
     to.requests += c.requests;
     to.lanes += c.lanes;
     to.bytes += c.bytes;

@@ -11,15 +11,16 @@
 namespace antiphase::checker_detail {
 
 inline bool is_async_fill(const warp_op& op) {
-  return op.is == lane_event::kind::bulk_load || op.accesses(line_memory::shared, line_action::async_copy);
+  return op.type == lane_event::kind::bulk_load || op.accesses(line_memory::shared, line_action::async_copy);
 }
 inline bool is_fill(const warp_op& op) { return is_async_fill(op) || op.writes_shared(); }
 
 // Shared memory, from its first byte to the one after the last.
 using bytes = std::pair<std::uint64_t, std::uint64_t>;
 inline bytes bytes_of(const timed_block& b, const warp_op& op) {
-  const std::uint64_t at = op.is == lane_event::kind::bulk_load ? b.bulk_loads[op.at].to : op.at,
-                      last = op.is == lane_event::kind::bulk_load ? at : op.last;
+  const std::uint64_t at = op.type == lane_event::kind::bulk_load ? b.bulk_loads[op.moment].destination
+                                                                  : op.moment,
+                      last = op.type == lane_event::kind::bulk_load ? at : op.last;
   return {std::min(at, last), std::max(at, last) + op.bytes};
 }
 // Sorted, those that touch joined.

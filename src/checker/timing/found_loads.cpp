@@ -27,7 +27,7 @@ found_ring loads_to_registers(const timed_block& b,
         all[i] = {use::load, step};
       } else if (step >= 0) {
         const std::int32_t of = used ? step : step - 1;  // before the first use: it hides the loads
-        if (of >= 0) all[i] = {ops[i].is == lane_event::kind::meeting ? use::release : use::compute, of};
+        if (of >= 0) all[i] = {ops[i].type == lane_event::kind::meeting ? use::release : use::compute, of};
       }
     }
     if (step >= 0) ring.loaders.push_back(static_cast<int>(w));

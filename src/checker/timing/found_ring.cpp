@@ -15,16 +15,16 @@ using kind = lane_event::kind;
 using use = op_use::kind;
 
 bool is_copy(const warp_op& op) {
-  return op.is == kind::access && op.memory != line_memory::shared && op.what == line_action::async_copy;
+  return op.type == kind::access && op.memory != line_memory::shared && op.action == line_action::async_copy;
 }
 // Tensor Cores read shared memory on their own.
 bool is_async_product(const warp_op& op) {
-  return op.is == kind::matrix && op.what == line_action::async_copy;
+  return op.type == kind::matrix && op.action == line_action::async_copy;
 }
 bool is_read(const warp_op& op) { return op.reads_shared() || is_async_product(op); }
 bool waits(const warp_op& op) {
-  return op.is == kind::copy_wait || op.is == kind::wait || op.is == kind::named_wait ||
-         op.is == kind::meeting;
+  return op.type == kind::copy_wait || op.type == kind::wait || op.type == kind::named_wait ||
+         op.type == kind::meeting;
 }
 // True if anything is copied asynchronously: then even a single fill is worth drawing.
 bool copies(const timed_block& b) {
@@ -52,8 +52,8 @@ fed_fills fed_of(const timed_block& b, const std::vector<std::vector<std::int32_
       if (!by.writes_shared()) {
         // scaled or converted before it is stored: the next store, if nothing else is in between
         std::size_t next = static_cast<std::size_t>(uses[w][i]);
-        while (next < ops.size() && (ops[next].is == kind::arithmetic || ops[next].loads())) ++next;
-        if (by.is == kind::arithmetic && next < ops.size() && ops[next].writes_shared())
+        while (next < ops.size() && (ops[next].type == kind::arithmetic || ops[next].loads())) ++next;
+        if (by.type == kind::arithmetic && next < ops.size() && ops[next].writes_shared())
           of_load[i] = ops[next].more;
       } else {
         of_load[i] = by.more;
@@ -140,7 +140,7 @@ void number_steps(const timed_block& b, const fed_fills& f, std::size_t w, const
         if (others != together.end()) words[op.more].add(others->second);
       }
       words[op.more].add(bytes_of(b, op));
-    } else if (reads ? is_read(op) && op.more != 0 && f.fed[op.more] : op.is == kind::wait) {
+    } else if (reads ? is_read(op) && op.more != 0 && f.fed[op.more] : op.type == kind::wait) {
       marks.emplace_back(false, 0);
     }
   }
@@ -183,25 +183,25 @@ std::vector<std::vector<std::int32_t>> steps_waited_for(const timed_block& b, co
     for (std::size_t i = 0; i < ops.size(); ++i) {
       const warp_op& op = ops[i];
       if (is_async_fill(op) && f.fed[op.more]) copied = std::max(copied, step_of_fill[op.more]);
-      if (op.is == kind::bulk_load && f.fed[op.more]) {
-        const timed_block::counted& by = b.bulk_loads[op.at];
+      if (op.type == kind::bulk_load && f.fed[op.more]) {
+        const timed_block::counted& by = b.bulk_loads[op.moment];
         std::int32_t& step = of_phase.try_emplace({by.word, by.phase}, -1).first->second;
         step = std::max(step, step_of_fill[op.more]);
       }
-      if (op.is == kind::copies_arrive && copied >= 0) {
-        std::int32_t& step = of_phase.try_emplace({op.at, op.more}, -1).first->second;
+      if (op.type == kind::copies_arrive && copied >= 0) {
+        std::int32_t& step = of_phase.try_emplace({op.moment, op.more}, -1).first->second;
         step = std::max(step, copied);
       }
-      if (op.is == kind::commit) groups.push_back(copied);
-      if (op.is == kind::copy_wait && groups.size() > op.bytes)
+      if (op.type == kind::commit) groups.push_back(copied);
+      if (op.type == kind::copy_wait && groups.size() > op.bytes)
         waited[i] = groups[groups.size() - 1 - op.bytes];
     }
   }
   for (std::size_t w = 0; w < b.ops.size(); ++w)
     for (std::size_t i = 0; i < b.ops[w].size(); ++i) {
       const warp_op& op = b.ops[w][i];
-      if (op.is != kind::wait) continue;
-      if (const auto counted = of_phase.find({op.at, op.more}); counted != of_phase.end())
+      if (op.type != kind::wait) continue;
+      if (const auto counted = of_phase.find({op.moment, op.more}); counted != of_phase.end())
         all[w][i] = counted->second;
     }
   return all;
@@ -211,7 +211,7 @@ std::vector<std::vector<std::int32_t>> steps_waited_for(const timed_block& b, co
 bool comes_after_copies(const std::vector<warp_op>& ops, const std::vector<std::int32_t>& waited,
                         std::size_t barrier) {
   std::size_t i = barrier;
-  while (i > 0 && (ops[i - 1].is == kind::arithmetic || ops[i - 1].is == kind::commit)) --i;
+  while (i > 0 && (ops[i - 1].type == kind::arithmetic || ops[i - 1].type == kind::commit)) --i;
   return i > 0 && waited[i - 1] >= 0;
 }
 
@@ -231,7 +231,7 @@ std::vector<op_use> label(const timed_block& b, const fed_fills& f, std::size_t 
       all[i] = {use::load, step(f.of_load[w][i])};
     else if (is_read(op) && step(op.more) >= 0)
       all[i] = {use::compute, computing = step(op.more)};
-    else if (by_roles && op.is == kind::arrive && computing >= 0)
+    else if (by_roles && op.type == kind::arrive && computing >= 0)
       all[i] = {use::release, computing};
   }
   // Sources of copies, and fills of a group, go with what follows them.
@@ -239,20 +239,20 @@ std::vector<op_use> label(const timed_block& b, const fed_fills& f, std::size_t 
   std::int32_t last = -1, behind_mbarrier = -1;
   op_use next{};
   for (std::size_t i = ops.size(); i-- > 0;) {
-    if (all[i].is == use::load || all[i].is == use::store || all[i].is == use::compute) next = all[i];
-    if (is_copy(ops[i]) && next.is == use::load) all[i] = next;
+    if (all[i].use == use::load || all[i].use == use::store || all[i].use == use::compute) next = all[i];
+    if (is_copy(ops[i]) && next.use == use::load) all[i] = next;
     if (!waits(ops[i])) continue;
     // The data of roles are after an mbarrier; named barriers before it are for something else.
     const bool for_data =
-        next.is == use::compute && (ops[i].is == kind::wait || behind_mbarrier != next.step);
-    if (by_roles && for_data && ops[i].is == kind::wait) behind_mbarrier = next.step;
+        next.use == use::compute && (ops[i].type == kind::wait || behind_mbarrier != next.step);
+    if (by_roles && for_data && ops[i].type == kind::wait) behind_mbarrier = next.step;
     if (waited[i] >= 0 && !loader)  // whatever follows
       all[i] = {use::wait, waited[i]};
-    else if (ops[i].is == kind::meeting && comes_after_copies(ops, waited, i))
+    else if (ops[i].type == kind::meeting && comes_after_copies(ops, waited, i))
       all[i] = {use::release, -1};  // unless a thread's copies were late: see late_barriers()
     else if (for_data)
       all[i] = {use::wait, next.step};
-    else if (next.is == use::load || next.is == use::store)
+    else if (next.use == use::load || next.use == use::store)
       all[i] = {loader ? use::acquire : use::release, next.step};
     else
       all[i] = {use::release, -1};
@@ -260,20 +260,20 @@ std::vector<op_use> label(const timed_block& b, const fed_fills& f, std::size_t 
   // A slot is released of the step that was computed last; others go on with what was before, or come next.
   op_use before{};
   for (std::size_t i = 0; i < ops.size(); ++i) {
-    if (all[i].is == use::compute) last = all[i].step;
-    if (all[i].is == use::release && waits(ops[i])) all[i].step = last;
-    if (all[i].is == use::release && all[i].step < 0) all[i].is = use::other;
-    if (all[i].is == use::other && !waits(ops[i])) {
-      if (before.is == use::load || before.is == use::compute || before.is == use::store)
+    if (all[i].use == use::compute) last = all[i].step;
+    if (all[i].use == use::release && waits(ops[i])) all[i].step = last;
+    if (all[i].use == use::release && all[i].step < 0) all[i].use = use::other;
+    if (all[i].use == use::other && !waits(ops[i])) {
+      if (before.use == use::load || before.use == use::compute || before.use == use::store)
         all[i] = before;
       else
         for (std::size_t j = i; j < ops.size() && j < i + 64; ++j)
-          if (all[j].is != use::other) {
-            if (all[j].is == use::load || all[j].is == use::compute) all[i] = all[j];
+          if (all[j].use != use::other) {
+            if (all[j].use == use::load || all[j].use == use::compute) all[i] = all[j];
             break;
           }
     }
-    if (all[i].is != use::release || waits(ops[i])) before = all[i];
+    if (all[i].use != use::release || waits(ops[i])) before = all[i];
   }
   return all;
 }
@@ -289,13 +289,13 @@ void judge_loads(const timed_block& b, found_ring& ring) {
     for (std::size_t i = 0; i < b.ops[w].size(); ++i) {
       const op_use& u = ring.uses[w][i];
       const warp_op& op = b.ops[w][i];
-      if (u.is == use::load && op.loads()) behind.try_emplace(u.step, false);
-      if (u.is == use::compute && is_read(op)) {
+      if (u.use == use::load && op.loads()) behind.try_emplace(u.step, false);
+      if (u.use == use::compute && is_read(op)) {
         for (auto& [step, computed] : behind) computed = true;
         if (stored > u.step && ring.computed_at == 0 && at != 0)
           ring.waited_at = at, ring.computed_at = op.place;
       }
-      const auto loads = u.is == use::store && is_fill(op) ? behind.find(u.step) : behind.end();
+      const auto loads = u.use == use::store && is_fill(op) ? behind.find(u.step) : behind.end();
       if (loads == behind.end()) continue;
       ++(loads->second ? others : blocking);
       if (!loads->second) stored = u.step, at = op.place;
@@ -338,10 +338,10 @@ found_ring find_ring(const timed_block& b, const std::vector<std::vector<std::in
         const warp_op& op = b.ops[w][i];
         if (is_fill(op) && f.fed[op.more]) {
           constexpr std::uint32_t widest = 16;  // more than a thread copies by cp.async
-          ring.bulk |= op.is == kind::bulk_load && op.bytes > widest;
+          ring.bulk |= op.type == kind::bulk_load && op.bytes > widest;
           ring.asynchronous |= is_async_fill(op);
           filled += std::uint64_t{op.lanes} * op.bytes;
-          if (op.is == kind::bulk_load) loaded += op.bytes, moved += op.bytes;
+          if (op.type == kind::bulk_load) loaded += op.bytes, moved += op.bytes;
         }
         if (op.accesses(line_memory::shared, line_action::async_copy) && op.bytes > 0)
           ring.copied += op.bytes < 16 ? fitted::narrow_copy_clocks : fitted::wide_copy_clocks;

@@ -12,7 +12,7 @@ namespace antiphase::checker_detail {
 // The use of an instruction for the ring.
 struct op_use {
   enum class kind : std::uint8_t { other, load, store, wait, acquire, compute, release };
-  kind is = kind::other;
+  kind use = kind::other;
   std::int32_t step = -1;  // of the ring; for `wait` the step waited for
 };
 

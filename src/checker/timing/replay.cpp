@@ -30,15 +30,16 @@ std::int32_t use_of(const std::vector<warp_op>& ops, std::size_t load, const std
     const auto here = static_cast<std::int32_t>(i);
     if (op.writes_shared()) return here;
     if (op.reads_shared()) read_shared = true;
-    if (op.is == kind::arithmetic) {
+    if (op.type == kind::arithmetic) {
       if (!read_shared) return here;
       if (computed < 0) computed = here;
     }
-    const bool takes = op.is == kind::access
-                           ? op.what != line_action::read && op.what != line_action::async_copy
-                           : op.is == kind::meeting && apart.contains(op.at);
+    const bool takes = op.type == kind::access
+                           ? op.action != line_action::read && op.action != line_action::async_copy
+                           : op.type == kind::meeting && apart.contains(op.moment);
     if (takes && passed_on < 0) passed_on = here;
-    if (op.is == kind::access && op.memory == line_memory::global && takes && computed < 0) return passed_on;
+    if (op.type == kind::access && op.memory == line_memory::global && takes && computed < 0)
+      return passed_on;
     if (op.place == ops[load].place && (computed >= 0 || passed_on >= 0)) break;
   }
   return computed >= 0 ? computed : passed_on;
@@ -58,10 +59,12 @@ std::map<event_key, event> events_of(const timed_block& b) {
   std::map<event_key, event> all;
   for (const auto& ops : b.ops)
     for (const warp_op& op : ops) {
-      if (op.is == kind::meeting || op.is == kind::named_arrive) ++all[{op.is, op.at, op.more}].expected;
-      if (op.is == kind::arrive || op.is == kind::copies_arrive) ++all[{kind::wait, op.at, op.more}].expected;
-      if (op.is == kind::bulk_load) {
-        const timed_block::counted& by = b.bulk_loads[op.at];
+      if (op.type == kind::meeting || op.type == kind::named_arrive)
+        ++all[{op.type, op.moment, op.more}].expected;
+      if (op.type == kind::arrive || op.type == kind::copies_arrive)
+        ++all[{kind::wait, op.moment, op.more}].expected;
+      if (op.type == kind::bulk_load) {
+        const timed_block::counted& by = b.bulk_loads[op.moment];
         ++all[{kind::wait, by.word, by.phase}].expected;
       }
     }
@@ -198,7 +201,7 @@ void replayer::compute(player& p) {
   for (; p.next < ops.size() && multiplies + reads < most; ++p.next) {
     const warp_op& op = ops[p.next];
     if (p.next > first && p.ready[p.next] > begin) break;
-    if (op.is == kind::arithmetic)
+    if (op.type == kind::arithmetic)
       multiplies += op.bytes;
     else if (op.reads_shared())
       ++reads, wavefronts += op.units;
@@ -214,7 +217,7 @@ void replayer::access(player& p, const warp_op& op) {
   const double bytes = sector * op.units;
   if (op.memory == line_memory::shared) {
     // that of a copy was charged with its source
-    if (op.what == line_action::async_copy && op.bytes > 0) {
+    if (op.action == line_action::async_copy && op.bytes > 0) {
       const double clocks = op.bytes < 16 ? fitted::narrow_copy_clocks : fitted::wide_copy_clocks;
       p.time.copy(fitted::copy_instructions * lanes, clocks * lanes);
       p.copies_land = std::max(p.copies_land, p.time.copied());
@@ -223,9 +226,9 @@ void replayer::access(player& p, const warp_op& op) {
     }
   } else if (op.memory == line_memory::constant) {
     p.time.instructions(lanes);
-  } else if (op.what == line_action::async_copy) {
+  } else if (op.action == line_action::async_copy) {
     p.copies_land = std::max(p.copies_land, p.time.landing(bytes));
-  } else if (op.what == line_action::read) {
+  } else if (op.action == line_action::read) {
     p.time.instructions((fitted::staged_instructions - 1) * lanes);
     const std::int64_t lands = p.time.landing(bytes);
     if (const std::int32_t use = uses_[p.warp][p.next]; use >= 0) {
@@ -253,7 +256,7 @@ bool replayer::step(player& p, std::size_t number) {
     set(p, p.next++, begin);
     return true;
   };
-  switch (op.is) {
+  switch (op.type) {
     case kind::arithmetic: compute(p); return true;
     case kind::access:
       if (op.reads_shared())
@@ -261,7 +264,7 @@ bool replayer::step(player& p, std::size_t number) {
       else
         access(p, op);
       return true;
-    case kind::meeting: return meet(p, number, event_of(p, op.is, op.at, op.more));
+    case kind::meeting: return meet(p, number, event_of(p, op.type, op.moment, op.more));
     case kind::commit: p.groups.push_back(p.copies_land); return pass();
     case kind::copy_wait:
       if (p.groups.size() > op.bytes) p.time.wait_until(p.groups[p.groups.size() - 1 - op.bytes]);
@@ -269,33 +272,33 @@ bool replayer::step(player& p, std::size_t number) {
     case kind::arrive:
       p.time.instructions(lanes);
       pass();
-      come(event_of(p, kind::wait, op.at, op.more), p.time.now());
+      come(event_of(p, kind::wait, op.moment, op.more), p.time.now());
       return true;
     case kind::copies_arrive:
       p.time.instructions(lanes);
       pass();
-      come(event_of(p, kind::wait, op.at, op.more), std::max(p.time.now(), p.copies_land));
+      come(event_of(p, kind::wait, op.moment, op.more), std::max(p.time.now(), p.copies_land));
       return true;
     case kind::wait:
       p.time.instructions(lanes);
       if (op.more == ~0u) return pass();
-      return wait(p, number, event_of(p, kind::wait, op.at, op.more));
+      return wait(p, number, event_of(p, kind::wait, op.moment, op.more));
     case kind::named_arrive:
       p.time.instructions(lanes);
       pass();
-      come(event_of(p, kind::named_arrive, op.at, op.more), p.time.now());
+      come(event_of(p, kind::named_arrive, op.moment, op.more), p.time.now());
       return true;
-    case kind::named_wait: return wait(p, number, event_of(p, kind::named_arrive, op.at, op.more));
+    case kind::named_wait: return wait(p, number, event_of(p, kind::named_arrive, op.moment, op.more));
     case kind::bulk_load: {
       p.time.instruction_alone();
       const std::int64_t lands = p.time.landing_by_engine(op.bytes);
-      const timed_block::counted& by = b_.bulk_loads[op.at];
+      const timed_block::counted& by = b_.bulk_loads[op.moment];
       pass();
       come(event_of(p, kind::wait, by.word, by.phase), lands);
       return true;
     }
     case kind::matrix: {
-      const bool stays = op.what != line_action::async_copy;
+      const bool stays = op.action != line_action::async_copy;
       // The four Tensor Cores as one: a warpgroup uses all of them.
       const double one = costs_.tensor_multiply_add / 4,
                    duration = op.bytes * (stays ? std::max(one, one_tick / fitted::warp_multiplies) : one);
@@ -321,7 +324,7 @@ std::vector<std::vector<std::int32_t>> uses_of_loads(const timed_block& b) {
   std::map<std::uint64_t, int> meetings;  // how many warps come to each
   for (const auto& ops : b.ops)
     for (const warp_op& op : ops)
-      if (op.is == kind::meeting) ++meetings[op.at];
+      if (op.type == kind::meeting) ++meetings[op.moment];
   std::set<std::uint64_t> apart;
   for (const auto& [at, warps] : meetings)
     if (warps == 1) apart.insert(at);

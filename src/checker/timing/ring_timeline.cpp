@@ -64,13 +64,13 @@ std::map<std::uint64_t, late_barrier> late_barriers(const timed_block& b, const 
     for (std::size_t i = 0; i < b.ops[w].size(); ++i) {
       const warp_op& op = b.ops[w][i];
       const op_time& t = times[w][i];
-      if (op.is == kind::copy_wait || op.is == kind::wait) {
-        if (ring.uses[w][i].is == use::wait && t.end - t.begin > at_once) late = ring.uses[w][i].step;
+      if (op.type == kind::copy_wait || op.type == kind::wait) {
+        if (ring.uses[w][i].use == use::wait && t.end - t.begin > at_once) late = ring.uses[w][i].step;
         continue;
       }
-      if (late_barrier& last = all[op.at]; op.is == kind::meeting && t.begin > last.arrived)
+      if (late_barrier& last = all[op.moment]; op.type == kind::meeting && t.begin > last.arrived)
         last = {t.begin, late};
-      if (op.is != kind::arithmetic && op.is != kind::commit) late = -1;
+      if (op.type != kind::arithmetic && op.type != kind::commit) late = -1;
     }
   }
   return all;
@@ -118,28 +118,29 @@ class drawing {
       op_use u = ring_.uses[w][i];
       op_time at = times_[w][i];
       const std::int64_t passed = at.end;
-      if (b_.ops[w][i].is == lane_event::kind::meeting)
-        if (const late_barrier& barrier = late_.at(b_.ops[w][i].at); u.is != use::wait && barrier.step >= 0)
+      if (b_.ops[w][i].type == lane_event::kind::meeting)
+        if (const late_barrier& barrier = late_.at(b_.ops[w][i].moment);
+            u.use != use::wait && barrier.step >= 0)
           u = {use::wait, barrier.step}, at.end = std::max(at.begin, barrier.arrived);
-      if (u.is == use::compute) computed = u.step;
-      if (u.is == use::other || u.step < 0 || u.step >= steps_) {
+      if (u.use == use::compute) computed = u.step;
+      if (u.use == use::other || u.step < 0 || u.step >= steps_) {
         before = {};
         continue;
       }
       // a store that waits for its loads before anything is computed is a part of the load; so is the writing
       // of results
-      if (u.is == use::store && (ring_.loads_block || ring_.of_results)) u.is = use::load;
-      if (ring_.by_roles && u.is == use::release && reads && b_.ops[w][i].is != lane_event::kind::arrive)
+      if (u.use == use::store && (ring_.loads_block || ring_.of_results)) u.use = use::load;
+      if (ring_.by_roles && u.use == use::release && reads && b_.ops[w][i].type != lane_event::kind::arrive)
         continue;
       span_record s{.begin = at.begin,
                     .end = at.end,
-                    .kind = span_of(u.is),
-                    .event = static_cast<std::int8_t>(ring_.by_roles && u.is == use::release ? 1 : 0),
+                    .kind = span_of(u.use),
+                    .event = static_cast<std::int8_t>(ring_.by_roles && u.use == use::release ? 1 : 0),
                     .step = u.step,
                     .slot = ring_.slots[static_cast<std::size_t>(u.step)],
                     .agent = static_cast<std::int32_t>(w)};
-      const bool own_wait = u.is == use::compute && (ring_.to_registers || at.waited > at.begin);
-      if (u.is == use::wait) waited.insert(u.step);
+      const bool own_wait = u.use == use::compute && (ring_.to_registers || at.waited > at.begin);
+      if (u.use == use::wait) waited.insert(u.step);
       if (own_wait && (at.waited > at.begin || !waited.contains(u.step))) {
         span_record wait = s;
         wait.kind = span_kind::wait;
@@ -149,14 +150,14 @@ class drawing {
         before = {};
         add(t, wait, b_.ops[w][i].place);
       }
-      if (u.is == use::compute && !ring_.loads_block && waited.insert(u.step).second) {
+      if (u.use == use::compute && !ring_.loads_block && waited.insert(u.step).second) {
         // data that nothing had to wait for
         span_record wait = s;
         wait.kind = span_kind::wait;
         wait.end = wait.begin;
         add(t, wait, b_.ops[w][i].place);
       }
-      if (u.is == before.is && u.step == before.step && !t.spans.empty())
+      if (u.use == before.use && u.step == before.step && !t.spans.empty())
         t.spans.back().end = s.end;
       else
         add(t, s, b_.ops[w][i].place);

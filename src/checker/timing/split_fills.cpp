@@ -73,8 +73,8 @@ void split_fills(timed_block& b) {
   for (auto& ops : b.ops)
     for (warp_op& op : ops) {
       const bool fills = is_fill(op);
-      const bool uses = (op.is == lane_event::kind::access && op.memory == line_memory::shared) ||
-                        op.is == lane_event::kind::matrix;
+      const bool uses = (op.type == lane_event::kind::access && op.memory == line_memory::shared) ||
+                        op.type == lane_event::kind::matrix;
       if (!fills && !uses) continue;
       const auto found = all.find(op.more);
       if (found == all.end()) continue;
@@ -82,7 +82,7 @@ void split_fills(timed_block& b) {
       if (fills)
         here.add(bytes_of(b, op));
       else
-        here.add({op.at, op.at + 1});
+        here.add({op.moment, op.moment + 1});
       const std::vector<warp_fill>& parts = found->second.parts;
       for (std::size_t p = 1; p < parts.size(); ++p)
         if (parts[p].places.overlaps(here))

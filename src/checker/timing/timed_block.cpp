@@ -24,7 +24,7 @@ void hoist_loads(std::vector<warp_op>& ops) {
   for (auto op = ops.begin(); op != ops.end(); ++op) {
     if (op->loads()) {
       if (++often[op->place] > unrolled) hoist(op), often[op->place] = 1;
-    } else if (op->is != kind::arithmetic && !op->writes_shared()) {
+    } else if (op->type != kind::arithmetic && !op->writes_shared()) {
       hoist(op);
       first = op + 1;
     }
@@ -88,17 +88,17 @@ std::uint32_t timed_blocks::fill_of(const thread_model& t) {
 }
 
 lane_event timed_blocks::access(const thread_model& t, lane_event e) {
-  e.is = kind::access;
+  e.type = kind::access;
   if (e.memory == line_memory::shared)
-    touch(t, e, e.what == line_action::write || e.what == line_action::async_copy);
+    touch(t, e, e.action == line_action::write || e.action == line_action::async_copy);
   return e;
 }
 
 void timed_blocks::touch(const thread_model& t, lane_event& e, bool fills) {
-  if (e.at < lowest_ || (e.at - lowest_) / 4 >= words_.size()) return;
-  e.more = fills ? fill_of(t) : words_[(e.at - lowest_) / 4];
-  const std::uint64_t end = std::min<std::uint64_t>(e.at + e.bytes - lowest_, 4 * words_.size());
-  for (std::uint64_t at = e.at - lowest_; at < end; at += 4) {
+  if (e.moment < lowest_ || (e.moment - lowest_) / 4 >= words_.size()) return;
+  e.more = fills ? fill_of(t) : words_[(e.moment - lowest_) / 4];
+  const std::uint64_t end = std::min<std::uint64_t>(e.moment + e.bytes - lowest_, 4 * words_.size());
+  for (std::uint64_t at = e.moment - lowest_; at < end; at += 4) {
     if (fills) words_[at / 4] = e.more;
     used_[at / 4] = true;
   }
@@ -106,7 +106,7 @@ void timed_blocks::touch(const thread_model& t, lane_event& e, bool fills) {
 
 lane_event timed_blocks::order(const thread_model& t, kind is, place_number place, std::uint64_t at,
                                std::uint32_t bytes) {
-  lane_event e{.is = is, .place = place, .bytes = bytes, .at = at};
+  lane_event e{.type = is, .place = place, .bytes = bytes, .moment = at};
   if (is == kind::arrive || is == kind::copies_arrive) e.more = phases_[at];
   if (is == kind::wait) e.more = phases_[at] - 1;  // that has ended; ~0: none
   if (is == kind::named_arrive) e.more = generations_[at];
@@ -117,23 +117,23 @@ lane_event timed_blocks::order(const thread_model& t, kind is, place_number plac
 
 lane_event timed_blocks::bulk_load(const thread_model& t, std::uint64_t to, std::uint32_t bytes,
                                    std::uint64_t word, place_number place) {
-  lane_event e{.is = kind::bulk_load,
-               .what = line_action::bulk_copy,
+  lane_event e{.type = kind::bulk_load,
+               .action = line_action::bulk_copy,
                .memory = line_memory::shared,
                .place = place,
                .bytes = bytes,
-               .at = to};
+               .moment = to};
   touch(t, e, true);
   now_.bulk_loads.push_back({to, word, phases_[word]});
-  e.at = now_.bulk_loads.size() - 1;
+  e.moment = now_.bulk_loads.size() - 1;
   return e;
 }
 
 lane_event timed_blocks::matrix(const thread_model& t, std::optional<std::uint64_t> at,
                                 std::uint32_t multiply_adds, place_number place) {
-  lane_event e{.is = kind::matrix, .place = place, .bytes = multiply_adds};
+  lane_event e{.type = kind::matrix, .place = place, .bytes = multiply_adds};
   if (at) {
-    e.what = line_action::async_copy, e.at = *at;
+    e.action = line_action::async_copy, e.moment = *at;
     touch(t, e, false);
   }
   return e;
@@ -141,44 +141,44 @@ lane_event timed_blocks::matrix(const thread_model& t, std::optional<std::uint64
 
 void timed_blocks::instruction(block_number block, int warp, const lane_event& e, const warp_request& r) {
   if (block != block_) return;
-  warp_op op{.is = e.is,
-             .what = e.what,
+  warp_op op{.type = e.type,
+             .action = e.action,
              .memory = e.memory,
              .place = e.place,
              .lanes = static_cast<std::uint32_t>(std::popcount(r.lanes)),
              .bytes = e.bytes,
              .more = e.more,
-             .at = e.at,
-             .last = e.at};
-  if (e.is == kind::access) op.last = r.address[static_cast<std::size_t>(31 - std::countl_zero(r.lanes))];
-  if (e.is == kind::access) {
+             .moment = e.moment,
+             .last = e.moment};
+  if (e.type == kind::access) op.last = r.address[static_cast<std::size_t>(31 - std::countl_zero(r.lanes))];
+  if (e.type == kind::access) {
     if (e.memory != line_memory::shared)
       op.units = static_cast<std::uint32_t>(sectors(r).units);
-    else if (e.what != line_action::bulk_copy)
-      op.units = e.what == line_action::atomic ? op.lanes : static_cast<std::uint32_t>(wavefronts(r).units);
-    if (e.memory == line_memory::global && e.what != line_action::write)
+    else if (e.action != line_action::bulk_copy)
+      op.units = e.action == line_action::atomic ? op.lanes : static_cast<std::uint32_t>(wavefronts(r).units);
+    if (e.memory == line_memory::global && e.action != line_action::write)
       now_.global_bytes += op.lanes * e.bytes;
-  } else if (e.is == kind::bulk_load) {
+  } else if (e.type == kind::bulk_load) {
     now_.global_bytes += op.lanes * e.bytes;
   }
-  if (e.is != kind::bulk_load) return add(warp, op);
+  if (e.type != kind::bulk_load) return add(warp, op);
   op.lanes = 1;
   for (std::size_t lane = 0; lane < 32; ++lane)  // each has its own
     if ((r.lanes >> lane & 1) != 0) {
-      op.at = r.address[lane];
+      op.moment = r.address[lane];
       add(warp, op);
     }
 }
 
 void timed_blocks::met(block_number block, int warp, std::uint64_t meeting, place_number at) {
-  if (block == block_) add(warp, {.is = kind::meeting, .place = at, .at = meeting});
+  if (block == block_) add(warp, {.type = kind::meeting, .place = at, .moment = meeting});
 }
 
 // Arithmetic is reported at the begin of a basic block, before what the block reads; it comes after that.
 void timed_blocks::add(int warp, const warp_op& op) {
-  const bool reads = op.is == kind::access && op.what == line_action::read;
+  const bool reads = op.type == kind::access && op.action == line_action::read;
   if (!reads) flush(warp);
-  if (op.is == kind::arithmetic)
+  if (op.type == kind::arithmetic)
     arithmetic_[static_cast<std::size_t>(warp)] = op;
   else
     now_.ops[static_cast<std::size_t>(warp)].push_back(op);

@@ -12,20 +12,20 @@
 
 namespace antiphase::checker_detail {
 
-// An instruction of a warp. `at` and `more` as in lane_event.
+// An instruction of a warp. `moment` and `more` as in lane_event.
 struct warp_op {
-  lane_event::kind is{};
-  line_action what{};
+  lane_event::kind type{};
+  line_action action{};
   line_memory memory{};
   place_number place = 0;
   std::uint32_t lanes = 0;
   std::uint32_t bytes = 0;  // of a lane
   std::uint32_t units = 0;  // wavefronts or sectors
   std::uint32_t more = 0;
-  std::uint64_t at = 0, last = 0;  // last: `at` of the last lane
+  std::uint64_t moment = 0, last = 0;  // last: `moment` of the last lane
 
   bool accesses(line_memory where, line_action how) const {
-    return is == lane_event::kind::access && memory == where && what == how;
+    return type == lane_event::kind::access && memory == where && action == how;
   }
   bool loads() const { return accesses(line_memory::global, line_action::read); }
   bool reads_shared() const { return accesses(line_memory::shared, line_action::read); }
@@ -48,9 +48,9 @@ struct timed_block {
     std::uint32_t part = 0;     // where split_fills() has divided one: which of its parts
   };
   std::vector<fill> fills{{}};
-  // A bulk load's destination and the mbarrier that counts it, by the load's `at`.
+  // A bulk load's destination and the mbarrier that counts it, by the load's `moment`.
   struct counted {
-    std::uint64_t to = 0, word = 0;
+    std::uint64_t destination = 0, word = 0;
     std::uint32_t phase = 0;
   };
   std::vector<counted> bulk_loads{};

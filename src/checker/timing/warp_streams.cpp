@@ -22,14 +22,14 @@ std::uint32_t part_of(std::uint64_t at, std::size_t bytes) {
 }
 
 bool together(const lane_event& a, const lane_event& b) {
-  return a.is == b.is && a.place == b.place && a.what == b.what && a.memory == b.memory &&
+  return a.type == b.type && a.place == b.place && a.action == b.action && a.memory == b.memory &&
          a.bytes == b.bytes &&
-         (a.is == kind::access || a.is == kind::bulk_load || (a.at == b.at && a.more == b.more));
+         (a.type == kind::access || a.type == kind::bulk_load || (a.moment == b.moment && a.more == b.more));
 }
 
 // Waits come last: what they wait for may follow from what another lane of the warp does next.
 bool comes_before(const lane_event& a, const lane_event& b) {
-  const auto waits = [](const lane_event& e) { return e.is == kind::wait || e.is == kind::named_wait; };
+  const auto waits = [](const lane_event& e) { return e.type == kind::wait || e.type == kind::named_wait; };
   return std::pair(waits(a), a.place) < std::pair(waits(b), b.place);
 }
 
@@ -61,12 +61,12 @@ void warp_streams::add(const thread_model& t, lane_event e) {
 }
 
 void warp_streams::access(const thread_model& t, lane_event e) {
-  e.is = kind::access;
+  e.type = kind::access;
   e.place = users_place(e.place);
-  const std::uint64_t end = e.at + e.bytes;
-  if (e.what != line_action::bulk_copy) e.bytes = part_of(e.at, e.bytes);
+  const std::uint64_t end = e.moment + e.bytes;
+  if (e.action != line_action::bulk_copy) e.bytes = part_of(e.moment, e.bytes);
   std::vector<lane_event>& events = warp_of(t).events[static_cast<std::size_t>(t.index % 32)];
-  for (; e.at < end; e.at += e.bytes) events.push_back(e);
+  for (; e.moment < end; e.moment += e.bytes) events.push_back(e);
 }
 
 void warp_streams::met(std::span<thread_model* const> threads, place_number at) {
@@ -80,7 +80,8 @@ void warp_streams::met(std::span<thread_model* const> threads, place_number at) 
   for (const auto& [key, these] : lanes) {
     warp& w = warps_[key];
     for (std::uint32_t lane = 0; lane < 32; ++lane)
-      if ((these >> lane & 1) != 0) w.events[lane].push_back({.is = kind::meeting, .at = w.meetings.size()});
+      if ((these >> lane & 1) != 0)
+        w.events[lane].push_back({.type = kind::meeting, .moment = w.meetings.size()});
     w.meetings.push_back({these, meetings_, at});
     if ((these | w.ended) == w.all) put_together(key, w);
   }
@@ -107,14 +108,14 @@ void warp_streams::put_together(const warp_key& key, warp& w) {
   for (;;) {
     const lane_event* first = nullptr;
     for_lanes([&](std::uint32_t, const lane_event& e) {
-      if (e.is != kind::meeting && (first == nullptr || comes_before(e, *first))) first = &e;
+      if (e.type != kind::meeting && (first == nullptr || comes_before(e, *first))) first = &e;
     });
     if (first != nullptr) {
       warp_request r{.lanes = 0, .address = {}, .bytes = first->bytes};
       for_lanes([&](std::uint32_t lane, const lane_event& e) {
         if (!together(e, *first)) return;
         r.lanes |= 1u << lane;
-        r.address[lane] = e.at;
+        r.address[lane] = e.moment;
         ++next[lane];
       });
       to_.instruction(key.first, key.second, *first, r);
@@ -122,12 +123,12 @@ void warp_streams::put_together(const warp_key& key, warp& w) {
     }
     // All wait: those of one meeting go on together. The earliest is complete, or a lane ended before it.
     std::uint64_t earliest = w.meetings.size();
-    for_lanes([&](std::uint32_t, const lane_event& e) { earliest = std::min(earliest, e.at); });
+    for_lanes([&](std::uint32_t, const lane_event& e) { earliest = std::min(earliest, e.moment); });
     if (earliest == w.meetings.size()) break;
     for_lanes([&](std::uint32_t lane, const lane_event& e) {
-      if (e.at == earliest) ++next[lane];
+      if (e.moment == earliest) ++next[lane];
     });
-    to_.met(key.first, key.second, w.meetings[earliest].number, w.meetings[earliest].at);
+    to_.met(key.first, key.second, w.meetings[earliest].number, w.meetings[earliest].place);
   }
   for (std::vector<lane_event>& events : w.events) events.clear();
   w.meetings.clear();

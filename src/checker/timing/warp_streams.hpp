@@ -34,12 +34,12 @@ struct lane_event {
     matrix_commit,  // of asynchronous ones
     matrix_wait,    // bytes: groups that may be left
   };
-  kind is{};
-  line_action what{};
+  kind type{};
+  line_action action{};
   line_memory memory{};
   place_number place = 0;
   std::uint32_t bytes = 0, more = 0;
-  std::uint64_t at = 0;
+  std::uint64_t moment = 0;
 };
 
 // Who is reported of them, in the order of each warp's program.
@@ -76,7 +76,7 @@ class warp_streams {
     struct meeting {
       std::uint32_t lanes;
       std::uint64_t number;  // in the run
-      place_number at;
+      place_number place;
     };
     std::vector<meeting> meetings;
     std::array<std::vector<lane_event>, 32> events;

@@ -16,7 +16,7 @@ template <class Word> Word value_after(const atomic_step& step, Word now, Word v
   const auto smaller = [&](Word a, Word b) {
     return step.is_signed ? static_cast<signed_word>(a) < static_cast<signed_word>(b) : a < b;
   };
-  switch (step.what) {
+  switch (step.update) {
     case atomic_update::exchange:
     case atomic_update::compare_exchange: return value;
     case atomic_update::bit_and: return now & value;
@@ -33,7 +33,7 @@ template <class Word> Word value_after(const atomic_step& step, Word now, Word v
 template <class Word>
 Word perform(thread_state& self, Word* at, const atomic_step& step, Word value, Word expected, place where) {
   const auto writes = [&](Word now) {
-    return step.what != atomic_update::compare_exchange || now == expected;
+    return step.update != atomic_update::compare_exchange || now == expected;
   };
   if (observer* watch = self.owner->watch()) {
     self.owner->give_way(self);

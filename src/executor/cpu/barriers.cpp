@@ -16,7 +16,7 @@ namespace {
 [[noreturn]] void unalike(thread_state& of, std::size_t which, const std::string& how) {
   const thread_state::register_setting& s = of.registers_set[which];
   of.code = s.code;
-  fail(of, fault::barrier_misuse, s.where,
+  fail(of, fault::barrier_misuse, s.place,
        fmt::format("setmaxnreg is for all four warps of a warpgroup: warp {} sets {} registers, {}",
                    of.index / 32, s.registers, how));
 }
@@ -32,7 +32,7 @@ void meet_apart(thread_state& self, place where) {
       fault_of(self, fault::divergent_barrier, where,
                fmt::format("divergent block barrier: other threads of the {} are at the one in {}",
                            of_warp != nullptr ? "warp" : "block",
-                           text(of_warp != nullptr ? of_warp->where : block.barrier.where)));
+                           text(of_warp != nullptr ? of_warp->place : block.barrier.place)));
   if (of_warp != nullptr || self.owner->watch() == nullptr) throw f;
   if (!block.warps_apart) block.warps_apart = {self.block_barriers - 1, std::move(f)};
 }
@@ -62,21 +62,21 @@ void come_to_barrier(thread_state& self, int id, int threads, machine::barrier_f
   if ((m.arrived > 0 || m.incomplete > 0) && m.expected != expected)
     fail(self, fault::barrier_misuse, where,
          fmt::format("named barrier {}: {} threads expected here, {} in {}", id, expected, m.expected,
-                     text(m.where)));
+                     text(m.place)));
   m.expected = expected;
   m.whole = threads == 0 || (id == 0 && threads == threads_of_whole_warps(block));
-  m.where = where;
+  m.place = where;
   m.warps.resize(block.lanes.size());
   const auto warp = static_cast<std::size_t>(self.index / 32);
   named_barrier::of_warp& w = m.warps[warp];
-  if (w.lanes != 0 && (w.aligned || how.aligned) && !same(w.where, where))
+  if (w.lanes != 0 && (w.aligned || how.aligned) && !same(w.place, where))
     fail(self, fault::divergent_barrier, where,
          fmt::format("divergent warp operation: other lanes of the warp are at the barrier in {}",
-                     text(w.where)));
+                     text(w.place)));
   if (how.aligned) require_none_past(self, ~0u, where, all_of_warp);
   const unsigned lane = 1u << self.index % 32;
   w.aligned |= how.aligned;
-  w.where = where;
+  w.place = where;
   w.lanes |= lane;
   if (how.waits) w.staying |= lane;
   w.coming.push_back(&self);
@@ -90,7 +90,7 @@ void wait_for_warps(block_state& block) {
   named_barrier& m = block.named[0];
   m.expected = threads_of_whole_warps(block);
   m.whole = true;
-  m.where = block.barrier.where;
+  m.place = block.barrier.place;
   m.warps.resize(block.lanes.size());
   std::vector<thread_state*> waiting;
   std::swap(waiting, block.barrier.waiting);
@@ -99,7 +99,7 @@ void wait_for_warps(block_state& block) {
   for (thread_state* t : waiting) {
     const auto warp = static_cast<std::size_t>(t->index / 32);
     named_barrier::of_warp& w = m.warps[warp];
-    w.where = m.where;
+    w.place = m.place;
     w.lanes |= 1u << t->index % 32;
     w.staying = w.lanes;
     w.coming.push_back(t);
@@ -120,7 +120,7 @@ void meet_block(thread_state& self, block_meeting how, place where, const void* 
   const thread_state*& of_warp = self.home->warp_at[static_cast<std::size_t>(self.index / 32)];
   self.may_diverge = !how.aligned;
   if (const bool all_may = self.may_diverge && (of_warp == nullptr || of_warp->may_diverge);
-      m.arrived > 0 && !all_may && !same(of_warp != nullptr ? of_warp->where : m.where, where))
+      m.arrived > 0 && !all_may && !same(of_warp != nullptr ? of_warp->place : m.place, where))
     meet_apart(self, where);
   if (observer* const watch = self.owner->watch(); watch != nullptr && how.aligned) {
     watch->comes_to_barrier(self, frame);
@@ -129,7 +129,7 @@ void meet_block(thread_state& self, block_meeting how, place where, const void* 
   if (m.arrived > 0 && m.votes != how.votes)
     fail(self, fault::divergent_barrier, where,
          fmt::format("a vote of the block and a barrier without one: other threads are at the one in {}",
-                     text(m.where)));
+                     text(m.place)));
   of_warp = &self;
   m.votes = how.votes;
   if (begun)
@@ -137,13 +137,13 @@ void meet_block(thread_state& self, block_meeting how, place where, const void* 
          part.whole
              ? fmt::format("a vote of the block while others have arrived at barrier 0 in {}: PTX wants "
                            "all threads at the vote",
-                           text(part.where))
+                           text(part.place))
              : fmt::format("divergent block barrier: other threads of the block are at barrier 0 for a "
                            "part of it in {}",
-                           text(part.where)));
+                           text(part.place)));
   for (block_state::gone_thread& gone : self.home->gone)
-    if (gone.by.goes_past(where)) gone_past(self, gone, where);
-  m.where = where;
+    if (gone.exit.goes_past(where)) gone_past(self, gone, where);
+  m.place = where;
   m.latest = std::max(m.latest, self.time.now());
   m.waiting.push_back(&self);
   m.yes += how.yes;
@@ -272,10 +272,10 @@ void require_aligned(bool waits, place where) {
   block_state::aligned_turn& turn =
       self.home->aligned_turns[static_cast<std::size_t>(self.index / 32)][waits ? 1 : 0];
   const unsigned number = ++self.aligned_turns[waits ? 1 : 0];
-  if (turn.number == number && !same(turn.where, where))
+  if (turn.number == number && !same(turn.place, where))
     fail(self, fault::divergent_barrier, where,
          fmt::format("divergent warp operation: other lanes of the warp are at the cluster barrier in {}",
-                     text(turn.where)));
+                     text(turn.place)));
   if (turn.number < number) turn = {number, where};
 }
 void cluster_arrive(place where) { arrive_in_cluster(called_from(__builtin_return_address(0)), true, where); }

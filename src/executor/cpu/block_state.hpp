@@ -51,7 +51,7 @@ struct meeting {
   int expected = 0;
   int yes = 0;              // votes of those that have arrived
   std::int64_t latest = 0;  // arrival, by the clock
-  place where{};
+  machine::place place{};
   bool votes = false;  // it counts votes
   void reset() {
     waiting.clear();
@@ -67,7 +67,7 @@ struct named_barrier : meeting {
     unsigned lanes = 0, staying = 0;
     std::vector<thread_state*> coming;  // these lanes
     bool aligned = false;               // one of them uses the aligned form: all lanes at one place
-    place where{};
+    machine::place place{};
   };
   std::vector<of_warp> warps;
   int incomplete = 0;         // lanes waiting for others of their warp
@@ -82,7 +82,7 @@ struct warp_meeting {
   unsigned arrived = 0;
   int bytes = 0;
   int buffer = 0;
-  place where{};
+  machine::place place{};
   std::vector<thread_state*> waiting;
   machine::exchange_slot values[2][32];
   unsigned came[2] = {};      // lanes that arrived, by buffer
@@ -93,14 +93,14 @@ struct warp_meeting {
 
 // Lanes of a warp that have arrived at an instruction of the whole warp.
 struct whole_warp_meeting {
-  const char* what = "";
+  const char* name = "";
   std::vector<thread_state*> waiting;
-  place where{};
+  machine::place place{};
 };
 
 struct bulk_load_state {
-  void* to;
-  const void* from;
+  void* destination;
+  const void* source;
   std::uint32_t bytes;
   std::uint64_t* word;
   std::shared_ptr<const tensor_box> box = nullptr;  // null: contiguous bytes
@@ -116,8 +116,8 @@ struct bulk_load_state {
 
 // Warps that have met at different block barriers.
 struct apart {
-  int at = 0;  // how many block barriers they had come to
-  kernel_fault what;
+  int barriers = 0;  // how many block barriers they had come to
+  kernel_fault fault;
 };
 
 struct cluster_state;
@@ -129,7 +129,7 @@ struct block_state : machine::block_view {
   std::vector<const thread_state*> warp_at;  // by warp: the first of its lanes at the block barrier
   struct aligned_turn {
     unsigned number = 0;
-    place where{};
+    machine::place place{};
   };
   // by warp: the latest aligned arrival at the cluster's barrier that a lane has come to, and the latest wait
   std::vector<std::array<aligned_turn, 2>> aligned_turns;
@@ -137,7 +137,7 @@ struct block_state : machine::block_view {
   // threads that have gone past barriers and ended, one per way
   struct gone_thread {
     int thread;
-    way_out by;
+    way_out exit;
     bool told = false;
   };
   std::vector<gone_thread> gone;
@@ -190,7 +190,7 @@ struct cluster_state {
 
 // What one launch shares between its workers.
 struct launch_state {
-  kernel what;
+  antiphase::kernel kernel;
   extent3 grid;
   const void* params;
   cpu_options options;

@@ -45,16 +45,16 @@ void update_all(void* to, const unsigned char* values, std::size_t bytes, bulk_u
 
 void update_all(void* to, const unsigned char* values, std::size_t bytes, machine::bulk_step step) {
   const bool wide = step.number_bytes == 8;
-  switch (step.of) {
+  switch (step.number) {
     case machine::number_kind::floating:
-      return wide ? update_all<double>(to, values, bytes, step.what)
-                  : update_all<float>(to, values, bytes, step.what);
+      return wide ? update_all<double>(to, values, bytes, step.update)
+                  : update_all<float>(to, values, bytes, step.update);
     case machine::number_kind::signed_integer:
-      return wide ? update_all<std::int64_t>(to, values, bytes, step.what)
-                  : update_all<std::int32_t>(to, values, bytes, step.what);
+      return wide ? update_all<std::int64_t>(to, values, bytes, step.update)
+                  : update_all<std::int32_t>(to, values, bytes, step.update);
     case machine::number_kind::unsigned_integer:
-      return wide ? update_all<std::uint64_t>(to, values, bytes, step.what)
-                  : update_all<std::uint32_t>(to, values, bytes, step.what);
+      return wide ? update_all<std::uint64_t>(to, values, bytes, step.update)
+                  : update_all<std::uint32_t>(to, values, bytes, step.update);
   }
 }
 
@@ -63,7 +63,7 @@ void capture(const block_state& block, bulk_store_state& s) {
   if (s.box != nullptr)
     s.captured = rows_of_box(block, s);
   else
-    s.captured.emplace(s.from, s.from + s.bytes);
+    s.captured.emplace(s.source, s.source + s.bytes);
 }
 
 }  // namespace
@@ -73,14 +73,14 @@ void finish(bulk_store_state& s) {
   if (s.box != nullptr)
     write_box(s);
   else if (s.updates)
-    update_all(s.to, s.captured->data(), s.bytes, *s.updates);
+    update_all(s.destination, s.captured->data(), s.bytes, *s.updates);
   else
-    std::memcpy(s.to, s.captured->data(), s.bytes);
+    std::memcpy(s.destination, s.captured->data(), s.bytes);
 }
 
 void issue(thread_state& self, bulk_store_state store, place where) {
   const machine::block_view& block = *self.block;
-  if (store.from < block.shared || store.from + store.bytes > block.shared + block.shared_bytes)
+  if (store.source < block.shared || store.source + store.bytes > block.shared + block.shared_bytes)
     fail(self, fault::bad_copy, where,
          fmt::format(
              "the source of a bulk store ({} bytes) does not lie in the block's {} bytes of shared memory",
@@ -124,16 +124,20 @@ void require_multiples(const thread_state& self, const void* to, const void* fro
 void bulk_store(void* to, const void* from, std::uint32_t bytes, place where) {
   thread_state& self = called_from(__builtin_return_address(0));
   require_multiples(self, to, from, bytes, "bulk store", where);
-  issue(self, bulk_store_state{.to = to, .from = static_cast<const unsigned char*>(from), .bytes = bytes},
-        where);
+  issue(
+      self,
+      bulk_store_state{.destination = to, .source = static_cast<const unsigned char*>(from), .bytes = bytes},
+      where);
 }
 
 void bulk_reduce(void* to, const void* from, std::uint32_t bytes, bulk_step what, place where) {
   thread_state& self = called_from(__builtin_return_address(0));
   require_multiples(self, to, from, bytes, "bulk reduction", where);
   issue(self,
-        bulk_store_state{
-            .to = to, .from = static_cast<const unsigned char*>(from), .bytes = bytes, .updates = what},
+        bulk_store_state{.destination = to,
+                         .source = static_cast<const unsigned char*>(from),
+                         .bytes = bytes,
+                         .updates = what},
         where);
 }
 

@@ -155,8 +155,8 @@ class thread_clock {
 struct mbarrier_clock {
   const std::uint64_t* word;
   std::int64_t latest = 0, ended = 0;
-  std::uint64_t phases = 0;     // that have ended
-  machine::ring_event of = {};  // in a ring
+  std::uint64_t phases = 0;        // that have ended
+  machine::ring_event event = {};  // in a ring
 };
 
 }  // namespace antiphase::cpu_detail

@@ -46,22 +46,22 @@ void model_time(launch_state& launch, bool timed, int& resident) {
   if (!timed) {
     static constinit made_once<clock_costs> plain;
     launch.costs = shared_equally(plain.get([] { return costs_on(shipped_profile("H200"), true); }),
-                                  launch.what.threads);
+                                  launch.kernel.threads);
     return;
   }
   const timed_machine& machine = *options.timed;
   launch.costs = costs_on(machine.profile, machine.in_memory);
-  const auto cluster = launch.what.cluster;
+  const auto cluster = launch.kernel.cluster;
   const std::uint64_t blocks = launch.grid.count();
   if (machine.blocks < 0 || static_cast<std::uint64_t>(machine.blocks) > blocks)
     throw bad_request(fmt::format("{} blocks on a multiprocessor: expected 1 to {}, as many as the grid has",
                                   machine.blocks, blocks));
   const auto spread = static_cast<int>(
       ceil_div<std::uint64_t>(blocks, static_cast<unsigned>(std::max(1, options.limits.multiprocessors))));
-  const int by_limits = usage(options.limits, launch.what).blocks_per_multiprocessor,
+  const int by_limits = usage(options.limits, launch.kernel).blocks_per_multiprocessor,
             fit = machine.fit > 0 ? std::min(machine.fit, by_limits) : by_limits;
   launch.on_multiprocessor = machine.blocks > 0 ? machine.blocks : std::max(1, std::min(fit, spread));
-  if (launch.what.blocks == residency::any)
+  if (launch.kernel.blocks == residency::any)
     resident = static_cast<int>(std::min<std::uint64_t>(
         blocks, static_cast<unsigned>(ceil_div(launch.on_multiprocessor * machine.multiprocessors, cluster) *
                                       cluster)));
@@ -78,7 +78,7 @@ launch_counts worker_pool::launch(const cpu_options& options, const kernel& k, e
   if (const auto why = misfit(k, grid); why && chosen.empty()) throw bad_request(*why);
   if (grid.count() == 0) return {};
   const auto cluster = static_cast<unsigned>(k.cluster);
-  launch_state launch{.what = k,
+  launch_state launch{.kernel = k,
                       .grid = grid,
                       .params = params,
                       .options = options,

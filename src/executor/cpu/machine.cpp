@@ -16,8 +16,8 @@ namespace antiphase::cpu_detail {
 namespace {
 
 void perform(const async_copy& c) {
-  if (c.from_source > 0) std::memcpy(c.to, c.from, static_cast<std::size_t>(c.from_source));
-  std::memset(static_cast<unsigned char*>(c.to) + c.from_source, 0,
+  if (c.from_source > 0) std::memcpy(c.destination, c.source, static_cast<std::size_t>(c.from_source));
+  std::memset(static_cast<unsigned char*>(c.destination) + c.from_source, 0,
               static_cast<std::size_t>(c.bytes - c.from_source));
 }
 
@@ -90,12 +90,12 @@ const exchange_slot* warp_exchange(unsigned mask, const void* mine, int bytes, p
   if (m->arrived == 0) {
     m->buffer ^= 1;
     m->bytes = bytes;
-    m->where = where;
+    m->place = where;
     // lanes of a sync may arrive at different places
-  } else if (m->bytes != bytes || (bytes > 0 && !same(m->where, where))) {
+  } else if (m->bytes != bytes || (bytes > 0 && !same(m->place, where))) {
     fail(self, fault::divergent_barrier, where,
          fmt::format("divergent warp operation: other lanes of the warp are at the one in {}",
-                     text(m->where)));
+                     text(m->place)));
   }
   const int buffer = m->buffer;
   if (bytes > 0) std::memcpy(m->values[buffer][lane].bytes, mine, static_cast<std::size_t>(bytes));
@@ -121,12 +121,12 @@ void meet_warp(thread_state& self, const char* what, place where) {
   whole_warp_meeting& m = self.home->whole[warp];
   const unsigned running = self.home->lanes[warp];
   if (running != lanes_present(*self.home, warp)) lanes_missing(self, what, where);
-  if (!m.waiting.empty() && !same(m.where, where))
+  if (!m.waiting.empty() && !same(m.place, where))
     fail(self, fault::divergent_barrier, where,
          fmt::format("divergent warp operation: {} takes all lanes of the warp, others are at {} in {}", what,
-                     m.what, text(m.where)));
-  m.what = what;
-  m.where = where;
+                     m.name, text(m.place)));
+  m.name = what;
+  m.place = where;
   m.waiting.push_back(&self);
   const bool last = m.waiting.size() == static_cast<std::size_t>(std::popcount(running));
   if (last) {

@@ -31,11 +31,11 @@ void together(thread_state& self, collective& m, int parties, condition why, pla
     fail(self, fault::barrier_misuse, where,
          fmt::format("a Tensor Core operation of {} threads: the block's {} are not a multiple", parties,
                      self.block->threads));
-  if (m.arrived > 0 && !same(m.where, where))
+  if (m.arrived > 0 && !same(m.place, where))
     fail(self, fault::divergent_barrier, where,
          fmt::format("divergent Tensor Core operation: other threads of the {} are at the one in {}",
-                     parties == warp ? "warp" : "warpgroup", text(m.where)));
-  m.where = where;
+                     parties == warp ? "warp" : "warpgroup", text(m.place)));
+  m.place = where;
   m.threads.resize(static_cast<std::size_t>(parties));
   m.threads[static_cast<std::size_t>(self.index % parties)] = &self;
   const bool last = ++m.arrived == parties;
@@ -135,15 +135,15 @@ used_registers registers_at(const void* at, std::size_t bytes) {
   const auto* first = static_cast<const unsigned char*>(at);
   return {at, {first, first + bytes}};
 }
-bool are_as(const used_registers& r) { return std::memcmp(r.at, r.bytes.data(), r.bytes.size()) == 0; }
+bool are_as(const used_registers& r) { return std::memcmp(r.address, r.bytes.data(), r.bytes.size()) == 0; }
 void remember(thread_state& t, used_registers r) {
-  std::erase_if(t.used, [&](const used_registers& other) { return other.at == r.at; });
+  std::erase_if(t.used, [&](const used_registers& other) { return other.address == r.address; });
   t.used.push_back(std::move(r));
 }
 // Whether a wgmma may take the registers: there was a fence since they were last touched, or they have not
 // been touched since a wgmma.
 bool are_fenced(const thread_state& t, const void* at, std::size_t bytes) {
-  const auto last = std::ranges::find(t.used, at, &used_registers::at);
+  const auto last = std::ranges::find(t.used, at, &used_registers::address);
   return t.registers_fenced && (last == t.used.end() || (last->bytes.size() == bytes && are_as(*last)));
 }
 // Whether the registers differ from what they were at the fence. Those of a sum that begins at zero may be of
@@ -151,9 +151,10 @@ bool are_fenced(const thread_state& t, const void* at, std::size_t bytes) {
 bool written_since_fence(const thread_state& t, const void* at, std::size_t bytes) {
   const used_registers& then = t.at_fence;
   const std::ptrdiff_t first =
-      static_cast<const unsigned char*>(at) - static_cast<const unsigned char*>(then.at);
-  const bool known = std::ranges::find(t.used, at, &used_registers::at) != t.used.end();
-  if (known || then.at == nullptr || first < 0 || static_cast<std::size_t>(first) + bytes > then.bytes.size())
+      static_cast<const unsigned char*>(at) - static_cast<const unsigned char*>(then.address);
+  const bool known = std::ranges::find(t.used, at, &used_registers::address) != t.used.end();
+  if (known || then.address == nullptr || first < 0 ||
+      static_cast<std::size_t>(first) + bytes > then.bytes.size())
     return false;
   return std::memcmp(at, then.bytes.data() + first, bytes) != 0;
 }
@@ -162,7 +163,7 @@ constexpr std::size_t bytes_of_a = 4 * sizeof(std::uint32_t);
 
 struct brought_step {  // the argument of one thread
   float* sum;
-  machine::warpgroup_step what;
+  machine::warpgroup_step step;
   const std::uint32_t* a;
   operand_type type;
   bool a_stays = true;  // A's registers belong to the kernel, which must not touch them before the wait
@@ -175,7 +176,7 @@ std::shared_ptr<sum_in_flight> sum_of(warp_matrices& m, std::span<thread_state* 
   for (auto& s : m.sums) {
     if (s->registers[0] != first.sum) continue;
     for (const thread_state* t : lanes) {
-      if (s->registers[t->index % warp] != step_of(t).sum || s->columns != first.what.columns)
+      if (s->registers[t->index % warp] != step_of(t).sum || s->columns != first.step.columns)
         fail(*t, fault::barrier_misuse, where,
              "a wgmma adds to registers that are in flight for one of another shape");
       require_poison(*t, *s, where);
@@ -183,13 +184,13 @@ std::shared_ptr<sum_in_flight> sum_of(warp_matrices& m, std::span<thread_state* 
     return s;
   }
   for (const thread_state* t : lanes)
-    if (const std::size_t bytes = bytes_of_sum(first.what.columns);
+    if (const std::size_t bytes = bytes_of_sum(first.step.columns);
         !are_fenced(*t, step_of(t).sum, bytes) ||
-        (first.what.accumulate && written_since_fence(*t, step_of(t).sum, bytes)))
+        (first.step.accumulate && written_since_fence(*t, step_of(t).sum, bytes)))
       fail(*t, fault::barrier_misuse, where,
            "a wgmma takes registers that the thread may still be using: wgmma_fence comes before it");
   auto s = std::make_shared<sum_in_flight>();
-  s->columns = first.what.columns;
+  s->columns = first.step.columns;
   s->value.resize(static_cast<std::size_t>(rows_of_warp * s->columns));
   for (const thread_state* t : lanes) {
     const int lane = t->index % warp;
@@ -203,9 +204,9 @@ std::shared_ptr<sum_in_flight> sum_of(warp_matrices& m, std::span<thread_state* 
 
 void start(thread_state& self, std::span<thread_state* const> threads, place where) {
   const brought_step& first = step_of(threads.front());
-  const machine::warpgroup_step& what = first.what;
+  const machine::warpgroup_step& what = first.step;
   for (const thread_state* t : threads)
-    if (step_of(t).what != what || (step_of(t).a == nullptr) != (first.a == nullptr) ||
+    if (step_of(t).step != what || (step_of(t).a == nullptr) != (first.a == nullptr) ||
         step_of(t).type != first.type)
       fail(*t, fault::barrier_misuse, where,
            "the threads of a warpgroup call wgmma with different descriptors");
@@ -256,7 +257,7 @@ void land(thread_state& self, warp_matrices& m, std::span<thread_state* const> l
       fail(*lanes[static_cast<std::size_t>(&r - o.a_registers.data())], fault::barrier_misuse, where,
            "registers of a wgmma's A were written before the wgmma_wait that covers it");
   sum_in_flight& s = *o.sum;
-  if (!o.what.accumulate) std::fill(s.value.begin(), s.value.end(), 0.f);
+  if (!o.step.accumulate) std::fill(s.value.begin(), s.value.end(), 0.f);
   if (o.type == operand_type::bf16)
     multiply_bf16(o.a, o.b, s.columns, s.value);
   else if (o.type == operand_type::tf32)
@@ -305,7 +306,7 @@ void load_matrices(std::uint32_t (&to)[4], const void* row, bool transposed, pla
                      self.block->shared_bytes));
   if (observer* watch = self.owner->watch()) watch->read_by_verb(self, row, 16);
   struct brought {
-    std::uint32_t* to;
+    std::uint32_t* destination;
     const void* row;
   } mine{to, row};
   self.brought = &mine;
@@ -319,7 +320,7 @@ void load_matrices(std::uint32_t (&to)[4], const void* row, bool transposed, pla
                  const std::size_t g = i / 4, q = i % 4 * 2;
                  const std::uint32_t low = transposed ? value[m][q][g] : value[m][g][q],
                                      high = transposed ? value[m][q + 1][g] : value[m][g][q + 1];
-                 static_cast<const brought*>(lanes[i]->brought)->to[m] = low | high << 16;
+                 static_cast<const brought*>(lanes[i]->brought)->destination[m] = low | high << 16;
                }
            });
 }

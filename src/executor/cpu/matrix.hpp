@@ -14,14 +14,14 @@ struct thread_state;
 struct collective {
   std::vector<thread_state*> threads;  // by lane, those that have arrived
   int arrived = 0;
-  machine::place where{};
+  machine::place place{};
 };
 
 // Contents of a thread's registers when a wgmma last read or wrote them, since the latest wgmma_fence.
 // Another wgmma may use them without a fence if they have not been touched; those of a sum, only with the
 // same shape (PTX ISA, wgmma.fence).
 struct used_registers {
-  const void* at;
+  const void* address;
   std::vector<unsigned char> bytes;
 };
 
@@ -34,7 +34,7 @@ struct sum_in_flight {
 };
 
 struct matrix_operation {
-  machine::warpgroup_step what;
+  machine::warpgroup_step step;
   std::shared_ptr<sum_in_flight> sum;
   // 16 x 16 and 16 x columns; empty: not read yet. tf32: 16 x 8 and columns x 8 words
   std::vector<std::uint16_t> a, b;

@@ -89,7 +89,7 @@ void require_inside(const thread_state& self, std::uint64_t descriptor, bool tra
 }
 
 void read_operands(const block_state& block, matrix_operation& o, int warp_in_group) {
-  const machine::warpgroup_step& w = o.what;
+  const machine::warpgroup_step& w = o.step;
   if (o.a.empty())
     o.a = read(block, operand(w.a_descriptor, w.a_transposed), rows_of_warp * warp_in_group, rows_of_warp,
                depth, 1);
@@ -105,9 +105,9 @@ std::vector<std::span<const unsigned char>> ranges_of(const block_state& block, 
   std::vector<std::uint32_t> pieces;
   const auto add = [&](std::uint32_t at, int, int) { pieces.push_back(at); };
   if (o.a.empty())
-    operand(o.what.a_descriptor, o.what.a_transposed)
+    operand(o.step.a_descriptor, o.step.a_transposed)
         .each_piece(rows_of_warp * warp_in_group, rows_of_warp, add);
-  operand(o.what.b_descriptor, o.what.b_transposed).each_piece(0, o.what.columns, add);
+  operand(o.step.b_descriptor, o.step.b_transposed).each_piece(0, o.step.columns, add);
   std::sort(pieces.begin(), pieces.end());
   pieces.erase(std::unique(pieces.begin(), pieces.end()), pieces.end());
   std::vector<std::span<const unsigned char>> ranges;

@@ -131,7 +131,7 @@ void land(block_state& block, worker& owner, const bulk_load_state& load) {
   if (load.box != nullptr)
     land_box(block, load);
   else
-    std::memcpy(load.to, load.from, load.bytes);
+    std::memcpy(load.destination, load.source, load.bytes);
   fields f = unpack(*load.word);
   f.bytes -= static_cast<std::int32_t>(load.bytes);
   mbarrier_clock& time = block.clock_of(load.word);
@@ -156,7 +156,7 @@ namespace {
 void issue_to(thread_state& self, block_state& block, bulk_load_state load, place where) {
   require_barrier(self, block, load.word, where);
   const char* what = load.box != nullptr ? "tensor load" : "bulk load";
-  const auto* at = static_cast<const unsigned char*>(load.to);
+  const auto* at = static_cast<const unsigned char*>(load.destination);
   if (at < block.shared || at + load.bytes > block.shared + block.shared_bytes)
     fail(self, fault::bad_copy, where,
          fmt::format("a {} of {} bytes does not lie in the block's {} bytes of shared memory", what,
@@ -179,7 +179,7 @@ void issue(thread_state& self, const bulk_load_state& load, unsigned ranks, plac
   const std::int64_t lands = self.time.landing_by_engine(load.bytes) + self.home->later(self.time.costs());
   const auto issue_in = [&](block_state& block, std::ptrdiff_t away) {
     bulk_load_state l = load;
-    l.to = static_cast<unsigned char*>(load.to) + away;
+    l.destination = static_cast<unsigned char*>(load.destination) + away;
     l.word = reinterpret_cast<std::uint64_t*>(reinterpret_cast<unsigned char*>(load.word) + away);
     l.lands = lands;
     issue_to(self, block, std::move(l), where);
@@ -216,7 +216,7 @@ void mbarrier_init(std::uint64_t* word, int parties, place where) {
   *word = pack({static_cast<std::uint32_t>(parties), static_cast<std::uint32_t>(parties), 0, 0});
   self.owner->changed();
 }
-void mbarrier_stands_for(const std::uint64_t* word, ring_event of) { here().home->clock_of(word).of = of; }
+void mbarrier_stands_for(const std::uint64_t* word, ring_event of) { here().home->clock_of(word).event = of; }
 
 void mbarrier_inval(std::uint64_t* word, place where) {
   thread_state& self = called_from(__builtin_return_address(0));
@@ -296,8 +296,8 @@ void mbarrier_copies_arrive(std::uint64_t* word, copies_arrive how, place where)
   }
   self.time.instructions(1);
   self.owner->changed();
-  bulk_load_state arrival{.to = nullptr,
-                          .from = nullptr,
+  bulk_load_state arrival{.destination = nullptr,
+                          .source = nullptr,
                           .bytes = 0,
                           .word = word,
                           .lands = self.copies.lands,
@@ -327,7 +327,7 @@ namespace {
 bool see_end(thread_state& self, const std::uint64_t* word, unsigned parity, mbarrier_semantics how) {
   if (const bool slots = left_out(self, wait_kind::slot), data = left_out(self, wait_kind::data);
       slots || data) {
-    const ring_event of = self.home->clock_of(word).of;
+    const ring_event of = self.home->clock_of(word).event;
     if (of.events > 1 && of.event + 1 == of.events ? slots : data) return true;
   }
   const bool ended = cpu_detail::mbarrier_ended(*word, parity);
@@ -363,8 +363,8 @@ void mbarrier_wait(std::uint64_t* word, unsigned parity, place where, mbarrier_s
 
 namespace {
 void load_in_bulk(thread_state& self, const bulk_load_state& load, unsigned ranks, place where) {
-  if (reinterpret_cast<std::uintptr_t>(load.to) % 16 != 0 ||
-      reinterpret_cast<std::uintptr_t>(load.from) % 16 != 0 || load.bytes % 16 != 0)
+  if (reinterpret_cast<std::uintptr_t>(load.destination) % 16 != 0 ||
+      reinterpret_cast<std::uintptr_t>(load.source) % 16 != 0 || load.bytes % 16 != 0)
     fail(self, fault::bad_copy, where,
          fmt::format("a bulk load of {} bytes: its addresses and its size must be multiples of 16",
                      load.bytes));
@@ -374,19 +374,20 @@ void load_in_bulk(thread_state& self, const bulk_load_state& load, unsigned rank
 
 void bulk_load(void* to, const void* from, std::uint32_t bytes, std::uint64_t* word, place where) {
   thread_state& self = called_from(__builtin_return_address(0));
-  load_in_bulk(self, {.to = to, .from = from, .bytes = bytes, .word = word}, 0, where);
+  load_in_bulk(self, {.destination = to, .source = from, .bytes = bytes, .word = word}, 0, where);
 }
 void bound_copy(void* to, const void* from, std::uint32_t bytes, std::uint64_t* word, place where) {
   thread_state& self = called_from(__builtin_return_address(0));
   require_barrier(self, *self.block, word, where);
   *word = pack(with_bytes(self, unpack(*word), static_cast<int>(bytes), where));
-  issue(self, {.to = to, .from = from, .bytes = bytes, .word = word, .is_generic = true}, 0, where);
+  issue(self, {.destination = to, .source = from, .bytes = bytes, .word = word, .is_generic = true}, 0,
+        where);
 }
 void bulk_load_multicast(void* to, const void* from, std::uint32_t bytes, std::uint64_t* word, unsigned ranks,
                          place where) {
   thread_state& self = called_from(__builtin_return_address(0));
   if (ranks == 0) fail(self, fault::bad_copy, where, "a bulk load for no block of the cluster");
-  load_in_bulk(self, {.to = to, .from = from, .bytes = bytes, .word = word}, ranks, where);
+  load_in_bulk(self, {.destination = to, .source = from, .bytes = bytes, .word = word}, ranks, where);
 }
 void mbarrier_arrive_and_drop(std::uint64_t* word, int count, place where, mbarrier_semantics how) {
   thread_state& self = called_from(__builtin_return_address(0));
@@ -431,7 +432,7 @@ void bulk_copy_to(int rank, void* to, const void* from, std::uint32_t bytes, std
     fail(self, fault::bad_copy, where,
          fmt::format("a bulk copy of {} bytes: its addresses and its size must be multiples of 16", bytes));
   copy_to(self, block_of(self, rank, "a bulk copy", where),
-          {.to = to, .from = from, .bytes = bytes, .word = word}, where);
+          {.destination = to, .source = from, .bytes = bytes, .word = word}, where);
 }
 void store_async_to(int rank, void* to, const void* value, std::uint32_t bytes, std::uint64_t* word,
                     place where) {
@@ -442,7 +443,12 @@ void store_async_to(int rank, void* to, const void* value, std::uint32_t bytes, 
   const std::shared_ptr<unsigned char[]> held(new unsigned char[bytes]);
   std::memcpy(held.get(), value, bytes);
   copy_to(self, block_of(self, rank, "an asynchronous store", where),
-          {.to = to, .from = held.get(), .bytes = bytes, .word = word, .is_generic = true, .value = held},
+          {.destination = to,
+           .source = held.get(),
+           .bytes = bytes,
+           .word = word,
+           .is_generic = true,
+           .value = held},
           where);
 }
 void mbarrier_arrive_at(int rank, std::uint64_t* word, int count, int bytes_expected, place where,

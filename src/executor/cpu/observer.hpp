@@ -30,14 +30,14 @@ struct kernel_fault : device_error {
         happened(std::move(sentence_part)),
         block(b),
         thread(t),
-        where(p),
+        place(p),
         code(c) {}
   fault kind;
   std::string kernel;
   std::string happened;
   extent3 block;
   int thread;  // -1: not a single one
-  place where;
+  machine::place place;
   const void* code;  // return address of the device function's call; null: unknown
   // The launch goes on, as on GPUs, although CUDA's documents do not allow it: threads have ended without the
   // barrier, or warps came to different barriers equally often.

@@ -25,32 +25,32 @@ std::string ranges(const std::vector<int>& sorted) {
 }
 
 // Loads that only the checker sees have a code address, but no source location.
-bool is_placed(const thread_state& t) { return t.where.line() != 0; }
+bool is_placed(const thread_state& t) { return t.place.line() != 0; }
 
 std::string waits_for(const thread_state& t, const observer* watch) {
   switch (t.now) {
-    case condition::at_block_barrier: return fmt::format("at the block barrier in {}", text(t.where));
-    case condition::at_named_barrier: return fmt::format("at a named barrier in {}", text(t.where));
-    case condition::at_cluster: return fmt::format("at the cluster barrier in {}", text(t.where));
-    case condition::at_warp: return fmt::format("waiting for other lanes of the warp in {}", text(t.where));
+    case condition::at_block_barrier: return fmt::format("at the block barrier in {}", text(t.place));
+    case condition::at_named_barrier: return fmt::format("at a named barrier in {}", text(t.place));
+    case condition::at_cluster: return fmt::format("at the cluster barrier in {}", text(t.place));
+    case condition::at_warp: return fmt::format("waiting for other lanes of the warp in {}", text(t.place));
     case condition::at_whole_warp: {
       const whole_warp_meeting& m = t.home->whole[static_cast<std::size_t>(t.index / 32)];
-      return fmt::format("waiting for all lanes of the warp, which {} takes, in {}", m.what, text(t.where));
+      return fmt::format("waiting for all lanes of the warp, which {} takes, in {}", m.name, text(t.place));
     }
     case condition::at_warpgroup:
-      return fmt::format("waiting for other warps of the warpgroup in {}", text(t.where));
+      return fmt::format("waiting for other warps of the warpgroup in {}", text(t.place));
     case condition::at_mbarrier: {
       const auto* const word = static_cast<const std::uint64_t*>(t.key);
-      std::string meant = describe_ring_event(t.home->clock_of(word).of, word);
+      std::string meant = describe_ring_event(t.home->clock_of(word).event, word);
       if (meant.empty() && watch != nullptr) meant = watch->name_of(t, word);
-      if (!meant.empty() && t.home->clock_of(word).of.events == 0)
+      if (!meant.empty() && t.home->clock_of(word).event.events == 0)
         meant = fmt::format("the phase of {} ends", meant);
       const std::string exact =
-          fmt::format("waiting for parity {} of {} in {}", t.parity, describe_mbarrier(word), text(t.where));
+          fmt::format("waiting for parity {} of {} in {}", t.parity, describe_mbarrier(word), text(t.place));
       return meant.empty() ? exact : fmt::format("waiting until {}, {}", meant, exact);
     }
     case condition::polling:
-      if (t.tested != nullptr && same(t.tested_in, t.where)) {
+      if (t.tested != nullptr && same(t.tested_in, t.place)) {
         std::string name = watch != nullptr ? watch->name_of(t, t.tested) : "";
         if (name.empty()) {
           const auto offset =
@@ -59,9 +59,9 @@ std::string waits_for(const thread_state& t, const observer* watch) {
         }
         return fmt::format("polling {} in {}",
                            describe_test(name, t.tested, t.parity, t.home->clock_of(t.tested).phases),
-                           text(t.where));
+                           text(t.place));
       }
-      return is_placed(t) ? fmt::format("polling in {}", text(t.where)) : "polling in a loop of its own";
+      return is_placed(t) ? fmt::format("polling in {}", text(t.place)) : "polling in a loop of its own";
     case condition::finished: return "finished";
     default: return t.loads.is_waiting() ? "in a loop around what does not change" : "ready to run";
   }
@@ -85,7 +85,7 @@ bool same(place a, place b) {
 std::exception_ptr worker::stall() const {
   // the first unfinished thread; preferably one that polls without a source location in the text
   const thread_state* first = nullptr;
-  std::string out = fmt::format("kernel {} cannot go on", launch_->what.name);
+  std::string out = fmt::format("kernel {} cannot go on", launch_->kernel.name);
   std::vector<const void*> polled;
   for (const auto& block : blocks_) {
     if (block->running == 0) continue;
@@ -122,9 +122,9 @@ std::exception_ptr worker::stall() const {
         "no thread has written anything in the latest {} turns of threads:{}; a bound, no "
         "proof: they count rounds or the like, so that a loop which ends later looks the same",
         idle_turns_, out.substr(out.find(';') + 1));
-  kernel_fault deadlock(out, fault::deadlock, launch_->what.name, told,
+  kernel_fault deadlock(out, fault::deadlock, launch_->kernel.name, told,
                         first ? first->home->index : extent3{0, 0, 0}, first ? first->index : -1,
-                        first ? first->where : place{}, first ? first->code : nullptr);
+                        first ? first->place : place{}, first ? first->code : nullptr);
   deadlock.polled = std::move(polled);
   deadlock.by_bound = by_bound;
   return std::make_exception_ptr(std::move(deadlock));

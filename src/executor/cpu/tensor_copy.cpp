@@ -32,12 +32,12 @@ std::uint32_t rows(const tensor_layout& t) {
 }
 
 struct row_part {  // the part of a row of the box that lies inside the tensor
-  unsigned char* at;
+  unsigned char* address;
   std::uint32_t skipped;  // bytes before it
   std::uint32_t bytes;
 };
 row_part part_of(const tensor_box& b, std::uint32_t row) {
-  const tensor_layout& t = b.of;
+  const tensor_layout& t = b.layout;
   auto* at = static_cast<unsigned char*>(const_cast<void*>(t.data));  // stores write to it
   for (int d = 1; d < t.dimensions; row /= t.box[d], ++d) {
     const std::int64_t index = std::int64_t{b.first.index[d]} + row % t.box[d];
@@ -67,8 +67,8 @@ tensor_map encode(const tensor_layout& tensor) {
 namespace {
 std::vector<std::span<const unsigned char>> parts_of(const tensor_box& b) {
   std::vector<std::span<const unsigned char>> all;
-  for (std::uint32_t row = 0; row < rows(b.of); ++row)
-    if (const row_part p = part_of(b, row); p.bytes > 0) all.emplace_back(p.at, p.bytes);
+  for (std::uint32_t row = 0; row < rows(b.layout); ++row)
+    if (const row_part p = part_of(b, row); p.bytes > 0) all.emplace_back(p.address, p.bytes);
   return all;
 }
 // Calls f(offset in shared memory, offset in the unswizzled box) for each piece of 16 bytes.
@@ -80,39 +80,39 @@ template <class F> void each_piece(const tensor_layout& t, std::uint32_t in_shar
 
 std::vector<std::span<const unsigned char>> sources(const bulk_load_state& load) {
   if (load.value != nullptr) return {};
-  if (load.box == nullptr) return {{static_cast<const unsigned char*>(load.from), load.bytes}};
+  if (load.box == nullptr) return {{static_cast<const unsigned char*>(load.source), load.bytes}};
   return parts_of(*load.box);
 }
 std::vector<std::span<const unsigned char>> destinations(const bulk_store_state& store) {
-  if (store.box == nullptr) return {{static_cast<const unsigned char*>(store.to), store.bytes}};
+  if (store.box == nullptr) return {{static_cast<const unsigned char*>(store.destination), store.bytes}};
   return parts_of(*store.box);
 }
 
 void land_box(const block_state& block, const bulk_load_state& load) {
   const tensor_box& b = *load.box;
-  const std::uint32_t bytes = row_bytes(b.of);
-  std::vector<unsigned char> box(std::size_t{rows(b.of)} * bytes);
-  for (std::uint32_t row = 0; row < rows(b.of); ++row)
+  const std::uint32_t bytes = row_bytes(b.layout);
+  std::vector<unsigned char> box(std::size_t{rows(b.layout)} * bytes);
+  for (std::uint32_t row = 0; row < rows(b.layout); ++row)
     if (const row_part p = part_of(b, row); p.bytes > 0)
-      std::memcpy(box.data() + std::size_t{row} * bytes + p.skipped, p.at, p.bytes);
+      std::memcpy(box.data() + std::size_t{row} * bytes + p.skipped, p.address, p.bytes);
   each_piece(
-      b.of, static_cast<std::uint32_t>(static_cast<unsigned char*>(load.to) - block.shared),
+      b.layout, static_cast<std::uint32_t>(static_cast<unsigned char*>(load.destination) - block.shared),
       [&](std::uint32_t at, std::uint32_t piece) { std::memcpy(block.shared + at, box.data() + piece, 16); });
 }
 
 std::vector<unsigned char> rows_of_box(const block_state& block, const bulk_store_state& store) {
   std::vector<unsigned char> box(store.bytes);
   each_piece(
-      store.box->of, static_cast<std::uint32_t>(store.from - block.shared),
+      store.box->layout, static_cast<std::uint32_t>(store.source - block.shared),
       [&](std::uint32_t at, std::uint32_t piece) { std::memcpy(box.data() + piece, block.shared + at, 16); });
   return box;
 }
 void write_box(const bulk_store_state& store) {
   const tensor_box& b = *store.box;
-  const std::uint32_t bytes = row_bytes(b.of);
-  for (std::uint32_t row = 0; row < rows(b.of); ++row)
+  const std::uint32_t bytes = row_bytes(b.layout);
+  for (std::uint32_t row = 0; row < rows(b.layout); ++row)
     if (const row_part p = part_of(b, row); p.bytes > 0)
-      std::memcpy(p.at, store.captured->data() + std::size_t{row} * bytes + p.skipped, p.bytes);
+      std::memcpy(p.address, store.captured->data() + std::size_t{row} * bytes + p.skipped, p.bytes);
 }
 
 }  // namespace antiphase::cpu_detail
@@ -149,13 +149,14 @@ std::shared_ptr<const tensor_box> box_of(const thread_state& self, const tensor_
                      what, first.index[0], at));
   return std::make_shared<const tensor_box>(tensor_box{t, first});
 }
-std::uint32_t bytes_of(const tensor_box& b) { return rows(b.of) * row_bytes(b.of); }
+std::uint32_t bytes_of(const tensor_box& b) { return rows(b.layout) * row_bytes(b.layout); }
 
 void load_box(thread_state& self, void* to, const tensor_map& map, tensor_place first, int dimensions,
               std::uint64_t* word, unsigned ranks, place where) {
   const auto box = box_of(self, map, first, dimensions, to, "tensor load", "to", where);
-  issue(self, {.to = to, .from = box->of.data, .bytes = bytes_of(*box), .word = word, .box = box}, ranks,
-        where);
+  issue(self,
+        {.destination = to, .source = box->layout.data, .bytes = bytes_of(*box), .word = word, .box = box},
+        ranks, where);
 }
 
 }  // namespace
@@ -173,7 +174,7 @@ void tensor_load_multicast(void* to, const tensor_map& map, tensor_place first, 
 void tensor_store(const tensor_map& map, const void* from, tensor_place first, int dimensions, place where) {
   thread_state& self = called_from(__builtin_return_address(0));
   const auto box = box_of(self, map, first, dimensions, from, "tensor store", "from", where);
-  const tensor_layout& t = box->of;
+  const tensor_layout& t = box->layout;
   for (int d = 0; d < dimensions; ++d)
     if (first.index[d] < 0)
       fail(self, fault::bad_copy, where,
@@ -189,8 +190,8 @@ void tensor_store(const tensor_map& map, const void* from, tensor_place first, i
                      "before, or such rows",
                      row));
   issue(self,
-        bulk_store_state{.to = nullptr,
-                         .from = static_cast<const unsigned char*>(from),
+        bulk_store_state{.destination = nullptr,
+                         .source = static_cast<const unsigned char*>(from),
                          .bytes = bytes_of(*box),
                          .box = box},
         where);

@@ -22,8 +22,8 @@ class worker;
 struct block_state;
 
 struct async_copy {
-  void* to;
-  const void* from;
+  void* destination;
+  const void* source;
   int bytes;
   int from_source;
 };
@@ -58,13 +58,13 @@ struct copy_queue {
 
 // A box of a tensor on its way to or from shared memory.
 struct tensor_box {
-  tensor_layout of;
+  tensor_layout layout;
   machine::tensor_place first;
 };
 
 struct bulk_store_state {
-  void* to;
-  const unsigned char* from;
+  void* destination;
+  const unsigned char* source;
   std::uint32_t bytes;
   std::shared_ptr<const tensor_box> box = nullptr;       // null: contiguous bytes
   std::optional<machine::bulk_step> updates = {};        // a reduction: what it does
@@ -104,7 +104,7 @@ class load_history {
   // or is about to: the latest load returned the same value as before
   bool is_waiting() const { return in_vain_ > 0 || again_; }
   template <class Do> void each_place(Do f) const {
-    for (const load& l : seen_) f(l.at);
+    for (const load& l : seen_) f(l.address);
   }
   void something_else() {
     seen_.clear();
@@ -126,7 +126,7 @@ class load_history {
   static constexpr unsigned char meetings_of_loop = 8;
   struct load {
     const void* code;
-    const void* at;
+    const void* address;
     std::uint64_t value;
   };
   static constexpr std::size_t most = 1024;  // places that a loop reads
@@ -142,16 +142,16 @@ class load_history {
 // The block barriers that an ending thread has gone past: those in lines [from, after) of the file. A thread
 // that returns early, before it reaches them, has gone past none.
 struct way_out {
-  place where{};
-  unsigned from = 0, behind = 0;
+  machine::place place{};
+  unsigned first = 0, last = 0;
   // The arms of branches that end with the kernel which it has been in, one bit each.
   std::uint32_t arms = 0;
-  bool goes_past(place barrier) const;
+  bool goes_past(machine::place barrier) const;
 };
 // Lanes of a warp that ended on one such way.
 struct lanes_gone {
   unsigned lanes;
-  way_out by;
+  way_out exit;
 };
 
 struct thread_state : machine::thread_view {
@@ -159,14 +159,14 @@ struct thread_state : machine::thread_view {
   block_state* home = nullptr;
   fiber self;
   condition now = condition::idle;
-  place where{};
+  machine::place place{};
   thread_clock time;          // next to what every switch writes
   std::uint64_t turn = 0;     // of threads with the same time, the first runs first
   std::size_t number = 0;     // the scheduler's number
   const void* key = nullptr;  // the mbarrier waited for
   unsigned parity = 0;
   const std::uint64_t* tested = nullptr;  // the mbarrier whose phase the latest test found not ended
-  place tested_in{};
+  machine::place tested_in{};
   copy_queue copies;
   bulk_store_queue stores;
   const machine::exchange_slot* exchanged = nullptr;  // what the last exchange returned
@@ -191,7 +191,7 @@ struct thread_state : machine::thread_view {
   bool may_diverge = false;                    // at the block barrier: barrier.sync without .aligned
   struct register_setting {
     int registers;
-    place where;
+    machine::place place;
     const void* code;
   };
   std::vector<register_setting> registers_set;  // setmaxnreg, in order

@@ -38,7 +38,7 @@ thread_state& here() {
 
 kernel_fault fault_of(const thread_state& self, fault kind, place where, const std::string& what) {
   const extent3& b = self.block->index;
-  const std::string kernel = self.owner->launch().what.name;
+  const std::string kernel = self.owner->launch().kernel.name;
   return kernel_fault(fmt::format("kernel {}, block ({}, {}, {}), thread {}: {} ({})", kernel, b.x, b.y, b.z,
                                   self.index, what, text(where)),
                       kind, kernel, what, b, self.index, where, self.code);
@@ -62,7 +62,7 @@ void worker::in_turn(thread_state& self) {
   const std::int64_t next = ready_.empty() ? never : ready_.front()->time.now();
   if (std::min(next, next_landing_) >= self.time.now()) return;
   make_ready(self);
-  suspend(self, condition::ready, self.where);
+  suspend(self, condition::ready, self.place);
 }
 
 // In a timed launch, the thread with the earliest time, after what has landed by then. A thread that polls
@@ -225,7 +225,7 @@ thread_state* worker::choose() {
 }
 
 void worker::suspend(thread_state& self, condition why, place where) {
-  self.where = where;
+  self.place = where;
   if (unchanged_turns_ > turns_before_states() && watch() != nullptr) look_at_state(self);
   if (why == condition::polling && in_time()) make_ready(self);
   self.now = why;
@@ -257,7 +257,7 @@ void worker::switch_from(fiber& from) {
 void worker::give_way(thread_state& self) {
   gave_way_ = true;
   make_ready(self);
-  suspend(self, condition::ready, self.where);
+  suspend(self, condition::ready, self.place);
 }
 
 void worker::abandon(thread_state& self, std::exception_ptr why) {
@@ -269,7 +269,7 @@ void worker::abandon(thread_state& self, std::exception_ptr why) {
 
 void worker::run(launch_state& launch, unsigned index, int resident) {
   launch_ = &launch;
-  schedule_ = scheduler(launch.options, index, static_cast<std::size_t>(launch.what.threads),
+  schedule_ = scheduler(launch.options, index, static_cast<std::size_t>(launch.kernel.threads),
                         static_cast<std::size_t>(resident));
   counts = {};
   failure_ = nullptr;
@@ -301,7 +301,7 @@ void worker::run(launch_state& launch, unsigned index, int resident) {
   const bool first = !launch.failed.exchange(true);
   if (!failure_ && launch.is_interrupted())
     failure_ =
-        std::make_exception_ptr(interrupted(fmt::format("kernel {} was interrupted", launch.what.name)));
+        std::make_exception_ptr(interrupted(fmt::format("kernel {} was interrupted", launch.kernel.name)));
   const std::exception_ptr report = failure_ ? failure_ : stall();
   for (auto& block : blocks_) {
     if (!failure_) tell_apart(*block, false);  // no one can go on

@@ -44,7 +44,7 @@ void worker::discard() {
 }
 
 void worker::prepare(int resident) {
-  const int threads = launch_->what.threads;
+  const int threads = launch_->kernel.threads;
   if (threads != threads_ || static_cast<int>(blocks_.size()) < resident) {
     discard();
     const std::size_t count = static_cast<std::size_t>(threads) * static_cast<std::size_t>(resident);
@@ -79,7 +79,7 @@ void worker::prepare(int resident) {
       }
     }
   }
-  const std::size_t stride = shared_stride(launch_->what.shared_bytes);
+  const std::size_t stride = shared_stride(launch_->kernel.shared_bytes);
 #if ANTIPHASE_ASAN
   // poisoned by the previous launch
   __asan_unpoison_memory_region(shared_storage_.data(), shared_storage_.size());
@@ -97,11 +97,11 @@ void worker::prepare(int resident) {
       storage + ((start + shared_alignment - 1) / shared_alignment * shared_alignment - start);
   for (auto& block : blocks_) {
     block->shared = base;
-    block->shared_bytes = launch_->what.shared_bytes;
+    block->shared_bytes = launch_->kernel.shared_bytes;
     base += stride;
     if (block == blocks_[static_cast<std::size_t>(resident) - 1]) break;
   }
-  const auto extent = static_cast<std::size_t>(launch_->what.cluster);
+  const auto extent = static_cast<std::size_t>(launch_->kernel.cluster);
   clusters_ = std::vector<cluster_state>(static_cast<std::size_t>(resident) / extent);
   for (std::size_t c = 0; c < clusters_.size(); ++c) {
     clusters_[c].blocks = std::span(blocks_).subspan(c * extent, extent);
@@ -119,7 +119,7 @@ void worker::enter_fiber(thread_state& self) {
   for (;;) {
     std::exception_ptr thrown;
     try {
-      launch_->what.body(launch_->params);
+      launch_->kernel.body(launch_->params);
       finish_thread(self);
     } catch (const boost::context::detail::forced_unwind&) {
       throw;
@@ -142,7 +142,7 @@ bool worker::begin_cluster(cluster_state& cluster) {
   if (first >= launch_->blocks() || launch_->failed.load(std::memory_order_relaxed)) return false;
   cluster.number = first / cluster.blocks.size();
   cluster.unfinished = static_cast<int>(cluster.blocks.size());
-  cluster.running = cluster.missing = cluster.unfinished * launch_->what.threads;
+  cluster.running = cluster.missing = cluster.unfinished * launch_->kernel.threads;
   for (const auto& block : cluster.blocks) {
     const std::uint64_t number = first + static_cast<unsigned>(block->cluster_rank);
     begin_block(*block, launch_->chosen.empty() ? number : launch_->chosen[number]);
@@ -215,7 +215,7 @@ void worker::begin_block(block_state& block, std::uint64_t index) {
 void worker::finish_thread(thread_state& self) {
   block_state& block = *self.home;
   bulk_store_queue& stores = self.stores;
-  if (watch() != nullptr) watch()->thread_ends(self, self.where);
+  if (watch() != nullptr) watch()->thread_ends(self, self.place);
   if (!stores.open.empty() || stores.read < stores.groups.size())
     fail(self, fault::never_waited_for, place::current(),
          "the thread ended before its bulk stores had read shared memory");
@@ -234,19 +234,19 @@ void worker::finish_thread(thread_state& self) {
   block.lanes[static_cast<std::size_t>(self.index / 32)] &= ~(1u << self.index % 32);
   if (const whole_warp_meeting& m = block.whole[static_cast<std::size_t>(self.index / 32)];
       !m.waiting.empty())
-    lanes_missing(*m.waiting.front(), m.what, m.where);
+    lanes_missing(*m.waiting.front(), m.name, m.place);
   note_way_out(self);
-  if (block.running > 1 && self.leaves.behind > 0) {
+  if (block.running > 1 && self.leaves.last > 0) {
     self.leaves.arms = self.arms;
     const auto known = std::ranges::find_if(block.gone, [&](const block_state::gone_thread& g) {
-      return g.by.behind == self.leaves.behind && g.by.arms == self.arms;
+      return g.exit.last == self.leaves.last && g.exit.arms == self.arms;
     });
     block_state::gone_thread& gone =
         known != block.gone.end()
             ? *known
             : block.gone.emplace_back(block_state::gone_thread{self.index, self.leaves});
-    if (block.barrier.arrived > 0 && self.leaves.goes_past(block.barrier.where))
-      gone_past(*block.barrier.waiting.front(), gone, block.barrier.where);
+    if (block.barrier.arrived > 0 && self.leaves.goes_past(block.barrier.place))
+      gone_past(*block.barrier.waiting.front(), gone, block.barrier.place);
   }
   if (--block.running > 0) return no_longer_missing(self);
   tell_apart(block, true);
@@ -285,20 +285,20 @@ void worker::no_longer_missing(const thread_state& self) {
 void worker::note_way_out(const thread_state& self) {
   block_state& block = *self.home;
   const auto warp = static_cast<std::size_t>(self.index / 32);
-  if (block.lanes[warp] == 0 || self.leaves.behind == 0) return;
+  if (block.lanes[warp] == 0 || self.leaves.last == 0) return;
   const unsigned lane = 1u << self.index % 32;
   auto& past = block.past[warp];
   const auto same_way =
-      std::ranges::find_if(past, [&](const lanes_gone& g) { return g.by.behind == self.leaves.behind; });
+      std::ranges::find_if(past, [&](const lanes_gone& g) { return g.exit.last == self.leaves.last; });
   if (same_way == past.end())
     past.push_back({lane, self.leaves});
   else
     same_way->lanes |= lane;
   for (const auto& m : block.warp[warp])
-    if (m->arrived != 0) require_none_past(*m->waiting.front(), m->mask & lane, m->where, named_by_mask);
+    if (m->arrived != 0) require_none_past(*m->waiting.front(), m->mask & lane, m->place, named_by_mask);
   for (const auto& m : block.named)
     if (m.incomplete > 0 && m.warps[warp].aligned)
-      require_none_past(*m.warps[warp].coming.front(), lane, m.warps[warp].where, all_of_warp);
+      require_none_past(*m.warps[warp].coming.front(), lane, m.warps[warp].place, all_of_warp);
 }
 
 }  // namespace antiphase::cpu_detail

@@ -33,10 +33,10 @@ bool may_wait(std::span<thread_state* const> all) {
 
 }  // namespace
 
-bool way_out::goes_past(place barrier) const {
-  const bool to_the_end = behind == ~0u;
-  return to_the_end || (barrier.line() >= from && barrier.line() < behind &&
-                        std::strcmp(barrier.file_name(), where.file_name()) == 0);
+bool way_out::goes_past(machine::place barrier) const {
+  const bool to_the_end = last == ~0u;
+  return to_the_end || (barrier.line() >= first && barrier.line() < last &&
+                        std::strcmp(barrier.file_name(), place.file_name()) == 0);
 }
 void gone_past(const thread_state& waiting, block_state::gone_thread& gone, place barrier) {
   if (std::exchange(gone.told, true)) return;
@@ -44,9 +44,9 @@ void gone_past(const thread_state& waiting, block_state::gone_thread& gone, plac
       waiting, fault::divergent_barrier, barrier,
       fmt::format("divergent block barrier: all threads of the block that have not returned have to come to "
                   "it, or none, but thread {} has ended without it at {}; it is waited at",
-                  gone.thread, text(gone.by.where)));
+                  gone.thread, text(gone.exit.place)));
   observer* const watch = waiting.owner->watch();
-  if (gone.by.behind != ~0u || (waiting.arms & ~gone.by.arms) == 0 || watch == nullptr) {
+  if (gone.exit.last != ~0u || (waiting.arms & ~gone.exit.arms) == 0 || watch == nullptr) {
     waiting.owner->tell_apart(*waiting.home, false);
     throw f;
   }
@@ -56,18 +56,18 @@ void gone_past(const thread_state& waiting, block_state::gone_thread& gone, plac
 
 void require_none_past(const thread_state& self, unsigned lanes, place where, const char* who) {
   for (const lanes_gone& g : self.home->past[static_cast<std::size_t>(self.index / 32)])
-    if ((g.lanes & lanes) != 0 && g.by.goes_past(where))
+    if ((g.lanes & lanes) != 0 && g.exit.goes_past(where))
       fail(self, fault::divergent_barrier, where,
            fmt::format("divergent warp operation: lanes {:#010x} of warp {} have gone past it without it, "
                        "and ended at {}. {} that have not "
                        "returned come to it",
-                       g.lanes & lanes, self.index / 32, text(g.by.where), who));
+                       g.lanes & lanes, self.index / 32, text(g.exit.place), who));
 }
 
 void worker::complete(meeting& m) {
   block_state& block = *m.waiting.front()->home;
   const bool waits = may_wait(m.waiting),
-             again = block.barriers_before.again(m.where, static_cast<std::uint64_t>(m.yes) << 32 |
+             again = block.barriers_before.again(m.place, static_cast<std::uint64_t>(m.yes) << 32 |
                                                               static_cast<unsigned>(m.arrived)) &&
                      waits;
   block.votes = {m.yes, m.arrived};
@@ -84,7 +84,7 @@ void worker::complete(warp_meeting& m) {
   const std::uint64_t brought = number_of_exchange(m);
   const bool waits = may_wait(m.waiting);
   m.brought = brought;
-  m.again = m.before.again(m.where, brought) && waits;
+  m.again = m.before.again(m.place, brought) && waits;
   // Exchanges of values do not order memory.
   if (watch() != nullptr && m.bytes == 0) watch()->met(*m.waiting.front()->home, m.waiting);
   meet_in_time(m.waiting);

@@ -16,7 +16,7 @@ struct block {
   std::size_t bytes;
   int device;
   unsigned long long capture;
-  cudaStream_t on;
+  cudaStream_t stream;
   std::list<block>::iterator self;
 };
 
@@ -44,7 +44,7 @@ void CUDART_CB release(void* which) {
 
 std::optional<capture> capture_of(cudaStream_t on) {
   cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
-  capture found{.on = on, .id = 0, .graph = nullptr};
+  capture found{.stream = on, .id = 0, .graph = nullptr};
 #if CUDART_VERSION >= 13000
   const cudaError_t result =
       cudaStreamGetCaptureInfo(on, &status, &found.id, &found.graph, nullptr, nullptr, nullptr);
@@ -61,7 +61,7 @@ void* held(const capture& by, std::size_t bytes) {
   auto& b = all();
   const std::scoped_lock lock(b.change);
   for (const block& one : b.in_graphs)
-    if (one.capture == by.id && one.on == by.on && one.bytes >= bytes) return one.memory;
+    if (one.capture == by.id && one.stream == by.stream && one.bytes >= bytes) return one.memory;
   return nullptr;
 }
 
@@ -70,7 +70,7 @@ cudaError_t hold(const capture& by, void* memory, std::size_t bytes, int device)
   block* mine = nullptr;
   {
     const std::scoped_lock lock(b.change);
-    mine = &b.in_graphs.emplace_back(block{memory, bytes, device, by.id, by.on, {}});
+    mine = &b.in_graphs.emplace_back(block{memory, bytes, device, by.id, by.stream, {}});
     mine->self = std::prev(b.in_graphs.end());
   }
   cudaUserObject_t object = nullptr;

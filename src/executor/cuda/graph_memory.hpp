@@ -17,7 +17,7 @@ namespace antiphase::graph_memory {
 // The graph that a stream is being captured into. Work of one stream in one capture is sequential and shares
 // memory.
 struct capture {
-  cudaStream_t on;
+  cudaStream_t stream;
   unsigned long long id;
   cudaGraph_t graph;
 };

@@ -171,11 +171,11 @@ void take_from_ladder(choice& c) {
 }
 
 // Nothing to multiply: the finishing pass computes the whole result, which keeps any bound.
-launch_counts run_finish(const finish_plan& p, const choices::work& w) { return run(w.where, p, w.queue); }
+launch_counts run_finish(const finish_plan& p, const choices::work& w) { return run(w.context, p, w.queue); }
 void describe_finish(const finish_plan& p, choices::description& text) {
   text.name = "finish";
   text.tile_m = finish_tile.m, text.tile_n = finish_tile.n;
-  text.blocks = finish_blocks(p.what, p.of);
+  text.blocks = finish_blocks(p.problem, p.batch);
 }
 void take_finish(choice& c) {
   const request& r = c.request;
@@ -196,7 +196,7 @@ const candidate* find_candidate(std::string_view name) {
 }
 
 request request_for(const context& where, const problem& p, const gemm_options& options) {
-  request r{.where = where,
+  request r{.context = where,
             .features = features_of(where.limits()),
             .problem = without_idle_strides(p),
             .batch = options.batch,

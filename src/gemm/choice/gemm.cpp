@@ -92,13 +92,13 @@ gemm_bound bound_of(precision asked, const device_limits& device, std::int64_t k
 launch_counts gemm(const context& where, const gemm_problem& p, const gemm_options& options) {
   const std::optional<choices::call_key> key = key_of(where, p, options);
   if (const choices::recalled known(key); known.get() != nullptr)
-    return choices::run(*known.get(), {where, options.workspace, options.recomputed, options.on});
+    return choices::run(*known.get(), {where, options.workspace, options.recomputed, options.stream});
   const gemms::choice c = gemms::choose(where, p, options);
   const std::size_t needed = c.runs.workspace;
   const std::span<std::byte> given = judged_memory(c, p, options, needed);
   if (options.ran != nullptr) *options.ran = gemms::described(c);
   if (key && !c.runs_several_plans()) choices::remember(*key, c.runs);
-  const borrowed own(where.runs_on(), given.empty() ? needed : 0, options.on);
+  const borrowed own(where.runs_on(), given.empty() ? needed : 0, options.stream);
   return gemms::run(c, options, given.empty() ? own.memory() : given);
 }
 
@@ -125,11 +125,12 @@ gemm_judgement judge(const context& where, const gemm_problem& p, const gemm_opt
 // If needed, a launch for each member of the batch, in the same workspace; then the finishing pass.
 launch_counts gemms::run(const choice& c, const gemm_options& options, std::span<std::byte> memory) {
   const request& r = c.request;
-  const choices::work w{r.where, memory, options.recomputed, options.on};
+  const choices::work w{r.context, memory, options.recomputed, options.stream};
   launch_counts all = c.runs.launch(w);
   if (c.by_members())
     for (std::int64_t n = 1; n < r.batch.count; ++n) all += c.plan_of(n).launch(w);
-  if (c.has_finishing_pass()) all += finish_product(r.where, r.problem, r.batch, r.epilogue, options.on);
+  if (c.has_finishing_pass())
+    all += finish_product(r.context, r.problem, r.batch, r.epilogue, options.stream);
   return all;
 }
 

@@ -27,7 +27,7 @@ using gemms::judged_view;
 gemm_options options_of(const gemm_group_options& all, std::span<std::byte> memory = {}) {
   return {.accuracy = all.accuracy,
           .policy = all.policy,
-          .on = all.on,
+          .stream = all.stream,
           .workspace = memory,
           .recomputed = all.recomputed,
           .reproducible = all.reproducible,
@@ -47,7 +47,7 @@ template <class F> auto of_product(std::size_t place, F f) {
 
 // A group, checked: members of the common launch, and the choice for each of the others.
 struct judged_group {
-  const context& where;
+  const antiphase::context& context;
   std::span<const gemm_problem> problems;
   gemm_options alone;
   std::vector<gemms::problem> sensible;                 // without_idle_strides()
@@ -58,8 +58,9 @@ struct judged_group {
 
   const gemms::choice& choice_of(std::size_t i) {
     if (!choices[i])
-      of_product(
-          i, [&] { choices[i] = std::make_unique<gemms::choice>(gemms::choose(where, problems[i], alone)); });
+      of_product(i, [&] {
+        choices[i] = std::make_unique<gemms::choice>(gemms::choose(context, problems[i], alone));
+      });
     return *choices[i];
   }
   std::size_t workspace() {
@@ -72,7 +73,7 @@ struct judged_group {
 
 // The split of a group for one kernel: members of its launch, and predicted seconds of the whole group.
 struct split_up {
-  const gemms::group_instance* with = nullptr;
+  const gemms::group_instance* instance = nullptr;
   std::vector<std::size_t> members;
   double seconds = std::numeric_limits<double>::infinity();
 };
@@ -83,14 +84,14 @@ struct candidate_member {
 split_up split_for(const gemms::group_instance& with, const judged_group& g,
                    const std::vector<candidate_member>& all, bool all_of_them) {
   struct costed {
-    candidate_member of;
+    candidate_member member;
     gemms::group_cost cost;
   };
-  const device_limits& device = g.where.limits();
+  const device_limits& device = g.context.limits();
   std::vector<costed> inside;
   double outside = 0, shares = 0, tiles = 0;
   for (const candidate_member& one : all) {
-    const gemms::group_cost cost = gemms::group_cost_of(with.how, g.sensible[one.place], device);
+    const gemms::group_cost cost = gemms::group_cost_of(with.policy, g.sensible[one.place], device);
     if (all_of_them || cost.share < one.alone)
       inside.push_back({one, cost}), shares += cost.share, tiles += cost.tiles;
     else
@@ -99,7 +100,7 @@ split_up split_for(const gemms::group_instance& with, const judged_group& g,
   // Try to leave out the longest sums first: without them the launch may end much earlier.
   std::ranges::stable_sort(inside, std::greater<>{}, [](const costed& one) { return one.cost.longest; });
   split_up best;
-  best.with = &with;
+  best.instance = &with;
   std::size_t first = 0;
   for (std::size_t left = 0; left < inside.size(); ++left) {
     const costed& longest = inside[left];
@@ -107,10 +108,10 @@ split_up split_for(const gemms::group_instance& with, const judged_group& g,
         outside + gemms::group_seconds(shares, longest.cost, tiles, inside.size() - left, device);
     if (seconds < best.seconds) best.seconds = seconds, first = left;
     if (all_of_them) break;
-    outside += longest.of.alone, shares -= longest.cost.share, tiles -= longest.cost.tiles;
+    outside += longest.member.alone, shares -= longest.cost.share, tiles -= longest.cost.tiles;
   }
   if (outside < best.seconds && !all_of_them) return {&with, {}, outside};  // no common launch
-  for (; first < inside.size(); ++first) best.members.push_back(inside[first].of.place);
+  for (; first < inside.size(); ++first) best.members.push_back(inside[first].member.place);
   return best;
 }
 
@@ -120,7 +121,7 @@ constexpr double most_shared = 8;
 judged_group judge(const context& where, std::span<const gemm_problem> problems,
                    const gemm_group_options& options) {
   gemms::choose(where, {}, options_of(options, options.workspace));  // whether the options make sense
-  judged_group g{.where = where,
+  judged_group g{.context = where,
                  .problems = problems,
                  .alone = options_of(options),
                  .sensible = {},
@@ -146,7 +147,7 @@ judged_group judge(const context& where, std::span<const gemm_problem> problems,
       continue;
     }
     const gemms::group_cost beside =
-        gemms::group_cost_of(kernels.front()->how, g.sensible[i], where.limits());
+        gemms::group_cost_of(kernels.front()->policy, g.sensible[i], where.limits());
     // Cheaper in the group than any launch of its own, so that one is estimated, not chosen.
     const costs::group_cost& cost = costs::models_of(where.limits()).group;
     const bool small = by_name || beside.share < 1e-6 * cost.shortest;
@@ -158,7 +159,7 @@ judged_group judge(const context& where, std::span<const gemm_problem> problems,
   if (best.members.size() > 1) {
     std::vector<const gemms::problem*> products;
     for (const std::size_t i : best.members) products.push_back(&g.sensible[i]), g.together[i] = true;
-    g.common = gemms::plan_group(where, *best.with, products);
+    g.common = gemms::plan_group(where, *best.instance, products);
     g.predicted = others + best.seconds;
   } else {
     for (std::size_t i = 0; i < problems.size(); ++i) g.predicted += g.choice_of(i).seconds();
@@ -226,7 +227,7 @@ gemm_group_choice described(judged_group& g) {
   if (g.common) {
     to.together = g.common->members.size();
     to.launches = g.common->launches();
-    to.tile = g.common->with->how.tile;
+    to.tile = g.common->instance->policy.tile;
     to.blocks = g.common->grid.count();
   }
   to.workspace = g.workspace();
@@ -258,12 +259,12 @@ launch_counts gemm_group(const context& where, std::span<const gemm_problem> pro
   if (workspace && recomputed) gemms::require_apart(*recomputed, *workspace);
   require_apart(problems);
   if (options.ran != nullptr) *options.ran = described(g);
-  const borrowed own(where.runs_on(), workspace ? 0 : needed, options.on);
+  const borrowed own(where.runs_on(), workspace ? 0 : needed, options.stream);
   const std::span<std::byte> memory = workspace ? options.workspace : own.memory();
   launch_counts total;
   for (std::size_t i = 0; i < problems.size(); ++i)
     if (!g.together[i]) total += gemms::run(g.choice_of(i), g.alone, memory);
-  if (g.common) total += gemms::run(where, *g.common, memory, options.on);
+  if (g.common) total += gemms::run(where, *g.common, memory, options.stream);
   return total;
 }
 

@@ -17,8 +17,8 @@
 namespace antiphase {
 
 struct prepared_operand::state {
-  context where;
-  gemm_operand which;
+  antiphase::context context;
+  gemm_operand operand;
   matrix_view<const float> view;
   std::optional<device_array<std::byte>> own;
   std::span<std::byte> memory;
@@ -70,15 +70,15 @@ std::string described(const matrix_view<const float>& v) {
 
 }  // namespace
 
-gemm_operand prepared_operand::which() const { return state_->which; }
+gemm_operand prepared_operand::which() const { return state_->operand; }
 const matrix_view<const float>& prepared_operand::view() const { return state_->view; }
-const context& prepared_operand::where() const { return state_->where; }
+const context& prepared_operand::where() const { return state_->context; }
 std::span<std::byte> prepared_operand::memory() const { return state_->memory; }
 
 launch_counts prepared_operand::renew(stream on) const {
   if (state_->memory.empty()) return {};
-  return gemms::make_ready(state_->where,
-                           {lines_of_operand(state_->which, state_->view), state_->memory.data()}, on);
+  return gemms::make_ready(state_->context,
+                           {lines_of_operand(state_->operand, state_->view), state_->memory.data()}, on);
 }
 
 std::size_t prepared_size(const context& where, gemm_operand which, const matrix_view<const float>& v) {
@@ -98,7 +98,7 @@ prepared_operand prepare(const context& where, gemm_operand which, const matrix_
   const std::size_t needed = prepared_size(where, which, v);
   if (has_elements(v)) gemms::require_memory(gemms::judged(name_of(which), v));
   const auto made = std::make_shared<prepared_operand::state>(prepared_operand::state{
-      .where = where, .which = which, .view = gemms::without_idle_strides(v), .own = {}, .memory = {}});
+      .context = where, .operand = which, .view = gemms::without_idle_strides(v), .own = {}, .memory = {}});
   if (!options.memory.empty())
     made->memory = given_memory(which, v, options.memory, needed);
   else if (needed > 0) {
@@ -106,7 +106,7 @@ prepared_operand prepare(const context& where, gemm_operand which, const matrix_
     made->memory = {made->own->data(), needed};
   }
   const prepared_operand done(made);
-  done.renew(options.on);
+  done.renew(options.stream);
   return done;
 }
 

@@ -124,7 +124,7 @@ tuning parse(std::string_view text, std::string from) {
   if (whole.text("tuning", expected) != subject) whole.wrong("tuning", content["tuning"], expected);
   if (whole.integer("schema", "1") != schema) whole.wrong("schema", content["schema"], "1");
 
-  tuning t{.from = std::move(from),
+  tuning t{.source = std::move(from),
            .version = whole.text("version", "the library's version"),
            .device = {},
            .compute_capability = {},
@@ -266,12 +266,12 @@ std::string tuning_text(const device_limits& device, const tuning* given) {
   for (const tuning* const t : {given, tuning_of_environment()})
     if (t != nullptr)
       if (const std::string why = mismatch(*t, device); !why.empty())
-        aside += fmt::format("; {} is left aside: {}", t->from, why);
+        aside += fmt::format("; {} is left aside: {}", t->source, why);
   const tuning* const used = tuning_for(device, given);
   const std::string what =
       used == nullptr        ? fmt::format("none for {}, so predictions are taken as they are", device.name)
       : used->device.empty() ? "none, so predictions are taken as they are"
-                             : fmt::format("{}, for {}{}", used->from, used->device,
+                             : fmt::format("{}, for {}{}", used->source, used->device,
                                            used->made.empty() ? "" : fmt::format(" ({})", used->made));
   return what + aside;
 }

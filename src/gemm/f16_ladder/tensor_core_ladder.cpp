@@ -98,14 +98,14 @@ tensor_core_plan prepare(const executor& where, const tensor_core_step& how, con
   require_sensible(p);
   const std::int64_t rows = ceil_div<std::int64_t>(p.m(), how.tile.m),
                      columns = ceil_div<std::int64_t>(p.n(), how.tile.n);
-  if (std::max({p.m(), p.n(), p.k()}) > most - 256 || (how.by == feeding::threads && rows > 65535))
+  if (std::max({p.m(), p.n(), p.k()}) > most - 256 || (how.feed == feeding::threads && rows > 65535))
     throw not_supported(fmt::format("policy {}: C is {} x {} with K = {}, which is too large", how.name,
                                     p.m(), p.n(), p.k()));
   tensor_core_plan plan{
       how, code, {static_cast<unsigned>(columns), static_cast<unsigned>(rows), 1}, {{}, {}, p}};
   if (rows == 0 || columns == 0) {
     plan.grid = {0, 0, 0};
-  } else if (how.by == feeding::engine) {
+  } else if (how.feed == feeding::engine) {
     plan.grid = {static_cast<unsigned>(
                      std::min<std::int64_t>(rows * columns, std::max(1, where.limits().multiprocessors))),
                  1, 1};
@@ -118,7 +118,7 @@ tensor_core_plan prepare(const executor& where, const tensor_core_step& how, con
 
 launch_counts run(const executor& where, const tensor_core_plan& plan, stream on) {
   const void* const arguments =
-      plan.how.by == feeding::engine ? static_cast<const void*>(&plan.arguments) : &plan.arguments.what;
+      plan.step.feed == feeding::engine ? static_cast<const void*>(&plan.arguments) : &plan.arguments.problem;
   return where.launch(plan.code, plan.grid, arguments, on);
 }
 

@@ -65,8 +65,8 @@ template <warpgroup_policy P, class Waits = warpgroup_waits<P>> struct tensor_co
   // load
   // ---------------------------------------------------------------------------------------------------------
   AP_DEV static void load(const params& p, storage& s) {
-    const grouped_tiles work = tiles_of(p.what);
-    const int steps = steps_of(p.what);
+    const grouped_tiles work = tiles_of(p.problem);
+    const int steps = steps_of(p.problem);
     slot_cursor at;
     for (std::int64_t tile = block_index().x; tile < work.count(); tile += grid_extent().x) {
       const int top = static_cast<int>(work.at(tile).row) * 128,
@@ -123,16 +123,16 @@ template <warpgroup_policy P, class Waits = warpgroup_waits<P>> struct tensor_co
       if (thread_index() == 0) load(p, s);
     } else {
       request_registers<240>();
-      const grouped_tiles work = tiles_of(p.what);
+      const grouped_tiles work = tiles_of(p.problem);
       slot_cursor at;
       for (std::int64_t tile = block_index().x; tile < work.count(); tile += grid_extent().x) {
         sums sum = {};
-        compute(s, at, group, steps_of(p.what), sum);
+        compute(s, at, group, steps_of(p.problem), sum);
         const std::int64_t top = work.at(tile).row * 128 + 64 * group + warp % 4 * 16,
                            left = work.at(tile).column * P.columns;
         AP_UNROLL
         // store
-        for (int j = 0; j < P.columns / 8; ++j) store_fragment(p.what.c, top, left + 8 * j, sum + 4 * j);
+        for (int j = 0; j < P.columns / 8; ++j) store_fragment(p.problem.c, top, left + 8 * j, sum + 4 * j);
       }
     }
   }

@@ -12,15 +12,15 @@ namespace {
 using choices::description, choices::plan, choices::work;
 
 launch_counts run_split(const product_plan& p, const work& w) {
-  return run(w.where, p, w.memory, w.recomputed, w.queue);
+  return run(w.context, p, w.memory, w.recomputed, w.queue);
 }
 void describe_split(const product_plan& p, description& text) {
   const product_wave &first = p.waves.front(), &last = p.waves.back();
-  for (const product_wave& wave : p.waves) text.code.emplace_back(wave.with.code.name);
+  for (const product_wave& wave : p.waves) text.code.emplace_back(wave.instance.code.name);
   text.tile_m = split_tile, text.tile_n = split_tile, text.tile_k = split_step;
-  text.stages = first.with.how.stages;
+  text.stages = first.instance.policy.stages;
   text.blocks = first.grid.count();
-  text.cluster = first.with.how.cluster;
+  text.cluster = first.instance.policy.cluster;
   text.prepared = {p.ready_a, p.ready_b};
   if (text.cluster > 1)
     text.launches.push_back(fmt::format(
@@ -30,20 +30,21 @@ void describe_split(const product_plan& p, description& text) {
     text.launches.push_back(
         fmt::format("{} tiles are left over after rounds of one for each multiprocessor: {} blocks share "
                     "each, in a second launch",
-                    last.end - last.first, last.with.how.cluster));
-  if (p.k_piece < p.what.k()) text.launches.push_back(fmt::format("K is taken in pieces of {}", p.k_piece));
+                    last.end - last.first, last.instance.policy.cluster));
+  if (p.k_piece < p.problem.k())
+    text.launches.push_back(fmt::format("K is taken in pieces of {}", p.k_piece));
 }
 plan planned(const product_plan& p) { return plan::of_type<run_split, describe_split>(p, p.workspace()); }
 
 template <multiplier By> judged_plan plan_split_product(const candidate&, const request& r) {
-  const kernel* const code = product_kernel(r.where.kind(), By);
+  const kernel* const code = product_kernel(r.context.kind(), By);
   if (code == nullptr) return misfit{no_kernel};
   if (shortage_of(r.device(), *code) != shortage::none) return misfit{does_not_fit, *code};
   if (!product_tiles_fit(r.problem)) return misfit{many_tiles};
   const problem product = with_rows_together(r.problem);
   const bool turned = product.c.rows != r.problem.c.rows || product.c.row_stride != r.problem.c.row_stride;
   const ending after = ending_of(r.problem, r.epilogue);
-  return planned(plan_product_of(r.where, product, By, r.ready, turned ? transposed(after) : after));
+  return planned(plan_product_of(r.context, product, By, r.ready, turned ? transposed(after) : after));
 }
 template <multiplier By> double seconds_of_split(const candidate&, const request& r) {
   const product_shape p{r.problem.m(), r.problem.n(), r.k(), 1, r.problem.beta != 0};
@@ -61,7 +62,7 @@ template <multiplier By> void split_ways(const product_shape& p, const device_li
                  [](const request& r) -> std::optional<plan> {
                    if (r.batch.count != 1)
                      return std::nullopt;  // members run in turn: one's cost model suffices
-                   return planned(plan_product(r.where, r.problem, By));
+                   return planned(plan_product(r.context, r.problem, By));
                  }});
 }
 

@@ -58,7 +58,7 @@ struct some_steps {
 // A thread's copies of one operand's lines, step by step. The thread copies every `y_step`-th row of a panel
 // from row `y` on, `width` elements from `x` on.
 struct panel_lines {
-  const float *data, *from;                    // from: the thread's first element of the next step
+  const float *data, *next;                    // from: the thread's first element of the next step
   std::int64_t row_stride, k_stride, k_apart;  // k_apart: from one step to the next
   std::int64_t lines, k_left;                  // from the tile's first on; of the next step
   int x, y, y_step, width, pitch;
@@ -82,7 +82,7 @@ struct panel_lines {
     x = by_lines ? element & (shape::depth - 1) : element & (split_tile - 1);
     y = by_lines ? element >> 5 : element >> 7;
     y_step = width * (by_lines ? shape::threads / shape::depth : shape::threads / split_tile);
-    from = data + y * row_stride + x * in_row + steps.first * shape::depth * k_stride;
+    next = data + y * row_stride + x * in_row + steps.first * shape::depth * k_stride;
   }
   AP_DEV int line_pitch() const { return by_lines ? line_panel::by_lines : 1; }
   AP_DEV int k_pitch() const { return by_lines ? 1 : line_panel::by_k; }
@@ -96,21 +96,21 @@ struct panel_lines {
     if (width == 4 && lines >= split_tile && k_left >= shape::depth) {
       AP_UNROLL
       for (int i = 0; i < copies / 4; ++i)
-        copy_async<16>(target + i * rows * pitch, from + i * rows * row_stride, 16);
+        copy_async<16>(target + i * rows * pitch, next + i * rows * row_stride, 16);
     } else {
       const std::int64_t x_left = (by_lines ? k_left : lines) - x, y_left = (by_lines ? lines : k_left) - y;
       const int inside = x_left >= width ? width : x_left > 0 ? static_cast<int>(x_left) : 0;
       AP_ROLLED
       for (int i = 0; i < copies / width; ++i) {
         const int bytes = i * rows < y_left ? inside * 4 : 0;
-        const float* const source = bytes > 0 ? from + i * rows * row_stride : data;
+        const float* const source = bytes > 0 ? next + i * rows * row_stride : data;
         if (width == 4)
           copy_async<16>(target + i * rows * pitch, source, bytes);
         else
           copy_async<4>(target + i * rows * pitch, source, bytes);
       }
     }
-    from += k_apart * k_stride;
+    next += k_apart * k_stride;
     k_left -= k_apart;
   }
 };

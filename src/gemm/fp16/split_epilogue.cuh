@@ -142,15 +142,15 @@ template <output_layout L> struct split_epilogue {
 
   // A tile inside of C whose rows have their outputs side by side.
   AP_DEV bool whole() const {
-    const matrix_view<float>& c = p.what.c;
+    const matrix_view<float>& c = p.problem.c;
     return c.column_stride == 1 && lines.top + split_tile <= c.rows &&
            lines.left + first + L.width <= c.columns;
   }
   // What beta multiplies.
   AP_DEV members<const float> addend() const {
-    const matrix_view<float>& c = p.what.c;
-    return p.what.after.residual.data != nullptr
-               ? p.what.after.residual
+    const matrix_view<float>& c = p.problem.c;
+    return p.problem.after.residual.data != nullptr
+               ? p.problem.after.residual
                : members<const float>{c.data, c.row_stride, c.column_stride, 0};
   }
   AP_DEV static bool in_pairs(const float* data, std::int64_t row_stride) {
@@ -158,13 +158,13 @@ template <output_layout L> struct split_epilogue {
   }
   AP_DEV bool rows_aligned() const {
     const members<const float> other = addend();
-    return in_pairs(p.what.c.data, p.what.c.row_stride) && in_pairs(other.data, other.row_stride);
+    return in_pairs(p.problem.c.data, p.problem.c.row_stride) && in_pairs(other.data, other.row_stride);
   }
   AP_DEV bool begins_with_sectors() const {
-    return p.what.c.row_stride % 8 == 0 && reinterpret_cast<std::uintptr_t>(p.what.c.data) % 32 == 0;
+    return p.problem.c.row_stride % 8 == 0 && reinterpret_cast<std::uintptr_t>(p.problem.c.data) % 32 == 0;
   }
   // Whether outputs that are side by side, and what beta multiplies, lie side by side.
-  AP_DEV bool by_rows() const { return p.what.c.column_stride == 1 && addend().column_stride == 1; }
+  AP_DEV bool by_rows() const { return p.problem.c.column_stride == 1 && addend().column_stride == 1; }
   // Two neighbouring outputs of a row, with the scales undone.
   AP_DEV pack<float, 2> pair(const sums& sum, int half, int j, float row_factor) const {
     const pack<float, 2> column_scale = load_pack<2>(lines.column_scale + column() + 8 * j);
@@ -184,8 +184,8 @@ template <output_layout L> struct split_epilogue {
   // beta.
   template <bool Blends> AP_DEV void store_in_sectors(const sums& sum) const {
     constexpr int of_sector = 8;  // outputs, as many as four lanes have of a fragment
-    const matrix_view<float>& c = p.what.c;
-    [[maybe_unused]] const ending& end = p.what.after;
+    const matrix_view<float>& c = p.problem.c;
+    [[maybe_unused]] const ending& end = p.problem.after;
     float* const mine = &c(lines.top + row(), lines.left + column());
     int lane = lane_index();
     rematerialise(lane);  // otherwise values computed from it wait in local memory during the whole product
@@ -255,8 +255,8 @@ template <output_layout L> struct split_epilogue {
                    biased = F == form::biased || F == form::ended;
     // pairs: all is read before any is stored
     constexpr int halves = 2 * L.down, at_once = F == form::direct || across < 8 ? across : 8;
-    const matrix_view<float>& c = p.what.c;
-    [[maybe_unused]] const ending& end = p.what.after;
+    const matrix_view<float>& c = p.problem.c;
+    [[maybe_unused]] const ending& end = p.problem.after;
     float* const mine = &c(lines.top + row(), lines.left + column());
     [[maybe_unused]] const int rows_left = within(c.rows - lines.top) - row(),
                                columns_left = within(c.columns - lines.left) - column();
@@ -335,7 +335,7 @@ template <output_layout L> struct split_epilogue {
   // Updates of C, and the biases of neural networks' layers, are worth code of their own: a third of that for
   // all.
   AP_DEV form needed_form() const {
-    const ending& e = p.what.after;
+    const ending& e = p.problem.after;
     const bool biases = e.row_bias != nullptr || e.column_bias != nullptr,
                blends = e.alpha != 1 || e.beta != 0;
     if (e.scale != 1 || e.function != activation::none || (biases && blends)) return form::ended;
@@ -349,7 +349,7 @@ template <output_layout L> struct split_epilogue {
     if (direct && whole()) return store_in_sectors<false>(sum);
     if (direct) return store_rows<form::direct, false>(sum);
     if (pairs && needed == form::blended) return store_rows<form::blended, true>(sum);
-    if (all && whole() && needed == form::blended && p.what.after.residual.data == nullptr)
+    if (all && whole() && needed == form::blended && p.problem.after.residual.data == nullptr)
       return store_in_sectors<true>(sum);
     if (pairs && needed == form::biased) return store_rows<form::biased, true>(sum);
     if (pairs) return store_rows<form::ended, true>(sum);
@@ -376,8 +376,8 @@ template <output_layout L> struct split_epilogue {
     return sum * power(one) * power(two);
   }
   AP_DEV bool inside(int i, int j) const {
-    return lines.top + i < static_cast<int>(p.what.c.rows) &&
-           lines.left + j < static_cast<int>(p.what.c.columns);
+    return lines.top + i < static_cast<int>(p.problem.c.rows) &&
+           lines.left + j < static_cast<int>(p.problem.c.columns);
   }
   AP_DEV static split_line line_of(const split_operand& o, int at) {
     return at < static_cast<int>(o.lines) ? o.line[at] : split_line{};
@@ -476,9 +476,9 @@ template <output_layout L> struct split_epilogue {
           if (inside(row_of(e), column_of(e)) && !left_out.has(e))
             use(e, lines.top + row_of(e), lines.left + column_of(e), before[e - from]);
       };
-      if (p.what.after.beta != 0) each([&](int, int i, int j, float& c) { c = p.what.c(i, j); });
+      if (p.problem.after.beta != 0) each([&](int, int i, int j, float& c) { c = p.problem.c(i, j); });
       each([&](int e, int i, int j, float& c) {
-        p.what.c(i, j) = stored(p.what, unscaled(sum[e], i - lines.top, j - lines.left), i, j, &c);
+        p.problem.c(i, j) = stored(p.problem, unscaled(sum[e], i - lines.top, j - lines.left), i, j, &c);
       });
     }
   }
@@ -521,7 +521,7 @@ template <output_layout L> struct split_epilogue {
   AP_DEV static bool are_provisional(const product_problem& p, std::uint32_t uncertain) {
     // fewer are computed one by one: a look at magnitudes would read as much
     constexpr std::uint32_t listed = 128;
-    return uncertain > listed && p.what.after.beta == 0;
+    return uncertain > listed && p.problem.after.beta == 0;
   }
   // Lists the outputs of a tile that are not certified by their magnitudes either, up to uncertain_limit, and
   // returns how many there are. Every part of K bounds magnitudes from below. So a few steps are tried first,
@@ -585,8 +585,8 @@ template <output_layout L> struct split_epilogue {
     std::uint32_t uncertain = all % uncertain_count::sparse_thread;
     if (all == 0) return;
     int thread = member();
-    rematerialise(thread);        // otherwise values computed from it wait in local memory from tile to tile
-    ended_problem mine = p.what;  // up to the last column that these threads store
+    rematerialise(thread);  // otherwise values computed from it wait in local memory from tile to tile
+    ended_problem mine = p.problem;  // up to the last column that these threads store
     if (mine.c.columns > left + L.width) mine.c.columns = mine.b.columns = left + L.width;
     std::uint16_t* const outputs = p.uncertain.output + list * uncertain_limit;
     bool listed = uncertain <= uncertain_limit;

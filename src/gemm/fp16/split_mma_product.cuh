@@ -24,7 +24,7 @@ inline namespace AP_TARGET {
 // The ring goes on from tile to tile: the next tile's copies run during the epilogue of this one. Two steps
 // make a chunk, whose main product hi hi is then added to the sum in FP32 registers, as in split_product.cuh.
 template <product_policy P, class Ring = async_copies<P.stages>> struct split_mma_product {
-  static_assert(valid(P) && P.by == multiplier::warps);
+  static_assert(valid(P) && P.multiplier == multiplier::warps);
   static_assert(P.stages <= 3, "copies that run further ahead would need lines of a third tile");
   static constexpr int threads = recompute_shape::threads;
   static constexpr shared_kind shared = shared_kind::dynamic;

@@ -79,9 +79,9 @@ template <split_policy P> struct split_pass {
   // A thread's line and its pieces of it: at first, first + step ..., and again `chunk` further, `chunks`
   // times.
   struct work {
-    AP_DEV work(const operand_lines& source, const split_operand& result) : from(source), to(result) {}
-    const operand_lines& from;
-    const split_operand& to;
+    AP_DEV work(const operand_lines& lines, const split_operand& result) : source(lines), target(result) {}
+    const operand_lines& source;
+    const split_operand& target;
     bool along_k, wide;      // wide: 16 bytes at a time
     bool clustered;          // the blocks of the cluster share their lines
     int rank;                // of the block among them
@@ -92,7 +92,7 @@ template <split_policy P> struct split_pass {
     std::int64_t k_stride;
     int k, first, step, chunk, chunks;
 
-    AP_DEV bool present() const { return line < from.lines; }
+    AP_DEV bool present() const { return line < source.lines; }
     AP_DEV int at(int c) const { return first + chunk * c; }
   };
   // `number`: of the cluster among those of the operand.
@@ -100,14 +100,14 @@ template <split_policy P> struct split_pass {
   AP_DEV static work work_of(const params& p, bool second, std::int64_t number) {
     const int thread = thread_index(), warp = warp_index(), lane = lane_index(),
               blocks = in_cluster::extent();
-    work w{p.from[second], p.to[second]};
+    work w{p.sources[second], p.targets[second]};
     w.along_k = AlongK;
     w.wide = w.clustered = false;
     w.rank = in_cluster::rank();
-    w.k = static_cast<int>(w.from.k);
+    w.k = static_cast<int>(w.source.k);
     if (AlongK) {
-      w.wide = reinterpret_cast<std::uintptr_t>(w.from.data) % 16 == 0 &&
-               (w.from.line_stride % 4 == 0 || w.from.lines == 1);
+      w.wide = reinterpret_cast<std::uintptr_t>(w.source.data) % 16 == 0 &&
+               (w.source.line_stride % 4 == 0 || w.source.lines == 1);
       w.k_stride = 1;
       w.slots = threads / p.line_threads;
       w.slot = thread / p.line_threads;
@@ -118,7 +118,7 @@ template <split_policy P> struct split_pass {
       w.step = p.line_threads * 8;
     } else {
       w.clustered = blocks > 1;
-      w.k_stride = w.from.k_stride;
+      w.k_stride = w.source.k_stride;
       w.slots = P.strip;
       w.slot = warp % strip_warps * warp_lines + lane % warp_lines;
       w.top = number * P.strip;
@@ -163,7 +163,7 @@ template <split_policy P> struct split_pass {
   // ---------------------------------------------------------------------------------------------------------
   // Zeros beyond the end.
   template <int N> AP_DEV static void load(values<N>& x, const work& w, int c) {
-    const float* at = w.from.data + w.line * w.from.line_stride + std::int64_t{w.at(c)} * w.k_stride;
+    const float* at = w.source.data + w.line * w.source.line_stride + std::int64_t{w.at(c)} * w.k_stride;
     const int left = w.present() ? w.k - w.at(c) : 0;
     clear(x);
     if (!w.wide) {
@@ -242,7 +242,7 @@ template <split_policy P> struct split_pass {
       for (int e = 0; e < 8; ++e) any |= x[i][e] != 0;
       const int begin = w.at(c) + i * w.step, end = w.k - begin < 8 ? w.k : begin + 8;
       for (int k = begin; any && w.present() && k < end; ++k) {
-        const float again = w.from.data[w.line * w.from.line_stride + k * w.k_stride];
+        const float again = w.source.data[w.line * w.source.line_stride + k * w.k_stride];
         if (again != 0 || !by.finite) sparse[atomic_add(found, 1)] = k;
       }
     }
@@ -341,7 +341,7 @@ template <split_policy P> struct split_pass {
   template <int N> AP_DEV static void split(const values<N>& x, const work& w, const line_facts& by, int c) {
     const int padded = ceil_div(w.k, 16) * 16, end = w.present() ? padded : 0;
     // in words a line has as many as k
-    auto* line = reinterpret_cast<std::uint32_t*>(w.to.parts) + w.line * padded;
+    auto* line = reinterpret_cast<std::uint32_t*>(w.target.parts) + w.line * padded;
     int k = w.at(c);
     rematerialise(k);
     AP_UNROLL
@@ -351,29 +351,29 @@ template <split_policy P> struct split_pass {
   AP_DEV static void finish(const storage& s, const work& w) {
     const int slot = thread_index();
     const std::int64_t line = w.top + slot;
-    if (slot >= w.slots || line >= w.from.lines) return;
+    if (slot >= w.slots || line >= w.source.lines) return;
     line_sums<std::uint64_t> sums;
     if (w.clustered)
       for (int i = 0; i < in_cluster::extent(); ++i) sums.add(s.sums_of_block[i][slot]);
     else
       sums = of_block(s.sums_of_warp, w, slot);
     const line_facts by(w.clustered ? s.range[slot] : of_block(s.range_of_warp, w, slot), w.k);
-    w.to.line[line] = by.line(sums.tiny, sums.size);
-    w.to.scale[line] = by.scale_back(sums.tiny > 0);
+    w.target.line[line] = by.line(sums.tiny, sums.size);
+    w.target.scale[line] = by.scale_back(sums.tiny > 0);
     if (!by.is_sparse()) return;
     for (int i = 0; i < sparse_nonzeros; ++i) {
       int before = i;
       if (i < by.nonzeros) before = 0;
       for (int j = 0; i < by.nonzeros && j < by.nonzeros; ++j)
         before += s.sparse[slot][j] < s.sparse[slot][i];
-      w.to.sparse[line].k[before] = i < by.nonzeros ? s.sparse[slot][i] : -1;
+      w.target.sparse[line].k[before] = i < by.nonzeros ? s.sparse[slot][i] : -1;
     }
   }
   // Padding lines.
   AP_DEV static void pad(const work& w) {
-    const std::int64_t line = w.from.lines + thread_index();
-    if (line < ceil_div<std::int64_t>(w.from.lines, split_tile) * split_tile)
-      w.to.scale[line] = line_scale::padding;
+    const std::int64_t line = w.source.lines + thread_index();
+    if (line < ceil_div<std::int64_t>(w.source.lines, split_tile) * split_tile)
+      w.target.scale[line] = line_scale::padding;
   }
 
   // kernel
@@ -414,7 +414,7 @@ template <split_policy P> struct split_pass {
   // twice.
   template <bool AlongK>
   AP_DEV static void run(const params& p, bool second, std::int64_t number, int depth) {
-    if (p.from[second].k <= depth)
+    if (p.sources[second].k <= depth)
       run<AlongK, P.pieces, true>(p, second, number);
     else
       run<AlongK, ceil_div(P.pieces, 2), false>(p, second, number);
@@ -427,7 +427,7 @@ template <split_policy P> struct split_pass {
                         of_second = group * p.share >> 32;
     const bool second = (group + 1) * p.share >> 32 > of_second;
     const auto number = static_cast<std::int64_t>(second ? of_second : group - of_second);
-    if (p.from[second].k_stride == 1)
+    if (p.sources[second].k_stride == 1)
       run<true>(p, second, number, p.line_threads * 8 * P.pieces);
     else
       run<false>(p, second, number, in_cluster::extent() * P.block_depth());

@@ -52,8 +52,8 @@ constexpr const split_policy& split_policy_for(std::int64_t k, bool strips) {
 }
 
 struct split_arguments {
-  operand_lines from[2];
-  split_operand to[2];
+  operand_lines sources[2];
+  split_operand targets[2];
   // of the second operand in the clusters, in 2^-32: cluster q is its, if q share / 2^32 changes from there
   // to q + 1
   std::uint64_t share;
@@ -62,10 +62,10 @@ struct split_arguments {
 
 struct split_pass_instance {
   split_policy policy;
-  kernel what;
+  antiphase::kernel kernel;
 };
 struct split_launch {
-  kernel what;
+  antiphase::kernel kernel;
   extent3 grid;
   split_arguments arguments;
 };

@@ -20,7 +20,7 @@ namespace {
 
 const product_instance* find_product(target where, multiplier by, int cluster) {
   for (const product_instance& i : instances_of<fp16_lists, product_instance>(where))
-    if (i.how.by == by && i.how.cluster == cluster) return &i;
+    if (i.policy.multiplier == by && i.policy.cluster == cluster) return &i;
   return nullptr;
 }
 
@@ -71,17 +71,17 @@ tensor_map encode_parts(const context& where, const split_operand& o, const spli
 
 // One launch for the lines of both operands, none where neither has any to split.
 struct lines_to_split {
-  operand_lines from;
-  split_operand to;
+  operand_lines source;
+  split_operand target;
   bool done = false;  // or not wanted
 };
 launch_counts split_into(const context& where, lines_to_split one, lines_to_split other, stream on) {
   if (one.done && other.done) return {};
   for (lines_to_split* const side : {&one, &other})
-    if (side->done) side->from = {nullptr, 0, side->from.k, 0, 1}, side->to.lines = 0;
-  const split_launch split =
-      plan_split(where.kind(), one.from, other.from, one.to, other.to, features_of(where.limits()).sm_90a);
-  return where.runs_on().launch(split.what, split.grid, &split.arguments, on);
+    if (side->done) side->source = {nullptr, 0, side->source.k, 0, 1}, side->target.lines = 0;
+  const split_launch split = plan_split(where.kind(), one.source, other.source, one.target, other.target,
+                                        features_of(where.limits()).sm_90a);
+  return where.runs_on().launch(split.kernel, split.grid, &split.arguments, on);
 }
 
 }  // namespace
@@ -206,10 +206,10 @@ bool takes_parts(const context& where) {
 
 launch_counts make_ready(const context& where, const ready_lines& lines, stream on) {
   launch_counts total;
-  for (std::int64_t first = 0; first < lines.of.k; first += k_of_a_piece) {
-    operand_lines piece = lines.of;
+  for (std::int64_t first = 0; first < lines.lines.k; first += k_of_a_piece) {
+    operand_lines piece = lines.lines;
     piece.data += first * piece.k_stride;
-    piece.k = std::min(k_of_a_piece, lines.of.k - first);
+    piece.k = std::min(k_of_a_piece, lines.lines.k - first);
     const split_operand to =
         lay_out_split(lines.parts + ready_bytes(piece.lines, first), {piece.lines, piece.k});
     total += split_into(where, {piece, to}, {piece, to, true}, on);
@@ -228,15 +228,17 @@ launch_counts run(const context& where, const product_plan& plan, std::span<std:
   std::byte* const split_b_at = workspace.data() + plan.bytes_of_a();
   std::byte* const uncertain = split_b_at + plan.bytes_of_b();
   launch_counts total;
-  for (std::int64_t first = 0; first < plan.what.k(); first += plan.k_piece) {
-    const std::int64_t k = std::min(plan.k_piece, plan.what.k() - first);
-    problem piece = plan.what;
-    piece.a = {&plan.what.a(0, first), plan.what.m(), k, plan.what.a.row_stride, plan.what.a.column_stride};
-    piece.b = {&plan.what.b(first, 0), k, plan.what.n(), plan.what.b.row_stride, plan.what.b.column_stride};
+  for (std::int64_t first = 0; first < plan.problem.k(); first += plan.k_piece) {
+    const std::int64_t k = std::min(plan.k_piece, plan.problem.k() - first);
+    problem piece = plan.problem;
+    piece.a = {&plan.problem.a(0, first), plan.problem.m(), k, plan.problem.a.row_stride,
+               plan.problem.a.column_stride};
+    piece.b = {&plan.problem.b(first, 0), k, plan.problem.n(), plan.problem.b.row_stride,
+               plan.problem.b.column_stride};
     if (first > 0) piece.beta = 1;
-    ending after = first + k == plan.what.k() ? plan.after : ending_of(piece, {});
+    ending after = first + k == plan.problem.k() ? plan.after : ending_of(piece, {});
     after.beta = piece.beta;
-    const split_layout left{plan.what.m(), k}, right{plan.what.n(), k};
+    const split_layout left{plan.problem.m(), k}, right{plan.problem.n(), k};
     // The split pass has no lines where parts are there, or made elsewhere.
     const auto parts_at = [&](std::byte* ready, std::byte* own, const split_layout& at) {
       return lay_out_split(ready != nullptr ? ready + ready_bytes(at.lines, first) : own, at);
@@ -247,7 +249,7 @@ launch_counts run(const context& where, const product_plan& plan, std::span<std:
                               .tensor_b = tensors ? encode_parts(where, b, right) : tensor_map{},
                               .split_a = a,
                               .split_b = b,
-                              .what = {piece, after},
+                              .problem = {piece, after},
                               .rows = plan.rows,
                               .columns = plan.columns,
                               .first = 0,
@@ -261,7 +263,7 @@ launch_counts run(const context& where, const product_plan& plan, std::span<std:
     for (const product_wave& wave : plan.waves) {
       arguments.first = wave.first;
       arguments.end = wave.end;
-      total += where.runs_on().launch(wave.with.code, wave.grid, &arguments, on);
+      total += where.runs_on().launch(wave.instance.code, wave.grid, &arguments, on);
     }
   }
   return total;

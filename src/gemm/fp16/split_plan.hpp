@@ -16,14 +16,14 @@ namespace antiphase::gemms {
 
 // Tiles [first, end) of C, by one launch of a kernel.
 struct product_wave {
-  product_instance with;
+  product_instance instance;
   std::int32_t first, end;
   extent3 grid;
 };
 
 struct product_plan {
-  problem what;          // C has its rows side by side if any index is: then A and B have changed places
-  std::int64_t k_piece;  // K is taken in pieces of so much
+  gemms::problem problem;  // C has its rows side by side if any index is: then A and B have changed places
+  std::int64_t k_piece;    // K is taken in pieces of so much
   std::int32_t rows, columns;
   int multiprocessors;
   std::vector<product_wave> waves;
@@ -31,8 +31,8 @@ struct product_plan {
   std::byte *ready_a = nullptr, *ready_b = nullptr;
   ending after = {};  // of `what`
 
-  split_layout split_a() const { return {what.m(), k_piece}; }
-  split_layout split_b() const { return {what.n(), k_piece}; }
+  split_layout split_a() const { return {problem.m(), k_piece}; }
+  split_layout split_b() const { return {problem.n(), k_piece}; }
   // Of as many tiles as any launch has, or of the blocks that share its tiles, which are no more than there
   // are multiprocessors.
   std::size_t lists() const {
@@ -45,7 +45,7 @@ struct product_plan {
   std::size_t list_bytes() const {
     return split_layout::padded(static_cast<std::int64_t>(lists() * uncertain_limit * sizeof(std::uint16_t)));
   }
-  multiplier by() const { return waves.front().with.how.by; }
+  multiplier by() const { return waves.front().instance.policy.multiplier; }
   std::size_t bytes_of_a() const { return ready_a != nullptr ? 0 : split_a().bytes(); }
   std::size_t bytes_of_b() const { return ready_b != nullptr ? 0 : split_b().bytes(); }
   std::size_t workspace() const { return bytes_of_a() + bytes_of_b() + count_bytes() + list_bytes(); }

@@ -19,22 +19,22 @@ enum class multiplier { warpgroups, warps };
 struct product_policy {
   int stages = 7;
   int cluster = 1;  // always 1 for warps
-  multiplier by = multiplier::warpgroups;
+  gemms::multiplier multiplier = multiplier::warpgroups;
 
   constexpr bool operator==(const product_policy&) const = default;
 };
 constexpr int split_step = 32, split_chunk = 64;  // k of a stage; k until the sum is promoted
 constexpr bool valid(const product_policy& p) {
-  if (p.by == multiplier::warps) return p.cluster == 1 && (p.stages == 2 || p.stages == 3);
+  if (p.multiplier == multiplier::warps) return p.cluster == 1 && (p.stages == 2 || p.stages == 3);
   return p.stages >= 4 && (p.cluster == 1 || p.cluster == 2 || p.cluster == 4 || p.cluster == 8);
 }
 
 // A block with three slots fits a device with 99 KiB of shared memory for it (sm_86, sm_89); with four it
 // does not.
-constexpr product_policy split_mma_policy{.stages = 3, .by = multiplier::warps};
+constexpr product_policy split_mma_policy{.stages = 3, .multiplier = multiplier::warps};
 
 struct product_instance {
-  product_policy how;
+  product_policy policy;
   kernel code;
 };
 
@@ -58,7 +58,7 @@ struct product_problem {
   // for TMA: the parts of both operands, in boxes of 64 elements x split_tile lines
   tensor_map tensor_a, tensor_b;
   split_operand split_a, split_b;  // A's rows and B's columns
-  ended_problem what;
+  ended_problem problem;
   std::int32_t rows, columns;  // of tiles
   std::int32_t first, end;     // the tiles to compute, of those
   std::int32_t chunks;         // of split_chunk along K, the last may be short

@@ -51,7 +51,7 @@ std::int64_t tiles_of(const policy& how, const problem& p) {
 }
 
 bool is_of(const instance& i, const step& how, parts run) {
-  return i.how.run == run && std::strcmp(i.step, how.name) == 0;
+  return i.policy.run == run && std::strcmp(i.step, how.name) == 0;
 }
 
 // The number of slices that an output's sum is split into: that of the variant with the largest tiles of
@@ -60,8 +60,8 @@ bool is_of(const instance& i, const step& how, parts run) {
 int slices_of(target where, const step& how, const problem& p, parts run) {
   std::pair<int, int> best{-1, 1};  // tiles that it takes, slices
   for (const instance& i : instances(where))
-    if (is_of(i, how, run) && tiles_of(i.how, p) >= i.how.min_tiles)
-      best = std::max(best, {i.how.min_tiles, i.how.slices});
+    if (is_of(i, how, run) && tiles_of(i.policy, p) >= i.policy.min_tiles)
+      best = std::max(best, {i.policy.min_tiles, i.policy.slices});
   return best.second;
 }
 
@@ -76,8 +76,8 @@ const step& find_step(std::string_view name) {
 }
 
 bool takes(const instance& variant, const problem& p) {
-  return matches_layout(variant.how.a, variant.how.tile, p.a.data, p.a.row_stride, p.a.column_stride) &&
-         matches_layout(variant.how.b, variant.how.tile, p.b.data, p.b.column_stride, p.b.row_stride);
+  return matches_layout(variant.policy.a, variant.policy.tile, p.a.data, p.a.row_stride, p.a.column_stride) &&
+         matches_layout(variant.policy.b, variant.policy.tile, p.b.data, p.b.column_stride, p.b.row_stride);
 }
 
 plan prepare(target where, const step& how, const problem& p, parts run) {
@@ -89,9 +89,9 @@ plan plan_step(target where, const step& how, const problem& p, parts run) {
   const instance* best = nullptr;
   const int slices = slices_of(where, how, p, run);
   for (const instance& candidate : instances(where)) {
-    if (!is_of(candidate, how, run) || candidate.how.slices != slices) continue;
-    if (!takes(candidate, p) || tiles_of(candidate.how, p) < candidate.how.min_tiles) continue;
-    if (best == nullptr || rank(candidate.how) > rank(best->how)) best = &candidate;
+    if (!is_of(candidate, how, run) || candidate.policy.slices != slices) continue;
+    if (!takes(candidate, p) || tiles_of(candidate.policy, p) < candidate.policy.min_tiles) continue;
+    if (best == nullptr || rank(candidate.policy) > rank(best->policy)) best = &candidate;
   }
   if (best == nullptr)
     throw not_supported(fmt::format("this build has no kernel for GEMM policy {} on {}", how.name,
@@ -104,7 +104,7 @@ const step& select_step(const executor& where, const problem& p) {
   const device_features has = features_of(where.limits());
   for (auto s = std::rbegin(steps); s != std::rend(steps); ++s)
     if (first_missing(has, needs_of(*s)) == nullptr &&
-        shortage_of(where.limits(), plan_step(where.kind(), *s, p).what.code) == shortage::none)
+        shortage_of(where.limits(), plan_step(where.kind(), *s, p).instance.code) == shortage::none)
       return *s;
   return steps[0];
 }
@@ -115,7 +115,7 @@ plan prepare(const instance& variant, const problem& p) {
   // nothing to scale: alpha may be infinite or NaN
   if (arguments.k() == 0) arguments.alpha = 0;
 
-  const auto tiles = tiles_of(variant.how, p);
+  const auto tiles = tiles_of(variant.policy, p);
   constexpr std::int64_t most = std::numeric_limits<int>::max();
   if (tiles > most)
     throw not_supported(

@@ -36,8 +36,8 @@ template <std::size_t I> struct kernel_name {
 // The steps with one kernel for any strides whose tiles are copied that way, with parts. naive has a kernel
 // of its own; steps with variants for how the operands lie have lists of their own.
 template <copy_kind Copy, std::size_t I> void add_step(std::vector<instance>& list) {
-  if constexpr (is_general_step(steps[I]) && steps[I].how.copy == Copy)
-    add_with_parts<steps[I].how>(list, steps[I].name, joined<kernel_name<I>>);
+  if constexpr (is_general_step(steps[I]) && steps[I].policy.copy == Copy)
+    add_with_parts<steps[I].policy>(list, steps[I].name, joined<kernel_name<I>>);
 }
 template <copy_kind Copy> void add_general_steps(std::vector<instance>& list) {
   [&]<std::size_t... I>(std::index_sequence<I...>) { (add_step<Copy, I>(list), ...); }

@@ -10,7 +10,7 @@ namespace antiphase::gemms {
 inline namespace AP_TARGET {
 
 std::vector<instance> plain_kernels() {
-  std::vector<instance> list{{"naive", steps[0].how, kernel_of<naive>("gemm.naive")}};
+  std::vector<instance> list{{"naive", steps[0].policy, kernel_of<naive>("gemm.naive")}};
   add_general_steps<copy_kind::registers>(list);
   return list;
 }

@@ -141,7 +141,7 @@ pipeline_shape shape_of(const machine_profile& on, const policy& p, double bytes
 pipeline_shape shape_of(const machine_profile& on, const tensor_core_step& how, double bytes) {
   constexpr int warpgroups_threads = 384, threads = 256, registers = 128;
   pipeline_shape s;
-  const bool engine = how.by == feeding::engine;
+  const bool engine = how.feed == feeding::engine;
   const double processors = std::max(1, on.limits.multiprocessors),
                products = real(how.tile.m) * how.tile.n * how.tile_k;
   s.step = {.threads = engine ? warpgroups_threads : threads,
@@ -193,7 +193,7 @@ roof roof_of(const machine_profile& on, const tensor_core_step&, const product_s
   return longest(on, p, 2, products_of(p) / at_full_clock(on, on.tensor_fp16));
 }
 static prediction not_below(const roof& least, prediction fitted_time) {
-  fitted_time.raise_to(least.seconds, least.of);
+  fitted_time.raise_to(least.seconds, least.limit);
   return fitted_time;
 }
 

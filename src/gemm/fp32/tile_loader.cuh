@@ -34,7 +34,7 @@ requires(Tile::along == contiguous::neither) struct tile_loader<P, Tile> : loade
   using shape = loader_shape<P, Tile>;
   static constexpr bool staged = P.copy == copy_kind::registers;
 
-  const float* from;         // this thread's first element of tile 0
+  const float* start;        // this thread's first element of tile 0
   std::int64_t tile_stride;  // elements from tile to tile, along k
   std::int64_t jump;         // elements from piece to piece
   int outer, k;              // the first element's place in the tile
@@ -57,18 +57,18 @@ requires(Tile::along == contiguous::neither) struct tile_loader<P, Tile> : loade
       outer_jump = shape::round % Tile::outer;
       k_jump = shape::round / Tile::outer;
     }
-    from = source.data + (first + outer) * source.outer_stride + k * source.k_stride;
+    start = source.data + (first + outer) * source.outer_stride + k * source.k_stride;
     jump = outer_jump * source.outer_stride + k_jump * source.k_stride;
     const std::int64_t left = source.outer - first - outer;
     outer_left = static_cast<int>(left < Tile::outer ? left : Tile::outer);
   }
 
   AP_DEV void load(int step, Tile& to) {
-    const float* tile = from + step * tile_stride;
+    const float* tile = start + step * tile_stride;
     AP_UNROLL
     for (int i = 0; i < shape::pieces; ++i) {
       const bool inside = outer_left > i * outer_jump && k_extent - step * Tile::k - k > i * k_jump;
-      const float* element = inside ? tile + i * jump : from;
+      const float* element = inside ? tile + i * jump : start;
       if constexpr (staged)
         held[i] = inside ? *element : 0;
       else

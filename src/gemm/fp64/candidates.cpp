@@ -48,11 +48,11 @@ std::string long_k(const candidate&, const request& r, const kernel&) {
 }
 judged_plan plan_short_product(const candidate&, const request& r) {
   if (r.problem.k() > short_k) return misfit{long_k};
-  const kernel* const code = short_kernel(r.where.kind(), r.epilogue);
+  const kernel* const code = short_kernel(r.context.kind(), r.epilogue);
   if (code == nullptr) return misfit{no_kernel};
   if (shortage_of(r.device(), *code) != shortage::none) return misfit{does_not_fit, *code};
   if (!short_tiles_fit(r.problem, r.batch)) return misfit{many_tiles};
-  return short_planned(plan_short(r.where.kind(), r.problem, r.batch, r.epilogue));
+  return short_planned(plan_short(r.context.kind(), r.problem, r.batch, r.epilogue));
 }
 void short_ways(const product_shape& p, const device_limits& device, const costs::models&,
                 std::vector<way>& all) {
@@ -60,7 +60,7 @@ void short_ways(const product_shape& p, const device_limits& device, const costs
   all.push_back({"fp64-short", [=](const costs::models& l) { return short_seconds(l, p, device); },
                  [](const request& r) -> std::optional<plan> {
                    if (!short_tiles_fit(r.problem, r.batch)) return std::nullopt;
-                   return short_planned(plan_short(r.where.kind(), r.problem, r.batch, {}));
+                   return short_planned(plan_short(r.context.kind(), r.problem, r.batch, {}));
                  }});
 }
 
@@ -68,7 +68,7 @@ void short_ways(const product_shape& p, const device_limits& device, const costs
 // -----------------------------------------------------------------------------------------------------------
 const fp64_choice& division_of(const request& r) {
   static thread_local division_memo<fp64_choice> known;
-  return known.get(division_key(r), [&] { return divide(r.where, r.problem, r.batch, r.invariant); });
+  return known.get(division_key(r), [&] { return divide(r.context, r.problem, r.batch, r.invariant); });
 }
 // A matrix times a vector is left to fp64-dots, which has kernels for it: of 1,275 such products tuned on an
 // H200 they were faster for 97 %, and never took 1.3 times as long.
@@ -89,24 +89,24 @@ struct divided_plan {
   fp64_choice division;
 };
 launch_counts run_fp64(const divided_plan& p, const work& w) {
-  return run(w.where, p.runs, w.memory, w.queue);
+  return run(w.context, p.runs, w.memory, w.queue);
 }
 void describe_fp64(const divided_plan& made, description& text) {
   const fp64_plan& p = made.runs;
-  const fp64_policy& policy = p.with->how;
-  text.code.emplace_back(p.with->code.name);
+  const fp64_policy& policy = p.instance->policy;
+  text.code.emplace_back(p.instance->code.name);
   text.tile_m = p.turned ? policy.tile.n : policy.tile.m;
   text.tile_n = p.turned ? policy.tile.m : policy.tile.n;
   text.tile_k = policy.is_fed_by_ring() ? slab_k * policy.slabs : slab_k / 2;
   text.stages = std::max(policy.stages, 1);
   text.blocks = p.grid.count();
-  text.cluster = p.how.cluster;
-  text.parts = p.how.parts;
-  if (policy.by == loader::cp_async && policy.finishes)
+  text.cluster = p.division.cluster;
+  text.parts = p.division.parts;
+  if (policy.loader == loader::cp_async && policy.finishes)
     text.launches.emplace_back(
         "warps of their own copy the operands, as in all kernels of fp64 that have a ring and know "
         "epilogues");
-  else if (policy.by == loader::cp_async)
+  else if (policy.loader == loader::cp_async)
     text.launches.emplace_back(
         "warps of their own copy the operands: TMA (compute capability 9.0) takes rows at "
         "multiples of 16 bytes, and is left "
@@ -127,7 +127,7 @@ void describe_fp64(const divided_plan& made, description& text) {
                     d.form->name, 1e6 * d.seconds, d.next->name, 1e6 * d.next_seconds));
 }
 std::optional<plan> fp64_planned(const request& r, const fp64_choice& division) {
-  const auto found = plan_fp64(r.where, r.problem, r.batch, r.epilogue, division);
+  const auto found = plan_fp64(r.context, r.problem, r.batch, r.epilogue, division);
   if (!found) return std::nullopt;
   return plan::of_type<run_fp64, describe_fp64>(divided_plan{*found, division}, found->workspace());
 }
@@ -146,7 +146,7 @@ void fp64_ways(const product_shape& p, const device_limits& device, const costs:
     all.push_back(
         {fmt::format("fp64/{}/{}/{}", f.name, d.cluster, d.parts),
          [=, form = &f](const costs::models& with) { return fp64_seconds(with, p, device, *form, division); },
-         [=, form = &f](const request& r) { return fp64_planned(r, {.form = form, .how = division}); }});
+         [=, form = &f](const request& r) { return fp64_planned(r, {.form = form, .division = division}); }});
   });
 }
 
@@ -155,7 +155,7 @@ void fp64_ways(const product_shape& p, const device_limits& device, const costs:
 const dots_choice& inner_division_of(const request& r) {
   static thread_local division_memo<dots_choice> known;
   return known.get(division_key(r),
-                   [&] { return divide_dots(r.where, r.problem, r.batch, !r.epilogue.is_plain()); });
+                   [&] { return divide_dots(r.context, r.problem, r.batch, !r.epilogue.is_plain()); });
 }
 bool few_lines_or_small(const request& r) {
   return is_vector(r.problem) || has_few_lines(r.problem) || lanes_may(r.problem, r.batch);
@@ -165,20 +165,20 @@ bool dots_are_considered(const candidate&, const request& r) {
   return may_be_doubles(r) && (is_vector(r.problem) || lanes_may(r.problem, r.batch) ||
                                (has_few_lines(r.problem) && !r.features.fast_fp64));
 }
-launch_counts run_dots(const dots_plan& p, const work& w) { return run(w.where, p, w.queue); }
+launch_counts run_dots(const dots_plan& p, const work& w) { return run(w.context, p, w.queue); }
 void describe_dots(const dots_plan& p, description& text) {
-  const int lines = p.lines(), others = p.how.for_vector() ? 1 : p.how.square;
-  text.code.emplace_back(p.with->code.name);
+  const int lines = p.lines(), others = p.division.for_vector() ? 1 : p.division.square;
+  text.code.emplace_back(p.instance->code.name);
   text.tile_m = p.turned ? others : lines, text.tile_n = p.turned ? lines : others;
-  text.tile_k = p.how.k_at_once();
+  text.tile_k = p.division.k_at_once();
   text.stages = 1;
   text.blocks = p.grid.count();
-  if (!p.how.for_vector())
-    text.launches.push_back(fmt::format("{} threads share {} of C, a part of K for each", p.how.slots,
-                                        p.how.square == 1 ? "each element" : "each 2 x 2 elements"));
+  if (!p.division.for_vector())
+    text.launches.push_back(fmt::format("{} threads share {} of C, a part of K for each", p.division.slots,
+                                        p.division.square == 1 ? "each element" : "each 2 x 2 elements"));
 }
 std::optional<plan> dots_planned(const request& r, const dots_division& division) {
-  const auto found = plan_dots(r.where, r.problem, r.batch, r.epilogue, division);
+  const auto found = plan_dots(r.context, r.problem, r.batch, r.epilogue, division);
   if (!found) return std::nullopt;
   return plan::of_type<run_dots, describe_dots>(*found, 0);
 }
@@ -191,7 +191,7 @@ std::string many_lines(const candidate&, const request& r, const kernel&) {
 judged_plan plan_inner_products(const candidate&, const request& r) {
   if (!few_lines_or_small(r)) return misfit{many_lines};
   if (!dots_tiles_fit(r.problem, r.batch)) return misfit{many_tiles};
-  if (auto made = dots_planned(r, inner_division_of(r).how)) return *std::move(made);
+  if (auto made = dots_planned(r, inner_division_of(r).division)) return *std::move(made);
   return misfit{no_kernel};
 }
 void dots_ways(const product_shape& p, const device_limits& device, const costs::models& l,

@@ -14,7 +14,7 @@ inline namespace AP_TARGET {
 
 // A copying warp's share of a panel: it is number `index` of `of` warps.
 struct copying_share {
-  int index = 0, of = 1;
+  int index = 0, count = 1;
 };
 
 // Copies panels (fp64_panel) of one operand: 32 k of a tile's lines, slab after slab. A panel has rows of 32
@@ -51,7 +51,7 @@ template <int FewestLines> class panel_copier {
     from_ = data + first * o.line_stride + column_ * beside + row_ * apart;
     const int rows_at_once = warp_size >> lane_bits;
     to_next_rows_ = (rows_at_once < group ? rows_at_once : group) * apart;
-    to_next_group_ = share.of * group * apart;
+    to_next_group_ = share.count * group * apart;
     to_next_block_ = slab_k * beside;
   }
   // Copies the slab that begins at k. k_left of its k belong to the tile's sums; the others become zero, as
@@ -81,9 +81,9 @@ template <int FewestLines> class panel_copier {
       shared_place to = target;
       int rows_left = columns_left > 0 ? (along_k_ ? lines_left_ : k_left) - row_ : 0;
       AP_ROLLED
-      for (int g = share_.index; g < groups_; g += share_.of) {
+      for (int g = share_.index; g < groups_; g += share_.count) {
         copy_group<Bytes>(to, at, rows_left);
-        at += to_next_group_, to += share_.of * group * row_bytes, rows_left -= share_.of * group;
+        at += to_next_group_, to += share_.count * group * row_bytes, rows_left -= share_.count * group;
       }
       block += to_next_block_, target += slab_k * row_bytes, columns_left -= slab_k;
     }

@@ -89,8 +89,8 @@ template <int Square, bool Finishes, bool Across> struct dots_by_lanes : dots_ou
   };
   // The lines of an operand that a lane reads, from its first k on. Lines past the end repeat the last one.
   struct lane_lines {
-    std::int64_t from[Square];  // offset in the member, in elements
-    const char* at[Square];
+    std::int64_t offsets[Square];  // offset in the member, in elements
+    const char* addresses[Square];
     std::int64_t apart;  // bytes from one k of the lane to its next one
     AP_DEV lane_lines(const line_operand& o, std::int64_t member, std::int64_t first, int line_apart, int k,
                       int slot_bits)
@@ -98,19 +98,19 @@ template <int Square, bool Finishes, bool Across> struct dots_by_lanes : dots_ou
       AP_UNROLL
       for (int n = 0; n < Square; ++n) {
         const std::int64_t line = first + n * line_apart;
-        from[n] = (line < o.lines ? line : o.lines - 1) * o.line_stride + k * o.k_stride;
+        offsets[n] = (line < o.lines ? line : o.lines - 1) * o.line_stride + k * o.k_stride;
       }
       begin(o.data + member * o.batch_stride);
     }
     AP_DEV void begin(const float* data) {
       AP_UNROLL
-      for (int n = 0; n < Square; ++n) at[n] = reinterpret_cast<const char*>(data + from[n]);
+      for (int n = 0; n < Square; ++n) addresses[n] = reinterpret_cast<const char*>(data + offsets[n]);
     }
     AP_DEV void load(float (&to)[Square], bool is_there) {
       AP_UNROLL
       for (int n = 0; n < Square; ++n) {
-        to[n] = is_there ? *reinterpret_cast<const float*>(in_global_memory(at[n])) : 0;
-        at[n] += apart;
+        to[n] = is_there ? *reinterpret_cast<const float*>(in_global_memory(addresses[n])) : 0;
+        addresses[n] += apart;
       }
     }
   };
@@ -209,8 +209,8 @@ template <int Square, bool Finishes, bool Across> struct dots_by_lanes : dots_ou
           bit_cast<std::uint32_t>(of_c.beta);
       AP_UNROLL
       for (int n = 0; n < Square; ++n)
-        all ^= reinterpret_cast<std::uintptr_t>(of_long.at[n]) ^
-               reinterpret_cast<std::uintptr_t>(of_short.at[n]);
+        all ^= reinterpret_cast<std::uintptr_t>(of_long.addresses[n]) ^
+               reinterpret_cast<std::uintptr_t>(of_short.addresses[n]);
       compute_first(static_cast<std::uint32_t>(all));
     }
     // After the wait: earlier work may have written the arrays of pointers.

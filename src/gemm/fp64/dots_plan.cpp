@@ -201,7 +201,7 @@ dots_choice divide_dots(const context& where, const problem& p, const batch& of,
 std::optional<dots_plan> plan_dots(const context& where, const problem& p, const batch& of,
                                    const epilogue& after, const dots_division& how,
                                    std::optional<bool> by_across, std::optional<vector_form> form) {
-  dots_plan plan{.what = p, .of = of, .after = after, .turned = p.n() > p.m(), .how = how};
+  dots_plan plan{.problem = p, .batch = of, .after = after, .turned = p.n() > p.m(), .division = how};
   const std::int64_t few = std::min(p.m(), p.n());
   const bool finishes = !after.is_plain();
   const auto find = [&](bool across) {
@@ -213,9 +213,9 @@ std::optional<dots_plan> plan_dots(const context& where, const problem& p, const
       if (i.finishes == finishes && i.square == how.square && i.across == across &&
           i.lines_of_thread == plan.form.lines_of_thread &&
           shortage_of(where.limits(), i.code) == shortage::none)
-        plan.with = &i;
+        plan.instance = &i;
     }
-    return plan.with != nullptr;
+    return plan.instance != nullptr;
   };
   // Where the large block does not fit the device, the other kernel may.
   const bool across = by_across ? *by_across : takes_across(where, p, of, how, plan.turned);
@@ -227,22 +227,22 @@ std::optional<dots_plan> plan_dots(const context& where, const problem& p, const
 }
 
 launch_counts run(const context& where, const dots_plan& plan, stream on) {
-  const problem& p = plan.what;
-  const both_operands o = operands_of(p, plan.of, plan.turned);
+  const problem& p = plan.problem;
+  const both_operands o = operands_of(p, plan.batch, plan.turned);
   const ending end = ending_of(p, plan.after);
   const dots_problem arguments{.of_long = o.long_one,
                                .of_short = o.short_one,
                                .c = p.c.data,
-                               .c_member = plan.of.c,
+                               .c_member = plan.batch.c,
                                .long_stride = plan.turned ? p.c.column_stride : p.c.row_stride,
                                .short_stride = plan.turned ? p.c.row_stride : p.c.column_stride,
-                               .batch_stride = plan.of.c_stride,
+                               .batch_stride = plan.batch.c_stride,
                                .k = p.k(),
-                               .slot_bits = std::countr_zero(static_cast<unsigned>(plan.how.slots)),
+                               .slot_bits = std::countr_zero(static_cast<unsigned>(plan.division.slots)),
                                .tiles = divider(static_cast<std::uint32_t>(plan.tiles)),
                                .end = plan.turned ? transposed(end) : end,
                                .thread_bits = std::countr_zero(static_cast<unsigned>(plan.threads()))};
-  kernel code = plan.with->code;
+  kernel code = plan.instance->code;
   code.threads = plan.threads();
   return where.runs_on().launch(code, plan.grid, &arguments, on);
 }

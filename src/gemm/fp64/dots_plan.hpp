@@ -22,19 +22,19 @@ struct vector_form {
   constexpr int lines(int slots) const { return threads / slots * lines_of_thread; }  // of a block
 };
 struct dots_plan {
-  problem what;
-  batch of;
+  gemms::problem problem;
+  gemms::batch batch;
   epilogue after;
-  const dots_instance* with = nullptr;
+  const dots_instance* instance = nullptr;
   bool turned = false;  // B is the long operand
-  dots_division how;
+  dots_division division;
   vector_form form = {};
   std::int64_t tiles = 0;  // of a member
   extent3 grid = {};
 
-  int threads() const { return how.for_vector() ? form.threads : with->code.threads; }  // of a block
+  int threads() const { return division.for_vector() ? form.threads : instance->code.threads; }  // of a block
   // lines of the long operand, of a block
-  int lines() const { return how.for_vector() ? form.lines(how.slots) : how.lines(threads()); }
+  int lines() const { return division.for_vector() ? form.lines(division.slots) : division.lines(threads()); }
 };
 
 const std::vector<dots_instance>& dots_instances(target where);
@@ -51,7 +51,7 @@ inline bool has_few_lines(const problem& p) {
 }
 bool dots_tiles_fit(const problem& p, const batch& of);
 struct dots_choice {
-  dots_division how;
+  dots_division division;
   double seconds = 0;  // predicted
 };
 // The division with the least predicted time, from the shape and the device alone. finishes: with an

@@ -85,32 +85,32 @@ struct dots_instance : dots_policy {
 // Designated initialisers skip no member in between: nvcc 13.0 misplaces those after a gap.
 struct dots_kernel {
   const char* name;
-  dots_policy how;
+  dots_policy policy;
 };
-inline dots_instance instance_of(const dots_kernel& row, kernel code) { return {row.how, code}; }
+inline dots_instance instance_of(const dots_kernel& row, kernel code) { return {row.policy, code}; }
 
 constexpr dots_kernel dots_table[] = {
     {.name = "gemm.fp64-dots-lanes-1",
-     .how = {.square = 1, .lines_of_thread = 0, .finishes = false, .across = false}},
+     .policy = {.square = 1, .lines_of_thread = 0, .finishes = false, .across = false}},
     {.name = "gemm.fp64-dots-lanes-2",
-     .how = {.square = 2, .lines_of_thread = 0, .finishes = false, .across = false}},
+     .policy = {.square = 2, .lines_of_thread = 0, .finishes = false, .across = false}},
     {.name = "gemm.fp64-dots-finish-lanes",
-     .how = {.square = 1, .lines_of_thread = 0, .finishes = true, .across = false}},
+     .policy = {.square = 1, .lines_of_thread = 0, .finishes = true, .across = false}},
     {.name = "gemm.fp64-dots-across-1",
-     .how = {.square = 1, .lines_of_thread = 0, .finishes = false, .across = true}},
+     .policy = {.square = 1, .lines_of_thread = 0, .finishes = false, .across = true}},
     {.name = "gemm.fp64-dots-across-2",
-     .how = {.square = 2, .lines_of_thread = 0, .finishes = false, .across = true}},
+     .policy = {.square = 2, .lines_of_thread = 0, .finishes = false, .across = true}},
     {.name = "gemm.fp64-dots-finish-across",
-     .how = {.square = 1, .lines_of_thread = 0, .finishes = true, .across = true}},
+     .policy = {.square = 1, .lines_of_thread = 0, .finishes = true, .across = true}},
     {.name = "gemm.fp64-dots-vector-1",
-     .how = {.square = 0, .lines_of_thread = 1, .finishes = false, .across = false}},
+     .policy = {.square = 0, .lines_of_thread = 1, .finishes = false, .across = false}},
     {.name = "gemm.fp64-dots-vector-2",
-     .how = {.square = 0, .lines_of_thread = 2, .finishes = false, .across = false}},
+     .policy = {.square = 0, .lines_of_thread = 2, .finishes = false, .across = false}},
     {.name = "gemm.fp64-dots-vector-across",
-     .how = {.square = 0, .lines_of_thread = 4, .finishes = false, .across = true}},
+     .policy = {.square = 0, .lines_of_thread = 4, .finishes = false, .across = true}},
     {.name = "gemm.fp64-dots-finish-vector",
-     .how = {.square = 0, .lines_of_thread = 2, .finishes = true, .across = false}},
+     .policy = {.square = 0, .lines_of_thread = 2, .finishes = true, .across = false}},
     {.name = "gemm.fp64-dots-finish-vector-across",
-     .how = {.square = 0, .lines_of_thread = 4, .finishes = true, .across = true}}};
+     .policy = {.square = 0, .lines_of_thread = 4, .finishes = true, .across = true}}};
 
 }  // namespace antiphase::gemms

@@ -79,7 +79,7 @@ template <bool Across, int Rows, bool Finishes> struct dots_vector : dots_output
   // A thread's addresses in the long operand: along k a pointer for each line, across k one for all. Lines
   // past the end repeat the last one along k; across k they are not read.
   struct lines_here {
-    const float* at[Across ? 1 : rows];
+    const float* addresses[Across ? 1 : rows];
     std::int64_t k_stride, line_stride;
     int there;
     AP_DEV lines_here(const line_operand& o, const float* data, std::int64_t first, int k)
@@ -88,13 +88,13 @@ template <bool Across, int Rows, bool Finishes> struct dots_vector : dots_output
       there = left < rows ? left > 0 ? static_cast<int>(left) : 0 : rows;
       AP_UNROLL
       for (int i = 0; i < (Across ? 1 : rows); ++i)
-        at[i] = data + (i < left ? first + i : o.lines - 1) * line_stride + k * k_stride;
+        addresses[i] = data + (i < left ? first + i : o.lines - 1) * line_stride + k * k_stride;
     }
     // Wide accesses along k imply a stride of 1, then known at compile time.
     template <bool Wide> AP_DEV std::int64_t apart_in_k() const { return Wide && !Across ? 1 : k_stride; }
     template <bool Wide> AP_DEV void go_on(std::int64_t k) {
       AP_UNROLL
-      for (const float*& from : at) from += k * apart_in_k<Wide>();
+      for (const float*& from : addresses) from += k * apart_in_k<Wide>();
     }
     // Loads x[e][i] across k, x[i][e] along: element k + e, from the current place on, of line i.
     template <bool Wide, int Outer, int Inner>
@@ -102,10 +102,11 @@ template <bool Across, int Rows, bool Finishes> struct dots_vector : dots_output
       AP_UNROLL
       for (int n = 0; n < Outer; ++n) {
         if constexpr (Across)
-          load_neighbours<Wide>(x[n], in_global_memory(at[0] + (k + n) * k_stride), line_stride,
+          load_neighbours<Wide>(x[n], in_global_memory(addresses[0] + (k + n) * k_stride), line_stride,
                                 n < left ? there : 0);
         else
-          load_neighbours<Wide>(x[n], in_global_memory(at[n] + k * apart_in_k<Wide>()), k_stride, left);
+          load_neighbours<Wide>(x[n], in_global_memory(addresses[n] + k * apart_in_k<Wide>()), k_stride,
+                                left);
       }
     }
   };

@@ -26,9 +26,9 @@ constexpr fp64_form form_of(std::string_view name, std::size_t index) {
                      .kind = how.kind};
   };
   for (const fp64_kernel& k : fp64::kernels_by_tma)
-    if (k.form == name) return made_of(k.how);
+    if (k.form == name) return made_of(k.policy);
   for (const fp64_kernel& k : fp64::kernels_in_registers)
-    if (k.form == name) return made_of(k.how);
+    if (k.form == name) return made_of(k.policy);
   throw "no kernel has this form";
 }
 constexpr auto forms = [] {
@@ -98,12 +98,12 @@ double us_of_kept(const costs::models& l, const fp64_form& f, const shape& s) {
 // Latency-bound blocks, up to two side by side on a multiprocessor, and more of them in waves.
 double us_of_block(const costs::models& l, const fp64_form& f, const shape& s) {
   const costs::block_cost& us = l.fp64.block;
-  const costs::block_times& of = us.of[f.index];
+  const costs::block_times& of = us.times[f.index];
   const double tiles = tiles_of(f.tile, s), rounds = up(up(s.k / held_k) / f.slabs),
                waves = tiles / places_of(f, s, 1);
   const double of_rounds = of.round * (1 + us.uneven * s.lies.either_uneven) * (rounds - 1);
   const double block =
-      tiles > s.multiprocessors ? of.block * us.beside + us.beside_round * of_rounds : of.block + of_rounds;
+      tiles > s.multiprocessors ? of.block * us.shared + us.beside_round * of_rounds : of.block + of_rounds;
   const double in_turn = waves > 1 ? us.whole_waves * up(waves) + (1 - us.whole_waves) * waves : 1;
   const double work = block * (1 + (in_turn - 1) * us.further) * s.slower;
   const double move = us_moved(l, s.moved, 0) / s.cards;
@@ -114,7 +114,7 @@ double us_of_block(const costs::models& l, const fp64_form& f, const shape& s) {
 // less so for those that are resident at once.
 double us_of_warp(const costs::models& l, const fp64_form& f, const shape& s) {
   const costs::warp_cost& us = l.fp64.warp;
-  const costs::warp_times& of = us.of[f.index];
+  const costs::warp_times& of = us.times[f.index];
   const auto count = [&](std::int64_t rows, std::int64_t columns) {
     return up(s.m / static_cast<double>(rows)) * up(s.n / static_cast<double>(columns)) * s.batch;
   };
@@ -271,7 +271,7 @@ fp64_choice choose_division(const product_shape& p, const device_limits& device,
                      [&](const fp64_form& f, const fp64_division& d, double seconds) {
                        if (seconds < best.seconds) {
                          if (best.form != &f) best.next = best.form, best.next_seconds = best.seconds;
-                         best.form = &f, best.how = d, best.seconds = seconds;
+                         best.form = &f, best.division = d, best.seconds = seconds;
                        } else if (best.form != &f && seconds < best.next_seconds) {
                          best.next = &f, best.next_seconds = seconds;
                        }

@@ -44,7 +44,7 @@ std::span<const fp64_form> fp64_forms();
 
 struct fp64_choice {
   const fp64_form* form = nullptr;
-  fp64_division how = {};
+  fp64_division division = {};
   double seconds = 0;               // predicted
   const fp64_form* next = nullptr;  // the best of the other forms, null if there is none
   double next_seconds = 0;

@@ -10,12 +10,12 @@ struct fp64_kernel {
   const char* name;
   // kernels of a form give the same bits and share the cost model's numbers of that name (fp64_forms.cpp)
   const char* form;
-  fp64_policy how;
+  fp64_policy policy;
   bool drawn = false;  // in the documentation and in tests: its recording twin is always built
 };
 
 inline fp64_instance instance_of(const fp64_kernel& row, kernel code) {
-  return {.form = row.form, .how = row.how, .code = code};
+  return {.form = row.form, .policy = row.policy, .code = code};
 }
 
 // Designated initialisers skip no member in between: nvcc 13.0 misplaces those after a gap.
@@ -35,7 +35,7 @@ constexpr fp64_policy
     ring_32x32 = {.tile = {32, 32}, .warps = {2, 2}, .slabs = 1, .blocks = 4, .stages = 4};
 
 constexpr fp64_policy by_cp_async(int warps, fp64_policy p) {
-  p.by = loader::cp_async, p.copying_warps = warps;
+  p.loader = loader::cp_async, p.copying_warps = warps;
   return p;
 }
 constexpr fp64_policy finishing(fp64_policy p) {
@@ -43,7 +43,7 @@ constexpr fp64_policy finishing(fp64_policy p) {
   return p;
 }
 constexpr fp64_policy by_lanes(kernel_kind kind, fp64_policy p) {
-  p.kind = kind, p.by = loader::lanes;
+  p.kind = kind, p.loader = loader::lanes;
   return p;
 }
 constexpr fp64_policy lanes_64x8 = by_lanes(
@@ -70,55 +70,62 @@ constexpr fp64_policy warp_tile_of(extent2 tile, int blocks) {
 
 // A ring that TMA fills (sm_90a).
 constexpr fp64_kernel kernels_by_tma[] = {
-    {.name = "gemm.fp64-32x8-8", .form = "32x8-8", .how = ring_32x8_8, .drawn = true},
-    {.name = "gemm.fp64-32x32-8", .form = "32x32-8", .how = ring_32x32_8, .drawn = true},
-    {.name = "gemm.fp64-32x16-4", .form = "32x16-4", .how = ring_32x16_4},
-    {.name = "gemm.fp64-32x32-4-pair", .form = "32x32-4", .how = ring_32x32_4},
-    {.name = "gemm.fp64-128x16", .form = "128x16", .how = ring_128x16},
-    {.name = "gemm.fp64-64x64", .form = "64x64", .how = ring_64x64, .drawn = true},
-    {.name = "gemm.fp64-32x32", .form = "32x32", .how = ring_32x32}};
+    {.name = "gemm.fp64-32x8-8", .form = "32x8-8", .policy = ring_32x8_8, .drawn = true},
+    {.name = "gemm.fp64-32x32-8", .form = "32x32-8", .policy = ring_32x32_8, .drawn = true},
+    {.name = "gemm.fp64-32x16-4", .form = "32x16-4", .policy = ring_32x16_4},
+    {.name = "gemm.fp64-32x32-4-pair", .form = "32x32-4", .policy = ring_32x32_4},
+    {.name = "gemm.fp64-128x16", .form = "128x16", .policy = ring_128x16},
+    {.name = "gemm.fp64-64x64", .form = "64x64", .policy = ring_64x64, .drawn = true},
+    {.name = "gemm.fp64-32x32", .form = "32x32", .policy = ring_32x32}};
 
 // A ring that copying warps fill (sm_80).
 constexpr fp64_kernel kernels_by_cp_async[] = {
-    {.name = "gemm.fp64-async-32x8-8", .form = "32x8-8", .how = by_cp_async(8, ring_32x8_8), .drawn = true},
+    {.name = "gemm.fp64-async-32x8-8",
+     .form = "32x8-8",
+     .policy = by_cp_async(8, ring_32x8_8),
+     .drawn = true},
     {.name = "gemm.fp64-async-32x32-8",
      .form = "32x32-8",
-     .how = by_cp_async(8, ring_32x32_8),
+     .policy = by_cp_async(8, ring_32x32_8),
      .drawn = true},
-    {.name = "gemm.fp64-async-32x16-4", .form = "32x16-4", .how = by_cp_async(4, ring_32x16_4)},
-    {.name = "gemm.fp64-async-32x32-4-pair", .form = "32x32-4", .how = by_cp_async(2, ring_32x32_4)},
-    {.name = "gemm.fp64-async-128x16", .form = "128x16", .how = by_cp_async(4, ring_128x16)},
-    {.name = "gemm.fp64-async-64x64", .form = "64x64", .how = by_cp_async(2, ring_64x64), .drawn = true},
-    {.name = "gemm.fp64-async-32x32", .form = "32x32", .how = by_cp_async(2, ring_32x32)}};
+    {.name = "gemm.fp64-async-32x16-4", .form = "32x16-4", .policy = by_cp_async(4, ring_32x16_4)},
+    {.name = "gemm.fp64-async-32x32-4-pair", .form = "32x32-4", .policy = by_cp_async(2, ring_32x32_4)},
+    {.name = "gemm.fp64-async-128x16", .form = "128x16", .policy = by_cp_async(4, ring_128x16)},
+    {.name = "gemm.fp64-async-64x64", .form = "64x64", .policy = by_cp_async(2, ring_64x64), .drawn = true},
+    {.name = "gemm.fp64-async-32x32", .form = "32x32", .policy = by_cp_async(2, ring_32x32)}};
 
 // The same with epilogues (sm_80). A form that has none uses one with a wider tile.
 constexpr fp64_kernel kernels_that_finish[] = {
-    {.name = "gemm.fp64-finish-32x8-8", .form = "32x8-8", .how = finishing(by_cp_async(8, ring_32x8_8))},
-    {.name = "gemm.fp64-finish-32x32-8", .form = "32x32-8", .how = finishing(by_cp_async(8, ring_32x32_8))},
-    {.name = "gemm.fp64-finish-32x32-4", .form = "32x32-4", .how = finishing(by_cp_async(2, ring_32x32_4))},
-    {.name = "gemm.fp64-finish-32x32", .form = "32x32", .how = finishing(by_cp_async(2, ring_32x32))},
-    {.name = "gemm.fp64-finish-64x64", .form = "64x64", .how = finishing(by_cp_async(2, ring_64x64))}};
+    {.name = "gemm.fp64-finish-32x8-8", .form = "32x8-8", .policy = finishing(by_cp_async(8, ring_32x8_8))},
+    {.name = "gemm.fp64-finish-32x32-8",
+     .form = "32x32-8",
+     .policy = finishing(by_cp_async(8, ring_32x32_8))},
+    {.name = "gemm.fp64-finish-32x32-4",
+     .form = "32x32-4",
+     .policy = finishing(by_cp_async(2, ring_32x32_4))},
+    {.name = "gemm.fp64-finish-32x32", .form = "32x32", .policy = finishing(by_cp_async(2, ring_32x32))},
+    {.name = "gemm.fp64-finish-64x64", .form = "64x64", .policy = finishing(by_cp_async(2, ring_64x64))}};
 
 // From global memory straight to registers (sm_80).
 constexpr fp64_kernel kernels_in_registers[] = {
-    {.name = "gemm.fp64-lanes-64x8", .form = "lanes-64x8", .how = lanes_64x8},
-    {.name = "gemm.fp64-kept-16", .form = "kept", .how = kept(1)},
-    {.name = "gemm.fp64-kept-32", .form = "kept", .how = kept(2)},
-    {.name = "gemm.fp64-kept-finish-16", .form = "kept", .how = finishing(kept(1))},
-    {.name = "gemm.fp64-kept-finish-32", .form = "kept", .how = finishing(kept(2))},
-    {.name = "gemm.fp64-kept-whole-16", .form = "kept", .how = kept_whole(1)},
-    {.name = "gemm.fp64-kept-whole-32", .form = "kept", .how = kept_whole(2)},
-    {.name = "gemm.fp64-block-16x8", .form = "block-16x8", .how = block_tile_of({16, 8})},
-    {.name = "gemm.fp64-block-32x8", .form = "block-32x8", .how = block_tile_of({32, 8})},
-    {.name = "gemm.fp64-block-16x16", .form = "block-16x16", .how = block_tile_of({16, 16})},
+    {.name = "gemm.fp64-lanes-64x8", .form = "lanes-64x8", .policy = lanes_64x8},
+    {.name = "gemm.fp64-kept-16", .form = "kept", .policy = kept(1)},
+    {.name = "gemm.fp64-kept-32", .form = "kept", .policy = kept(2)},
+    {.name = "gemm.fp64-kept-finish-16", .form = "kept", .policy = finishing(kept(1))},
+    {.name = "gemm.fp64-kept-finish-32", .form = "kept", .policy = finishing(kept(2))},
+    {.name = "gemm.fp64-kept-whole-16", .form = "kept", .policy = kept_whole(1)},
+    {.name = "gemm.fp64-kept-whole-32", .form = "kept", .policy = kept_whole(2)},
+    {.name = "gemm.fp64-block-16x8", .form = "block-16x8", .policy = block_tile_of({16, 8})},
+    {.name = "gemm.fp64-block-32x8", .form = "block-32x8", .policy = block_tile_of({32, 8})},
+    {.name = "gemm.fp64-block-16x16", .form = "block-16x16", .policy = block_tile_of({16, 16})},
     {.name = "gemm.fp64-block-finish-16x16",
      .form = "block-16x16",
-     .how = finishing(block_tile_of({16, 16}))},
-    {.name = "gemm.fp64-warp-32x32", .form = "warp-32x32", .how = warp_tile_of({32, 32}, 6)},
-    {.name = "gemm.fp64-warp-32x64", .form = "warp-32x64", .how = warp_tile_of({32, 64}, 4)},
+     .policy = finishing(block_tile_of({16, 16}))},
+    {.name = "gemm.fp64-warp-32x32", .form = "warp-32x32", .policy = warp_tile_of({32, 32}, 6)},
+    {.name = "gemm.fp64-warp-32x64", .form = "warp-32x64", .policy = warp_tile_of({32, 64}, 4)},
     {.name = "gemm.fp64-warp-finish-32x64",
      .form = "warp-32x64",
-     .how = finishing(warp_tile_of({32, 64}, 3))}};
+     .policy = finishing(warp_tile_of({32, 64}, 3))}};
 
 }  // namespace fp64
 }  // namespace antiphase::gemms

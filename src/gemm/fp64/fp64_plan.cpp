@@ -21,7 +21,7 @@ int outputs_of_share(const fp64_policy& p, int cluster) {
 }
 
 packing packs_of(const fp64_plan& plan) {
-  return packs_of(plan.what, plan.of, plan.turned, plan.with->how.cell_width());
+  return packs_of(plan.problem, plan.batch, plan.turned, plan.instance->policy.cell_width());
 }
 
 // Whether lanes can address it in 32 bits: k, and the strides of lines and of k in bytes.
@@ -43,10 +43,10 @@ bool holds(const fp64_policy& how, std::int64_t k) {
          (how.kind != kernel_kind::warp_tile || k <= most_warp_tile_k);
 }
 bool can(const context& where, const fp64_instance& with, const both_operands& o, std::int64_t k) {
-  if (shortage_of(where.limits(), with.code) != shortage::none || !holds(with.how, k)) return false;
-  switch (with.how.kind) {
+  if (shortage_of(where.limits(), with.code) != shortage::none || !holds(with.policy, k)) return false;
+  switch (with.policy.kind) {
     case kernel_kind::ring:
-      return with.how.by != loader::tma ||
+      return with.policy.loader != loader::tma ||
              (features_of(where.limits()).sm_90a && tma_takes(o.long_one, k) && tma_takes(o.short_one, k));
     case kernel_kind::block_tile: return true;
     case kernel_kind::warp_tile:
@@ -54,8 +54,8 @@ bool can(const context& where, const fp64_instance& with, const both_operands& o
       break;
     case kernel_kind::lanes: break;
     case kernel_kind::kept_lines:
-      if (with.how.whole && (k != most_kept_k(with.how) || !is_whole(o.long_one, with.how.tile.m) ||
-                             !is_whole(o.short_one, with.how.tile.n)))
+      if (with.policy.whole && (k != most_kept_k(with.policy) || !is_whole(o.long_one, with.policy.tile.m) ||
+                                !is_whole(o.short_one, with.policy.tile.n)))
         return false;
   }
   return lanes_reach(o.long_one, k) && lanes_reach(o.short_one, k);
@@ -76,10 +76,11 @@ const std::vector<fp64_instance>& fp64_instances(target where) {
 }
 
 std::size_t fp64_plan::workspace() const {
-  if (how.parts == 1) return 0;
-  const fp64_policy& p = with->how;
-  const auto doubles = static_cast<std::size_t>(outputs_of_share(p, how.cluster) + 1);  // one more: the flag
-  return doubles * 8 * static_cast<std::size_t>(tiles * how.cluster * how.parts);
+  if (division.parts == 1) return 0;
+  const fp64_policy& p = instance->policy;
+  const auto doubles =
+      static_cast<std::size_t>(outputs_of_share(p, division.cluster) + 1);  // one more: the flag
+  return doubles * 8 * static_cast<std::size_t>(tiles * division.cluster * division.parts);
 }
 
 bool fp64_tiles_fit(const problem& p, const batch& of) {
@@ -109,13 +110,13 @@ bool can_fp64(const context& where, const fp64_instance& with, const problem& p,
 
 fp64_plan plan_fp64(const context& where, const problem& p, const batch& of, const epilogue& after,
                     const fp64_instance& with, bool turned, const fp64_division& how, int rounds) {
-  fp64_plan plan{in_tiles(p, of, after, turned, with.how.tile), &with, how};
-  if (with.how.kind == kernel_kind::kept_lines) {
+  fp64_plan plan{in_tiles(p, of, after, turned, with.policy.tile), &with, how};
+  if (with.policy.kind == kernel_kind::kept_lines) {
     const std::int64_t places =
-        std::int64_t{multiprocessors_of(where.limits())} * with.how.blocks * kept_warps;
+        std::int64_t{multiprocessors_of(where.limits())} * with.policy.blocks * kept_warps;
     plan.rounds = rounds > 0 ? rounds : kept_rounds(plan.along_long, plan.along_short * of.count, places);
     static_cast<tiled_plan&>(plan) =
-        in_tiles(p, of, after, turned, {plan.rounds * with.how.tile.m, with.how.tile.n});
+        in_tiles(p, of, after, turned, {plan.rounds * with.policy.tile.m, with.policy.tile.n});
     plan.grid.x = static_cast<unsigned>(ceil_div<std::int64_t>(plan.tiles, kept_warps));
     plan.k_of_part = p.k();
     return plan;
@@ -123,8 +124,8 @@ fp64_plan plan_fp64(const context& where, const problem& p, const batch& of, con
   const std::int64_t shares = std::int64_t{how.cluster} * how.parts,
                      slabs = ceil_div<std::int64_t>(p.k(), slab_k);
   plan.k_of_part = std::max<std::int64_t>(1, ceil_div(slabs, shares)) * slab_k;
-  const std::int64_t resident = std::int64_t{multiprocessors_of(where.limits())} * with.how.blocks;
-  const bool walks = !with.how.shares && with.how.is_fed_by_ring();
+  const std::int64_t resident = std::int64_t{multiprocessors_of(where.limits())} * with.policy.blocks;
+  const bool walks = !with.policy.shares && with.policy.is_fed_by_ring();
   plan.grid.x = static_cast<unsigned>(walks ? std::min(plan.tiles, resident) : plan.tiles * shares);
   return plan;
 }
@@ -132,18 +133,18 @@ fp64_plan plan_fp64(const context& where, const problem& p, const batch& of, con
 namespace {
 // Whether the kernel is a ring with the form's sums and a tile that is at least as wide.
 bool replaces(const fp64_instance& with, const fp64_form& f) {
-  const fp64_policy& how = with.how;
+  const fp64_policy& how = with.policy;
   return how.is_fed_by_ring() && how.slabs == f.slabs && how.shares == f.shares && how.tile.n >= f.tile.n;
 }
 // Whether the kernel has the form. Kernels with epilogues are fewer: of these, one at least as wide will do.
 bool has(const fp64_instance& with, const fp64_form& f) {
-  if (!with.how.finishes) return with.form == f.name;
-  const bool fits = with.how.tile.n >= f.tile.n;
+  if (!with.policy.finishes) return with.form == f.name;
+  const bool fits = with.policy.tile.n >= f.tile.n;
   switch (f.kind) {
     case kernel_kind::lanes: return false;
-    case kernel_kind::kept_lines: return with.how.kind == f.kind;
+    case kernel_kind::kept_lines: return with.policy.kind == f.kind;
     case kernel_kind::block_tile:
-    case kernel_kind::warp_tile: return with.how.kind == f.kind && fits;
+    case kernel_kind::warp_tile: return with.policy.kind == f.kind && fits;
     case kernel_kind::ring: return replaces(with, f);
   }
   return false;
@@ -156,13 +157,13 @@ fp64_choice divide(const context& where, const problem& p, const batch& of, bool
   const std::span<const fp64_form> forms = fp64_forms();
   unsigned available = 0;
   for (const fp64_instance& with : fp64_instances(where.kind())) {
-    if (with.how.by == loader::tma || with.how.finishes ||
+    if (with.policy.loader == loader::tma || with.policy.finishes ||
         shortage_of(where.limits(), with.code) != shortage::none)
       continue;
     for (std::size_t i = 0; i < forms.size(); ++i) {
       const fp64_form& f = forms[i];
       const bool divides = f.slabs > 1 || f.shares;
-      if (has(with, f) && !(undivided && divides) && holds(with.how, p.k())) available |= 1u << i;
+      if (has(with, f) && !(undivided && divides) && holds(with.policy, p.k())) available |= 1u << i;
     }
   }
   return choose_division(shape_of(p, of), where.limits(), available);
@@ -177,11 +178,11 @@ std::optional<fp64_plan> plan_fp64(const context& where, const problem& p, const
   if (best.form == nullptr) return std::nullopt;
   const fp64_instance* with = nullptr;
   const auto better = [&](const fp64_instance& one, const fp64_instance& other, const both_operands& o) {
-    if (one.how.tile.n != other.how.tile.n) return one.how.tile.n < other.how.tile.n;
-    if (one.how.kind == kernel_kind::kept_lines)
-      return one.how.held != other.how.held ? one.how.held < other.how.held : one.how.whole;
-    const loader first = avoids_brief_rows(one.how, o, p.k(), of.count) ? loader::cp_async : loader::tma;
-    return one.how.by == first && other.how.by != first;
+    if (one.policy.tile.n != other.policy.tile.n) return one.policy.tile.n < other.policy.tile.n;
+    if (one.policy.kind == kernel_kind::kept_lines)
+      return one.policy.held != other.policy.held ? one.policy.held < other.policy.held : one.policy.whole;
+    const loader first = avoids_brief_rows(one.policy, o, p.k(), of.count) ? loader::cp_async : loader::tma;
+    return one.policy.loader == first && other.policy.loader != first;
   };
   // Whether B is the long operand. For kept_lines and warp_tile C's layout decides instead of the size: C is
   // contiguous along the short operand's lines, so that a warp writes whole rows of its tile.
@@ -193,7 +194,7 @@ std::optional<fp64_plan> plan_fp64(const context& where, const problem& p, const
   const auto find = [&](const fp64_form& form, auto will_do) {
     const both_operands operands = operands_of(p, of, turned(form));
     for (const fp64_instance& i : fp64_instances(where.kind()))
-      if (i.how.finishes != after.is_plain() && will_do(i, form) && can(where, i, operands, p.k()) &&
+      if (i.policy.finishes != after.is_plain() && will_do(i, form) && can(where, i, operands, p.k()) &&
           (with == nullptr || better(i, *with, operands)))
         with = &i;
     return with != nullptr;
@@ -204,16 +205,16 @@ std::optional<fp64_plan> plan_fp64(const context& where, const problem& p, const
     form.kind = kernel_kind::ring;
     if (!find(form, replaces)) return std::nullopt;
   }
-  return plan_fp64(where, p, of, after, *with, turned(form), best.how);
+  return plan_fp64(where, p, of, after, *with, turned(form), best.division);
 }
 
 launch_counts run(const context& where, const fp64_plan& plan, std::span<std::byte> workspace, stream on) {
-  const fp64_policy& with = plan.with->how;
-  tiled_problem arguments = arguments_of(where, plan, with.tile, {with.by, with.by}, packs_of(plan),
-                                         plan.how.cluster, plan.how.parts, workspace);
+  const fp64_policy& with = plan.instance->policy;
+  tiled_problem arguments = arguments_of(where, plan, with.tile, {with.loader, with.loader}, packs_of(plan),
+                                         plan.division.cluster, plan.division.parts, workspace);
   arguments.rounds = plan.rounds;
-  kernel code = plan.with->code;
-  code.cluster = plan.how.cluster;
+  kernel code = plan.instance->code;
+  code.cluster = plan.division.cluster;
   return where.runs_on().launch(code, plan.grid, &arguments, on);
 }
 

@@ -17,8 +17,8 @@
 namespace antiphase::gemms {
 
 struct fp64_plan : tiled_plan {
-  const fp64_instance* with = nullptr;
-  fp64_division how;
+  const fp64_instance* instance = nullptr;
+  fp64_division division;
   int rounds = 1;  // tiles that a warp walks over
 
   std::size_t workspace() const;  // bytes

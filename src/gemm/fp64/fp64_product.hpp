@@ -20,7 +20,7 @@ struct fp64_policy {
   int stages = 0;  // ring: slots, each with 32 k of every slab
   int held = 0;    // lanes, kept_lines: groups of 16 k that a lane holds in registers
   kernel_kind kind = kernel_kind::ring;
-  loader by = loader::tma;
+  gemms::loader loader = loader::tma;
   int copying_warps = 0;  // cp_async
   // Split-K: the blocks of a cluster share a tile, and several clusters may, through the workspace. Else
   // rings walk over tiles, and other kernels have a block or warp for each.
@@ -51,12 +51,12 @@ constexpr bool valid(const fp64_policy& p) {
          (columns == 8 || columns % 16 == 0) && columns * p.warps.n == p.tile.n &&
          (p.slabs == 1 || p.shares || p.kind == kernel_kind::block_tile) && p.slabs >= 1 &&
          (ring ? p.stages >= 2 : p.stages == 0) && (holds ? p.held == 1 || p.held == 2 : p.held == 0) &&
-         ring == (p.by != loader::lanes) && (p.by == loader::cp_async) == (p.copying_warps > 0);
+         ring == (p.loader != loader::lanes) && (p.loader == loader::cp_async) == (p.copying_warps > 0);
 }
 
 struct fp64_instance {
   std::string_view form;  // fp64_kernels.hpp
-  fp64_policy how;
+  fp64_policy policy;
   kernel code;
 };
 

@@ -84,7 +84,7 @@ template <fp64_policy P> struct staged_rows : rows_to_store<P.tile.n / P.warps.n
         pack<float, sums::wide> next;
         AP_UNROLL
         for (int j = 0; j < sums::wide; ++j) next.element[j] = static_cast<float>(v.value[e][j]);
-        store_pack<sums::wide>(&this->at[2 * g + e][8 * sums::two * n + sums::wide * q], next);
+        store_pack<sums::wide>(&this->elements[2 * g + e][8 * sums::two * n + sums::wide * q], next);
       }
     }
   }
@@ -136,17 +136,17 @@ template <fp64_policy P> struct fp64_store {
 
   const params& p;
   const fp64_work& w;
-  cell_place at;  // of the first cell
-  float* c;       // its first output
+  cell_place origin;  // of the first cell
+  float* c;           // its first output
   packing packs;
 
   AP_DEV fp64_store(const params& problem, const fp64_work& work, cell_place first)
-      : p(problem), w(work), at(first) {
+      : p(problem), w(work), origin(first) {
     c = member_of(p, w);
     // without an array of pointers the host has checked this
     const bool aligned = p.c_member == nullptr || reinterpret_cast<std::uintptr_t>(c) % 16 == 0;
     packs = is_whole(w) && aligned ? p.packs : packing::none;
-    c += (w.top + at.row) * p.long_stride + (w.left + at.column) * p.short_stride;
+    c += (w.top + origin.row) * p.long_stride + (w.left + origin.column) * p.short_stride;
   }
 
   // Start of the member's C.
@@ -229,7 +229,7 @@ template <fp64_policy P> struct fp64_store {
       AP_UNROLL
       for (int j = 0; j < Across; ++j) {
         float* const first = c + 16 * i * p.long_stride + j * apart * p.short_stride;
-        store_cell({at.row + 16 * i, at.column + j * apart}, first, nth(i * Across + j));
+        store_cell({origin.row + 16 * i, origin.column + j * apart}, first, nth(i * Across + j));
       }
     }
   }

@@ -105,20 +105,20 @@ double group_seconds(double shares, const group_cost& longest, double tiles, std
 group_plan plan_group(const context& where, const group_instance& with,
                       std::span<const problem* const> products) {
   group_plan plan;
-  plan.with = &with;
+  plan.instance = &with;
   std::vector<const problem*> in_order(products.begin(), products.end());
   // longest sums first
   std::ranges::stable_sort(in_order, std::greater<>{}, [](const problem* p) { return p->k(); });
   std::int64_t tiles = 0;
   for (const problem* p : in_order) {
-    plan.members.push_back(member_of(*p, with.how, static_cast<std::uint32_t>(tiles)));
-    tiles += tiles_of(with.how, *p);
+    plan.members.push_back(member_of(*p, with.policy, static_cast<std::uint32_t>(tiles)));
+    tiles += tiles_of(with.policy, *p);
     if (tiles > most)
-      throw not_supported(
-          fmt::format("a group has more than {} tiles of {} x {}", most, with.how.tile.m, with.how.tile.n));
+      throw not_supported(fmt::format("a group has more than {} tiles of {} x {}", most, with.policy.tile.m,
+                                      with.policy.tile.n));
   }
   plan.tiles = static_cast<std::uint32_t>(tiles);
-  const std::int64_t resident = std::int64_t{multiprocessors_of(where.limits())} * with.how.blocks;
+  const std::int64_t resident = std::int64_t{multiprocessors_of(where.limits())} * with.policy.blocks;
   plan.grid.x = static_cast<unsigned>(std::min(tiles, resident));
   return plan;
 }
@@ -136,14 +136,15 @@ launch_counts run(const context& where, const group_plan& plan, std::span<std::b
         instances_of<fp64_lists, group_table_instance>(where.kind());
     for (std::size_t first = 0; first < count; first += group_inline) {
       const std::size_t some = std::min<std::size_t>(group_inline, count - first);
-      group_table_problem part{.to = table + first, .count = static_cast<std::int32_t>(some), .member = {}};
+      group_table_problem part{
+          .table = table + first, .count = static_cast<std::int32_t>(some), .member = {}};
       std::ranges::copy_n(plan.members.begin() + static_cast<std::ptrdiff_t>(first),
                           static_cast<std::ptrdiff_t>(some), part.member);
       total += where.runs_on().launch(writers.front().code, {.x = 1}, &part, on);
     }
     arguments.table = table;
   }
-  return total += where.runs_on().launch(plan.with->code, plan.grid, &arguments, on);
+  return total += where.runs_on().launch(plan.instance->code, plan.grid, &arguments, on);
 }
 
 }  // namespace antiphase::gemms

@@ -30,7 +30,7 @@ double group_seconds(double shares, const group_cost& longest, double tiles, std
                      const device_limits& device);
 
 struct group_plan {
-  const group_instance* with = nullptr;
+  const group_instance* instance = nullptr;
   std::vector<group_member> members;  // the largest K first
   std::uint32_t tiles = 0;
   extent3 grid = {};

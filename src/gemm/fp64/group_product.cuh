@@ -16,7 +16,7 @@ inline namespace AP_TARGET {
 // Every tile is computed as by ring_product alone, with the same bits. The tile's problem is in shared
 // memory, where the block writes it at the first tile of another member.
 template <fp64_policy P> struct group_product {
-  static_assert(P.by == loader::cp_async && !P.shares && !P.finishes);
+  static_assert(P.loader == loader::cp_async && !P.shares && !P.finishes);
   using layout = ring_layout<P>;
   using producer = copying_producer<P, layout>;
   using consumer = ring_consumer<P, layout>;
@@ -125,7 +125,7 @@ struct group_table {
   AP_DEV void operator()(const params& p) const {
     wait_for_previous_grid();
     start_next_grid();
-    if (const int n = thread_index(); n < p.count) p.to[n] = p.member[n];
+    if (const int n = thread_index(); n < p.count) p.table[n] = p.member[n];
   }
 };
 

@@ -37,13 +37,13 @@ struct group_problem {
   group_member member[group_inline];
 };
 struct group_table_problem {
-  group_member* to;
+  group_member* table;
   std::int32_t count;
   group_member member[group_inline];
 };
 
 struct group_instance {
-  fp64_policy how;
+  fp64_policy policy;
   kernel code;
 };
 // Writes members to the workspace. They are arguments, so that a CUDA graph keeps them.

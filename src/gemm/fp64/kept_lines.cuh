@@ -60,17 +60,17 @@ template <fp64_policy P> struct kept_lines {
     AP_DEV lane_block<Lines, P.held> take(const line_operand&, int) const { return next; }
   };
   template <int Lines> struct reading_whole {
-    lane_reader<Lines, true> at;
+    lane_reader<Lines, true> reader;
     lane_reads<Lines> next[P.held];
     AP_DEV void begin(const line_operand& o, const float* data, std::int64_t top, int g, int q) {
-      at.begin(o, data, top, 0, g, q);
+      reader.begin(o, data, top, 0, g, q);
     }
     // To be called in order: each call but the first moves on by a tile.
     AP_DEV void ask(const line_operand& o, const float*, std::int64_t, int first, int, int, int g, int q) {
-      if (first > 0) at.move(Lines * o.line_stride);
+      if (first > 0) reader.move(Lines * o.line_stride);
       AP_UNROLL
       for (int n = 0; n < P.held; ++n) {
-        lane_reader<Lines, true> half = at;
+        lane_reader<Lines, true> half = reader;
         half.move(16 * n * o.k_stride);
         half.read(next[n], o, 16, g, q);
       }
@@ -79,7 +79,7 @@ template <fp64_policy P> struct kept_lines {
       lane_block<Lines, P.held> all;
       AP_UNROLL
       for (int n = 0; n < P.held; ++n) {
-        const lane_elements<Lines> some = at.take(next[n], o, 16, q);
+        const lane_elements<Lines> some = reader.take(next[n], o, 16, q);
         AP_UNROLL
         for (int l = 0; l < all.count; ++l) {
           AP_UNROLL
@@ -128,7 +128,7 @@ template <fp64_policy P> struct kept_lines {
     std::uint32_t known_first = static_cast<std::uint32_t>(lines_left ^ columns_left);
     if constexpr (P.whole) {
       find(true);
-      known_first ^= of_long.at.digest() ^ of_short.at.digest();
+      known_first ^= of_long.reader.digest() ^ of_short.reader.digest();
     }
     compute_first(known_first);
     wait_for_previous_grid(p);

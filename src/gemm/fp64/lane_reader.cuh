@@ -24,7 +24,7 @@ template <int Lines> struct lane_elements {
 // ones are issued.
 template <int Lines> struct lane_reads {
   static constexpr int reads = Lines == 8 ? 4 : Lines / 4, wide = Lines == 8 ? 1 : 2;
-  pack<float, wide> of[reads];
+  pack<float, wide> packs[reads];
 };
 // Their addresses. Lines past the end repeat the last one; k past the end count as zero. Whole: nothing lies
 // past an end, and all loads are pairs.
@@ -80,7 +80,7 @@ template <int Lines, bool Whole = false> struct lane_reader {
   AP_DEV void read(reads& to, const line_operand& o, std::int64_t left, int g, int q) const {
     if constexpr (Lines == 8) {
       AP_UNROLL
-      for (int n = 0; n < 4; ++n) to.of[n] = load_pack<1>(in_global_memory(place[n]));
+      for (int n = 0; n < 4; ++n) to.packs[n] = load_pack<1>(in_global_memory(place[n]));
     } else {
       AP_UNROLL
       for (int group = 0; group < groups; ++group) {
@@ -93,7 +93,7 @@ template <int Lines, bool Whole = false> struct lane_reader {
         if (Whole || (pairs && (!o.along_k || left >= 16 || left % 2 == 0))) {
           AP_UNROLL
           for (int n = 0; n < 4; ++n)
-            to.of[4 * group + n] = load_pack<2>(in_global_memory(place[n]) + further);
+            to.packs[4 * group + n] = load_pack<2>(in_global_memory(place[n]) + further);
         } else {
           AP_UNROLL
           for (int n = 0; n < 4; ++n) {
@@ -104,7 +104,7 @@ template <int Lines, bool Whole = false> struct lane_reader {
                 : k + 1 < left ? o.k_stride
                                : 0;
             const float* const from = in_global_memory(place[n]) + further;
-            to.of[4 * group + n] = {from[0], from[beside]};
+            to.packs[4 * group + n] = {from[0], from[beside]};
           }
         }
       }
@@ -120,9 +120,9 @@ template <int Lines, bool Whole = false> struct lane_reader {
         const int along = groups == 2 ? i / 2 * 4 + l : 2 * l + i / 2,
                   across = groups == 2 ? l / 2 * 4 + i : i;
         if constexpr (Lines == 8)
-          to.x[l][i] = from.of[i].element[0];
+          to.x[l][i] = from.packs[i].element[0];
         else
-          to.x[l][i] = o.along_k ? from.of[along].element[i % 2] : from.of[across].element[l % 2];
+          to.x[l][i] = o.along_k ? from.packs[along].element[i % 2] : from.packs[across].element[l % 2];
         if (left < 16 && k_of_lane(i, q) >= left) to.x[l][i] = 0;
       }
     }

@@ -39,7 +39,8 @@ template <fp64_policy P, class Layout> struct ring_consumer {
     const int steps = tiles::steps_of(w);
     for (int step = 0; step < steps; ++step, ++at) {
       s.ring.wait(at, Layout::full);
-      multiply(p, s.stages[at.index].of[t.slab], first, tiles::k_left(w, tiles::k_of(w, step, t.slab)), sum);
+      multiply(p, s.stages[at.index].slabs[t.slab], first, tiles::k_left(w, tiles::k_of(w, step, t.slab)),
+               sum);
       s.ring.release(at, by_warp{});
     }
   }

@@ -20,7 +20,7 @@ inline namespace AP_TARGET {
 template <fp64_policy P, template <class Channel, int Warps> class RingOf = plain_ring> struct ring_layout {
   // warps
   // ---------------------------------------------------------------------------------------------------------
-  static constexpr bool by_tma = P.by == loader::tma;
+  static constexpr bool by_tma = P.loader == loader::tma;
   static constexpr int computing_warps = P.computing_warps(), loading_warps = by_tma ? 1 : P.copying_warps,
                        threads = (computing_warps + loading_warps) * warp_size;
 
@@ -32,7 +32,7 @@ template <fp64_policy P, template <class Channel, int Warps> class RingOf = plai
     fp64_panel<P.tile.n> b;
   };
   struct stage {
-    slab of[P.slabs];
+    slab slabs[P.slabs];
   };
   // TMA: one thread arrives with the byte count. Copying warps: each lane arrives when its cp.async landed.
   using channel_of_loaders =

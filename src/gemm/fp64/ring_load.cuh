@@ -41,7 +41,7 @@ template <fp64_policy P, class Layout> struct tma_producer {
       for (int n = 0; n < P.slabs; ++n) {
         const std::int64_t k = tiles::k_of(w, step, n);
         if (k >= w.k_end) continue;
-        auto& to = s.stages[at.index].of[n];
+        auto& to = s.stages[at.index].slabs[n];
         load_panel(to.a, p.long_map, p.of_long.along_k, landed, w.top, k, of_long);
         load_panel(to.b, p.short_map, p.of_short.along_k, landed, w.left, k, of_short);
         ++slabs;
@@ -106,7 +106,7 @@ template <fp64_policy P, class Layout> struct copying_producer {
         for (int n = taker % at_once; n < P.slabs; n += at_once) {
           const std::int64_t k = tiles::k_of(w, step, n);
           if (k >= w.k_end) break;
-          copy(s.stages[at.index].of[n], k, tiles::k_left(w, k));
+          copy(s.stages[at.index].slabs[n], k, tiles::k_left(w, k));
         }
         s.ring.commit(at, Layout::full, with_copies{});
       }

@@ -77,7 +77,7 @@ short_plan plan_short(target where, const problem& p, const batch& of, const epi
     c = transposed(c), end = transposed(end);
   }
   const arrangement how = arranged(p, of);
-  return {.what = p,
+  return {.problem = p,
           .code = *short_kernel(where, after),
           .arguments = {.a = a,
                         .b = b,

@@ -12,7 +12,7 @@
 namespace antiphase::gemms {
 
 struct short_plan {
-  problem what;
+  gemms::problem problem;
   kernel code;
   short_problem arguments;
   extent3 grid;

@@ -37,7 +37,7 @@ template <bool Finishes> struct short_product {
     const float* b;
     float* c;
     int rows_left, columns_left;  // of C, from its first output on
-    int below, beside;
+    int below, across;
 
     AP_DEV void place(const params& p) {
       const float* const of_a = p.a_of != nullptr ? p.a_of[member] : p.a.data + member * p.a.member_stride;
@@ -59,7 +59,7 @@ template <bool Finishes> struct short_product {
   AP_DEV static void load_b(const params& p, const work& w, float (&to)[columns][short_k]) {
     AP_UNROLL
     for (int j = 0; j < columns; ++j)
-      load_line(w.b + (j * w.beside < w.columns_left ? j * w.beside : 0) * p.b.column_stride, p.b.row_stride,
+      load_line(w.b + (j * w.across < w.columns_left ? j * w.across : 0) * p.b.column_stride, p.b.row_stride,
                 p.k, to[j]);
   }
 
@@ -83,9 +83,9 @@ template <bool Finishes> struct short_product {
                                                   float* const (&to)[Rows], const float (&a)[Rows][short_k],
                                                   const lines_of_b& b) {
     const auto is_there = [&](int i, int j) {
-      return first + i * w.below < w.rows_left && j * w.beside < w.columns_left;
+      return first + i * w.below < w.rows_left && j * w.across < w.columns_left;
     };
-    const std::int64_t beside = w.beside * p.c.column_stride;
+    const std::int64_t beside = w.across * p.c.column_stride;
     float before[Rows][columns] = {}, sum[Rows][columns];
     if (!Finishes && p.end.beta != 0) {
       AP_UNROLL
@@ -113,7 +113,7 @@ template <bool Finishes> struct short_product {
         if constexpr (!Finishes) sum[i][j] = blend(p.end, sum[i][j], &before[i][j]);
         if (!is_there(i, j)) continue;
         if constexpr (Finishes)
-          sum[i][j] = finished(p.end, sum[i][j], w.row + first + i * w.below, w.column + j * w.beside,
+          sum[i][j] = finished(p.end, sum[i][j], w.row + first + i * w.below, w.column + j * w.across,
                                w.member, to[i] + j * beside);
         in_global_memory(to[i])[j * beside] = sum[i][j];
       }
@@ -190,7 +190,7 @@ template <bool Finishes> struct short_product {
            .rows_left = 0,
            .columns_left = 0,
            .below = below,
-           .beside = lanes};
+           .across = lanes};
     w.rows_left = as_many(p.rows - w.row);
     w.columns_left = as_many(p.columns - w.column);
     compute_first(static_cast<std::uint32_t>(w.rows_left ^ w.columns_left));

@@ -59,9 +59,9 @@ launch_counts finish_product(const context& where, const problem& p, const batch
   return launch(where, p, of, end, true, on);
 }
 launch_counts run(const context& where, const finish_plan& plan, stream on) {
-  ending end = ending_of(plan.what, plan.after);
+  ending end = ending_of(plan.problem, plan.after);
   end.alpha = 0;
-  return launch(where, plan.what, plan.of, end, false, on);
+  return launch(where, plan.problem, plan.batch, end, false, on);
 }
 
 }  // namespace antiphase::gemms

@@ -13,8 +13,8 @@ namespace antiphase::gemms {
 
 // A product with nothing to multiply, but a batch or an epilogue, which no step of the ladder takes.
 struct finish_plan {
-  problem what;
-  batch of;
+  gemms::problem problem;
+  gemms::batch batch;
   epilogue after;
 };
 

@@ -14,9 +14,10 @@ inline namespace AP_TARGET {
 template <const auto& Table, template <auto> class Kernel, std::size_t... I>
 auto from_table(std::index_sequence<I...>) {
   using instance_type = decltype(instance_of(Table[0], kernel{}));
-  return std::vector<instance_type>{instance_of(Table[I], kernel_of<Kernel<Table[I].how>>(Table[I].name))...};
+  return std::vector<instance_type>{
+      instance_of(Table[I], kernel_of<Kernel<Table[I].policy>>(Table[I].name))...};
 }
-// Kernel<row.how> for every row.
+// Kernel<row.policy> for every row.
 template <const auto& Table, template <auto> class Kernel> auto from_table() {
   return from_table<Table, Kernel>(std::make_index_sequence<std::size(Table)>());
 }

@@ -23,7 +23,7 @@ constexpr bool same_lines(const operand_lines& x, const operand_lines& y) {
 // Parts in memory as split_layout has them, those of a piece of K after those of the piece before. No
 // memory: there are none.
 struct ready_lines {
-  operand_lines of = {};
+  operand_lines lines = {};
   std::byte* parts = nullptr;
 };
 struct ready_operands {
@@ -34,7 +34,7 @@ struct ready_operands {
   // same.
   std::byte* parts_of(const operand_lines& lines) const {
     for (const ready_lines& one : {a, b})
-      if (one.parts != nullptr && same_lines(one.of, lines)) return one.parts;
+      if (one.parts != nullptr && same_lines(one.lines, lines)) return one.parts;
     return nullptr;
   }
 };

@@ -20,7 +20,7 @@ template <int Columns, bool Finishes, int Rows = 16> struct rows_to_store {
                        // apart: padded against bank conflicts when lanes write pairs
       apart = columns + 8;
   static_assert(columns <= warp_size);
-  alignas(16) float at[rows][apart];
+  alignas(16) float elements[rows][apart];
 
   // Stores to C from the element at `c` on, which is (row, column); rows are lines of the long operand.
   // rows_left, columns_left: up to the edge of C.
@@ -39,7 +39,7 @@ template <int Columns, bool Finishes, int Rows = 16> struct rows_to_store {
     const int step_here = at_once * (along_short ? apart : 1);
     float* to = c + inner * (along_short ? p.short_stride : p.long_stride) +
                 outer * (along_short ? p.long_stride : p.short_stride);
-    const float* from = &at[0][0] + (along_short ? outer * apart + inner : inner * apart + outer);
+    const float* from = &elements[0][0] + (along_short ? outer * apart + inner : inner * apart + outer);
     constexpr int steps = rows * columns / warp_size;
     // All of a lane's sums and of C are loaded before the first store, so that the loads overlap. Stores are
     // predicated, without a branch for each.

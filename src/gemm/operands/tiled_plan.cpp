@@ -54,7 +54,7 @@ packing packs_of(const problem& p, const batch& of, bool turned, int wide) {
 }
 
 tiled_plan in_tiles(const problem& p, const batch& of, const epilogue& after, bool turned, extent2 tile) {
-  tiled_plan plan{.what = p, .of = of, .after = after, .turned = turned};
+  tiled_plan plan{.problem = p, .batch = of, .after = after, .turned = turned};
   plan.along_long = ceil_div<std::int64_t>(turned ? p.n() : p.m(), tile.m);
   plan.along_short = ceil_div<std::int64_t>(turned ? p.m() : p.n(), tile.n);
   plan.tiles = plan.along_long * plan.along_short * of.count;
@@ -64,11 +64,11 @@ tiled_plan in_tiles(const problem& p, const batch& of, const epilogue& after, bo
 tiled_problem arguments_of(const context& where, const tiled_plan& plan, extent2 tile, brought_by by,
                            packing packs, int cluster, int parts, std::span<std::byte> workspace) {
   static std::atomic<std::uint64_t> calls = 0x616E'7469'0000'0000ull;
-  const problem& p = plan.what;
-  const both_operands o = operands_of(p, plan.of, plan.turned);
+  const problem& p = plan.problem;
+  const both_operands o = operands_of(p, plan.batch, plan.turned);
   // An empty map for an operand that TMA cannot take: the kernel then loads it by other means.
   const auto map_of = [&](const line_operand& one, loader brings, int lines) {
-    return brings == loader::tma && tma_takes(one, p.k()) ? encode(where, one, p.k(), plan.of.count, lines)
+    return brings == loader::tma && tma_takes(one, p.k()) ? encode(where, one, p.k(), plan.batch.count, lines)
                                                           : tensor_map{};
   };
   const ending end = ending_of(p, plan.after);
@@ -80,10 +80,10 @@ tiled_problem arguments_of(const context& where, const tiled_plan& plan, extent2
       .of_long = o.long_one,
       .of_short = o.short_one,
       .c = p.c.data,
-      .c_member = plan.of.c,
+      .c_member = plan.batch.c,
       .long_stride = plan.turned ? p.c.column_stride : p.c.row_stride,
       .short_stride = plan.turned ? p.c.row_stride : p.c.column_stride,
-      .batch_stride = plan.of.c_stride,
+      .batch_stride = plan.batch.c_stride,
       .packs = packs,
       .rounds = 1,
       .k = p.k(),

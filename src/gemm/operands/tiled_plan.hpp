@@ -26,8 +26,8 @@ packing packs_of(const problem& p, const batch& of, bool turned, int wide);
 
 // The host's plan for any kernel that takes a tiled_problem.
 struct tiled_plan {
-  problem what;
-  batch of;
+  gemms::problem problem;
+  gemms::batch batch;
   epilogue after;
   bool turned = false;                                      // B is the long operand
   std::int64_t along_long = 0, along_short = 0, tiles = 0;  // per member; tiles: of the batch

@@ -16,25 +16,25 @@ const tf32_choice& division_of(const request& r) {
 }
 
 launch_counts run_tf32(const tf32_plan& p, const work& w) {
-  return run(w.where, p, w.memory, w.recomputed, w.queue);
+  return run(w.context, p, w.memory, w.recomputed, w.queue);
 }
 void describe_tf32(const tf32_plan& p, description& text) {
-  const tf32_policy& policy = p.with->how;
-  text.code.emplace_back(p.with->code.name);
+  const tf32_policy& policy = p.instance->policy;
+  text.code.emplace_back(p.instance->code.name);
   text.tile_m = p.turned ? tf32_tile.n : tf32_tile.m;
   text.tile_n = p.turned ? tf32_tile.m : tf32_tile.n;
   text.tile_k = tf32_stage_k;
   text.stages = policy.stages();
   text.blocks = p.grid.count();
-  text.cluster = p.how.cluster;
-  text.parts = p.how.parts;
-  if (policy.by == loader::cp_async)
+  text.cluster = p.division.cluster;
+  text.parts = p.division.parts;
+  if (policy.loader == loader::cp_async)
     text.launches.emplace_back(
         "threads copy the operands, since TMA would ask for rows at multiples of 16 bytes");
   describe_shares(text);
 }
 std::optional<plan> planned(const request& r, const tf32_division& division) {
-  const auto found = plan_tf32(r.where, r.problem, r.batch, division);
+  const auto found = plan_tf32(r.context, r.problem, r.batch, division);
   if (!found) return std::nullopt;
   return plan::of_type<run_tf32, describe_tf32>(*found, found->workspace());
 }
@@ -46,7 +46,7 @@ std::string many_parts(const candidate&, const request& r, const kernel&) {
 judged_plan plan_tf32_product(const candidate&, const request& r) {
   if (!tf32_tiles_fit(r.problem, r.batch))
     return misfit{r.problem.k() > k_of_tf32_share ? many_parts : many_tiles};
-  if (auto made = planned(r, division_of(r).how)) return *std::move(made);
+  if (auto made = planned(r, division_of(r).division)) return *std::move(made);
   return misfit{no_kernel};
 }
 void tf32_ways(const product_shape& p, const device_limits& device, const costs::models& l,

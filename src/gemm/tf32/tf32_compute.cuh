@@ -27,7 +27,7 @@ template <tf32_policy P, class Layout> struct tf32_consumer : tf32_outputs {
     if constexpr (Layout::by_tma)
       return tf32_reader<P.long_along_k>(t.top);
     else
-      return shifted_reader(t.top, p.of.of_long, first_of(p.of.of_long, w));
+      return shifted_reader(t.top, p.tiled.of_long, first_of(p.tiled.of_long, w));
   }
   // Counts a chunk's nonzeros, from k on. Rare, so it reads the elements once more and takes as few
   // instructions as it can.
@@ -113,7 +113,7 @@ template <tf32_policy P, class Layout> struct tf32_consumer : tf32_outputs {
                          tile_cursor& noted) {
     const bool shares = tf32_walk::blocks_of_tile(p) > 1;  // other blocks share the tile
     // With many short tiles one warpgroup begins later, so that it multiplies while the other one stores.
-    bool in_turn = !shares && p.of.k <= tf32_chunk && mine.first + mine.apart < p.of.tiles;
+    bool in_turn = !shares && p.tiled.k <= tf32_chunk && mine.first + mine.apart < p.tiled.tiles;
     const bool second = t.top >= tf32_tile.m / 2;
     if (in_turn && second) named_barrier_sync(Layout::turn_barrier, Layout::computing_threads);
     mine.each(p, [&](std::uint32_t tile, const work& w) {
@@ -129,7 +129,7 @@ template <tf32_policy P, class Layout> struct tf32_consumer : tf32_outputs {
       if (shares) {
         rows.note(s.lines[noted.index], t);
         if (w.chunks() == 0 && t.member < tf32_tile.n)  // no warp has prepared anything
-          line_watch(w.left + t.member < p.of.of_short.lines)
+          line_watch(w.left + t.member < p.tiled.of_short.lines)
               .note(s.lines[noted.index], tf32_tile.m + t.member);
         count = fragments / cluster_extent();
         first = cluster_rank() * count;
@@ -149,7 +149,7 @@ template <tf32_policy P, class Layout> struct tf32_consumer : tf32_outputs {
           AP_UNROLL
           for (int r = 0; r < 2; ++r) {
             const int row = t.top + t.g + 8 * r;
-            of_lane.least[r] = lines->least[row], of_lane.at[r] = places(row);
+            of_lane.least[r] = lines->least[row], of_lane.places[r] = places(row);
             of_lane.sparse[r] = tf32_lines::is_sparse(lines->nonzeros[row]);
           }
         }

@@ -31,7 +31,7 @@ inline namespace AP_TARGET {
 // them in whole rows while the next tile is multiplied, and loads C if it is added.
 template <tf32_policy P, template <class Channel, int Warps> class RingOf = plain_ring> struct tf32_kept
     : tf32_outputs {
-  static_assert(valid(P) && P.kept_halves > 0 && P.by == loader::tma);
+  static_assert(valid(P) && P.kept_halves > 0 && P.loader == loader::tma);
   static constexpr int threads = 3 * warpgroup_size, preparing_warps = 4,
                        preparing_threads = preparing_warps * warp_size;
   static constexpr int halves = P.kept_halves, steps = (halves + 1) / 2, stages = P.stages(),
@@ -93,13 +93,14 @@ template <tf32_policy P, template <class Channel, int Warps> class RingOf = plai
       find(p);
     }
     AP_DEV work here(const params& p) const {
-      return {member, std::int64_t{row} * tf32_tile.m, std::int64_t{column} * tf32_tile.n, 0, p.of.k};
+      return {member, std::int64_t{row} * tf32_tile.m, std::int64_t{column} * tf32_tile.n, 0, p.tiled.k};
     }
 
    private:
     AP_DEV void find(const params& p) {
-      const std::uint32_t band = p.of.tiles_along_short.quotient(unit), rows = p.of.tiles_along_long.by();
-      column = unit - band * p.of.tiles_along_short.by();
+      const std::uint32_t band = p.tiled.tiles_along_short.quotient(unit),
+                          rows = p.tiled.tiles_along_long.by();
+      column = unit - band * p.tiled.tiles_along_short.by();
       member = p.bands.quotient(band);
       row = (band - member * p.bands.by()) * p.rows_of_band;
       const bool there = unit < p.units;
@@ -115,12 +116,12 @@ template <tf32_policy P, template <class Channel, int Warps> class RingOf = plai
   // ---------------------------------------------------------------------------------------------------------
   AP_DEV static void load(const params& p, storage& s, slot_cursor& to, const work& w) {
     // else all members share one
-    const int member = p.of.of_long.batch_stride > 0 ? static_cast<int>(w.batch) : 0;
+    const int member = p.tiled.of_long.batch_stride > 0 ? static_cast<int>(w.batch) : 0;
     AP_UNROLL
     for (int step = 0; step < steps; ++step, ++to) {
       s.ring.acquire(to);
       float* const a = s.slots[to.index].a;
-      load_tf32_panel<tf32_tile.m, P.long_along_k>(a, p.of.long_map, s.ring.barrier[full][to.index],
+      load_tf32_panel<tf32_tile.m, P.long_along_k>(a, p.tiled.long_map, s.ring.barrier[full][to.index],
                                                    static_cast<int>(w.top), step * tf32_stage_k, member);
       s.ring.commit(to, full, bytes{static_cast<int>(sizeof(slot))});
     }
@@ -142,11 +143,11 @@ template <tf32_policy P, template <class Channel, int Warps> class RingOf = plai
   AP_DEV static void prepare(const params& p, storage& s, column_cursor to, const work& w) {
     constexpr int mine = tf32_stage_k / 2;
     const int line = thread_index() % tf32_tile.n, half = thread_index() / tf32_tile.n;
-    const line_operand& o = p.of.of_short;
+    const line_operand& o = p.tiled.of_short;
     const bool exists = w.left + line < o.lines;
     const float* from = first_of(o, w) + (w.left + line) * o.line_stride + half * mine * o.k_stride;
-    int left = exists ? static_cast<int>(p.of.k) - half * mine : 0;
-    const bool packets = o.along_k && o.width == 4 && p.of.k % 4 == 0 &&
+    int left = exists ? static_cast<int>(p.tiled.k) - half * mine : 0;
+    const bool packets = o.along_k && o.width == 4 && p.tiled.k % 4 == 0 &&
                          reinterpret_cast<std::uintptr_t>(first_of(o, w)) % 16 == 0;
     s.prepared.acquire(to);
     held_column& there = s.columns[to.index];
@@ -302,10 +303,11 @@ template <tf32_policy P, template <class Channel, int Warps> class RingOf = plai
       each_place<In>(to, t, [&](int i, const float* place) { before[i / wide] = load_pack<wide>(place); });
       AP_UNROLL
       for (int i = 0; i < registers; ++i)
-        value[i] = multiply_add(p.of.end.beta, before[i / wide].element[i % wide], p.of.end.alpha * value[i]);
+        value[i] =
+            multiply_add(p.tiled.end.beta, before[i / wide].element[i % wide], p.tiled.end.alpha * value[i]);
     } else {
       AP_UNROLL
-      for (float& x : value) x *= p.of.end.alpha;
+      for (float& x : value) x *= p.tiled.end.alpha;
     }
     each_place<In>(to, t, [&](int i, float* place) {
       pack<float, wide> some;
@@ -323,15 +325,15 @@ template <tf32_policy P, template <class Channel, int Warps> class RingOf = plai
   AP_DEV static void store_by_tma(const params& p, storage& s, const way_out& out, cursor<2> turn,
                                   const work& w, const seat& t, sums& value) {
     outputs& boxes = s.out[out.group][turn.index];
-    const bool adds = p.of.end.beta != 0;
+    const bool adds = p.tiled.end.beta != 0;
     if (adds) s.added[out.group].wait(turn, full);
     stage(p, boxes, t, adds, value);
     fence_async();
     out.meet();
     if (!out.first) return;
     const bool along_short = p.in_c == neighbours::along_short;
-    const std::int64_t width = along_short ? p.of.of_short.lines : p.of.of_long.lines,
-                       height = along_short ? p.of.of_long.lines : p.of.of_short.lines;
+    const std::int64_t width = along_short ? p.tiled.of_short.lines : p.tiled.of_long.lines,
+                       height = along_short ? p.tiled.of_long.lines : p.tiled.of_short.lines;
     AP_UNROLL
     for (int half = 0; half < 2; ++half) {
       const box_place at = box(p, w, out, half);
@@ -351,7 +353,7 @@ template <tf32_policy P, template <class Channel, int Warps> class RingOf = plai
       s.prepared.init();
       for (auto& of_group : s.added) of_group.init();
       fence_mbarrier_init();
-      prefetch_map(p.of.long_map);
+      prefetch_map(p.tiled.long_map);
       if (p.tma_stores) prefetch_map(p.out_map);
     }
     block_barrier();
@@ -370,7 +372,7 @@ template <tf32_policy P, template <class Channel, int Warps> class RingOf = plai
   // A computing warp's state on its walk through tiles.
   struct progress {
     walk next;
-    slot_cursor at;
+    slot_cursor cursor;
     column_cursor column;
     way_out out;
     matrix_descriptor hi = {};  // descriptor of the column's lines
@@ -414,14 +416,14 @@ template <tf32_policy P, template <class Channel, int Warps> class RingOf = plai
         w = now.next.here(p);
         rows = row_pair(p, w, t);
         sums main, mixed;
-        multiply(s, now.at, now.hi, mine, rows, part, main, mixed);
+        multiply(s, now.cursor, now.hi, mine, rows, part, main, mixed);
         if (pending) store_before();
         if (p.tma_stores && now.out.first) {
           if (pending)
             bulk_wait_read<1>();
           else
             bulk_wait_read<0>();
-          if (p.of.end.beta != 0) ask_for_c(p, s, now.out, w);
+          if (p.tiled.end.beta != 0) ask_for_c(p, s, now.out, w);
         }
         wgmma_wait<0>();
         pin_registers(main);

@@ -68,22 +68,24 @@ struct tf32_walk {
       : first(block_index().x), apart(grid_extent().x), part(0), share(0) {
     if (blocks_of_tile(p) == 1) return;
     const auto cluster = static_cast<unsigned>(cluster_extent());
-    part = static_cast<int>(first / cluster / p.of.tiles);
-    first = first / cluster % p.of.tiles;
-    apart = p.of.tiles;
+    part = static_cast<int>(first / cluster / p.tiled.tiles);
+    first = first / cluster % p.tiled.tiles;
+    apart = p.tiled.tiles;
     share = std::int64_t{part} * cluster + cluster_rank();
   }
-  AP_DEV static int blocks_of_tile(const params& p) { return cluster_extent() * p.of.parts; }
+  AP_DEV static int blocks_of_tile(const params& p) { return cluster_extent() * p.tiled.parts; }
   AP_DEV work at(const params& p, std::uint32_t tile) const {
-    const std::uint32_t row = tile / p.of.tiles_along_short.by(), column = tile % p.of.tiles_along_short.by();
-    const std::int64_t k = share * p.of.k_of_part, end = k + p.of.k_of_part;
-    return {row / p.of.tiles_along_long.by(), std::int64_t{row % p.of.tiles_along_long.by()} * tf32_tile.m,
-            std::int64_t{column} * tf32_tile.n, k < p.of.k ? k : p.of.k, end < p.of.k ? end : p.of.k};
+    const std::uint32_t row = tile / p.tiled.tiles_along_short.by(),
+                        column = tile % p.tiled.tiles_along_short.by();
+    const std::int64_t k = share * p.tiled.k_of_part, end = k + p.tiled.k_of_part;
+    return {
+        row / p.tiled.tiles_along_long.by(), std::int64_t{row % p.tiled.tiles_along_long.by()} * tf32_tile.m,
+        std::int64_t{column} * tf32_tile.n, k < p.tiled.k ? k : p.tiled.k, end < p.tiled.k ? end : p.tiled.k};
   }
   // Calls use(tile, work) for each tile.
   AP_DEV void each(const params& p, auto use) const {
     AP_ROLLED
-    for (std::uint32_t tile = first; tile < p.of.tiles; tile += apart) use(tile, at(p, tile));
+    for (std::uint32_t tile = first; tile < p.tiled.tiles; tile += apart) use(tile, at(p, tile));
   }
 };
 

@@ -22,8 +22,8 @@ template <tf32_policy P, class Layout> struct tf32_producer : tf32_outputs {
   using slot_cursor = typename Layout::slot_cursor;
 
   AP_DEV static void setup(const params& p) {
-    prefetch_map(p.of.long_map);
-    prefetch_map(p.of.short_map);
+    prefetch_map(p.tiled.long_map);
+    prefetch_map(p.tiled.short_map);
   }
   AP_DEV static void load(const params& p, storage& s) {
     slot_cursor at;
@@ -31,15 +31,15 @@ template <tf32_policy P, class Layout> struct tf32_producer : tf32_outputs {
       const int top = static_cast<int>(w.top), left = static_cast<int>(w.left), first = static_cast<int>(w.k),
                 steps = w.steps();
       // stride 0: all members have the same operand
-      const int of_long = p.of.of_long.batch_stride > 0 ? static_cast<int>(w.batch) : 0;
-      const int of_short = p.of.of_short.batch_stride > 0 ? static_cast<int>(w.batch) : 0;
+      const int of_long = p.tiled.of_long.batch_stride > 0 ? static_cast<int>(w.batch) : 0;
+      const int of_short = p.tiled.of_short.batch_stride > 0 ? static_cast<int>(w.batch) : 0;
       for (int step = 0; step < steps; ++step, ++at) {
         slot& to = s.slots[at.index];
         mbarrier& landed = s.ring.barrier[Layout::arrived][at.index];
         s.ring.acquire(at);
-        load_tf32_panel<tf32_tile.m, P.long_along_k>(to.a, p.of.long_map, landed, top,
+        load_tf32_panel<tf32_tile.m, P.long_along_k>(to.a, p.tiled.long_map, landed, top,
                                                      first + step * tf32_stage_k, of_long);
-        load_tf32_panel<tf32_tile.n, P.short_along_k>(to.b, p.of.short_map, landed, left,
+        load_tf32_panel<tf32_tile.n, P.short_along_k>(to.b, p.tiled.short_map, landed, left,
                                                       first + step * tf32_stage_k, of_short);
         s.ring.commit(at, Layout::arrived, bytes{static_cast<int>(sizeof to.a + sizeof to.b)});
       }
@@ -66,8 +66,8 @@ template <tf32_policy P, class Layout> struct tf32_preparer : tf32_outputs {
     slot_cursor at;
     tile_cursor tile;
     tf32_walk(p).each(p, [&](std::uint32_t, const work& w) {
-      line_watch watch(w.left + line < p.of.of_short.lines),
-          watch_of_other(w.left + other < p.of.of_short.lines);
+      line_watch watch(w.left + line < p.tiled.of_short.lines),
+          watch_of_other(w.left + other < p.tiled.of_short.lines);
       tf32_lines& lines = s.lines[tile.index];
       const int steps = w.steps();
       for (int step = 0; step < steps; ++step, ++at) {
@@ -122,21 +122,21 @@ template <tf32_policy P, class Layout> struct tf32_copier : tf32_outputs {
     slot_cursor loads, at;
     tile_cursor tile;
     std::uint32_t next = mine.first;  // tile to copy from
-    work there = mine.at(p, next < p.of.tiles ? next : 0);
+    work there = mine.at(p, next < p.tiled.tiles ? next : 0);
     std::int64_t k = there.k;
     const auto panels_of = [&](const work& w) {
-      return panels{{p.of.of_long, first_of(p.of.of_long, w), w.top},
-                    {p.of.of_short, first_of(p.of.of_short, w), w.left}};
+      return panels{{p.tiled.of_long, first_of(p.tiled.of_long, w), w.top},
+                    {p.tiled.of_short, first_of(p.tiled.of_short, w), w.left}};
     };
     panels from = panels_of(there);
     const auto copy = [&] {
-      if (next < p.of.tiles && k < there.k + there.steps() * tf32_stage_k) {
+      if (next < p.tiled.tiles && k < there.k + there.steps() * tf32_stage_k) {
         slot& to = s.slots[loads.index];
         s.ring.acquire(loads++);
         from.of_long.copy(to.a, k, there.k_end);
         from.of_short.copy(to.b, k, there.k_end);
         k += tf32_stage_k;
-        if (k == there.k + there.steps() * tf32_stage_k && (next += mine.apart) < p.of.tiles) {
+        if (k == there.k + there.steps() * tf32_stage_k && (next += mine.apart) < p.tiled.tiles) {
           there = mine.at(p, next);
           k = there.k;
           from = panels_of(there);
@@ -147,8 +147,8 @@ template <tf32_policy P, class Layout> struct tf32_copier : tf32_outputs {
     AP_ROLLED
     for (int i = 0; i < ahead; ++i) copy();
     mine.each(p, [&](std::uint32_t, const work& w) {
-      line_watch watch(w.left + my_share.line < p.of.of_short.lines);
-      const typename preparation::reader of_short(p.of.of_short, first_of(p.of.of_short, w), my_share);
+      line_watch watch(w.left + my_share.line < p.tiled.of_short.lines);
+      const typename preparation::reader of_short(p.tiled.of_short, first_of(p.tiled.of_short, w), my_share);
       tf32_lines& lines = s.lines[tile.index];
       const int line = tf32_tile.m + my_share.line, steps = w.steps();
       for (int step = 0; step < steps; ++step, ++at) {

@@ -127,7 +127,7 @@ template <tf32_policy P> struct tf32_slot {
   AP_DEV const float* hi() const { return b; }
 };
 template <tf32_policy P>
-requires(P.by == loader::tma && !P.short_along_k) struct tf32_slot<P> {
+requires(P.loader == loader::tma && !P.short_along_k) struct tf32_slot<P> {
   alignas(1024) float a[tf32_tile.m * tf32_stage_k];
   alignas(1024) float b[tf32_tile.n * tf32_stage_k];
   alignas(1024) float lo[tf32_tile.n * tf32_stage_k];
@@ -137,7 +137,7 @@ requires(P.by == loader::tma && !P.short_along_k) struct tf32_slot<P> {
 };
 // cp.async: threads read the short operand and write it along k in its place.
 template <tf32_policy P>
-requires(P.by == loader::cp_async) struct tf32_slot<P> {
+requires(P.loader == loader::cp_async) struct tf32_slot<P> {
   alignas(1024) float b[shifted_panel<tf32_tile.n>::size];
   alignas(1024) float lo[tf32_tile.n * tf32_stage_k];
   alignas(16) float a[shifted_panel<tf32_tile.m>::size];

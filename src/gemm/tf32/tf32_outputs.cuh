@@ -53,7 +53,7 @@ struct tf32_outputs {
   struct lane_rows {
     std::uint32_t least[2];
     bool sparse[2];
-    sparse_places at[2];  // of sparse ones
+    sparse_places places[2];  // of sparse ones
   };
   struct row_pair {
     // What a lane has seen of a row. Its nonzeros are added up: the number of them, and their k.
@@ -72,8 +72,8 @@ struct tf32_outputs {
     row_watch row[2];
     bool counts;
     AP_DEV row_pair(const params& p, const work& w, const seat& t)
-        : row{row_watch(w.top + t.top + t.g < p.of.of_long.lines),
-              row_watch(w.top + t.top + t.g + 8 < p.of.of_long.lines)},
+        : row{row_watch(w.top + t.top + t.g < p.tiled.of_long.lines),
+              row_watch(w.top + t.top + t.g + 8 < p.tiled.of_long.lines)},
           counts(true) {}
     AP_DEV void see(const tf32_values& x) {
       AP_UNROLL
@@ -128,7 +128,7 @@ struct tf32_outputs {
       AP_UNROLL
       for (int r = 0; r < 2; ++r) {
         const line_nonzeros n = of_four_lanes(row[r]);
-        all.at[r] = {k + n.first(), k + n.last(), n.count() == 2};
+        all.places[r] = {k + n.first(), k + n.last(), n.count() == 2};
         all.sparse[r] = tf32_lines::is_sparse(n);
         std::uint32_t& least = all.least[r] = row[r].least;
         AP_UNROLL
@@ -204,20 +204,20 @@ struct tf32_outputs {
            keeps_all(least_of_warp(least_of_rows), least_of_warp(one < other ? one : other));
   }
   AP_DEV static bool is_whole(const params& p, const work& w) {
-    return w.top + tf32_tile.m <= p.of.of_long.lines && w.left + tf32_tile.n <= p.of.of_short.lines;
+    return w.top + tf32_tile.m <= p.tiled.of_long.lines && w.left + tf32_tile.n <= p.tiled.of_short.lines;
   }
   // Outputs outside C become `floor`, so that they pass keep_range().
   AP_DEV static void hide_outside(const params& p, const work& w, const seat& t, sums& value) {
     if (is_whole(p, w)) return;
-    const std::int64_t rows_left = p.of.of_long.lines - w.top - t.top - t.g,
-                       columns_left = p.of.of_short.lines - w.left - 2 * t.q;
+    const std::int64_t rows_left = p.tiled.of_long.lines - w.top - t.top - t.g,
+                       columns_left = p.tiled.of_short.lines - w.left - 2 * t.q;
     AP_UNROLL
     for (int i = 0; i < registers; ++i)
       if (i / 2 % 2 * 8 >= rows_left || i / 4 * 8 + i % 2 >= columns_left) value[i] = p.floor;
   }
   AP_DEV static float* output_at(const params& p, const work& w, int row, int column) {
-    return p.of.c + w.batch * p.of.batch_stride + (w.top + row) * p.of.long_stride +
-           (w.left + column) * p.of.short_stride;
+    return p.tiled.c + w.batch * p.tiled.batch_stride + (w.top + row) * p.tiled.long_stride +
+           (w.left + column) * p.tiled.short_stride;
   }
   // Stores `count` fragments from `first` on, through shared memory, wherever rows of C begin.
   template <class Rows> AP_DEV static void store_by_rows(const params& p, Rows& through, const work& w,
@@ -229,7 +229,7 @@ struct tf32_outputs {
     for (int some = 0; some < fragments; some += of_some) {
       if (some >= count) break;
       const std::int64_t column = w.left + 8 * (first + some);
-      const int there = 8 * (count - some), in_c = as_many(p.of.of_short.lines - column),
+      const int there = 8 * (count - some), in_c = as_many(p.tiled.of_short.lines - column),
                 columns_left = in_c < there ? in_c : there;
       AP_UNROLL
       for (int top = 0; top < 16; top += Rows::rows) {
@@ -238,22 +238,23 @@ struct tf32_outputs {
           AP_UNROLL
           for (int low = 0; low < Rows::rows; low += 8) {
             const int i = 4 * (some + f) + 2 * ((top + low) / 8);
-            store_pack<2>(&through.at[t.g + low][8 * f + 2 * t.q], pack<float, 2>{{value[i], value[i + 1]}});
+            store_pack<2>(&through.elements[t.g + low][8 * f + 2 * t.q],
+                          pack<float, 2>{{value[i], value[i + 1]}});
           }
         }
         warp_sync();
         const std::int64_t row = w.top + t.top + top;
-        through.store(p.of, output_at(p, w, t.top + top, 8 * (first + some)), row, column,
-                      as_many(p.of.of_long.lines - row), columns_left, w.batch);
+        through.store(p.tiled, output_at(p, w, t.top + top, 8 * (first + some)), row, column,
+                      as_many(p.tiled.of_long.lines - row), columns_left, w.batch);
         warp_sync();
       }
     }
   }
   // Whether the pairs of adjacent outputs that lanes hold fill whole sectors of 32 bytes of C.
   AP_DEV static bool pairs_fill_sectors(const params& p, const work& w) {
-    return p.of.packs != packing::none && is_whole(p, w) &&
+    return p.tiled.packs != packing::none && is_whole(p, w) &&
            (reinterpret_cast<std::uintptr_t>(output_at(p, w, 0, 0)) |
-            static_cast<std::uintptr_t>(4 * p.of.long_stride)) %
+            static_cast<std::uintptr_t>(4 * p.tiled.long_stride)) %
                    32 ==
                0;
   }
@@ -262,10 +263,10 @@ struct tf32_outputs {
                                     const sums& value) {
     float* c = output_at(p, w, t.top + t.g, 8 * first + 2 * t.q);
     AP_UNROLL
-    for (int h = 0; h < 2; ++h, c += 8 * p.of.long_stride) {
+    for (int h = 0; h < 2; ++h, c += 8 * p.tiled.long_stride) {
       // holds C first, all of which is read before the first write, so that the reads overlap
       pack<float, 2> out[fragments] = {};
-      if (p.of.end.beta != 0) {
+      if (p.tiled.end.beta != 0) {
         AP_UNROLL
         for (int f = 0; f < fragments; ++f)
           if (f < count) out[f] = load_pack<2>(c + 8 * f);
@@ -274,7 +275,7 @@ struct tf32_outputs {
       for (int f = 0; f < fragments; ++f) {
         AP_UNROLL
         for (int e = 0; e < 2; ++e)
-          out[f].element[e] = blend(p.of.end, value[4 * f + 2 * h + e], &out[f].element[e]);
+          out[f].element[e] = blend(p.tiled.end, value[4 * f + 2 * h + e], &out[f].element[e]);
         if (f < count) store_pack<2>(c + 8 * f, out[f]);
       }
     }
@@ -286,8 +287,8 @@ struct tf32_outputs {
   AP_DEV static std::uint32_t existing(const params& p, const work& w, const seat& t, int first, int count) {
     const std::uint32_t all = count == fragments ? ~0u : (1u << 4 * count) - 1;
     if (is_whole(p, w)) return all;
-    const std::int64_t rows_left = p.of.of_long.lines - w.top - t.top - t.g,
-                       columns_left = p.of.of_short.lines - w.left - 8 * first - 2 * t.q;
+    const std::int64_t rows_left = p.tiled.of_long.lines - w.top - t.top - t.g,
+                       columns_left = p.tiled.of_short.lines - w.left - 8 * first - 2 * t.q;
     std::uint32_t there = 0;
     AP_UNROLL
     for (int i = 0; i < registers; ++i)
@@ -329,21 +330,21 @@ struct tf32_outputs {
   AP_DEV static void multiply_again(const params& p, const work& w, const seat& t, int fragment,
                                     double (&sum)[4]) {
     constexpr int ahead = 8;
-    const line_operand &a = p.of.of_long, &b = p.of.of_short;
+    const line_operand &a = p.tiled.of_long, &b = p.tiled.of_short;
     const std::int64_t row = w.top + t.top + t.g, column = w.left + 8 * fragment + t.g;
     const bool there[3] = {row < a.lines, row + 8 < a.lines, column < b.lines};
     const float *const of_row = first_of(a, w) + row * a.line_stride, *const of_column =
                                                                           first_of(b, w) +
                                                                           column * b.line_stride;
     AP_ROLLED
-    for (std::int64_t first = 0; first < p.of.k; first += 4 * ahead) {
+    for (std::int64_t first = 0; first < p.tiled.k; first += 4 * ahead) {
       float x[ahead][2], y[ahead];
       AP_UNROLL
       for (int n = 0; n < ahead; ++n) {
         const std::int64_t k = first + 4 * n + t.q;
-        x[n][0] = there[0] && k < p.of.k ? of_row[k * a.k_stride] : 0;
-        x[n][1] = there[1] && k < p.of.k ? of_row[8 * a.line_stride + k * a.k_stride] : 0;
-        y[n] = there[2] && k < p.of.k ? of_column[k * b.k_stride] : 0;
+        x[n][0] = there[0] && k < p.tiled.k ? of_row[k * a.k_stride] : 0;
+        x[n][1] = there[1] && k < p.tiled.k ? of_row[8 * a.line_stride + k * a.k_stride] : 0;
+        y[n] = there[2] && k < p.tiled.k ? of_column[k * b.k_stride] : 0;
       }
       AP_UNROLL
       for (int n = 0; n < ahead; ++n) {
@@ -365,7 +366,7 @@ struct tf32_outputs {
   // that they are made of is loaded before the first is used, so that the loads overlap.
   AP_DEV static void multiply_sparse_rows(const params& p, const lane_rows& rows, const work& w,
                                           const seat& t, int first, std::uint32_t wanted, sums& value) {
-    const line_operand &a = p.of.of_long, &b = p.of.of_short;
+    const line_operand &a = p.tiled.of_long, &b = p.tiled.of_short;
     const float* const column = first_of(b, w) + (w.left + 8 * first + 2 * t.q) * b.line_stride;
     float x[2][2] = {}, y[2][registers] = {};
     const float* meets[2][2] = {};
@@ -373,7 +374,7 @@ struct tf32_outputs {
     AP_UNROLL
     for (int h = 0; h < 2; ++h) {
       if ((wanted & 0x33333333u << 2 * h) == 0) continue;
-      const sparse_places& at = rows.at[h];
+      const sparse_places& at = rows.places[h];
       const float* const row = first_of(a, w) + (w.top + t.top + t.g + 8 * h) * a.line_stride;
       two[h] = at.two;
       x[h][0] = row[at.first * a.k_stride], meets[h][0] = column + at.first * b.k_stride;
@@ -406,7 +407,7 @@ struct tf32_outputs {
   // The same of sparse columns, four fragments at a time.
   AP_DEV static void multiply_sparse_columns(const params& p, auto places, const work& w, const seat& t,
                                              int first, int count, std::uint32_t wanted, sums& value) {
-    const line_operand &a = p.of.of_long, &b = p.of.of_short;
+    const line_operand &a = p.tiled.of_long, &b = p.tiled.of_short;
     const float* const row = first_of(a, w) + (w.top + t.top + t.g) * a.line_stride;
     const float* column = first_of(b, w) + (w.left + 8 * first + 2 * t.q) * b.line_stride;
     AP_ROLLED

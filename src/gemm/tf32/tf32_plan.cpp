@@ -29,11 +29,11 @@ tile_counts tiles_of(std::int64_t m, std::int64_t n, bool turned) {
 }
 
 packing packs_of(const tf32_plan& plan) {
-  const problem& p = plan.what;
+  const problem& p = plan.problem;
   const std::int64_t of_long = plan.turned ? p.c.column_stride : p.c.row_stride,
                      of_short = plan.turned ? p.c.row_stride : p.c.column_stride;
   const bool aligned =
-      of_long % 2 == 0 && plan.of.c_stride % 2 == 0 && reinterpret_cast<std::uintptr_t>(p.c.data) % 8 == 0;
+      of_long % 2 == 0 && plan.batch.c_stride % 2 == 0 && reinterpret_cast<std::uintptr_t>(p.c.data) % 8 == 0;
   return of_short == 1 && aligned ? packing::pairs_along_short : packing::none;
 }
 
@@ -44,16 +44,16 @@ struct rows_of_tiles {
   tensor_map map = {};
 };
 rows_of_tiles rows_in(const context& where, const tf32_plan& plan) {
-  const problem& p = plan.what;
-  if (plan.with->how.kept_halves == 0 || (p.c.row_stride != 1 && p.c.column_stride != 1)) return {};
+  const problem& p = plan.problem;
+  if (plan.instance->policy.kept_halves == 0 || (p.c.row_stride != 1 && p.c.column_stride != 1)) return {};
   const bool by_rows = p.c.column_stride == 1;
   const matrix_view<const float> c{p.c.data, p.c.rows, p.c.columns, p.c.row_stride, p.c.column_stride};
-  const line_operand rows = lines_of(by_rows ? c : transposed(c), nullptr, plan.of.c_stride);
+  const line_operand rows = lines_of(by_rows ? c : transposed(c), nullptr, plan.batch.c_stride);
   const std::int64_t in_row = by_rows ? p.n() : p.m();
   // The long operand's lines are rows of C unless the product is turned.
   rows_of_tiles all{.in_c = by_rows != plan.turned ? neighbours::along_short : neighbours::along_long};
   all.by_tma = rows.along_k && in_row % 4 == 0 && tma_takes(rows, in_row);
-  if (all.by_tma) all.map = encode(where, rows, in_row, plan.of.count, tf32_tile.m / 2);
+  if (all.by_tma) all.map = encode(where, rows, in_row, plan.batch.count, tf32_tile.m / 2);
   return all;
 }
 
@@ -77,7 +77,7 @@ kept_bands bands_of(std::int64_t along_long, std::int64_t columns, std::int64_t 
 }
 
 struct shape {
-  product_shape of;
+  product_shape product;
   std::int64_t along_long, columns;  // tiles; the latter of all members
   double tiles;
   moved_bytes moved;
@@ -85,7 +85,7 @@ struct shape {
 };
 shape shape_of(const product_shape& p) {
   const tile_counts t = tiles_of(p.m, p.n, p.n > p.m);
-  return {.of = p,
+  return {.product = p,
           .along_long = t.along_long,
           .columns = t.along_short * p.count,
           .tiles = static_cast<double>(t.along_long * t.along_short * p.count),
@@ -96,18 +96,18 @@ shape shape_of(const product_shape& p) {
 double us_of_kept(const costs::models& l, const device_limits& device, const shape& s) {
   const costs::tf32_cost& us = l.tf32;
   const double multiprocessors = multiprocessors_of(device);
-  const double blocks = std::min(1., s.tiles / multiprocessors), halves = s.of.k <= 16   ? 1
-                                                                          : s.of.k <= 32 ? 2
-                                                                                         : 4;
+  const double blocks = std::min(1., s.tiles / multiprocessors), halves = s.product.k <= 16   ? 1
+                                                                          : s.product.k <= 32 ? 2
+                                                                                              : 4;
   const double of_block = bands_of(s.along_long, s.columns, multiprocessors_of(device)).tiles_of_block;
-  const bool anywhere = s.of.n % 4 != 0;
+  const bool anywhere = s.product.n % 4 != 0;
   const double of_tile =
       anywhere ? us.odd_tile + halves * us.odd_half
-               : (us.kept_tile + halves * us.kept_half) * (s.of.n % 8 != 0 ? us.kept_half_rows : 1);
+               : (us.kept_tile + halves * us.kept_half) * (s.product.n % 8 != 0 ? us.kept_half_rows : 1);
   // TMA loads C while the previous tile is multiplied; threads read it when the sums are complete, for the
   // first tile too.
-  const double adding = s.of.reads_c && !anywhere ? us.kept_read : 0,
-               reading = s.of.reads_c && anywhere ? us.odd_read : 0;
+  const double adding = s.product.reads_c && !anywhere ? us.kept_read : 0,
+               reading = s.product.reads_c && anywhere ? us.odd_read : 0;
   const double slower = 2048. / rates_of(device).tensor_fp16;
   const double computing =
       ((of_block - 1) * (of_tile + adding) + of_block * reading + us.kept_first * blocks) * slower;
@@ -117,7 +117,7 @@ double us_of_kept(const costs::models& l, const device_limits& device, const sha
 // A tile's time besides its chunks: `later` for each round after the first, whose share is in `start`.
 double us_of(const costs::models& l, const device_limits& device, const shape& s, const tf32_division& how) {
   const costs::tf32_cost& us = l.tf32;
-  const double k = static_cast<double>(s.of.k),
+  const double k = static_cast<double>(s.product.k),
                places = multiprocessors_of(device) * share_of_places(how.cluster);
   const double busy = s.tiles * how.cluster * how.parts / places, rounds = std::max(1., std::ceil(busy));
   const double chunks = std::ceil(std::ceil(k / tf32_chunk) / (how.cluster * how.parts));
@@ -125,7 +125,7 @@ double us_of(const costs::models& l, const device_limits& device, const shape& s
   const double copied = 1 + (us.threads - 1) * s.lies.either_uneven;
   const double computing =
       rounds * chunks * (us.chunk + us.among_all * std::min(1., busy)) * slower * copied +
-      (rounds - 1) * us.later + (s.of.reads_c ? rounds * us.read_of_c : 0);
+      (rounds - 1) * us.later + (s.product.reads_c ? rounds * us.read_of_c : 0);
   const double of_c =
       (s.moved.stored + s.moved.read_of_c) * by_rows(s.moved.rows, 1, us.half_rows, us.odd_rows);
   const double moving = us_moved(l, s.moved, s.moved.all() / us.rate + of_c / us.stored) / cards +
@@ -137,7 +137,7 @@ double us_of(const costs::models& l, const device_limits& device, const shape& s
 // Mean over layouts: if rows of the long operand begin anywhere, threads copy both operands.
 double seconds_of(const costs::models& l, const device_limits& device, const shape& s,
                   const tf32_division& how) {
-  if (how.cluster * how.parts > 1 || s.of.k <= sparse_nonzeros || s.of.k > tf32_chunk)
+  if (how.cluster * how.parts > 1 || s.product.k <= sparse_nonzeros || s.product.k > tf32_chunk)
     return 1e-6 * us_of(l, device, s, how);
   shape copied = s;
   copied.lies.either_uneven = 1, copied.lies.brief = 0;
@@ -179,8 +179,9 @@ const std::vector<tf32_instance>& tf32_instances(target where) {
 }
 
 std::size_t tf32_plan::workspace() const {
-  if (how.parts == 1) return 0;
-  return static_cast<std::size_t>((8 + 4 * floats_of_share(how.cluster)) * tiles * how.cluster * how.parts);
+  if (division.parts == 1) return 0;
+  return static_cast<std::size_t>((8 + 4 * floats_of_share(division.cluster)) * tiles * division.cluster *
+                                  division.parts);
 }
 
 bool tf32_tiles_fit(const problem& p, const batch& of) {
@@ -209,12 +210,12 @@ bool can_tf32(const context& where, const tf32_instance& with, const problem& p,
               bool turned) {
   const both_operands o = operands_of(p, of, turned);
   if (shortage_of(where.limits(), with.code) != shortage::none) return false;
-  if (with.how.by == loader::cp_async) return true;
-  if (with.how.kept_halves > 0)
-    return p.k() > sparse_nonzeros && p.k() <= with.how.kept_halves * tf32_stage_k / 2 &&
-           tma_takes(o.long_one, p.k()) && o.long_one.along_k == with.how.long_along_k;
+  if (with.policy.loader == loader::cp_async) return true;
+  if (with.policy.kept_halves > 0)
+    return p.k() > sparse_nonzeros && p.k() <= with.policy.kept_halves * tf32_stage_k / 2 &&
+           tma_takes(o.long_one, p.k()) && o.long_one.along_k == with.policy.long_along_k;
   return tma_takes(o.long_one, p.k()) && tma_takes(o.short_one, p.k()) &&
-         o.long_one.along_k == with.how.long_along_k && o.short_one.along_k == with.how.short_along_k;
+         o.long_one.along_k == with.policy.long_along_k && o.short_one.along_k == with.policy.short_along_k;
 }
 
 tf32_plan plan_tf32(const context& where, const problem& p, const batch& of, const tf32_instance& with,
@@ -223,7 +224,7 @@ tf32_plan plan_tf32(const context& where, const problem& p, const batch& of, con
   const std::int64_t shares = std::int64_t{how.cluster} * how.parts;
   plan.k_of_part = ceil_div(ceil_div<std::int64_t>(p.k(), tf32_chunk), shares) * tf32_chunk;
   const std::int64_t resident = multiprocessors_of(where.limits());
-  if (with.how.kept_halves > 0) {
+  if (with.policy.kept_halves > 0) {
     plan.rows_of_band = bands_of(plan.along_long, plan.along_short * of.count, resident).rows;
     plan.bands = ceil_div(plan.along_long, plan.rows_of_band);
     plan.grid.x = static_cast<unsigned>(std::min(plan.bands * plan.along_short * of.count, resident));
@@ -240,11 +241,12 @@ std::optional<tf32_plan> plan_tf32(const context& where, const problem& p, const
   // Kernels that keep the short operand come first, the smallest that fits K before others; then those with
   // TMA.
   const auto rank = [](const tf32_policy& one) {
-    return one.by == loader::cp_async ? 0 : one.kept_halves == 0 ? 1 : 1 + tf32_chunk - one.kept_halves;
+    return one.loader == loader::cp_async ? 0 : one.kept_halves == 0 ? 1 : 1 + tf32_chunk - one.kept_halves;
   };
   for (const tf32_instance& i : tf32_instances(where.kind())) {
-    if (i.how.kept_halves > 0 && how.cluster * how.parts > 1) continue;
-    if (can_tf32(where, i, p, of, turned) && (with == nullptr || rank(i.how) > rank(with->how))) with = &i;
+    if (i.policy.kept_halves > 0 && how.cluster * how.parts > 1) continue;
+    if (can_tf32(where, i, p, of, turned) && (with == nullptr || rank(i.policy) > rank(with->policy)))
+      with = &i;
   }
   if (with == nullptr) return std::nullopt;
   return plan_tf32(where, p, of, *with, turned, how);
@@ -253,22 +255,22 @@ std::optional<tf32_plan> plan_tf32(const context& where, const problem& p, const
 launch_counts run(const context& where, const tf32_plan& plan, std::span<std::byte> workspace,
                   std::uint64_t* recomputed, stream on) {
   const rows_of_tiles rows = rows_in(where, plan);
-  const tf32_policy& how = plan.with->how;
+  const tf32_policy& how = plan.instance->policy;
   // threads read a kept operand themselves
-  const brought_by by{how.by, how.kept_halves > 0 ? loader::lanes : how.by};
+  const brought_by by{how.loader, how.kept_halves > 0 ? loader::lanes : how.loader};
   const tf32_problem arguments{
-      .of = arguments_of(where, plan, tf32_tile, by, packs_of(plan), plan.how.cluster, plan.how.parts,
-                         workspace),
-      .floor = std::ldexp(static_cast<float>(std::max<std::int64_t>(plan.what.k(), 5)), -125),
+      .tiled = arguments_of(where, plan, tf32_tile, by, packs_of(plan), plan.division.cluster,
+                            plan.division.parts, workspace),
+      .floor = std::ldexp(static_cast<float>(std::max<std::int64_t>(plan.problem.k(), 5)), -125),
       .recomputed = recomputed,
       .in_c = rows.in_c,
       .tma_stores = rows.by_tma,
       .out_map = rows.map,
       .rows_of_band = static_cast<std::uint32_t>(plan.rows_of_band),
       .bands = divider(static_cast<std::uint32_t>(std::max<std::int64_t>(plan.bands, 1))),
-      .units = static_cast<std::uint32_t>(plan.bands * plan.along_short * plan.of.count)};
-  kernel code = plan.with->code;
-  code.cluster = plan.how.cluster;
+      .units = static_cast<std::uint32_t>(plan.bands * plan.along_short * plan.batch.count)};
+  kernel code = plan.instance->code;
+  code.cluster = plan.division.cluster;
   return where.runs_on().launch(code, plan.grid, &arguments, on);
 }
 

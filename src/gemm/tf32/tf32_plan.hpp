@@ -22,7 +22,7 @@ struct tf32_division {
   constexpr bool operator==(const tf32_division&) const = default;
 };
 struct tf32_choice {
-  tf32_division how;
+  tf32_division division;
   double seconds;  // predicted
 };
 // The division with the least predicted time. It depends on the shape and the device alone, never on layouts.
@@ -34,8 +34,8 @@ double tf32_seconds(const costs::models& l, const product_shape& p, const device
                     const tf32_division& how);
 
 struct tf32_plan : tiled_plan {
-  const tf32_instance* with = nullptr;
-  tf32_division how;
+  const tf32_instance* instance = nullptr;
+  tf32_division division;
   std::int64_t rows_of_band = 0, bands = 0;  // as in tf32_problem
 
   std::size_t workspace() const;  // bytes

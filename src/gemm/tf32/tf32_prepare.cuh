@@ -15,7 +15,7 @@ inline namespace AP_TARGET {
 // and, where the operand is not along k as wgmma needs it, also the elements themselves along k. Threads that
 // copy operands prepare them as well.
 template <tf32_policy P> struct tf32_preparation {
-  static constexpr bool by_tma = P.by == loader::tma, turns = !by_tma || !P.short_along_k;
+  static constexpr bool by_tma = P.loader == loader::tma, turns = !by_tma || !P.short_along_k;
   static constexpr int warps = by_tma ? 3 : 4, threads = warps * warp_size;
   using slot = tf32_slot<P>;
 

@@ -23,7 +23,7 @@ constexpr std::int64_t k_of_tf32_share = 16384;
 // (kept_halves > 0), for that one: its lines stay in shared memory, and K is at most 16 * kept_halves.
 struct tf32_policy {
   bool long_along_k = true, short_along_k = true;
-  loader by = loader::tma;
+  gemms::loader loader = loader::tma;
   int kept_halves = 0;  // of a stage
 
   constexpr bool operator==(const tf32_policy&) const = default;
@@ -31,13 +31,13 @@ struct tf32_policy {
   constexpr int stages() const { return kept_halves > 2 || !short_along_k ? 5 : 6; }
 };
 constexpr bool valid(const tf32_policy& p) {
-  return p.by == loader::tma
+  return p.loader == loader::tma
              ? p.kept_halves == 0 || (p.short_along_k && p.kept_halves * tf32_stage_k / 2 <= tf32_chunk)
              : p.long_along_k && p.short_along_k && p.kept_halves == 0;
 }
 
 struct tf32_instance {
-  tf32_policy how;
+  tf32_policy policy;
   kernel code;
 };
 
@@ -46,7 +46,7 @@ enum class neighbours : unsigned char { none, along_short, along_long };
 
 struct tf32_problem {
   // of.k_of_part: k of each block that shares a tile, a multiple of tf32_chunk; of.partial holds floats
-  tiled_problem of;
+  tiled_problem tiled;
   float floor;  // smaller results are certified only if the lines' least elements are large enough
   // null, or a counter of the outputs that are computed again because they are not certified
   std::uint64_t* recomputed;

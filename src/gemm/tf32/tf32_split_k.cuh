@@ -25,14 +25,14 @@ template <tf32_policy P, class Layout> struct tf32_split_k : tf32_outputs {
     const int cluster = cluster_extent(), rank = cluster_rank();
     leave(s, t, cluster, value);
     const std::int64_t of_part = std::int64_t{4} * count * computing_threads + words * tf32_lines::count,
-                       mine = (std::int64_t{tile} * cluster + rank) * p.of.parts;
-    float* const partial = reinterpret_cast<float*>(p.of.partial) + mine * of_part;
+                       mine = (std::int64_t{tile} * cluster + rank) * p.tiled.parts;
+    float* const partial = reinterpret_cast<float*>(p.tiled.partial) + mine * of_part;
     float* const sums_there = partial + t.member;
-    const bool last = part + 1 == p.of.parts;
+    const bool last = part + 1 == p.tiled.parts;
     AP_UNROLL
     for (float& x : value) x = 0;
-    if (p.of.parts > 1 && last) {
-      wait_for_parts(p, t, p.of.arrived + mine, part);
+    if (p.tiled.parts > 1 && last) {
+      wait_for_parts(p, t, p.tiled.arrived + mine, part);
       AP_ROLLED
       for (int other = 0; other < part; ++other) {
         AP_UNROLL
@@ -53,7 +53,7 @@ template <tf32_policy P, class Layout> struct tf32_split_k : tf32_outputs {
       for (int block = 0; block < cluster; ++block) {
         const tf32_lines& from = cluster > 1 ? *map_shared(&s.lines[2], block) : s.lines[2];
         const line_nonzeros some = from.nonzeros[n];
-        const std::int64_t k = (std::int64_t{part} * cluster + block) * p.of.k_of_part;
+        const std::int64_t k = (std::int64_t{part} * cluster + block) * p.tiled.k_of_part;
         all.add({from.least[n], some.count(), static_cast<std::int32_t>(k + some.first()),
                  static_cast<std::int32_t>(k + some.last())});
       }
@@ -78,7 +78,7 @@ template <tf32_policy P, class Layout> struct tf32_split_k : tf32_outputs {
         if (i / 4 < count) sums_there[part * of_part + i * computing_threads] = value[i];
     }
     named_barrier_sync(computing_barrier, computing_threads);
-    if (!last && t.member == 0) store_release(p.of.arrived + mine + part, p.of.call);
+    if (!last && t.member == 0) store_release(p.tiled.arrived + mine + part, p.tiled.call);
     if (cluster > 1) {
       warp_sync();
       cluster_arrive();  // tf32_consumer::run waits
@@ -128,7 +128,7 @@ template <tf32_policy P, class Layout> struct tf32_split_k : tf32_outputs {
   AP_DEV static void wait_for_parts(const params& p, const seat& t, std::uint64_t* flags, int part) {
     for (int other = t.member; other < part; other += computing_threads) {
       std::uint64_t* const flag = flags + other;
-      poll([&] { return load_acquire(flag) == p.of.call; });
+      poll([&] { return load_acquire(flag) == p.tiled.call; });
       store_relaxed(flag, 0);  // for a replay of the same call
     }
     named_barrier_sync(computing_barrier, computing_threads);

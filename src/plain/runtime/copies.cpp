@@ -90,8 +90,8 @@ cudaError_t copy_now(void* to, const void* from, std::size_t bytes, cudaMemcpyKi
 cudaError_t copy_rows_now(const row_copy& c, cudaStream_t on, returns when, place where) {
   for (std::size_t i = 0; i < c.height; ++i)
     if (const cudaError_t e =
-            copy_now(static_cast<char*>(c.to) + i * c.to_pitch,
-                     static_cast<const char*>(c.from) + i * c.from_pitch, c.width, c.kind, on, when, where);
+            copy_now(static_cast<char*>(c.destination) + i * c.to_pitch,
+                     static_cast<const char*>(c.source) + i * c.from_pitch, c.width, c.kind, on, when, where);
         e != cudaSuccess)
       return e;
   return cudaSuccess;

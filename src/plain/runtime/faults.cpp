@@ -92,12 +92,12 @@ struct ubsan_type {
   char name[1];
 };
 struct ubsan_mismatch {
-  ubsan_place at;
+  ubsan_place place;
   const ubsan_type* type;
   unsigned char log_alignment, access;
 };
 struct ubsan_bounds {
-  ubsan_place at;
+  ubsan_place place;
   const ubsan_type *array, *index;
 };
 void __ubsan_handle_type_mismatch_v1(ubsan_mismatch* data, std::uintptr_t p) {

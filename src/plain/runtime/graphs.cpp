@@ -50,7 +50,7 @@ struct capture {
   graph* into = nullptr;
   bool owns = true;
   cudaStream_t origin = nullptr;
-  std::map<cudaStream_t, std::vector<node::edge>> behind;
+  std::map<cudaStream_t, std::vector<node::edge>> ends;
 };
 std::vector<std::unique_ptr<capture>>& captures() {
   static std::vector<std::unique_ptr<capture>> all;
@@ -58,7 +58,7 @@ std::vector<std::unique_ptr<capture>>& captures() {
 }
 capture* capture_of(cudaStream_t on) {
   for (const auto& c : captures())
-    if (c->behind.contains(on)) return c.get();
+    if (c->ends.contains(on)) return c.get();
   return nullptr;
 }
 capture* capture_of(cudaEvent_t e) {
@@ -248,7 +248,7 @@ cudaError_t launch_graph(cudaGraphExec_t e, cudaStream_t on, place where) {
     n->child = std::make_shared<graph>();
     numbered made_of;
     copy_nodes(e->graph, *n->child, made_of);
-    n->after = std::exchange(c->behind[on], {{n, false}});
+    n->after = std::exchange(c->ends[on], {{n, false}});
     return cudaSuccess;
   }
   if (disturbs_capture(on, waits_for::stream, "cudaGraphLaunch()", where))
@@ -286,7 +286,7 @@ cudaError_t add_node(cudaGraphNode_t* n, cudaGraph_t g, edges of, const cudaGrap
   if (g == nullptr) return invalid();
   *n = new_node(*g, p.type);
   for (std::size_t i = 0; i < of.count; ++i)
-    if (const cudaError_t e = add_edge(g, of.from[i], *n, of.data != nullptr ? of.data + i : nullptr);
+    if (const cudaError_t e = add_edge(g, of.sources[i], *n, of.data != nullptr ? of.data + i : nullptr);
         e != cudaSuccess)
       return e;
   return fill(**n, p, where);
@@ -356,8 +356,8 @@ cudaError_t begin_capture(cudaStream_t on, cudaGraph_t into, edges of, place whe
   c.owns = into == nullptr;
   c.into = into != nullptr ? into : new graph;
   c.origin = on;
-  for (std::size_t i = 0; i < of.count; ++i) c.behind[on].push_back({of.from[i], false});
-  c.behind[on];
+  for (std::size_t i = 0; i < of.count; ++i) c.ends[on].push_back({of.sources[i], false});
+  c.ends[on];
   return cudaSuccess;
 }
 cudaError_t end_capture(cudaStream_t on, cudaGraph_t* g, place where) {
@@ -372,13 +372,13 @@ cudaError_t end_capture(cudaStream_t on, cudaGraph_t* g, place where) {
     for (const node::edge& e : all)
       if (joined.insert(e.source).second) left.push_back(e.source);
   };
-  take(c->behind[on]);
+  take(c->ends[on]);
   while (!left.empty()) {
     const node* const n = left.back();
     left.pop_back();
     take(n->after);
   }
-  const bool whole = std::ranges::all_of(c->behind, [&](const auto& of) {
+  const bool whole = std::ranges::all_of(c->ends, [&](const auto& of) {
     return std::ranges::all_of(of.second, [&](const node::edge& e) { return joined.contains(e.source); });
   });
   graph* const made = c->into;
@@ -400,7 +400,7 @@ bool captured(cudaStream_t on, cudaGraphNodeType type, const stream_work& work, 
   node* const n = new_node(*c->into, type);
   n->work = work;
   // A programmatic edge leads to kernels only: the rest waits for the whole kernel.
-  n->after = std::exchange(c->behind[on], {{n, false}});
+  n->after = std::exchange(c->ends[on], {{n, false}});
   for (node::edge& e : n->after) e.programmatic = false;
   return true;
 }
@@ -409,13 +409,13 @@ bool captured(const recorded_launch& l) {
   capture* const c = capture_of(on);
   if (c == nullptr)
     return !captures().empty() &&
-           disturbs_capture(on, waits_for::stream, "a launch on the default stream", l.where);
+           disturbs_capture(on, waits_for::stream, "a launch on the default stream", l.place);
   if (l.configuration.begun != nullptr)
-    refuse(l.where, "cudaLaunchAttributeLaunchCompletionEvent in a captured stream",
+    refuse(l.place, "cudaLaunchAttributeLaunchCompletionEvent in a captured stream",
            "cudaLaunchAttributeProgrammaticEvent, or cudaEventRecord()");
   node* const n = new_node(*c->into, cudaGraphNodeTypeKernel);
   n->launch = l;
-  n->after = std::exchange(c->behind[on], {{n, false}});
+  n->after = std::exchange(c->ends[on], {{n, false}});
   if (l.configuration.overlaps && n->after.size() == 1 && is_kernel(*n->after[0].source))
     n->after[0].programmatic = true;
   n->launch.configuration.overlaps = false;
@@ -434,7 +434,7 @@ bool captured_record(cudaEvent_t e, cudaStream_t on, event_of what, place where)
         on, cudaGraphNodeTypeEventRecord, [e](cudaStream_t s) { record_now(e, s); }, where);
   e->capture = c;
   e->nodes.clear();
-  for (const node::edge& b : c->behind[on]) e->nodes.push_back({b.source, b.programmatic});
+  for (const node::edge& b : c->ends[on]) e->nodes.push_back({b.source, b.programmatic});
   return true;
 }
 bool captured_wait(cudaStream_t on, cudaEvent_t e, event_of what, place where) {
@@ -449,14 +449,14 @@ bool captured_wait(cudaStream_t on, cudaEvent_t e, event_of what, place where) {
             cudaErrorStreamCaptureIsolation);
     return true;
   }
-  for (const auto& [is, programmatic] : e->nodes) of->behind[on].push_back({is, programmatic});
-  of->behind[on];
+  for (const auto& [is, programmatic] : e->nodes) of->ends[on].push_back({is, programmatic});
+  of->ends[on];
   return true;
 }
 bool disturbs_capture(cudaStream_t on, waits_for what, const char* call, place where) {
   if (captures().empty()) return false;
   const bool disturbs = what == waits_for::all || std::ranges::any_of(captures(), [&](const auto& c) {
-                          return on == nullptr && std::ranges::any_of(c->behind, [](const auto& of) {
+                          return on == nullptr && std::ranges::any_of(c->ends, [](const auto& of) {
                                    return !followed().launches.is_apart(of.first);
                                  });
                         });

@@ -14,7 +14,7 @@ struct antiphase_plain_event {
   antiphase::checker_detail::launch_order::kernel_ptr kernel;
   // while a stream is captured: the nodes that it stands for; a programmatic one lets others begin
   struct node {
-    cudaGraphNode_t is;
+    cudaGraphNode_t node;
     bool programmatic;
   };
   bool destroyed = false, recorded = false;
@@ -28,7 +28,7 @@ namespace antiphase::plain {
 struct recorded_launch {
   const char* name = "";
   config configuration{{}, {}};
-  place where;
+  machine::place place;
   const void* entry = nullptr;
   void (*body)(const void*) = nullptr;
   std::vector<unsigned char> params;

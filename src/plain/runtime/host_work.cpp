@@ -81,7 +81,7 @@ void host_work::judge(const void* p, std::size_t bytes, access_kind kind, const 
       finding_side now, earlier;
       now.action = fmt::format("{} by the host", action);
       earlier.action = fmt::format("{} by {}", t.kind == access_kind::read ? "read" : "write", by);
-      earlier.when = "in the order of its stream";
+      earlier.moment = "in the order of its stream";
       finding f{.kind = t.kind == access_kind::read ? finding_kind::overwritten_in_use : finding_kind::race,
                 .kernel = {},
                 .memory = "memory of the host",

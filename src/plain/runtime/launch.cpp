@@ -78,7 +78,7 @@ kernel begin_launch(const char* name, const config& c, dim3 cluster, place where
                     void (*body)(const void*), const void* params) {
   coverage.misled = coverage.sampled;
   running_launch = {.kernel = name,
-                    .where = where,
+                    .place = where,
                     .grid = c.grid,
                     .block = c.block,
                     .cluster = cluster,
@@ -159,7 +159,7 @@ void launch(const char* name, const config& c, place where, const void* entry, s
 void launch(const recorded_launch& l, cudaStream_t on) {
   config c = l.configuration;
   c.stream = on;
-  launch(l.name, c, l.where, l.entry, l.params.size(), l.body, l.params.data());
+  launch(l.name, c, l.place, l.entry, l.params.size(), l.body, l.params.data());
 }
 
 void know_kernel(const void* entry, typed_launch how) { launches.typed[entry] = how; }

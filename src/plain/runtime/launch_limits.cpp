@@ -112,7 +112,7 @@ int register_cluster(const char* kernel, int x, int y, int z) {
 void keeps_bounds(long most) {
   const int threads = machine::current->block->threads;
   if (most <= 0 || threads <= most || machine::current->index != 0) return;
-  refuse_launch(running_launch.kernel, running_launch.where,
+  refuse_launch(running_launch.kernel, running_launch.place,
                 fmt::format("a launch of {} threads a block", threads),
                 fmt::format("at most {}, as its __launch_bounds__ says", most), cudaErrorInvalidValue);
 }

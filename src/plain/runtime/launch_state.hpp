@@ -19,7 +19,7 @@ constexpr std::size_t reserved_shared = 1024;  // for each block, in addition
 
 struct launch_state {
   const char* kernel = "";
-  place where;
+  machine::place place;
   dim3 grid, block, cluster;
   bool together = false;  // a cooperative launch
   const void* arguments = nullptr;

@@ -25,7 +25,7 @@ namespace {
 struct allocation {
   std::size_t bytes = 0;
   memory_kind kind = memory_kind::device;
-  place where;
+  machine::place place;
   bool of_library = false;  // an object frees it, if only after main
 };
 struct device_memory {
@@ -157,8 +157,8 @@ void owned_by_library(void* p) {
 void report_leaks() {
   for (const auto& [p, a] : owned.allocations) {
     if (a.kind == memory_kind::host || a.of_library) continue;
-    const checker_detail::place_number at = followed().places.number_of(a.where);
-    checker_detail::event_log::question life{.now = {.by = {}, .place = at, .action = {}}, .earlier = {}};
+    const checker_detail::place_number at = followed().places.number_of(a.place);
+    checker_detail::event_log::question life{.now = {.thread = {}, .place = at, .action = {}}, .earlier = {}};
     life.memory = reinterpret_cast<std::uintptr_t>(p);
     life.bytes = a.bytes;
     life.never_freed = true;

@@ -55,7 +55,7 @@ const void* restricted(const void* p, int parameter) {
   if (!parameters.restricted.insert(parameter).second || undefined_results().is_other()) return p;
   const auto [start, bytes] = allocation_at(address);
   if (bytes == 0 || bytes > most || arguments_within(start, bytes) < 2 || coverage.sampled ||
-      parameters.parted[{running_launch.where.line(), parameter}]++ == often)
+      parameters.parted[{running_launch.place.line(), parameter}]++ == often)
     return p;
   finding f;
   f.kind = finding_kind::race;
@@ -64,7 +64,7 @@ const void* restricted(const void* p, int parameter) {
   finding in_place = f;
   in_place.missing = sentence::unaliased;
   in_place.in_practice = sentence::gpu_restrict;
-  if (!undefined_results().parts(followed().places.number_of(running_launch.where), f, in_place)) return p;
+  if (!undefined_results().parts(followed().places.number_of(running_launch.place), f, in_place)) return p;
   void* const copy = device().allocate(bytes);
   std::memcpy(copy, reinterpret_cast<const void*>(start), bytes);  // NOLINT: an address
   followed().memory.set(copy, bytes, checker_detail::cell_state::written);

@@ -33,8 +33,8 @@ struct antiphase_plain_act {
   int line;
   unsigned long address, bytes;
   bool shared;
-  const char* what;
-  unsigned long of, number, moment;
+  const char* name;
+  unsigned long object, number, moment;
 };
 
 void antiphase_plain_record() { antiphase::checker_detail::active->keep_all(); }
@@ -50,11 +50,11 @@ unsigned long antiphase_plain_recorded(unsigned block, int thread, antiphase_pla
     const event_log::event& e = (*events)[i];
     to[i] = {.kind = static_cast<int>(e.kind),
              .line = line_of(m, e.place),
-             .address = e.from,
+             .address = e.first_address,
              .bytes = e.bytes,
-             .shared = e.from - m.memory.lowest() < shadow::shared_bytes,
-             .what = e.what != nullptr ? e.what : "",
-             .of = e.in.of,
+             .shared = e.first_address - m.memory.lowest() < shadow::shared_bytes,
+             .name = e.name != nullptr ? e.name : "",
+             .object = e.in.owner,
              .number = e.in.number,
              .moment = e.first};
   }

@@ -59,11 +59,11 @@ std::size_t bytes_of_shared_variables() {  // those that the kernel has declared
 void judge_shared_variables() {
   const std::size_t bytes = bytes_of_shared_variables();
   if (bytes > static_shared)
-    refuse_launch(running_launch.kernel, running_launch.where,
+    refuse_launch(running_launch.kernel, running_launch.place,
                   fmt::format("{} bytes of __shared__ variables", bytes),
                   fmt::format("at most {}: more must be extern __shared__", static_shared), cudaSuccess);
   else if (bytes > 0 && bytes + placed_here.dynamic > placed_here.most_together)
-    refuse_launch(running_launch.kernel, running_launch.where,
+    refuse_launch(running_launch.kernel, running_launch.place,
                   fmt::format("{} bytes of __shared__ variables and {} of dynamic shared memory", bytes,
                               placed_here.dynamic),
                   fmt::format("at most {} together; cudaFuncSetAttribute(kernel, "

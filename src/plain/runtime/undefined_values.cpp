@@ -28,7 +28,7 @@ undefined_values::others undefined_values::extreme() {  // very large and very s
 
 void undefined_values::bring(checker_detail::place_number at, void* value, std::size_t bytes,
                              const others& instead, const std::function<finding()>& if_used) {
-  if (!is_other() && left_ > 0 && std::ranges::find(readings_, at, &reading::at) == readings_.end()) {
+  if (!is_other() && left_ > 0 && std::ranges::find(readings_, at, &reading::place) == readings_.end()) {
     --left_;
     reading& r = readings_.emplace_back(reading{at, if_used(), {}, {}});
     for (const bytes_of_value& other : instead)
@@ -96,7 +96,7 @@ void undefined_values::launch_ended(checker_detail::model& m, const std::string&
     if (used || same) {
       finding f = used ? r.if_used : *r.if_same;
       f.kernel = kernel;
-      m.findings.note(std::move(f), r.at);
+      m.findings.note(std::move(f), r.place);
     }
   }
   readings_.clear();

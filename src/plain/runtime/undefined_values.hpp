@@ -37,7 +37,7 @@ class undefined_values {
 
  private:
   struct reading {
-    checker_detail::place_number at;
+    checker_detail::place_number place;
     finding if_used;
     std::optional<finding> if_same;
     std::vector<std::pair<pid_t, int>> others;  // and the pipes their outcome comes through

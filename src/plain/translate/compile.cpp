@@ -102,8 +102,8 @@ std::string edited(std::string text, const std::vector<plain_edit>& edits) {
       for (const plain_edit& e : edits) {
         if (e.line != number || e.file != file) continue;
         const statement old =
-            e.from.empty() ? statement{line.size(), line.size()} : find_loosely(line, e.from);
-        if (e.from.empty() || old.end > 0) line.replace(old.begin, old.end - old.begin, e.to);
+            e.former.empty() ? statement{line.size(), line.size()} : find_loosely(line, e.former);
+        if (e.former.empty() || old.end > 0) line.replace(old.begin, old.end - old.begin, e.replacement);
       }
     }
     out += line + '\n';

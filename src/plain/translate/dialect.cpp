@@ -291,9 +291,9 @@ std::string dialect_text() {
   for (const dialect_group& g : plain_dialect()) {
     out += fmt::format("{}{}\n", out.empty() ? "" : "\n", g.name);
     for (const dialect_entry& e : g.entries) {
-      out += fmt::format("  {:<7} {}\n", text(e.how), e.names);
+      out += fmt::format("  {:<7} {}\n", text(e.support), e.names);
       if (!e.about.empty())
-        out += fmt::format("          {}{}\n", e.how == supported::no ? "instead: " : "", e.about);
+        out += fmt::format("          {}{}\n", e.support == supported::no ? "instead: " : "", e.about);
     }
   }
   return out;
@@ -307,9 +307,9 @@ std::string dialect_table(bool of_libraries) {
       std::string names;
       each_name(e.names,
                 [&](std::string_view n) { names += fmt::format("{}`{}`", names.empty() ? "" : " ", n); });
-      out +=
-          fmt::format("| {} | {} | {}{} |\n", text(e.how), names, e.how == supported::no ? "instead: " : "",
-                      e.about.empty() ? "as on the device" : e.about);
+      out += fmt::format("| {} | {} | {}{} |\n", text(e.support), names,
+                         e.support == supported::no ? "instead: " : "",
+                         e.about.empty() ? "as on the device" : e.about);
     }
   }
   return out;
@@ -322,7 +322,7 @@ const unsupported_name* unsupported(std::string_view name) {
     std::map<std::string, unsupported_name, std::less<>> all;
     for (const dialect_group& g : plain_dialect())
       for (const dialect_entry& e : g.entries)
-        if (e.how == supported::no)
+        if (e.support == supported::no)
           each_name(e.names, [&](std::string_view n) {
             if (g.name != "inline PTX") all[std::string(n)] = {std::string(n), std::string(e.about)};
           });

@@ -53,7 +53,7 @@ class writer final : public names {
     try {
       read();
     } catch (const unknown& u) {
-      return {{}, asm_refusal{fmt::format("inline PTX '{}'", u.name), u.instead, at_}};
+      return {{}, asm_refusal{fmt::format("inline PTX '{}'", u.name), u.instead, position_}};
     }
     std::string out = "{ ";
     for (const auto& [name, known] : labels_)
@@ -103,19 +103,19 @@ class writer final : public names {
   // Statements: "label:", "{", "}", ".reg ...;", "instruction;".
   void read() {
     scopes_.emplace_back();
-    for (at_ = 0; at_ < text_.size();) {
-      const char c = text_[at_];
+    for (position_ = 0; position_ < text_.size();) {
+      const char c = text_[position_];
       if (std::isspace(static_cast<unsigned char>(c)) != 0 || c == ';') {
-        ++at_;
+        ++position_;
       } else if (c == '{') {
         scopes_.emplace_back();
-        ++at_;
+        ++position_;
       } else if (c == '}') {
         if (scopes_.size() > 1) scopes_.pop_back();
-        ++at_;
+        ++position_;
       } else {
         const std::size_t end = end_of_statement();
-        const std::string_view all = trimmed(std::string_view(text_).substr(at_, end - at_));
+        const std::string_view all = trimmed(std::string_view(text_).substr(position_, end - position_));
         if (end < text_.size() && text_[end] == ':') {
           for (const char l : all)
             if (!in_name(l)) throw unknown{std::string(all)};
@@ -126,17 +126,17 @@ class writer final : public names {
         } else if (!all.starts_with(".pragma")) {
           one(all);
         }
-        at_ = end + (end < text_.size() && (text_[end] == ';' || text_[end] == ':') ? 1 : 0);
+        position_ = end + (end < text_.size() && (text_[end] == ';' || text_[end] == ':') ? 1 : 0);
       }
     }
-    at_ = 0;
+    position_ = 0;
     for (const auto& [name, known] : labels_)
       if (!known) throw unknown{"bra " + name};
   }
   // Offset of its ; or of a label's :, or of a } that the statement did not open.
   std::size_t end_of_statement() const {
     int depth = 0;
-    for (std::size_t i = at_; i < text_.size(); ++i) {
+    for (std::size_t i = position_; i < text_.size(); ++i) {
       const char c = text_[i];
       if (c == ';') return i;
       if (c == ':' && depth == 0 && (i + 1 >= text_.size() || text_[i + 1] != ':') &&
@@ -194,7 +194,7 @@ class writer final : public names {
 
   const asm_statement& statement_;
   std::string text_;
-  std::size_t at_ = 0;
+  std::size_t position_ = 0;
   int count_ = 0;
   std::string registers_, body_;
   std::set<std::string> predicates_;

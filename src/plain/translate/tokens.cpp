@@ -18,21 +18,23 @@ class reader {
   explicit reader(std::string_view text) : text_(text) {}
 
   token_list read() {
-    while (at_ < text_.size()) step();
+    while (position_ < text_.size()) step();
     return std::move(all_);
   }
 
  private:
-  char next(std::size_t ahead = 0) const { return at_ + ahead < text_.size() ? text_[at_ + ahead] : '\0'; }
+  char next(std::size_t ahead = 0) const {
+    return position_ + ahead < text_.size() ? text_[position_ + ahead] : '\0';
+  }
 
   void step() {
-    const char c = text_[at_];
+    const char c = text_[position_];
     if (c == '\n') {
       ++line_;
-      ++at_;
+      ++position_;
       fresh_line_ = true;
     } else if (std::isspace(static_cast<unsigned char>(c)) != 0) {
-      ++at_;
+      ++position_;
     } else if (c == '#' && fresh_line_) {
       directive();
     } else {
@@ -43,7 +45,7 @@ class reader {
                (c == '.' && std::isdigit(static_cast<unsigned char>(next(1))) != 0))
         number();
       else if (c == '"' || c == '\'')
-        quoted(at_);
+        quoted(position_);
       else
         sign();
     }
@@ -51,9 +53,9 @@ class reader {
 
   // # 12 "file" 1 3
   void directive() {
-    const std::size_t end = std::min(text_.find('\n', at_), text_.size());
-    std::string_view line = text_.substr(at_ + 1, end - at_ - 1);
-    at_ = end;
+    const std::size_t end = std::min(text_.find('\n', position_), text_.size());
+    std::string_view line = text_.substr(position_ + 1, end - position_ - 1);
+    position_ = end;
     const std::size_t digits = line.find_first_not_of(' ');
     int number = 0;
     if (line.starts_with("pragma omp ") && all_.openmp.line == 0 && !systems_) all_.openmp = {file_, line_};
@@ -74,9 +76,9 @@ class reader {
   }
 
   void name() {
-    const std::size_t start = at_;
-    while (in_name(next())) ++at_;
-    const std::string_view is = text_.substr(start, at_ - start);
+    const std::size_t start = position_;
+    while (in_name(next())) ++position_;
+    const std::string_view is = text_.substr(start, position_ - start);
     if (next() == '"' && is.ends_with('R') && is.size() <= 3)
       raw(start);
     else if ((next() == '"' || next() == '\'') && (is == "L" || is == "u" || is == "U" || is == "u8"))
@@ -85,44 +87,44 @@ class reader {
       add(token_kind::name, start);
   }
   void number() {
-    const std::size_t start = at_;
+    const std::size_t start = position_;
     while (in_name(next()) || next() == '.' || (next() == '\'' && in_name(next(1))) ||
            ((next() == '+' || next() == '-') &&
-            std::string_view("eEpP").find(text_[at_ - 1]) != std::string_view::npos))
-      ++at_;
+            std::string_view("eEpP").find(text_[position_ - 1]) != std::string_view::npos))
+      ++position_;
     add(token_kind::number, start);
   }
   void quoted(std::size_t start) {
-    const char quote = text_[at_++];
-    while (at_ < text_.size() && next() != quote && next() != '\n') at_ += next() == '\\' ? 2 : 1;
-    at_ = std::min(at_ + 1, text_.size());
+    const char quote = text_[position_++];
+    while (position_ < text_.size() && next() != quote && next() != '\n') position_ += next() == '\\' ? 2 : 1;
+    position_ = std::min(position_ + 1, text_.size());
     add(token_kind::text, start);
   }
   void raw(std::size_t start) {
-    const std::size_t open = text_.find('(', at_);
+    const std::size_t open = text_.find('(', position_);
     std::string end = ")";
-    if (open != std::string_view::npos) end += text_.substr(at_ + 1, open - at_ - 1);
+    if (open != std::string_view::npos) end += text_.substr(position_ + 1, open - position_ - 1);
     end += '"';
-    const std::size_t close = text_.find(end, at_);
+    const std::size_t close = text_.find(end, position_);
     const std::size_t stop = close == std::string_view::npos ? text_.size() : close + end.size();
-    at_ = stop;
+    position_ = stop;
     add(token_kind::text, start);
     line_ += static_cast<int>(std::count(text_.begin() + static_cast<std::ptrdiff_t>(start),
                                          text_.begin() + static_cast<std::ptrdiff_t>(stop), '\n'));
   }
   void sign() {
-    const std::size_t start = at_;
-    const std::string_view two = text_.substr(at_, 2);
-    at_ += two == "::" || two == "->" ? 2 : 1;
+    const std::size_t start = position_;
+    const std::string_view two = text_.substr(position_, 2);
+    position_ += two == "::" || two == "->" ? 2 : 1;
     add(token_kind::sign, start);
   }
   void add(token_kind kind, std::size_t start) {
-    if (!systems_) all_.tokens.push_back({kind, text_.substr(start, at_ - start), start, file_, line_});
+    if (!systems_) all_.tokens.push_back({kind, text_.substr(start, position_ - start), start, file_, line_});
   }
 
   std::string_view text_;
   token_list all_{{}, {""}, {}};
-  std::size_t at_ = 0;
+  std::size_t position_ = 0;
   int file_ = 0, line_ = 1;
   bool fresh_line_ = true, systems_ = false;
 };

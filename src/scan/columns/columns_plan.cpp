@@ -37,7 +37,7 @@ std::int64_t words_of(const problem& p) {
 }
 
 const columns_instance& find_instance(const request& r) {
-  const problem& p = r.what;
+  const problem& p = r.problem;
   for (const columns_instance& i : columns_instances(r.where()))
     if (i.in == unsigned_of(p.type) && i.out == unsigned_of(result_type(p)) &&
         i.operation == one_pass_as(p.operation))
@@ -50,14 +50,14 @@ const columns_instance& find_instance(const request& r) {
 misfit columns_suit(const step&, const request& r) {
   if (r.keys != nullptr) return misfit::no_segments;
   if (r.empty()) return misfit::none;
-  if (r.what.inner == 1) return misfit::lines;
+  if (r.problem.inner == 1) return misfit::lines;
   // Block indices and words of the workspace must fit in 31 bits.
   constexpr std::int64_t most = std::numeric_limits<int>::max();
-  return shape_of(r.what).blocks() > most || words_of(r.what) > most ? misfit::length : misfit::none;
+  return shape_of(r.problem).blocks() > most || words_of(r.problem) > most ? misfit::length : misfit::none;
 }
 
 std::string columns_words(misfit why, const step&, const request& r) {
-  const problem& p = r.what;
+  const problem& p = r.problem;
   if (why == misfit::lines)
     return fmt::format("{} x {} lines: it scans along an axis that is not the last", p.outer, p.inner);
   return fmt::format("{} x {} x {} elements are {} tiles: it takes at most 2^31 - 1 and as many totals",
@@ -72,11 +72,11 @@ std::size_t columns_workspace(const step&, const problem& p, const scan_keys* ke
 
 plan plan_columns(const step& how, const request& r) {
   const columns_instance& i = find_instance(r);
-  const column_shape s = shape_of(r.what);
-  const std::size_t bytes = columns_workspace(how, r.what, nullptr);
+  const column_shape s = shape_of(r.problem);
+  const std::size_t bytes = columns_workspace(how, r.problem, nullptr);
   const auto launches = [&i, s, bytes](const request& call,
                                        std::span<std::byte> workspace) -> std::vector<launchable> {
-    const problem& p = call.what;
+    const problem& p = call.problem;
     const tile_words words = bytes > 0 ? words_in(workspace) : tile_words{};
     const column_arguments all{.in = p.in,
                                .out = p.out,

@@ -33,7 +33,7 @@ void add(std::vector<instance>& list, const names& called, scan_operation operat
   list.push_back({.step = called.step,
                   .type = element_of<T>,
                   .operation = operation,
-                  .how = P,
+                  .policy = P,
                   .kernels = {kernel_of<tile_totals<T, Op, P>>(called.totals),
                               kernel_of<tile_scan<T, Op, P>>(called.scan), P.tile(sizeof(T))}});
 }

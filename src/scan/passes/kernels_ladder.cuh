@@ -11,9 +11,9 @@ inline namespace AP_TARGET {
 
 template <std::size_t I> void add_sums(std::vector<instance>& list) {
   if constexpr (!is_single_pass(steps[I]) && !has_all_types(steps[I])) {
-    add<float, sum, steps[I].how>(list, names_of_kernels<steps, I>, scan_operation::sum);
-    add<double, sum, steps[I].how>(list, names_of_kernels<steps, I>, scan_operation::sum);
-    add<std::uint32_t, sum, steps[I].how>(list, names_of_kernels<steps, I>, scan_operation::sum);
+    add<float, sum, steps[I].policy>(list, names_of_kernels<steps, I>, scan_operation::sum);
+    add<double, sum, steps[I].policy>(list, names_of_kernels<steps, I>, scan_operation::sum);
+    add<std::uint32_t, sum, steps[I].policy>(list, names_of_kernels<steps, I>, scan_operation::sum);
   }
 }
 

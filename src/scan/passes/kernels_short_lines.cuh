@@ -18,7 +18,7 @@ void add_operations([[maybe_unused]] std::vector<instance>& list, [[maybe_unused
 std::vector<instance> short_line_kernels() {
   std::vector<instance> list;
   [&]<std::size_t... I>(std::index_sequence<I...>) {
-    (add_operations<short_line_steps[I].how>(list, names_of_kernels<short_line_steps, I>), ...);
+    (add_operations<short_line_steps[I].policy>(list, names_of_kernels<short_line_steps, I>), ...);
   }
   (std::make_index_sequence<std::size(short_line_steps)>());
   return list;

@@ -57,8 +57,9 @@ bool has_passes(target where, const step& how, element type, scan_operation oper
 misfit passes_suit(const step& how, const request& r) {
   if (r.keys != nullptr) return misfit::no_segments;
   if (r.empty()) return misfit::none;
-  if (!takes_types(r.what)) return misfit::types;
-  return has_passes(r.where(), how, r.what.type, r.what.operation) ? misfit::none : misfit::not_compiled;
+  if (!takes_types(r.problem)) return misfit::types;
+  return has_passes(r.where(), how, r.problem.type, r.problem.operation) ? misfit::none
+                                                                         : misfit::not_compiled;
 }
 
 std::string passes_words(misfit why, const step& how, const request& r) {
@@ -73,16 +74,16 @@ std::string passes_words(misfit why, const step& how, const request& r) {
 std::size_t passes_workspace(const step& how, const problem& p, const scan_keys*) {
   if (is_empty(p) || !takes_types(p)) return 0;
   return with_element(p.type,
-                      [&]<class T>() { return workspace_bytes<T>(how.how.tile(sizeof(T)), lines_of(p)); });
+                      [&]<class T>() { return workspace_bytes<T>(how.policy.tile(sizeof(T)), lines_of(p)); });
 }
 
 plan plan_passes(const step& how, const request& r) {
-  const instance& i = find_instance(r.where(), how, r.what);
+  const instance& i = find_instance(r.where(), how, r.problem);
   const int tile = i.kernels.tile;
-  return planned(r, {tile, r.lines() * ceil_div<std::int64_t>(r.what.length, tile)},
-                 passes_workspace(how, r.what, nullptr), memory_use::scratch,
+  return planned(r, {tile, r.lines() * ceil_div<std::int64_t>(r.problem.length, tile)},
+                 passes_workspace(how, r.problem, nullptr), memory_use::scratch,
                  [&kernels = i.kernels](const request& call, std::span<std::byte> workspace) {
-                   return with_arguments(call.what, [&](const auto& whole) {
+                   return with_arguments(call.problem, [&](const auto& whole) {
                      return passes(kernels, whole, workspace.data());
                    });
                  });

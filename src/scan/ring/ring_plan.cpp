@@ -55,7 +55,7 @@ std::int64_t tiles_of(const shape& s, const problem& p) {
 }
 
 const single_pass_instance& find_instance(const step& how, const request& r) {
-  const problem& p = r.what;
+  const problem& p = r.problem;
   for (const single_pass_instance& i : single_pass_instances(r.where()))
     if (i.step == how.name && i.in == unsigned_of(p.type) && i.out == unsigned_of(result_type(p)) &&
         i.operation == one_pass_as(p.operation) && i.over == over(p, r.keys))
@@ -66,9 +66,9 @@ const single_pass_instance& find_instance(const step& how, const request& r) {
 segment_arguments segments_of(const problem& p, const scan_keys* keys, int tile) {
   if (keys == nullptr) return rows_of(std::max<std::int64_t>(p.length, 1), tile);
   segment_arguments by = rows_of(tile, tile);
-  by.from = keys->by == segments_by::keys ? segment_source::keys : segment_source::head_flags;
+  by.source = keys->segments == segments_by::keys ? segment_source::keys : segment_source::head_flags;
   by.keys = keys->data;
-  const bool flags = keys->by == segments_by::head_flags;
+  const bool flags = keys->segments == segments_by::head_flags;
   by.key_bytes = flags ? 1 : static_cast<int>(size_of(keys->type));
   by.floating_keys = !flags && is_floating(keys->type);
   return by;
@@ -79,16 +79,16 @@ segment_arguments segments_of(const problem& p, const scan_keys* keys, int tile)
 misfit ring_suits(const step& how, const request& r) {
   if (r.keys != nullptr && is_short_ring(how)) return misfit::no_segments;
   if (r.empty()) return misfit::none;
-  if (r.what.inner != 1) return misfit::lines;
-  if (!takes_types(how, r.what, r.keys)) return misfit::types;
-  if (!is_listed(how.ring.mover, r.where() == target::cuda, unsigned_of(r.what.type)))
+  if (r.problem.inner != 1) return misfit::lines;
+  if (!takes_types(how, r.problem, r.keys)) return misfit::types;
+  if (!is_listed(how.ring.mover, r.where() == target::cuda, unsigned_of(r.problem.type)))
     return misfit::not_compiled;
-  const std::int64_t tiles = tiles_of(shape_of(how, r.what, r.keys), r.what);
+  const std::int64_t tiles = tiles_of(shape_of(how, r.problem, r.keys), r.problem);
   return tiles > std::numeric_limits<int>::max() ? misfit::length : misfit::none;
 }
 
 std::string ring_words(misfit why, const step& how, const request& r) {
-  const problem& p = r.what;
+  const problem& p = r.problem;
   if (why == misfit::lines)
     return fmt::format("{} x {} lines: those that it scans are contiguous", p.outer, p.inner);
   if (why == misfit::types && is_short_ring(how))
@@ -107,10 +107,10 @@ std::size_t ring_workspace(const step& how, const problem& p, const scan_keys* k
 
 plan plan_ring(const step& how, const request& r) {
   const single_pass_instance& i = find_instance(how, r);
-  const shape s = shape_of(how, r.what, r.keys);
+  const shape s = shape_of(how, r.problem, r.keys);
   const auto launches = [&i, s](const request& call,
                                 std::span<std::byte> workspace) -> std::vector<launchable> {
-    const problem& p = call.what;
+    const problem& p = call.problem;
     const std::int64_t tiles = tiles_of(s, p);
     const tile_words words = words_in(workspace);
     const single_pass_arguments all{.in = p.in,
@@ -126,14 +126,14 @@ plan plan_ring(const step& how, const request& r) {
                                     .control = words.control,
                                     .states = words.states,
                                     .state_words = words.state_words};
-    const auto blocks =
-        static_cast<unsigned>(std::min<std::int64_t>(tiles, std::max(1, call.on.limits().multiprocessors)));
+    const auto blocks = static_cast<unsigned>(
+        std::min<std::int64_t>(tiles, std::max(1, call.executor.limits().multiprocessors)));
     launchable l{.code = i.code, .grid = {blocks, 1, 1}, .arguments = {}};
     l.arguments.resize(sizeof all);
     std::memcpy(l.arguments.data(), &all, sizeof all);
     return {l};
   };
-  return planned(r, {s.tile, tiles_of(s, r.what), s.ring.stages}, ring_workspace(how, r.what, r.keys),
+  return planned(r, {s.tile, tiles_of(s, r.problem), s.ring.stages}, ring_workspace(how, r.problem, r.keys),
                  memory_use::keeps_state, launches);
 }
 

@@ -15,7 +15,7 @@ void add_waves(std::vector<wave_instance>& list, std::index_sequence<I...>) {
     list.push_back({element_of<T>, scan_operation::sum, P, kernel_of<one_wave<T, sum, P>>("scan.one-wave"),
                     one_wave<T, sum, P>::tile});
   };
-  (add.template operator()<wave_choices[I].how>(), ...);
+  (add.template operator()<wave_choices[I].policy>(), ...);
 }
 template <class... T> std::vector<wave_instance> list_of_waves() {
   std::vector<wave_instance> list;

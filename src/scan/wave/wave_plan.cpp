@@ -32,7 +32,7 @@ misfit suits(const problem& p) {
 
 const wave_instance& find_instance(target where, const problem& p) {
   for (const wave_instance& i : wave_instances(where))
-    if (i.type == computed_as(p) && i.operation == p.operation && i.how == wave_for(bytes_of(p))) return i;
+    if (i.type == computed_as(p) && i.operation == p.operation && i.policy == wave_for(bytes_of(p))) return i;
   throw not_supported(fmt::format("this build has no one-wave kernel for {}", description(p, nullptr)));
 }
 
@@ -40,11 +40,11 @@ const wave_instance& find_instance(target where, const problem& p) {
 
 misfit wave_suits(const step&, const request& r) {
   if (r.keys != nullptr) return misfit::no_segments;
-  return r.empty() ? misfit::none : suits(r.what);
+  return r.empty() ? misfit::none : suits(r.problem);
 }
 
 std::string wave_words(misfit why, const step&, const request& r) {
-  const problem& p = r.what;
+  const problem& p = r.problem;
   if (why == misfit::lines)
     return fmt::format("{} x {} lines: it scans one contiguous line", p.outer, p.inner);
   if (why == misfit::types)
@@ -87,12 +87,12 @@ launchable prepare_one_wave(const wave_instance& with, const problem& p, std::ui
 }
 
 plan plan_wave(const step& how, const request& r) {
-  const problem& p = r.what;
+  const problem& p = r.problem;
   const wave_instance& i = find_instance(r.where(), p);
-  return planned(r, {i.how.tile_bytes() / static_cast<std::int64_t>(size_of(p.type)), tiles_of(p)},
+  return planned(r, {i.policy.tile_bytes() / static_cast<std::int64_t>(size_of(p.type)), tiles_of(p)},
                  wave_workspace(how, p, nullptr), memory_use::keeps_state,
                  [&i](const request& call, std::span<std::byte> workspace) -> std::vector<launchable> {
-                   return {prepare_one_wave(i, call.what, first_of_exclusive(call.what), workspace)};
+                   return {prepare_one_wave(i, call.problem, first_of_exclusive(call.problem), workspace)};
                  });
 }
 

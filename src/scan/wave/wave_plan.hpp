@@ -19,7 +19,7 @@ enum class misfit;
 struct wave_instance {
   element type;
   scan_operation operation;
-  wave_policy how;
+  wave_policy policy;
   kernel code;
   int tile;  // elements
 };

@@ -96,7 +96,7 @@ TEST(options, replay_a_finding) {
       const finding &one = report.findings.front(), &other = again.findings.front();
       EXPECT_EQ(to_text(other.first), to_text(one.first)) << "a single run is not shortened";
       EXPECT_EQ(other.access.thread, one.access.thread) << "a finding is reported as its run shows it";
-      EXPECT_EQ(other.access.when, one.access.when);
+      EXPECT_EQ(other.access.moment, one.access.moment);
       EXPECT_EQ(other.memory, one.memory);
     }
 }

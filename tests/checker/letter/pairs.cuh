@@ -9,11 +9,11 @@ namespace antiphase::letter {
 inline namespace AP_TARGET {
 
 template <class K> mutant right(const char* name, use how = {}) {
-  return {.name = name, .code = kernel_of<K>(name), .how = how};
+  return {.name = name, .code = kernel_of<K>(name), .policy = how};
 }
 template <class K>
 mutant wrong(const char* name, const char* broken, finding_kind by, const char* says, use how = {}) {
-  return {.name = name, .broken = broken, .found = {by, says}, .code = kernel_of<K>(name), .how = how};
+  return {.name = name, .broken = broken, .found = {by, says}, .code = kernel_of<K>(name), .policy = how};
 }
 
 }  // namespace AP_TARGET

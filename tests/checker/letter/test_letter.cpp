@@ -17,8 +17,8 @@ void run(const context& where, const mutant& m) {
   const tensor_map map = where.runs_on().encode(
       {.data = on.out.data(), .element_bytes = 4, .extent = {16, 16}, .stride = {0, 64}, .box = {8, 8}});
   const params p{map, on.in.data(), on.out.data(), on.flag.data()};
-  where.runs_on().launch(m.code, {m.how.blocks, 1, 1}, &p, nullptr);
-  if (m.how.right != nullptr && !m.how.right(on.out.to_host())) throw device_error("wrong numbers");
+  where.runs_on().launch(m.code, {m.policy.blocks, 1, 1}, &p, nullptr);
+  if (m.policy.right != nullptr && !m.policy.right(on.out.to_host())) throw device_error("wrong numbers");
 }
 
 constexpr int schedules = 20;
@@ -29,7 +29,7 @@ TEST_P(letter, is_followed) {
 }
 TEST_P(letter, is_followed_in_every_schedule_where_that_is_possible) {
   const mutant& m = GetParam();
-  if (!m.how.in_every_schedule) return;
+  if (!m.policy.in_every_schedule) return;
   const check_report report = check([&](const context& where) { run(where, m); },
                                     {.schedules = schedules, .workers = 1, .shorten = false});
   const auto found =

@@ -65,12 +65,12 @@ template <copies F> struct copying {
 };
 template <copies F>
 mutant made(const char* name, const char* broken = nullptr, finding_kind by = {}, const char* says = "") {
-  return {
-      .name = name,
-      .broken = broken,
-      .found = {by, says},
-      .code = kernel_of<copying<F>>(name),
-      .how = {.family = "asynchronous copies", .blocks = 1, .numbers_per_thread = 8, .expected = [](int i) {
+  return {.name = name,
+          .broken = broken,
+          .found = {by, says},
+          .code = kernel_of<copying<F>>(name),
+          .policy = {
+              .family = "asynchronous copies", .blocks = 1, .numbers_per_thread = 8, .expected = [](int i) {
                 return input(size_of(1, 8) - 1 - i);
               }}};
 }
@@ -99,7 +99,7 @@ mutant staged(const char* name, const char* what = nullptr, finding_kind by = {}
           .broken = what,
           .found = {by, says},
           .code = kernel_of<test::registers_through<N, test::broken_staging<B>::template ring, Slot>>(name),
-          .how = {.family = "staged copies", .by = program::ring}};
+          .policy = {.family = "staged copies", .program = program::ring}};
 }
 template <int N, broken B, class Slot = test::as_it_says>
 mutant copied(const char* name, const char* what = nullptr, finding_kind by = {}, const char* says = "") {
@@ -107,7 +107,7 @@ mutant copied(const char* name, const char* what = nullptr, finding_kind by = {}
           .broken = what,
           .found = {by, says},
           .code = kernel_of<test::copies_through<N, test::broken_async_copies<N, B>, Slot>>(name),
-          .how = {.family = "ring of asynchronous copies", .by = program::ring}};
+          .policy = {.family = "ring of asynchronous copies", .program = program::ring}};
 }
 
 // products
@@ -122,7 +122,7 @@ template <ring_of Ring, int N, fault F> mutant product(const char* name, const c
           .broken = what,
           .found = {by, says},
           .code = kernel_of<gemm_test::broken_product<Ring, N, F>>(name),
-          .how = {.family = "products", .by = how}};
+          .policy = {.family = "products", .program = how}};
 }
 
 // scans
@@ -136,12 +136,13 @@ mutant scan(const char* name, std::string_view fault, const char* what = nullptr
               .broken = what,
               .found = {by, says},
               .code = m.code,
-              .how = {.family = "Kogge-Stone scans",
-                      .by = program::scan,
-                      .totals = m.how.totals,
-                      .tile = m.how.tile}};
-  return {
-      .name = name, .broken = "not found in tests/scan/mutants.cuh", .how = {.family = "Kogge-Stone scans"}};
+              .policy = {.family = "Kogge-Stone scans",
+                         .program = program::scan,
+                         .totals = m.policy.totals,
+                         .tile = m.policy.tile}};
+  return {.name = name,
+          .broken = "not found in tests/scan/mutants.cuh",
+          .policy = {.family = "Kogge-Stone scans"}};
 }
 
 std::vector<mutant> asynchronous() {

@@ -79,9 +79,10 @@ mutant made(const char* name, const char* broken = nullptr, finding_kind by = {}
           .broken = broken,
           .found = {by, says},
           .code = kernel_of<handing_over<F>>(name),
-          .how = {.family = "flags between blocks", .blocks = 2, .expected = [](int i) {
-                    return i < threads ? mixed(input(i), 0) : mixed(mixed(input(2 * threads - 1 - i), 0), 1);
-                  }}};
+          .policy = {.family = "flags between blocks", .blocks = 2, .expected = [](int i) {
+                       return i < threads ? mixed(input(i), 0)
+                                          : mixed(mixed(input(2 * threads - 1 - i), 0), 1);
+                     }}};
 }
 
 // All blocks meet twice: before they read what others have written, and before they write it again.
@@ -122,9 +123,9 @@ mutant made(const char* name, const char* broken = nullptr, finding_kind by = {}
           .broken = broken,
           .found = {by, says},
           .code = kernel_of<all_blocks_meet<F>>(name),
-          .how = {.family = "blocks that meet", .blocks = all_blocks_meet<F>::all, .expected = [](int i) {
-                    return mixed(mixed(input(size_of(all_blocks_meet<F>::all) - 1 - i), 3), 4);
-                  }}};
+          .policy = {.family = "blocks that meet", .blocks = all_blocks_meet<F>::all, .expected = [](int i) {
+                       return mixed(mixed(input(size_of(all_blocks_meet<F>::all) - 1 - i), 3), 4);
+                     }}};
 }
 
 // Every block writes a sum and takes a ticket; the one with the last ticket adds them up.
@@ -163,12 +164,12 @@ mutant made(const char* name, const char* broken = nullptr, finding_kind by = {}
           .broken = broken,
           .found = {by, says},
           .code = kernel_of<last_block<F>>(name),
-          .how = {.family = "last block", .blocks = last_block<F>::all, .expected = [](int i) {
-                    if (i > 0) return mixed(input(i), 2);
-                    std::uint32_t sum = 0;
-                    for (int j = 1; j < size_of(last_block<F>::all); ++j) sum += mixed(input(j), 2);
-                    return sum;
-                  }}};
+          .policy = {.family = "last block", .blocks = last_block<F>::all, .expected = [](int i) {
+                       if (i > 0) return mixed(input(i), 2);
+                       std::uint32_t sum = 0;
+                       for (int j = 1; j < size_of(last_block<F>::all); ++j) sum += mixed(input(j), 2);
+                       return sum;
+                     }}};
 }
 
 // launches
@@ -184,9 +185,9 @@ mutant launched(program how, const char* name, const char* broken = nullptr, fin
           .broken = broken,
           .found = {by, says},
           .code = kernel_of<adding_one>(name),
-          .how = {.family = "launches and memory", .by = how, .blocks = 2, .expected = [](int i) {
-                    return input(i) + 1;
-                  }}};
+          .policy = {.family = "launches and memory", .program = how, .blocks = 2, .expected = [](int i) {
+                       return input(i) + 1;
+                     }}};
 }
 
 std::vector<mutant> blocks_and_launches() {

@@ -79,7 +79,7 @@ mutant made(const char* name, const char* broken = nullptr, finding_kind by = {}
           .broken = broken,
           .found = {by, says},
           .code = kernel_of<unified<N, F>>(name),
-          .how = {.family = "mbarriers, all threads in both roles", .by = program::ring}};
+          .policy = {.family = "mbarriers, all threads in both roles", .program = program::ring}};
 }
 
 // roles
@@ -92,7 +92,7 @@ mutant roles(const char* name, const char* broken = nullptr, finding_kind by = {
           .broken = broken,
           .found = {by, says},
           .code = kernel_of<test::bulk_ring<N, F>>(name),
-          .how = {.family = "bulk loads, warps in roles", .by = program::ring}};
+          .policy = {.family = "bulk loads, warps in roles", .program = program::ring}};
 }
 
 // bulk copies
@@ -165,10 +165,10 @@ template <bulk_copy_policy P, bulk F> struct broken_bulk_copy {
           constexpr int wrong = F == bulk::bytes_too_few ? -16 : F == bulk::bytes_too_many ? 16 : 0;
           if constexpr (F != bulk::no_acquire) s.ring.acquire(at);
           if (size > 0)
-            bulk_load(slot + (F == bulk::misaligned ? 1 : 0), p.from + first,
+            bulk_load(slot + (F == bulk::misaligned ? 1 : 0), p.source + first,
                       static_cast<std::uint32_t>(size), s.ring.barrier[full][at.index]);
           for (int i = whole; i < length + (F == bulk::tail_loaded_too_far && length < P.tile ? 1 : 0); ++i)
-            slot[i] = p.from[first + i];
+            slot[i] = p.source[first + i];
           if constexpr (F != bulk::no_full_commit) s.ring.commit(at, full, bytes{size + wrong});
         });
     s.ring.finish(end);
@@ -176,7 +176,7 @@ template <bulk_copy_policy P, bulk F> struct broken_bulk_copy {
   AP_DEV static void compute(storage& s, const params& p, int thread) {
     each_tile(p, start(F == bulk::computer_in_other_round), 1, [&](place at, std::int64_t first, int length) {
       float* slot = s.tile[at.index];
-      float* to = in_place ? slot : p.to + first;
+      float* to = in_place ? slot : p.target + first;
       if constexpr (F != bulk::no_full_wait) s.ring.wait(at, full);
       const int end = length + (F == bulk::tail_stored_too_far && length < P.tile ? 1 : 0);
       for (int i = thread; i < end; i += 32 * P.warps) to[i] = examples::transformed(slot[i], first + i);
@@ -194,8 +194,8 @@ template <bulk_copy_policy P, bulk F> struct broken_bulk_copy {
                 const float* slot = s.tile[at.index];
                 const int whole = length / 4 * 4, size = whole * static_cast<int>(sizeof(float));
                 if constexpr (F != bulk::no_computed_wait) s.ring.wait(at, computed);
-                if (size > 0) bulk_store(p.to + first, slot, static_cast<std::uint32_t>(size));
-                for (int i = whole; i < length; ++i) p.to[first + i] = slot[i];
+                if (size > 0) bulk_store(p.target + first, slot, static_cast<std::uint32_t>(size));
+                for (int i = whole; i < length; ++i) p.target[first + i] = slot[i];
                 if constexpr (F != bulk::no_store_commit) bulk_commit();
                 const bool last = first + P.tile * grid_extent().x >= p.size;
                 if (F != bulk::no_wait_read && !(F == bulk::never_waited && last))
@@ -229,10 +229,10 @@ mutant copied(const char* name, const char* broken = nullptr, finding_kind by = 
           .broken = broken,
           .found = {by, says},
           .code = kernel_of<broken_bulk_copy<P, F>>(name),
-          .how = {.family = P == with_storer ? "bulk copies, one warp stores"
-                                             : "bulk copies, computing warps store",
-                  .by = program::bulk_copy,
-                  .blocks = 2}};
+          .policy = {.family = P == with_storer ? "bulk copies, one warp stores"
+                                                : "bulk copies, computing warps store",
+                     .program = program::bulk_copy,
+                     .blocks = 2}};
 }
 
 std::vector<mutant> bulk_copies() {

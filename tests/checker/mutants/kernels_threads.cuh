@@ -93,17 +93,17 @@ mutant made(const char* name, const char* broken = nullptr, finding_kind by = {}
           .broken = broken,
           .found = {by, says},
           .code = kernel_of<exchanging<F>>(name),
-          .how = {.family = "block barriers", .blocks = 2, .expected = [](int i) {
-                    const int partner = i / threads * threads + threads - 1 - i % threads;
-                    std::uint32_t mine = input_or_zero(i, size_of(2)),
-                                  other = input_or_zero(partner, size_of(2));
-                    for (int turn = 0; turn < 3; ++turn) {
-                      const std::uint32_t before = mine;
-                      mine = mixed(mine, other);
-                      if (!returns<F> || partner < size_of(2)) other = mixed(other, before);
-                    }
-                    return mine;
-                  }}};
+          .policy = {.family = "block barriers", .blocks = 2, .expected = [](int i) {
+                       const int partner = i / threads * threads + threads - 1 - i % threads;
+                       std::uint32_t mine = input_or_zero(i, size_of(2)),
+                                     other = input_or_zero(partner, size_of(2));
+                       for (int turn = 0; turn < 3; ++turn) {
+                         const std::uint32_t before = mine;
+                         mine = mixed(mine, other);
+                         if (!returns<F> || partner < size_of(2)) other = mixed(other, before);
+                       }
+                       return mine;
+                     }}};
 }
 
 // warps
@@ -171,17 +171,17 @@ mutant made(const char* name, const char* broken = nullptr, finding_kind by = {}
           .broken = broken,
           .found = {by, says},
           .code = kernel_of<neighbours<F>>(name),
-          .how = {.family = "warps", .blocks = 2, .expected = [](int i) {
-                    const bool alone = is_left_alone<F>(i ^ 1);
-                    std::uint32_t mine = input_or_zero(i, size_of(2)),
-                                  other = alone ? 0 : input_or_zero(i ^ 1, size_of(2));
-                    for (int turn = 0; turn < 3 && !is_left_alone<F>(i); ++turn) {
-                      const std::uint32_t before = mine;
-                      mine = mixed(mine, other);
-                      if (!alone) other = mixed(other, before);
-                    }
-                    return mine;
-                  }}};
+          .policy = {.family = "warps", .blocks = 2, .expected = [](int i) {
+                       const bool alone = is_left_alone<F>(i ^ 1);
+                       std::uint32_t mine = input_or_zero(i, size_of(2)),
+                                     other = alone ? 0 : input_or_zero(i ^ 1, size_of(2));
+                       for (int turn = 0; turn < 3 && !is_left_alone<F>(i); ++turn) {
+                         const std::uint32_t before = mine;
+                         mine = mixed(mine, other);
+                         if (!alone) other = mixed(other, before);
+                       }
+                       return mine;
+                     }}};
 }
 
 // roles
@@ -231,10 +231,10 @@ mutant made(const char* name, const char* broken = nullptr, finding_kind by = {}
           .broken = broken,
           .found = {by, says},
           .code = kernel_of<two_roles<F>>(name),
-          .how = {.family = "named barriers", .expected = [](int i) {
-                    const std::uint32_t value = input_or_zero(i / 32 * 32 + 31 - i % 32, size_of(1));
-                    return mixed(value, value);
-                  }}};
+          .policy = {.family = "named barriers", .expected = [](int i) {
+                       const std::uint32_t value = input_or_zero(i / 32 * 32 + 31 - i % 32, size_of(1));
+                       return mixed(value, value);
+                     }}};
 }
 
 // bounds
@@ -286,9 +286,9 @@ mutant made(const char* name, const char* broken = nullptr, finding_kind by = {}
           .broken = broken,
           .found = {by, says},
           .code = kernel_of<stencil<F>>(name),
-          .how = {.family = "bounds", .blocks = 2, .expected = [](int i) {
-                    return mixed(input_or_zero(i - 1, size_of(2)), input_or_zero(i + 1, size_of(2)));
-                  }}};
+          .policy = {.family = "bounds", .blocks = 2, .expected = [](int i) {
+                       return mixed(input_or_zero(i - 1, size_of(2)), input_or_zero(i + 1, size_of(2)));
+                     }}};
 }
 
 // trees
@@ -333,12 +333,12 @@ mutant made(const char* name, const char* broken = nullptr, finding_kind by = {}
           .broken = broken,
           .found = {by, says},
           .code = kernel_of<summing<F>>(name),
-          .how = {.family = "sums by halves", .blocks = 2, .expected = [](int i) {
-                    std::uint32_t sum = 0;
-                    for (int t = 0; t < threads; ++t)
-                      sum += input_or_zero(i / threads * threads + t, size_of(2));
-                    return sum * threads + threads * (threads - 1) / 2;
-                  }}};
+          .policy = {.family = "sums by halves", .blocks = 2, .expected = [](int i) {
+                       std::uint32_t sum = 0;
+                       for (int t = 0; t < threads; ++t)
+                         sum += input_or_zero(i / threads * threads + t, size_of(2));
+                       return sum * threads + threads * (threads - 1) / 2;
+                     }}};
 }
 
 // counters
@@ -369,13 +369,13 @@ mutant made(const char* name, const char* broken = nullptr, finding_kind by = {}
           .broken = broken,
           .found = {by, says},
           .code = kernel_of<counting<F>>(name),
-          .how = {.family = "counters", .blocks = 2, .expected = [](int i) {
-                    std::uint32_t same = 0;
-                    for (int t = 0; t < threads; ++t)
-                      same += (input_or_zero(i / threads * threads + t, size_of(2)) >> 4) % 8 ==
-                              (input(i) >> 4) % 8;
-                    return same;
-                  }}};
+          .policy = {.family = "counters", .blocks = 2, .expected = [](int i) {
+                       std::uint32_t same = 0;
+                       for (int t = 0; t < threads; ++t)
+                         same += (input_or_zero(i / threads * threads + t, size_of(2)) >> 4) % 8 ==
+                                 (input(i) >> 4) % 8;
+                       return same;
+                     }}};
 }
 
 std::vector<mutant> threads_of_a_block() {

@@ -34,7 +34,7 @@ constexpr bool needs_checker(program p) {
 
 struct use {
   const char* family;
-  program by = program::numbers;
+  mutants::program program = program::numbers;
   kernel totals = {};  // program::scan: the other kernel, and the tile
   int tile = 0;
   int blocks = 1;  // program::numbers, and the host's: with numbers_per_thread, the size

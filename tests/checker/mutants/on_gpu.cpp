@@ -23,14 +23,14 @@ constexpr const char* usage =
 
 void list() {
   for (const mutant& m : cuda::all())
-    fmt::print("{}\t{}\t{}\t{}\n", m.name, m.how.family, m.broken == nullptr ? "" : m.broken,
-               needs_checker(m.how.by) ? "checker only" : "gpu");
+    fmt::print("{}\t{}\t{}\t{}\n", m.name, m.policy.family, m.broken == nullptr ? "" : m.broken,
+               needs_checker(m.policy.program) ? "checker only" : "gpu");
 }
 
 int run_named(std::string_view wanted) {
   for (const mutant& m : cuda::all()) {
     if (m.name != wanted) continue;
-    if (needs_checker(m.how.by)) {
+    if (needs_checker(m.policy.program)) {
       fmt::print(stderr, "mutants_on_gpu: {} is for the checker only\n", wanted);
       return 64;
     }

@@ -42,19 +42,19 @@ void launch(const context& where, const kernel& k, int blocks, const P& params, 
 }
 
 std::string run_numbers(const context& where, const mutant& m) {
-  const int size = size_of(m.how.blocks, m.how.numbers_per_thread);
+  const int size = size_of(m.policy.blocks, m.policy.numbers_per_thread);
   const std::vector<std::uint32_t> host = filled<std::uint32_t>(size, input);
   auto in = on_device(where, host), flag = on_device(where, std::vector<std::uint32_t>(4));
   auto out = device_array<std::uint32_t>(
-      where, static_cast<std::size_t>(size - (m.how.by == program::output_too_small)));
+      where, static_cast<std::size_t>(size - (m.policy.program == program::output_too_small)));
   numbers p{in.data(), out.data(), flag.data(), size};
-  if (m.how.by == program::host_pointer) p.in = host.data();
-  if (m.how.by == program::input_given_back) {
+  if (m.policy.program == program::host_pointer) p.in = host.data();
+  if (m.policy.program == program::input_given_back) {
     const auto gone = std::move(in);
   }
-  launch(where, m.code, m.how.blocks, p);
+  launch(where, m.code, m.policy.blocks, p);
   where.runs_on().synchronize(nullptr);
-  return compared(out.to_host(), m.how.expected);
+  return compared(out.to_host(), m.policy.expected);
 }
 
 // The checking executor uses only the address of a stream: any two different ones will do.
@@ -63,18 +63,18 @@ stream some_stream(int number) {
   return reinterpret_cast<stream>(&streams[number]);
 }
 std::string run_streams(const context& where, const mutant& m) {
-  const int size = size_of(m.how.blocks);
+  const int size = size_of(m.policy.blocks);
   const auto bytes = static_cast<std::size_t>(size) * sizeof(std::uint32_t);
   const auto in = on_device(where, filled<std::uint32_t>(size, [](int i) { return input(i) - 1; }));
   device_array<std::uint32_t> between(where, in.size()), out(where, in.size());
-  launch(where, m.code, m.how.blocks, numbers{in.data(), between.data(), nullptr, size}, some_stream(0));
-  if (m.how.by != program::two_streams_unordered) where.runs_on().synchronize(some_stream(0));
-  launch(where, m.code, m.how.blocks, numbers{between.data(), out.data(), nullptr, size}, some_stream(1));
+  launch(where, m.code, m.policy.blocks, numbers{in.data(), between.data(), nullptr, size}, some_stream(0));
+  if (m.policy.program != program::two_streams_unordered) where.runs_on().synchronize(some_stream(0));
+  launch(where, m.code, m.policy.blocks, numbers{between.data(), out.data(), nullptr, size}, some_stream(1));
   std::vector<std::uint32_t> result(in.size());
-  if (m.how.by != program::read_back_unordered) where.runs_on().synchronize(some_stream(1));
+  if (m.policy.program != program::read_back_unordered) where.runs_on().synchronize(some_stream(1));
   where.runs_on().copy_out(result.data(), out.data(), bytes, some_stream(0));
   where.runs_on().synchronize(nullptr);
-  return compared(result, m.how.expected);
+  return compared(result, m.policy.expected);
 }
 
 std::string run_ring(const context& where, const mutant& m) {
@@ -93,7 +93,7 @@ std::string run_bulk_copy(const context& where, const mutant& m) {
   const auto value = [](int i) { return static_cast<float>(i * 7919 % 1'000'003); };
   const auto from = on_device(where, filled<float>(size, value));
   device_array<float> to(where, size);
-  launch(where, m.code, m.how.blocks, examples::bulk_copy_params{from.data(), to.data(), size});
+  launch(where, m.code, m.policy.blocks, examples::bulk_copy_params{from.data(), to.data(), size});
   where.runs_on().synchronize(nullptr);
   return compared(to.to_host(), [&](int i) { return examples::transformed(value(i), i); });
 }
@@ -104,7 +104,7 @@ std::string run_product(const context& where, const mutant& m) {
   using gemm_test::mutant_side;
   constexpr int rows = 2 * mutant_side - 1, columns = mutant_side + 2;
   const int k =
-      m.how.by == program::product ? 4 * gemm_test::mutant_tile_k + 3 : 2 * gemm_test::mutant_tile_k;
+      m.policy.program == program::product ? 4 * gemm_test::mutant_tile_k + 3 : 2 * gemm_test::mutant_tile_k;
   const auto a = [=](int i, int j) { return static_cast<float>((i * 31 + j * 17) % 23 - 11); };
   const auto b = [=](int i, int j) { return static_cast<float>((i * 13 + j * 29) % 19 - 9); };
   const auto in_a = on_device(where, filled<float>(rows * k, [&](int i) { return a(i / k, i % k); }));
@@ -124,7 +124,7 @@ std::string run_product(const context& where, const mutant& m) {
 
 std::string run_scan(const context& where, const mutant& m) {
   using scan_test::brackets;
-  const int size = 3 * m.how.tile + 17;
+  const int size = 3 * m.policy.tile + 17;
   const std::vector<brackets> host =
       filled<brackets>(size, [](int i) { return scan_test::element_at<brackets>(i); });
   const auto in = on_device(where, host);
@@ -135,8 +135,8 @@ std::string run_scan(const context& where, const mutant& m) {
                                        .over = {1, size, 1},
                                        .kind = scan_kind::inclusive,
                                        .initial = {0, 0}};
-  const scans::kernel_pair kernels{m.how.totals, m.code, m.how.tile};
-  device_array<std::byte> workspace(where, scans::workspace_bytes<brackets>(m.how.tile, all.over));
+  const scans::kernel_pair kernels{m.policy.totals, m.code, m.policy.tile};
+  device_array<std::byte> workspace(where, scans::workspace_bytes<brackets>(m.policy.tile, all.over));
   for (const scans::launchable& l : scans::passes(kernels, all, workspace.data()))
     where.runs_on().launch(l.code, l.grid, l.arguments.data(), nullptr);
   where.runs_on().synchronize(nullptr);
@@ -149,7 +149,7 @@ std::string run_scan(const context& where, const mutant& m) {
 }  // namespace
 
 std::string run(const context& where, const mutant& m) {
-  switch (m.how.by) {
+  switch (m.policy.program) {
     case program::numbers:
     case program::host_pointer:
     case program::input_given_back:

@@ -60,7 +60,7 @@ class clean_product : public testing::TestWithParam<std::tuple<std::size_t, std:
 TEST_P(clean_product, has_no_finding) {
   const gemms::step& step = gemms::steps[std::get<0>(GetParam())];
   const product& p = products[std::get<1>(GetParam())];
-  const bool large = step.how.tile.m > 32;
+  const bool large = step.policy.tile.m > 32;
   // several tiles along each dimension, the last one partial
   const std::int64_t m = large ? 131 : 45, n = 29, k = large ? 51 : 69;
   const auto stride = [&](bool by_rows, std::int64_t rows, std::int64_t columns) {
@@ -191,14 +191,14 @@ TEST(clean_scans, of_small_types_and_other_operations_have_no_finding) {
 class clean_bulk_copy : public testing::TestWithParam<std::size_t> {};
 TEST_P(clean_bulk_copy, has_no_finding) {
   const test::bulk_copy_case c = test::checked::bulk_copies()[GetParam()];
-  const std::int64_t size = (2 * c.how.stages + 1) * std::min(c.how.tile, 512) + 7;
+  const std::int64_t size = (2 * c.policy.stages + 1) * std::min(c.policy.tile, 512) + 7;
   std::vector<float> host;
   for (std::int64_t i = 0; i < size; ++i) host.push_back(static_cast<float>(i * 7919 % 1'000'003));
   expect_clean([&](const context& where) -> std::string {
     const device_array<float> from(where, std::span<const float>(host));
     device_array<float> to(where, host.size());
     const examples::bulk_copy_params params{from.data(), to.data(), size};
-    where.runs_on().launch(c.what, {2, 1, 1}, &params, nullptr);
+    where.runs_on().launch(c.kernel, {2, 1, 1}, &params, nullptr);
     const std::vector<float> result = to.to_host();
     for (std::int64_t i = 0; i < size; ++i)
       if (const auto at = static_cast<std::size_t>(i); result[at] != examples::transformed(host[at], i))
@@ -208,7 +208,7 @@ TEST_P(clean_bulk_copy, has_no_finding) {
   });
 }
 INSTANTIATE_TEST_SUITE_P(all, clean_bulk_copy, testing::Range<std::size_t>(0, 10), [](const auto& i) {
-  return plain(test::checked::bulk_copies()[i.param].what.name);
+  return plain(test::checked::bulk_copies()[i.param].kernel.name);
 });
 
 }  // namespace

@@ -36,11 +36,11 @@ json to_json(const mutant& m, const check_report& report) {
   const bool as_told = std::any_of(report.findings.begin(), report.findings.end(),
                                    [&](const finding& f) { return is_the_one(m.found, f); });
   return {{"name", m.name},
-          {"family", m.how.family},
+          {"family", m.policy.family},
           {"broken", m.broken == nullptr ? "" : m.broken},
           {"by", as_told ? json(name(m.found.finding)) : json()},
           {"kinds", kinds},
-          {"gpu", !needs_checker(m.how.by)}};
+          {"gpu", !needs_checker(m.policy.program)}};
 }
 const json& stored() {
   static const json all = json::parse(std::ifstream(STORED_FINDINGS)).at("mutants");
@@ -70,7 +70,7 @@ TEST_P(mutants, are_found) {
       << m.broken << ": expected " << name(m.found.finding) << " (" << m.found.says << ") among\n"
       << to_text(report);
   if (m.found.finding == finding_kind::deadlock || m.found.finding == finding_kind::wrong_result ||
-      m.how.by == program::read_back_unordered)
+      m.policy.program == program::read_back_unordered)
     return;  // no place
   using testing::HasSubstr;
   EXPECT_THAT(found->access.place.file,
@@ -81,7 +81,7 @@ INSTANTIATE_TEST_SUITE_P(all, mutants, testing::ValuesIn(checked::all()), test::
 
 TEST(list_of_mutants, has_sixty_and_a_right_one_per_family) {
   std::map<std::string, int> broken, whole;
-  for (const mutant& m : checked::all()) ++(m.broken == nullptr ? whole : broken)[m.how.family];
+  for (const mutant& m : checked::all()) ++(m.broken == nullptr ? whole : broken)[m.policy.family];
   int count = 0;
   for (const auto& [family, number] : broken) {
     count += number;

@@ -17,8 +17,8 @@ template <int Threads> struct of_threads {
   static constexpr int threads = Threads;
 };
 struct fault {
-  const char* what;
-  finding_kind by;
+  const char* name;
+  finding_kind kind;
 };
 
 template <template <int> class K, int F = 0>
@@ -26,10 +26,10 @@ void add_family(std::vector<mutant>& list, const char* name, use how, std::initi
   const bool whole = F == 0;
   const fault* f = whole ? nullptr : faults.begin() + (F - 1);
   list.push_back({.name = std::string(name) + "-" + std::to_string(F),
-                  .broken = whole ? nullptr : f->what,
-                  .found = {whole ? finding_kind::race : f->by, ""},
+                  .broken = whole ? nullptr : f->name,
+                  .found = {whole ? finding_kind::race : f->kind, ""},
                   .code = kernel_of<K<F>>(name),
-                  .how = how});
+                  .policy = how});
   if constexpr (F < K<0>::faults) add_family<K, F + 1>(list, name, how, faults);
 }
 

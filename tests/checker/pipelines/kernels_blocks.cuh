@@ -216,19 +216,19 @@ template <int F> struct histogram : of_threads<64> {
 template <int F> struct lanes_exchange : of_threads<32> {
   static constexpr int faults = 3;
   struct storage {
-    word of[32];
+    word words[32];
   };
   AP_DEV void operator()(const params& p) const {
     storage& s = antiphase::shared<storage, shared_kind::fixed>();
     const int t = thread_index();
     for (int i = 0; i < 3; ++i) {
-      s.of[t] = p.in[i * 32 + t];
+      s.words[t] = p.in[i * 32 + t];
       if constexpr (F == 3) {
         warp_any(true);  // orders nothing
       } else if constexpr (F != 1) {
         warp_sync();
       }
-      const word mine = s.of[31 - t];
+      const word mine = s.words[31 - t];
       if constexpr (F != 2) warp_sync();
       p.out[i * 32 + t] = mine;
     }
@@ -669,15 +669,15 @@ template <int F> struct pairs_of_warps : of_threads<128> {
 template <int F> struct lanes_of_mask : of_threads<32> {
   static constexpr int faults = 3;
   struct storage {
-    word of[32];
+    word words[32];
   };
   AP_DEV void operator()(const params& p) const {
     storage& s = antiphase::shared<storage, shared_kind::fixed>();
     const int t = thread_index();
-    s.of[t] = p.in[t];
+    s.words[t] = p.in[t];
     if (t < 16) {
       warp_sync(F == 1 ? 0xFFu << (t / 8 * 8) : F == 3 ? all_lanes : 0xFFFFu);
-      p.out[t] = s.of[F == 2 ? 31 - t : 15 - t];
+      p.out[t] = s.words[F == 2 ? 31 - t : 15 - t];
     }
     if constexpr (F == 3) block_barrier();
   }

@@ -296,14 +296,14 @@ template <int F> struct transposed_box : of_threads<64> {
           s.landed.arrive();
         else
           s.landed.arrive(bytes{256});
-        tensor_load(s.box, p.from, s.landed, x, 8);
+        tensor_load(s.box, p.source, s.landed, x, 8);
       }
       if constexpr (F != 2) s.landed.wait(F == 3 ? 0 : i);
       s.other[t % 8 * 8 + t / 8] = s.box[t];
       if constexpr (F != 4) fence_async();
       block_barrier();
       if (t == 0) {
-        tensor_store(p.to, s.other, 8, x);
+        tensor_store(p.target, s.other, 8, x);
         bulk_commit();
         if constexpr (F != 5) bulk_wait_read<0>();
       }

@@ -12,7 +12,7 @@ namespace antiphase::pipelines {
 // The host fills `in`; `out` and `flag` start as zeros.
 constexpr int words = 1024, flags = 64;
 struct params {
-  tensor_map from, to;  // of `in` and `out`, 32 rows of 32 words: boxes of 8 x 8, not swizzled
+  tensor_map source, target;  // of `in` and `out`, 32 rows of 32 words: boxes of 8 x 8, not swizzled
   const std::uint32_t* in;
   std::uint32_t* out;
   std::uint32_t* flag;

@@ -18,8 +18,9 @@ void run(const context& where, const mutant& m) {
         {.data = data, .element_bytes = 4, .extent = {32, 32}, .stride = {0, 128}, .box = {8, 8}});
   };
   const params p{map_of(on.in.data()), map_of(on.out.data()), on.in.data(), on.out.data(), on.flag.data()};
-  for (int i = 0; i < m.how.launches; ++i) where.runs_on().launch(m.code, {m.how.blocks, 1, 1}, &p, nullptr);
-  if (m.how.right != nullptr && !m.how.right(on.out.to_host())) throw device_error("wrong numbers");
+  for (int i = 0; i < m.policy.launches; ++i)
+    where.runs_on().launch(m.code, {m.policy.blocks, 1, 1}, &p, nullptr);
+  if (m.policy.right != nullptr && !m.policy.right(on.out.to_host())) throw device_error("wrong numbers");
 }
 
 class pipelines : public testing::TestWithParam<mutant> {};

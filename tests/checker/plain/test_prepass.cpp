@@ -372,7 +372,7 @@ TEST(dialect, every_entry_says_something) {
   for (const dialect_group& g : plain_dialect())
     for (const dialect_entry& e : g.entries) {
       EXPECT_FALSE(e.names.empty()) << g.name;
-      EXPECT_TRUE(e.how == supported::yes || !e.about.empty()) << e.names;
+      EXPECT_TRUE(e.support == supported::yes || !e.about.empty()) << e.names;
       EXPECT_THAT(dialect_text(), HasSubstr(std::string(e.names)));
     }
 }

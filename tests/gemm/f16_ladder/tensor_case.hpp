@@ -47,7 +47,7 @@ struct half_operands {
     const tensor_core_problem p{row_major<const f16>(a.data(), shape.m, shape.k, a_stride),
                                 row_major<const f16>(b.data(), shape.k, shape.n, b_stride),
                                 row_major(c.data(), shape.m, shape.n, c_stride)};
-    run(where.runs_on(), prepare(where.runs_on(), kernel.how, kernel.what, p), nullptr);
+    run(where.runs_on(), prepare(where.runs_on(), kernel.step, kernel.kernel, p), nullptr);
     where.runs_on().synchronize(nullptr);
     return c.to_host();
   }
@@ -70,7 +70,7 @@ inline std::string wrong_output(const context& where, const tensor_instance& ker
       const double expected = j < s.n ? sum : -77;
       const float got = out[static_cast<std::size_t>(i * c_stride + j)];
       if (!(std::abs(got - expected) <= size * 0x1p-22 * (1 + s.k / 16)))
-        return std::string(kernel.what.name) + ", " + std::to_string(s.m) + " x " + std::to_string(s.n) +
+        return std::string(kernel.kernel.name) + ", " + std::to_string(s.m) + " x " + std::to_string(s.n) +
                " x " + std::to_string(s.k) + ": (" + std::to_string(i) + ", " + std::to_string(j) + ") is " +
                std::to_string(got) + ", expected " + std::to_string(expected);
     }

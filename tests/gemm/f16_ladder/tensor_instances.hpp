@@ -7,8 +7,8 @@
 namespace antiphase::gemms {
 
 struct tensor_instance {
-  tensor_core_step how;
-  kernel what;
+  tensor_core_step step;
+  antiphase::kernel kernel;
 };
 namespace cpu {
 std::vector<tensor_instance> tensor_instances();

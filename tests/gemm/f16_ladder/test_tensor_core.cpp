@@ -37,7 +37,7 @@ TEST(tensor_core, of_warpgroups_walks_over_tiles) {
   device.multiprocessors = 2;
   const context where(make_cpu_executor({.limits = device}));
   for (const tensor_instance& k : all(target::cpu))
-    if (k.how.by == feeding::engine) {
+    if (k.step.feed == feeding::engine) {
       EXPECT_EQ(wrong_output(where, k, {300, 290, 200}), "");
     }
 }
@@ -50,7 +50,7 @@ TEST(tensor_core, all_steps_give_the_same_bits) {
   const std::vector<float> first = in.product(where, all(target::cpu).front());
   for (const tensor_instance& k : all(target::cpu)) {
     const std::vector<float> c = in.product(where, k);
-    EXPECT_EQ(std::memcmp(c.data(), first.data(), c.size() * sizeof(float)), 0) << k.what.name;
+    EXPECT_EQ(std::memcmp(c.data(), first.data(), c.size() * sizeof(float)), 0) << k.kernel.name;
   }
 }
 
@@ -114,7 +114,7 @@ TEST(tensor_core_Cuda, is_right) {
   if (devices.front().major < 8) GTEST_SKIP() << devices.front().name << " has no asynchronous copies";
   const context where(make_cuda_executor());
   for (const tensor_instance& k : all(target::cuda)) {
-    if (k.how.by == feeding::engine && devices.front().major != 9) continue;
+    if (k.step.feed == feeding::engine && devices.front().major != 9) continue;
     for (const tensor_shape& s : tensor_shapes) EXPECT_EQ(wrong_output(where, k, s), "");
     for (const tensor_shape& s : {tensor_shape{515, 301, 1003}, {2100, 1900, 333}})
       EXPECT_EQ(wrong_output(where, k, s), "");
@@ -136,7 +136,7 @@ TEST(tensor_core_Cuda, gives_the_bits_of_the_cpu_executor) {
   const std::vector<float> expected = on_cpu.product(simulated, all(target::cpu).front());
   for (const tensor_instance& k : all(target::cuda)) {
     const std::vector<float> c = on_gpu.product(gpu, k);
-    EXPECT_EQ(std::memcmp(c.data(), expected.data(), c.size() * sizeof(float)), 0) << k.what.name;
+    EXPECT_EQ(std::memcmp(c.data(), expected.data(), c.size() * sizeof(float)), 0) << k.kernel.name;
   }
 #else
   GTEST_SKIP() << "no GPU to test on: built without the GPU part";

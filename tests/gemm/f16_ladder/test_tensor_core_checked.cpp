@@ -18,7 +18,7 @@ TEST(tensor_core_checked, has_no_findings) {
             throw error(wrong);
         },
         options);
-    EXPECT_TRUE(report.clean()) << k.what.name << "\n" << to_text(report);
+    EXPECT_TRUE(report.clean()) << k.kernel.name << "\n" << to_text(report);
     EXPECT_GT(report.accesses, 1000u);
   }
 }

@@ -173,7 +173,7 @@ template <class Plan> std::string wrong_split(const context& where, const split_
   };
   const side sides[2] = {make(c.a, 1), make(c.b, 77)};
   const split_launch l = plan(sides[0].from, sides[1].from, sides[0].to, sides[1].to);
-  where.runs_on().launch(l.what, l.grid, &l.arguments, nullptr);
+  where.runs_on().launch(l.kernel, l.grid, &l.arguments, nullptr);
   where.runs_on().synchronize(nullptr);
   for (const side& s : sides) {
     operand_lines host = s.from;
@@ -192,7 +192,7 @@ template <class Plan> std::string wrong_split(const context& where, const split_
                              : beyond(at.scale()) ? at.scale()
                                                   : 0;
     const std::int64_t in_part = byte - static_cast<std::int64_t>(part);
-    return std::string(l.what.name) + ", cluster " + std::to_string(l.what.cluster) + ", " + to_text(c) +
+    return std::string(l.kernel.name) + ", cluster " + std::to_string(l.kernel.cluster) + ", " + to_text(c) +
            ": " + (&s == sides ? "A" : "B") + ", " +
            (beyond(at.sparse())  ? "sparse"
             : beyond(at.line())  ? "line"

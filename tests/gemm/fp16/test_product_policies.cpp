@@ -24,8 +24,8 @@ dense product_with(const context& where, const product& p, const gemms::product_
   gemms::product_plan plan = gemms::plan_product(
       where, {.a = a.view(), .b = b.view(), .c = c.view(), .alpha = p.alpha, .beta = p.beta});
   EXPECT_EQ(plan.waves.size(), 1u);
-  EXPECT_EQ(plan.waves.front().with.how.cluster, 1) << "clusters sum up K in another order";
-  if (with != nullptr) plan.waves.front().with = *with;
+  EXPECT_EQ(plan.waves.front().instance.policy.cluster, 1) << "clusters sum up K in another order";
+  if (with != nullptr) plan.waves.front().instance = *with;
   const device_array<std::byte> workspace(where, plan.workspace());
   gemms::run(where, plan, {const_cast<std::byte*>(workspace.data()), workspace.size()}, nullptr, nullptr);
   where.runs_on().synchronize(nullptr);

@@ -23,7 +23,7 @@ void multiply(const context& where, const product_instance& with) {
   product_plan plan = plan_product(where, {.a = row_major(in_a.data(), m, k),
                                            .b = row_major(in_b.data(), k, n),
                                            .c = row_major(out.data(), m, n)});
-  plan.waves.front().with = with;
+  plan.waves.front().instance = with;
   device_array<std::byte> workspace(where, plan.workspace());
   run(where, plan, {workspace.data(), workspace.size()}, nullptr, nullptr);
   where.runs_on().synchronize(nullptr);

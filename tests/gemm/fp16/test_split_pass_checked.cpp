@@ -27,7 +27,7 @@ TEST(split_pass_checked, has_no_findings) {
             if (!wrong.empty()) throw error(wrong);
           },
           options);
-      EXPECT_TRUE(report.clean()) << listed[i].what.name << "\n" << to_text(report);
+      EXPECT_TRUE(report.clean()) << listed[i].kernel.name << "\n" << to_text(report);
       EXPECT_GT(report.accesses, 1000u);
     }
 }

@@ -61,8 +61,8 @@ TEST_F(gemm_split_streams_Cuda, the_same_bits_in_100_runs_beside_other_work) {
     for (int run = 0; run < 100; ++run) {
       for (int i = 0; i <= run % 3; ++i)
         gemm(where, {.a = square(0), .b = square(1), .c = square(2)},
-             {.policy = run % 2 ? "naive" : "strict", .on = elsewhere.get});
-      gemm(where, memory.problem(), {.policy = "fp16", .on = here.get});
+             {.policy = run % 2 ? "naive" : "strict", .stream = elsewhere.get});
+      gemm(where, memory.problem(), {.policy = "fp16", .stream = here.get});
       AP_CUDA_OK(cudaStreamSynchronize(here.get));
       ASSERT_TRUE(same_bits(memory.c.read(), first))
           << "run " << run << " of " << m << " x " << n << " x " << k;
@@ -86,7 +86,7 @@ void expect_replays(const context& where, bool own_workspace, std::string_view p
     AP_CUDA_OK(cudaStreamBeginCapture(on.get, cudaStreamCaptureModeGlobal));
     const gemm_options how{
         .policy = policy,
-        .on = on.get,
+        .stream = on.get,
         .workspace = own_workspace ? std::span(workspace.data(), bytes) : std::span<std::byte>()};
     gemm(where, memory.problem(), how);
     AP_CUDA_OK(cudaStreamEndCapture(on.get, &graph));
@@ -115,7 +115,7 @@ cudaGraph_t captured(const context& where, on_the_device& memory, std::string_vi
                      int calls = 1) {
   cudaGraph_t graph = nullptr;
   EXPECT_EQ(cudaStreamBeginCapture(on, cudaStreamCaptureModeThreadLocal), cudaSuccess);
-  for (int call = 0; call < calls; ++call) gemm(where, memory.problem(), {.policy = policy, .on = on});
+  for (int call = 0; call < calls; ++call) gemm(where, memory.problem(), {.policy = policy, .stream = on});
   EXPECT_EQ(cudaStreamEndCapture(on, &graph), cudaSuccess);
   return graph;
 }
@@ -193,7 +193,7 @@ TEST_F(gemm_split_streams_Cuda, captured_calls_of_a_stream_share_memory) {
   const own_stream on;
   const product p = product_with_everything(3000, 3000, 3000);
   on_the_device memory(where, p);
-  gemm(where, memory.problem(), {.policy = "fp16", .on = on.get});
+  gemm(where, memory.problem(), {.policy = "fp16", .stream = on.get});
   const std::size_t before = free_memory(),
                     bytes = gemm_workspace(where, memory.problem(), {.policy = "fp16"});
   const cudaGraph_t graph = captured(where, memory, "fp16", on.get, 40);
@@ -215,8 +215,8 @@ TEST_F(gemm_split_streams_Cuda, graphs_that_prepare) {
   cudaGraphExec_t program = nullptr;
   AP_CUDA_OK(cudaStreamBeginCapture(on.get, cudaStreamCaptureModeGlobal));
   const prepared_operand ready =
-      prepare(where, gemm_operand::b, of_b, {.on = on.get, .memory = {memory.data(), memory.size()}});
-  gemm_options how{.policy = "fp16", .on = on.get};
+      prepare(where, gemm_operand::b, of_b, {.stream = on.get, .memory = {memory.data(), memory.size()}});
+  gemm_options how{.policy = "fp16", .stream = on.get};
   how.prepared_b = &ready;
   gemm(where, {.a = a.view(), .b = of_b, .c = c.view(), .alpha = p.alpha}, how);
   AP_CUDA_OK(cudaStreamEndCapture(on.get, &graph));

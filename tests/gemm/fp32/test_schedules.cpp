@@ -14,7 +14,7 @@ namespace {
 
 TEST(gemm_schedules, do_not_change_a_bit) {
   for (const gemms::step& s : gemms::steps) {
-    const std::int64_t m = s.how.tile.m + 5, n = s.how.tile.n + 3, k = 4 * s.how.tile_k + 1;
+    const std::int64_t m = s.policy.tile.m + 5, n = s.policy.tile.n + 3, k = 4 * s.policy.tile_k + 1;
     product p = product_of(random_reals(m, k, 31), random_reals(k, n, 32), 1, -1.5);
     p.place_a = placed_in_packets(major::row, p.a);
     p.place_b = placed_in_packets(major::row, p.b);
@@ -36,8 +36,8 @@ class gemm_repeats : public on_device {};
 TEST_P(gemm_repeats, bit_by_bit) {
   const context where = any();
   for (const gemms::step& s : gemms::steps) {
-    const product p = product_of(random_reals(s.how.tile.m + 1, 2 * s.how.tile_k + 1, 41),
-                                 random_reals(2 * s.how.tile_k + 1, s.how.tile.n + 1, 42));
+    const product p = product_of(random_reals(s.policy.tile.m + 1, 2 * s.policy.tile_k + 1, 41),
+                                 random_reals(2 * s.policy.tile_k + 1, s.policy.tile.n + 1, 42));
     const dense first = computed(where, s.name, p);
     for (int i = 0; i < 3; ++i) EXPECT_TRUE(same_bits(computed(where, s.name, p), first)) << s.name;
   }

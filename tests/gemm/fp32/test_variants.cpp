@@ -24,22 +24,22 @@ class gemm_variants : public on_device {
     int ran = 0;
     for (const context& where : several())
       for (const gemms::instance& variant : gemms::instances(where.kind())) {
-        if (variant.step != std::string_view("strict") || variant.how.run != gemms::parts::all) continue;
+        if (variant.step != std::string_view("strict") || variant.policy.run != gemms::parts::all) continue;
         for (const major by_a : {major::row, major::column})
           for (const major by_b : {major::row, major::column}) {
-            const product p = edged(variant.how, by_a, by_b, packets);
+            const product p = edged(variant.policy, by_a, by_b, packets);
             matrix a(where, p.a, p.place_a), b(where, p.b, p.place_b), c(where, p.c, p.place_c);
             const gemms::problem request{
                 .a = a.view(), .b = b.view(), .c = c.view(), .alpha = p.alpha, .beta = p.beta};
             if (!gemms::takes(variant, request)) continue;
             SCOPED_TRACE(testing::Message()
-                         << variant.code.name << ", tile " << variant.how.tile.m << " x "
-                         << variant.how.tile.n << ", A by " << (by_a == major::row ? "rows" : "columns")
+                         << variant.code.name << ", tile " << variant.policy.tile.m << " x "
+                         << variant.policy.tile.n << ", A by " << (by_a == major::row ? "rows" : "columns")
                          << ", B by " << (by_b == major::row ? "rows" : "columns"));
             const gemms::plan plan = gemms::prepare(variant, request);
-            where.runs_on().launch(plan.what.code, plan.grid, &plan.arguments, nullptr);
+            where.runs_on().launch(plan.instance.code, plan.grid, &plan.arguments, nullptr);
             where.runs_on().synchronize(nullptr);
-            const slicing how{variant.how.slices, variant.how.slices == 1 ? 1 : variant.how.tile_k};
+            const slicing how{variant.policy.slices, variant.policy.slices == 1 ? 1 : variant.policy.tile_k};
             EXPECT_TRUE(same(c.read(), expected(p, how)));
             ++ran;
           }
@@ -63,7 +63,7 @@ gemms::policy chosen(std::int64_t m, std::int64_t n, placing place_a) {
   const gemms::problem p{.a = {data, m, 64, place_a.row_stride, place_a.column_stride},
                          .b = row_major<const float>(data, 64, n, (n + 3) / 4 * 4),
                          .c = row_major(data + 1, m, n)};
-  return gemms::prepare(target::cpu, strict(), p).what.how;
+  return gemms::prepare(target::cpu, strict(), p).instance.policy;
 }
 TEST(gemm_choices, follow_the_size_of_c) {
   const placing rows{64, 1};
@@ -103,10 +103,10 @@ TEST(gemm_lists, have_every_general_step_with_its_parts) {
     for (const gemms::instance& i : gemms::instances(target::cpu)) {
       if (i.step != std::string_view(s.name)) continue;
       EXPECT_EQ(i.code.name, "gemm." + std::string(s.name));
-      gemms::policy how = i.how;
+      gemms::policy how = i.policy;
       how.run = all;
-      EXPECT_TRUE(how == s.how) << s.name;
-      found.push_back(i.how.run);
+      EXPECT_TRUE(how == s.policy) << s.name;
+      found.push_back(i.policy.run);
     }
     EXPECT_EQ(found, (std::vector{all, load_only, compute_only})) << s.name;
   }

@@ -67,7 +67,7 @@ class gemm_dots : public on_device {
           where, {.a = a.view(), .b = b.view(), .c = c.view(), .alpha = p.alpha, .beta = p.beta}, {}, {}, how,
           across, form);
       EXPECT_TRUE(plan.has_value());
-      EXPECT_EQ(plan->with->across, across.value_or(plan->with->across));
+      EXPECT_EQ(plan->instance->across, across.value_or(plan->instance->across));
       gemms::run(where, *plan, nullptr);
       where.runs_on().synchronize(nullptr);
       return c.read();
@@ -305,7 +305,8 @@ TEST(gemm_dots_plan, large_matrices_times_a_vector_go_to_the_kernels_for_it) {
       const gemm_problem p{.a = row_major<const float>(data, m, k),
                            .b = row_major<const float>(data, k, n),
                            .c = row_major(data, m, n)};
-      EXPECT_TRUE(gemms::divide_dots(where, p, {}, false).how.for_vector()) << m << " x " << n << " x " << k;
+      EXPECT_TRUE(gemms::divide_dots(where, p, {}, false).division.for_vector())
+          << m << " x " << n << " x " << k;
     }
 }
 TEST(gemm_dots_plan, of_two_kernels_takes_one_that_fits) {
@@ -319,8 +320,8 @@ TEST(gemm_dots_plan, of_two_kernels_takes_one_that_fits) {
     const auto plan = gemms::plan_dots(context(make_cpu_executor({.limits = limits})), p, {}, {},
                                        gemms::divided_by_lanes(32, 1));
     ASSERT_TRUE(plan.has_value());
-    EXPECT_EQ(plan->with->across, across);
-    EXPECT_EQ(plan->tiles, ceil_div(300, plan->with->code.threads / 32));
+    EXPECT_EQ(plan->instance->across, across);
+    EXPECT_EQ(plan->tiles, ceil_div(300, plan->instance->code.threads / 32));
   }
 }
 

@@ -53,11 +53,11 @@ placing placed_at_multiples(major by, const dense& d, int floats) {
 }
 // Ways to divide K that leave no part empty, for a kernel.
 std::vector<fp64_division> divisions(const fp64_instance& with, std::int64_t k) {
-  std::vector<fp64_division> all{{with.how.slabs, 1, 1}};
-  if (!with.how.shares) return all;
+  std::vector<fp64_division> all{{with.policy.slabs, 1, 1}};
+  if (!with.policy.shares) return all;
   for (const auto& [cluster, parts] : {std::pair{2, 1}, {1, 3}, {4, 2}, {8, 1}})
     if (k > (cluster * parts - 1) * 32 * ((k + 32 * cluster * parts - 1) / (32 * cluster * parts)))
-      all.push_back({with.how.slabs, cluster, parts});
+      all.push_back({with.policy.slabs, cluster, parts});
   return all;
 }
 
@@ -130,8 +130,8 @@ TEST_P(gemm_fp64, bits_follow_from_the_division_alone) {
     std::vector<dense> results;
     std::set<gemms::kernel_kind> kinds;
     for (const fp64_instance& with : kernels()) {
-      if ((with.how.kind == gemms::kernel_kind::block_tile) != direct) continue;
-      if (with.how.slabs != how.slabs || (how.cluster * how.parts > 1 && !with.how.shares)) continue;
+      if ((with.policy.kind == gemms::kernel_kind::block_tile) != direct) continue;
+      if (with.policy.slabs != how.slabs || (how.cluster * how.parts > 1 && !with.policy.shares)) continue;
       for (const major by_a : {major::row, major::column})
         for (const auto& [by_b, floats] : {std::pair{major::row, 4},
                                            {major::row, 2},
@@ -141,7 +141,7 @@ TEST_P(gemm_fp64, bits_follow_from_the_division_alone) {
           p.place_a = placed_at_multiples(by_a, p.a, floats);
           p.place_b = placed_at_multiples(by_b, p.b, floats);
           if (!can(where, p, with, false)) continue;
-          kinds.insert(with.how.kind);
+          kinds.insert(with.policy.kind);
           results.push_back(multiply(where, p, with, false, how));
           results.push_back(multiply(where, p, with, true, how));
           EXPECT_TRUE(same_bits(results.back(), results.front())) << with.code.name;
@@ -190,7 +190,7 @@ TEST_P(gemm_fp64, alone_wherever_matrices_begin) {
   unsigned seed = 71;
   int run = 0;
   for (const fp64_instance& with : kernels()) {
-    if (with.how.kind != gemms::kernel_kind::warp_tile || with.how.finishes) continue;
+    if (with.policy.kind != gemms::kernel_kind::warp_tile || with.policy.finishes) continue;
     for (const auto& [m, n, k] : {std::array{67, 131, 36},
                                   {64, 128, 48},
                                   {33, 66, 128},
@@ -226,14 +226,14 @@ TEST_P(gemm_fp64, alone_leaves_general_strides_to_a_ring) {
   const context where = any();
   product p = product_of_general_strides(9);
   for (const fp64_instance& with : kernels()) {
-    if (with.how.kind != gemms::kernel_kind::warp_tile) continue;
+    if (with.policy.kind != gemms::kernel_kind::warp_tile) continue;
     EXPECT_FALSE(can(where, p, with, false)) << with.code.name;
   }
   for (const gemms::fp64_form& f : gemms::fp64_forms()) {
     if (f.kind != gemms::kernel_kind::warp_tile) continue;
     matrix a(where, p.a, p.place_a), b(where, p.b, p.place_b), c(where, p.c, p.place_c);
     const gemm_problem what{.a = a.view(), .b = b.view(), .c = c.view(), .alpha = p.alpha, .beta = p.beta};
-    const auto plan = gemms::plan_fp64(where, what, {}, {}, {.form = &f, .how = {1, 1, 1}});
+    const auto plan = gemms::plan_fp64(where, what, {}, {}, {.form = &f, .division = {1, 1, 1}});
     ASSERT_TRUE(plan.has_value());
     EXPECT_EQ(plan->with->how.by, gemms::loader::cp_async);
     EXPECT_EQ(plan->how, (fp64_division{1, 1, 1}));
@@ -248,12 +248,13 @@ TEST_P(gemm_fp64, kept_operands_for_every_k) {
   const context where = any();
   unsigned seed = 31;
   for (const fp64_instance& with : kernels()) {
-    if (with.how.kind != gemms::kernel_kind::kept_lines) continue;
-    const bool whole = with.how.whole;
-    const std::int64_t most = gemms::most_kept_k(with.how), m = whole ? 64 : 45, n = whole ? 96 : 71;
+    if (with.policy.kind != gemms::kernel_kind::kept_lines) continue;
+    const bool whole = with.policy.whole;
+    const std::int64_t most = gemms::most_kept_k(with.policy), m = whole ? 64 : 45, n = whole ? 96 : 71;
     int run = 0;
     const auto of_any = std::ranges::find_if(kernels(), [&](const fp64_instance& i) {
-      return i.how.kind == with.how.kind && i.how.held == with.how.held && !i.how.whole && !i.how.finishes;
+      return i.policy.kind == with.policy.kind && i.policy.held == with.policy.held && !i.policy.whole &&
+             !i.policy.finishes;
     });
     ASSERT_NE(of_any, kernels().end());
     for (std::int64_t k = whole ? most - 11 : 1; k <= most; k += sanitized && !whole ? 5 : 1)
@@ -328,8 +329,8 @@ TEST_P(gemm_fp64, every_schedule_gives_the_same_bits) {
   const context where = any();
   for (const fp64_instance& with : kernels()) {
     // Kernels without edges read whole tiles.
-    const product p = with.how.whole ? of(64, 96, gemms::most_kept_k(with.how)) : of(70, 37, 330);
-    const fp64_division how{with.how.slabs, with.how.shares ? 2 : 1, with.how.shares ? 2 : 1};
+    const product p = with.policy.whole ? of(64, 96, gemms::most_kept_k(with.policy)) : of(70, 37, 330);
+    const fp64_division how{with.policy.slabs, with.policy.shares ? 2 : 1, with.policy.shares ? 2 : 1};
     const dense first = multiply(where, p, with, false, how);
     for (const context& there : several())
       EXPECT_TRUE(same_bits(multiply(there, p, with, false, how), first)) << with.code.name;
@@ -348,8 +349,8 @@ TEST(gemm_fp64_forms, each_has_kernels) {
     const gemms::kernel_kind kind = takes_all ? f.kind : gemms::kernel_kind::ring;
     bool by_threads = false;
     for (const fp64_instance& i : gemms::fp64_instances(where.kind()))
-      by_threads |= i.how.slabs == f.slabs && i.how.shares == f.shares && i.how.tile.n >= f.tile.n &&
-                    i.how.kind == kind && i.how.by != gemms::loader::tma;
+      by_threads |= i.policy.slabs == f.slabs && i.policy.shares == f.shares && i.policy.tile.n >= f.tile.n &&
+                    i.policy.kind == kind && i.policy.loader != gemms::loader::tma;
     EXPECT_TRUE(by_threads) << f.tile.m << " x " << f.tile.n << ", " << f.slabs << " slabs";
   }
 }
@@ -391,7 +392,7 @@ TEST(gemm_fp64_forms, copiers_bring_many_rows_of_16_bytes) {
     const gemms::batch of{.count = count, .a_stride = m * k, .b_stride = k * n, .c_stride = m * n};
     const auto plan = gemms::plan_fp64(where, p, of, {}, gemms::divide(where, p, of));
     EXPECT_TRUE(plan.has_value());
-    return plan->with->how.by;
+    return plan->instance->policy.loader;
   };
   using gemms::loader;
   EXPECT_EQ(by(65536, 4, 1024, "nn"), loader::cp_async);

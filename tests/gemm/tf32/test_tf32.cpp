@@ -74,7 +74,7 @@ TEST_P(gemm_tf32, every_kernel_divides_k_in_every_way) {
               if (how.cluster * how.parts > 1 && k < 2 * gemms::tf32_chunk * how.cluster * how.parts &&
                   seed % 3 != 0)
                 continue;
-              if (how.cluster * how.parts > 1 && with.how.kept_halves > 0) continue;
+              if (how.cluster * how.parts > 1 && with.policy.kept_halves > 0) continue;
               SCOPED_TRACE(testing::Message()
                            << with.code.name << (turned ? " turned, " : ", ") << m << " x " << n << " x " << k
                            << ", cluster of " << how.cluster << ", " << how.parts << " parts");
@@ -165,7 +165,8 @@ TEST_P(gemm_tf32, a_kept_operand_changes_no_bit) {
             p.place_a = placed_in_packets(by_a, p.a);
             p.place_b = variant % 2 == 0 ? placed_in_packets(by_b, p.b) : placed(by_b, p.b, 1, 1);
             for (const tf32_instance& with : kernels()) {
-              if (with.how.kept_halves == 0 && (with.how.by == gemms::loader::tma || expected)) continue;
+              if (with.policy.kept_halves == 0 && (with.policy.loader == gemms::loader::tma || expected))
+                continue;
               if (!can(where, p, with, n > m)) continue;
               SCOPED_TRACE(testing::Message() << with.code.name << ", " << m << " x " << n << " x " << k
                                               << ", variant " << variant);
@@ -437,9 +438,9 @@ TEST_P(gemm_tf32, batches) {
                                .beta = 0.5f};
       const gemms::batch of{count, same_a ? 0 : apart_a, same_b ? 0 : apart_b, apart_c};
       const auto division = gemms::divide_tf32({m, n, k, count, true}, where.limits());
-      const std::optional<tf32_plan> plan = gemms::plan_tf32(where, first, of, division.how);
+      const std::optional<tf32_plan> plan = gemms::plan_tf32(where, first, of, division.division);
       ASSERT_TRUE(plan.has_value());
-      EXPECT_EQ(plan->with->how.by, offset == 0 ? gemms::loader::tma : gemms::loader::cp_async);
+      EXPECT_EQ(plan->instance->policy.loader, offset == 0 ? gemms::loader::tma : gemms::loader::cp_async);
       device_array<std::byte> workspace(where, plan->workspace() + 1);
       gemms::run(where, *plan, {workspace.data(), plan->workspace()}, nullptr, nullptr);
       where.runs_on().synchronize(nullptr);
@@ -462,14 +463,14 @@ TEST_P(gemm_tf32, batches) {
 TEST_P(gemm_tf32, every_schedule_gives_the_same_bits) {
   const context where = any();
   for (const tf32_instance& with : kernels()) {
-    const bool keeps = with.how.kept_halves > 0;
-    const std::int64_t all_k = keeps ? 16 * with.how.kept_halves - 1 : 200, rows = keeps ? 420 : 100;
+    const bool keeps = with.policy.kept_halves > 0;
+    const std::int64_t all_k = keeps ? 16 * with.policy.kept_halves - 1 : 200, rows = keeps ? 420 : 100;
     product p = product_of(reals(rows, all_k, 1, 60), reals(all_k, 37, 2, 60), 1, 1);
     for (std::int64_t i = 0; i < 100; i += 7)
       for (std::int64_t k = 3; k < all_k; ++k) p.a(i, k) = 0;
     p.a(5, 1) = infinity;
-    p.place_a = placed_in_packets(with.how.long_along_k ? major::row : major::column, p.a);
-    p.place_b = placed_in_packets(with.how.short_along_k ? major::column : major::row, p.b);
+    p.place_a = placed_in_packets(with.policy.long_along_k ? major::row : major::column, p.a);
+    p.place_b = placed_in_packets(with.policy.short_along_k ? major::column : major::row, p.b);
     p.place_c = placed_in_packets(major::row, p.c);
     for (const tf32_division& how : {tf32_division{1, 1}, {2, 2}}) {
       if (keeps && how.parts > 1) continue;
@@ -499,7 +500,8 @@ TEST(gemm_tf32_plans, workspace_is_enough_and_grows) {
         EXPECT_LE(most, gemms::most_tf32_workspace(m, n + 1, k, 1));
         EXPECT_LE(most, gemms::most_tf32_workspace(m, n, k + 1, 1));
         if (!gemms::tf32_tiles_fit(p, {})) continue;
-        const auto plan = gemms::plan_tf32(where, p, {}, gemms::divide_tf32({m, n, k}, where.limits()).how);
+        const auto plan =
+            gemms::plan_tf32(where, p, {}, gemms::divide_tf32({m, n, k}, where.limits()).division);
         ASSERT_TRUE(plan.has_value());
         divided += plan->workspace() > 0;
         EXPECT_LE(plan->workspace(), most) << m << " x " << n << " x " << k;

@@ -129,10 +129,10 @@ template <slip F, scans::ring_policy P> struct broken_rules : single_pass_rules<
   using all_tiles = typename whole::tiles;
   using tiles = std::conditional_t<P.mover == scans::tile_mover::threads, broken_threads<F, all_tiles>,
                                    broken_engine<F, all_tiles>>;
-  static constexpr bool beside =
+  static constexpr bool aside =
       F == slip::flag_beside_value || F == slip::flag_without_release || F == slip::flag_before_value;
   using exchange = std::conditional_t<
-      beside, separate_flag<F>,
+      aside, separate_flag<F>,
       std::conditional_t<F == slip::half_of_the_value, value_later, typename whole::exchange>>;
 
   struct ring : whole::ring {

@@ -29,13 +29,13 @@ void scan_twice(const context& where, const ring_mutant& with, std::int64_t leng
   const std::size_t n = static_cast<std::size_t>(length), words = scans::control_words + 2 * tiles;
   device_array<std::uint64_t> workspace(where, std::vector<std::uint64_t>(words, 0));
   for (int launch = 0; launch < 2; ++launch) {
-    std::vector<float> host(with.how.offset + n);
+    std::vector<float> host(with.policy.offset + n);
     for (std::size_t i = 0; i < host.size(); ++i)
       host[i] = static_cast<float>((i * 7 + static_cast<std::size_t>(launch) * 3) % 11) - 4;
     const device_array<float> in(where, std::span<const float>(host));
-    device_array<float> out(where, std::vector<float>(with.how.out_offset + n, 0.5f));
-    const scans::single_pass_arguments all{.in = in.data() + with.how.offset,
-                                           .out = out.data() + with.how.out_offset,
+    device_array<float> out(where, std::vector<float>(with.policy.out_offset + n, 0.5f));
+    const scans::single_pass_arguments all{.in = in.data() + with.policy.offset,
+                                           .out = out.data() + with.policy.out_offset,
                                            .length = length,
                                            .tiles = tiles,
                                            .kind = scan_kind::inclusive,
@@ -52,8 +52,8 @@ void scan_twice(const context& where, const ring_mutant& with, std::int64_t leng
     const std::vector<float> result = out.to_host();
     float sum = 0;
     for (std::size_t i = 0; i < n; ++i) {
-      sum += host[with.how.offset + i];
-      if (!(result[with.how.out_offset + i] == sum))
+      sum += host[with.policy.offset + i];
+      if (!(result[with.policy.out_offset + i] == sum))
         throw device_error("element " + std::to_string(i) + " is wrong");
     }
   }
@@ -63,7 +63,7 @@ class ring_mutants : public testing::TestWithParam<ring_mutant> {};
 TEST_P(ring_mutants, are_found) {
   const ring_mutant& m = GetParam();
   test::expect_accused(
-      m, [&](const context& where) { scan_twice(where, m, m.how.tiles * tile + 37, 2); },
+      m, [&](const context& where) { scan_twice(where, m, m.policy.tiles * tile + 37, 2); },
       test::on_multiprocessors(2, 12), 60);
 }
 INSTANTIATE_TEST_SUITE_P(all, ring_mutants, testing::ValuesIn(checked::ring_mutants()),

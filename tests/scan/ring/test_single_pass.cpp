@@ -100,7 +100,8 @@ TEST_P(single_pass, small_sums_of_many_batches_are_not_lost) {
       scan(where, p, {.policy = policy()});
     } else {
       const device_array<std::uint8_t> heads(where, std::vector<std::uint8_t>(host.size()));
-      scan_by_key(where, p, {.data = heads.data(), .type = element::u8, .by = scans::segments_by::head_flags},
+      scan_by_key(where, p,
+                  {.data = heads.data(), .type = element::u8, .segments = scans::segments_by::head_flags},
                   {.policy = policy()});
       where.runs_on().synchronize(nullptr);
     }

@@ -88,7 +88,7 @@ TEST(single_pass_checked, by_key) {
       const device_array<std::uint8_t> told(where, std::span<const std::uint8_t>(keys));
       device_array<float> array(where, std::vector<float>(static_cast<std::size_t>(n), 1));
       scan_by_key(where, {.in = array.data(), .out = array.data(), .length = n},
-                  {.data = told.data(), .type = element::u8, .by = by});
+                  {.data = told.data(), .type = element::u8, .segments = by});
       float running = 0;
       const std::vector<float> out = array.to_host();
       for (std::size_t i = 0; i < out.size(); ++i) {

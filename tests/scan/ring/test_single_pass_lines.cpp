@@ -155,7 +155,7 @@ void single_pass_lines::segments_right(const context& where, scans::problem p, c
   p.in = in.data();
   p.out = to.data();
   p.length = static_cast<std::int64_t>(keys.size());
-  scan_by_key(where, p, {.data = told.data(), .type = element_of<Key>, .by = by}, {.policy = policy()});
+  scan_by_key(where, p, {.data = told.data(), .type = element_of<Key>, .segments = by}, {.policy = policy()});
   where.runs_on().synchronize(nullptr);
   expect_lines<T, T>(
       host, to.to_host(), p, initial,

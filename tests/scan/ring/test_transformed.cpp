@@ -57,7 +57,7 @@ template <class C> void expect_right(const context& where, const transform_scan&
     expected.push_back(typename C::after{}(x));
 
   guarded<typename C::in> in(where, host, lies.in_offset);
-  const std::string what = std::to_string(static_cast<int>(call.which)) + ", " +
+  const std::string what = std::to_string(static_cast<int>(call.transform)) + ", " +
                            testing::PrintToString(over) + ", kind " + std::to_string(static_cast<int>(kind));
   if (lies.in_place && sizeof(typename C::in) == sizeof(typename C::out)) {
     call.run(where, in.data(), in.data(), over, kind, &initial);
@@ -85,13 +85,14 @@ class transformed_scans : public on_device {
   }
   void expect_all_right(const context& where, const scans::lines& over, scan_kind kind, const lying& lies) {
     for (const transform_scan& call : calls()) {
-      if (call.which == transform::squares) expect_right<sums_of_squares>(where, call, over, kind, lies);
-      if (call.which == transform::brackets) expect_right<depths_of_brackets>(where, call, over, kind, lies);
-      if (call.which == transform::three_bytes)
+      if (call.transform == transform::squares) expect_right<sums_of_squares>(where, call, over, kind, lies);
+      if (call.transform == transform::brackets)
+        expect_right<depths_of_brackets>(where, call, over, kind, lies);
+      if (call.transform == transform::three_bytes)
         expect_right<maps_of_three_bytes>(where, call, over, kind, lies);
-      if (call.which == transform::distances)
+      if (call.transform == transform::distances)
         expect_right<largest_of_distances>(where, call, over, kind, lies);
-      if (call.which == transform::matrices)
+      if (call.transform == transform::matrices)
         expect_right<products_of_matrices>(where, call, over, kind, lies);
       ASSERT_FALSE(HasFailure());
     }
@@ -129,7 +130,7 @@ TEST_P(transformed_scans, move_a_line_once) {
   for (const transform_scan& call : calls()) {
     const launch_counts counts =
         call.run(where, from.data(), to.data(), {1, 20000, 1}, scan_kind::inclusive, nullptr);
-    EXPECT_EQ(counts.copies > 0, call.which != transform::matrices) << static_cast<int>(call.which);
+    EXPECT_EQ(counts.copies > 0, call.transform != transform::matrices) << static_cast<int>(call.transform);
   }
 }
 

@@ -94,7 +94,7 @@ struct products_of_matrices {
 
 enum class transform { squares, brackets, three_bytes, distances, matrices };
 struct transform_scan {
-  transform which;
+  scan_test::transform transform;
   launch_counts (*run)(const context& where, const void* in, void* out, const scans::lines& over,
                        scan_kind kind, const void* initial);
 };

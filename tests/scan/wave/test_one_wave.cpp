@@ -16,8 +16,8 @@ namespace {
 using testing::AllOf;
 using testing::HasSubstr;
 
-template <class T>
-constexpr std::int64_t tile = scans::wave_choices[0].how.tile_bytes() / static_cast<std::int64_t>(sizeof(T));
+template <class T> constexpr std::int64_t tile = scans::wave_choices[0].policy.tile_bytes() /
+                                                 static_cast<std::int64_t>(sizeof(T));
 
 class one_wave : public on_device {
  protected:

@@ -79,7 +79,7 @@ std::string us(double seconds) { return fmt::format("{:.2f}", seconds * 1e6); }
 
 std::string text_of(const advice& a) {
   const bool own = a.pipelined == "this kernel";
-  std::string text = wrapped(fmt::format("{}, on {}", a.about, a.on.limits.name)) + "\n";
+  std::string text = wrapped(fmt::format("{}, on {}", a.about, a.machine.limits.name)) + "\n";
   const auto list = [&](std::string_view head, const std::vector<std::string>& sentences) {
     if (sentences.empty()) return;
     text += fmt::format("\n{}\n", head);

@@ -57,7 +57,7 @@ void advise_program(const program_request& r, const machine_profile& on) {
   if (!is_source(r.kernels.front()))
     throw bad_request(fmt::format("{}: expected gemm, scan or a .cu file", tool::quoted(r.kernels.front())));
   const std::vector<timed_kernel> kernels =
-      timed_program(r, {.as = std::make_shared<const machine_profile>(on)});
+      timed_program(r, {.profile = std::make_shared<const machine_profile>(on)});
   const kernel_registers registers = registers_of(program_of(r), on.limits);
   if (registers.empty()) say(r.common, "no nvcc compiles it here, so a thread is taken to have 32 registers");
   json list = json::array();

@@ -71,7 +71,7 @@ expected_time estimate_all(std::string_view policy, const context& where,
 }
 
 struct measured {  // one per precision
-  precision with;
+  antiphase::precision precision;
   gemm_choice chosen;
   accuracy error;
   launch_counts counts;
@@ -82,7 +82,7 @@ struct measured {  // one per precision
   std::vector<std::string> code;  // of the kernels that ran
 };
 struct measured_rival {
-  rival who;
+  tool::rival rival;
   accuracy error;
   timing time;
   timing host = {};
@@ -112,7 +112,7 @@ class bench {
 
   gemm_options options_of(precision with) const { return tool::options_of(with, policy_); }
   measured run(precision with) {
-    measured m{.with = with,
+    measured m{.precision = with,
                .chosen = explain(where_, problem(), options_of(with)),
                .error = {},
                .counts = {},
@@ -125,7 +125,7 @@ class bench {
     m.error = judge(
         [&](stream on) {
           gemm_options options = handing_in(m);
-          options.on = on;
+          options.stream = on;
           options.recomputed = recomputed_.data();
           m.counts = gemm(where_, problem(), options);
         },
@@ -149,16 +149,16 @@ class bench {
     };
     for (measured& m : all) {
       add(handing_in(m), m.time);
-      if (m.chosen.workspace > 0) add(options_of(m.with), m.allocating.emplace());
+      if (m.chosen.workspace > 0) add(options_of(m.precision), m.allocating.emplace());
     }
-    if (cublas.who) {
-      works.push_back(cublas.who.run);
+    if (cublas.rival) {
+      works.push_back(cublas.rival.run);
       results.push_back(&cublas.time);
     }
     const std::vector<timing> times = measure(where_.runs_on(), works, how);
     for (std::size_t i = 0; i < times.size(); ++i) *results[i] = times[i];
     for (measured& m : all) m.host = host_time(where_.runs_on(), call(handing_in(m)));
-    if (cublas.who) cublas.host = host_time(where_.runs_on(), cublas.who.run);
+    if (cublas.rival) cublas.host = host_time(where_.runs_on(), cublas.rival.run);
     for (measured& m : all) m.code = code_of(where_, std::vector{call(handing_in(m))});
   }
 
@@ -175,26 +175,26 @@ class bench {
   work call(const gemm_options& options) {
     return [this, options](stream on) {
       gemm_options there = options;
-      there.on = on;
+      there.stream = on;
       gemm(where_, problem(), there);
     };
   }
   gemm_options handing_in(const measured& m) {
-    gemm_options options = options_of(m.with);
+    gemm_options options = options_of(m.precision);
     if (m.chosen.workspace > 0) options.workspace = {workspace_->data(), workspace_->size()};
     return options;
   }
 };
 
 struct outcome {
-  subject of;
+  tool::subject subject;
   std::int64_t sample = 0;  // outputs compared with FP64
   std::vector<measured> ours;
   measured_rival cublas;
 
   double share(const measured& m) const {
     return static_cast<double>(m.recomputed) /
-           std::max(1., static_cast<double>(of.size.m) * static_cast<double>(of.size.n));
+           std::max(1., static_cast<double>(subject.size.m) * static_cast<double>(subject.size.n));
   }
   bool verified(const measured& m) const { return m.error.within(m.chosen.bound.units); }
 };
@@ -215,27 +215,28 @@ std::string table(const std::vector<outcome>& all, const context& where, bool ti
   append(heads, {"norm", "component", "bias", "allowed", "recomputed", "verified"});
   std::vector<cells> rows{heads};
   for (const outcome& o : all) {
-    const cells start{shape_text(o.of.size), o.of.layout, o.of.data->name};
+    const cells start{shape_text(o.subject.size), o.subject.layout, o.subject.data->name};
     for (const measured& m : o.ours) {
       cells row = start;
-      append(row, {std::string(name(m.with)), m.chosen.kernel});
+      append(row, {std::string(name(m.precision)), m.chosen.kernel});
       if (timed) {
-        const auto most = best_rate(where, m.with);
-        append(row, time_cells(o.of.size, m.time));
-        append(row, {o.cublas.who ? fmt::format("x{:.2f}", o.cublas.time.median_us / m.time.median_us) : "-",
-                     most ? fmt::format("{:.0f} %", tflops(o.of.size, m.time.median_us) / *most * 100) : "-",
-                     m.allocating ? fmt::format("{:.1f}", m.allocating->median_us) : "-",
-                     fmt::format("{:.1f}", m.host.median_us)});
+        const auto most = best_rate(where, m.precision);
+        append(row, time_cells(o.subject.size, m.time));
+        append(row,
+               {o.cublas.rival ? fmt::format("x{:.2f}", o.cublas.time.median_us / m.time.median_us) : "-",
+                most ? fmt::format("{:.0f} %", tflops(o.subject.size, m.time.median_us) / *most * 100) : "-",
+                m.allocating ? fmt::format("{:.1f}", m.allocating->median_us) : "-",
+                fmt::format("{:.1f}", m.host.median_us)});
       }
       append(row, error_cells(m.error));
       append(row, {fmt::format("{:.0f}", m.chosen.bound.units), fmt::format("{:.4g} %", o.share(m) * 100),
                    o.verified(m) ? "yes" : "NO"});
       rows.push_back(row);
     }
-    if (!o.cublas.who) continue;
+    if (!o.cublas.rival) continue;
     cells row = start;
     append(row, {"cuBLAS", ""});
-    append(row, time_cells(o.of.size, o.cublas.time));
+    append(row, time_cells(o.subject.size, o.cublas.time));
     append(row, {"", "", "", fmt::format("{:.1f}", o.cublas.host.median_us)});
     append(row, error_cells(o.cublas.error));
     append(row, {"", "", ""});
@@ -246,32 +247,32 @@ std::string table(const std::vector<outcome>& all, const context& where, bool ti
 
 json accuracy_json(double accuracy::*which, const measured& m, const measured_rival& cublas) {
   json value{{"ours", m.error.*which}};
-  if (cublas.who) value["cublas_fp32"] = cublas.error.*which;
+  if (cublas.rival) value["cublas_fp32"] = cublas.error.*which;
   return value;
 }
 
 json record(const outcome& o, const measured& m, const context& where, protocol_kind how, bool timed) {
-  json value{{"kernel", fmt::format("gemm.{}", name(m.with))},
+  json value{{"kernel", fmt::format("gemm.{}", name(m.precision))},
              {"policy", m.chosen.kernel},
-             {"shape", to_json(o.of.size)},
+             {"shape", to_json(o.subject.size)},
              {"type", "f32"},
-             {"layout", o.of.layout},
-             {"data", o.of.data->name},
+             {"layout", o.subject.layout},
+             {"data", o.subject.data->name},
              {"choice", to_json(m.chosen)}};
   if (timed) {
     value["protocol"] = name(how);
     add_time(value, "ours", m.time);
     if (m.allocating) add_time(value, "ours_allocating", *m.allocating);
-    if (o.cublas.who) {
+    if (o.cublas.rival) {
       add_time(value, "cublas_fp32", o.cublas.time);
-      add_rival(value, "cublas_fp32", o.cublas.who);
+      add_rival(value, "cublas_fp32", o.cublas.rival);
     }
     value["host_us"] = {{"ours", m.host.median_us}};
-    if (o.cublas.who) value["host_us"]["cublas_fp32"] = o.cublas.host.median_us;
-    value["tflops"] = tflops(o.of.size, m.time.median_us);
-    if (o.cublas.who) value["times_cublas"] = o.cublas.time.median_us / m.time.median_us;
-    if (const auto most = best_rate(where, m.with))
-      value["roof"] = {{"tflops", *most}, {"share", tflops(o.of.size, m.time.median_us) / *most}};
+    if (o.cublas.rival) value["host_us"]["cublas_fp32"] = o.cublas.host.median_us;
+    value["tflops"] = tflops(o.subject.size, m.time.median_us);
+    if (o.cublas.rival) value["times_cublas"] = o.cublas.time.median_us / m.time.median_us;
+    if (const auto most = best_rate(where, m.precision))
+      value["roof"] = {{"tflops", *most}, {"share", tflops(o.subject.size, m.time.median_us) / *most}};
   } else {
     value["counts"] = to_json(m.counts);
   }
@@ -317,8 +318,8 @@ void require_verified(const std::vector<outcome>& all) {
   for (const outcome& o : all)
     for (const measured& m : o.ours)
       if (!o.verified(m))
-        wrong += fmt::format("{}{} of {} {} {}", wrong.empty() ? "" : ", ", name(m.with),
-                             shape_text(o.of.size), o.of.layout, o.of.data->name);
+        wrong += fmt::format("{}{} of {} {} {}", wrong.empty() ? "" : ", ", name(m.precision),
+                             shape_text(o.subject.size), o.subject.layout, o.subject.data->name);
   if (!wrong.empty())
     throw verification_failed(fmt::format("verification failed: the result of {} is wrong", wrong));
 }
@@ -350,7 +351,7 @@ void run_bench_gemm(const bench_gemm_request& asked) {
   gemms::find_policy(asked.policy);
   if (std::optional<product_list> list = list_of(asked.list)) {
     refuse_besides_a_list(asked, list->option);
-    return bench_products({.how = asked,
+    return bench_products({.options = asked,
                            .list = std::move(*list),
                            .policy = asked.policy,
                            .beside_cublas = asked.against == "cublas"});
@@ -367,7 +368,7 @@ void run_bench_gemm(const bench_gemm_request& asked) {
   const protocol how{.kind = parse_protocol(r.protocol), .samples = r.repeats};
 
   const place at = choose_place(r.place, reference::not_offered);
-  const context& where = *at.where;
+  const context& where = *at.context;
   const bool timed = where.kind() == target::cuda;
   std::vector<subject> subjects;
   for (const extents& e : shapes_of(r, where.kind()))
@@ -392,17 +393,17 @@ void run_bench_gemm(const bench_gemm_request& asked) {
   for (const subject& s : subjects) {
     if (!all.empty()) so_far.show(all.size(), records_of, text_of);
     say_progress(r.common, fmt::format("{} {} {}", shape_text(s.size), s.layout, s.data->name));
-    outcome& o = all.emplace_back(outcome{.of = s, .ours = {}, .cublas = {}});
-    bench b(where, o.of, r.policy);
+    outcome& o = all.emplace_back(outcome{.subject = s, .ours = {}, .cublas = {}});
+    bench b(where, o.subject, r.policy);
     o.sample = b.sample();
     for (const precision p : precisions) o.ours.push_back(b.run(p));
     if (!timed || s.size.m == 0 || s.size.n == 0 || s.size.k == 0) continue;
     if (r.against == "cublas") {
-      o.cublas.who = cublas_product(b.problem());
-      if (o.cublas.who)
-        o.cublas.error = b.judge(o.cublas.who.run, bound_of(gemm_sums::multiply_adds, s.size.k));
+      o.cublas.rival = cublas_product(b.problem());
+      if (o.cublas.rival)
+        o.cublas.error = b.judge(o.cublas.rival.run, bound_of(gemm_sums::multiply_adds, s.size.k));
       else
-        why_no_cublas = o.cublas.who.why_not;
+        why_no_cublas = o.cublas.rival.why_not;
     }
     b.take_times(o.ours, o.cublas, how);
   }

@@ -52,7 +52,7 @@ std::vector<product_outcome::opponent> opponents(const common_options& common, p
         const gemm_bound bound = bound_of(gemm_sums::multiply_adds, p.size.k);
         const accuracy error = memory.judge(p, check, one.run, bound);
         if (error.within(bound.units)) {
-          found.push_back({.who = std::move(one), .error = error, .time = {}});
+          found.push_back({.rival = std::move(one), .error = error, .time = {}});
           continue;
         }
         why_not = "its result is wrong";
@@ -81,7 +81,7 @@ void require_little(const std::vector<listed_product>& products) {
 
 void measure_one(const product_list_request& r, const context& where, product_memory& memory,
                  const std::optional<fast_cublas>& cublas, product_outcome& o) {
-  const listed_product& p = o.of;
+  const listed_product& p = o.product;
   const spot_check check(p, memory.values());
   const gemm_options usual = asked(r);
   gemm_options how = usual;
@@ -100,18 +100,18 @@ void measure_one(const product_list_request& r, const context& where, product_me
   }
   if (ready) o.unprepared = {.chosen = explain(where, memory.problem(p), memory.options(p, usual))};
   if (where.kind() != target::cuda) return;
-  if (cublas) o.rivals = opponents(r.how.common, memory, *cublas, p, check);
+  if (cublas) o.rivals = opponents(r.options.common, memory, *cublas, p, check);
   std::vector<work> works = ours;
-  for (const product_outcome::opponent& one : o.rivals) works.push_back(one.who.run);
+  for (const product_outcome::opponent& one : o.rivals) works.push_back(one.rival.run);
   if (ready)
     works.insert(works.end(), {memory.call(p, usual), work([&ready](stream on) { ready->renew(on); })});
-  const std::vector<timing> times = graph_times(where, works, {.samples = r.how.repeats});
+  const std::vector<timing> times = graph_times(where, works, {.samples = r.options.repeats});
   if (ready) o.unprepared->time = times[times.size() - 2], o.unprepared->preparing = times.back();
   o.time = times[0];
   if (o.invariant) o.invariant->time = times[1];
   for (std::size_t i = 0; i < o.rivals.size(); ++i) {
     o.rivals[i].time = times[ours.size() + i];
-    o.rivals[i].who.run = {};
+    o.rivals[i].rival.run = {};
   }
   o.code = code_of(where, ours);
 }
@@ -119,9 +119,9 @@ void measure_one(const product_list_request& r, const context& where, product_me
 }  // namespace
 
 void bench_products(const product_list_request& r) {
-  const common_options& common = r.how.common;
-  const place at = choose_place(r.how.place, reference::not_offered);
-  const context& where = *at.where;
+  const common_options& common = r.options.common;
+  const place at = choose_place(r.options.place, reference::not_offered);
+  const context& where = *at.context;
   const bool timed = where.kind() == target::cuda;
   if (!timed) require_little(r.list.products);
   say_place(common, at);
@@ -145,7 +145,7 @@ void bench_products(const product_list_request& r) {
   for (const listed_product& p : r.list.products) {
     if (!all.empty()) so_far.show(all.size(), records_of, text_of_all);
     say_progress(common, text_of(p));
-    product_outcome measured{.of = p};
+    product_outcome measured{.product = p};
     measure_one(r, where, memory, cublas, measured);
     all.push_back(std::move(measured));
   }

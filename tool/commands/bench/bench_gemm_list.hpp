@@ -36,7 +36,7 @@ struct product_list {
 std::optional<product_list> list_of(const product_list_options& options);
 
 struct product_list_request {
-  bench_options how;
+  bench_options options;
   product_list list;
   std::string policy = "auto";
   bool beside_cublas = true;

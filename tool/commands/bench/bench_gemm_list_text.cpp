@@ -20,7 +20,7 @@ constexpr std::size_t worst_shown = 5;
 
 struct roof_time {
   double us;
-  const char* by;
+  const char* limit;
 };
 // Lower bound on the device's time, from memory bandwidth, arithmetic rate or launch time.
 std::optional<roof_time> roof_time_of(const listed_product& p, const device_roof* roof) {
@@ -49,7 +49,7 @@ std::optional<double> times_unprepared(const product_outcome& o) {
   return o.unprepared->time.median_us / o.time.median_us;
 }
 std::optional<double> share_of_roof(const product_outcome& o, const timing& t, const device_roof* roof) {
-  const auto least = roof_time_of(o.of, roof);
+  const auto least = roof_time_of(o.product, roof);
   if (!least) return std::nullopt;
   return least->us / t.median_us;
 }
@@ -104,12 +104,12 @@ outcomes all_of(const std::vector<product_outcome>& all) {
 std::vector<std::string> groups_of(const std::vector<product_outcome>& all) {
   std::vector<std::string> groups;
   for (const product_outcome& o : all)
-    if (std::ranges::find(groups, o.of.group) == groups.end()) groups.push_back(o.of.group);
+    if (std::ranges::find(groups, o.product.group) == groups.end()) groups.push_back(o.product.group);
   return groups;
 }
 outcomes group_of(const std::vector<product_outcome>& all, const std::string& group) {
   outcomes list = all_of(all);
-  std::erase_if(list, [&](const product_outcome* o) { return o->of.group != group; });
+  std::erase_if(list, [&](const product_outcome* o) { return o->product.group != group; });
   return list;
 }
 // The slowest relative to cuBLAS, slowest first.
@@ -135,9 +135,9 @@ std::string or_dash(const char* format, std::optional<double> value, double fact
 std::string percent(std::optional<double> share) { return or_dash("{:.0f} %", share, 100); }
 
 cells row_of(const product_outcome& o, const device_roof* roof, bool timed) {
-  cells row{o.of.name, o.of.group, shape_of(o.of), o.chosen.kernel};
+  cells row{o.product.name, o.product.group, shape_of(o.product), o.chosen.kernel};
   if (timed) {
-    const auto least = roof_time_of(o.of, roof);
+    const auto least = roof_time_of(o.product, roof);
     const auto* const rival = o.fastest_rival();
     row.push_back(fmt::format("{:.1f}", o.time.median_us));
     row.push_back(spread_text(o.time));
@@ -146,7 +146,7 @@ cells row_of(const product_outcome& o, const device_roof* roof, bool timed) {
       row.push_back(or_dash("x{:.2f}", price_of_invariance(o)));
     }
     row.push_back(rival != nullptr ? fmt::format("{:.1f}", rival->time.median_us) : "-");
-    row.emplace_back(rival != nullptr ? rival->who.name : "-");
+    row.emplace_back(rival != nullptr ? rival->rival.name : "-");
     row.push_back(or_dash("x{:.2f}", times_cublas(o)));
     row.push_back(least ? fmt::format("{:.1f}", least->us) : "-");
     row.push_back(percent(share_of_roof(o, roof)));
@@ -183,8 +183,9 @@ std::string summary_text(const std::vector<product_outcome>& all, const device_r
   const outcomes worst = worst_of(all);
   if (!worst.empty()) text += "\nThe slowest compared with cuBLAS\n";
   for (const product_outcome* o : worst)
-    text += fmt::format("  x{:.2f}  {}, by {}: {:.1f} us, cuBLAS {:.1f}\n", *times_cublas(*o), text_of(o->of),
-                        o->chosen.kernel, o->time.median_us, o->fastest_rival()->time.median_us);
+    text += fmt::format("  x{:.2f}  {}, by {}: {:.1f} us, cuBLAS {:.1f}\n", *times_cublas(*o),
+                        text_of(o->product), o->chosen.kernel, o->time.median_us,
+                        o->fastest_rival()->time.median_us);
   return text;
 }
 
@@ -204,7 +205,7 @@ json to_json(const summary& s) {
 void add_times(json& record, const product_outcome& o, const device_roof* roof) {
   record["protocol"] = "graph";
   add_time(record, "ours", o.time);
-  for (const product_outcome::opponent& one : o.rivals) record["time_us"][one.who.key] = one.time.median_us;
+  for (const product_outcome::opponent& one : o.rivals) record["time_us"][one.rival.key] = one.time.median_us;
   if (const auto* const rival = o.fastest_rival()) {
     add_time(record, "cublas_fp32", rival->time);
     record["times_cublas"] = *times_cublas(o);
@@ -218,11 +219,11 @@ void add_times(json& record, const product_outcome& o, const device_roof* roof) 
     add_time(record, "preparing", o.unprepared->preparing);
     record["times_unprepared"] = *times_unprepared(o);
   }
-  record["tflops"] = static_cast<double>(o.of.count) * tflops(o.of.size, o.time.median_us);
-  const auto least = roof_time_of(o.of, roof);
+  record["tflops"] = static_cast<double>(o.product.count) * tflops(o.product.size, o.time.median_us);
+  const auto least = roof_time_of(o.product, roof);
   if (!least) return;
   record["roof"] = {{"us", least->us},
-                    {"by", least->by},
+                    {"by", least->limit},
                     {"tflops", roof->fp32},
                     {"tb_per_s", roof->terabytes},
                     {"share", *share_of_roof(o, roof)}};
@@ -237,10 +238,11 @@ json record_of(const product_outcome& o, const std::string& set, const device_ro
     value["unit"] = unit;
     return value;
   };
-  json record{{"kernel", "gemm.fp32"}, {"policy", o.chosen.kernel}, {"set", set},
-              {"name", o.of.name},     {"group", o.of.group},       {"shape", tool::to_json(o.of.size)},
-              {"count", o.of.count},   {"beta", o.of.beta},         {"type", "f32"},
-              {"layout", o.of.layout}, {"data", "normal"}};
+  json record{
+      {"kernel", "gemm.fp32"},      {"policy", o.chosen.kernel}, {"set", set},
+      {"name", o.product.name},     {"group", o.product.group},  {"shape", tool::to_json(o.product.size)},
+      {"count", o.product.count},   {"beta", o.product.beta},    {"type", "f32"},
+      {"layout", o.product.layout}, {"data", "normal"}};
   if (o.invariant)
     record["batch_invariant"] = {{"policy", o.invariant->chosen.kernel},
                                  {"component", o.invariant->error.component},
@@ -255,7 +257,7 @@ json record_of(const product_outcome& o, const std::string& set, const device_ro
   record["sample"] = o.sample;
   record["recomputed"] = {
       {"outputs", o.recomputed},
-      {"share", static_cast<double>(o.recomputed) / std::max(1., static_cast<double>(o.of.of_c()))}};
+      {"share", static_cast<double>(o.recomputed) / std::max(1., static_cast<double>(o.product.of_c()))}};
   record["verified"] = o.verified();
   record["code"] = o.code;
   return record;
@@ -283,7 +285,7 @@ json records_of_products(const std::vector<product_outcome>& all, const std::str
 json rivals_of_products(const std::vector<product_outcome>& all) {
   json value = json::object();
   for (const product_outcome& o : all)
-    for (const product_outcome::opponent& one : o.rivals) add_rival(value, one.who.key, one.who);
+    for (const product_outcome::opponent& one : o.rivals) add_rival(value, one.rival.key, one.rival);
   return value.value("rivals", json::object());
 }
 
@@ -292,7 +294,8 @@ json summary_of_products(const std::vector<product_outcome>& all, const device_r
   for (const std::string& group : groups_of(all))
     groups[group] = to_json(summary_of(group_of(all, group), roof));
   for (const product_outcome* o : worst_of(all))
-    worst.push_back({{"name", o->of.name}, {"group", o->of.group}, {"times_cublas", *times_cublas(*o)}});
+    worst.push_back(
+        {{"name", o->product.name}, {"group", o->product.group}, {"times_cublas", *times_cublas(*o)}});
   return {{"all", to_json(summary_of(all_of(all), roof))}, {"groups", groups}, {"worst", worst}};
 }
 
@@ -313,7 +316,7 @@ std::string text_of_products(const std::vector<product_outcome>& all, const devi
 void require_verified(const std::vector<product_outcome>& all) {
   std::string wrong;
   for (const product_outcome& o : all)
-    if (!o.verified()) wrong += fmt::format("{}{}", wrong.empty() ? "" : ", ", text_of(o.of));
+    if (!o.verified()) wrong += fmt::format("{}{}", wrong.empty() ? "" : ", ", text_of(o.product));
   if (!wrong.empty())
     throw verification_failed(fmt::format("verification failed: the result of {} is wrong", wrong));
 }

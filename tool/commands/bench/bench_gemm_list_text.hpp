@@ -22,14 +22,14 @@ struct other_outcome {
 };
 
 struct product_outcome {
-  listed_product of;
+  listed_product product;
   gemm_choice chosen = {};
   accuracy error = {};
   std::int64_t sample = 0;  // outputs compared with FP64
   std::uint64_t recomputed = 0;
   timing time = {};
   struct opponent {
-    rival who;
+    tool::rival rival;
     accuracy error;
     timing time;
   };

@@ -63,12 +63,12 @@ constexpr std::int64_t most_bytes_of_short_calls = 128 << 20;
 
 // Times of one array, all measured in the same way.
 struct times {
-  std::string how;
+  std::string policy;
   timing ours;
   std::vector<timing> rivals;  // in the order of outcome::rivals
 };
 struct measured_rival {
-  rival who;
+  tool::rival rival;
   std::optional<verdict> result;  // a copy has none
 };
 struct outcome {
@@ -84,11 +84,11 @@ struct outcome {
   std::vector<std::string> why_not = {};  // reasons for what was not measured
 
   bool is_beside(std::string_view rival) const {
-    return std::ranges::any_of(rivals, [&](const measured_rival& one) { return one.who.key == rival; });
+    return std::ranges::any_of(rivals, [&](const measured_rival& one) { return one.rival.key == rival; });
   }
   const timing* time_of(const times& t, std::string_view rival) const {
     for (std::size_t i = 0; i < rivals.size(); ++i)
-      if (rivals[i].who.key == rival) return &t.rivals[i];
+      if (rivals[i].rival.key == rival) return &t.rivals[i];
     return nullptr;
   }
 };
@@ -145,13 +145,13 @@ void add_rivals(const scan_request& r, scan_subject& subject, outcome& o) {
 
 times take(const context& where, scan_subject& subject, const outcome& o, std::string how, const protocol& as,
            int in_a_graph_of = 1) {
-  times taken{.how = std::move(how), .ours = {}, .rivals = std::vector<timing>(o.rivals.size())};
+  times taken{.policy = std::move(how), .ours = {}, .rivals = std::vector<timing>(o.rivals.size())};
   contest all;
   const auto add = [&](const work& w, timing& result) {
     all.add(in_a_graph_of > 1 ? in_graph(where, w, in_a_graph_of) : w, result);
   };
   add([&subject](stream on) { subject.run(on); }, taken.ours);
-  for (std::size_t i = 0; i < o.rivals.size(); ++i) add(o.rivals[i].who.run, taken.rivals[i]);
+  for (std::size_t i = 0; i < o.rivals.size(); ++i) add(o.rivals[i].rival.run, taken.rivals[i]);
   all.take(where.runs_on(), as, in_a_graph_of);
   return taken;
 }
@@ -176,7 +176,7 @@ void measure_all(const scan_request& r, const context& where, scan_subject& subj
   add_rivals(r, subject, o);
   take_times(where, subject, {.kind = parse_protocol(r.protocol), .samples = r.repeats}, o);
   o.code = code_of(where, std::vector<work>{[&](stream on) { subject.run(on); }});
-  for (measured_rival& one : o.rivals) one.who.run = {};  // frees its workspace
+  for (measured_rival& one : o.rivals) one.rival.run = {};  // frees its workspace
 }
 
 using cells = std::vector<std::string>;
@@ -196,7 +196,7 @@ std::string table(const std::vector<outcome>& all) {
     const auto add = [&](const times* t) {
       cells row{o.called, fmt::format("{}", o.count), o.policy};
       if (t != nullptr)
-        row.insert(row.end(), {t->how, fmt::format("{:.2f}", t->ours.median_us), spread_text(t->ours),
+        row.insert(row.end(), {t->policy, fmt::format("{:.2f}", t->ours.median_us), spread_text(t->ours),
                                fmt::format("{:.0f}", o.bytes / t->ours.median_us * 1e-3),
                                faster_text("{:.3f}", o.time_of(*t, "memcpy"), t->ours),
                                faster_text("x{:.2f}", o.time_of(*t, "cub"), t->ours)});
@@ -231,9 +231,9 @@ std::string what_of(const scan_request& r) {
                            name(parse_type("--accumulate", r.accumulate, types_to_calculate_with)));
 }
 void add_measured(json& value, const measured_rival& one, const timing& time, const timing& ours) {
-  const std::string& key = one.who.key;
+  const std::string& key = one.rival.key;
   add_time(value, key, time);
-  add_rival(value, key, one.who);
+  add_rival(value, key, one.rival);
   if (!one.result) return;
   value["error"][key] = one.result->error;
   value["rivals"][key]["verified"] = one.result->verified;
@@ -249,7 +249,7 @@ json record(const scan_request& r, const outcome& o, const times* t) {
   value["error"] = {{"ours", o.ours.error}, {"unit", "relative Frobenius"}};
   if (t == nullptr) value["counts"] = to_json(o.counts);
   if (t != nullptr) {
-    value["protocol"] = t->how;
+    value["protocol"] = t->policy;
     add_time(value, "ours", t->ours);
     for (std::size_t i = 0; i < o.rivals.size(); ++i) add_measured(value, o.rivals[i], t->rivals[i], t->ours);
     if (const timing* copy = o.time_of(*t, "memcpy"))
@@ -331,12 +331,12 @@ void run(const scan_request& r) {
   require_sensible(r);
   const std::vector<contents> arrays = contents_of(r);
   const place at = choose_place(r.place, reference::not_offered);
-  const std::vector<std::int64_t> sizes = sizes_of(r, at.where->kind());
+  const std::vector<std::int64_t> sizes = sizes_of(r, at.context->kind());
   for (const std::int64_t size : sizes)
     if (size % r.rows != 0)
       throw bad_request(fmt::format("--size {}: expected a multiple of --rows {}", size, r.rows));
   say_place(r.common, at);
-  if (at.where->kind() != target::cuda)
+  if (at.context->kind() != target::cuda)
     say(r.common, "nothing is timed: times of the CPU executor would say nothing about a GPU");
 
   std::vector<outcome> all;
@@ -355,13 +355,13 @@ void run(const scan_request& r) {
   };
   unfinished_results so_far(r.common, result_envelope("bench scan", at), "records",
                             arrays.size() * sizes.size(), "arrays");
-  const progress_line line = warn_if_slow(r.common, "this", estimate_all(r, *at.where, arrays, sizes));
+  const progress_line line = warn_if_slow(r.common, "this", estimate_all(r, *at.context, arrays, sizes));
   for (const contents& array : arrays)
     for (const std::int64_t size : sizes) {
       if (!all.empty()) so_far.show(all.size(), records_of, text_of);
       say_progress(r.common, fmt::format("{} of {}", size, array.called));
       outcome& o = all.emplace_back(outcome{.type = array.type, .called = array.called, .count = size});
-      measure_all(r, *at.where, *array.make(*at.where, size), o);
+      measure_all(r, *at.context, *array.make(*at.context, size), o);
       for (const std::string& why : o.why_not) say(r.common, why);
     }
 

@@ -29,17 +29,17 @@ template <class T, class Out> class sums final : public scan_subject {
 
   std::string policy() override {
     if (request_.policy != "auto") return request_.policy;
-    if (request_.segment > 0) return explain(arrays_.where, problem(), {.data = keys_.data()}).kernel;
-    return explain(arrays_.where, problem()).kernel;
+    if (request_.segment > 0) return explain(arrays_.context, problem(), {.data = keys_.data()}).kernel;
+    return explain(arrays_.context, problem()).kernel;
   }
   double bytes() const override {
     return static_cast<double>(count()) *
            (sizeof(T) + sizeof(Out) + (request_.segment > 0 ? sizeof(std::int32_t) : 0));
   }
   launch_counts run(stream on) override {
-    const scan_options options{.policy = request_.policy, .on = on};
-    if (request_.segment > 0) return scan_by_key(arrays_.where, problem(), {.data = keys_.data()}, options);
-    return scan(arrays_.where, problem(), options);
+    const scan_options options{.policy = request_.policy, .stream = on};
+    if (request_.segment > 0) return scan_by_key(arrays_.context, problem(), {.data = keys_.data()}, options);
+    return scan(arrays_.context, problem(), options);
   }
   verdict judge(const work& by) override {
     return arrays_.judge(by, request_.segment > 0 ? request_.segment : count() / request_.rows);
@@ -48,10 +48,10 @@ template <class T, class Out> class sums final : public scan_subject {
   rival copy() override {
     const auto half = static_cast<std::size_t>(bytes() / 2);
     if (half == arrays_.host.size() * sizeof(T))
-      return device_copy(arrays_.where, arrays_.out.data(), input(), half);
+      return device_copy(arrays_.context, arrays_.out.data(), input(), half);
     for (int i = 0; i < 2; ++i)
-      copied_.emplace_back(arrays_.where, std::vector<std::byte>(half, std::byte{1}));
-    return device_copy(arrays_.where, copied_[1].data(), copied_[0].data(), half);
+      copied_.emplace_back(arrays_.context, std::vector<std::byte>(half, std::byte{1}));
+    return device_copy(arrays_.context, copied_[1].data(), copied_[0].data(), half);
   }
 
  private:
@@ -81,13 +81,13 @@ template <class T, class Out> class sums final : public scan_subject {
     if (!std::is_same_v<T, Out>) return {.name = "CUB", .why_not = "its sums are of the elements' type"};
     if (request_.rows > 1) return {.name = "CUB", .why_not = "it scans one line"};
     if (request_.segment > 0)
-      return cub_sums_by_key(arrays_.where, element_of<T>, keys_.data(), input(), arrays_.out.data(),
+      return cub_sums_by_key(arrays_.context, element_of<T>, keys_.data(), input(), arrays_.out.data(),
                              count());
-    return cub_sums(arrays_.where, element_of<T>, input(), arrays_.out.data(), count());
+    return cub_sums(arrays_.context, element_of<T>, input(), arrays_.out.data(), count());
   }
   rival cub_run_to_run() {
     if (!std::is_same_v<T, Out> || request_.rows > 1 || request_.segment > 0) return {};
-    return cub_sums_run_to_run(arrays_.where, element_of<T>, input(), arrays_.out.data(), count());
+    return cub_sums_run_to_run(arrays_.context, element_of<T>, input(), arrays_.out.data(), count());
   }
 };
 

@@ -144,7 +144,7 @@ void finding_filters::finish(const check_request& r) const {
     if (k.left > 0 && (kinds_.empty() || kinds_.contains(k.kind)))
       say(r.common, fmt::format("{}: not found: {}{} in {}, {}", baseline_file_, k.kind,
                                 k.kernel.empty() ? "" : ", kernel " + k.kernel,
-                                k.at.empty() ? "an unknown place" : k.at, k.what));
+                                k.place.empty() ? "an unknown place" : k.place, k.text));
   if (written_file_.empty()) return;
   output_file out(written_file_);
   out.write(json{{"schema", 1}, {"known", written_}}.dump(2) + "\n");

@@ -45,7 +45,7 @@ class finding_filters {
   std::set<std::string> kinds_;  // of --tool; empty: all
   std::vector<suppression> suppressions_;
   struct known_finding {
-    std::string kind, kernel, at, what;
+    std::string kind, kernel, place, text;
     int left = 0;  // not found yet
   };
   std::map<std::string, known_finding> known_;  // of the baseline, by fingerprint

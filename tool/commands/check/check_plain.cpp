@@ -63,8 +63,8 @@ std::string text_of(const plain_fix& f, int schedules) {
 std::string text_of(const plain_needless& n, int schedules) {
   std::string out;
   for (const auto& o : n.needless)
-    out += fmt::format("{}:{}: needless: {} (without it alone nothing is found in {} schedules)\n", o.at.file,
-                       o.at.line, o.statement, schedules);
+    out += fmt::format("{}:{}: needless: {} (without it alone nothing is found in {} schedules)\n",
+                       o.place.file, o.place.line, o.statement, schedules);
   return out + fmt::format("{} of {} barriers, waits and fences can go, each alone{}{}\n", n.needless.size(),
                            n.tried, n.not_run > 0 ? fmt::format("; {} were never run", n.not_run) : "",
                            n.all_tried ? "" : "; then time ran out");
@@ -159,7 +159,7 @@ void run_check_plain(const check_request& r) {
   }
   so_far.finish();
   for (check_refusal& why : report.refused)
-    if (why.at.file.empty()) why.at.file = name;
+    if (why.place.file.empty()) why.place.file = name;
   filters.apply(report);
   filters.finish(r);
   trace.add(report, command, behind);
@@ -180,7 +180,7 @@ void run_check_plain(const check_request& r) {
     const plain_needless n = find_needless(program, options, r.other_seconds());
     more += text_of(n, options.schedules);
     for (const auto& o : n.needless)
-      needless.push_back({{"file", o.at.file}, {"line", o.at.line}, {"statement", o.statement}});
+      needless.push_back({{"file", o.place.file}, {"line", o.place.line}, {"statement", o.statement}});
   } else if (r.needless) {
     more += "--needless needs a program without findings\n";
   }
@@ -202,7 +202,7 @@ void run_check_plain(const check_request& r) {
       if (unchecked) print(fmt::format("note: {}\n", n));
   }
   for (const check_refusal& why : report.refused)
-    complain((why.at.line > 0 ? fmt::format("{}:{}: ", why.at.file, why.at.line) : "") + why.text);
+    complain((why.place.line > 0 ? fmt::format("{}:{}: ", why.place.file, why.place.line) : "") + why.text);
   if (r.fails(report)) throw verification_failed(fmt::format("the checker has found faults in {}", name));
   if (report.unfinished > 0)
     throw not_supported(fmt::format("{} of {} runs of {} did not finish, so it is not known to be correct",
@@ -216,9 +216,9 @@ void show_dialect(const check_request& r) {
   for (const dialect_group& g : plain_dialect()) {
     json entries = json::array();
     for (const dialect_entry& e : g.entries)
-      entries.push_back({{"supported", e.how == supported::yes      ? "yes"
-                                       : e.how == supported::partly ? "partly"
-                                                                    : "no"},
+      entries.push_back({{"supported", e.support == supported::yes      ? "yes"
+                                       : e.support == supported::partly ? "partly"
+                                                                        : "no"},
                          {"names", e.names},
                          {"about", e.about}});
     groups.push_back({{"name", g.name}, {"entries", entries}});

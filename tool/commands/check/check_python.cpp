@@ -146,7 +146,7 @@ check_report check_python(const check_request& r, const plain_program& program, 
     const auto text = why.at("text").get<std::string>();
     all.refused.push_back(
         {.why = text.find("not supported here") != std::string::npos ? "not supported" : "not run",
-         .at = {why.at("file").get<std::string>(), why.at("line").get<int>()},
+         .place = {why.at("file").get<std::string>(), why.at("line").get<int>()},
          .column = 0,
          .text = text});
   }
@@ -154,7 +154,7 @@ check_report check_python(const check_request& r, const plain_program& program, 
   if (manifest.at("programs").empty() && all.refused.empty())
     all.refused.push_back(
         {.why = "not run",
-         .at = {program.sources.front(), 0},
+         .place = {program.sources.front(), 0},
          .column = 0,
          .text = "the program has called no kernel that can be checked: see docs/plain_cuda.md"});
   return all;

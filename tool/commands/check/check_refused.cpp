@@ -19,10 +19,10 @@ std::vector<check_refusal> refusals_of(const error& e, const std::string& source
   for (std::string line; is_source && std::getline(lines, line);) {
     std::smatch m;
     if (std::regex_match(line, m, of_dialect))
-      found.push_back({.why = "not supported", .at = {m[1], std::stoi(m[2])}, .column = 0, .text = m[3]});
+      found.push_back({.why = "not supported", .place = {m[1], std::stoi(m[2])}, .column = 0, .text = m[3]});
     else if (std::regex_match(line, m, of_compiler))
       found.push_back({.why = "does not compile",
-                       .at = {m[1], std::stoi(m[2])},
+                       .place = {m[1], std::stoi(m[2])},
                        .column = std::stoi(m[3]),
                        .text = m[4]});
   }
@@ -30,7 +30,7 @@ std::vector<check_refusal> refusals_of(const error& e, const std::string& source
     const char* why = is_source                                           ? "does not compile"
                       : dynamic_cast<const not_supported*>(&e) != nullptr ? "not supported"
                                                                           : "not run";
-    found.push_back({.why = why, .at = {source, 0}, .column = 0, .text = all});
+    found.push_back({.why = why, .place = {source, 0}, .column = 0, .text = all});
   }
   return found;
 }

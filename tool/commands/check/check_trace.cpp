@@ -21,7 +21,7 @@ std::vector<std::pair<code_place, std::string>> lines_of(const finding_schedule&
   std::map<std::string, std::map<int, std::string>> by_file;
   for (const schedule_lane& l : schedule.lanes)
     for (const schedule_event& e : l.events)
-      if (e.at.line > 0) by_file[e.at.file][e.at.line];
+      if (e.place.line > 0) by_file[e.place.file][e.place.line];
   std::vector<std::pair<code_place, std::string>> lines;
   for (const auto& [file, wanted] : by_file) {
     std::ifstream in(file);

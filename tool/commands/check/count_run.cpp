@@ -40,7 +40,7 @@ class sources {
 };
 
 void add(request_totals& t, const line_count& c) {
-  if (c.what == line_action::bulk_copy) {
+  if (c.action == line_action::bulk_copy) {
     t.copied_bytes += c.bytes;
     return;
   }
@@ -71,9 +71,10 @@ std::string text_of(const std::vector<line_count>& lines) {
     std::vector<const line_count*> its;
     for (const line_count& c : lines)
       if (c.kernel == kernel) its.push_back(&c);
-    const std::string& file = its.front()->at.file;
+    const std::string& file = its.front()->place.file;
     const auto place_of = [&](const line_count& c) {
-      return c.at.file == file ? fmt::format("{}", c.at.line) : fmt::format("{}:{}", c.at.file, c.at.line);
+      return c.place.file == file ? fmt::format("{}", c.place.line)
+                                  : fmt::format("{}:{}", c.place.file, c.place.line);
     };
     std::size_t width = 4;
     for (const line_count* c : its) width = std::max(width, place_of(*c).size());
@@ -82,13 +83,13 @@ std::string text_of(const std::vector<line_count>& lines) {
                         "per request", "ideal", "bytes");
     for (const line_count* c : its)
       text += fmt::format("{:>{}}  {:<17} {:>8} {:>6.4g}  {:<16} {:>5} {:>10}  {}\n", place_of(*c), width,
-                          fmt::format("{} {}", name(c->memory), name(c->what)), c->requests,
+                          fmt::format("{} {}", name(c->memory), name(c->action)), c->requests,
                           ratio(c->lanes, c->requests),
                           c->units > 0 ? fmt::format("{:.4g} {}{}", ratio(c->units, c->requests), unit_of(*c),
                                                      c->units == c->requests ? "" : "s")
                                        : "",
                           c->units > 0 ? fmt::format("{:.4g}", ratio(c->ideal, c->requests)) : "", c->bytes,
-                          read.line(c->at));
+                          read.line(c->place));
     request_totals t;
     for (const line_count* c : its) add(t, *c);
     if (t.global_bytes > 0)
@@ -110,8 +111,8 @@ std::string picture_of(const std::vector<line_count>& lines) {
     for (const line_count& c : lines)
       if (c.kernel == kernel && c.units > 0)
         drawn.requests.push_back(
-            {.at = fmt::format("line {}: {} {}", c.at.line, name(c.memory), name(c.what)),
-             .source = read.line(c.at),
+            {.text = fmt::format("line {}: {} {}", c.place.line, name(c.memory), name(c.action)),
+             .source = read.line(c.place),
              .unit = unit_of(c),
              .each = ratio(c.units, c.requests),
              .ideal = ratio(c.ideal, c.requests)});
@@ -127,11 +128,11 @@ json json_of(const std::vector<line_count>& lines) {
     json all = json::array();
     for (const line_count& c : lines)
       if (c.kernel == kernel)
-        all.push_back({{"file", c.at.file},
-                       {"line", c.at.line},
-                       {"source", read.line(c.at)},
+        all.push_back({{"file", c.place.file},
+                       {"line", c.place.line},
+                       {"source", read.line(c.place)},
                        {"memory", name(c.memory)},
-                       {"access", name(c.what)},
+                       {"access", name(c.action)},
                        {"requests", c.requests},
                        {"lanes", c.lanes},
                        {"bytes", c.bytes},

@@ -25,7 +25,7 @@ void run_lab(const lab_request& r) {
     report = check_plain(program, options);
   } catch (const bad_source& e) {
     for (const check_refusal& why : refusals_of(e, r.file))
-      complain((why.at.line > 0 ? fmt::format("{}:{}: ", why.at.file, why.at.line) : "") + why.text);
+      complain((why.place.line > 0 ? fmt::format("{}:{}: ", why.place.file, why.place.line) : "") + why.text);
     throw bad_input(
         fmt::format("{} was not checked: expected a program that compiles, with the name and the parameters "
                     "of lab {}'s kernel",

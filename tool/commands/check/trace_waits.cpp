@@ -31,7 +31,7 @@ std::vector<taken_wait> waits_taken_from(std::span<const timeline> timelines, co
       const auto shown =
           std::ranges::find_if(report.findings, [](const finding& f) { return !f.drawn.lanes.empty(); });
       if (shown != report.findings.end())
-        taken.push_back({.of = i, .finding = drawn_of(*shown, 1, "antiphase check " + kernel)});
+        taken.push_back({.timeline = i, .finding = drawn_of(*shown, 1, "antiphase check " + kernel)});
     }
   }
   return taken;

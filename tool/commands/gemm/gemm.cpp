@@ -117,18 +117,18 @@ void require_sensible(const request& r) {
         fmt::format("--policy {} does not add up as --precision strict wants it, by IEEE FP32 multiply-adds: "
                     "give one of the two",
                     r.policy));
-  if (r.place.on == "reference" && r.policy != "auto")
+  if (r.place.executor == "reference" && r.policy != "auto")
     throw bad_request(
         "--policy chooses one of our kernels, --on reference uses none of them: give one of the two");
-  if (r.place.on == "reference" && strict)
+  if (r.place.executor == "reference" && strict)
     throw bad_request(
         "--precision strict is a guarantee of our kernels, --on reference uses none of them: give one of the "
         "two");
-  if (r.place.on == "reference" && options_of(r).if_weaker == weaker_bound::refuse)
+  if (r.place.executor == "reference" && options_of(r).if_weaker == weaker_bound::refuse)
     throw bad_request(
         "--if-weaker refuse is about the bounds of our kernels, --on reference uses none of them: give one "
         "of the two");
-  if (r.place.on == "reference" && r.explain)
+  if (r.place.executor == "reference" && r.explain)
     throw bad_request(
         "--explain tells about our kernels, --on reference uses none of them: give one of the two");
   if (r.explain && !r.output.empty())
@@ -200,7 +200,7 @@ outcome multiply(const place& at, const request& r, const npy_array& a, const np
                  std::vector<float> c) {
   const std::int64_t m = a.shape[0], n = b.shape[1];
   const float beta = beta_of(r);
-  if (!at.where) {
+  if (!at.context) {
     reference_gemm({.a = view_of(a, a.values<float>().data()),
                     .b = view_of(b, b.values<float>().data()),
                     .c = row_major(c.data(), m, n),
@@ -208,8 +208,8 @@ outcome multiply(const place& at, const request& r, const npy_array& a, const np
                     .beta = beta});
     return {.c = std::move(c), .policy = "reference"};
   }
-  const device_array<float> on_a(*at.where, a.values<float>()), on_b(*at.where, b.values<float>());
-  device_array<float> on_c(*at.where, c.size());
+  const device_array<float> on_a(*at.context, a.values<float>()), on_b(*at.context, b.values<float>());
+  device_array<float> on_c(*at.context, c.size());
   if (beta != 0) on_c.copy_from(c);
   const gemm_problem p{.a = view_of(a, on_a.data()),
                        .b = view_of(b, on_b.data()),
@@ -218,14 +218,14 @@ outcome multiply(const place& at, const request& r, const npy_array& a, const np
                        .beta = beta};
   gemm_options options = options_of(r);
   const progress_line line =
-      warn_if_slow(r.common, explain(*at.where, p, options).kernel, estimate(*at.where, p, options),
+      warn_if_slow(r.common, explain(*at.context, p, options).kernel, estimate(*at.context, p, options),
                    "; --on reference (OpenBLAS) takes a fraction of that");
   gemm_choice ran;
   options.ran = &ran;
-  const launch_counts counts = gemm(*at.where, p, options);
+  const launch_counts counts = gemm(*at.context, p, options);
   if (!keeps(ran.bound, ran.asked))
     say(r.common, fmt::format("{}: {}", ran.kernel, bound_text(ran, options.accuracy)));
-  at.where->runs_on().copy_out(c.data(), on_c.data(), c.size() * sizeof(float), nullptr);
+  at.context->runs_on().copy_out(c.data(), on_c.data(), c.size() * sizeof(float), nullptr);
   return {.c = std::move(c), .policy = ran.kernel, .bounds = bound_json(ran), .counts = counts};
 }
 
@@ -239,7 +239,7 @@ void tell_choice(const request& r, const place& at, const npy_array& a, const np
                        .c = row_major(address(3), m, n),
                        .alpha = r.alpha,
                        .beta = beta_of(r)};
-  const gemm_choice chosen = antiphase::explain(*at.where, p, options_of(r));
+  const gemm_choice chosen = antiphase::explain(*at.context, p, options_of(r));
   if (r.common.json) {
     json value{{"schema", 1},
                {"command", "gemm"},
@@ -276,7 +276,7 @@ void report(const request& r, const place& at, const npy_array& a, const npy_arr
              {"output", r.output}};
   if (r.cast) value["cast"] = casted.value;
   value.update(result.bounds);
-  if (at.where && at.where->kind() == target::cpu) value["counts"] = to_json(result.counts);
+  if (at.context && at.context->kind() == target::cpu) value["counts"] = to_json(result.counts);
   print_json(value);
 }
 

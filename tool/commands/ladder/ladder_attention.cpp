@@ -60,7 +60,7 @@ struct attention_row : ladder_row {
   double predicted = 0;  // seconds; 0: there is no cost model for the step
 };
 
-bool by_parts(const attentions::step& s) { return s.how == attentions::method::roles; }
+bool by_parts(const attentions::step& s) { return s.method == attentions::method::roles; }
 
 // The policy that is the same kernel and has a cost model; empty: none.
 std::string_view policy_with_model(const attentions::step& s) {
@@ -123,7 +123,7 @@ void time_all(const context& where, const attention_operands& data, const protoc
     if (row.refused.empty())
       works.add(
           [&](stream on) {
-            attention(where, p, {.policy = row.step, .on = on, .workspace = {memory.data(), most}});
+            attention(where, p, {.policy = row.step, .stream = on, .workspace = {memory.data(), most}});
           },
           row.time, &row);
   works.measure(where, how, progress);
@@ -205,7 +205,7 @@ void run(const request& r) {
   if (steps.empty())
     for (const attentions::step& s : attentions::steps) steps.push_back(&s);
   const place at = choose_place(r.options.place, reference::not_offered);
-  const context& where = *at.where;
+  const context& where = *at.context;
   const bool timed = where.kind() == target::cuda;
   say_place(r.options.common, at);
   const std::int64_t members = r.members.value_or(timed ? 8 : 1), heads = r.heads.value_or(timed ? 12 : 2),

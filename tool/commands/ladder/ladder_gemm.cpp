@@ -84,14 +84,16 @@ struct bench {
   // The part of the product that the first block computes, for timelines.
   gemms::problem corner(const gemms::step& s) {
     gemms::problem p = problem();
-    p.a.rows = p.c.rows = std::min<std::int64_t>(size.m, s.how.tile.m);
-    p.b.columns = p.c.columns = std::min<std::int64_t>(size.n, s.how.tile.n);
+    p.a.rows = p.c.rows = std::min<std::int64_t>(size.m, s.policy.tile.m);
+    p.b.columns = p.c.columns = std::min<std::int64_t>(size.n, s.policy.tile.n);
     return p;
   }
 };
 
 work launcher(const context& where, const gemms::plan& plan) {
-  return [where, plan](stream on) { where.runs_on().launch(plan.what.code, plan.grid, &plan.arguments, on); };
+  return [where, plan](stream on) {
+    where.runs_on().launch(plan.instance.code, plan.grid, &plan.arguments, on);
+  };
 }
 
 bool is_tiled(const gemms::step& s) { return std::string_view(s.name) != "naive"; }
@@ -99,7 +101,7 @@ bool is_tiled(const gemms::step& s) { return std::string_view(s.name) != "naive"
 // Bytes that a step loads: A once per column of tiles, B once per row of tiles. The tiles of naive have one
 // output.
 std::int64_t bytes_moved(const gemms::step& s, const gemms::plan& plan, const extents& e) {
-  const gemms::extent2 tile = is_tiled(s) ? plan.what.how.tile : gemms::extent2{1, 1};
+  const gemms::extent2 tile = is_tiled(s) ? plan.instance.policy.tile : gemms::extent2{1, 1};
   const std::int64_t floats =
       ceil_div<std::int64_t>(e.n, tile.n) * e.m * e.k + ceil_div<std::int64_t>(e.m, tile.m) * e.k * e.n;
   return floats * static_cast<std::int64_t>(sizeof(float));
@@ -110,7 +112,7 @@ counted_step counts_of(const gemms::step& s, const extents& e) {
   return {.asked = count_requests([&](const context& on) {
             bench data{on, few};
             const gemms::plan plan = gemms::prepare(on.kind(), s, data.problem());
-            on.runs_on().launch(plan.what.code, plan.grid, &plan.arguments, nullptr);
+            on.runs_on().launch(plan.instance.code, plan.grid, &plan.arguments, nullptr);
           }),
           .operations = operations(few)};
 }
@@ -121,19 +123,19 @@ gemm_row run_step(const context& where, bench& data, const gemms::step& s) {
   row.step = s.name;
   row.adds = s.adds;
   row.bytes_moved = bytes_moved(s, plan, data.size);
-  row.takes = gemms::predict(profile_of(where.limits()), plan.what.how,
+  row.takes = gemms::predict(profile_of(where.limits()), plan.instance.policy,
                              {.m = data.size.m, .n = data.size.n, .k = data.size.k});
-  if (const auto why = refusal(where.limits(), plan.what.code)) {
+  if (const auto why = refusal(where.limits(), plan.instance.code)) {
     row.refused = *why;
     return row;
   }
   data.forget_result();
-  row.usage = where.runs_on().usage(plan.what.code);
-  row.counts = where.runs_on().launch(plan.what.code, plan.grid, &plan.arguments, nullptr);
+  row.usage = where.runs_on().usage(plan.instance.code);
+  row.counts = where.runs_on().launch(plan.instance.code, plan.grid, &plan.arguments, nullptr);
   where.runs_on().synchronize(nullptr);
   row.result = data.check(data.c.to_host());
   if (where.kind() == target::cpu && is_tiled(s) && data.size.m > 0 && data.size.n > 0 && data.size.k > 0) {
-    const auto steps = static_cast<int>(ceil_div<std::int64_t>(data.size.k, s.how.tile_k));
+    const auto steps = static_cast<int>(ceil_div<std::int64_t>(data.size.k, s.policy.tile_k));
     row.hidden = measure(record_gemm(where, s.name, data.corner(s), {.steps = steps, .runs = 1}));
   }
   return row;
@@ -153,11 +155,11 @@ void time_all(const context& where, bench& data, const protocol& how, std::vecto
     works.add(launcher(where, gemms::prepare(where.kind(), s, data.problem(), gemms::parts::compute_only)),
               row.compute.emplace(), &row);
   }
-  if (cublas.who) {
+  if (cublas.rival) {
     data.forget_result();
-    where.runs_on().milliseconds(cublas.who.run, nullptr);
+    where.runs_on().milliseconds(cublas.rival.run, nullptr);
     cublas.result = data.check(data.c.to_host());
-    works.add(cublas.who.run, cublas.time);
+    works.add(cublas.rival.run, cublas.time);
   }
   works.measure(where, how, progress);
 }
@@ -205,9 +207,9 @@ void run_floats(const context& where, const extents& e, const std::vector<const 
     progress();
   }
   if (is_timed(where, e)) {
-    results.cublas.who = cublas_product(data.problem());
-    if (!results.cublas.who)
-      say(options.common, fmt::format("cuBLAS is not compared with: {}", results.cublas.who.why_not));
+    results.cublas.rival = cublas_product(data.problem());
+    if (!results.cublas.rival)
+      say(options.common, fmt::format("cuBLAS is not compared with: {}", results.cublas.rival.why_not));
     say_progress(options.common, "taking times");
     time_all(where, data, {.kind = parse_protocol(options.protocol)}, results.rows, results.cublas, progress);
   }
@@ -246,7 +248,7 @@ void run(const request& r) {
   const chosen_steps steps = choose(r.options.policies);
   const protocol_kind how = parse_protocol(r.options.protocol);
   const place at = choose_place(r.options.place, reference::not_offered);
-  const context& where = *at.where;
+  const context& where = *at.context;
   const extents e = extents_of(r, where.kind());
   say_place(r.options.common, at);
   const progress_line line = warn_if_slow(r.options.common, "this", estimate_all(where, e, steps));

@@ -32,7 +32,7 @@ std::string gpu_table(const std::vector<gemm_row>& rows, const timed_rival& cubl
     table.push_back(
         {row.step, fmt::format("{:.1f}", row.time.median_us), spread_text(row.time),
          fmt::format("{:.2f}", tflops(e, row.time.median_us)), gain_text(row.gain),
-         cublas.who ? fmt::format("{:.1f} %", cublas.time.median_us / row.time.median_us * 100) : "-",
+         cublas.rival ? fmt::format("{:.1f} %", cublas.time.median_us / row.time.median_us * 100) : "-",
          parts ? fmt::format("{:.1f}", row.load->median_us) : "-",
          parts ? fmt::format("{:.1f}", row.compute->median_us) : "-",
          parts ? fmt::format("x{:.2f}", promise(row)) : "-", fmt::format("{:.1f}", row.takes.seconds * 1e6),
@@ -40,7 +40,7 @@ std::string gpu_table(const std::vector<gemm_row>& rows, const timed_rival& cubl
          fmt::format("{}", row.usage.registers), fmt::format("{:.0f} %", row.usage.occupancy * 100),
          fmt::format("{:.1e}", row.result.error), verdict_text(row.result)});
   }
-  if (cublas.who)
+  if (cublas.rival)
     table.push_back({"cuBLAS", fmt::format("{:.1f}", cublas.time.median_us), spread_text(cublas.time),
                      fmt::format("{:.2f}", tflops(e, cublas.time.median_us)), "", "", "", "", "", "", "", "",
                      "", "", fmt::format("{:.1e}", cublas.result.error), verdict_text(cublas.result)});
@@ -81,9 +81,9 @@ json records(const gemm_half& half, const std::vector<gemm_row>& rows, const tim
       record["tflops"] = tflops(e, row.time.median_us);
       record["predicted_us"] = row.takes.seconds * 1e6;
       record["limit"] = name(row.takes.largest());
-      if (cublas.who) {
+      if (cublas.rival) {
         add_time(record, half.rival, cublas.time);
-        add_rival(record, half.rival, cublas.who);
+        add_rival(record, half.rival, cublas.rival);
         record["error"][std::string(half.rival)] = cublas.result.error;
       }
       if (row.load && row.compute)

@@ -26,7 +26,7 @@ struct gemm_row : ladder_row {
 };
 
 struct timed_rival {
-  rival who;
+  tool::rival rival;
   timing time;
   verdict result;
 };

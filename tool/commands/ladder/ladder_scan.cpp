@@ -73,23 +73,23 @@ constexpr element types[] = {element::f32, element::f64, element::i32, element::
 
 // The arrays of a run, and two ways to scan them: tile by tile, or whole.
 template <class T> struct bench : scan_arrays<T> {
-  using scan_arrays<T>::scan_arrays, scan_arrays<T>::where, scan_arrays<T>::problem;
+  using scan_arrays<T>::scan_arrays, scan_arrays<T>::context, scan_arrays<T>::problem;
 
   std::vector<scans::launchable> tiles(const scans::step& s) {
     if (this->host.empty() || scans::is_single_pass(s)) return {};
-    return {scans::prepare_tiles(where.kind(), s, problem())};
+    return {scans::prepare_tiles(context.kind(), s, problem())};
   }
   // Uses a new workspace, zeroed as for its first use.
   std::vector<scans::launchable> whole(const scans::step& s,
                                        std::vector<device_array<std::byte>>& workspaces) {
     const std::vector<std::byte> zeros(scans::workspace_bytes(s, problem()));
-    workspaces.emplace_back(where, std::span<const std::byte>(zeros));
-    return scans::prepare(where.runs_on(), s, problem(), {workspaces.back().data(), zeros.size()});
+    workspaces.emplace_back(context, std::span<const std::byte>(zeros));
+    return scans::prepare(context.runs_on(), s, problem(), {workspaces.back().data(), zeros.size()});
   }
   launch_counts run(const std::vector<scans::launchable>& launches, stream on) const {
     launch_counts counts;
     for (const scans::launchable& l : launches)
-      counts += where.runs_on().launch(l.code, l.grid, l.arguments.data(), on);
+      counts += context.runs_on().launch(l.code, l.grid, l.arguments.data(), on);
     return counts;
   }
   verdict check_after(const std::vector<scans::launchable>& launches, std::int64_t tile,
@@ -130,8 +130,8 @@ template <class T> void run_steps(const request& r, bench<T>& data,
       const auto whole = data.whole(*s, workspaces);
       const auto launches = row.single_pass ? whole : data.tiles(*s);
       if (!launches.empty()) {
-        if (const auto why = refusal(data.where.limits(), launches[0].code)) throw not_supported(*why);
-        row.usage = data.where.runs_on().usage(launches[0].code);
+        if (const auto why = refusal(data.context.limits(), launches[0].code)) throw not_supported(*why);
+        row.usage = data.context.runs_on().usage(launches[0].code);
       }
       launch_counts of_whole;
       const std::int64_t all = data.count();
@@ -160,17 +160,17 @@ template <class T> void time_all(const request& r, bench<T>& data, std::vector<s
               row.whole_time, &row);
   }
   rivals.copy =
-      device_copy(data.where, data.out.data(), std::as_const(data.in).data(), data.host.size() * sizeof(T));
+      device_copy(data.context, data.out.data(), std::as_const(data.in).data(), data.host.size() * sizeof(T));
   works.add(rivals.copy.run, rivals.copy_time);
   rivals.cub =
-      cub_sums(data.where, element_of<T>, std::as_const(data.in).data(), data.out.data(), data.count());
+      cub_sums(data.context, element_of<T>, std::as_const(data.in).data(), data.out.data(), data.count());
   if (rivals.cub) {
     rivals.cub_result = data.judge(rivals.cub.run, data.count());
     works.add(rivals.cub.run, rivals.cub_time);
   } else {
     say(r.options.common, fmt::format("CUB is not compared with: {}", rivals.cub.why_not));
   }
-  works.measure(data.where, {.kind = parse_protocol(r.options.protocol)}, progress);
+  works.measure(data.context, {.kind = parse_protocol(r.options.protocol)}, progress);
 }
 
 std::string gpu_table(const std::vector<scan_row>& rows, const timed_rivals& rivals, std::int64_t count,
@@ -268,7 +268,7 @@ void compute_gains(std::vector<scan_row>& rows) {
 
 template <class T>
 void run_with(const request& r, const place& at, const std::vector<const scans::step*>& steps) {
-  const target kind = at.where->kind();
+  const target kind = at.context->kind();
   const std::int64_t count =
       r.size.value_or(kind == target::cuda ? std::int64_t{1} << 26 : std::int64_t{1} << 16);
   constexpr std::int64_t most = std::int64_t{1} << 40;
@@ -298,13 +298,13 @@ void run_with(const request& r, const place& at, const std::vector<const scans::
     quiet.options.common.quiet = true;
     std::vector<scan_row> unused;
     whole = time_of([&] {
-              bench<T> piece{*at.where, little};
+              bench<T> piece{*at.context, little};
               run_steps(quiet, piece, steps, unused, [] {});
             }) *
             (static_cast<double>(count) / little);
   }
   const progress_line line = warn_if_slow(r.options.common, "this", whole);
-  bench<T> data{*at.where, count};
+  bench<T> data{*at.context, count};
   run_steps(r, data, steps, rows, progress);
   if (timed) {
     say_progress(r.options.common, "taking times");

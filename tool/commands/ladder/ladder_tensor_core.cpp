@@ -102,14 +102,14 @@ void run_halves(const context& where, const extents& e,
   auto next = works.begin();
   for (gemm_row& row : results.rows)
     if (row.refused.empty()) all.add(*next++, row.time, &row);
-  results.cublas.who = cublas_product(data.problem());
-  if (results.cublas.who) {
+  results.cublas.rival = cublas_product(data.problem());
+  if (results.cublas.rival) {
     data.forget_result();
-    where.runs_on().milliseconds(results.cublas.who.run, nullptr);
+    where.runs_on().milliseconds(results.cublas.rival.run, nullptr);
     results.cublas.result = data.check(data.c.to_host());
-    all.add(results.cublas.who.run, results.cublas.time);
+    all.add(results.cublas.rival.run, results.cublas.time);
   } else {
-    say(options.common, fmt::format("cuBLAS is not compared with: {}", results.cublas.who.why_not));
+    say(options.common, fmt::format("cuBLAS is not compared with: {}", results.cublas.rival.why_not));
   }
   say_progress(options.common, "taking times");
   all.measure(where, {.kind = parse_protocol(options.protocol)}, progress);

@@ -33,7 +33,7 @@ namespace antiphase::tool {
 namespace {
 
 struct device {
-  std::string on;
+  std::string executor;
   device_limits limits;
 };
 
@@ -62,7 +62,7 @@ std::string tuning_of(const device& d) {
 
 json to_json(const device& d) {
   const device_limits& l = d.limits;
-  return {{"on", d.on},
+  return {{"on", d.executor},
           {"name", l.name},
           {"compute_capability", compute_capability(l)},
           {"multiprocessors", l.multiprocessors},
@@ -83,9 +83,10 @@ std::string to_text(const device& d) {
       "             per block: {} threads, {} KiB of shared memory ({} KiB if asked for)\n"
       "             per multiprocessor: {} threads, {} blocks, {} registers, {} KiB of shared memory\n"
       "             gemm's tuning: {}\n",
-      d.on, l.name, compute_capability(l), l.multiprocessors, l.threads_per_block, l.shared_per_block / 1024,
-      l.shared_opt_in / 1024, l.threads_per_multiprocessor, l.blocks_per_multiprocessor,
-      l.registers_per_multiprocessor, l.shared_per_multiprocessor / 1024, tuning_of(d));
+      d.executor, l.name, compute_capability(l), l.multiprocessors, l.threads_per_block,
+      l.shared_per_block / 1024, l.shared_opt_in / 1024, l.threads_per_multiprocessor,
+      l.blocks_per_multiprocessor, l.registers_per_multiprocessor, l.shared_per_multiprocessor / 1024,
+      tuning_of(d));
 }
 
 std::string list_of(const auto& steps) {
@@ -110,7 +111,7 @@ std::vector<std::string> known_capabilities() {
 }
 
 struct request {
-  std::string of;  // compute capability; empty: the devices of this machine
+  std::string capability;  // compute capability; empty: the devices of this machine
   bool measure = false;
   std::string output;
   place_options place;
@@ -120,14 +121,14 @@ struct request {
 // Writes a machine profile of the GPU to a file or standard output.
 void measure(const request& r) {
   const place at = choose_place(r.place, reference::not_offered);
-  if (at.where->kind() != target::cuda)
+  if (at.context->kind() != target::cuda)
     throw not_supported(fmt::format(
         "info --measure measures a GPU, and it would run on the CPU executor ({}): expected a usable GPU",
         at.why));
   say_place(r.common, at);
   std::optional<output_file> out;
   if (!r.output.empty()) out.emplace(r.output);  // before the work: fail early
-  const std::string text = to_text(measure_machine(*at.where));
+  const std::string text = to_text(measure_machine(*at.context));
   if (!out) return print(text);
   out->write(text);
   out->commit();
@@ -166,7 +167,7 @@ void run(const common_options& options) {
   for (const device& d : devices) text += to_text(d);
   text += fmt::format("  reference  {}, for gemm; plain loops for scan\n", reference_name());
   if (!why_no_gpu.empty()) text += fmt::format("  no GPU:    {}\n", why_no_gpu);
-  text += fmt::format("\ndefault: {} ({})\n", chosen.on, chosen.why);
+  text += fmt::format("\ndefault: {} ({})\n", chosen.executor, chosen.why);
   text +=
       "\ngemm policies (--policy): the steps of the ladder, each with one idea more than the one before, and "
       "others\n" +
@@ -187,7 +188,7 @@ void add_info(arguments program) {
       program.add_subcommand("info", "Show devices, their limits, and which one is the default");
   const auto r = std::make_shared<request>();
   command
-      .add_option("--for", r->of,
+      .add_option("--for", r->capability,
                   "What would run on a GPU of this compute capability, by published limits: " +
                       listed(known_capabilities()))
       .check(not_empty())
@@ -204,12 +205,13 @@ void add_info(arguments program) {
   add_common_options(command, r->common);
   command.footer(examples);
   command.runs([r] {
-    if (r->measure && !r->of.empty()) throw bad_usage("info: --for and --measure: expected one of them");
+    if (r->measure && !r->capability.empty())
+      throw bad_usage("info: --for and --measure: expected one of them");
     if (!r->measure && !r->output.empty()) throw bad_usage("info: --output is for --measure");
-    if (!r->measure && !r->place.on.empty())
+    if (!r->measure && !r->place.executor.empty())
       throw bad_usage("info: --on is for --measure: expected none of them, or both");
     if (r->measure) return measure(*r);
-    r->of.empty() ? run(r->common) : tell_device(r->of, r->common);
+    r->capability.empty() ? run(r->common) : tell_device(r->capability, r->common);
   });
 }
 

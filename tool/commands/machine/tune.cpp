@@ -69,7 +69,7 @@ struct request {
 
 // A product, and the candidates for its fastest policy.
 struct contest {
-  listed_product of;
+  listed_product product;
   tuning_sample sample;  // measured times are added later
 };
 
@@ -104,14 +104,15 @@ std::vector<contest> contests(const context& where, std::size_t& workspace) {
 
 void measure(const context& where, product_memory& memory, contest& one) {
   std::vector<work> works;
-  for (const tuning_sample::time& t : one.sample.times) works.push_back(memory.call(one.of, by(t.policy)));
+  for (const tuning_sample::time& t : one.sample.times)
+    works.push_back(memory.call(one.product, by(t.policy)));
   const std::vector<timing> times =
       graph_times(where, works, {.samples = 3, .graph_us = 200, .most_runs = 50, .works_ms = 60});
   for (std::size_t i = 0; i < times.size(); ++i) one.sample.times[i].measured = times[i].median_us;
 }
 
 gemm_tuning tuning_of(const device_limits& device, std::span<const tuning_sample> samples) {
-  return {.from = {},
+  return {.source = {},
           .version = std::string(build_info().version),
           .device = device.name,
           .compute_capability = compute_capability(device),
@@ -135,8 +136,10 @@ json to_json(const contest& one) {
   json times = json::array();
   for (const tuning_sample::time& t : one.sample.times)
     times.push_back({{"policy", t.policy}, {"predicted_us", t.predicted}, {"measured_us", t.measured}});
-  return {
-      {"shape", to_json(one.of.size)}, {"layout", one.of.layout}, {"beta", one.of.beta}, {"times", times}};
+  return {{"shape", to_json(one.product.size)},
+          {"layout", one.product.layout},
+          {"beta", one.product.beta},
+          {"times", times}};
 }
 
 void report(const request& r, const place& at, std::span<const contest> measured,
@@ -170,7 +173,7 @@ void report(const request& r, const place& at, std::span<const contest> measured
 void run(const request& r) {
   refuse_mixed_results(r.common, r.output);
   const place at = choose_place(r.place, reference::not_offered);
-  const context& where = *at.where;
+  const context& where = *at.context;
   if (where.kind() != target::cuda)
     throw not_supported(fmt::format(
         "tune measures a GPU, and it would run on the CPU executor ({}): expected a usable GPU", at.why));
@@ -182,7 +185,7 @@ void run(const request& r) {
   std::size_t workspace = 0;
   std::vector<contest> all = contests(where, workspace);
   std::vector<listed_product> products;
-  for (const contest& one : all) products.push_back(one.of);
+  for (const contest& one : all) products.push_back(one.product);
   product_memory memory(where, products, workspace);
   std::vector<tuning_sample> samples;
   for (contest& one : all) {

@@ -36,7 +36,7 @@ gemms::product_size size_of(const listed_product& p) {
 
 prediction predict_step(const machine_profile& on, std::string_view step, const listed_product& p) {
   const gemms::plan plan = gemms::prepare(target::cpu, gemms::find_step(step), imagined(p));
-  return gemms::predict(on, plan.what.how, size_of(p));
+  return gemms::predict(on, plan.instance.policy, size_of(p));
 }
 // Prediction of the library's own cost model for the policy, corrected by its tuning; nothing if the policy
 // does not take the product.

@@ -14,10 +14,10 @@ constexpr double width = 720, left = 150, right = 150, row = 22;  // of bars
 constexpr double plane_width = 720, plane_height = 400, margin_x = 64, margin_y = 46;
 
 struct scale {
-  double low = 0, high = 1;  // logarithms to base 10
-  double from = 0, to = 1;   // pixels
+  double low = 0, high = 1;    // logarithms to base 10
+  double first = 0, last = 1;  // pixels
   double operator()(double value) const {
-    return from + (std::log10(value) - low) / (high - low) * (to - from);
+    return first + (std::log10(value) - low) / (high - low) * (last - first);
   }
 };
 scale scale_of(double least, double most, double from, double to) {
@@ -108,12 +108,12 @@ std::string scatter_svg(const std::vector<dot>& dots, const std::vector<curve>& 
     svg += fmt::format(
         "<path class=\"grid\" d=\"M{:.1f} {:.1f}V{:.1f}\"/><text class=\"middle\" x=\"{:.1f}\" "
         "y=\"{:.1f}\">{}</text>",
-        x(value), y.from, y.to, x(value), y.from + 16, number(value));
+        x(value), y.first, y.last, x(value), y.first + 16, number(value));
   for (const double value : ticks(y))
     svg += fmt::format(
         "<path class=\"grid\" d=\"M{:.1f} {:.1f}H{:.1f}\"/><text class=\"end\" x=\"{:.1f}\" "
         "y=\"{:.1f}\">{}</text>",
-        x.from, y(value), x.to, x.from - 6, y(value) + 4, number(value));
+        x.first, y(value), x.last, x.first - 6, y(value) + 4, number(value));
   svg += fmt::format(
       "\n<text class=\"middle\" x=\"{}\" y=\"{}\">{}</text><text class=\"middle\" transform=\"translate(14 "
       "{}) rotate(-90)\">{}</text>\n",

@@ -148,7 +148,7 @@ std::vector<timeline> overlap_of(const context& where, const machine_profile& as
     all.push_back(record_gemm(
         where, policy,
         {.a = row_major(a.data(), m, k), .b = row_major(b.data(), k, m), .c = row_major(c.data(), m, m)},
-        {.as = std::make_shared<const machine_profile>(as)}));
+        {.profile = std::make_shared<const machine_profile>(as)}));
   return all;
 }
 
@@ -173,10 +173,11 @@ void run(const request& r) {
       results.push_back({path, parsed(whole_file(path), fmt::format("'{}'", path))});
   } else {
     const place at = choose_place(r.place, reference::not_offered);
-    if (at.where->kind() == target::cuda) {
-      results = measured(r, at.on);
-      const machine_profile on = profile_of(at.where->limits());
-      out.write(report_page(on, results, origin(results, "Measured just now:"), {}, overlap_of(*at.where, on),
+    if (at.context->kind() == target::cuda) {
+      results = measured(r, at.executor);
+      const machine_profile on = profile_of(at.context->limits());
+      out.write(report_page(on, results, origin(results, "Measured just now:"), {},
+                            overlap_of(*at.context, on),
                             take_profile(std::filesystem::canonical("/proc/self/exe").string(), r.seconds)));
       return finish(r, out, on.limits.name, results);
     }

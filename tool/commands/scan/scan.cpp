@@ -157,7 +157,7 @@ npy_array read_keys(const request& r, const npy_array& x) {
 void say_range(const request& r, const scan_job& job, const std::optional<left_range>& left,
                const std::vector<std::int64_t>& shape) {
   if (!left) return;
-  const bool adds = job.operation != scan_operation::product, on_reference = r.place.on == "reference";
+  const bool adds = job.operation != scan_operation::product, on_reference = r.place.executor == "reference";
   std::string help;
   if (job.type != element::f64)
     help = fmt::format("; --accumulate {} has {}", job.type == element::f16 ? "f4" : "f8",
@@ -200,13 +200,13 @@ void report(const request& r, const place& at, const scan_job& job, const std::v
              {"output", r.output}};
   if (!r.keys.empty()) value["by_key"] = r.keys;
   if (left) value["left_range"] = {{"count", left->count}, {"first", index_of(left->first, shape)}};
-  if (at.where && at.where->kind() == target::cpu) value["counts"] = to_json(result.counts);
+  if (at.context && at.context->kind() == target::cpu) value["counts"] = to_json(result.counts);
   print_json(value);
 }
 
 void tell_choice(const request& r, const place& at, const scan_job& job, const npy_array& x,
                  const std::optional<npy_array>& keys) {
-  const scan_choice chosen = choice_of_scan(*at.where, job, r.policy, x, keys);
+  const scan_choice chosen = choice_of_scan(*at.context, job, r.policy, x, keys);
   if (r.common.json) {
     json value{{"schema", 1},          {"command", "scan"},
                {"place", to_json(at)}, {"operation", r.operation},
@@ -225,10 +225,10 @@ void require_sensible(const request& r) {
   parse_operation(r.operation);
   if (!r.accumulate.empty()) parse_type("--accumulate", r.accumulate, all_types);
   if (r.policy != "auto") scans::find_policy(r.policy);
-  if (r.place.on == "reference" && r.policy != "auto")
+  if (r.place.executor == "reference" && r.policy != "auto")
     throw bad_request(
         "--policy chooses one of our kernels, --on reference uses none of them: give one of the two");
-  if (r.place.on == "reference" && r.explain)
+  if (r.place.executor == "reference" && r.explain)
     throw bad_request(
         "--explain tells about our kernels, --on reference uses none of them: give one of the two");
   if (r.explain && !r.output.empty())
@@ -254,8 +254,8 @@ void run(const request& r) {
   if (r.explain) return tell_choice(r, at, job, x, keys);
 
   output_file out{r.output};
-  const scan_outcome result = at.where ? scan_on_device(r.common, *at.where, job, r.policy, x, keys)
-                                       : scan_on_reference(job, x, keys);
+  const scan_outcome result = at.context ? scan_on_device(r.common, *at.context, job, r.policy, x, keys)
+                                         : scan_on_reference(job, x, keys);
   write_npy(out, job.type, by.shape, result.data, job.means);
   out.commit();
   report(r, at, job, by.shape, result, find_left_range(job, x.bytes(), x.type, result.data));

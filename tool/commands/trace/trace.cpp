@@ -47,19 +47,19 @@ using request = trace_request;
 
 // Parsed --compare stages=LIST or policy=LIST: what is compared, and the values.
 struct comparison {
-  std::string what;
+  std::string option;
   std::vector<std::string> values;
 };
 comparison compared(const request& r) {
   const std::size_t equals = r.compare.find('=');
-  comparison c{.what = r.compare.substr(0, equals), .values = {}};
+  comparison c{.option = r.compare.substr(0, equals), .values = {}};
   const auto wrong = [&] {
     return bad_request(
         fmt::format("--compare: expected stages= and numbers from 1 to 8, or policy= and names, separated by "
                     "commas, found {}",
                     tool::quoted(r.compare)));
   };
-  if (equals == std::string::npos || (c.what != "stages" && c.what != "policy")) throw wrong();
+  if (equals == std::string::npos || (c.option != "stages" && c.option != "policy")) throw wrong();
   for (std::size_t at = equals; at != std::string::npos;) {
     const std::size_t end = r.compare.find(',', at + 1);
     c.values.push_back(r.compare.substr(at + 1, end == std::string::npos ? end : end - at - 1));
@@ -67,7 +67,7 @@ comparison compared(const request& r) {
   }
   for (std::size_t i = 0; i < c.values.size(); ++i) {
     const std::string& v = c.values[i];
-    if (v.empty() || (c.what == "stages" && (v.size() != 1 || v[0] < '1' || v[0] > '8'))) throw wrong();
+    if (v.empty() || (c.option == "stages" && (v.size() != 1 || v[0] < '1' || v[0] > '8'))) throw wrong();
     if (std::find(c.values.begin(), c.values.begin() + static_cast<std::ptrdiff_t>(i), v) !=
         c.values.begin() + static_cast<std::ptrdiff_t>(i))
       throw bad_request(
@@ -84,7 +84,7 @@ std::vector<std::string> recorded_attention_policies() {
 
 // Kernels that differ only in their number of stages, and their names.
 struct stage_family {
-  std::string_view of;  // common prefix of the names
+  std::string_view prefix;  // common prefix of the names
   std::vector<int> stages;
   std::string_view bare;  // name of the kernel with the most stages, if it has no number
 };
@@ -93,16 +93,16 @@ const stage_family scan_families[] = {{"single-pass", {1, 2, 3, 8}, "single-pass
 
 std::string with_stages(const stage_family& f, int stages) {
   if (std::ranges::find(f.stages, stages) == f.stages.end())
-    throw bad_request(fmt::format("--compare: there is no {} with {} stages: expected {}", f.of, stages,
+    throw bad_request(fmt::format("--compare: there is no {} with {} stages: expected {}", f.prefix, stages,
                                   fmt::join(f.stages, ", ")));
   return stages == f.stages.back() && !f.bare.empty() ? std::string(f.bare)
-                                                      : fmt::format("{}-{}", f.of, stages);
+                                                      : fmt::format("{}-{}", f.prefix, stages);
 }
 // The policies requested by --compare.
 std::vector<std::string> compared_policies(const request& r, std::span<const stage_family> families) {
   if (!r.stages.empty()) throw bad_request("--stages and --compare: expected one of them, they say the same");
   const comparison wanted = compared(r);
-  if (wanted.what == "policy") {
+  if (wanted.option == "policy") {
     if (!r.policies.empty())
       throw bad_request("--policy and --compare policy=: expected one of them, they say the same");
     return wanted.values;
@@ -110,17 +110,18 @@ std::vector<std::string> compared_policies(const request& r, std::span<const sta
   if (r.policies.size() > 1)
     throw bad_request("--compare: expected one policy, whose numbers of stages are compared");
   const std::string_view policy =
-      r.policies.empty() ? families.front().of : std::string_view(r.policies.front());
+      r.policies.empty() ? families.front().prefix : std::string_view(r.policies.front());
   for (const stage_family& f : families) {
-    const bool is_one = policy == f.of || (policy.starts_with(f.of) && policy.size() == f.of.size() + 2 &&
-                                           policy[f.of.size()] == '-');
+    const bool is_one =
+        policy == f.prefix || (policy.starts_with(f.prefix) && policy.size() == f.prefix.size() + 2 &&
+                               policy[f.prefix.size()] == '-');
     if (!is_one) continue;
     std::vector<std::string> names;
     for (const std::string& n : wanted.values) names.push_back(with_stages(f, n[0] - '0'));
     return names;
   }
   std::vector<std::string_view> known;
-  for (const stage_family& f : families) known.push_back(f.of);
+  for (const stage_family& f : families) known.push_back(f.prefix);
   throw bad_request(fmt::format("--compare: {} is compiled for one number of stages: expected --policy {}",
                                 policy, fmt::join(known, " or ")));
 }
@@ -322,17 +323,18 @@ trace_options options_of(const request& r) {
 // Where it runs. On the CPU, `options` and the simulated device become those of the modelled machine.
 place choose_machine(const request& r, trace_options& options) {
   place at = choose_place(r.place, reference::not_offered);
-  if (at.where->kind() == target::cuda) {
-    if (!r.as.empty() || r.blocks != "auto" || !r.data.empty())
+  if (at.context->kind() == target::cuda) {
+    if (!r.profile.empty() || r.blocks != "auto" || !r.data.empty())
       throw bad_request(
           "--as, --blocks and --data are of the clock that is modelled on the CPU executor: expected --on "
           "cpu "
           "next to them; a GPU is recorded as it is");
     return at;
   }
-  options.as = std::make_shared<const machine_profile>(named_profile(r.as.empty() ? "H200" : r.as));
+  options.profile =
+      std::make_shared<const machine_profile>(named_profile(r.profile.empty() ? "H200" : r.profile));
   place_options simulated = r.place;
-  simulated.simulated = options.as->limits;
+  simulated.simulated = options.profile->limits;
   simulated.simulated.name = simulated_device().name;
   return choose_place(simulated, reference::not_offered);
 }
@@ -361,7 +363,7 @@ void run_trace(const trace_request& r) {
   const auto record = of == family::scan        ? record_scans
                       : of == family::attention ? record_attentions
                                                 : record_products;
-  const std::vector<timeline> timelines = record(*at.where, r, policies, options);
+  const std::vector<timeline> timelines = record(*at.context, r, policies, options);
   picture.draw(timelines,
                r.without_waits ? waits_taken_from(timelines, r.common) : std::vector<taken_wait>{});
   report(r, at, timelines);

@@ -25,7 +25,7 @@ struct trace_request {
   int recorded = 32, cost_runs = 0;
   std::string output, format;
   bool without_waits = false;
-  std::string as, blocks = "auto", data;
+  std::string profile, blocks = "auto", data;
   place_options place;
   common_options common;
 };

@@ -137,7 +137,7 @@ void add_trace(arguments program) {
                    "slot or its barriers: then a schedule plays that breaks it, as the checker finds it");
   command
       .add_option(
-          "--as", r->as,
+          "--as", r->profile,
           fmt::format("Machine whose times are modelled, on the CPU executor: {}, or a file that info "
                       "--measure wrote (default: NVIDIA H200)",
                       profile_names()))

@@ -24,11 +24,11 @@ void require_fitting(const trace_request& r) {
     throw bad_request(
         "--policy, --stages, --compare, --overhead, --without-waits, --by-key and --rows are of trace gemm "
         "and trace scan: expected none of them next to a program");
-  if (!r.place.on.empty() && r.place.on != "cpu")
+  if (!r.place.executor.empty() && r.place.executor != "cpu")
     throw bad_request(fmt::format(
         "--on {}: a program is timed by a model, on the CPU: expected --on cpu; what records it on a GPU is "
         "antiphase/record.h (docs/timelines.md)",
-        r.place.on));
+        r.place.executor));
 }
 
 json to_json(const timed_kernel& k, json drawn) {
@@ -56,7 +56,8 @@ void trace_program(const trace_request& r, trace_options options) {
   for (const std::string& source : r.program.kernels)
     if (is_source(source) && !r.output.empty()) refuse_same_file(r.output, source);
   requested_picture picture(r);
-  options.as = std::make_shared<const machine_profile>(named_profile(r.as.empty() ? "H200" : r.as));
+  options.profile =
+      std::make_shared<const machine_profile>(named_profile(r.profile.empty() ? "H200" : r.profile));
   program_request program = r.program;
   program.common = r.common;
   const std::vector<timed_kernel> kernels = timed_program(program, options);

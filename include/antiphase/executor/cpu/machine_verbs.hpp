@@ -10,8 +10,8 @@ namespace antiphase::machine {
 
 // An atomic operation on an integer of 4 or 8 bytes; returns the old value. `expected`: for compare_exchange.
 struct atomic_step {
-  atomic_update what;
-  ordering how;
+  atomic_update update;
+  ordering order;
   scope reach;
   int bytes;
   bool is_signed;  // min and max
@@ -52,8 +52,8 @@ void tensor_load_multicast(void* to, const tensor_map& map, tensor_place first, 
 void tensor_store(const tensor_map& map, const void* from, tensor_place first, int dimensions, place where);
 enum class number_kind : unsigned char { unsigned_integer, signed_integer, floating };
 struct bulk_step {
-  bulk_update what;
-  number_kind of;
+  bulk_update update;
+  number_kind number;
   int number_bytes;  // 4 or 8
 };
 void bulk_reduce(void* to, const void* from, std::uint32_t bytes, bulk_step what, place where);

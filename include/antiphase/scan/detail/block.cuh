@@ -33,7 +33,7 @@ template <scannable T, combines<T> Op, policy P> struct warp_shuffles {
       AP_UNROLL
       for (int r = 0; r < shape::rounds; ++r)
         if (lane < shape::live_lanes(warp, r, count))
-          chunk.at[r] = r == 0 && lane == 0 ? before : T(op(before, chunk.at[r]));
+          chunk.elements[r] = r == 0 && lane == 0 ? before : T(op(before, chunk.elements[r]));
     }
     return s.total[live - 1];
   }
@@ -43,18 +43,18 @@ template <scannable T, combines<T> Op, policy P> struct warp_shuffles {
   // part.
   AP_DEV static T within_warp(chunks& chunk, int count, Op op) {
     const int lane = lane_index(), warp = thread_index() / warp_size;
-    T total = chunk.at[0];
+    T total = chunk.elements[0];
     AP_UNROLL
     for (int r = 0; r < shape::rounds; ++r) {
       const int live = shape::live_lanes(warp, r, count);
-      const T through = warp_scan(chunk.at[r], live, op);
+      const T through = warp_scan(chunk.elements[r], live, op);
       const T left = shuffle_up(through, 1);
       const T all = shuffle(through, live > 0 ? live - 1 : 0);
       if (r == 0) {
-        chunk.at[r] = left;
+        chunk.elements[r] = left;
         total = all;
       } else if (live > 0) {
-        chunk.at[r] = lane == 0 ? total : lane < live ? T(op(total, left)) : left;
+        chunk.elements[r] = lane == 0 ? total : lane < live ? T(op(total, left)) : left;
         total = op(total, all);
       }
     }
@@ -64,9 +64,9 @@ template <scannable T, combines<T> Op, policy P> struct warp_shuffles {
 
 // The block scan of a policy.
 template <class T, class Op, policy P> using block_scan_of =
-    std::conditional_t<P.how == method::two_barriers, kogge_stone_two_barriers<T, Op, P>,
-                       std::conditional_t<P.how == method::double_buffer, kogge_stone_double_buffer<T, Op, P>,
-                                          warp_shuffles<T, Op, P>>>;
+    std::conditional_t<P.method == method::two_barriers, kogge_stone_two_barriers<T, Op, P>,
+                       std::conditional_t<P.method == method::double_buffer,
+                                          kogge_stone_double_buffer<T, Op, P>, warp_shuffles<T, Op, P>>>;
 
 }  // namespace AP_TARGET
 }  // namespace antiphase::scans

@@ -69,8 +69,8 @@ template <class T> struct maybe {
   std::uint32_t there;
 
   AP_DEV maybe() {}
-  AP_DEV maybe(const T& x, std::uint32_t is_there) : there(is_there) { content.at[0] = x; }
-  AP_DEV const T& value() const { return content.at[0]; }
+  AP_DEV maybe(const T& x, std::uint32_t is_there) : there(is_there) { content.elements[0] = x; }
+  AP_DEV const T& value() const { return content.elements[0]; }
   AP_DEV static maybe none() {
     maybe m;
     memset(static_cast<void*>(&m.content), 0, sizeof m.content);
@@ -86,7 +86,7 @@ AP_DEV void put_state(std::uint64_t* states, std::uint32_t tile, std::uint32_t t
 }
 template <reading How, class T> AP_DEV bool get_state(const std::uint64_t* states, std::uint32_t tile,
                                                       std::uint32_t tag, maybe<T>& total, bool wanted) {
-  const bool got = get_state<How>(states, tile, tag, total.content.at[0], wanted);
+  const bool got = get_state<How>(states, tile, tag, total.content.elements[0], wanted);
   if (got) total.there = 1;  // compiled without a branch, which would serialise the loads of several totals
   return got;
 }
@@ -95,8 +95,8 @@ template <class Op> struct if_there {
   template <class T> AP_DEV maybe<T> operator()(const maybe<T>& a, const maybe<T>& b) const {
     maybe<T> result = b;  // by values: selecting between two objects would put them in local memory
     if (a.there != 0) {
-      result.content.at[0] = a.value();
-      if (b.there != 0) result.content.at[0] = Op{}(a.value(), b.value());
+      result.content.elements[0] = a.value();
+      if (b.there != 0) result.content.elements[0] = Op{}(a.value(), b.value());
       result.there = 1;
     }
     return result;
@@ -117,7 +117,7 @@ template <class T, class Op, int N> AP_DEV void warp_fold_first(maybe<T> (&value
   for (int by = 1; by < warp_size; by *= 2) {
     AP_UNROLL
     for (int i = 0; i < N; ++i) {
-      T& mine = value[i].content.at[0];
+      T& mine = value[i].content.elements[0];
       const T other = shuffle_down(mine, by);
       if (up[i] >> by != 0) mine = Op{}(mine, other);
     }
@@ -148,7 +148,7 @@ AP_DEV void warp_scan_rows(maybe<T> (&value)[Rows], maybe<T> (&before)[Rows], if
   for (int by = 1; by < warp_size; by *= 2) {
     AP_UNROLL
     for (int r = 0; r < Rows; ++r) {
-      T& mine = value[r].content.at[0];
+      T& mine = value[r].content.elements[0];
       T other = shuffle_up(mine, by);
       const bool other_is = down[r] << by >> (warp_size - by) != 0;
       if (other_is && down[r] >> (warp_size - by) != 0) other = Op{}(other, mine);
@@ -173,8 +173,8 @@ template <scannable T, int N> struct custom_chunk {
 
   AP_DEV T at(int e) const {
     values<T, 1> x;
-    memcpy(&x.at[0], reinterpret_cast<const unsigned char*>(word) + e * sizeof(T), sizeof(T));
-    return x.at[0];
+    memcpy(&x.elements[0], reinterpret_cast<const unsigned char*>(word) + e * sizeof(T), sizeof(T));
+    return x.elements[0];
   }
   AP_DEV void put(int e, const T& x) {
     memcpy(reinterpret_cast<unsigned char*>(word) + e * sizeof(T), &x, sizeof(T));

@@ -34,7 +34,7 @@ template <scannable T, operator_on<T> Op, policy P, class Ends = as_they_are<T>>
         values<typename Ends::in, shape::chunk> raw;
         from.load(shape::position(r), raw);
         AP_UNROLL
-        for (int e = 0; e < shape::chunk; ++e) item[r].at[e] = Ends::before(raw.at[e]);
+        for (int e = 0; e < shape::chunk; ++e) item[r].elements[e] = Ends::before(raw.elements[e]);
       }
     }
   }
@@ -44,9 +44,10 @@ template <scannable T, operator_on<T> Op, policy P, class Ends = as_they_are<T>>
     for (int r = 0; r < shape::rounds; ++r) {
       AP_UNROLL
       for (int e = 1; e < shape::chunk; ++e)
-        item[r].at[e] =
-            shape::position(r) + e < count ? T(op(item[r].at[e - 1], item[r].at[e])) : item[r].at[e - 1];
-      chunk.at[r] = item[r].at[shape::chunk - 1];
+        item[r].elements[e] = shape::position(r) + e < count
+                                  ? T(op(item[r].elements[e - 1], item[r].elements[e]))
+                                  : item[r].elements[e - 1];
+      chunk.elements[r] = item[r].elements[shape::chunk - 1];
     }
   }
   // The results of a chunk, from the total before it, if any.
@@ -54,13 +55,13 @@ template <scannable T, operator_on<T> Op, policy P, class Ends = as_they_are<T>>
     if (before == nullptr) return;
     AP_UNROLL
     for (int e = 0; e < shape::chunk; ++e)
-      if (e < present) item[r].at[e] = op(*before, item[r].at[e]);
+      if (e < present) item[r].elements[e] = op(*before, item[r].elements[e]);
   }
   AP_DEV void finish_exclusive(int r, const T& before, int present, Op op) {
     AP_UNROLL
     for (int e = shape::chunk - 1; e > 0; --e)
-      if (e < present) item[r].at[e] = op(before, item[r].at[e - 1]);
-    item[r].at[0] = before;
+      if (e < present) item[r].elements[e] = op(before, item[r].elements[e - 1]);
+    item[r].elements[0] = before;
   }
   // store
   AP_DEV void store(const tile_access<T, typename Ends::out, P>& to) const {
@@ -72,7 +73,7 @@ template <scannable T, operator_on<T> Op, policy P, class Ends = as_they_are<T>>
         values<typename Ends::out, shape::chunk> results;
         AP_UNROLL
         for (int e = 0; e < shape::chunk; ++e)
-          if (shape::position(r) + e < to.count) results.at[e] = Ends::after(item[r].at[e]);
+          if (shape::position(r) + e < to.count) results.elements[e] = Ends::after(item[r].elements[e]);
         to.store(shape::position(r), results);
       }
     }
@@ -172,7 +173,9 @@ struct tile_scan {
       const int position = shape::position(r), present = count - position;
       if (present <= 0) continue;
       const bool first = position == 0;
-      const T before = !carries ? mine.chunk.at[r] : first ? carry : T(op(carry, mine.chunk.at[r]));
+      const T before = !carries ? mine.chunk.elements[r]
+                       : first  ? carry
+                                : T(op(carry, mine.chunk.elements[r]));
       if (exclusive)
         mine.finish_exclusive(r, before, present, op);
       else

@@ -30,7 +30,7 @@ template <scannable T, combines<T> Op, policy P> struct kogge_stone_two_barriers
 
   AP_DEV static T prefixes(storage& s, values<T, 1>& chunk, int count, Op op) {
     const int thread = thread_index(), live = shape::live_threads(count);
-    T mine = chunk.at[0];
+    T mine = chunk.elements[0];
     s.value[thread] = mine;
     block_barrier();
     for (int by = 1; by < P.threads; by *= 2) {
@@ -39,7 +39,7 @@ template <scannable T, combines<T> Op, policy P> struct kogge_stone_two_barriers
       s.value[thread] = mine;
       block_barrier();
     }
-    if (thread > 0) chunk.at[0] = s.value[thread - 1];
+    if (thread > 0) chunk.elements[0] = s.value[thread - 1];
     return s.value[live - 1];
   }
 };
@@ -55,7 +55,7 @@ template <scannable T, combines<T> Op, policy P> struct kogge_stone_double_buffe
   AP_DEV static T prefixes(storage& s, values<T, 1>& chunk, int count, Op op) {
     const int thread = thread_index(), live = shape::live_threads(count);
     cursor<2> from, to{1, 0};
-    s.value[from.index][thread] = chunk.at[0];
+    s.value[from.index][thread] = chunk.elements[0];
     block_barrier();
     for (int by = 1; by < P.threads; by *= 2, ++from, ++to) {
       const T mine = s.value[from.index][thread];
@@ -63,7 +63,7 @@ template <scannable T, combines<T> Op, policy P> struct kogge_stone_double_buffe
           thread >= by && thread < live ? T(op(s.value[from.index][thread - by], mine)) : mine;
       block_barrier();
     }
-    if (thread > 0) chunk.at[0] = s.value[from.index][thread - 1];
+    if (thread > 0) chunk.elements[0] = s.value[from.index][thread - 1];
     return s.value[from.index][live - 1];
   }
 };

@@ -21,7 +21,7 @@ enum class method {
 // A block of `threads` threads scans a tile. Each thread has `rounds` chunks of contiguous elements; in a
 // round the chunks of a warp are adjacent, so that its accesses are coalesced.
 struct policy {
-  method how = method::warp_shuffle;
+  scans::method method = method::warp_shuffle;
   int threads = 256;
   int bytes = 0;   // per thread; 0: one element, else as many chunks of up to 16 bytes as fit
   int blocks = 1;  // resident per multiprocessor, that the compiler limits registers for
@@ -33,7 +33,7 @@ struct policy {
     return bytes == 0 ? 1 : static_cast<int>(std::bit_floor(std::max<std::size_t>(1, 16 / size)));
   }
   constexpr int rounds(std::size_t size) const {
-    if (how != method::warp_shuffle) return 1;
+    if (method != method::warp_shuffle) return 1;
     // each takes a register, however narrow; more would reduce occupancy too much
     constexpr int most_items = 16;
     const int in_bytes = bytes / (chunk(size) * static_cast<int>(size));

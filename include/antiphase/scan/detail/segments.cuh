@@ -119,7 +119,7 @@ template <int Chunk, class Key>
 AP_DEV std::uint32_t key_ends(const segment_arguments& s, std::int64_t i, std::int64_t length) {
   const Key* const keys = static_cast<const Key*>(s.keys);
   const auto inside = [&](std::int64_t at) { return at < 0 ? 0 : at < length ? at : length - 1; };
-  const bool flags = s.from == segment_source::head_flags;
+  const bool flags = s.source == segment_source::head_flags;
   std::uint32_t bits = 0;
   Key before = flags ? Key{0} : keys[inside(i - 1)];
   // unrolled completely, this would be a third of the kernel's code, for few tiles
@@ -147,7 +147,7 @@ AP_DEV bool has_whole_chunks(const segment_arguments& s, std::int64_t first, int
 template <int Chunk, class Key>
 AP_DEV std::uint32_t whole_key_ends(const segment_arguments& s, std::int64_t i) {
   const Key* const keys = static_cast<const Key*>(s.keys) + i;
-  const bool flags = s.from == segment_source::head_flags;
+  const bool flags = s.source == segment_source::head_flags;
   const pack<Key, Chunk> here = load_pack<Chunk>(keys);
   Key before = keys[-1];
   std::uint32_t bits = 0;

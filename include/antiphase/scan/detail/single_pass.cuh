@@ -300,11 +300,11 @@ template <class Elements, class Rules = single_pass_rules<Elements::ring>> struc
       for (int r = 0; r < rows; ++r) {
         v[r] = read_chunk<O>(p, slot, chunk_number(warp, r));
         if constexpr (Elements::keeps_marks) marks[r] = s.marks[at.index][chunk_number(warp, r)];
-        total.at[r] = Elements::total_of(p, v[r], marks[r]);
+        total.elements[r] = Elements::total_of(p, v[r], marks[r]);
         Elements::keep(v[r]);
       }
       if (moves) s.taken.commit(at, 0, by_warp{});
-      warp_scan_rows(total.at, before.at, combine{});
+      warp_scan_rows(total.elements, before.elements, combine{});
       s.ring.wait(at, reduced);
       const total_type warps_before = fold_warps(s, at, warp);
       s.ring.wait(at, prefixed);
@@ -314,8 +314,9 @@ template <class Elements, class Rules = single_pass_rules<Elements::ring>> struc
         AP_UNROLL
         for (int r = 0; r < rows; ++r) {
           write(r, Elements::back_in_memory(
-                       p, Elements::from(p, combine{}(base, before.at[r]), v[r], marks[r]), reverse<O>(p)));
-          base = combine{}(base, total.at[r]);
+                       p, Elements::from(p, combine{}(base, before.elements[r]), v[r], marks[r]),
+                       reverse<O>(p)));
+          base = combine{}(base, total.elements[r]);
         }
       };
       const int shift = shift_in<O>(p.out);

@@ -18,7 +18,7 @@ constexpr int epoch_word = 0, ticket_word = 1, control_words = 16;  // control_w
 // flags.
 enum class segment_source { rows, keys, head_flags };
 struct segment_arguments {
-  segment_source from;
+  segment_source source;
   std::int64_t row;       // elements per row
   std::uint32_t period;   // the row, or no_row if it is at least as long as a tile
   std::uint32_t inverse;  // (2^32 - 1) / period

@@ -40,25 +40,25 @@ template <class T, class Element, policy P> struct tile_access {
       if (aligned && position + chunk <= count) {
         const pack<item, chunk> p = load_pack<chunk>(lowest(position));
         AP_UNROLL
-        for (int e = 0; e < chunk; ++e) v.at[e] = p.element[stride > 0 ? e : chunk - 1 - e];
+        for (int e = 0; e < chunk; ++e) v.elements[e] = p.element[stride > 0 ? e : chunk - 1 - e];
         return;
       }
     AP_UNROLL
     for (int e = 0; e < chunk; ++e)
-      v.at[e] = data[(position + e < count ? position + e : count - 1) * stride];
+      v.elements[e] = data[(position + e < count ? position + e : count - 1) * stride];
   }
   AP_DEV void store(int position, const values<item, chunk>& v) const {
     if constexpr (packs)
       if (aligned && position + chunk <= count) {
         pack<item, chunk> p;
         AP_UNROLL
-        for (int e = 0; e < chunk; ++e) p.element[e] = v.at[stride > 0 ? e : chunk - 1 - e];
+        for (int e = 0; e < chunk; ++e) p.element[e] = v.elements[stride > 0 ? e : chunk - 1 - e];
         store_pack<chunk>(lowest(position), p);
         return;
       }
     AP_UNROLL
     for (int e = 0; e < chunk; ++e)
-      if (position + e < count) data[(position + e) * stride] = v.at[e];
+      if (position + e < count) data[(position + e) * stride] = v.elements[e];
   }
 
  private:

@@ -10,7 +10,7 @@ inline namespace AP_TARGET {
 
 // N elements in registers or in shared memory. T may have any constructors or none: nothing is constructed.
 template <scannable T, int N> union values {
-  T at[N];
+  T elements[N];
   AP_DEV values() {}
 };
 template <scannable T, int N> struct shared_values {

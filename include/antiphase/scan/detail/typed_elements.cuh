@@ -89,7 +89,7 @@ template <class In, class Out, class Value, class Op, lines_kind L, ring_policy 
       for (int r = 0; r < Rows; ++r) marks[r] = in_scan_order<chunk>(boundaries(offset_of(r)), reverse);
     };
     const std::int64_t first = here.first + (reverse ? 1 : 0);
-    if (by.from == segment_source::rows)
+    if (by.source == segment_source::rows)
       return each_row([ends = row_ends(by, first)](int i) { return ends.template operator()<chunk>(i); });
     const auto keys = [&]<class Key>() {
       if (has_whole_chunks<chunk, Key>(by, first, tile, p.length))

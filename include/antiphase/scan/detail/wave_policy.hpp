@@ -26,7 +26,7 @@ constexpr bool valid(const wave_policy& p) {
 // H200.
 struct wave_choice {
   std::int64_t most_bytes;  // of the array
-  wave_policy how;
+  wave_policy policy;
 };
 constexpr wave_choice wave_choices[] = {
     {256 << 10, {.warps = 4, .rows = 2}},  {1 << 20, {.warps = 4, .rows = 8}},
@@ -36,13 +36,13 @@ constexpr std::int64_t most_bytes_of_wave = std::end(wave_choices)[-1].most_byte
 
 constexpr wave_policy wave_for(std::int64_t bytes) {
   for (const wave_choice& choice : wave_choices)
-    if (bytes <= choice.most_bytes) return choice.how;
-  return std::end(wave_choices)[-1].how;
+    if (bytes <= choice.most_bytes) return choice.policy;
+  return std::end(wave_choices)[-1].policy;
 }
 constexpr std::int64_t most_tiles_of_wave = [] {
   std::int64_t most = 0;
   for (const wave_choice& choice : wave_choices)
-    most = std::max(most, choice.most_bytes / choice.how.tile_bytes());
+    most = std::max(most, choice.most_bytes / choice.policy.tile_bytes());
   return most;
 }();
 
