@@ -235,8 +235,8 @@ TEST_P(gemm_fp64, alone_leaves_general_strides_to_a_ring) {
     const gemm_problem what{.a = a.view(), .b = b.view(), .c = c.view(), .alpha = p.alpha, .beta = p.beta};
     const auto plan = gemms::plan_fp64(where, what, {}, {}, {.form = &f, .division = {1, 1, 1}});
     ASSERT_TRUE(plan.has_value());
-    EXPECT_EQ(plan->with->how.by, gemms::loader::cp_async);
-    EXPECT_EQ(plan->how, (fp64_division{1, 1, 1}));
+    EXPECT_EQ(plan->instance->policy.loader, gemms::loader::cp_async);
+    EXPECT_EQ(plan->division, (fp64_division{1, 1, 1}));
     gemms::run(where, *plan, {}, nullptr);
     where.runs_on().synchronize(nullptr);
     expect_kept(c.read(), p);
