@@ -259,15 +259,16 @@ ANTIPHASE_API antiphase_status antiphase_scan_explain(const antiphase_scan_args*
 // ---- Linear layers
 // -----------------------------------------------------------------------------------------------------------
 
-// Element (i, k) of member b: data[i row_stride + k k_stride + b member_stride], 16-bit numbers. Strides of 0:
-// densely packed rows; a member_stride of 0 is shared by all members.
+// Element (i, k) of member b: data[i row_stride + k k_stride + b member_stride], 16-bit numbers. Strides of
+// 0: densely packed rows; a member_stride of 0 is shared by all members.
 typedef struct antiphase_linear_operand {
   const void* data;
   int64_t row_stride, k_stride, member_stride;
 } antiphase_linear_operand;
 
-// y = f(x w^T + bias) + residual: x is m x k, w n x k, y m x n, f16 or bf16 with FP32 sums. A row of y has the
-// same bits whatever m, its place, the other rows, the member and the strides. All arrays are device memory.
+// y = f(x w^T + bias) + residual: x is m x k, w n x k, y m x n, f16 or bf16 with FP32 sums. A row of y has
+// the same bits whatever m, its place, the other rows, the member and the strides. All arrays are device
+// memory.
 //
 //   antiphase_linear_args args = ANTIPHASE_LINEAR_ARGS_INIT;
 //   args.m = m, args.n = n, args.k = k;

@@ -801,8 +801,8 @@ template <class Params> AP_DEV void wait_for_previous_grid(const Params& p) {
   wait_for_previous_grid();
 }
 
-// How launch() starts a kernel: with clusters of blocks, neighbours along x, or so that it may begin while the
-// kernel before it in the stream ends (wait_for_previous_grid).
+// How launch() starts a kernel: with clusters of blocks, neighbours along x, or so that it may begin while
+// the kernel before it in the stream ends (wait_for_previous_grid).
 struct launch_shape {
   dim3 grid, block;
   std::size_t shared_bytes = 0;  // dynamic
@@ -866,8 +866,8 @@ template <int N, class T> AP_DEV void store_pack(T* to, const pack<T, N>& p) {
 
 // device/line_store.cuh
 // -----------------------------------------------------------------------------------------------------------
-// The sums of wgmma() or mma() lie across the lanes in an order that memory does not like. by_lines() passes a
-// warp's 16 rows through shared memory, so that lanes next to each other get neighbours; all lanes call.
+// The sums of wgmma() or mma() lie across the lanes in an order that memory does not like. by_lines() passes
+// a warp's 16 rows through shared memory, so that lanes next to each other get neighbours; all lanes call.
 //   box               line_box_bytes of shared memory of the warp alone, aligned to 16 bytes
 //   pair(a, b)        the bits of two neighbours as Staged: twice its size
 //   use(row, column,  called for every 16 bytes of a row, which begin at this column; lanes next to each
@@ -928,7 +928,8 @@ constexpr int warpgroup_size = 128;  // four warps, the first one's index a mult
 // ("transposed").
 enum class major : int { k, mn };
 
-// Layout of an operand of 16-bit numbers in shared memory, in pieces of 16 bytes: eight elements along the major index.
+// Layout of an operand of 16-bit numbers in shared memory, in pieces of 16 bytes: eight elements along the
+// major index.
 // Eight rows of width_of(swizzle) bytes make a block; `leading` and `stride` are the bytes between blocks:
 //   k, swizzled    a block is 8 rows or columns by width; stride: to the next 8 rows or columns; leading: not
 //                  used
@@ -961,8 +962,8 @@ struct descriptor_ring {
   matrix_descriptor first;
   int slot_bytes;
   AP_DEV matrix_descriptor operator()(int slot, int bytes = 0) const {
-    const auto low = static_cast<std::uint32_t>(first.bits) +
-                     static_cast<std::uint32_t>((slot * slot_bytes + bytes) / 16);
+    const auto low =
+        static_cast<std::uint32_t>(first.bits) + static_cast<std::uint32_t>((slot * slot_bytes + bytes) / 16);
     return {first.bits >> 32 << 32 | uniform(low)};
   }
 };

@@ -16,8 +16,8 @@ using probe::gpu;
 
 constexpr element types[] = {element::bf16, element::f16};
 
-// A step of 16 k of Hopper's Tensor Core, in doubles: products and the sum so far cut off to 25 bits after the
-// largest of their exponents, added exactly and cut off to FP32 (docs/design/executor.md).
+// A step of 16 k of Hopper's Tensor Core, in doubles: products and the sum so far cut off to 25 bits after
+// the largest of their exponents, added exactly and cut off to FP32 (docs/design/executor.md).
 float hopper_step(const halves& x, const halves& w, std::int64_t i, std::int64_t j, std::int64_t k, float c) {
   const double least = x.type == element::bf16 ? -126 : -14;
   const auto exponent = [&](double v) { return v == 0 ? -1e9 : std::ilogb(v); };

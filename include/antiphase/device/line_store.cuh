@@ -8,8 +8,8 @@
 namespace antiphase {
 inline namespace AP_TARGET {
 
-// The sums of wgmma() or mma() lie across the lanes in an order that memory does not like. by_lines() passes a
-// warp's 16 rows through shared memory, so that lanes next to each other get neighbours; all lanes call.
+// The sums of wgmma() or mma() lie across the lanes in an order that memory does not like. by_lines() passes
+// a warp's 16 rows through shared memory, so that lanes next to each other get neighbours; all lanes call.
 //   box               line_box_bytes of shared memory of the warp alone, aligned to 16 bytes
 //   pair(a, b)        the bits of two neighbours as Staged: twice its size
 //   use(row, column,  called for every 16 bytes of a row, which begin at this column; lanes next to each

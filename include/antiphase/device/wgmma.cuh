@@ -22,7 +22,8 @@ constexpr int warpgroup_size = 128;  // four warps, the first one's index a mult
 // ("transposed").
 enum class major : int { k, mn };
 
-// Layout of an operand of 16-bit numbers in shared memory, in pieces of 16 bytes: eight elements along the major index.
+// Layout of an operand of 16-bit numbers in shared memory, in pieces of 16 bytes: eight elements along the
+// major index.
 // Eight rows of width_of(swizzle) bytes make a block; `leading` and `stride` are the bytes between blocks:
 //   k, swizzled    a block is 8 rows or columns by width; stride: to the next 8 rows or columns; leading: not
 //                  used

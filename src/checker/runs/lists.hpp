@@ -18,8 +18,8 @@
 
 namespace antiphase::checker_detail {
 
-// Registers these kernels for gemm(), attention(), linear() and scan() on a checking executor. May be called any number
-// of times, from any thread.
+// Registers these kernels for gemm(), attention(), linear() and scan() on a checking executor. May be called
+// any number of times, from any thread.
 void enter_checked_kernels();
 
 }  // namespace antiphase::checker_detail
