@@ -256,6 +256,59 @@ ANTIPHASE_API antiphase_status antiphase_scan_prepare_workspace(const antiphase_
 ANTIPHASE_API antiphase_status antiphase_scan_explain(const antiphase_scan_args* args, char* text,
                                                       size_t room);
 
+// ---- Linear layers
+// -----------------------------------------------------------------------------------------------------------
+
+// Element (i, k) of member b: data[i row_stride + k k_stride + b member_stride], 16-bit numbers. Strides of
+// 0: densely packed rows; a member_stride of 0 is shared by all members.
+typedef struct antiphase_linear_operand {
+  const void* data;
+  int64_t row_stride, k_stride, member_stride;
+} antiphase_linear_operand;
+
+// y = f(x w^T + bias) + residual: x is m x k, w n x k, y m x n, f16 or bf16 with FP32 sums. A row of y has
+// the same bits whatever m, its place, the other rows, the member and the strides. All arrays are device
+// memory.
+//
+//   antiphase_linear_args args = ANTIPHASE_LINEAR_ARGS_INIT;
+//   args.m = m, args.n = n, args.k = k;
+//   args.x.data = x, args.w.data = w, args.y = y;
+//   antiphase_status status = antiphase_linear(&args, stream);
+//
+typedef struct antiphase_linear_args {
+  size_t size;          // sizeof this struct in the caller; set by the initialiser
+  int32_t device;       // a device number, ANTIPHASE_CPU or (initialiser) ANTIPHASE_CURRENT_DEVICE
+  int32_t type;         // of x and w: ANTIPHASE_F16 or (initialiser) ANTIPHASE_BF16
+  int32_t result_type;  // of y, bias and residual: F32, F16 or (initialiser) BF16
+  int32_t function;     // ANTIPHASE_IDENTITY, _RELU, _GELU or _GELU_TANH
+  int64_t m, n, k;
+  int64_t members;  // of a batch, or groups of rows; initialiser: 1
+  antiphase_linear_operand x, w;
+  void* y;
+  int64_t y_row_stride, y_member_stride;  // 0: densely packed
+  const void* bias;                       // n numbers; NULL: none
+  int64_t bias_member_stride;
+  const void* residual;  // NULL: none; y itself, or apart from it
+  int64_t residual_row_stride, residual_member_stride;
+  // Of experts: group g is the rows of x and y up to group_ends[g], and takes member g of w and bias. Rising,
+  // up to m. NULL: each member has m rows.
+  const int32_t* group_ends;
+  const char* kernel;  // NULL: the fastest; others have the same bits
+  int32_t overlap;     // 1: may begin while the kernel before it ends, which must not write w
+  int32_t reserved;    // 0
+} antiphase_linear_args;
+
+#define ANTIPHASE_LINEAR_ARGS_INIT                                                                          \
+  {                                                                                                         \
+    sizeof(antiphase_linear_args), ANTIPHASE_CURRENT_DEVICE, ANTIPHASE_BF16, ANTIPHASE_BF16, 0, 0, 0, 0, 1, \
+        {NULL, 0, 0, 0}, {NULL, 0, 0, 0}, NULL, 0, 0, NULL, 0, NULL, 0, 0, NULL, NULL, 0, 0                 \
+  }
+
+ANTIPHASE_API antiphase_status antiphase_linear(const antiphase_linear_args* args, antiphase_stream on);
+// The kernel that would run, as a line of text, truncated to `room` bytes with the final 0.
+ANTIPHASE_API antiphase_status antiphase_linear_explain(const antiphase_linear_args* args, char* text,
+                                                        size_t room);
+
 // ---- Attention
 // -----------------------------------------------------------------------------------------------------------
 

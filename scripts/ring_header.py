@@ -13,6 +13,8 @@ import pathlib
 import re
 import sys
 
+import wgmma_instructions
+
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 HEADER = ROOT / "include/antiphase/ring.cuh"
 
@@ -25,6 +27,7 @@ PARTS = (
     ("device/index.cuh", ("block_index", "grid_extent")),
     ("device/shared.cuh", ("fixed_shared_limit", "shared", "shared_place")),
     ("device/warp.cuh", ("ballot", "shuffle_words", "shuffle", "shuffle_up", "shuffle_down", "T")),
+    ("device/elect.cuh", ()),
     ("device/barrier.cuh", ()),
     ("device/copy_async.cuh", ("copy_async_or_zero",)),
     ("channel/staged_copies.cuh", ()),
@@ -38,7 +41,10 @@ PARTS = (
     ("device/tensor_store.cuh", ()),
     ("device/multicast.cuh", ()),
     ("device/cluster.cuh", ()),
+    ("device/launch.cuh", ()),
     ("device/registers.cuh", ("rematerialise",)),
+    ("device/vector.cuh", ()),
+    ("device/line_store.cuh", ()),
     ("device/wgmma.cuh", ("wgmma",)),
 )
 
@@ -54,7 +60,7 @@ EDITS = {
     "AP_DEV std::uint32_t shared_address(",
     "return shuffle(value, 0);": "return __shfl_sync(all_lanes, value, 0);",
     " No effect on the CPU executor; the checker verifies which warps call.": " The checker verifies which warps\n// call.",
-    "N / 2 registers: those\n// of mma() for each 8 columns, warp w holding rows 16 w to 16 w + 15. A in registers is held as for mma().\n": "N / 2 registers: four\n// of each 8 columns, as mma.m16n8k16 holds them, warp w having rows 16 w to 16 w + 15.\n",
+    "N / 2\n// registers: those of mma() for each 8 columns, warp w holding rows 16 w to 16 w + 15. A in registers is held\n// as for mma(). All threads": "N / 2\n// registers: four of each 8 columns, as mma.m16n8k16 holds them, warp w having rows 16 w to 16 w + 15. All\n// threads",
     "  AP_DEV void wait(unsigned parity) const {\n": "  AP_DEV void wait(unsigned parity) const {\n"
     "#if defined(AP_CHECKED) && !defined(AP_WAIT_BY_PTX)  // which checks the loop below, too\n"
     "    return machine::mbarrier_wait(const_cast<std::uint64_t*>(&word), parity, machine::place::current());\n"
@@ -293,43 +299,68 @@ def in_cpp17(text):
 
 def products():
     """wgmma with both operands in shared memory, of f16 and bf16: 64 x N, a form for each N."""
+    columns = wgmma_instructions.COLUMNS
     lines = [
         "",
         "// wgmma, wgmma_bf16: start sum += A B, or sum = A B if not `accumulate`; A and B of f16 or bf16 in shared",
         "// memory. Until wgmma_wait the sum's registers must not be read, nor written but by another of its shape.",
-        "#define AP_SUM_4(i) " + ", ".join(f'"+f"(sum[i + {j}])' for j in range(4)),
-        "#define AP_SUM_16(i) AP_SUM_4(i), AP_SUM_4(i + 4), AP_SUM_4(i + 8), AP_SUM_4(i + 12)",
-        "#define AP_SUM_32 AP_SUM_16(0), AP_SUM_16(16)",
-        "#define AP_SUM_64 AP_SUM_32, AP_SUM_16(32), AP_SUM_16(48)",
-        "#define AP_SUM_128 AP_SUM_64, AP_SUM_16(64), AP_SUM_16(80), AP_SUM_16(96), AP_SUM_16(112)",
-    ]
-    previous = 0
-    for registers in (32, 64, 128):
-        numbers = [f"%{i}" for i in range(previous, registers)]
-        rows = [", ".join(numbers[i : i + 16]) for i in range(0, len(numbers), 16)]
-        before = f'AP_TEXT_{previous} ", " ' if previous else ""
-        lines.append(f"#define AP_TEXT_{registers} {before}\\")
-        lines += [f'  "{row}, " \\' for row in rows[:-1]] + [f'  "{rows[-1]}"']
-        previous = registers
-    lines += [
-        "#define AP_WGMMA(name, type, n, registers, a_at, b_at, if_at, ta_at, tb_at) \\",
+        *wgmma_instructions.lists(columns),
+        "#define AP_WGMMA(name, type, n, a_at, b_at, if_at, ta_at, tb_at) \\",
         "  template <major A = major::k, major B = major::k> \\",
-        "  AP_DEV void name(float (&sum)[registers], matrix_descriptor a, matrix_descriptor b, bool accumulate) { \\",
-        '    asm volatile("{ .reg .pred p; setp.ne.b32 p, %" if_at ", 0; " \\',
-        '                 "wgmma.mma_async.sync.aligned.m64n" n "k16.f32." type "." type " {" AP_TEXT_##registers \\',
-        '                 "}, %" a_at ", %" b_at ", p, 1, 1, %" ta_at ", %" tb_at "; }" \\',
-        "                 : AP_SUM_##registers \\",
+        "  AP_DEV void name(float (&sum)[n / 2], matrix_descriptor a, matrix_descriptor b, bool accumulate) { \\",
+        '    asm volatile("{ .reg .pred p; setp.ne.b32 p, " if_at ", 0; " \\',
+        '                 "wgmma.mma_async.sync.aligned.m64n" #n "k16.f32." type "." type " {" AP_TEXT_##n \\',
+        '                 "}, " a_at ", " b_at ", p, 1, 1, " ta_at ", " tb_at "; }" \\',
+        "                 : AP_SUM_##n \\",
         '                 : "l"(a.bits), "l"(b.bits), "r"(static_cast<int>(accumulate)), \\',
         '                   "n"(static_cast<int>(A)), "n"(static_cast<int>(B))); \\',
         "  }",
     ]
-    for registers in (32, 64, 128):
-        for verb, kind in (("wgmma", "f16"), ("wgmma_bf16", "bf16")):
-            places = ", ".join(f'"{registers + i}"' for i in range(5))
-            lines.append(f'AP_WGMMA({verb}, "{kind}", "{2 * registers}", {registers}, {places})')
-    for name in ("SUM_4", "SUM_16", "SUM_32", "SUM_64", "SUM_128", "TEXT_32", "TEXT_64", "TEXT_128", "WGMMA"):
-        lines.append(f"#undef AP_{name}")
+    lines += [
+        "#define AP_WGMMA_ROW(n, p0, p1, p2, p3, p4) \\",
+        '  AP_WGMMA(wgmma, "f16", n, p0, p1, p2, p3, p4) AP_WGMMA(wgmma_bf16, "bf16", n, p0, p1, p2, p3, p4)',
+    ]
+    lines += [f"AP_WGMMA_ROW({n}, {wgmma_instructions.places(n, 5)})" for n in columns]
+    lines += ["#undef AP_WGMMA", "#undef AP_WGMMA_ROW"]
     return "\n".join(lines) + "\n"
+
+
+LAUNCH = """
+// How launch() starts a kernel: with clusters of blocks, neighbours along x, or so that it may begin while
+// the kernel before it in the stream ends (wait_for_previous_grid).
+struct launch_shape {
+  dim3 grid, block;
+  std::size_t shared_bytes = 0;  // dynamic
+  int cluster = 1;
+  bool overlaps_previous = false;
+};
+// Throws std::runtime_error.
+template <class... Params, class... Args>
+void launch(void (*kernel)(Params...), const launch_shape& shape, cudaStream_t stream, Args&&... args) {
+  cudaLaunchAttribute attribute[2] = {};
+  cudaLaunchConfig_t config = {};
+  config.gridDim = shape.grid, config.blockDim = shape.block;
+  config.dynamicSmemBytes = shape.shared_bytes, config.stream = stream, config.attrs = attribute;
+  if (shape.cluster > 1) {
+    attribute[config.numAttrs].id = cudaLaunchAttributeClusterDimension;
+    attribute[config.numAttrs].val.clusterDim.x = static_cast<unsigned>(shape.cluster);
+    attribute[config.numAttrs].val.clusterDim.y = 1;
+    attribute[config.numAttrs++].val.clusterDim.z = 1;
+  }
+  if (shape.overlaps_previous) {
+    attribute[config.numAttrs].id = cudaLaunchAttributeProgrammaticStreamSerialization;
+    attribute[config.numAttrs++].val.programmaticStreamSerializationAllowed = 1;
+  }
+  cudaError_t failed = cudaSuccess;
+  if (shape.shared_bytes > 48 * 1024)
+    failed = cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                  static_cast<int>(shape.shared_bytes));
+  if (failed == cudaSuccess)
+    failed = cudaLaunchKernelEx(&config, kernel, static_cast<Args&&>(args)...);
+  if (failed != cudaSuccess)
+    throw std::runtime_error(std::string("launching a kernel failed: ") + cudaGetErrorString(failed));
+}
+"""
 
 
 def header():
@@ -338,6 +369,8 @@ def header():
         text += part(path, left_out)
         if path == "core/tensor_map.hpp":
             text += ENCODE
+        if path == "device/launch.cuh":
+            text += LAUNCH
     text += products() + "\n}  // namespace antiphase::ring\n#endif\n"
     for old, new in EDITS.items():
         assert text.count(old) == 1, f"expected once: {old}"

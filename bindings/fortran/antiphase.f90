@@ -27,7 +27,8 @@ module antiphase
 
   integer(c_int32_t), parameter :: antiphase_all_keys = 0, antiphase_causal_top_left = 1, antiphase_causal_bottom_right = 2
 
-  integer(c_size_t), parameter, private :: sgemm_bytes = 280, scan_bytes = 120, attention_bytes = 496
+  integer(c_size_t), parameter, private :: sgemm_bytes = 280, scan_bytes = 120, attention_bytes = 496, &
+    linear_bytes = 208
 
   type, bind(c) :: antiphase_sgemm_args
     integer(c_size_t) :: size = sgemm_bytes
@@ -94,6 +95,29 @@ module antiphase
   type, bind(c) :: antiphase_visible
     type(c_ptr) :: data = c_null_ptr
     integer(c_int64_t) :: member_stride = 0, head_stride = 0, query_stride = 0, key_stride = 0
+  end type
+
+  type, bind(c) :: antiphase_linear_operand
+    type(c_ptr) :: data = c_null_ptr
+    integer(c_int64_t) :: row_stride = 0, k_stride = 0, member_stride = 0
+  end type
+
+  type, bind(c) :: antiphase_linear_args
+    integer(c_size_t) :: size = linear_bytes
+    integer(c_int32_t) :: device = antiphase_current_device
+    integer(c_int32_t) :: type = antiphase_bf16, result_type = antiphase_bf16
+    integer(c_int32_t) :: function = antiphase_identity
+    integer(c_int64_t) :: m = 0, n = 0, k = 0, members = 1
+    type(antiphase_linear_operand) :: x, w
+    type(c_ptr) :: y = c_null_ptr
+    integer(c_int64_t) :: y_row_stride = 0, y_member_stride = 0
+    type(c_ptr) :: bias = c_null_ptr
+    integer(c_int64_t) :: bias_member_stride = 0
+    type(c_ptr) :: residual = c_null_ptr
+    integer(c_int64_t) :: residual_row_stride = 0, residual_member_stride = 0
+    type(c_ptr) :: group_ends = c_null_ptr
+    type(c_ptr) :: kernel = c_null_ptr
+    integer(c_int32_t) :: overlap = 0, reserved = 0
   end type
 
   type, bind(c) :: antiphase_attention_args
@@ -200,6 +224,17 @@ module antiphase
     integer(c_int) function antiphase_scan_explain(args, text, room) bind(c)
       import
       type(antiphase_scan_args), intent(in) :: args
+      character(kind=c_char), intent(out) :: text(*)
+      integer(c_size_t), value :: room
+    end function
+    integer(c_int) function antiphase_linear(args, on) bind(c)
+      import
+      type(antiphase_linear_args), intent(in) :: args
+      type(c_ptr), value :: on
+    end function
+    integer(c_int) function antiphase_linear_explain(args, text, room) bind(c)
+      import
+      type(antiphase_linear_args), intent(in) :: args
       character(kind=c_char), intent(out) :: text(*)
       integer(c_size_t), value :: room
     end function

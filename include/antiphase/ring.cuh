@@ -260,6 +260,20 @@ AP_DEV void warp_sync(unsigned mask = all_lanes) { __syncwarp(mask); }
 template <class T> AP_DEV T uniform(T value) { return __shfl_sync(all_lanes, value, 0); }
 AP_DEV int warp_index() { return uniform(thread_index() / warp_size); }
 
+// device/elect.cuh
+// -----------------------------------------------------------------------------------------------------------
+// elect_one: true in one lane of the warp, which the compiler knows to be one: it puts no loop around what
+// that lane issues, as it does where a condition of the lane's index chooses it. All lanes call.
+AP_DEV bool elect_one() {
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
+  std::uint32_t yes;
+  asm volatile("{.reg .pred p; elect.sync _|p, 0xffffffff; selp.u32 %0, 1, 0, p;}" : "=r"(yes));
+  return yes != 0;
+#else
+  return lane_index() == 0;
+#endif
+}
+
 // device/barrier.cuh
 // -----------------------------------------------------------------------------------------------------------
 // block_barrier: all threads of the block that have not ended meet, at the same place in the code. Orders all
@@ -451,6 +465,9 @@ AP_DEV void fence_async() { asm volatile("fence.proxy.async.shared::cta;" ::: "m
 //   arrive_remote      arrives at the mbarrier that the block of that rank has at the address of `mine`.
 //                      After wait_remote() this thread's earlier accesses can be seen there. That block must
 //                      have begun and not yet ended (sm_90)
+//   release_remote     the same for a thread that has only read: its writes need not be seen there. Without
+//                      the fence of the whole GPU that arrive_remote is made with: the empty event of a ring
+//                      that another block fills
 //   wait_remote        wait() for a phase at which other blocks of the cluster arrive
 //   copy_async_arrive  this thread arrives, as one of the parties, when all its copy_async copies, committed
 //                      or not, have landed. Waiters see those copies, but nothing else that this thread did
@@ -472,6 +489,13 @@ AP_DEV void arrive_remote(mbarrier& mine, int rank) {
   asm volatile(
       "{.reg .b32 there; mapa.shared::cluster.u32 there, %0, %1; "
       "mbarrier.arrive.release.cluster.shared::cluster.b64 _, [there];}" ::"r"(shared_address(&mine)),
+      "r"(rank)
+      : "memory");
+}
+AP_DEV void release_remote(mbarrier& mine, int rank) {
+  asm volatile(
+      "{.reg .b32 there; mapa.shared::cluster.u32 there, %0, %1; "
+      "mbarrier.arrive.shared::cluster.b64 _, [there];}" ::"r"(shared_address(&mine)),
       "r"(rank)
       : "memory");
 }
@@ -732,6 +756,86 @@ template <class T> AP_DEV T* map_shared(T* mine, int rank) {
   return theirs;
 }
 
+// device/launch.cuh
+// -----------------------------------------------------------------------------------------------------------
+// A kernel with overlaps_previous may begin as soon as every block of the previous kernel in the stream has
+// called start_next_grid or has ended.
+//   wait_for_previous_grid      returns when the previous kernel has ended and its writes are visible. Every
+//                               thread calls it before it reads memory that earlier work on the stream
+//                               writes, or writes memory which that work accesses. Every such kernel must
+//                               call it, since the next kernel waits only for this one's end
+//   wait_for_previous_grid(p)   the same, after touching every 64 bytes of the kernel's params: the first
+//                               access to each costs about 0.1 us (H200), which then overlaps the wait
+//   start_next_grid             lets the next kernel begin. That kernel sees this block's later writes too,
+//                               after its own wait. Call it after this kernel's wait: called earlier, the
+//                               kernel after the next may begin too, and so on, and their waiting blocks take
+//                               the multiprocessors over which this kernel's blocks would spread
+//                               (docs/notebook/gemm.md, "A row of launches"). Where each block has a
+//                               multiprocessor to itself, calling it first is as good, or better
+//   compute_first               forces the value to be computed here: the compiler tends to move such
+//                               computations after the wait that follows
+// No-ops where grids do not overlap: before sm_90, and on the CPU executor.
+AP_DEV void wait_for_previous_grid() {
+#if __CUDA_ARCH__ >= 900
+  asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}
+AP_DEV void start_next_grid() {
+#if __CUDA_ARCH__ >= 900
+  asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+#endif
+}
+AP_DEV void compute_first(std::uint32_t x) {
+  // ptxas moves arithmetic freely, but not past a predicated instruction with a side effect that depends on
+  // it. This one's effect is negligible, and only one value of 2^32 executes it.
+  asm volatile("{\n.reg .pred p;\nsetp.eq.u32 p, %0, 0x7fedcb31;\n@p nanosleep.u32 0;\n}" ::"r"(x)
+               : "memory");
+}
+template <class Params> AP_DEV void wait_for_previous_grid(const Params& p) {
+  const char* const bytes = reinterpret_cast<const char*>(&p);
+  std::uint32_t all = 0;
+  AP_UNROLL
+  for (std::size_t at = 0; at < sizeof p; at += 64)
+    all ^= *reinterpret_cast<const std::uint32_t*>(bytes + at);
+  compute_first(all);
+  wait_for_previous_grid();
+}
+
+// How launch() starts a kernel: with clusters of blocks, neighbours along x, or so that it may begin while
+// the kernel before it in the stream ends (wait_for_previous_grid).
+struct launch_shape {
+  dim3 grid, block;
+  std::size_t shared_bytes = 0;  // dynamic
+  int cluster = 1;
+  bool overlaps_previous = false;
+};
+// Throws std::runtime_error.
+template <class... Params, class... Args>
+void launch(void (*kernel)(Params...), const launch_shape& shape, cudaStream_t stream, Args&&... args) {
+  cudaLaunchAttribute attribute[2] = {};
+  cudaLaunchConfig_t config = {};
+  config.gridDim = shape.grid, config.blockDim = shape.block;
+  config.dynamicSmemBytes = shape.shared_bytes, config.stream = stream, config.attrs = attribute;
+  if (shape.cluster > 1) {
+    attribute[config.numAttrs].id = cudaLaunchAttributeClusterDimension;
+    attribute[config.numAttrs].val.clusterDim.x = static_cast<unsigned>(shape.cluster);
+    attribute[config.numAttrs].val.clusterDim.y = 1;
+    attribute[config.numAttrs++].val.clusterDim.z = 1;
+  }
+  if (shape.overlaps_previous) {
+    attribute[config.numAttrs].id = cudaLaunchAttributeProgrammaticStreamSerialization;
+    attribute[config.numAttrs++].val.programmaticStreamSerializationAllowed = 1;
+  }
+  cudaError_t failed = cudaSuccess;
+  if (shape.shared_bytes > 48 * 1024)
+    failed = cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                  static_cast<int>(shape.shared_bytes));
+  if (failed == cudaSuccess)
+    failed = cudaLaunchKernelEx(&config, kernel, static_cast<Args&&>(args)...);
+  if (failed != cudaSuccess)
+    throw std::runtime_error(std::string("launching a kernel failed: ") + cudaGetErrorString(failed));
+}
+
 // device/registers.cuh
 // -----------------------------------------------------------------------------------------------------------
 // Sets the number of registers per thread from here on: release_registers lowers it, request_registers raises
@@ -748,6 +852,74 @@ template <int Registers> AP_DEV void request_registers() {
   asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(Registers));
 }
 
+// device/vector.cuh
+// -----------------------------------------------------------------------------------------------------------
+// N elements moved in one access where the machine can: 4 floats are one 16-byte access. Addresses must be
+// aligned to the whole pack. A pack may alias the array of T in memory.
+template <class T, int N> struct alignas(sizeof(T) * N) [[gnu::may_alias]] pack { T element[N]; };
+template <int N, class T> AP_DEV pack<T, N> load_pack(const T* from) {
+  return *reinterpret_cast<const pack<T, N>*>(from);
+}
+template <int N, class T> AP_DEV void store_pack(T* to, const pack<T, N>& p) {
+  *reinterpret_cast<pack<T, N>*>(to) = p;
+}
+
+// device/line_store.cuh
+// -----------------------------------------------------------------------------------------------------------
+// The sums of wgmma() or mma() lie across the lanes in an order that memory does not like. by_lines() passes
+// a warp's 16 rows through shared memory, so that lanes next to each other get neighbours; all lanes call.
+//   box               line_box_bytes of shared memory of the warp alone, aligned to 16 bytes
+//   pair(a, b)        the bits of two neighbours as Staged: twice its size
+//   use(row, column,  called for every 16 bytes of a row, which begin at this column; lanes next to each
+//       piece)        other have neighbours
+// store_lines() stores the rows in memory, by lines of 128 bytes.
+//   first             row 0, column 0 in memory; rows are row_stride elements apart
+//   rows, columns     how many there are from there on; the others are not stored
+constexpr int line_box_bytes = 16 * 144;  // rows of 128 bytes, in different banks
+
+template <class Staged, int Registers, class Pair, class Use>
+AP_DEV void by_lines(unsigned char* box, const float (&sum)[Registers], Pair pair, Use use) {
+  constexpr int size = static_cast<int>(sizeof(Staged)), columns = 2 * Registers, width = 128 / size,
+                piece = 16 / size;
+  using pair_type = decltype(pair(0.f, 0.f));
+  static_assert(sizeof(pair_type) == 2 * sizeof(Staged));
+  const int lane = lane_index();
+  AP_UNROLL
+  for (int line = 0; line < (columns + width - 1) / width; ++line) {
+    warp_sync();
+    AP_UNROLL
+    for (int i = 0; i < width / 8; ++i)
+      if (line * width + i * 8 < columns) {
+        AP_UNROLL
+        for (int half = 0; half < 2; ++half) {
+          const int r = line * width / 2 + 4 * i + 2 * half;
+          *reinterpret_cast<pair_type*>(box + (lane / 4 + 8 * half) * 144 + (i * 8 + lane % 4 * 2) * size) =
+              pair(sum[r], sum[r + 1]);
+        }
+      }
+    warp_sync();
+    const int pieces = (columns - line * width < width ? columns - line * width : width) / piece;
+    for (int q = lane; q < 16 * pieces; q += warp_size)
+      use(q / pieces, line * width + q % pieces * piece,
+          reinterpret_cast<const Staged*>(box + q / pieces * 144 + q % pieces * 16));
+  }
+}
+
+template <class Out, int Registers, class Pair>
+AP_DEV void store_lines(unsigned char* box, const float (&sum)[Registers], Out* first,
+                        std::int64_t row_stride, int rows, int columns, Pair pair) {
+  constexpr int piece = 16 / static_cast<int>(sizeof(Out));
+  const bool whole = reinterpret_cast<std::uintptr_t>(first) % 16 == 0 && row_stride % piece == 0;
+  by_lines<Out>(box, sum, pair, [&](int row, int column, const Out* from) {
+    if (row >= rows || column >= columns) return;
+    Out* const to = first + row * row_stride + column;
+    if (whole && column + piece <= columns)
+      store_pack<piece>(to, load_pack<piece>(from));
+    else
+      for (int e = 0; e < piece && column + e < columns; ++e) to[e] = from[e];
+  });
+}
+
 // device/wgmma.cuh
 // -----------------------------------------------------------------------------------------------------------
 constexpr int warpgroup_size = 128;  // four warps, the first one's index a multiple of four
@@ -756,7 +928,8 @@ constexpr int warpgroup_size = 128;  // four warps, the first one's index a mult
 // ("transposed").
 enum class major : int { k, mn };
 
-// Layout of an f16 operand in shared memory, in pieces of 16 bytes: eight elements along the major index.
+// Layout of an operand of 16-bit numbers in shared memory, in pieces of 16 bytes: eight elements along the
+// major index.
 // Eight rows of width_of(swizzle) bytes make a block; `leading` and `stride` are the bytes between blocks:
 //   k, swizzled    a block is 8 rows or columns by width; stride: to the next 8 rows or columns; leading: not
 //                  used
@@ -782,9 +955,27 @@ AP_DEV matrix_descriptor further(matrix_descriptor d, int bytes) {
   return {d.bits + static_cast<std::uint64_t>(bytes / 16)};
 }
 
-// A is 64 x 16, B is 16 x N, N = 64, 128 or 256. A thread's share of the 64 x N sum is N / 2 registers: four
-// of each 8 columns, as mma.m16n8k16 holds them, warp w having rows 16 w to 16 w + 15.
-// All threads of the warpgroup call with the same arguments.
+// The descriptors of a ring of slots, one after the other in memory: of an operand that begins `bytes` into a
+// slot, a multiple of 16. Its start is computed once for the warp, not by each lane: descriptors in vector
+// registers cost a dozen instructions before each wgmma. All lanes of a warp call.
+struct descriptor_ring {
+  matrix_descriptor first;
+  int slot_bytes;
+  AP_DEV matrix_descriptor operator()(int slot, int bytes = 0) const {
+    const auto low =
+        static_cast<std::uint32_t>(first.bits) + static_cast<std::uint32_t>((slot * slot_bytes + bytes) / 16);
+    return {first.bits >> 32 << 32 | uniform(low)};
+  }
+};
+AP_DEV descriptor_ring describe_slots(const void* first, int slot_bytes, int leading, int stride,
+                                      swizzle pattern) {
+  const matrix_descriptor d = describe(first, leading, stride, pattern);
+  return {{d.bits >> 32 << 32 | uniform(static_cast<std::uint32_t>(d.bits))}, slot_bytes};
+}
+
+// A is 64 x 16, B is 16 x N, N a multiple of 8 up to 256. A thread's share of the 64 x N sum is N / 2
+// registers: four of each 8 columns, as mma.m16n8k16 holds them, warp w having rows 16 w to 16 w + 15. All
+// threads of the warpgroup call with the same arguments.
 //   wgmma_fence     required before the first wgmma, and before one whose registers the thread has accessed
 //                   since
 //   wgmma_commit    closes the group of all wgmma since the last commit
@@ -803,47 +994,116 @@ template <int Registers> AP_DEV void pin_registers(float (&sum)[Registers]) {
 
 // wgmma, wgmma_bf16: start sum += A B, or sum = A B if not `accumulate`; A and B of f16 or bf16 in shared
 // memory. Until wgmma_wait the sum's registers must not be read, nor written but by another of its shape.
-#define AP_SUM_4(i) "+f"(sum[i + 0]), "+f"(sum[i + 1]), "+f"(sum[i + 2]), "+f"(sum[i + 3])
-#define AP_SUM_16(i) AP_SUM_4(i), AP_SUM_4(i + 4), AP_SUM_4(i + 8), AP_SUM_4(i + 12)
-#define AP_SUM_32 AP_SUM_16(0), AP_SUM_16(16)
-#define AP_SUM_64 AP_SUM_32, AP_SUM_16(32), AP_SUM_16(48)
-#define AP_SUM_128 AP_SUM_64, AP_SUM_16(64), AP_SUM_16(80), AP_SUM_16(96), AP_SUM_16(112)
-#define AP_TEXT_32 \
-  "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, " \
-  "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31"
-#define AP_TEXT_64 AP_TEXT_32 ", " \
-  "%32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47, " \
-  "%48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63"
-#define AP_TEXT_128 AP_TEXT_64 ", " \
-  "%64, %65, %66, %67, %68, %69, %70, %71, %72, %73, %74, %75, %76, %77, %78, %79, " \
-  "%80, %81, %82, %83, %84, %85, %86, %87, %88, %89, %90, %91, %92, %93, %94, %95, " \
-  "%96, %97, %98, %99, %100, %101, %102, %103, %104, %105, %106, %107, %108, %109, %110, %111, " \
-  "%112, %113, %114, %115, %116, %117, %118, %119, %120, %121, %122, %123, %124, %125, %126, %127"
-#define AP_WGMMA(name, type, n, registers, a_at, b_at, if_at, ta_at, tb_at) \
+#define AP_TEXT_8 "%0, %1, %2, %3"
+#define AP_SUM_8 "+f"(sum[0]), "+f"(sum[1]), "+f"(sum[2]), "+f"(sum[3])
+#define AP_TEXT_16 AP_TEXT_8 ", %4, %5, %6, %7"
+#define AP_SUM_16 AP_SUM_8, "+f"(sum[4]), "+f"(sum[5]), "+f"(sum[6]), "+f"(sum[7])
+#define AP_TEXT_24 AP_TEXT_16 ", %8, %9, %10, %11"
+#define AP_SUM_24 AP_SUM_16, "+f"(sum[8]), "+f"(sum[9]), "+f"(sum[10]), "+f"(sum[11])
+#define AP_TEXT_32 AP_TEXT_24 ", %12, %13, %14, %15"
+#define AP_SUM_32 AP_SUM_24, "+f"(sum[12]), "+f"(sum[13]), "+f"(sum[14]), "+f"(sum[15])
+#define AP_TEXT_40 AP_TEXT_32 ", %16, %17, %18, %19"
+#define AP_SUM_40 AP_SUM_32, "+f"(sum[16]), "+f"(sum[17]), "+f"(sum[18]), "+f"(sum[19])
+#define AP_TEXT_48 AP_TEXT_40 ", %20, %21, %22, %23"
+#define AP_SUM_48 AP_SUM_40, "+f"(sum[20]), "+f"(sum[21]), "+f"(sum[22]), "+f"(sum[23])
+#define AP_TEXT_56 AP_TEXT_48 ", %24, %25, %26, %27"
+#define AP_SUM_56 AP_SUM_48, "+f"(sum[24]), "+f"(sum[25]), "+f"(sum[26]), "+f"(sum[27])
+#define AP_TEXT_64 AP_TEXT_56 ", %28, %29, %30, %31"
+#define AP_SUM_64 AP_SUM_56, "+f"(sum[28]), "+f"(sum[29]), "+f"(sum[30]), "+f"(sum[31])
+#define AP_TEXT_72 AP_TEXT_64 ", %32, %33, %34, %35"
+#define AP_SUM_72 AP_SUM_64, "+f"(sum[32]), "+f"(sum[33]), "+f"(sum[34]), "+f"(sum[35])
+#define AP_TEXT_80 AP_TEXT_72 ", %36, %37, %38, %39"
+#define AP_SUM_80 AP_SUM_72, "+f"(sum[36]), "+f"(sum[37]), "+f"(sum[38]), "+f"(sum[39])
+#define AP_TEXT_88 AP_TEXT_80 ", %40, %41, %42, %43"
+#define AP_SUM_88 AP_SUM_80, "+f"(sum[40]), "+f"(sum[41]), "+f"(sum[42]), "+f"(sum[43])
+#define AP_TEXT_96 AP_TEXT_88 ", %44, %45, %46, %47"
+#define AP_SUM_96 AP_SUM_88, "+f"(sum[44]), "+f"(sum[45]), "+f"(sum[46]), "+f"(sum[47])
+#define AP_TEXT_104 AP_TEXT_96 ", %48, %49, %50, %51"
+#define AP_SUM_104 AP_SUM_96, "+f"(sum[48]), "+f"(sum[49]), "+f"(sum[50]), "+f"(sum[51])
+#define AP_TEXT_112 AP_TEXT_104 ", %52, %53, %54, %55"
+#define AP_SUM_112 AP_SUM_104, "+f"(sum[52]), "+f"(sum[53]), "+f"(sum[54]), "+f"(sum[55])
+#define AP_TEXT_120 AP_TEXT_112 ", %56, %57, %58, %59"
+#define AP_SUM_120 AP_SUM_112, "+f"(sum[56]), "+f"(sum[57]), "+f"(sum[58]), "+f"(sum[59])
+#define AP_TEXT_128 AP_TEXT_120 ", %60, %61, %62, %63"
+#define AP_SUM_128 AP_SUM_120, "+f"(sum[60]), "+f"(sum[61]), "+f"(sum[62]), "+f"(sum[63])
+#define AP_TEXT_136 AP_TEXT_128 ", %64, %65, %66, %67"
+#define AP_SUM_136 AP_SUM_128, "+f"(sum[64]), "+f"(sum[65]), "+f"(sum[66]), "+f"(sum[67])
+#define AP_TEXT_144 AP_TEXT_136 ", %68, %69, %70, %71"
+#define AP_SUM_144 AP_SUM_136, "+f"(sum[68]), "+f"(sum[69]), "+f"(sum[70]), "+f"(sum[71])
+#define AP_TEXT_152 AP_TEXT_144 ", %72, %73, %74, %75"
+#define AP_SUM_152 AP_SUM_144, "+f"(sum[72]), "+f"(sum[73]), "+f"(sum[74]), "+f"(sum[75])
+#define AP_TEXT_160 AP_TEXT_152 ", %76, %77, %78, %79"
+#define AP_SUM_160 AP_SUM_152, "+f"(sum[76]), "+f"(sum[77]), "+f"(sum[78]), "+f"(sum[79])
+#define AP_TEXT_168 AP_TEXT_160 ", %80, %81, %82, %83"
+#define AP_SUM_168 AP_SUM_160, "+f"(sum[80]), "+f"(sum[81]), "+f"(sum[82]), "+f"(sum[83])
+#define AP_TEXT_176 AP_TEXT_168 ", %84, %85, %86, %87"
+#define AP_SUM_176 AP_SUM_168, "+f"(sum[84]), "+f"(sum[85]), "+f"(sum[86]), "+f"(sum[87])
+#define AP_TEXT_184 AP_TEXT_176 ", %88, %89, %90, %91"
+#define AP_SUM_184 AP_SUM_176, "+f"(sum[88]), "+f"(sum[89]), "+f"(sum[90]), "+f"(sum[91])
+#define AP_TEXT_192 AP_TEXT_184 ", %92, %93, %94, %95"
+#define AP_SUM_192 AP_SUM_184, "+f"(sum[92]), "+f"(sum[93]), "+f"(sum[94]), "+f"(sum[95])
+#define AP_TEXT_200 AP_TEXT_192 ", %96, %97, %98, %99"
+#define AP_SUM_200 AP_SUM_192, "+f"(sum[96]), "+f"(sum[97]), "+f"(sum[98]), "+f"(sum[99])
+#define AP_TEXT_208 AP_TEXT_200 ", %100, %101, %102, %103"
+#define AP_SUM_208 AP_SUM_200, "+f"(sum[100]), "+f"(sum[101]), "+f"(sum[102]), "+f"(sum[103])
+#define AP_TEXT_216 AP_TEXT_208 ", %104, %105, %106, %107"
+#define AP_SUM_216 AP_SUM_208, "+f"(sum[104]), "+f"(sum[105]), "+f"(sum[106]), "+f"(sum[107])
+#define AP_TEXT_224 AP_TEXT_216 ", %108, %109, %110, %111"
+#define AP_SUM_224 AP_SUM_216, "+f"(sum[108]), "+f"(sum[109]), "+f"(sum[110]), "+f"(sum[111])
+#define AP_TEXT_232 AP_TEXT_224 ", %112, %113, %114, %115"
+#define AP_SUM_232 AP_SUM_224, "+f"(sum[112]), "+f"(sum[113]), "+f"(sum[114]), "+f"(sum[115])
+#define AP_TEXT_240 AP_TEXT_232 ", %116, %117, %118, %119"
+#define AP_SUM_240 AP_SUM_232, "+f"(sum[116]), "+f"(sum[117]), "+f"(sum[118]), "+f"(sum[119])
+#define AP_TEXT_248 AP_TEXT_240 ", %120, %121, %122, %123"
+#define AP_SUM_248 AP_SUM_240, "+f"(sum[120]), "+f"(sum[121]), "+f"(sum[122]), "+f"(sum[123])
+#define AP_TEXT_256 AP_TEXT_248 ", %124, %125, %126, %127"
+#define AP_SUM_256 AP_SUM_248, "+f"(sum[124]), "+f"(sum[125]), "+f"(sum[126]), "+f"(sum[127])
+#define AP_WGMMA(name, type, n, a_at, b_at, if_at, ta_at, tb_at) \
   template <major A = major::k, major B = major::k> \
-  AP_DEV void name(float (&sum)[registers], matrix_descriptor a, matrix_descriptor b, bool accumulate) { \
-    asm volatile("{ .reg .pred p; setp.ne.b32 p, %" if_at ", 0; " \
-                 "wgmma.mma_async.sync.aligned.m64n" n "k16.f32." type "." type " {" AP_TEXT_##registers \
-                 "}, %" a_at ", %" b_at ", p, 1, 1, %" ta_at ", %" tb_at "; }" \
-                 : AP_SUM_##registers \
+  AP_DEV void name(float (&sum)[n / 2], matrix_descriptor a, matrix_descriptor b, bool accumulate) { \
+    asm volatile("{ .reg .pred p; setp.ne.b32 p, " if_at ", 0; " \
+                 "wgmma.mma_async.sync.aligned.m64n" #n "k16.f32." type "." type " {" AP_TEXT_##n \
+                 "}, " a_at ", " b_at ", p, 1, 1, " ta_at ", " tb_at "; }" \
+                 : AP_SUM_##n \
                  : "l"(a.bits), "l"(b.bits), "r"(static_cast<int>(accumulate)), \
                    "n"(static_cast<int>(A)), "n"(static_cast<int>(B))); \
   }
-AP_WGMMA(wgmma, "f16", "64", 32, "32", "33", "34", "35", "36")
-AP_WGMMA(wgmma_bf16, "bf16", "64", 32, "32", "33", "34", "35", "36")
-AP_WGMMA(wgmma, "f16", "128", 64, "64", "65", "66", "67", "68")
-AP_WGMMA(wgmma_bf16, "bf16", "128", 64, "64", "65", "66", "67", "68")
-AP_WGMMA(wgmma, "f16", "256", 128, "128", "129", "130", "131", "132")
-AP_WGMMA(wgmma_bf16, "bf16", "256", 128, "128", "129", "130", "131", "132")
-#undef AP_SUM_4
-#undef AP_SUM_16
-#undef AP_SUM_32
-#undef AP_SUM_64
-#undef AP_SUM_128
-#undef AP_TEXT_32
-#undef AP_TEXT_64
-#undef AP_TEXT_128
+#define AP_WGMMA_ROW(n, p0, p1, p2, p3, p4) \
+  AP_WGMMA(wgmma, "f16", n, p0, p1, p2, p3, p4) AP_WGMMA(wgmma_bf16, "bf16", n, p0, p1, p2, p3, p4)
+AP_WGMMA_ROW(8, "%4", "%5", "%6", "%7", "%8")
+AP_WGMMA_ROW(16, "%8", "%9", "%10", "%11", "%12")
+AP_WGMMA_ROW(24, "%12", "%13", "%14", "%15", "%16")
+AP_WGMMA_ROW(32, "%16", "%17", "%18", "%19", "%20")
+AP_WGMMA_ROW(40, "%20", "%21", "%22", "%23", "%24")
+AP_WGMMA_ROW(48, "%24", "%25", "%26", "%27", "%28")
+AP_WGMMA_ROW(56, "%28", "%29", "%30", "%31", "%32")
+AP_WGMMA_ROW(64, "%32", "%33", "%34", "%35", "%36")
+AP_WGMMA_ROW(72, "%36", "%37", "%38", "%39", "%40")
+AP_WGMMA_ROW(80, "%40", "%41", "%42", "%43", "%44")
+AP_WGMMA_ROW(88, "%44", "%45", "%46", "%47", "%48")
+AP_WGMMA_ROW(96, "%48", "%49", "%50", "%51", "%52")
+AP_WGMMA_ROW(104, "%52", "%53", "%54", "%55", "%56")
+AP_WGMMA_ROW(112, "%56", "%57", "%58", "%59", "%60")
+AP_WGMMA_ROW(120, "%60", "%61", "%62", "%63", "%64")
+AP_WGMMA_ROW(128, "%64", "%65", "%66", "%67", "%68")
+AP_WGMMA_ROW(136, "%68", "%69", "%70", "%71", "%72")
+AP_WGMMA_ROW(144, "%72", "%73", "%74", "%75", "%76")
+AP_WGMMA_ROW(152, "%76", "%77", "%78", "%79", "%80")
+AP_WGMMA_ROW(160, "%80", "%81", "%82", "%83", "%84")
+AP_WGMMA_ROW(168, "%84", "%85", "%86", "%87", "%88")
+AP_WGMMA_ROW(176, "%88", "%89", "%90", "%91", "%92")
+AP_WGMMA_ROW(184, "%92", "%93", "%94", "%95", "%96")
+AP_WGMMA_ROW(192, "%96", "%97", "%98", "%99", "%100")
+AP_WGMMA_ROW(200, "%100", "%101", "%102", "%103", "%104")
+AP_WGMMA_ROW(208, "%104", "%105", "%106", "%107", "%108")
+AP_WGMMA_ROW(216, "%108", "%109", "%110", "%111", "%112")
+AP_WGMMA_ROW(224, "%112", "%113", "%114", "%115", "%116")
+AP_WGMMA_ROW(232, "%116", "%117", "%118", "%119", "%120")
+AP_WGMMA_ROW(240, "%120", "%121", "%122", "%123", "%124")
+AP_WGMMA_ROW(248, "%124", "%125", "%126", "%127", "%128")
+AP_WGMMA_ROW(256, "%128", "%129", "%130", "%131", "%132")
 #undef AP_WGMMA
+#undef AP_WGMMA_ROW
 
 }  // namespace antiphase::ring
 #endif

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Matrix products, scans and attention of antiphase on arrays of NumPy, torch, CuPy, JAX and others.
+"""Matrix products, linear layers, scans and attention of antiphase on arrays of NumPy, torch, CuPy, JAX and others.
 
     import antiphase
     c = antiphase.matmul(a, b)
@@ -12,6 +12,7 @@ from ._attention import attention
 from ._cublas import disable, enable, enabled, report
 from ._library import VERSION as __version__
 from ._library import device_count
+from ._linear import linear
 from ._scans import cumsum, cumulative_sum, scan
 
 __all__ = [
@@ -25,6 +26,7 @@ __all__ = [
     "enable",
     "enabled",
     "explain",
+    "linear",
     "matmul",
     "report",
     "scan",

@@ -52,6 +52,16 @@ def attention(
     bias: _Array | None = None,
     window: int | tuple[int | None, int | None] | None = None,
 ) -> _Array: ...
+def linear(
+    x: _Array,
+    w: _Array,
+    bias: _Array | None = None,
+    /,
+    *,
+    residual: _Array | None = None,
+    activation: Literal["relu", "gelu", "gelu_tanh"] | None = None,
+    dtype: str | None = None,
+) -> _Array: ...
 def cumulative_sum(
     x: _Array, /, *, axis: int | None = None, dtype: Any = None, include_initial: bool = False
 ) -> _Array: ...

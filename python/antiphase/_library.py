@@ -134,6 +134,45 @@ class AttentionArgs(ctypes.Structure):
     ]
 
 
+class _LinearOperand(ctypes.Structure):
+    _fields_ = [
+        ("data", ctypes.c_void_p),
+        ("row_stride", ctypes.c_int64),
+        ("k_stride", ctypes.c_int64),
+        ("member_stride", ctypes.c_int64),
+    ]
+
+
+class LinearArgs(ctypes.Structure):
+    """antiphase_linear_args of antiphase.h, member for member."""
+
+    _fields_ = [
+        ("size", ctypes.c_size_t),
+        ("device", ctypes.c_int32),
+        ("type", ctypes.c_int32),
+        ("result_type", ctypes.c_int32),
+        ("function", ctypes.c_int32),
+        ("m", ctypes.c_int64),
+        ("n", ctypes.c_int64),
+        ("k", ctypes.c_int64),
+        ("members", ctypes.c_int64),
+        ("x", _LinearOperand),
+        ("w", _LinearOperand),
+        ("y", ctypes.c_void_p),
+        ("y_row_stride", ctypes.c_int64),
+        ("y_member_stride", ctypes.c_int64),
+        ("bias", ctypes.c_void_p),
+        ("bias_member_stride", ctypes.c_int64),
+        ("residual", ctypes.c_void_p),
+        ("residual_row_stride", ctypes.c_int64),
+        ("residual_member_stride", ctypes.c_int64),
+        ("group_ends", ctypes.c_void_p),
+        ("kernel", ctypes.c_char_p),
+        ("overlap", ctypes.c_int32),
+        ("reserved", ctypes.c_int32),
+    ]
+
+
 def _place():
     """ANTIPHASE_LIBRARY, else the library in the package, else the name for the loader's search path."""
     named = os.environ.get("ANTIPHASE_LIBRARY")
@@ -189,6 +228,8 @@ _sgemm_explain = LIBRARY.antiphase_sgemm_explain
 _sgemm_explain.argtypes = [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_size_t]
 _scan_explain = LIBRARY.antiphase_scan_explain
 _scan_explain.argtypes = [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_size_t]
+linear = LIBRARY.antiphase_linear
+linear.argtypes = [ctypes.c_void_p, ctypes.c_void_p]
 attention, attention_backward = LIBRARY.antiphase_attention, LIBRARY.antiphase_attention_backward
 for _call in (attention, attention_backward):
     _call.argtypes = [ctypes.c_void_p, ctypes.c_void_p]

@@ -26,6 +26,43 @@ A = lambda *shape, seed=1: support.pattern(numpy, *shape, seed=seed)
 ROWS, COLUMNS, DEPTH = 258, 130, 256
 
 
+class Linear(support.Case):
+    def test_a_row_has_the_same_bits_in_every_batch(self):
+        x, w = A(7, 3, 72).astype("float16"), A(40, 72, seed=2).astype("float16")
+        together = antiphase.linear(x, w, dtype="float32")
+        self.assertEqual((together.shape, together.dtype), ((7, 3, 40), numpy.float32))
+        alone = antiphase.linear(x[4, 1], w, dtype="float32")
+        self.assertEqual(alone.tobytes(), together[4, 1].tobytes())
+        self.assertEqual(
+            antiphase.linear(x, numpy.asfortranarray(w), dtype="float32").tobytes(), together.tobytes()
+        )
+
+    def test_bias_activation_and_residual(self):
+        x, w, bias = (
+            A(5, 72).astype("float16"),
+            A(40, 72, seed=2).astype("float16"),
+            A(40, seed=3).astype("float16"),
+        )
+        residual = A(5, 40, seed=4).astype("float16")
+        found = antiphase.linear(x, w, bias, residual=residual, activation="relu")
+        exact = numpy.maximum(x.astype("float64") @ w.astype("float64").T + bias, 0) + residual
+        self.assertEqual(found.dtype, numpy.float16)
+        self.assertLess(abs(found - exact).max(), 2e-3 * abs(exact).max())
+
+    def test_wrong_arguments_are_named(self):
+        x, w = A(5, 72).astype("float16"), A(40, 72).astype("float16")
+        for error, words, call in (
+            (ValueError, "expected (..., k) and (n, k)", lambda: antiphase.linear(x, w[:, :70])),
+            (TypeError, "expected both float16", lambda: antiphase.linear(x.astype("float32"), w)),
+            (ValueError, "activation is 'silu'", lambda: antiphase.linear(x, w, activation="silu")),
+            (ValueError, "bias has shape (3,): expected (40,)", lambda: antiphase.linear(x, w, x[0, :3])),
+            (TypeError, "dtype is int8", lambda: antiphase.linear(x, w, dtype="int8")),
+        ):
+            with self.subTest(words), self.assertRaises(error) as raised:
+                call()
+            self.assertIn(words, str(raised.exception))
+
+
 class Products(support.Case):
     def assert_right(self, a, b):
         found = antiphase.matmul(a, b)

@@ -18,7 +18,7 @@ namespace antiphase::choices {
 
 struct remembered;
 
-enum class family { products, scans, attention };
+enum class family { products, scans, attention, linear_layers };
 
 // Everything that checking and choosing depend on, addresses included. Calls with the same words and device
 // differ in their stream at most.

@@ -32,6 +32,19 @@ struct ladder_cost {
   }
 };
 
+// Linear layers: what a multiprocessor brings in a microsecond (bytes) and multiplies (multiply-adds); what a
+// block waits for 64 k at least; what it takes to store 64 x 128 outputs. From a laboratory's run on an H200.
+struct linear_cost {
+  double start, intake, multiply, step, store;
+  void each(constant_visitor& v) {
+    v.number("start", start, .5, 10);
+    v.number("intake", intake, 2e4, 4e5);
+    v.number("multiply", multiply, 5e5, 2e7);
+    v.number("step", step, .005, .5);
+    v.number("store", store, .005, 1);
+  }
+};
+
 // A roofline, for what has no cost model: clock in Hz; bytes of a multiprocessor per clock; launch in
 // seconds.
 struct roofline_cost {
@@ -249,6 +262,7 @@ struct models {
   roofline_cost roofline;
   scan_cost scans;
   attention_cost attention;
+  linear_cost linear;
   cublas_cost cublas;
   torch_cost torch;
   void each(constant_visitor& v) {
@@ -272,6 +286,7 @@ struct models {
     v.inside("roofline", roofline);
     v.inside("scans", scans);
     v.inside("attention", attention);
+    v.inside("linear", linear);
     v.inside("cublas", cublas);
     v.inside("torch", torch);
   }

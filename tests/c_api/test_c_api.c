@@ -686,6 +686,25 @@ static double loss_of(const float* q, const float* k, const float* v, const floa
 }
 
 static void attending(void) {
+  subject = "linear layers";
+  uint16_t few_rows[5 * 40], weights[24 * 40], layer_bias[24];
+  float together[5 * 24], alone[24];
+  for (int i = 0; i < 5 * 40; ++i) few_rows[i] = (uint16_t)(0x3F00 + i * 37 % 200);  // bf16, 0.5 and more
+  for (int i = 0; i < 24 * 40; ++i) weights[i] = (uint16_t)(0xBE80 + i * 53 % 300);
+  antiphase_linear_args layer = ANTIPHASE_LINEAR_ARGS_INIT;
+  layer.device = ANTIPHASE_CPU, layer.result_type = ANTIPHASE_F32;
+  layer.m = 5, layer.n = 24, layer.k = 40;
+  layer.x.data = few_rows, layer.w.data = weights, layer.y = together;
+  EXPECT(antiphase_linear(&layer, NULL) == ANTIPHASE_OK);
+  layer.m = 1, layer.x.data = few_rows + 3 * 40, layer.y = alone;
+  EXPECT(antiphase_linear(&layer, NULL) == ANTIPHASE_OK);
+  EXPECT(memcmp(alone, together + 3 * 24, sizeof alone) == 0);
+  char kernel_text[200];
+  EXPECT(antiphase_linear_explain(&layer, kernel_text, sizeof kernel_text) == ANTIPHASE_OK &&
+         strstr(kernel_text, "linear.bf16-") != NULL);
+  layer.bias = layer_bias, layer.function = 4;
+  REFUSED(antiphase_linear(&layer, NULL), ANTIPHASE_BAD_REQUEST, "function is 4: expected 0 to 3");
+
   subject = "attention";
   static float x[4][MEMBERS * HEADS * KEYS * DEPTH], out[MEMBERS * HEADS * QUERIES * DEPTH],
       bias[QUERIES * KEYS];

@@ -377,6 +377,22 @@ def read_faults(kernel, code):
         yield "no branch was found that reads by two floats"
 
 
+def linear_faults(code):
+    """A vector instruction between two products of a slot costs more than the product of a narrow tile, and a
+    vote around a copy serialises the loading warp."""
+    lines = instructions(code)
+    found = [i for i, (_, text) in enumerate(lines) if "HGMMA" in text]
+    if not found:
+        yield "no Tensor Core instruction"
+        return
+    between = [text for _, text in lines[found[0] : found[-1]] if not re.match(r"HGMMA|U|NOP", text)]
+    if between:
+        yield f"between the products of a slot: {'; '.join(between[:3])}"
+    votes = sum("VOTE" in text or "U.ANY" in text for _, text in lines)
+    if votes > 0:
+        yield f"{votes} votes, expected none"
+
+
 def report(checked, wanted):
     faults = 0
     for kernel, found in checked:
@@ -394,7 +410,8 @@ def main():
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument(
-        "check", choices=("resources", "packets", "product", "tf32", "vector", "memory", "rows", "reads")
+        "check",
+        choices=("resources", "packets", "product", "tf32", "vector", "memory", "rows", "reads", "linear"),
     )
     parser.add_argument("--objects", nargs="*", default=[])
     parser.add_argument("--cuobjdump")
@@ -439,6 +456,9 @@ def main():
     if options.check == "vector":
         own = [(k, text) for k, text in code if "dots_vector" in k.name]
         return report([(k, list(vector_faults(k, text))) for k, text in own], lambda k: True)
+    if options.check == "linear":
+        own = [(k, text) for k, text in code if "tile_product" in k.name]
+        return report([(k, list(linear_faults(text))) for k, text in own], lambda k: True)
     if options.check == "tf32":
         own = [(k, text) for k, text in code if "tf32_product" in k.name]
         return report([(k, list(tf32_faults(k, text))) for k, text in own], lambda k: True)

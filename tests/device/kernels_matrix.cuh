@@ -2,7 +2,7 @@
 // Kernels with the Tensor Core operations of a warp (sm_80).
 #include <antiphase/device/barrier.cuh>
 #include <antiphase/device/kernel.cuh>
-#include <antiphase/device/matrix.cuh>
+#include <antiphase/device/matrix_bf16.cuh>
 #include <vector>
 #include "tests/device/tensor_cases.hpp"
 
@@ -12,7 +12,7 @@ inline namespace AP_TARGET {
 AP_DEV std::uint32_t two(const std::uint16_t* of) { return of[0] | static_cast<std::uint32_t>(of[1]) << 16; }
 
 // One step of 16 x 8 outputs per block.
-struct mma_step {
+template <class Number> struct mma_step {
   using params = step_params;
   struct storage {};
   static constexpr int threads = 32;
@@ -27,7 +27,7 @@ struct mma_step {
     float sum[4] = {};
     if (!p.fresh)
       for (int i = 0; i < 4; ++i) sum[i] = c[i / 2 * 64 + i % 2];
-    mma(sum, of_a, of_b);
+    mma<Number>(sum, of_a, of_b);
     for (int i = 0; i < 4; ++i) out[i / 2 * 64 + i % 2] = sum[i];
   }
 };
@@ -75,8 +75,11 @@ template <bool Barrier> struct load_four {
 };
 
 std::vector<kernel> matrix_kernels() {
-  return {kernel_of<mma_step>("mma-step"), kernel_of<mma_double_step<4>>("mma-double-step-4"),
-          kernel_of<mma_double_step<8>>("mma-double-step-8"), kernel_of<load_four<true>>("ldmatrix"),
+  return {kernel_of<mma_step<f16>>("mma-step"),
+          kernel_of<mma_step<bf16>>("mma-bf16"),
+          kernel_of<mma_double_step<4>>("mma-double-step-4"),
+          kernel_of<mma_double_step<8>>("mma-double-step-8"),
+          kernel_of<load_four<true>>("ldmatrix"),
           kernel_of<load_four<false>>("ldmatrix without the barrier")};
 }
 

@@ -32,7 +32,7 @@ AP_DEV void load_fragment(std::uint32_t (&to)[4], const std::uint16_t* a, int ro
 }
 
 // Operands as unswizzled core matrices of eight rows by eight k.
-template <int N, bool FromRegisters> struct wgmma_step {
+template <int N, bool FromRegisters, class Number = f16> struct wgmma_step {
   using params = step_params;
   struct storage {
     alignas(128) std::uint16_t a[2][64][8];
@@ -56,9 +56,10 @@ template <int N, bool FromRegisters> struct wgmma_step {
       std::uint32_t fragment[4];
       load_fragment(fragment, a, 16);
       wgmma_fence();
-      wgmma<major::k>(sum, fragment, of_b, !p.fresh);
+      wgmma<Number, major::k>(sum, fragment, of_b, !p.fresh);
     } else {
-      wgmma<major::k, major::k>(sum, describe(s.a, sizeof s.a[0], 128, swizzle::none), of_b, !p.fresh);
+      wgmma<Number, major::k, major::k>(sum, describe(s.a, sizeof s.a[0], 128, swizzle::none), of_b,
+                                        !p.fresh);
     }
     wgmma_commit();
     wgmma_wait<0>();
@@ -292,6 +293,12 @@ std::vector<kernel> wgmma_kernels() {
       kernel_of<wgmma_step<64, true>>("wgmma-step-registers-64"),
       kernel_of<wgmma_step<128, true>>("wgmma-step-registers-128"),
       kernel_of<wgmma_step<256, true>>("wgmma-step-registers-256"),
+      kernel_of<wgmma_step<8, false>>("wgmma-step-8"),
+      kernel_of<wgmma_step<200, false>>("wgmma-step-200"),
+      kernel_of<wgmma_step<24, true>>("wgmma-step-registers-24"),
+      kernel_of<wgmma_step<8, false, bf16>>("wgmma-bf16-8"),
+      kernel_of<wgmma_step<256, false, bf16>>("wgmma-bf16-256"),
+      kernel_of<wgmma_step<120, true, bf16>>("wgmma-bf16-registers-120"),
       kernel_of<layouts_of_b<major::k, 64>>("layout-registers-k-64"),
       kernel_of<layouts_of_b<major::mn, 64>>("layout-registers-mn-64"),
       kernel_of<layouts_of_b<major::mn, 128>>("layout-registers-mn-128"),

@@ -13,6 +13,7 @@ struct step_shape {
   const char* kernel;
   int rows, columns;
   int compute_capability;
+  bool of_bf16 = false;
 };
 const step_shape shapes[] = {{"mma-step", 16, 8, 80},
                              {"wgmma-step-64", 64, 64, 90},
@@ -20,7 +21,14 @@ const step_shape shapes[] = {{"mma-step", 16, 8, 80},
                              {"wgmma-step-256", 64, 256, 90},
                              {"wgmma-step-registers-64", 64, 64, 90},
                              {"wgmma-step-registers-128", 64, 128, 90},
-                             {"wgmma-step-registers-256", 64, 256, 90}};
+                             {"wgmma-step-registers-256", 64, 256, 90},
+                             {"wgmma-step-8", 64, 8, 90},
+                             {"wgmma-step-200", 64, 200, 90},
+                             {"wgmma-step-registers-24", 64, 24, 90},
+                             {"mma-bf16", 16, 8, 80, true},
+                             {"wgmma-bf16-8", 64, 8, 90, true},
+                             {"wgmma-bf16-256", 64, 256, 90, true},
+                             {"wgmma-bf16-registers-120", 64, 120, 90, true}};
 
 // Operands of several blocks. A row-major, B by columns.
 struct operands {
@@ -90,6 +98,12 @@ operands operands_of(pattern p, const step_shape& s, unsigned blocks, std::uint6
     }
     if (next() % 5 == 0) c = 0;
   }
+  if (s.of_bf16)  // the same numbers, with 8 bits; far exponents that f16 does not have
+    for (auto* const numbers_of : {&o.a, &o.b})
+      for (std::uint16_t& x : *numbers_of) {
+        const int far = p == pattern::wide && next() % 16 == 0 ? 80 : 0;
+        x = to_bf16(std::ldexp(to_float(f16{x}), numbers_of == &o.a ? far : -far)).bits;
+      }
   return o;
 }
 
@@ -105,14 +119,18 @@ std::vector<float> run(const context& where, const step_shape& s, const operands
 
 // The same arithmetic in other words: all in doubles, which hold each part exactly.
 double exponent(double x) { return x == 0 ? -1e9 : std::ilogb(x); }
-float reference(const std::uint16_t* a, const std::uint16_t* b, float c) {
+float reference(const std::uint16_t* a, const std::uint16_t* b, float c, bool of_bf16) {
+  const double least = of_bf16 ? -126 : -14;
+  const auto number = [&](std::uint16_t bits) {
+    return double{of_bf16 ? to_float(bf16{bits}) : to_float(f16{bits})};
+  };
   double largest = exponent(c);
   double product[16];
   for (int k = 0; k < 16; ++k) {
-    const double x = to_float(f16{a[k]}), y = to_float(f16{b[k]});
+    const double x = number(a[k]), y = number(b[k]);
     product[k] = x * y;
     if (product[k] != 0)
-      largest = std::max(largest, std::max(exponent(x), -14.) + std::max(exponent(y), -14.));
+      largest = std::max(largest, std::max(exponent(x), least) + std::max(exponent(y), least));
   }
   if (largest < -1e8) return 0;
   const double unit = std::ldexp(1, static_cast<int>(largest) - 25);
@@ -140,7 +158,7 @@ TEST(tensor_arithmetic, is_the_model) {
                           block = row / static_cast<std::size_t>(s.rows);
         const std::size_t column =
             block * static_cast<std::size_t>(s.columns) + i % static_cast<std::size_t>(s.columns);
-        const float expected = reference(&o.a[row * 16], &o.b[column * 16], o.fresh ? 0 : o.c[i]);
+        const float expected = reference(&o.a[row * 16], &o.b[column * 16], o.fresh ? 0 : o.c[i], s.of_bf16);
         if (!same_bits(out[i], expected))
           ADD_FAILURE() << s.kernel << ", " << pattern_names[p] << ": out[" << i << "] is " << out[i]
                         << ", expected " << expected << ", wrong " << ++wrong;

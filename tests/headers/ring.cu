@@ -67,7 +67,9 @@ __global__ void by_tma(const __grid_constant__ tensor_map map, const float* from
   bulk_commit();
   bulk_wait_read<1>();
   bulk_wait<0>();
-  arrive_remote(full, (cluster_rank() + 1) % cluster_extent());
+  arrive_remote(full, (cluster_rank() + 1) % cluster_extent()), release_remote(full, 0);
+  wait_for_previous_grid(map), wait_for_previous_grid(), start_next_grid();
+  if (elect_one()) to[1] = 0;
   wait_remote(full, 1);
   cluster_arrive(), cluster_wait(), cluster_arrive_silent(), cluster_wait(), cluster_barrier();
   to[0] = *map_shared(&s.tile[0][0], 1);
@@ -79,16 +81,20 @@ __global__ void __launch_bounds__(384, 1) products(float* to) {
     release_registers<40>();
   else
     request_registers<232>();
-  float sum[32], wide[64], widest[128];
+  float sum[32], wide[64], widest[128], narrow[4], odd[108];
   const matrix_descriptor a = describe(s.tile, 16, 1024, swizzle::bytes_128), b = further(a, 32);
   wgmma_fence();
   wgmma(sum, a, b, false), wgmma_bf16<major::k, major::mn>(sum, a, b, true);
   wgmma(wide, a, b, false), wgmma_bf16(wide, a, b, true);
   wgmma(widest, a, b, false), wgmma_bf16(widest, a, b, true);
+  const descriptor_ring slots = describe_slots(s.tile, 1024, 16, 1024, swizzle::bytes_128);
+  wgmma(narrow, slots(1), slots(2, 32), false), wgmma_bf16(odd, slots(0), b, false);
   wgmma_commit();
   wgmma_wait<0>();
   pin_registers(sum);
-  to[threadIdx.x] = sum[0] + wide[0] + widest[0];
+  to[threadIdx.x] = sum[0] + wide[0] + widest[0] + narrow[0] + odd[0];
+  __shared__ __align__(16) unsigned char box[line_box_bytes];
+  store_lines(box, sum, to, 64, 16, 61, [](float a, float b) { return make_float2(a, b); });
 }
 #endif
 
@@ -96,5 +102,10 @@ int main() {
   tensor_layout t;
   t.extent[0] = t.extent[1] = t.box[0] = t.box[1] = 64;
   t.stride[1] = period_of(swizzle::none);
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
+  launch_shape shape;
+  shape.cluster = 2, shape.overlaps_previous = true;
+  launch(products, shape, nullptr, static_cast<float*>(nullptr));
+#endif
   return ring + int(encode(t).word[0]);
 }

@@ -67,6 +67,37 @@ class Overlap(ToolTest):
         self.refused(2, ["NVIDIA Z9", "machine profile"], "bench", "overlap", "--read", "x.json")
 
 
+class Linear(ToolTest):
+    def test_no_row_depends_on_the_others(self):
+        out = self.run_tool(
+            *(
+                "bench",
+                "linear",
+                "--invariant",
+                "--shape",
+                "24x72,40x64",
+                "--rows",
+                "1,66",
+                "--json",
+                "-q",
+                *CPU,
+            )
+        ).stdout
+        records = json.loads(out)["records"]
+        self.assertEqual(
+            [(r["n"], r["rows"], r["moved"]) for r in records],
+            [(24, 1, 0), (24, 66, 0), (40, 1, 0), (40, 66, 0)],
+        )
+        table = self.run_tool(
+            "bench", "linear", "--invariant", "--type", "f2", "--shape", "24x72", "--rows", "9", "-q", *CPU
+        )
+        self.assertRegex(table.stdout.decode(), r"24 x 72 +9 +linear\.f16-64x\d+ +- +- +- +0/9 +-")
+
+    def test_wrong_input(self):
+        self.refused(2, ["--shape '24y72'"], "bench", "linear", "--shape", "24y72", *CPU)
+        self.refused(2, ["--type"], "bench", "linear", "--type", "f4", *CPU)
+
+
 class Bench(ToolTest):
     def records(self, *arguments):
         return json.loads(self.run_tool("bench", "gemm", *arguments, "--json", "-q", *CPU).stdout)["records"]

@@ -18,6 +18,7 @@ using handle = void*;
 constexpr int default_math = 0, pedantic = 2;
 constexpr int sums_in_fp32 = 16;                    // CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION
 constexpr int real_16 = 2, real_32 = 0;             // CUDA_R_16F, CUDA_R_32F
+constexpr int brain_16 = 14;                        // CUDA_R_16BF
 constexpr int compute_32 = 68, any_algorithm = -1;  // CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT
 
 // The required functions of cuBLAS, as declared by its stable C interface. A status of 0 means success.
@@ -83,6 +84,19 @@ class cublas {
                           apart(p.c), compute_32, any_algorithm),
                  "cublasGemmEx");
   }
+  void multiply(const linear_problem& p, stream on) {
+    begin(default_math, on);
+    const auto type_of = [](element e) {
+      return e == element::f32 ? real_32 : e == element::f16 ? real_16 : brain_16;
+    };
+    const auto extent = [](std::int64_t x) { return static_cast<int>(x); };
+    const float one = 1, zero = 0;
+    check_cublas(gemm_ex_(handle_, cublas_operand::transposed, cublas_operand::plain, extent(p.n),
+                          extent(p.m), extent(p.k), &one, p.w.data, type_of(p.in), extent(p.w.row_stride),
+                          p.x.data, type_of(p.in), extent(p.x.row_stride), &zero, p.y.data, type_of(p.out),
+                          extent(p.y.row_stride), compute_32, any_algorithm),
+                 "cublasGemmEx");
+  }
 
  private:
   shared_library library_{"cuBLAS", {"libcublas.so.13", "libcublas.so.12"}};
@@ -116,9 +130,11 @@ std::shared_ptr<cublas> the_cublas() {
   if (!library) known = library = std::make_shared<cublas>();
   return library;
 }
+std::int64_t most_extent_of(const auto& p) { return std::max({p.m(), p.n(), p.k()}); }
+std::int64_t most_extent_of(const linear_problem& p) { return std::max({p.m, p.n, p.k}); }
 rival product_of(const auto& p, const char* mode) {
   rival result{.name = "cuBLAS", .mode = mode};
-  if (std::max({p.m(), p.n(), p.k()}) > std::numeric_limits<int>::max()) {
+  if (most_extent_of(p) > std::numeric_limits<int>::max()) {
     result.why_not = "its integers have 32 bits";
     return result;
   }
@@ -172,5 +188,6 @@ rival cublas_product(const gemms::problem& p) {
 rival cublas_product(const gemms::tensor_core_problem& p) {
   return product_of(p, "cublasGemmEx, f16 operands, sums in FP32 without reductions in f16");
 }
+rival cublas_product(const linear_problem& p) { return product_of(p, "cublasGemmEx, default math"); }
 
 }  // namespace antiphase::tool

@@ -5,6 +5,7 @@
 #include <antiphase/core/element.hpp>
 #include <antiphase/gemm/problem.hpp>
 #include <antiphase/gemm/tensor_core.hpp>
+#include <antiphase/linear.hpp>
 #include <antiphase/scan/problem.hpp>
 #include <cstdint>
 #include <memory>
@@ -30,6 +31,8 @@ struct rival {
 rival cublas_product(const gemms::problem& p);
 // The same for f16 matrices, summed in FP32 into an FP32 matrix; rows may be padded.
 rival cublas_product(const gemms::tensor_core_problem& p);
+// Y = X W^T of one member, dense rows, without bias, activation and residual, in cuBLAS's default math.
+rival cublas_product(const linear_problem& p);
 
 // The fastest products of cuBLAS and cublasLt for one run of the program: library handles and a workspace are
 // created once.

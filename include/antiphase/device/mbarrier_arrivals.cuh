@@ -17,6 +17,9 @@ inline namespace AP_TARGET {
 //   arrive_remote      arrives at the mbarrier that the block of that rank has at the address of `mine`.
 //                      After wait_remote() this thread's earlier accesses can be seen there. That block must
 //                      have begun and not yet ended (sm_90)
+//   release_remote     the same for a thread that has only read: its writes need not be seen there. Without
+//                      the fence of the whole GPU that arrive_remote is made with: the empty event of a ring
+//                      that another block fills
 //   wait_remote        wait() for a phase at which other blocks of the cluster arrive
 //   copy_async_arrive  this thread arrives, as one of the parties, when all its copy_async copies, committed
 //                      or not, have landed. Waiters see those copies, but nothing else that this thread did
@@ -39,6 +42,13 @@ AP_DEV void arrive_remote(mbarrier& mine, int rank) {
   asm volatile(
       "{.reg .b32 there; mapa.shared::cluster.u32 there, %0, %1; "
       "mbarrier.arrive.release.cluster.shared::cluster.b64 _, [there];}" ::"r"(shared_address(&mine)),
+      "r"(rank)
+      : "memory");
+}
+AP_DEV void release_remote(mbarrier& mine, int rank) {
+  asm volatile(
+      "{.reg .b32 there; mapa.shared::cluster.u32 there, %0, %1; "
+      "mbarrier.arrive.shared::cluster.b64 _, [there];}" ::"r"(shared_address(&mine)),
       "r"(rank)
       : "memory");
 }
@@ -69,6 +79,9 @@ AP_DEV void arrive_many(mbarrier& at, int count, call_site where = call_site::cu
 }
 AP_DEV void arrive_remote(mbarrier& mine, int rank, call_site where = call_site::current()) {
   machine::mbarrier_arrive_remote(&mine.word, rank, where);
+}
+AP_DEV void release_remote(mbarrier& mine, int rank, call_site where = call_site::current()) {
+  machine::mbarrier_arrive_remote(&mine.word, rank, where, {.reach = scope::block});
 }
 AP_DEV void wait_remote(const mbarrier& at, unsigned parity, call_site where = call_site::current()) {
   machine::mbarrier_wait(const_cast<std::uint64_t*>(&at.word), parity, where, {.reach = scope::cluster});

@@ -1,12 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // Asynchronous Tensor Core operations of a warpgroup with operands in shared memory (wgmma, sm_90a).
 #pragma once
+#include <antiphase/core/half.hpp>
 #include <antiphase/core/tensor_map.hpp>
 #include <antiphase/device/shared.cuh>
+#include <antiphase/device/warp.cuh>
 #if AP_ON_GPU
 #include <antiphase/device/wgmma_instructions.cuh>
+#else
+#include <antiphase/executor/cpu/machine_wgmma.hpp>
 #endif
 #include <cstdint>
+#include <type_traits>
 
 namespace antiphase {
 inline namespace AP_TARGET {
@@ -17,7 +22,8 @@ constexpr int warpgroup_size = 128;  // four warps, the first one's index a mult
 // ("transposed").
 enum class major : int { k, mn };
 
-// Layout of an f16 operand in shared memory, in pieces of 16 bytes: eight elements along the major index.
+// Layout of an operand of 16-bit numbers in shared memory, in pieces of 16 bytes: eight elements along the
+// major index.
 // Eight rows of width_of(swizzle) bytes make a block; `leading` and `stride` are the bytes between blocks:
 //   k, swizzled    a block is 8 rows or columns by width; stride: to the next 8 rows or columns; leading: not
 //                  used
@@ -43,12 +49,31 @@ AP_DEV matrix_descriptor further(matrix_descriptor d, int bytes) {
   return {d.bits + static_cast<std::uint64_t>(bytes / 16)};
 }
 
-// A is 64 x 16, B is 16 x N, N = 64, 128 or 256. A thread's share of the 64 x N sum is N / 2 registers: those
-// of mma() for each 8 columns, warp w holding rows 16 w to 16 w + 15. A in registers is held as for mma().
-// All threads of the warpgroup call with the same arguments.
-//   wgmma           starts sum += A B, or sum = A B if not `accumulate`. Until wgmma_wait, the sum's
-//                   registers must not be read or written except by another wgmma of the same shape, and A's
-//                   registers not written. The CPU executor checks this at the wait
+// The descriptors of a ring of slots, one after the other in memory: of an operand that begins `bytes` into a
+// slot, a multiple of 16. Its start is computed once for the warp, not by each lane: descriptors in vector
+// registers cost a dozen instructions before each wgmma. All lanes of a warp call.
+struct descriptor_ring {
+  matrix_descriptor first;
+  int slot_bytes;
+  AP_DEV matrix_descriptor operator()(int slot, int bytes = 0) const {
+    const auto low =
+        static_cast<std::uint32_t>(first.bits) + static_cast<std::uint32_t>((slot * slot_bytes + bytes) / 16);
+    return {first.bits >> 32 << 32 | uniform(low)};
+  }
+};
+AP_DEV descriptor_ring describe_slots(const void* first, int slot_bytes, int leading, int stride,
+                                      swizzle pattern) {
+  const matrix_descriptor d = describe(first, leading, stride, pattern);
+  return {{d.bits >> 32 << 32 | uniform(static_cast<std::uint32_t>(d.bits))}, slot_bytes};
+}
+
+// A is 64 x 16, B is 16 x N, N a multiple of 8 up to 256. A thread's share of the 64 x N sum is N / 2
+// registers: those of mma() for each 8 columns, warp w holding rows 16 w to 16 w + 15. A in registers is held
+// as for mma(). All threads of the warpgroup call with the same arguments.
+//   wgmma           starts sum += A B, or sum = A B if not `accumulate`, of f16 or of the first template
+//                   argument, f16 or bf16. Until wgmma_wait, the sum's registers must not be read or written
+//                   except by another wgmma of the same shape, and A's registers not written. The CPU
+//                   executor checks this at the wait
 //   wgmma_fence     required before the first wgmma, and before one whose registers the thread has accessed
 //                   since
 //   wgmma_commit    closes the group of all wgmma since the last commit
@@ -56,6 +81,21 @@ AP_DEV matrix_descriptor further(matrix_descriptor d, int bytes) {
 //                   as this warp is concerned their operands overwritten
 //   pin_registers   keeps the compiler from moving accesses to the registers across it; no instruction
 #if AP_ON_GPU
+template <class Number, major A, major B, int Registers>
+AP_DEV void wgmma(float (&sum)[Registers], matrix_descriptor a, matrix_descriptor b, bool accumulate) {
+  if constexpr (std::is_same_v<Number, bf16>)
+    wgmma_bf16_instruction<static_cast<int>(A), static_cast<int>(B)>(sum, a.bits, b.bits, accumulate);
+  else
+    wgmma_instruction<static_cast<int>(A), static_cast<int>(B)>(sum, a.bits, b.bits, accumulate);
+}
+template <class Number, major B, int Registers> AP_DEV void wgmma(float (&sum)[Registers],
+                                                                  const std::uint32_t (&a)[4],
+                                                                  matrix_descriptor b, bool accumulate) {
+  if constexpr (std::is_same_v<Number, bf16>)
+    wgmma_bf16_instruction<static_cast<int>(B)>(sum, a, b.bits, accumulate);
+  else
+    wgmma_instruction<static_cast<int>(B)>(sum, a, b.bits, accumulate);
+}
 template <major A, major B, int Registers>
 AP_DEV void wgmma(float (&sum)[Registers], matrix_descriptor a, matrix_descriptor b, bool accumulate) {
   wgmma_instruction<static_cast<int>(A), static_cast<int>(B)>(sum, a.bits, b.bits, accumulate);
@@ -74,18 +114,30 @@ template <int Registers> AP_DEV void pin_registers(float (&sum)[Registers]) {
   for (int i = 0; i < Registers; ++i) asm volatile("" : "+f"(sum[i])::"memory");
 }
 #else
+template <class Number, major A, major B, int Registers>
+AP_DEV void wgmma(float (&sum)[Registers], matrix_descriptor a, matrix_descriptor b, bool accumulate,
+                  machine::place where = machine::place::current()) {
+  static_assert(Registers % 4 == 0 && Registers <= 128);
+  machine::warpgroup_multiply(machine::operand_type_of<Number, bf16>, sum,
+                              {2 * Registers, accumulate, A == major::mn, B == major::mn, a.bits, b.bits},
+                              nullptr, where);
+}
+template <class Number, major B, int Registers>
+AP_DEV void wgmma(float (&sum)[Registers], const std::uint32_t (&a)[4], matrix_descriptor b, bool accumulate,
+                  machine::place where = machine::place::current()) {
+  static_assert(Registers % 4 == 0 && Registers <= 128);
+  machine::warpgroup_multiply(machine::operand_type_of<Number, bf16>, sum,
+                              {2 * Registers, accumulate, false, B == major::mn, 0, b.bits}, a, where);
+}
 template <major A, major B, int Registers>
 AP_DEV void wgmma(float (&sum)[Registers], matrix_descriptor a, matrix_descriptor b, bool accumulate,
                   machine::place where = machine::place::current()) {
-  static_assert(Registers == 32 || Registers == 64 || Registers == 128);
-  machine::warpgroup_multiply(
-      sum, {2 * Registers, accumulate, A == major::mn, B == major::mn, a.bits, b.bits}, nullptr, where);
+  wgmma<f16, A, B>(sum, a, b, accumulate, where);
 }
 template <major B, int Registers> AP_DEV void wgmma(float (&sum)[Registers], const std::uint32_t (&a)[4],
                                                     matrix_descriptor b, bool accumulate,
                                                     machine::place where = machine::place::current()) {
-  static_assert(Registers == 32 || Registers == 64 || Registers == 128);
-  machine::warpgroup_multiply(sum, {2 * Registers, accumulate, false, B == major::mn, 0, b.bits}, a, where);
+  wgmma<f16, B>(sum, a, b, accumulate, where);
 }
 AP_DEV void wgmma_fence(machine::place where = machine::place::current()) { machine::warpgroup_fence(where); }
 AP_DEV void wgmma_commit(machine::place where = machine::place::current()) {

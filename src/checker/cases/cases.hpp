@@ -25,6 +25,7 @@ std::vector<checked_case> split_cases();
 std::vector<checked_case> fp64_cases();
 std::vector<checked_case> tf32_cases();
 std::vector<checked_case> attention_cases();
+std::vector<checked_case> linear_cases();
 std::vector<checked_case> scan_cases();
 std::vector<checked_case> custom_scan_cases();
 

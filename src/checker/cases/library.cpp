@@ -122,6 +122,12 @@ void add(std::vector<library_kernel>& all, const attentions::gradient_split_inst
 void add(std::vector<library_kernel>& all, const attentions::gradient_instance& i) {
   all.push_back({"attention/gradients-fp16", i.code.name, i.code});
 }
+void add(std::vector<library_kernel>& all, const linears::tile_instance& i) {
+  all.push_back({i.how.of_bf16 ? "linear/bf16" : "linear/f16", i.code.name, i.code});
+}
+void add(std::vector<library_kernel>& all, const linears::mma_instance& i) {
+  all.push_back({"linear/mma", i.code.name, i.code});
+}
 template <class Instance>
 void add_all(std::vector<library_kernel>& all, const std::vector<Instance>& instances) {
   for (const Instance& i : instances) add(all, i);
@@ -136,6 +142,9 @@ std::vector<library_kernel> library_kernels() {
 #undef AP_ADD_LIST
 #define AP_ADD_LIST(type, list) add_all(all, attentions::checked::list());
   AP_ATTENTION_LISTS(AP_ADD_LIST)
+#undef AP_ADD_LIST
+#define AP_ADD_LIST(type, list) add_all(all, linears::checked::list());
+  AP_LINEAR_LISTS(AP_ADD_LIST)
 #undef AP_ADD_LIST
 #define AP_ADD_LIST(type, list) add_all(all, scans::checked::list());
   AP_SCAN_LISTS(AP_ADD_LIST)
@@ -154,8 +163,8 @@ const std::vector<checked_case>& library_cases() {
     std::vector<checked_case> cases;
     for (auto family :
          {checker_detail::gemm_ladder_cases, checker_detail::split_cases, checker_detail::fp64_cases,
-          checker_detail::tf32_cases, checker_detail::attention_cases, checker_detail::scan_cases,
-          checker_detail::custom_scan_cases})
+          checker_detail::tf32_cases, checker_detail::attention_cases, checker_detail::linear_cases,
+          checker_detail::scan_cases, checker_detail::custom_scan_cases})
       for (checked_case& c : family()) cases.push_back(std::move(c));
     return cases;
   }();

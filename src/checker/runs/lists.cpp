@@ -14,6 +14,9 @@ void enter_checked_kernels() {
 #define AP_ENTER_LIST(type, list) append_list(checked_list<attentions::type>(), &attentions::checked::list);
     AP_ATTENTION_LISTS(AP_ENTER_LIST)
 #undef AP_ENTER_LIST
+#define AP_ENTER_LIST(type, list) append_list(checked_list<linears::type>(), &linears::checked::list);
+    AP_LINEAR_LISTS(AP_ENTER_LIST)
+#undef AP_ENTER_LIST
 #define AP_ENTER_LIST(type, list) append_list(checked_list<scans::type>(), &scans::checked::list);
     AP_SCAN_LISTS(AP_ENTER_LIST)
 #undef AP_ENTER_LIST

@@ -8,6 +8,7 @@
 #include "src/gemm/fp64/fp64_lists.hpp"
 #include "src/gemm/operands/finish_lists.hpp"
 #include "src/gemm/tf32/tf32_lists.hpp"
+#include "src/linear/linear_lists.hpp"
 #include "src/scan/registry.hpp"
 
 // All lists of products: LIST(instance, list) of each.
@@ -17,8 +18,8 @@
 
 namespace antiphase::checker_detail {
 
-// Registers these kernels for gemm(), attention() and scan() on a checking executor. May be called any number
-// of times, from any thread.
+// Registers these kernels for gemm(), attention(), linear() and scan() on a checking executor. May be called
+// any number of times, from any thread.
 void enter_checked_kernels();
 
 }  // namespace antiphase::checker_detail

@@ -94,20 +94,6 @@ std::vector<std::uint32_t> words_of(const std::vector<std::uint16_t>& halves) {
   std::memcpy(words.data(), halves.data(), 4 * words.size());
   return words;
 }
-void multiply_bf16(const std::vector<std::uint16_t>& a, const std::vector<std::uint16_t>& b, int columns,
-                   std::vector<float>& sum) {
-  const auto number = [](std::uint16_t bits) {
-    return double{std::bit_cast<float>(std::uint32_t{bits} << 16)};
-  };
-  for (int i = 0; i < rows_of_warp; ++i)
-    for (int j = 0; j < columns; ++j) {
-      double all = sum[static_cast<std::size_t>(i * columns + j)];
-      for (int k = 0; k < depth; ++k)
-        all += number(a[static_cast<std::size_t>(i * depth + k)]) *
-               number(b[static_cast<std::size_t>(k * columns + j)]);
-      sum[static_cast<std::size_t>(i * columns + j)] = static_cast<float>(all);
-    }
-}
 template <class Do> void each_sum(int lane, int columns, Do f) {  // f(register, index in 16 x columns)
   for (int i = 0; i < columns / 2; ++i)
     f(i, (lane / 4 + i / 2 % 2 * 8) * columns + i / 4 * 8 + lane % 4 * 2 + i % 2);
@@ -259,7 +245,7 @@ void land(thread_state& self, warp_matrices& m, std::span<thread_state* const> l
   sum_in_flight& s = *o.sum;
   if (!o.step.accumulate) std::fill(s.value.begin(), s.value.end(), 0.f);
   if (o.type == operand_type::bf16)
-    multiply_bf16(o.a, o.b, s.columns, s.value);
+    multiply_step_bf16(o.a, o.b, rows_of_warp, s.columns, s.value, sums_of(self));
   else if (o.type == operand_type::tf32)
     multiply_step_tf32(words_of(o.a), words_of(o.b), rows_of_warp, s.columns, s.value, sums_of(self));
   else
@@ -326,6 +312,10 @@ void load_matrices(std::uint32_t (&to)[4], const void* row, bool transposed, pla
 }
 
 void warp_multiply(float (&sum)[4], const std::uint32_t (&a)[4], const std::uint32_t (&b)[2], place where) {
+  warp_multiply(operand_type::f16, sum, a, b, where);
+}
+void warp_multiply(operand_type type, float (&sum)[4], const std::uint32_t (&a)[4],
+                   const std::uint32_t (&b)[2], place where) {
   thread_state& self = called_from(__builtin_return_address(0));
   struct brought {
     float* sum;
@@ -342,7 +332,10 @@ void warp_multiply(float (&sum)[4], const std::uint32_t (&a)[4], const std::uint
                take_b(all_b, i, of.b);
                each_sum(i, 8, [&](int r, int at) { all[at] = of.sum[r]; });
              }
-             multiply_step(all_a, all_b, rows_of_warp, 8, all, sums_of(self));
+             if (type == operand_type::bf16)
+               multiply_step_bf16(all_a, all_b, rows_of_warp, 8, all, sums_of(self));
+             else
+               multiply_step(all_a, all_b, rows_of_warp, 8, all, sums_of(self));
              tell(self, lanes, rows_of_warp * 8 * depth, where);
              for (int i = 0; i < warp; ++i) {
                const auto& of = *static_cast<const brought*>(lanes[static_cast<std::size_t>(i)]->brought);
@@ -394,6 +387,10 @@ void warp_multiply_of(const warp_product& what, void* d, const void* a, const vo
 
 void warpgroup_multiply(float* sum, const warpgroup_step& what, const std::uint32_t* a, place where) {
   bring(called_from(__builtin_return_address(0)), {sum, what, a, operand_type::f16}, where);
+}
+void warpgroup_multiply(operand_type type, float* sum, const warpgroup_step& what, const std::uint32_t* a,
+                        place where) {
+  bring(called_from(__builtin_return_address(0)), {sum, what, a, type}, where);
 }
 void warpgroup_multiply_tf32(float* sum, int columns, bool accumulate, const std::uint32_t* a,
                              std::uint64_t b_descriptor, place where) {

@@ -129,15 +129,16 @@ void multiply_plain(const std::uint16_t* a, const std::uint16_t* b, int rows, in
 // -----------------------------------------------------------------------------------------------------------
 // Also as measured on an H200: steps of 8 products, where a sum so far of zero does not affect the alignment.
 // Exponents are aligned to 2^-133 or more, and a sum of 2^128 or more is infinite. ignored: bits of an FP32
-// number
+// number. A bf16 is such a number: steps of 16 of them are taken to be the same, which is published for
+// Hopper, but which we have not measured.
 constexpr int tf32_depth = 8, tf32_ignored = 13, tf32_least_exponent = -133;
 
 // value = significand * 2^(exponent - 10)
-struct tf32_line {
-  int significand[tf32_depth], exponent[tf32_depth];
+template <int Depth> struct tf32_line {
+  int significand[Depth], exponent[Depth];
   bool finite = true;
   explicit tf32_line(const std::uint32_t* bits) {
-    for (int k = 0; k < tf32_depth; ++k) {
+    for (int k = 0; k < Depth; ++k) {
       const int biased = static_cast<int>(bits[k] >> 23 & 0xFF);
       const int magnitude = static_cast<int>(bits[k] >> tf32_ignored & 0x3FF) | (biased > 0 ? 0x400 : 0);
       significand[k] = (bits[k] >> 31) != 0 ? -magnitude : magnitude;
@@ -147,9 +148,9 @@ struct tf32_line {
   }
 };
 float tf32_value(std::uint32_t bits) { return std::bit_cast<float>(bits >> tf32_ignored << tf32_ignored); }
-float tf32_plain(const std::uint32_t* a, const std::uint32_t* b, float c) {
+template <int Depth> float tf32_plain(const std::uint32_t* a, const std::uint32_t* b, float c) {
   double sum = c;
-  for (int k = 0; k < tf32_depth; ++k) sum += double{tf32_value(a[k])} * tf32_value(b[k]);
+  for (int k = 0; k < Depth; ++k) sum += double{tf32_value(a[k])} * tf32_value(b[k]);
   return std::isnan(sum) ? std::bit_cast<float>(0x7FFFFFFFu) : static_cast<float>(sum);
 }
 
@@ -162,11 +163,11 @@ float tf32_finish(std::int64_t sum, int exponent) {
   constexpr std::uint64_t kept = ~((std::uint64_t{1} << 29) - 1);  // 24 bits of a double's significand
   return static_cast<float>(std::bit_cast<double>(std::bit_cast<std::uint64_t>(exact) & kept));
 }
-float tf32_step(const tf32_line& a, const tf32_line& b, float c) {
+template <int Depth> float tf32_step(const tf32_line<Depth>& a, const tf32_line<Depth>& b, float c) {
   const auto of_c = std::bit_cast<std::uint32_t>(c);
   const int c_exponent = std::max(static_cast<int>(of_c >> 23 & 0xFF), 1) - 127;
-  int product[tf32_depth], exponent[tf32_depth], top = c == 0 ? tf32_least_exponent : c_exponent;
-  for (int k = 0; k < tf32_depth; ++k) {
+  int product[Depth], exponent[Depth], top = c == 0 ? tf32_least_exponent : c_exponent;
+  for (int k = 0; k < Depth; ++k) {
     product[k] = a.significand[k] * b.significand[k];  // of 2^-20; below 2^22
     exponent[k] = a.exponent[k] + b.exponent[k];
     if (product[k] != 0) top = std::max(top, exponent[k]);
@@ -177,9 +178,29 @@ float tf32_step(const tf32_line& a, const tf32_line& b, float c) {
   const std::int64_t significand = (of_c & 0x7FFFFF) | ((of_c >> 23 & 0xFF) != 0 ? 0x800000u : 0u);
   std::int64_t sum =
       c == 0 ? 0 : cut((c < 0 ? -significand : significand) << (fraction_bits - 23), top - c_exponent);
-  for (int k = 0; k < tf32_depth; ++k)
+  for (int k = 0; k < Depth; ++k)
     if (product[k] != 0) sum += cut(std::int64_t{product[k]} << (fraction_bits - 20), top - exponent[k]);
   return tf32_finish(sum, top - fraction_bits);
+}
+
+template <int Depth> void multiply_tf32(std::span<const std::uint32_t> a, std::span<const std::uint32_t> b,
+                                        int rows, int columns, std::span<float> sum, tensor_sums how) {
+  const auto size = [](int one, int other) { return static_cast<std::size_t>(one * other); };
+  const std::uint32_t *from_a = a.first(size(rows, Depth)).data(), *const from_b =
+                                                                       b.first(size(columns, Depth)).data();
+  float* to = sum.first(size(rows, columns)).data();
+  std::vector<tf32_line<Depth>> of_b;
+  for (int j = 0; j < columns; ++j) of_b.emplace_back(from_b + j * Depth);
+  for (int i = 0; i < rows; ++i, from_a += Depth) {
+    const tf32_line<Depth> of_a(from_a);
+    for (int j = 0; j < columns; ++j, ++to) {
+      const tf32_line<Depth>& column = of_b[static_cast<std::size_t>(j)];
+      if (how != tensor_sums::plain && of_a.finite && column.finite && std::isfinite(*to))
+        *to = tf32_step<Depth>(of_a, column, *to);
+      else
+        *to = tf32_plain<Depth>(from_a, from_b + j * Depth, *to);
+    }
+  }
 }
 
 }  // namespace
@@ -194,23 +215,17 @@ FUSED void multiply_step_f64(const double (&a)[16][4], const double (&b)[4][8],
 
 void multiply_step_tf32(std::span<const std::uint32_t> a, std::span<const std::uint32_t> b, int rows,
                         int columns, std::span<float> sum, tensor_sums how) {
-  const auto size = [](int one, int other) { return static_cast<std::size_t>(one * other); };
-  const std::uint32_t *from_a = a.first(size(rows, tf32_depth)).data(), *const from_b =
-                                                                            b.first(size(columns, tf32_depth))
-                                                                                .data();
-  float* to = sum.first(size(rows, columns)).data();
-  std::vector<tf32_line> of_b;
-  for (int j = 0; j < columns; ++j) of_b.emplace_back(from_b + j * tf32_depth);
-  for (int i = 0; i < rows; ++i, from_a += tf32_depth) {
-    const tf32_line of_a(from_a);
-    for (int j = 0; j < columns; ++j, ++to) {
-      const tf32_line& column = of_b[static_cast<std::size_t>(j)];
-      if (how != tensor_sums::plain && of_a.finite && column.finite && std::isfinite(*to))
-        *to = tf32_step(of_a, column, *to);
-      else
-        *to = tf32_plain(from_a, from_b + j * tf32_depth, *to);
-    }
-  }
+  multiply_tf32<tf32_depth>(a, b, rows, columns, sum, how);
+}
+
+void multiply_step_bf16(std::span<const std::uint16_t> a, std::span<const std::uint16_t> b, int rows,
+                        int columns, std::span<float> sum, tensor_sums how) {
+  std::vector<std::uint32_t> of_a, of_b;  // as FP32 numbers, B transposed
+  for (const std::uint16_t x : a) of_a.push_back(std::uint32_t{x} << 16);
+  for (int j = 0; j < columns; ++j)
+    for (int k = 0; k < depth; ++k)
+      of_b.push_back(std::uint32_t{b[static_cast<std::size_t>(k * columns + j)]} << 16);
+  multiply_tf32<depth>(of_a, of_b, rows, columns, sum, how);
 }
 
 void multiply_step(std::span<const std::uint16_t> a, std::span<const std::uint16_t> b, int rows, int columns,

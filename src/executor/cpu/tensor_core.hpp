@@ -11,6 +11,9 @@ namespace antiphase::cpu_detail {
 // row-major and dense.
 void multiply_step(std::span<const std::uint16_t> a, std::span<const std::uint16_t> b, int rows, int columns,
                    std::span<float> sum, tensor_sums how);
+// The same of bf16.
+void multiply_step_bf16(std::span<const std::uint16_t> a, std::span<const std::uint16_t> b, int rows,
+                        int columns, std::span<float> sum, tensor_sums how);
 // The same in a step of 8 products of tf32: A is rows x 8, the transposed B columns x 8, both as FP32 bits.
 void multiply_step_tf32(std::span<const std::uint32_t> a, std::span<const std::uint32_t> b, int rows,
                         int columns, std::span<float> sum, tensor_sums how);

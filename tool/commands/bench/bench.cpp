@@ -14,6 +14,7 @@ constexpr const char* examples =
     "Examples:\n"
     "  antiphase bench gemm --size 1024,4096\n"
     "  antiphase bench scan --size 65536,268435456 --type f4,i1\n"
+    "  antiphase bench linear --invariant           do other rows change a row's bits?\n"
     "  antiphase bench overlap                      what buffers gain, by how much is computed\n"
     "  antiphase bench gemm --help                  what is measured";
 
@@ -26,6 +27,7 @@ void add_bench(arguments program) {
   command.footer(examples);
   add_bench_gemm(command);
   add_bench_scan(command);
+  add_bench_linear(command);
   add_bench_overlap(command);
 }
 

@@ -12,6 +12,7 @@ void add_bench_options(arguments command, bench_options& options);
 
 void add_bench_gemm(arguments bench);
 void add_bench_scan(arguments bench);
+void add_bench_linear(arguments bench);
 void add_bench_overlap(arguments bench);
 
 }  // namespace antiphase::tool

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+// Parameters of the kernels of linear layers, and the policies that select one.
+#pragma once
+#include <antiphase/core/element.hpp>
+#include <antiphase/core/tensor_map.hpp>
+#include <antiphase/executor/kernel.hpp>
+#include <antiphase/linear.hpp>
+#include <cstdint>
+
+namespace antiphase::linears {
+
+constexpr int depth = 64;  // k of a row of a slot: 128 bytes, a row of the swizzle
+
+// 64 `groups` rows of X by `columns` rows of W, a multiple of 8.
+struct tile_policy {
+  bool of_bf16;
+  int groups, columns;
+};
+// The same by mma.sync and cp.async, from operands that lie anyhow: always 64 by 64.
+struct mma_policy {
+  bool of_bf16;
+};
+constexpr int mma_rows = 64, mma_columns = 64;
+
+struct arguments {
+  // of tiles: k, rows, members; and 64 k or all, rows, blocks of 64 k or one, members
+  tensor_map x_map, w_map;
+  linear_operand x, w;
+  linear_rows<void> y;
+  linear_rows<const void> residual;
+  const void* bias;
+  std::int64_t bias_member_stride;
+  const std::int32_t* group_ends;
+  int m, n, k, members;
+  int blocks;          // of 64 k
+  int loaded_rows;     // of X, by a tile
+  int whole_blocks;    // 1: k is a multiple of 64, and several blocks come by one copy
+  int x_step, w_step;  // from member to member of a map; 0: all have the same
+  bool rows_aligned;   // pieces of 16 bytes may be copied: for mma
+  element out;
+  bool ends_plainly;  // no bias, activation or residual
+  gemms::activation function;
+  int down, across;  // tiles of a member; not of groups
+};
+
+struct tile_instance {
+  tile_policy how;
+  kernel code;
+};
+inline tile_instance instance_of(const auto& row, const kernel& code) requires requires { row.how.columns; }
+{ return {row.how, code}; }
+struct mma_instance {
+  mma_policy how;
+  kernel code;
+};
+
+}  // namespace antiphase::linears

@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: Apache-2.0
+// The choice among the kernels of linear layers, none of which changes a bit of the result.
+#include "src/linear/plan.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <antiphase/core/error.hpp>
+#include <antiphase/core/tile.hpp>
+#include <limits>
+#include <optional>
+
+#include "src/costs/models.hpp"
+#include "src/linear/linear_lists.hpp"
+#include "src/names.hpp"
+
+namespace antiphase::linears {
+namespace {
+
+constexpr std::int64_t most_tiles = std::numeric_limits<std::int32_t>::max();
+
+std::string_view tile_name(const kernel& k) { return std::string_view(k.name).substr(7); }  // "linear."
+
+// Tiles of rows x columns; of groups, at most so many.
+std::int64_t tiles_of(const linear_problem& p, int rows, int columns) {
+  const std::int64_t across = ceil_div<std::int64_t>(p.n, columns);
+  return p.group_ends != nullptr ? (p.m / rows + p.members) * across
+                                 : ceil_div<std::int64_t>(p.m, rows) * across * p.members;
+}
+
+bool is_aligned(const linear_operand& o, std::int64_t members) {
+  return o.k_stride == 1 && reinterpret_cast<std::uintptr_t>(o.data) % 16 == 0 && o.row_stride % 8 == 0 &&
+         (members == 1 || o.member_stride % 8 == 0);
+}
+// Why TMA does not bring the operand; nothing if it does.
+std::optional<std::string> unsuited(const char* name, const linear_operand& o, std::int64_t members) {
+  if (!is_aligned(o, members))
+    return fmt::format(
+        "{} has rows from {} on, {} elements apart, and {} between neighbours along k: tiles "
+        "take contiguous rows at multiples of 16 bytes",
+        name, o.data, o.row_stride, o.k_stride);
+  if (std::max(o.row_stride, o.member_stride) >= std::int64_t{1} << 38)
+    return fmt::format("{} has rows that are 2^39 bytes apart or more", name);
+  return std::nullopt;
+}
+
+bool is_shared(const linear_operand& o, const linear_problem& p) {
+  return p.members == 1 || o.member_stride == 0;
+}
+arguments arguments_of(const linear_problem& p) {
+  arguments a{};
+  a.x = p.x, a.w = p.w, a.y = p.y, a.residual = p.residual;
+  a.bias = p.bias, a.bias_member_stride = p.bias_member_stride, a.group_ends = p.group_ends;
+  a.m = static_cast<int>(p.m), a.n = static_cast<int>(p.n), a.k = static_cast<int>(p.k);
+  a.members = static_cast<int>(p.members);
+  a.blocks = static_cast<int>(ceil_div<std::int64_t>(p.k, depth));
+  a.x_step = p.group_ends == nullptr && !is_shared(p.x, p), a.w_step = !is_shared(p.w, p);
+  if (a.x_step == 0) a.x.member_stride = 0;
+  if (a.w_step == 0) a.w.member_stride = 0;
+  a.out = p.out, a.function = p.function;
+  a.ends_plainly = p.bias == nullptr && p.residual.data == nullptr && p.function == gemms::activation::none;
+  return a;
+}
+
+// Rows that have no neighbour still have a stride.
+std::uint64_t bytes_apart(std::int64_t stride, std::int64_t least) {
+  return static_cast<std::uint64_t>(std::max<std::int64_t>(stride, ceil_div<std::int64_t>(least, 8) * 8)) * 2;
+}
+void encode_maps(const executor& on, const linear_problem& p, const tile_policy& how, int slot_blocks,
+                 arguments& a) {
+  const auto number = [](std::int64_t x) { return static_cast<std::uint64_t>(x); };
+  const auto k = number(p.k), blocks = k / depth;
+  const std::uint64_t x_row = bytes_apart(p.x.row_stride, p.k), w_row = bytes_apart(p.w.row_stride, p.k);
+  a.loaded_rows =
+      static_cast<int>(std::min<std::int64_t>(64 * how.groups, ceil_div<std::int64_t>(p.m, 8) * 8));
+  a.whole_blocks = p.k % depth == 0;
+  a.x_map = on.encode({.data = p.x.data,
+                       .dimensions = 3,
+                       .extent = {k, number(p.m), a.x_step == 0 ? 1 : number(p.members)},
+                       .stride = {0, x_row, a.x_step == 0 ? x_row : number(2 * p.x.member_stride)},
+                       .box = {depth, static_cast<std::uint32_t>(a.loaded_rows), 1},
+                       .pattern = swizzle::bytes_128});
+  a.w_map = on.encode({.data = p.w.data,
+                       .dimensions = 4,
+                       .extent = {a.whole_blocks ? depth : k, number(p.n), a.whole_blocks ? blocks : 1,
+                                  a.w_step == 0 ? 1 : number(p.members)},
+                       .stride = {0, w_row, a.whole_blocks ? 2 * depth : w_row,
+                                  a.w_step == 0 ? w_row : number(2 * p.w.member_stride)},
+                       .box = {depth, static_cast<std::uint32_t>(how.columns),
+                               static_cast<std::uint32_t>(a.whole_blocks ? slot_blocks : 1), 1},
+                       .pattern = swizzle::bytes_128});
+}
+
+// Blocks of 64 k that a slot of tile_product holds.
+int slot_blocks_of(const tile_policy& how) {
+  const int bytes = (64 * how.groups + how.columns) * 2 * depth;
+  return bytes >= 16384 ? 1 : bytes >= 12288 ? 2 : 4;
+}
+
+// The predicted time, which decides nothing but the tile: waves of blocks, each of which takes what a
+// multiprocessor takes to bring, to multiply or to wait for its slots.
+double seconds_of(const costs::linear_cost& us, const linear_problem& p, const tile_policy& how,
+                  int multiprocessors) {
+  const std::int64_t of_group = p.group_ends != nullptr ? ceil_div(p.m, p.members) : p.m;
+  const double blocks = static_cast<double>(ceil_div<std::int64_t>(p.k, depth));
+  const double rows =
+      static_cast<double>(std::min<std::int64_t>(64 * how.groups, ceil_div<std::int64_t>(of_group, 8) * 8));
+  const double bringing = (rows + how.columns) * 2 * depth * blocks / us.intake;
+  const double multiplying = 64. * how.groups * std::max(how.columns, 32) * depth * blocks / us.multiply;
+  const std::int64_t tiles = ceil_div<std::int64_t>(of_group, 64 * how.groups) *
+                             ceil_div<std::int64_t>(p.n, how.columns) * p.members;
+  const double waves = static_cast<double>(ceil_div<std::int64_t>(tiles, multiprocessors));
+  return 1e-6 * (us.start + waves * (std::max({bringing, multiplying, us.step * blocks}) +
+                                     us.store * (1 + how.groups * how.columns / 128.)));
+}
+
+linear_plan tile_plan(const executor& on, const linear_problem& p, const tile_policy& how,
+                      const kernel& code) {
+  const int rows = 64 * how.groups;
+  linear_plan plan{code, {}, arguments_of(p)};
+  plan.with.down = static_cast<int>(ceil_div<std::int64_t>(p.m, rows));
+  plan.with.across = static_cast<int>(ceil_div<std::int64_t>(p.n, how.columns));
+  encode_maps(on, p, how, slot_blocks_of(how), plan.with);
+  plan.grid.x = static_cast<unsigned>(
+      std::min<std::int64_t>(tiles_of(p, rows, how.columns), std::max(1, on.limits().multiprocessors)));
+  return plan;
+}
+linear_plan mma_plan(const linear_problem& p, const kernel& code) {
+  linear_plan plan{code, {}, arguments_of(p)};
+  plan.with.down = static_cast<int>(ceil_div<std::int64_t>(p.m, mma_rows));
+  plan.with.across = static_cast<int>(ceil_div<std::int64_t>(p.n, mma_columns));
+  plan.with.rows_aligned = is_aligned(p.x, p.members) && is_aligned(p.w, p.members);
+  plan.grid.x = static_cast<unsigned>(tiles_of(p, mma_rows, mma_columns));
+  return plan;
+}
+
+constexpr device_features needs_of_tiles{.bulk_copies = true, .wgmma = true, .sm_90a = true},
+    needs_of_mma{.cp_async = true, .mma_sync = true};
+
+// Why no tile takes the problem on this device; nothing if all do.
+std::optional<std::string> tiles_refuse(const executor& on, const linear_problem& p) {
+  if (auto why = lacks(on.limits(), needs_of_tiles)) return why;
+  if (p.k == 0) return "there is nothing to multiply: k is 0";
+  if (auto why = unsuited("X", p.x, p.group_ends != nullptr ? 1 : p.members)) return why;
+  return unsuited("W", p.w, p.members);
+}
+
+const mma_instance& mma_of(const executor& on, const linear_problem& p) {
+  for (const mma_instance& i : mma_instances(on.kind()))
+    if (i.how.of_bf16 == (p.in == element::bf16)) return i;
+  throw not_supported("linear: this build has no kernel for it");
+}
+
+bool is_empty(const linear_problem& p) { return p.m == 0 || p.n == 0 || p.members == 0; }
+linear_plan overlapping(linear_plan plan, bool overlaps) {
+  plan.code.overlaps_previous = overlaps;
+  return plan;
+}
+
+}  // namespace
+
+const std::vector<tile_instance>& tile_instances(target where) {
+  return instances_of<linear_lists, tile_instance>(where);
+}
+const std::vector<mma_instance>& mma_instances(target where) {
+  return instances_of<linear_lists, mma_instance>(where);
+}
+
+linear_plan plan_of(const executor& on, const linear_problem& p, const tile_policy& how, const kernel& code) {
+  return tile_plan(on, p, how, code);
+}
+linear_plan plan_of(const executor&, const linear_problem& p, const kernel& mma) { return mma_plan(p, mma); }
+
+linear_plan plan_of(const executor& on, const linear_problem& p, const linear_options& options) {
+  const bool any = options.kernel == "auto", overlaps = options.overlap && on.kind() != target::cpu;
+  std::vector<std::string> known{"auto"};
+  const tile_instance* best = nullptr;
+  double least = std::numeric_limits<double>::infinity();
+  const costs::linear_cost& us = costs::models_of(on.limits()).linear;
+  for (const tile_instance& i : tile_instances(on.kind())) {
+    if (i.how.of_bf16 != (p.in == element::bf16)) continue;
+    known.emplace_back(tile_name(i.code));
+    if (!any && known.back() != options.kernel) continue;
+    if (any && i.how.groups > 1 && p.m <= 64) continue;
+    const double seconds = seconds_of(us, p, i.how, std::max(1, on.limits().multiprocessors));
+    if (seconds < least) best = &i, least = seconds;
+  }
+  const mma_instance& mma = mma_of(on, p);
+  known.emplace_back(tile_name(mma.code));
+  const bool by_mma = options.kernel == known.back();
+  if (best == nullptr && !by_mma) refuse_name("kernel of linear layers", options.kernel, known);
+  if (is_empty(p)) return {best != nullptr ? best->code : mma.code, {0, 0, 0}, {}, 0};
+  if (tiles_of(p, 64, 8) > most_tiles)
+    throw not_supported(
+        fmt::format("linear: {} members of {} x {} have too many tiles", p.members, p.m, p.n));
+  const std::optional<std::string> refused = by_mma ? "another kernel is asked for" : tiles_refuse(on, p);
+  if (!refused) {
+    linear_plan plan = tile_plan(on, p, best->how, best->code);
+    plan.seconds = least;
+    return overlapping(plan, overlaps);
+  }
+  if (!any && !by_mma) throw not_supported(fmt::format("linear, kernel {}: {}", options.kernel, *refused));
+  if (const auto why = lacks(on.limits(), needs_of_mma)) throw not_supported("linear: " + *why);
+  return overlapping(mma_plan(p, mma.code), overlaps && features_of(on.limits()).dependent_launch);
+}
+
+}  // namespace antiphase::linears

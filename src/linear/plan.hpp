@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// From a linear layer to the launch of a kernel.
+#pragma once
+#include <antiphase/linear.hpp>
+#include <string>
+#include <vector>
+
+#include "src/choice/plan.hpp"
+#include "src/linear/linear_arguments.hpp"
+
+namespace antiphase::linears {
+
+// Throws bad_request, which names the first argument that is wrong.
+void require_sensible(const linear_problem& p, const linear_options& options);
+
+// A launch. No grid: nothing is to be done.
+struct linear_plan {
+  kernel code;
+  extent3 grid{0, 0, 0};
+  arguments with;
+  double seconds = 0;  // predicted; 0: unknown
+};
+// Of a sensible problem. Throws bad_request for an unknown kernel, not_supported if the kernel, or none,
+// takes the problem or the device.
+linear_plan plan_of(const executor& on, const linear_problem& p, const linear_options& options);
+
+// By a kernel that does not stand in the table: for tests.
+linear_plan plan_of(const executor& on, const linear_problem& p, const tile_policy& how, const kernel& code);
+linear_plan plan_of(const executor& on, const linear_problem& p, const kernel& mma);
+
+const std::vector<tile_instance>& tile_instances(target where);
+const std::vector<mma_instance>& mma_instances(target where);
+
+}  // namespace antiphase::linears

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+// The kernels of kernels_linear_mutants.cuh: linear layers with one fault each.
+#pragma once
+#include "src/linear/linear_arguments.hpp"
+#include "tests/support/mutant.hpp"
+
+namespace antiphase::linears {
+
+constexpr tile_policy narrow{true, 1, 256};  // four slots of one block
+
+namespace checked {
+std::vector<test::mutant<>> tile_mutants();
+}
+
+}  // namespace antiphase::linears

@@ -1,0 +1,298 @@
+// SPDX-License-Identifier: Apache-2.0
+// Linear layers: the bits of a row depend on nothing but the row and W, whatever computes it.
+#include <algorithm>
+#include <numeric>
+
+#include "tests/device/tensor_support.hpp"
+#include "tests/linear/layer.hpp"
+
+namespace antiphase::test {
+namespace {
+
+struct extents {
+  std::int64_t m, n, k;
+};
+using probe::gpu;
+
+constexpr element types[] = {element::bf16, element::f16};
+
+// A step of 16 k of Hopper's Tensor Core, in doubles: products and the sum so far cut off to 25 bits after
+// the largest of their exponents, added exactly and cut off to FP32 (docs/design/executor.md).
+float hopper_step(const halves& x, const halves& w, std::int64_t i, std::int64_t j, std::int64_t k, float c) {
+  const double least = x.type == element::bf16 ? -126 : -14;
+  const auto exponent = [&](double v) { return v == 0 ? -1e9 : std::ilogb(v); };
+  double largest = exponent(c), product[16] = {};
+  for (std::int64_t e = 0; e < 16 && k + e < x.columns; ++e) {
+    const double a = x(i, k + e), b = w(j, k + e);
+    product[e] = a * b;
+    if (product[e] != 0)
+      largest = std::max(largest, std::max(exponent(a), least) + std::max(exponent(b), least));
+  }
+  if (largest < -1e8) return 0;
+  const double unit = std::ldexp(1, static_cast<int>(largest) - 25);
+  double sum = std::trunc(c / unit);
+  for (const double p : product) sum += std::trunc(p / unit);
+  sum *= unit;
+  const auto nearest = static_cast<float>(sum);
+  return std::abs(double{nearest}) > std::abs(sum) ? std::nextafter(nearest, 0.f) : nearest;
+}
+float in_order(const halves& x, const halves& w, std::int64_t i, std::int64_t j) {
+  float sum = 0;
+  for (std::int64_t k = 0; k < x.columns; k += 16) sum = hopper_step(x, w, i, j, k, sum);
+  return sum;
+}
+
+// Each kernel has the bits of the definition, of a step of 16 after the other.
+void check_every_kernel(const context& where, std::initializer_list<extents> shapes) {
+  for (const element type : types)
+    for (const kind how : {kind::normal, kind::wide, kind::cancelling})
+      for (const extents& s : shapes) {
+        const halves x(type, how, s.m, s.k, 1), w(type, how, s.n, s.k, 2);
+        const std::vector<std::string> kernels = linear_kernels(where, type);
+        ASSERT_GE(kernels.size(), 2U);
+        const words expected = layer_call{where, kernels.back()}(x, w);
+        for (const std::string& kernel : kernels)
+          EXPECT_EQ((layer_call{where, kernel}(x, w) == expected), true)
+              << kernel << ", kind " << static_cast<int>(how) << ", " << s.m << " x " << s.n << " x " << s.k;
+        EXPECT_EQ((layer_call{where}(x, w) == expected), true) << "auto";
+        for (std::int64_t i = 0; i < 40; ++i) {
+          const std::int64_t row = i * 37 % s.m, column = i * 61 % s.n;
+          const float definition = in_order(x, w, row, column);
+          EXPECT_EQ(expected[static_cast<std::size_t>(row * s.n + column)],
+                    std::bit_cast<std::uint32_t>(definition))
+              << name(type) << ", (" << row << ", " << column << "), kind " << static_cast<int>(how);
+        }
+      }
+}
+TEST(linear, every_kernel_has_the_bits_of_the_definition) {
+  const context where(make_cpu_executor());
+  check_every_kernel(where, {{67, 40, 88}});
+}
+TEST(linear_Cuda, every_kernel_has_the_bits_of_the_definition) {
+  ON_GPU(where, 90);
+  check_every_kernel(where, {{512, 768, 4096}, {320, 1024, 14336}, {128, 776, 1088}, {67, 40, 88}});
+}
+
+// Any number of rows, from the front and from the end, permuted, next to NaN and infinities: the same bits.
+void check_rows(const context& where, const extents& s, std::initializer_list<std::int64_t> counts) {
+  for (const element type : types) {
+    const halves x(type, kind::normal, s.m, s.k, 3), w(type, kind::normal, s.n, s.k, 4);
+    const layer_call call{where};
+    const words all = call(x, w);
+    for (const std::int64_t count : counts)
+      for (const std::int64_t first : {std::int64_t{0}, s.m - count})
+        EXPECT_EQ((call(x.row_range(first, count), w) ==
+                   words(all.begin() + first * s.n, all.begin() + (first + count) * s.n)),
+                  true)
+            << count << " rows from " << first << " on";
+    halves mixed = x;
+    std::vector<std::int64_t> from(static_cast<std::size_t>(s.m));
+    for (std::int64_t i = 0; i < s.m; ++i) {
+      const std::int64_t source = from[static_cast<std::size_t>(i)] = (i * 7 + 5) % s.m;
+      for (std::int64_t k = 0; k < s.k; ++k)
+        mixed.bits[static_cast<std::size_t>(i * s.k + k)] =
+            i % 3 == 1   ? to_bits(type, k % 2 == 0 ? std::nanf("") : INFINITY)
+            : i % 3 == 2 ? to_bits(type, -INFINITY)
+                         : x.bits[static_cast<std::size_t>(source * s.k + k)];
+    }
+    const words permuted = call(mixed, w);
+    for (std::int64_t i = 0; i < s.m; i += 3)
+      EXPECT_EQ((row_of(permuted, i, s.n) == row_of(all, from[static_cast<std::size_t>(i)], s.n)), true)
+          << "row " << i << " next to NaN and infinities";
+  }
+}
+TEST(linear, a_row_is_the_same_in_every_batch) {
+  const context where(make_cpu_executor());
+  check_rows(where, {142, 24, 72}, {1, 2, 9, 64, 65});
+}
+TEST(linear_Cuda, a_row_is_the_same_in_every_batch) {
+  ON_GPU(where, 90);
+  for (const extents& s : {extents{8192, 1024, 1024}, {2048, 4096, 4096}, {1100, 256, 7168}})
+    check_rows(where, s, {1, 2, 3, 7, 8, 9, 17, 31, 63, 64, 65, 100, 127, 128, 256, 512, 1024});
+}
+
+// Operands that lie anyhow: padded rows, k by k, at odd addresses; members of a batch; groups.
+struct placed {
+  std::vector<std::uint16_t> memory;
+  linear_operand lies;
+
+  placed(const halves& x, bool along_k, std::int64_t spare, std::size_t offset) {
+    const std::int64_t in_row = (along_k ? x.columns : x.rows) + spare;
+    lies = {nullptr, along_k ? in_row : 1, along_k ? 1 : in_row};
+    memory.assign(offset + static_cast<std::size_t>(in_row * (along_k ? x.rows : x.columns)),
+                  to_bits(x.type, std::nanf("")));
+    for (std::int64_t i = 0; i < x.rows; ++i)
+      for (std::int64_t k = 0; k < x.columns; ++k)
+        memory[offset + static_cast<std::size_t>(i * lies.row_stride + k * lies.k_stride)] =
+            x.bits[static_cast<std::size_t>(i * x.columns + k)];
+  }
+};
+void check_layouts(const context& where, const extents& s) {
+  for (const element type : types) {
+    const halves x(type, kind::normal, s.m, s.k, 5), w(type, kind::normal, s.n, s.k, 6);
+    const words expected = layer_call{where}(x, w);
+    for (const bool x_along_k : {true, false})
+      for (const bool w_along_k : {true, false})
+        for (const std::size_t offset : {0, 1}) {
+          const placed of_x(x, x_along_k, 8, offset), of_w(w, w_along_k, 3, offset);
+          const device_array<std::uint16_t> on_x(where, std::span(of_x.memory)),
+              on_w(where, std::span(of_w.memory));
+          device_array<float> y(where, std::vector<float>(static_cast<std::size_t>(s.m * (s.n + 1)), -7.f));
+          linear_problem p{.in = type,
+                           .out = element::f32,
+                           .x = of_x.lies,
+                           .w = of_w.lies,
+                           .y = {y.data(), s.n + 1},
+                           .m = s.m,
+                           .n = s.n,
+                           .k = s.k};
+          p.x.data = on_x.data() + offset, p.w.data = on_w.data() + offset;
+          linear(where, p);
+          where.runs_on().synchronize(nullptr);
+          const std::vector<float> found = y.to_host();
+          for (std::int64_t i = 0; i < s.m; ++i) {
+            for (std::int64_t j = 0; j < s.n; ++j)
+              ASSERT_EQ(std::bit_cast<std::uint32_t>(found[static_cast<std::size_t>(i * (s.n + 1) + j)]),
+                        expected[static_cast<std::size_t>(i * s.n + j)])
+                  << x_along_k << w_along_k << offset << ": (" << i << ", " << j << ")";
+            ASSERT_EQ(found[static_cast<std::size_t>(i * (s.n + 1) + s.n)], -7.f) << "written past row " << i;
+          }
+        }
+  }
+}
+TEST(linear, operands_lie_anyhow) { check_layouts(context(make_cpu_executor()), {70, 41, 83}); }
+TEST(linear_Cuda, operands_lie_anyhow) {
+  ON_GPU(where, 80);
+  check_layouts(where, {270, 341, 983});
+}
+
+void check_batches_and_groups(const context& where, const extents& s) {
+  constexpr std::int64_t members = 3;
+  for (const element type : types) {
+    const halves x(type, kind::normal, members * s.m, s.k, 7), w(type, kind::normal, members * s.n, s.k, 8);
+    const device_array<std::uint16_t> on_x(where, std::span<const std::uint16_t>(x.bits)),
+        on_w(where, std::span<const std::uint16_t>(w.bits));
+    device_array<std::uint32_t> y(where, static_cast<std::size_t>(members * s.m * s.n));
+    const auto row_alone = [&](std::int64_t row, std::int64_t member) {
+      return layer_call{where}(x.row_range(row, 1), w.row_range(member * s.n, s.n));
+    };
+    linear_problem p{.in = type,
+                     .out = element::f32,
+                     .x = {on_x.data(), s.k, 1, s.m * s.k},
+                     .w = {on_w.data(), s.k, 1, s.n * s.k},
+                     .y = {y.data(), s.n, s.m * s.n},
+                     .m = s.m,
+                     .n = s.n,
+                     .k = s.k,
+                     .members = members};
+    linear(where, p);
+    where.runs_on().synchronize(nullptr);
+    words found = y.to_host();
+    for (std::int64_t i = 0; i < members * s.m; i += 5)
+      EXPECT_EQ((row_of(found, i, s.n) == row_alone(i, i / s.m)), true) << "batch, row " << i;
+    const std::vector<std::int32_t> ends{static_cast<std::int32_t>(s.m / 3),
+                                         static_cast<std::int32_t>(s.m / 3),
+                                         static_cast<std::int32_t>(members * s.m)};
+    const device_array<std::int32_t> on_ends(where, std::span(ends));
+    p.group_ends = on_ends.data(), p.m = members * s.m;
+    linear(where, p);
+    where.runs_on().synchronize(nullptr);
+    found = y.to_host();
+    for (std::int64_t i = 0; i < members * s.m; i += 5)
+      EXPECT_EQ((row_of(found, i, s.n) == row_alone(i, i < ends[0] ? 0 : 2)), true) << "groups, row " << i;
+  }
+}
+TEST(linear, batches_and_groups) { check_batches_and_groups(context(make_cpu_executor()), {50, 24, 72}); }
+TEST(linear_Cuda, batches_and_groups) {
+  ON_GPU(where, 80);
+  check_batches_and_groups(where, {500, 264, 1032});
+}
+
+// Bias, activation, residual and rounding, against the same in FP32 on the host.
+void check_endings(const context& where, const extents& s) {
+  const std::size_t count = static_cast<std::size_t>(s.m * s.n);
+  for (const element type : types)
+    for (const element out : {element::f32, element::f16, element::bf16})
+      for (const gemms::activation f : {gemms::activation::none, gemms::activation::relu,
+                                        gemms::activation::gelu, gemms::activation::gelu_tanh}) {
+        const halves x(type, kind::normal, s.m, s.k, 9), w(type, kind::normal, s.n, s.k, 10);
+        const words sums = layer_call{where}(x, w);
+        const auto as_out = [&](float v) {
+          return out == element::f32 ? v : from_bits(out, to_bits(out, v));
+        };
+        std::vector<std::uint32_t> memory(count);  // of any type
+        const auto put = [&](std::vector<std::uint32_t>& to, std::size_t i, float v) {
+          if (out == element::f32)
+            to[i] = std::bit_cast<std::uint32_t>(v);
+          else
+            reinterpret_cast<std::uint16_t*>(to.data())[i] = to_bits(out, v);
+        };
+        std::vector<std::uint32_t> bias(static_cast<std::size_t>(s.n));
+        const auto bias_of = [&](std::size_t j) { return as_out(static_cast<float>(j % 13) * 0.37f - 2); };
+        const auto residual_of = [&](std::size_t i) {
+          return as_out(static_cast<float>(i % 17) * 0.21f - 1);
+        };
+        for (std::size_t j = 0; j < bias.size(); ++j) put(bias, j, bias_of(j));
+        for (std::size_t i = 0; i < count; ++i) put(memory, i, residual_of(i));
+        const device_array<std::uint16_t> on_x(where, std::span<const std::uint16_t>(x.bits)),
+            on_w(where, std::span<const std::uint16_t>(w.bits));
+        const device_array<std::uint32_t> on_bias(where, std::span(bias));
+        device_array<std::uint32_t> y(where, std::span(memory));
+        linear(where, {.in = type,
+                       .out = out,
+                       .x = {on_x.data(), s.k},
+                       .w = {on_w.data(), s.k},
+                       .y = {y.data(), s.n},
+                       .m = s.m,
+                       .n = s.n,
+                       .k = s.k,
+                       .function = f,
+                       .bias = on_bias.data(),
+                       .residual = {y.data(), s.n}});
+        where.runs_on().synchronize(nullptr);
+        const words found = y.to_host();
+        for (std::size_t i = 0; i < count; ++i) {
+          float v = std::bit_cast<float>(sums[i]) + bias_of(i % static_cast<std::size_t>(s.n));
+          const double d = v;
+          if (f == gemms::activation::relu) v = v > 0 ? v : 0;
+          if (f == gemms::activation::gelu) v = static_cast<float>(d * std::erfc(-d / std::sqrt(2.)) / 2);
+          if (f == gemms::activation::gelu_tanh)
+            v = static_cast<float>(d * (1 + std::tanh(std::sqrt(2 / M_PI) * (d + .044715 * d * d * d))) / 2);
+          v += residual_of(i);
+          const float got = out == element::f32
+                                ? std::bit_cast<float>(found[i])
+                                : from_bits(out, reinterpret_cast<const std::uint16_t*>(found.data())[i]);
+          const float unit = out == element::f32 ? 0x1p-21f : out == element::f16 ? 0x1p-10f : 0x1p-7f;
+          if (f == gemms::activation::none || f == gemms::activation::relu)
+            ASSERT_EQ(got, as_out(v)) << name(out) << ", element " << i;
+          else
+            ASSERT_NEAR(got, v, unit * (1 + std::abs(v))) << name(out) << ", element " << i;
+        }
+      }
+}
+TEST(linear, bias_activation_and_residual) { check_endings(context(make_cpu_executor()), {66, 40, 40}); }
+TEST(linear_Cuda, bias_activation_and_residual) {
+  ON_GPU(where, 80);
+  check_endings(where, {300, 520, 200});
+}
+
+// What the Tensor Core cuts off in each step, and nothing more.
+TEST(linear, errors_are_within_the_bound) {
+  const context where(make_cpu_executor());
+  for (const element type : types) {
+    const halves x(type, kind::wide, 20, 520, 11), w(type, kind::wide, 24, 520, 12);
+    const words found = layer_call{where}(x, w);
+    for (std::int64_t i = 0; i < x.rows; ++i)
+      for (std::int64_t j = 0; j < w.rows; ++j) {
+        double sum = 0, size = 0;
+        for (std::int64_t k = 0; k < x.columns; ++k)
+          sum += double{x(i, k)} * w(j, k), size += std::abs(double{x(i, k)} * w(j, k));
+        const double got = std::bit_cast<float>(found[static_cast<std::size_t>(i * w.rows + j)]);
+        EXPECT_LE(std::abs(got - sum), size * 0x1p-20 * (static_cast<double>(x.columns) / 16 + 1))
+            << i << ", " << j;
+      }
+  }
+}
+
+}  // namespace
+}  // namespace antiphase::test

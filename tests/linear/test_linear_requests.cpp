@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+// Calls of linear() that make no sense, or that nothing takes.
+#include <gmock/gmock.h>
+#include <functional>
+
+#include "tests/linear/layer.hpp"
+
+namespace antiphase::test {
+namespace {
+
+struct call {
+  context where{make_cpu_executor()};
+  device_array<std::uint16_t> x{where, 64 * 64}, w{where, 64 * 64}, y{where, 64 * 64};
+  linear_problem p{.x = {x.data(), 16}, .w = {w.data(), 16}, .y = {y.data(), 8}, .m = 4, .n = 8, .k = 16};
+  linear_options options;
+
+  std::string refusal(const std::function<void(call&)>& change) {
+    change(*this);
+    try {
+      linear(where, p, options);
+    } catch (const error& e) {
+      return e.what();
+    }
+    return "";
+  }
+};
+
+TEST(linear_requests, wrong_arguments_are_named) {
+  using testing::HasSubstr;
+  EXPECT_EQ(call().refusal([](call&) {}), "");
+  const std::pair<std::function<void(call&)>, const char*> wrong[] = {
+      {[](call& c) { c.p.in = element::f32; }, "X and W are of f32: expected f16 or bf16"},
+      {[](call& c) { c.p.out = element::f64; }, "Y is of f64: expected f32, f16 or bf16"},
+      {[](call& c) { c.p.m = -1; }, "m is -1: expected 0 to 2^30 - 1"},
+      {[](call& c) { c.p.members = std::int64_t{1} << 30; }, "members is 1073741824"},
+      {[](call& c) { c.p.x.data = nullptr; }, "X is null"},
+      {[](call& c) { c.p.w.data = reinterpret_cast<const char*>(c.w.data()) + 1; }, "W is at address"},
+      {[](call& c) { c.p.x.row_stride = -16; }, "X has a stride of -16 elements"},
+      {[](call& c) { c.p.y.row_stride = 7; }, "rows of Y overlap"},
+      {[](call& c) { c.p.members = 2; }, "rows of Y overlap"},
+      {[](call& c) { c.p.y.data = c.x.data(); }, "Y and X overlap"},
+      {[](call& c) { c.p.bias = c.y.data(); }, "Y and the bias overlap"},
+      {[](call& c) {
+         c.p.residual = {c.y.data() + 1, 8};
+       },
+       "Y and the residual overlap"},
+      {[](call& c) { c.p.function = gemms::activation::relu_gradient; }, "the activation is a gradient"},
+      {[](call& c) { c.options.kernel = "bf16-64x33"; }, "there is no kernel of linear layers 'bf16-64x33'"},
+      {[](call& c) {
+         c.options.kernel = "bf16-64x32";
+         c.p.x.k_stride = 2, c.p.x.row_stride = 32;
+       },
+       "tiles take contiguous rows at multiples of 16 bytes"},
+  };
+  for (const auto& [change, expected] : wrong) EXPECT_THAT(call().refusal(change), HasSubstr(expected));
+}
+
+TEST(linear_requests, nothing_to_do_and_nothing_to_multiply) {
+  call empty;
+  empty.p.m = 0, empty.p.x.data = nullptr;
+  linear(empty.where, empty.p);
+  call zeros;
+  zeros.p.k = 0;
+  linear(zeros.where, zeros.p);
+  const std::vector<std::uint16_t> y = zeros.y.to_host();
+  for (int i = 0; i < 32; ++i) EXPECT_EQ(y[static_cast<std::size_t>(i)], 0) << i;
+}
+
+// A call that is repeated is remembered: operands at other addresses are not confused.
+TEST(linear_requests, remembered_calls_are_their_own) {
+  call c;
+  const halves a(element::bf16, kind::normal, 4, 16, 1), b(element::bf16, kind::normal, 8, 16, 2);
+  const device_array<std::uint16_t> x(c.where, std::span<const std::uint16_t>(a.bits)),
+      w(c.where, std::span<const std::uint16_t>(b.bits));
+  c.p.x.data = x.data(), c.p.w.data = w.data();
+  for (int i = 0; i < 3; ++i) linear(c.where, c.p);
+  const std::vector<std::uint16_t> first = c.y.to_host();
+  c.p.x.data = w.data();
+  for (int i = 0; i < 3; ++i) linear(c.where, c.p);
+  EXPECT_NE(c.y.to_host(), first);
+  EXPECT_GT(explain(c.where, c.p).blocks, 0U);
+}
+
+}  // namespace
+}  // namespace antiphase::test

@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: Apache-2.0
+// The subcommand bench linear: linear layers compared with cuBLAS, in time and in bits.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <antiphase/linear.hpp>
+#include <charconv>
+#include <cstring>
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "tool/base/errors.hpp"
+#include "tool/commands/bench/bench.hpp"
+#include "tool/program/names.hpp"
+#include "tool/program/table.hpp"
+
+namespace antiphase::tool {
+namespace {
+
+constexpr const char* explanation =
+    "Y = X W^T of 16-bit numbers with FP32 sums, W as models have it, X of few and of many rows.\n\n"
+    "Columns\n"
+    "  us, cuBLAS us  median times; calls take copies of W in turn, so that it comes from memory, as in a "
+    "model\n"
+    "  x cuBLAS       how many times as fast\n"
+    "With --invariant\n"
+    "  moved          rows of Y, of those looked at, that have other bits than the same row computed alone; "
+    "one of ours is an error (exit code 5)\n"
+    "  cuBLAS moved   the same of cuBLAS\n"
+    "\n"
+    "Examples:\n"
+    "  antiphase bench linear\n"
+    "  antiphase bench linear --invariant\n"
+    "  antiphase bench linear --shape 4096x14336 --rows 1,64,8192 --type f2 --invariant --json";
+
+struct request {
+  std::vector<std::string> shapes;
+  std::vector<std::int64_t> rows;
+  std::string type = "bf16";
+  bool invariant = false;
+  bench_options options;
+};
+
+struct layer {
+  std::int64_t n, k;
+};
+layer parse_shape(const std::string& text) {
+  layer l{};
+  const char* const end = text.data() + text.size();
+  const auto n = std::from_chars(text.data(), end, l.n);
+  const auto k = n.ptr < end && *n.ptr == 'x' ? std::from_chars(n.ptr + 1, end, l.k) : n;
+  if (n.ec != std::errc() || k.ec != std::errc() || k.ptr != end || k.ptr == n.ptr || l.n < 1 || l.k < 1 ||
+      std::max(l.n, l.k) > 1 << 20)
+    throw bad_request(fmt::format("--shape '{}': expected N x K of W, such as 4096x14336", text));
+  return l;
+}
+
+// Operands of a layer, for up to `rows` rows: numbers from -1 to 1. There are copies of W, more than the L2
+// cache holds.
+class operands {
+ public:
+  operands(const context& where, element type, const layer& of, std::int64_t rows, std::int64_t bytes_of_w)
+      : copies(std::max<std::int64_t>(1, bytes_of_w / (2 * of.n * of.k))),
+        type_(type),
+        of_(of),
+        x_(where, numbers(rows * of.k, 1)),
+        y_(where, static_cast<std::size_t>(rows * of.n)),
+        row_(where, static_cast<std::size_t>(of.n)) {
+    const std::vector<std::uint16_t> w = numbers(of.n * of.k, 2);
+    for (std::int64_t i = 0; i < copies; ++i) w_.emplace_back(where, w);
+  }
+  const std::int64_t copies;
+
+  linear_problem problem(std::int64_t first, std::int64_t m, std::int64_t copy = 0) {
+    return {.in = type_,
+            .out = element::f32,
+            .x = {x_.data() + first * of_.k, of_.k},
+            .w = {w_[static_cast<std::size_t>(copy)].data(), of_.k},
+            .y = {y_.data(), of_.n},
+            .m = m,
+            .n = of_.n,
+            .k = of_.k};
+  }
+  // One row, whose result has a place of its own.
+  linear_problem alone(std::int64_t row) {
+    linear_problem p = problem(row, 1);
+    p.y = {row_.data(), of_.n};
+    return p;
+  }
+  const device_array<float>& together() const { return y_; }
+  const device_array<float>& row() const { return row_; }
+
+ private:
+  element type_;
+  layer of_;
+  device_array<std::uint16_t> x_;
+  std::vector<device_array<std::uint16_t>> w_;
+  device_array<float> y_, row_;
+
+  std::vector<std::uint16_t> numbers(std::int64_t count, std::uint32_t seed) const {
+    std::vector<std::uint16_t> all(static_cast<std::size_t>(count));
+    std::uint32_t state = seed * 2654435761u;
+    for (std::uint16_t& bits : all) {
+      state = state * 1664525u + 1013904223u;
+      const float x = static_cast<float>(static_cast<int>(state >> 8) - (1 << 23)) * 0x1p-23f;
+      bits = type_ == element::bf16 ? to_bf16(x).bits : to_f16(x).bits;
+    }
+    return all;
+  }
+};
+
+constexpr std::int64_t looked_at = 64;  // rows of a product
+
+using product = std::function<void(const linear_problem&)>;
+// How many of the rows of a product of m rows have other bits than each row alone.
+std::int64_t moved_rows(const context& where, operands& data, const layer& of, std::int64_t m,
+                        const product& multiply) {
+  multiply(data.problem(0, m));
+  where.runs_on().synchronize(nullptr);
+  const std::vector<float> together = data.together().to_host();
+  const std::int64_t looked = std::min(m, looked_at);
+  std::int64_t moved = 0;
+  for (std::int64_t i = 0; i < looked; ++i) {
+    const std::int64_t row = i * (m - 1) / std::max<std::int64_t>(1, looked - 1);
+    multiply(data.alone(row));
+    where.runs_on().synchronize(nullptr);
+    const std::vector<float> alone = data.row().to_host();
+    moved += std::memcmp(alone.data(), together.data() + row * of.n, alone.size() * sizeof(float)) != 0;
+  }
+  return moved;
+}
+
+struct line {
+  layer of;
+  std::int64_t m;
+  std::string kernel;
+  timing ours, cublas;
+  std::int64_t moved = -1, cublas_moved = -1;  // -1: not looked at
+};
+
+line measure_line(const request& r, const context& where, operands& data, const layer& of, std::int64_t m) {
+  const bool gpu = where.kind() == target::cuda;
+  const linear_problem p = data.problem(0, m);
+  line l{of, m, explain(where, p).kernel, {}, {}};
+  const rival cublas = cublas_product(p);
+  if (gpu) {
+    std::vector<rival> of_copies;
+    for (std::int64_t i = 0; cublas && i < data.copies; ++i)
+      of_copies.push_back(cublas_product(data.problem(0, m, i)));
+    std::int64_t turn = 0;
+    std::vector<work> works{
+        [&](stream on) { linear(where, data.problem(0, m, turn++ % data.copies), {.on = on}); }};
+    if (cublas)
+      works.emplace_back(
+          [&](stream on) { of_copies[static_cast<std::size_t>(turn++ % data.copies)].run(on); });
+    const std::vector<timing> times = measure(
+        where.runs_on(), works, {.kind = parse_protocol(r.options.protocol), .samples = r.options.repeats});
+    l.ours = times[0];
+    if (cublas) l.cublas = times[1];
+  }
+  if (!r.invariant) return l;
+  l.moved = moved_rows(where, data, of, m, [&](const linear_problem& x) { linear(where, x); });
+  if (cublas && gpu)
+    l.cublas_moved =
+        moved_rows(where, data, of, m, [](const linear_problem& x) { cublas_product(x).run(nullptr); });
+  return l;
+}
+
+std::string moved_text(const line& l, std::int64_t moved) {
+  return moved < 0 ? "-" : fmt::format("{}/{}", moved, std::min(l.m, looked_at));
+}
+std::string text_of(const std::vector<line>& all, const request& r) {
+  std::vector<std::vector<std::string>> rows{{"N x K", "rows", "kernel", "us", "cuBLAS us", "x cuBLAS"}};
+  if (r.invariant) rows[0].insert(rows[0].end(), {"moved", "cuBLAS moved"});
+  const auto time = [](const timing& t) {
+    return t.median_us > 0 ? fmt::format("{:.1f}", t.median_us) : "-";
+  };
+  for (const line& l : all) {
+    rows.push_back(
+        {fmt::format("{} x {}", l.of.n, l.of.k), fmt::format("{}", l.m), l.kernel, time(l.ours),
+         time(l.cublas),
+         l.cublas.median_us > 0 ? fmt::format("{:.2f}", l.cublas.median_us / l.ours.median_us) : "-"});
+    if (r.invariant)
+      rows.back().insert(rows.back().end(), {moved_text(l, l.moved), moved_text(l, l.cublas_moved)});
+  }
+  return table_text(rows);
+}
+json records_of(const std::vector<line>& all, const request& r) {
+  json records = json::array();
+  for (const line& l : all) {
+    json record{{"n", l.of.n}, {"k", l.of.k}, {"rows", l.m}, {"type", r.type}, {"kernel", l.kernel}};
+    if (l.ours.median_us > 0) add_time(record, "ours", l.ours);
+    if (l.cublas.median_us > 0) add_time(record, "cublas", l.cublas);
+    if (l.moved >= 0) record["moved"] = l.moved;
+    if (l.cublas_moved >= 0) record["cublas_moved"] = l.cublas_moved;
+    records.push_back(std::move(record));
+  }
+  return records;
+}
+
+void run(const request& r) {
+  const place at = choose_place(r.options.place, reference::not_offered);
+  say_place(r.options.common, at);
+  const bool gpu = at.where->kind() == target::cuda;
+  const element type = choice_of("--type", r.type, {"bf16", "f2"}) == 0 ? element::bf16 : element::f16;
+  std::vector<std::string> shapes = r.shapes;
+  if (shapes.empty())
+    shapes = gpu ? std::vector<std::string>{"4096x4096",   "6144x4096", "28672x4096", "4096x14336",
+                                            "128256x4096", "1024x4096", "8192x8192",  "256x7168"}
+                 : std::vector<std::string>{"64x128", "40x200"};
+  std::vector<std::int64_t> rows = r.rows;
+  if (rows.empty())
+    rows = gpu ? std::vector<std::int64_t>{1, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192}
+               : std::vector<std::int64_t>{1, 9, 70};
+  std::vector<line> all;
+  std::int64_t moved = 0;
+  for (const std::string& shape : shapes) {
+    const layer of = parse_shape(shape);
+    say_progress(r.options.common, fmt::format("{}: making operands", shape));
+    operands data(*at.where, type, of, *std::ranges::max_element(rows), gpu ? std::int64_t{260} << 20 : 0);
+    for (const std::int64_t m : rows) {
+      say_progress(r.options.common, fmt::format("{} of {} rows", shape, m));
+      all.push_back(measure_line(r, *at.where, data, of, m));
+      moved += std::max<std::int64_t>(0, all.back().moved);
+    }
+  }
+  if (r.options.common.json)
+    print(result_file("bench linear", at, records_of(all, r)).dump(1) + "\n");
+  else
+    print(text_of(all, r));
+  if (moved > 0)
+    throw verification_failed(fmt::format("{} rows have other bits than the same rows alone", moved));
+}
+
+}  // namespace
+
+void add_bench_linear(arguments benches) {
+  arguments command = benches.add_subcommand(
+      "linear", "Linear layers in 16 bits compared with cuBLAS: times, and bits by the batch");
+  const auto r = std::make_shared<request>();
+  command.add_option("--shape", r->shapes, "N x K of W (default on a GPU: eight of language models)")
+      .several()
+      .type_name("NxK");
+  command.add_option("--rows", r->rows, "Rows of X (default on a GPU: 1 to 8192)")
+      .several()
+      .check(integer_between(1, 1 << 20))
+      .type_name("M");
+  command.add_option("--type", r->type, "Of X and W: bf16 (default) or f2").type_name("TYPE");
+  command.add_flag("--invariant", r->invariant,
+                   "Count the rows that have other bits than the same row computed alone");
+  add_bench_options(command, r->options);
+  command.footer(explanation);
+  command.runs([r] { run(*r); });
+}
+
+}  // namespace antiphase::tool
