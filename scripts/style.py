@@ -11,10 +11,12 @@
     style.py tidy BUILD      runs clang-tidy on them
 
 `clang` and `tidy` record clean files in BUILD/style: a file is examined again when it, a header that it
-includes, directly or not, or its flags have changed. Exit status: 0 no faults, 1 faults, 77 a needed program
+includes, directly or not, or its flags have changed. Where these are many, their texts are first examined in
+groups of one text, which reads the headers once; the files of a group with a finding, alone. Exit status: 0 no faults, 1 faults, 77 a needed program
 is not installed.
 """
 import argparse
+import collections
 import concurrent.futures
 import hashlib
 import json
@@ -281,6 +283,51 @@ class Stamps:
         self.file(path).write_text(key)
 
 
+PER_GROUP = 10  # sources; of more, names of one are more often those of another too
+
+
+def groups_of(work, at_once=AT_ONCE):
+    """Sources that can be examined as one text: neighbors with the same flags, as many as keep all cores at work."""
+    size = max(1, min(PER_GROUP, len(work) // (2 * at_once)))
+    alike = {}
+    for item in work:
+        alike.setdefault((item[1], tuple(item[2])), []).append(item)
+    return [group for items in alike.values() for group in in_groups(items, size)]
+
+
+def own_names(text):
+    """The names that a source defines in namespaces without a name, as clang-format sets them."""
+    names = set()
+    for part in re.findall(r"^namespace \{\n(.*?)^\}  // namespace$", text, re.MULTILINE | re.DOTALL):
+        for line in re.findall(r"^(?!using namespace|namespace|template|return|#)\w.*", part, re.MULTILINE):
+            names.update(
+                re.findall(r"^(?:struct|class|union|enum|enum class|using|concept) (\w+)(?!\w|::)", line)
+            )
+            names.update(re.findall(r"^(?:[\w:<>,&*]+ )+[&*]*(\w+)(?:\(|\{|\[| =|;)", line))
+            if line.startswith("constexpr"):
+                names.update(re.findall(r", (\w+) = ", line))
+    return names
+
+
+def one_text(paths):
+    """The texts of sources, in which names of headers next to them are complete, and those that several define for
+    themselves differ."""
+    texts = [path.read_text() for path in paths]
+    names = collections.Counter(name for text in texts for name in own_names(text))
+    common = "|".join(sorted(name for name, count in names.items() if count > 1))
+    parts = []
+    for number, (path, text) in enumerate(zip(paths, texts)):
+
+        def complete(match):
+            near = path.parent / match[2]
+            return f'{match[1]}"{near}"' if near.is_file() else match[0]
+
+        if common:
+            text = re.sub(rf'(?<![.\w"/])(?<!->)(?<!::)(?:{common})\b(?![./])', rf"\g<0>_{number}", text)
+        parts.append(re.sub(r'^([ \t]*#[ \t]*include[ \t]*)"([^"\n]+)"', complete, text, flags=re.MULTILINE))
+    return "\n".join(parts)
+
+
 def look_at_all(root, build, name, command_for, wanted=lambda path: True, extra=(), changed=None):
     """Runs a command for each source that has changed. Any output, or a status other than 0, is a
     finding."""
@@ -293,10 +340,9 @@ def look_at_all(root, build, name, command_for, wanted=lambda path: True, extra=
     if not everything and changed is None:
         sys.exit(f"{build} has no host sources of this project: expected a configured build")
     for path, folder, flags in everything:
-        command = command_for(path, flags)
-        key = stamps.key(command, [*reach.of(path), *extra])
+        key = stamps.key(command_for(path, flags), [*reach.of(path), *extra])
         if not stamps.clean(path, key):
-            work.append((path, folder, command, key))
+            work.append((path, folder, flags, key))
 
     seen, printing = set(), threading.Lock()
 
@@ -309,19 +355,31 @@ def look_at_all(root, build, name, command_for, wanted=lambda path: True, extra=
             )
             seen.update(text.splitlines())
 
-    def look(item):
-        path, folder, command, key = item
-        result = subprocess.run(command, cwd=folder, capture_output=True, text=True)
+    def findings(path, folder, flags):
+        result = subprocess.run(command_for(path, flags), cwd=folder, capture_output=True, text=True)
         said = result.stdout.strip()  # not stderr, where clang-tidy counts suppressed findings
         if name != "tidy" or (result.returncode != 0 and not said):
             said = f"{said}\n{result.stderr}".strip()
-        if result.returncode == 0 and not said:
-            stamps.keep(path, key)
-            return []
-        show(said or f"{path}: exit status {result.returncode}")
-        return [path]
+        return said or (f"{path}: exit status {result.returncode}" if result.returncode else "")
 
-    found = [path for paths in side_by_side(look, work) for path in paths]
+    def look(group):
+        """The sources with findings. A group with some, which may be those of names in common, is halved."""
+        (path, folder, flags, _), paths = group[0], [item[0] for item in group]
+        if len(group) > 1:
+            path = stamps.folder / f"{stamps.file(path).name}.cpp"
+            path.write_text(one_text(paths))
+        said = findings(path, folder, flags)
+        if not said:
+            for one, *_, key in group:
+                stamps.keep(one, key)
+            return []
+        if len(group) > 1:
+            middle = len(group) // 2
+            return look(group[:middle]) + look(group[middle:])
+        show(said)
+        return paths
+
+    found = [path for paths in side_by_side(look, groups_of(work)) for path in paths]
     print(
         f"{name}: {len(everything)} files, {len(everything) - len(work)} unchanged since they were clean, {len(found)} with findings"
     )

@@ -20,6 +20,23 @@ def lock():
     return made
 
 
+class Remembered(dict):
+    """What was worked out for calls, by all that it follows from; when it is full, it begins anew."""
+
+    MOST = 4096
+
+    def __init__(self):
+        super().__init__()
+        self.change = lock()
+
+    def keep(self, key, made):
+        with self.change:
+            if len(self) >= self.MOST:
+                self.clear()
+            self[key] = made
+        return made
+
+
 class SgemmArgs(ctypes.Structure):
     """antiphase_sgemm_args of antiphase.h, member for member."""
 

@@ -15,7 +15,6 @@ _PRECISIONS = {
     _INVARIANT: (0, 1),
 }  # and SgemmArgs.reproducible
 _FLOAT_BYTES = 4
-_MOST_PLANS = 4096
 _from_buffer_copy, _addressof, _byref, _pointer = (
     _library.SgemmArgs.from_buffer_copy,
     ctypes.addressof,
@@ -168,8 +167,7 @@ def _plan(a, b, c, precision, device, biased):
     return _Plan(shape, device, calls)
 
 
-_plans = {}
-_change = _library.lock()
+_plans = _library.Remembered()
 
 
 def _planned(kind, a, b, c, precision, biased=False):
@@ -179,11 +177,7 @@ def _planned(kind, a, b, c, precision, biased=False):
     key = (kind, a[1:5], b[1:5], precision, biased, c and c[1:5])
     plan = _plans.get(key)
     if plan is None:
-        plan = _made(kind, a, b, c, precision, biased)
-        with _change:
-            if len(_plans) >= _MOST_PLANS:
-                _plans.clear()
-            _plans[key] = plan
+        plan = _plans.keep(key, _made(kind, a, b, c, precision, biased))
     return plan
 
 
@@ -308,7 +302,7 @@ def product(kind, a, b, out, precision, *, alpha=1, beta=0, bias=None):
     return kind.shaped(out, plan.shape)
 
 
-_quick_plans = {}
+_quick_plans = _library.Remembered()
 _MOST_KEPT_BYTES = 1 << 25
 
 
@@ -335,7 +329,7 @@ class Quick:
     def __init__(self, kind):
         self.kind = kind
         # (shape of a, of b): up to _MOST_GUARDS of (guard, plan, whether an operand requires a gradient)
-        self.known = {}
+        self.known = _library.Remembered()
         self.run = self._made_run()
         self.again = self._made_again()
 
@@ -344,12 +338,10 @@ class Quick:
         guard = self.kind.guard(a, b)
         if guard is None:
             return
-        with _change:
-            if len(self.known) >= _MOST_PLANS:
-                self.known.clear()
+        with self.known.change:
             key, frozen = (a.shape, b.shape), a.requires_grad or b.requires_grad
             # A new list replaces the old one, which other threads may be iterating over.
-            self.known[key] = [(guard, plan, frozen), *self.known.get(key, ())][:_MOST_GUARDS]
+            self.known.keep(key, [(guard, plan, frozen), *self.known.get(key, ())][:_MOST_GUARDS])
 
     def _made_run(self):
         """run(plan, a, b, keep): the product."""
@@ -472,21 +464,11 @@ def _remember_quick(kind, a, b, key):
     if len(plan.calls) != 1:
         return
     size = _aligned_workspace(plan.calls[0][0])
-    with _change:
-        if len(_quick_plans) >= _MOST_PLANS:
-            _quick_plans.clear()
-        # The workspace size may depend on the operands' alignment: it holds where these low bits are 0. The
-        # empty list is a pool of argument structs: pop and append are atomic among threads.
-        low_bits = (256 if size else _FLOAT_BYTES) - 1
-        _quick_plans[key] = (
-            plan.calls[0][0],
-            plan.shape,
-            _dlpack.dense_strides(plan.shape),
-            low_bits,
-            size,
-            [],
-            a.get_device(),
-        )
+    # The workspace size may depend on the operands' alignment: it holds where these low bits are 0. The
+    # empty list is a pool of argument structs: pop and append are atomic among threads.
+    low_bits = (256 if size else _FLOAT_BYTES) - 1
+    strides = _dlpack.dense_strides(plan.shape)
+    _quick_plans.keep(key, (plan.calls[0][0], plan.shape, strides, low_bits, size, [], a.get_device()))
 
 
 def _queue(kind, args, plan, stream, like):

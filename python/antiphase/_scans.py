@@ -332,7 +332,7 @@ def _arguments(kind, view, order, axis, op, reverse, exclusive, of, to):
 
 # Scans of torch's tensors, by all that matters of them but their addresses: (arguments, shape and strides of
 # the result, bytes of an element). None: the tensor has to be converted or copied first.
-_known, _MOST_KNOWN = {}, 4096
+_known = _library.Remembered()
 
 
 def of_tensor(kind, x, axis, op, to, reverse=False, exclusive=False, in_place=False):
@@ -343,10 +343,7 @@ def of_tensor(kind, x, axis, op, to, reverse=False, exclusive=False, in_place=Fa
     try:
         known = _known[key]
     except KeyError:
-        known = _learn(kind, x, axis, op, to, reverse, exclusive)
-        if len(_known) >= _MOST_KNOWN:
-            _known.clear()
-        _known[key] = known
+        known = _known.keep(key, _learn(kind, x, axis, op, to, reverse, exclusive))
     if known is None:
         return None
     ready, shape, strides, size = known

@@ -10,7 +10,7 @@ from ._torch_ops import KIND as _kind
 
 # ---- Calls of plain tensors ------------------------------------------------------------------------------
 
-_plans, _MOST_PLANS = {}, 4096
+_plans = _library.Remembered()
 
 
 def _layout(x):
@@ -44,11 +44,7 @@ def plan(q, k, v, bias, visible, how, grad=None, from_logsumexp=False):
         return _plans[key]
     except KeyError:
         pass
-    made = _plan(q, k, v, bias, visible, how, grad, from_logsumexp)
-    if len(_plans) >= _MOST_PLANS:
-        _plans.clear()
-    _plans[key] = made
-    return made
+    return _plans.keep(key, _plan(q, k, v, bias, visible, how, grad, from_logsumexp))
 
 
 def _plan(q, k, v, bias, visible, how, grad, from_logsumexp):

@@ -11,7 +11,6 @@ import torch
 
 from . import _library
 
-_MOST_DECIDED = 4096
 _PATIENCE = 10_000  # calls: what a program loses that calls ours unsuccessfully is 0.1 s in all
 
 # A line of a profile: what is called, predicted times here and of torch's own in us, whether it would be overridden, and
@@ -53,7 +52,7 @@ class Led:
         # those that only take() takes: a kernel in Python takes the host 10 us and more
         self.later = later
         # by call: (whether it is overridden, its predicted gain in us, its row of the profile or None)
-        self.decided = {}
+        self.decided = _library.Remembered()
         self.rows = collections.Counter()  # while profiling
         self.library = None
         self.in_vain, self.callers = (
@@ -111,13 +110,6 @@ class Led:
             # The call that runs now still returns through our kernel, which a reference keeps.
             self.kept = [torch.library.get_kernel(f"aten::{name}", self.key) for name in self.operators]
             self.end()
-
-    def decide(self, key, decision):
-        """Remembers the decision of a call."""
-        if len(self.decided) >= _MOST_DECIDED:
-            self.decided.clear()
-        self.decided[key] = decision
-        return decision
 
     def led(self, decision, call, may=True):
         """What call() returns, if the decision is to make it; None if torch's own is to compute it. Under a profile

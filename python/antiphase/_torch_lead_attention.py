@@ -63,7 +63,7 @@ def _asked(part, q, k, v, bias, grad, is_causal, scale, has_backward=False):
     decision = attention.decided.get(key)
     how = int(is_causal), scale, -1, -1
     if decision is None:
-        decision = attention.decide(key, _decide(part, q, k, v, bias, grad, how, is_causal))
+        decision = attention.decided.keep(key, _decide(part, q, k, v, bias, grad, how, is_causal))
         # The gradient's layout is not known yet: it is taken to be that of q.
         if has_backward and _decide("backward", q, k, v, bias, q, how, is_causal)[0]:
             attention.take(_BACKWARD)

@@ -46,7 +46,7 @@ def _led(op, x, dim, dtype):
     key = (op, x.shape, x.dtype, dim, dtype, x.device)
     decision = scans.decided.get(key)
     if decision is None:
-        decision = scans.decide(key, _decide(op, x, dim, _torch_scans.result_type(x, op, dtype)))
+        decision = scans.decided.keep(key, _decide(op, x, dim, _torch_scans.result_type(x, op, dtype)))
     may = x.device.type == "cpu" or not _kind.is_capturing()
     return scans.led(decision, lambda: _torch_scans.of_operator(op, x, dim, dtype), may)
 

@@ -133,7 +133,7 @@ class Products(support.Case):
 
         def plan():  # holds the lock most of the time, so that forks meet it
             while not stop.is_set():
-                with _products._change:
+                with _products._plans.change:
                     time.sleep(0.002)
 
         threads = [threading.Thread(target=target) for target in (compute, plan)]

@@ -55,6 +55,12 @@ def expect_old_libc(binary):
     expect((2, 2, 5) in versions and max(versions) <= (2, 28), f"{binary.name} needs glibc {max(versions)}")
 
 
+def dynamic_symbols(binary):
+    """The names that a checked program can find in a tool."""
+    table = run("readelf", "--wide", "--dyn-syms", binary)
+    return set(re.findall(r" (?:GLOBAL|WEAK) +DEFAULT +\d+ (\S+)", table))
+
+
 # Gives each reference of the packed tool to what the tool has in front of the CUDA runtime, and compares with the
 # code of the tool as it was built: shared_gpu_code PACKED BUILT OFFSET SIZE ...
 DRIVER = r"""
@@ -351,8 +357,14 @@ def main():
                 root / "tests/checker/plain/run_programs.py",
                 binary,
                 root / "tests/checker/plain/programs",
+                "--few",
             ),
             end="",
+        )
+        symbols = dynamic_symbols(build / "antiphase")
+        expect(
+            len(symbols) > 1000 and symbols == dynamic_symbols(binary),
+            f"what programs find in the packed tool differs: {sorted(symbols ^ dynamic_symbols(binary))[:9]}",
         )
 
         # A first product, with the tests' NumPy in the same environment.

@@ -13,6 +13,7 @@ import unittest
 
 SCRIPTS = pathlib.Path(sys.argv.pop())
 sys.path.insert(0, str(SCRIPTS))
+import style  # noqa: E402
 import wording  # noqa: E402
 
 LICENSE = "SPDX-License-Identifier: Apache-2.0"
@@ -199,6 +200,45 @@ class Clang(Tree):
         status, said = self.style("tidy", self.build)
         self.assertEqual(status, 1)
         self.assertRegex(said, r"part\.hpp:2:.*modernize-use-nullptr")
+
+    def test_many_sources_are_examined_in_groups(self):
+        """Names that several have for themselves do not matter; others, and findings, are those of one source."""
+        own = "namespace {\nconstexpr int offset = 1;\nint plus(int x) {\n  return x + offset;\n}\n}  // namespace\n"
+        self.file("src/near.hpp", "#pragma once\ninline int near() { return 2; }\n")
+        log, clang = self.root / "log", shutil.which("clang++")
+        self.file("bin/clang++", f'#!/bin/sh\necho >>{log}\nexec {clang} "$@"\n').chmod(0o755)
+        environment = {**os.environ, "PATH": f"{self.root / 'bin'}:{os.environ['PATH']}"}
+        sources = [
+            self.file(
+                f"src/s{i:03}.cpp", f'#include "near.hpp"\n{own}int f{i}() {{ return plus(near()); }}\n'
+            )
+            for i in range(4 * style.AT_ONCE)
+        ]
+        command = f"g++ -I{self.root}/include -std=c++20 -c "
+        entries = [
+            {"directory": str(self.build), "command": command + str(s), "file": str(s)} for s in sources
+        ]
+        (self.build / "compile_commands.json").write_text(json.dumps(entries))
+
+        def looked(status):
+            log.write_text("")
+            done, said = self.style("clang", self.build, environment=environment)
+            self.assertEqual(done, status, said)
+            return len(log.read_text().splitlines()) - 1, said  # without --version
+
+        runs, said = looked(0)
+        self.assertEqual(runs, 2 * style.AT_ONCE)
+        self.assertIn(f"clang: {len(sources)} files, 0 unchanged", said)
+        self.assertEqual(looked(0)[0], 0)
+        self.file("src/near.hpp", "#pragma once\ninline int near() { return 3; }\n")
+        sources[1].write_text(
+            '#include "near.hpp"\n#define near wrong\nint last() { int unused; return 1; }\n'
+        )
+        runs, said = looked(1)
+        self.assertEqual(runs, 2 * style.AT_ONCE + 2)  # the two of one group, alone
+        self.assertRegex(said, r"(?m)^\S*/src/s001\.cpp:3:\d+: error: unused variable")
+        self.assertIn("1 with findings", said)
+        self.assertEqual(looked(1)[0], 1)
 
 
 if __name__ == "__main__":

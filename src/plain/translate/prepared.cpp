@@ -16,7 +16,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t kept = 4;  // folders of parts, 25 MB each: of so many compilers and sets of options
+constexpr std::size_t kept = 4;  // folders of parts, 25 MB each: of the last compilers and sets of options
 
 fs::path cache() {
   if (const char* const named = std::getenv("ANTIPHASE_CACHE"))
@@ -67,7 +67,7 @@ std::string key_of(const preparation& how) {
   return all.text();
 }
 
-// The oldest folders beyond those kept. A process that uses one finds that g++ fails, and compiles without.
+// Removes folders beyond those kept, used longest ago. A process that uses one finds that g++ fails, and compiles without.
 void remove_old(const fs::path& in) {
   std::vector<std::pair<fs::file_time_type, fs::path>> all;
   std::error_code failed;
@@ -102,7 +102,10 @@ std::optional<prepared_parts> prepared(const preparation& how, std::future<void>
   in /= "check";
   const fs::path named = in / key_of(how);
   std::error_code failed;
-  if (fs::exists(named, failed)) return prepared_parts{named / "header.hpp", named / "own_part.o"};
+  if (fs::exists(named, failed)) {
+    fs::last_write_time(named, fs::file_time_type::clock::now(), failed);  // those used last are kept
+    return prepared_parts{named / "header.hpp", named / "own_part.o"};
+  }
   fs::create_directories(in, failed);
   if (failed) return {};
   made = std::async(std::launch::async, [=] {

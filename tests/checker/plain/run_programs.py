@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Checks programs in plain CUDA, each unchanged and with -D BROKEN.
 
-    run_programs.py TOOL FOLDER [NAME ...]
+    run_programs.py TOOL FOLDER [NAME ... | --few]
 
+--few: only so many programs that each header which a program includes is included.
 The unchanged program is clean, except for pedantic findings in lines with such a comment: // LETTER: race.
 The broken one has an error of the kind and in the line of a comment in it: // FOUND: race, or // FOUND: race or
 overwritten in use. A finding without a line is marked // FOUND SOMEWHERE: wrong result. Exit status: 0 all as
@@ -84,9 +85,23 @@ def faults_of(tool, program):
             yield f"{program.name} broken: expected {' or '.join(kinds)} in line {number}: {told(findings)}"
 
 
+def with_all_headers(programs):
+    """Few of the programs, which include all headers that the programs include."""
+    headers = {p: set(re.findall(r"^\s*#\s*include\s*<(.+)>", p.read_text(), re.MULTILINE)) for p in programs}
+    missing, few = set().union(*headers.values()), []
+    while missing:
+        few.append(max(programs, key=lambda p: len(headers[p] & missing)))
+        missing -= headers[few[-1]]
+    return few
+
+
 def main():
     tool, folder, names = pathlib.Path(sys.argv[1]).resolve(), pathlib.Path(sys.argv[2]), sys.argv[3:]
-    programs = sorted(folder.glob("*.cu")) if not names else [folder / f"{name}.cu" for name in names]
+    programs = sorted(folder.glob("*.cu"))
+    if names == ["--few"]:
+        programs = with_all_headers(programs)
+    elif names:
+        programs = [folder / f"{name}.cu" for name in names]
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
         faults = [
             fault for faults in pool.map(lambda p: list(faults_of(tool, p)), programs) for fault in faults

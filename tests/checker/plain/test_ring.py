@@ -37,8 +37,8 @@ class Ring(unittest.TestCase):
         for file in EXAMPLES.glob("product_bf16.*"):
             shutil.copy(file, self.folder)
 
-    def findings(self, code, *options):
-        command = [TOOL, "check", "product_bf16.cu", "--schedules", "3", "--json", *options]
+    def findings(self, code, *options, schedules=3):
+        command = [TOOL, "check", "product_bf16.cu", "--schedules", str(schedules), "--json", *options]
         done = subprocess.run(command, cwd=self.folder, capture_output=True, text=True, timeout=200)
         self.assertEqual(done.returncode, code, done.stderr)
         return json.loads(done.stdout)["programs"][0]["findings"]
@@ -54,16 +54,16 @@ class Ring(unittest.TestCase):
         self.find_faults()
 
     def test_faults_are_found_by_the_loop_that_ships(self):
-        self.find_faults(*SHIPPED)
+        self.find_faults(*SHIPPED, schedules=1)
 
-    def find_faults(self, *options):
+    def find_faults(self, *options, schedules=3):
         kernel = self.folder / "product_bf16.cuh"
         right = kernel.read_text()
         for name, (before, after, (kind, where)) in FAULTS.items():
             with self.subTest(name):
                 self.assertEqual(right.count(before), 1)
                 kernel.write_text(right.replace(before, after))
-                found = self.findings(5, *options)
+                found = self.findings(5, *options, schedules=schedules)
                 lines = kernel.read_text().splitlines()
                 self.assertTrue(
                     any(

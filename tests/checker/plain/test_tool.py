@@ -940,7 +940,9 @@ int main() { k<<<1, 128>>>(nullptr); }
         self.assertEqual(check(cache), (alone[0], 6, False))
         self.assertEqual(check(cache), (alone[0], 3, True))
         (parts,) = (cache / "check").iterdir()
+        os.utime(parts, (1, 1))
         self.assertEqual(check(cache, str(PROGRAMS / "reduction.cu"), "-DNAME=1")[1:], (3, True))
+        self.assertGreater(parts.stat().st_mtime, 1)  # those used last are kept
         for name in ("header.hpp.gch", "own_part.o"):  # of another compiler, say
             with self.subTest(name):
                 kept = (parts / name).read_bytes()
