@@ -280,7 +280,7 @@ class Course(ToolTest):
         self.assertIn("antiphase course check 1 mine/01-two-barriers/start.cu", done)
         self.refused(2, ["'mine/01-two-barriers' is there already"], "course", "start", "1", "mine")
         folder = self.folder / "mine/01-two-barriers"
-        self.assertEqual({file.name for file in folder.iterdir()}, {"README.md", "start.cu"})
+        self.assertEqual({file.name for file in folder.iterdir()}, {"README.md", "start.cu", "strides.svg"})
         self.run_tool("course", "start", "4", "mine")
         self.assertTrue((self.folder / "mine/04-registers/slots.svg").exists())
         self.assertNotIn("<!--", (folder / "README.md").read_text())
@@ -343,6 +343,31 @@ class Course(ToolTest):
         self.assertEqual(len(outputs), len(MUTANTS))
         for number, words in STARTS.items():
             self.assertRegex(outputs[number - 1], words)
+
+    @WITH_CHECKER
+    def test_warp_instructions_that_copy(self):
+        """As claims.md says: for the same tiles through registers and by cp.async; by bulk copies one thread's."""
+        requests = {}
+        for lab in ("04-registers", "05-asynchronous", "08-bulk-copies"):
+            done = self.run_tool("count", COURSE / "solutions" / f"{lab}.cu", "--json")
+            (kernel,) = json.loads(done.stdout)["kernels"]
+            requests[lab] = kernel["lines"]
+        said = (COURSE.parent / "claims.md").read_text()
+        registers = sum(
+            r["requests"]
+            for r in requests["04-registers"]
+            if (r["memory"], r["access"]) in (("global", "read"), ("shared", "write"))
+        )
+        self.assertIn(f"{registers} loads and stores through registers", said)
+        copies = sum(
+            r["requests"]
+            for r in requests["05-asynchronous"]
+            if (r["memory"], r["access"]) == ("shared", "async copy")
+        )
+        self.assertIn(f"{copies} `cp.async`", said)
+        self.assertTrue(
+            all(r["lanes"] == r["requests"] for r in requests["08-bulk-copies"] if r["access"] == "bulk copy")
+        )
 
     def test_symptoms_lead_to_findings(self):
         kinds = (COURSE.parent / "checking.md").read_text().split("## What it finds")[1].split("\n\n")[1]
