@@ -4,8 +4,8 @@
 
 namespace {
 
-// How often a warp's thread that gives slots back does so after the barrier of the scan, not as soon as the numbers are in
-// registers. The least of all that arrive at mbarriers.
+// How often a thread of a warp gives slots back after the barrier of the scan, not as soon as the numbers are
+// in registers: the least of all threads that arrive at mbarriers.
 int late_arrivals(const lab::recording& r) {
   int least = -1;
   for (int thread = 0; thread < 32; ++thread) {

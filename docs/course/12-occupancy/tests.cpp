@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Checks lab 12: resident blocks and bytes in flight by each of the limits, and a launch with the best number of slots.
+// Checks lab 12: resident blocks and bytes in flight by each of the limits, and a launch.
 #include "../lab.h"
 
 namespace {

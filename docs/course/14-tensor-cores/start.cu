@@ -10,8 +10,8 @@ using namespace nvcuda;
 constexpr int tile = 32;   // outputs of a block: tile x tile. Four warps make 16 x 16 each
 constexpr int depth = 16;  // of a tile along K
 constexpr int threads = 128;
-// Rows in shared memory are longer than tiles, so that fewer of them begin in the same bank. Fragments want rows
-// of a multiple of 16 bytes, and tiles that begin at one of 32.
+// Rows in shared memory are longer than tiles, so that fewer of them begin in the same bank. Fragments want
+// rows of a multiple of 16 bytes, and tiles that begin at one of 32.
 constexpr int row_of_a = depth + 16, row_of_b = tile + 16, row_of_c = tile + 8;
 
 // C = A·B for row-major A (M x K), B (K x N) and C (M x N), of any size. gridDim covers C.

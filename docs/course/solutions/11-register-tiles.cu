@@ -8,8 +8,8 @@ constexpr int side = 8;            // threads of a block: side x side
 constexpr int tile = side * each;  // outputs of a block: tile x tile
 constexpr int depth = 8;           // of a tile along K
 
-// C = A·B for row-major A (M x K), B (K x N) and C (M x N). N and K are multiples of 4, so that four numbers of
-// a row are 16 bytes, aligned. gridDim covers C.
+// C = A·B for row-major A (M x K), B (K x N) and C (M x N). N and K are multiples of 4, so that four numbers
+// of a row are 16 bytes, aligned. gridDim covers C.
 __global__ void product(const float* A, const float* B, float* C, int M, int N, int K) {
   const int x = threadIdx.x, y = threadIdx.y, t = y * side + x;
   const int first_row = blockIdx.y * tile, first_column = blockIdx.x * tile;

@@ -75,7 +75,7 @@ struct lab_verdict {
   check_report report;               // findings of the checker
   std::vector<std::string> refused;  // why it was not checked: it does not compile, or lacks the kernel
 };
-lab_verdict judge_lab(const lab_request& r);
+lab_verdict check_one_lab(const lab_request& r);
 // The kernels of a program's run, timed. Throws bad_input if it does not compile, not_supported if it does
 // not end in time; says what was not followed.
 std::vector<timed_kernel> timed_program(const program_request& r, const trace_options& options);

@@ -9,7 +9,7 @@
 
 namespace antiphase::tool {
 
-lab_verdict judge_lab(const lab_request& r) {
+lab_verdict check_one_lab(const lab_request& r) {
   plain_program program;
   program.sources = {r.file};
   program.driver = r.tests;

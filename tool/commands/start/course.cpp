@@ -133,18 +133,18 @@ void start(const request& r) {
                     l.number, l.title, (to / "README.md").string(), file, (to / prediction_sheet).string()));
 }
 
-// One student's file for a lab, judged.
-struct judged {
+// One student's file for a lab, and its verdict.
+struct checked_file {
   lab of;
   std::string file;
   lab_verdict verdict;
   prediction_score predictions;
 };
-judged judge(const lab& l, const fs::path& file, int schedules) {
+checked_file check_file(const lab& l, const fs::path& file, int schedules) {
   return {
       .of = l,
       .file = file.string(),
-      .verdict = judge_lab(
+      .verdict = check_one_lab(
           {.file = file.string(), .tests = (l.folder / "tests.cpp").string(), .schedules = schedules}),
       .predictions = score_of(file.parent_path() / prediction_sheet, questions_of(course_folder(), l.name))};
 }
@@ -160,7 +160,7 @@ void check_one(const request& r) {
     throw bad_input(fmt::format(
         "there is no file '{}': expected yours for lab {}, which 'antiphase course start {}' begins", file,
         l.number, l.number));
-  const judged one = judge(l, file, r.schedules);
+  const checked_file one = check_file(l, file, r.schedules);
   const lab_verdict& v = one.verdict;
   if (!v.refused.empty()) {
     for (const std::string& why : v.refused) complain(why);
@@ -268,7 +268,7 @@ void check_class(const request& r) {
       rows.push_back({student.student, r.lab.empty() ? "" : wanted.front().name, "no", "0", "0", "0",
                       "nothing handed in", ""});
     for (const auto& [l, file] : student.files) {
-      const judged one = judge(l, file, r.schedules);
+      const checked_file one = check_file(l, file, r.schedules);
       const std::size_t findings = one.verdict.report.errors();
       rows.push_back({student.student, l.name, one.verdict.passed ? "yes" : "no",
                       fmt::format("{}", one.predictions.right()),
