@@ -24,14 +24,15 @@ def text_of(file, links):
     return re.sub(r"\]\((?!#|http)([^)]+)\)", lambda m: f"]({os.path.normpath(links + m[1])})", text)
 
 
-def cells():
-    """(kind, source) of each cell. A lab is its text, its program, and the command that checks it."""
+def cells(only=None):
+    """(kind, source) of each cell, of some labs or of all. A lab is its text, its program, and the command that checks it."""
     yield "markdown", text_of(DOCS / "course/README.md", "course/")
     yield "markdown", "Run this cell once. Then complete each kernel in its cell, and run that and the next."
-    folders = sorted((DOCS / "course").glob("??-*"))
-    starts = "; ".join(f"antiphase course start {i} --quiet" for i in range(1, len(folders) + 1))
+    folders = {int(f.name[:2]): f for f in sorted((DOCS / "course").glob("??-*"))}
+    folders = {n: f for n, f in folders.items() if only is None or n in only}
+    starts = "; ".join(f"antiphase course start {i} --quiet" for i in folders)
     yield "code", f"!{starts}"
-    for number, folder in enumerate(folders, 1):
+    for number, folder in folders.items():
         file = f"{folder.name}/start.cu"
         text = text_of(folder / "README.md", f"course/{folder.name}/")
         yield "markdown", re.sub(r"(?m)^(antiphase \w+) start\.cu", rf"\1 {file}", text)
@@ -39,10 +40,10 @@ def cells():
         yield "code", f"!antiphase course check {number}"
 
 
-def notebook(output_of):
+def notebook(output_of, only=None):
     """As Jupyter stores it. output_of(source) is what a command prints."""
     made = []
-    for kind, source in cells():
+    for kind, source in cells(only):
         cell = {"cell_type": kind, "metadata": {}, "source": source.splitlines(keepends=True)}
         if kind == "code":
             said = output_of(source[1:]) if source.startswith("!") else ""
@@ -54,7 +55,7 @@ def notebook(output_of):
     return {"cells": made, "metadata": about, "nbformat": 4, "nbformat_minor": 4}
 
 
-def write(tool, file):
+def write(tool, file, only=None):
     with tempfile.TemporaryDirectory() as folder:
         (pathlib.Path(folder) / "antiphase").symlink_to(tool)
 
@@ -74,7 +75,7 @@ def write(tool, file):
             # as of an installed package
             return done.stdout.replace(str(DOCS), "share/antiphase").replace(f"{folder}/", "")
 
-        file.write_text(json.dumps(notebook(output_of), indent=1, ensure_ascii=False) + "\n")
+        file.write_text(json.dumps(notebook(output_of, only), indent=1, ensure_ascii=False) + "\n")
 
 
 if __name__ == "__main__":

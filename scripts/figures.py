@@ -30,15 +30,21 @@
     cycles POLICY, hidden POLICY, computing POLICY
                                        from a recorded timeline: cycles per step, share of the load time
                                        hidden, share of the time in which warps compute
+    lines LAB                          of the kernel in a lab's solution, without comments and empty lines
+    cubes                              products of 4 x 4 x 4 that a Tensor Core of an H200 adds up in a clock
 SHAPE is N for a cube or a scan, else MxNxK.
 """
 import json
+import pathlib
 import re
 
 import overlap_plot
 from results import BadResult, gain_text, geometric_mean, rate_text
 
-PLACE = re.compile(r"(<!-- (?P<words>[a-z]+(?: [\w.-]+)+) -->).*?(<!-- end -->)")
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+H200 = ROOT / "src/executor/profiles/h200.json"
+TENSOR_CORES = 4  # of a multiprocessor
+PLACE = re.compile(r"(<!-- (?P<words>[a-z]+(?: [\w.-]+)+|cubes) -->).*?(<!-- end -->)")
 
 
 # Groups of products of random shapes: a predicate of M, N, K and our time in microseconds.
@@ -55,6 +61,15 @@ GROUPS = {
 def shape_of(family, text):
     extents = tuple(int(extent) for extent in text.split("x"))
     return extents * 3 if family == "gemm" and len(extents) == 1 else extents
+
+
+def lines_of_kernel(lab):
+    file = ROOT / "docs/course/solutions" / f"{lab}.cu"
+    if not file.exists():
+        raise BadResult(f"there is no lab {lab}")
+    kernel = re.search(r"^[^\n]*__global__.*?^}", file.read_text(), flags=re.S | re.M)[0]
+    code = (re.sub(r"//.*", "", line).strip() for line in kernel.splitlines())
+    return sum(1 for line in code if line)
 
 
 class Figures:
@@ -180,6 +195,14 @@ class Figures:
             if text is None:
                 raise BadResult(f"'{what}' is nothing that is reported of tiles")
             return text, []
+        if kind == "lines":
+            return f"{lines_of_kernel(*of)}", []
+        if kind == "cubes":
+            profile = json.loads(H200.read_text())
+            value = {name: figure["value"] for name, figure in profile["figures"].items()}
+            cores = TENSOR_CORES * profile["limits"]["multiprocessors"]
+            each = value["tensor_fp16_per_second"] / cores / value["clock_under_power_hz"]
+            return f"{each / 4**3:.0f}", []
         if kind in ("cycles", "hidden", "computing"):
             timeline = self.timeline(*of)
             text = {

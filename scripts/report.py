@@ -17,6 +17,7 @@ else build/antiphase, or the one next to a given table. Without one (--tool= ask
 bench/results/rechosen.txt has them. Exit status: 0 fine, 1 a document differs or a result file is wrong, 2 usage.
 """
 import argparse
+import json
 import os
 import pathlib
 import re
@@ -26,6 +27,7 @@ import bench_tables
 import choices_today
 import compiled_code
 import figures
+import idea_plots
 import ladder_plot
 import marks
 import overlap_plot
@@ -291,6 +293,8 @@ def main():
         return 1
     if report.results.figures:
         timelines = options.root / "bench" / "results" / "timelines"
+        made[options.root / "docs/course/01-two-barriers/strides.svg"] = idea_plots.strides()
+        made[pictures / "memory_path.svg"] = idea_plots.memory_path(json.loads(figures.H200.read_text()))
         filler = figures.Figures(report.results, timelines, report.marks)
         try:
             made |= {path: filler.fill(made[path]) for path in pages}

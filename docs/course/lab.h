@@ -67,6 +67,39 @@ inline int barriers(const acts& of) {
 inline bool reads_shared(const act& a) { return a.shared && a.reads(); }
 inline bool reads_global(const act& a) { return !a.shared && a.reads(); }
 
+// Requests of a warp's first block: the i-th act of each lane that `that` picks, for every i.
+template <class F> std::vector<acts> requests(const recording& r, int warp, F that) {
+  std::vector<acts> all;
+  for (int lane = 0; lane < 32; ++lane) {
+    std::size_t i = 0;
+    for (const act& a : r.of(0, warp * 32 + lane)) {
+      if (!that(a)) continue;
+      if (i == all.size()) all.emplace_back();
+      all[i++].push_back(a);
+    }
+  }
+  return all;
+}
+inline int distinct(std::vector<unsigned long> all) {
+  std::sort(all.begin(), all.end());
+  return static_cast<int>(std::unique(all.begin(), all.end()) - all.begin());
+}
+// Sectors of 32 bytes of global memory that a request moves.
+inline int sectors(const acts& request) {
+  std::vector<unsigned long> all;
+  for (const act& a : request)
+    for (unsigned long b = a.address / 32; b <= (a.address + a.bytes - 1) / 32; ++b) all.push_back(b);
+  return distinct(all);
+}
+// Wavefronts of shared memory for a request of up to 4 bytes a lane: the most words in one of 32 banks.
+inline int wavefronts(const acts& request) {
+  std::vector<unsigned long> banks[32];
+  int most = 0;
+  for (const act& a : request) banks[a.address / 4 % 32].push_back(a.address / 4);
+  for (const auto& words : banks) most = std::max(most, distinct(words));
+  return most;
+}
+
 // A thread's reads of shared memory during which at least so many of its copies were in flight, by its waits:
 // what it has not waited for may be on its way.
 inline int reads_under_way(const acts& of, int copies) {

@@ -27,12 +27,29 @@ struct advised_stages {
   int resident = 0;              // blocks per multiprocessor
   double occupancy = 0;          // resident threads / threads_per_multiprocessor
   double bytes_in_flight = 0;    // per multiprocessor, while its blocks wait for loads
+  // share of the bandwidth of memory, or of the L2 cache, that what has to be moved takes; 0: not known
+  double bandwidth = 0;
   // of a product: the whole; otherwise one step of all blocks of a multiprocessor, divided by their number
   double seconds = 0;
   double gain = 0;  // over one stage, signed: 0.1 is 10 % faster
   // of a kernel of one's own: the gain, should it be overestimated as far as it was for measured kernels
   double least_gain = 0;
   limit largest = limit::latency;
+};
+
+// The textbooks' formulas for square tiles of FP32, one of A and one of B, on one multiprocessor of all.
+struct textbook_tile {
+  int extent = 0;  // of a tile
+  // Load: 2 x extent^2 x 4 bytes / its share of memory's bandwidth. Computation: 2 x extent^3 / its FLOP/s,
+  // as a multiply-add is two operations; the texts leave out the 2.
+  textbook_times times{};
+};
+// A block that computes from so many slots in all: its first load and its last computation are never hidden,
+// so buffers save (tiles - 1) / tiles of what they save of a long one.
+struct advised_tiles {
+  int tiles = 1;
+  double textbook_gain = 0;  // of two buffers by the textbooks' formula
+  double gain = 0;           // of the buffers that are advised
 };
 
 // The answer of advise_gemm(), advise_scan() and advise_kernel():
@@ -51,6 +68,11 @@ struct advice {
   std::string pipelined;                // the kernel that `stages` is about
   std::vector<advised_stages> stages;   // 1, 2, 3 ... stages
   double textbook_gain = 1;             // (Tl + Tc) / max(Tl, Tc) of that kernel
+  std::vector<textbook_tile> textbook;  // of a product
+  std::vector<advised_tiles> by_tiles;  // of a kernel of one's own
+  // Of a kernel of one's own: how many slots fit into shared memory, which is what CUTLASS's StageCountAuto
+  // takes.
+  int stages_that_fit = 0;
   double bytes_needed_in_flight = 0;    // per multiprocessor: bandwidth x latency under load
   bool in_cache = false;                // of the L2 cache, not of memory
   std::vector<std::string> limits;      // sentences: what limits the pick

@@ -104,8 +104,26 @@ advised_stages stages_of(const machine_profile& on, const gemms::policy& how, in
   one.bytes_in_flight = static_cast<double>(shape.resident) * std::max(1, stages - 1) *
                         static_cast<double>(shape.shared_bytes) / stages;
   one.seconds = takes.seconds;
+  const auto elements = [](std::int64_t x, std::int64_t y) {
+    return static_cast<double>(x) * static_cast<double>(y);
+  };
+  one.bandwidth = 4 * static_cast<double>(p.count) *
+                  (elements(p.m, p.k) + elements(p.k, p.n) + elements(p.m, p.n)) / takes.seconds /
+                  on.memory_bytes.value;
   one.largest = takes.largest();
   return one;
+}
+// By the textbooks' formulas, for the extents of tiles that they try, and further ones.
+std::vector<textbook_tile> textbook_tiles(const machine_profile& on) {
+  std::vector<textbook_tile> all;
+  const double processors = std::max(1, on.limits.multiprocessors);
+  for (const int extent : {8, 16, 32, 64, 128}) {
+    const double area = static_cast<double>(extent) * extent;
+    all.push_back({.extent = extent,
+                   .times = {2 * area * 4 / (on.memory_bytes.value / processors),
+                             area * extent / (on.multiply_adds.value * on.clock.value)}});
+  }
+  return all;
 }
 void find_gains(std::vector<advised_stages>& list) {
   const double one = list.empty() ? 0 : list.front().seconds;
@@ -246,6 +264,7 @@ advice advise_gemm(const machine_profile& on, const gemms::product_size& p) {
   const pipeline_step step = gemms::shape_of(on, one, bytes).step;
   const double load = step.latency * on.clock.value, both = step_clocks(on, step, 1).seconds;
   a.textbook_gain = textbook_times{load, both - load}.gain();
+  a.textbook = textbook_tiles(on);
 
   a.limits.push_back(limit_text(a.pick));
   a.recommends.push_back(
@@ -291,6 +310,8 @@ advice advise_scan(const machine_profile& on, std::int64_t count, std::size_t si
          .resident = 1,
          .occupancy = static_cast<double>(ring.threads()) / on.limits.threads_per_multiprocessor,
          .bytes_in_flight = static_cast<double>(std::min(stages, ring.in_flight) * ring.tile_bytes()),
+         .bandwidth = 2 * static_cast<double>(count) * static_cast<double>(size) / takes.seconds /
+                      on.memory_bytes.value,
          .seconds = takes.seconds,
          .largest = takes.largest()});
   }
@@ -382,6 +403,8 @@ advice advise_kernel(const machine_profile& on, const own_kernel& k) {
       s.arithmetic = std::max(0., k.compute - barriers) * clock * alone;
       const prediction takes = step_clocks(on, s, one.resident);
       one.seconds = takes.seconds / one.resident / clock;
+      one.bandwidth = bytes / one.seconds * std::max(1, on.limits.multiprocessors) /
+                      (k.in_cache ? on.cache_bytes : on.memory_bytes).value;
       one.largest = takes.largest();
       one.occupancy = static_cast<double>(one.resident * k.threads) / on.limits.threads_per_multiprocessor;
       one.bytes_in_flight =
@@ -394,7 +417,17 @@ advice advise_kernel(const machine_profile& on, const own_kernel& k) {
   find_least_gains(a.stages);
   for (advised_policy& p : a.others) p.takes.scale(1 / clock);
   const advised_stages* const best = fewest_of(a.stages);
+  a.stages_that_fit =
+      static_cast<int>((on.limits.shared_opt_in - std::min(on.limits.shared_opt_in, k.fixed)) / k.smem);
   if (best != nullptr) {
+    for (const int tiles : {1, 2, 3, 4, 8, 16, 64}) {
+      // the first tile takes what it takes with one buffer, each further one a step
+      const auto gain = [&](double one, double more) { return tiles * one / (one + (tiles - 1) * more) - 1; };
+      const textbook_times times{latency, k.compute};
+      a.by_tiles.push_back({.tiles = tiles,
+                            .textbook_gain = gain(times.one_buffer(), times.two_buffers()),
+                            .gain = gain(a.stages.front().seconds, best->seconds)});
+    }
     a.pick = a.others[static_cast<std::size_t>(best->stages - 1)];
     std::string_view why = meaning(best->largest);
     if (best->largest == limit::arithmetic) why = "computation: what a block does with a slot";

@@ -116,6 +116,7 @@ json to_json(const advised_stages& s, bool own) {
     one["blocks_per_multiprocessor"] = s.resident;
     one["occupancy"] = s.occupancy;
     one["bytes_in_flight"] = s.bytes_in_flight;
+    if (s.bandwidth > 0) one["share_of_bandwidth"] = s.bandwidth;
     one["seconds"] = s.seconds;
     one["gain"] = s.gain;
     if (own) one["least_gain"] = s.least_gain;
@@ -179,7 +180,7 @@ std::string to_json_text(const advice& a) {
   json others = json::array(), stages = json::array();
   for (const advised_policy& p : a.others) others.push_back(to_json(p));
   for (const advised_stages& s : a.stages) stages.push_back(to_json(s, a.pipelined == "this kernel"));
-  const json all{
+  json all{
       {"schema", 1},
       {"about", a.about},
       {"device", a.machine.limits.name},
@@ -190,6 +191,12 @@ std::string to_json_text(const advice& a) {
       {"limits", a.limits},
       {"changes", a.changes},
       {"recommends", a.recommends}};
+  for (const textbook_tile& t : a.textbook)
+    all["textbook_tiles"].push_back(
+        {{"extent", t.extent}, {"load_seconds", t.times.load}, {"compute_seconds", t.times.compute}});
+  for (const advised_tiles& t : a.by_tiles)
+    all["by_tiles"].push_back({{"tiles", t.tiles}, {"textbook_gain", t.textbook_gain}, {"gain", t.gain}});
+  if (a.stages_that_fit > 0) all["stages_that_fit"] = a.stages_that_fit;
   return all.dump(-1, ' ', true, json::error_handler_t::replace);
 }
 

@@ -106,6 +106,52 @@ TEST(advise, gains_have_what_is_left_of_them_at_worst) {
     EXPECT_GE(a.stages[i].least_gain, a.stages[i - 1].least_gain);
   }
 }
+// n (Tl + Tc) / (Tl + (n - 1) max(Tl, Tc) + Tc), as the texts have it.
+TEST(advise, few_tiles_gain_less) {
+  const advice a = advise_kernel(
+      an_h200(), parse_kernel(an_h200(), "smem=1KiB,regs=32,load=100us,compute=50us,threads=256,blocks=1"));
+  ASSERT_EQ(a.by_tiles.size(), 7U);
+  for (const advised_tiles& t : a.by_tiles) {
+    EXPECT_NEAR(1 + t.textbook_gain, t.tiles * 150. / (100 + (t.tiles - 1) * 100 + 50), 1e-9);
+    const double step = 1 / (1 + a.stages.back().gain);  // of a long run, in steps of one buffer
+    EXPECT_NEAR(1 + t.gain, t.tiles / (1 + (t.tiles - 1) * step), 0.05);
+  }
+  EXPECT_EQ(a.by_tiles.front().gain, 0);
+  EXPECT_GT(a.by_tiles.back().gain, 0.9 * a.stages.back().gain);
+}
+TEST(advise, the_textbooks_formulas_count_two_operations_of_a_multiply_add) {
+  const machine_profile on = an_h200();
+  const advice a = advise_gemm(on, {.m = 256, .n = 256, .k = 256});
+  ASSERT_EQ(a.textbook.size(), 5U);
+  const double of_one = 1. / on.limits.multiprocessors;
+  for (const textbook_tile& t : a.textbook) {
+    const double flops = 2 * on.multiply_adds.value * on.clock.value, n = t.extent;  // of a multiprocessor
+    EXPECT_NEAR(t.times.compute * flops, 2 * n * n * n, 1e-6 * n * n * n);
+    EXPECT_NEAR(t.times.load * on.memory_bytes.value * of_one, 2 * n * n * 4, 1e-6 * n * n);
+  }
+  EXPECT_LT(a.textbook.front().times.compute, a.textbook.front().times.load);
+  EXPECT_GT(a.textbook.back().times.compute, a.textbook.back().times.load);
+}
+TEST(advise, says_how_much_of_the_bandwidth_is_used) {
+  const machine_profile on = an_h200();
+  const advice scan = advise_scan(on, 1 << 28);
+  for (const advised_stages& s : scan.stages)
+    EXPECT_NEAR(s.bandwidth * s.seconds * on.memory_bytes.value, 2. * 4 * (1 << 28), 1e3);
+  EXPECT_GT(scan.stages.back().bandwidth, 0.8);
+  EXPECT_LT(scan.stages.front().bandwidth, 0.4);
+  const advice own = advise_kernel(on, parse_kernel(on, "smem=64KiB,compute=1clk,threads=512,regs=32"));
+  EXPECT_NEAR(own.stages[2].bandwidth, 1, 0.05);  // enough in flight, and nothing else to do
+  const advice timed = advise_kernel(on, parse_kernel(on, "smem=4KiB,compute=1us,load=1us"));
+  EXPECT_EQ(timed.stages.front().bandwidth, 0) << "its bytes are not known";
+}
+TEST(advise, counts_the_slots_that_fit) {
+  const auto fitting = [](const std::string& members) {
+    return advise_kernel(an_h200(), parse_kernel(an_h200(), members)).stages_that_fit;
+  };
+  EXPECT_EQ(fitting("smem=32KiB,compute=1us"), 7);  // of 227 KiB
+  EXPECT_EQ(fitting("smem=32KiB,compute=1us,fixed=200KiB"), 0);
+}
+
 TEST(advise, many_blocks_need_no_buffers) {
   const advice a = advise_kernel(
       an_h200(), parse_kernel(an_h200(), "smem=4KiB,regs=32,load=500clk,compute=2000clk,threads=256"));

@@ -15,6 +15,7 @@ import unittest.mock
 import xml.etree.ElementTree
 
 sys.path.insert(0, sys.argv.pop())
+import idea_plots  # noqa: E402
 import report  # noqa: E402
 import results  # noqa: E402
 
@@ -417,6 +418,30 @@ class Report(ReportTest):
         self.assertEqual(shown, ["+25.0 %", "1.50×", "0.50", "18", "30.0 ms", "24.0 ms"])
         self.write("docs/claims.md", "<!-- tile gain 16 --><!-- end -->")
         self.assertIn("there are no figures of tiles of 16", self.run_report("--check", code=1))
+
+    def test_figures_of_lines_and_of_a_tensor_core(self):
+        self.ladder()
+        self.write(
+            "docs/claims.md",
+            "<!-- lines 03-tiles --><!-- end --> <!-- lines 06-stages --><!-- end --> <!-- cubes --><!-- end -->",
+        )
+        self.run_report()
+        tiles, stages, cubes = map(int, re.findall(r"-->(\d+)<!-- end -->", self.read("docs/claims.md")))
+        self.assertEqual(cubes, 8)
+        self.assertLess(10, tiles)
+        self.assertLess(tiles, stages)
+        self.write("docs/claims.md", "<!-- lines 77-none --><!-- end -->")
+        self.assertIn("there is no lab 77-none", self.run_report("--check", code=1))
+
+    def test_strides_add_up_to_running_sums(self):
+        for n in (1, 2, 5, 8):
+            held, pairs = idea_plots.scan_steps(n)
+            self.assertEqual(held[-1], [(0, i) for i in range(n)])
+            self.assertEqual([len(p) for p in pairs], [n - 2**s for s in range(len(pairs))])
+        picture = idea_plots.strides(8)
+        self.assertEqual(picture.count('marker-end="url(#tip0)"'), 7 + 6 + 4)
+        for i in range(1, 8):
+            self.assertIn(f">x0…x{i}<", picture)
 
     def test_a_tampered_or_missing_picture_is_found(self):
         self.ladder()

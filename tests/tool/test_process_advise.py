@@ -40,6 +40,25 @@ class Advise(ToolTest):
             json.loads(self.run_tool(*kernel, *H200, "--json").stdout)["pipelined"]["stages"][3]["fits"],
             False,
         )
+        gains = {  # of a smaller GPU, with fewer blocks on fewer multiprocessors
+            device: json.loads(
+                self.run_tool(
+                    *("advise", "gemm", "--m", 1024, "--n", 1024, "--k", 1024, "--json", "--device", device)
+                ).stdout
+            )["pipelined"]["stages"][1]["gain"]
+            for device in ("H200", "RTX 3090")
+        }
+        said = (ROOT / "docs/claims.md").read_text()
+        self.assertIn(f"{100 * gains['RTX 3090']:+.0f} % for the second buffer", said)
+        self.assertIn(f"{100 * gains['H200']:+.0f} % on an H200", said)
+        text = self.run_tool(*kernel, *H200).stdout.decode()
+        self.assertRegex(text, r"\n2 +\+20\.0 % ")  # two tiles: half of the saving
+        self.assertIn("3 slots fit into shared memory", text)
+        product = self.run_tool("advise", "gemm", "--m", "64", "--n", "64", "--k", "64", *H200)
+        self.assertRegex(product.stdout.decode(), r"\n8 x 8 +15\.9 +2\.0 +1\.0 ")
+        scan = json.loads(self.run_tool("advise", "scan", "--size", 1 << 28, "--json", *H200).stdout)
+        shares = [s["share_of_bandwidth"] for s in scan["pipelined"]["stages"]]
+        self.assertEqual(shares, sorted(shares))
         for more, said in (("", "S - 1 loads"), (",form=roles", "S loads"), (",copy=bulk", "S loads")):
             self.assertIn(
                 said, " ".join(self.run_tool(*kernel[:2], kernel[2] + more, *H200).stdout.decode().split())

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The course: every lab refuses its start and each mutant of its solution, and passes the solution."""
+import csv
+import io
 import json
 import os
 import pathlib
@@ -15,7 +17,8 @@ import course_notebook
 
 WITH_CHECKER = unittest.skipUnless(os.environ.get("ANTIPHASE_BROKEN_TOOL"), "this build has no checker")
 COURSE = pathlib.Path(__file__).resolve().parents[2] / "docs/course"
-STARTS = {  # what a lab says of its unfilled start; the first is begun as a student would
+STARTS = {  # what a lab says of its unfilled start; lab 1 is begun as a student would
+    0: "moves 16 sectors of 32 bytes: expected 4",
     2: "13 barriers: expected one in each of 6 steps",
     3: "a thread loads 38 elements from global memory: expected two",
     4: "stores a number that was loaded just before",
@@ -25,8 +28,22 @@ STARTS = {  # what a lab says of its unfilled start; the first is begun as a stu
     8: "a thread reads or writes global memory itself",
     9: "a scanning thread reads global memory",
     10: "products are made in 0 turns",
+    11: "loads 3 times from global memory: expected 16 bytes",
+    12: "16 fit, expected 4",
+    13: "takes 32 wavefronts: expected 1",
+    14: "reads 256 numbers of A and B from shared memory: expected 8 of each",
 }
+COUNTED = (0, 12, 13)  # labs whose figures are counts, not ticks
+
 MUTANTS = {  # lab: (text of the solution, what takes its place, what is said)
+    0: [
+        ("i < n; i += threads", "i < n; i += blockDim.x", "wrong result, n = 100, 2 blocks of 32 threads"),
+        (
+            "for (int i = t; i < n; i += threads)",
+            "for (int i = 0; t == 0 && i < n; ++i)",
+            "writes 100 numbers",
+        ),
+    ],
     1: [
         (
             "    x[t] += other;",
@@ -84,20 +101,51 @@ MUTANTS = {  # lab: (text of the solution, what takes its place, what is said)
             "a thread waits too early",
         ),
     ],
-    8: [("    fence_proxy();\n", "", "missing proxy fence"), ("stages - 1", "1", "a thread waits too early")],
+    8: [
+        ("    fence_proxy();\n", "", "missing proxy fence"),
+        ("stages - 1", "1", "a thread waits too early"),
+        ("wait_until_read<1>();", "wait_until_read<0>();", "waits for the store that it has just started"),
+    ],
     9: [
         (
             "      bulk_load(slot[s], from + i * tile, bytes, full[s]);",
             "      bulk_load(slot[s], from + i * tile, bytes, full[s]);\n      full[s].wait(i / stages % 2);",
             "a thread waits too early",
-        )
+        ),
+        (
+            "    empty[s].arrive();\n    int all;\n    const int sum = before + scan_tile(value, t, sums[i % 2], all);",
+            "    int all;\n    const int sum = before + scan_tile(value, t, sums[i % 2], all);\n    empty[s].arrive();",
+            "a slot is given back after the scan",
+        ),
     ],
     10: [
+        ("if (group == 0 || i < tiles - 1) pass_turn();", "pass_turn();", "group 1 7 and group 0 6 times"),
         (
             "    if (group == 0 || i < tiles - 1) pass_turn();\n    softmax();",
             "    softmax();\n    if (group == 0 || i < tiles - 1) pass_turn();",
             "a softmax lies within a turn",
-        )
+        ),
+    ],
+    11: [
+        ("a[depth][tile], b[depth][tile];", "a[depth][tile + 1], b[depth][tile + 1];", "misaligned access"),
+        (
+            "sum[r][c] += left[r] * right[c];",
+            "sum[r][c] += a[i][y * each + r] * right[c];",
+            "reads shared memory 136 times",
+        ),
+    ],
+    12: [
+        ("m.shared / (b.shared + m.reserved)", "m.shared / (b.shared + 1)", "4 fit, expected 3"),
+        ("  return best;", "  return 2;", "2 buffers have 16384 bytes in flight, 1 buffers 16384"),
+        ("stages * slot * 4>>>", "slot>>>", "access outside memory"),
+    ],
+    13: [
+        ("tile + 1]", "tile + 2]", "takes 2 wavefronts: expected 1"),
+        ("= part[x][i];", "= from[(row + x) * columns + column + i];", "moves 32 sectors: expected 4"),
+    ],
+    14: [
+        ("    __syncthreads();\n    wmma::load", "    wmma::load", "race"),
+        ("  wmma::fill_fragment(sum, 0.0f);\n", "", "wrong result"),
     ],
 }
 
@@ -235,7 +283,8 @@ class Course(ToolTest):
         start = (folder / "start.cu").read_text()
         self.assertRegex(self.said(self.judge(number, start, 5)), STARTS[number])
         self.assertTrue(self.judge(number, solution, 0)["passed"])
-        self.told_ticks(folder, start, solution)
+        if number not in COUNTED:
+            self.told_ticks(folder, start, solution)
         self.mutants(number, solution)
 
     def told_ticks(self, folder, *programs):
@@ -267,8 +316,8 @@ class Course(ToolTest):
     def test_first_lab_as_a_student(self):
         self.assertIn("10  10-antiphase", self.run_tool("course", "list").stdout.decode())
         self.refused(3, ["no file 'start.cu'", "course start 1"], "course", "check", "1")
-        for wrong in ("11", "0", "1.5", "01-two"):
-            self.refused(2, [f"no lab {wrong}:", "1 to 10"], "course", "start", wrong)
+        for wrong in ("15", "1.5", "01-two"):
+            self.refused(2, [f"no lab {wrong}:", "0 to 14"], "course", "start", wrong)
         for number, folder in (
             ("08", "08-bulk-copies"),
             ("9", "09-ring-of-a-scan"),
@@ -280,7 +329,9 @@ class Course(ToolTest):
         self.assertIn("antiphase course check 1 mine/01-two-barriers/start.cu", done)
         self.refused(2, ["'mine/01-two-barriers' is there already"], "course", "start", "1", "mine")
         folder = self.folder / "mine/01-two-barriers"
-        self.assertEqual({file.name for file in folder.iterdir()}, {"README.md", "start.cu"})
+        self.assertEqual(
+            {file.name for file in folder.iterdir()}, {"README.md", "start.cu", "strides.svg", "predict.txt"}
+        )
         self.run_tool("course", "start", "4", "mine")
         self.assertTrue((self.folder / "mine/04-registers/slots.svg").exists())
         self.assertNotIn("<!--", (folder / "README.md").read_text())
@@ -295,6 +346,10 @@ class Course(ToolTest):
         self.assertIn("was not checked: expected a program that compiles", self.run_in(folder, 3).message)
         self.told_ticks(COURSE / folder.name, solution)
         self.mutants(1, solution)
+
+    @WITH_CHECKER
+    def test_lab_0(self):
+        self.lab(0)
 
     @WITH_CHECKER
     def test_lab_2(self):
@@ -333,16 +388,141 @@ class Course(ToolTest):
         self.lab(10)
 
     @WITH_CHECKER
+    def test_lab_11(self):
+        self.lab(11)
+
+    @WITH_CHECKER
+    def test_lab_12(self):
+        self.lab(12)
+
+    @WITH_CHECKER
+    def test_lab_13(self):
+        self.lab(13)
+
+    @WITH_CHECKER
+    def test_lab_14(self):
+        self.lab(14)
+
+    def test_report_of_the_profile_is_what_was_counted(self):
+        stored = json.loads(
+            (COURSE.parents[1] / "bench/results/experiments/20261128-count-ncu.json").read_text()
+        )
+        counted = {(s["kernel"], s["memory"], s["access"]): s["ncu"] for s in stored["series"]}
+        with (COURSE / "13-profile/report.csv").open() as file:
+            rows = list(csv.DictReader(file))
+        self.assertEqual(len(rows), 16)
+        of = {"transpose": "transpose", "transpose, changed": "transpose_padded"}
+        for row in rows:
+            metric = row["Metric Name"]
+            key = (
+                of[row["Kernel Name"]],
+                "shared" if "shared" in metric else "global",
+                "read" if metric.endswith("_ld.sum") else "write",
+            )
+            requests = "requests" in metric or "inst_executed" in metric
+            self.assertEqual(int(row["Metric Value"]), counted[key][0 if requests else 1], metric)
+
+    @WITH_CHECKER
+    def test_predictions_are_asked_for_and_scored(self):
+        self.run_tool("course", "start", "0")
+        sheet = self.folder / "00-first-kernel/predict.txt"
+        text = sheet.read_text()
+        questions = json.loads((COURSE / "predictions.json").read_text())["00-first-kernel"]
+        self.assertEqual(text.count("answer:"), len(questions))
+        solution = (COURSE / "solutions/00-first-kernel.cu").read_text()
+        (sheet.parent / "start.cu").write_text(solution)
+
+        def check(*answers, more=()):
+            parts = text.split("answer:")
+            filled = "".join(p + f"answer: {a}" for p, a in zip(parts, answers)) + parts[-1]
+            sheet.write_text(filled if answers else text)
+            return self.run_tool("course", "check", "0", "--schedules", 1, *more).stdout.decode()
+
+        self.assertIn("predictions: none of 3 answered in 00-first-kernel/predict.txt", check())
+        self.assertIn("predictions: 3 of 3 right", check(*(q["answer"] for q in questions)))
+        said = " ".join(check(" 32. ", 5, "").split())
+        self.assertIn(f"predictions: 1 of 3 right - 2. 5: expected 4. {questions[1]['why']}", said)
+        self.assertIn("- 3. has no answer in 00-first-kernel/predict.txt", said)
+        scored = json.loads(check(32, 4, "", more=["--json"]))["predictions"]
+        self.assertEqual([p["right"] for p in scored], [True, True, False])
+        self.assertEqual([p["answer"] for p in scored], ["32", "4", None])
+
+    def test_every_lab_has_questions(self):
+        questions = json.loads((COURSE / "predictions.json").read_text())
+        self.assertEqual(sorted(questions), sorted(f.name for f in COURSE.glob("??-*")))
+        for lab, asked in questions.items():
+            self.assertGreaterEqual(len(asked), 3, lab)
+            for q in asked:
+                self.assertTrue(q["why"], lab)
+                options = re.findall(r"\b([a-z])\) ", q["ask"])
+                self.assertTrue(q["answer"] in options if options else q["answer"].isdigit(), q)
+
+    @WITH_CHECKER
+    def test_a_class(self):
+        solution = (COURSE / "solutions/00-first-kernel.cu").read_text()
+        start = (COURSE / "00-first-kernel/start.cu").read_text()
+        for place, text in {
+            "anna/00-first-kernel.cu": solution,
+            "ben, jr/00-first-kernel/start.cu": start,
+            "cara/00-first-kernel.cu": "__global__ void other() {}",
+            "dora/notes.txt": "ill",
+        }.items():
+            (self.folder / "class" / place).parent.mkdir(parents=True, exist_ok=True)
+            (self.folder / "class" / place).write_text(text)
+        (self.folder / "class/ben, jr/00-first-kernel/predict.txt").write_text("answer: 32\nanswer: 4\n")
+        asked = ("course", "check", "--all", "class", "--schedules", 1, "-q")
+        rows = list(csv.DictReader(io.StringIO(self.run_tool(*asked, "--csv").stdout.decode())))
+        self.assertEqual([r["student"] for r in rows], ["anna", "ben, jr", "cara", "dora"])
+        self.assertEqual([r["passed"] for r in rows], ["yes", "no", "no", "no"])
+        self.assertEqual([r["predictions"] for r in rows], ["0", "2", "0", "0"])
+        for row, reason in zip(rows, ("^$", "16 sectors", "does not compile", "nothing handed in")):
+            self.assertRegex(row["reason"], reason)
+        (self.folder / "late").mkdir()
+        (self.folder / "late/eve.cu").write_text(solution)
+        asked = ("course", "check", "00", "--all", "late", "--schedules", 1, "-q", "--json")
+        (one,) = json.loads(self.run_tool(*asked).stdout)["students"]
+        self.assertEqual((one["student"], one["passed"]), ("eve", True))
+        self.refused(3, ["'nowhere' cannot be read"], "course", "check", "--all", "nowhere")
+        self.refused(2, ["--csv is the table of --all"], "course", "check", "1", "--csv")
+        self.refused(2, ["expected a lab, or --all"], "course", "check")
+
+    @WITH_CHECKER
     def test_notebook_has_these_labs(self):
-        file = self.folder / "course.ipynb"
-        course_notebook.write(TOOL, file)
+        file, some = self.folder / "course.ipynb", (0, 2, 13)
+        self.assertEqual(len(list(course_notebook.cells())), 3 + 3 * len(MUTANTS))
+        course_notebook.write(TOOL, file, some)
         stored = json.loads(file.read_text())["cells"]
         outputs = [
             "".join(line for o in c["outputs"] for line in o["text"]) for c in stored if c.get("outputs")
         ]
-        self.assertEqual(len(outputs), len(MUTANTS))
-        for number, words in STARTS.items():
-            self.assertRegex(outputs[number - 1], words)
+        self.assertEqual(len(outputs), len(some))
+        for number, said in zip(some, outputs):
+            self.assertRegex(said, STARTS[number])
+
+    @WITH_CHECKER
+    def test_warp_instructions_that_copy(self):
+        """As claims.md says: for the same tiles through registers and by cp.async; by bulk copies one thread's."""
+        requests = {}
+        for lab in ("04-registers", "05-asynchronous", "08-bulk-copies"):
+            done = self.run_tool("count", COURSE / "solutions" / f"{lab}.cu", "--json")
+            (kernel,) = json.loads(done.stdout)["kernels"]
+            requests[lab] = kernel["lines"]
+        said = (COURSE.parent / "claims.md").read_text()
+        registers = sum(
+            r["requests"]
+            for r in requests["04-registers"]
+            if (r["memory"], r["access"]) in (("global", "read"), ("shared", "write"))
+        )
+        self.assertIn(f"{registers} loads and stores through registers", said)
+        copies = sum(
+            r["requests"]
+            for r in requests["05-asynchronous"]
+            if (r["memory"], r["access"]) == ("shared", "async copy")
+        )
+        self.assertIn(f"{copies} `cp.async`", said)
+        self.assertTrue(
+            all(r["lanes"] == r["requests"] for r in requests["08-bulk-copies"] if r["access"] == "bulk copy")
+        )
 
     def test_symptoms_lead_to_findings(self):
         kinds = (COURSE.parent / "checking.md").read_text().split("## What it finds")[1].split("\n\n")[1]
@@ -376,7 +556,7 @@ class Course(ToolTest):
                 self.assertLessEqual(kinds, found, seen)
 
     def test_readmes_name_their_labs(self):
-        for number, folder in enumerate(sorted(COURSE.glob("??-*")), 1):
+        for number, folder in enumerate(sorted(COURSE.glob("??-*"))):
             self.assertTrue((folder / "README.md").read_text().startswith(f"# Lab {number}: "), folder)
             self.assertIn(f"{folder.name}/README.md", (COURSE / "README.md").read_text())
 

@@ -2,6 +2,32 @@
 // Checks lab 8: right numbers, moved by the copy engine alone, three tiles ahead.
 #include "../lab.h"
 
+namespace {
+
+// The group of a thread's bulk stores, by its waits for them; 0: it has not waited.
+unsigned long stores_of(const lab::acts& of) {
+  for (const lab::act& a : of)
+    if (a.is("waits for bulk stores")) return a.of;
+  return 0;
+}
+// How often a thread waits for all of its bulk stores directly after starting one, and then loads.
+int newest_waited(const lab::acts& of) {
+  unsigned long store = 0;  // the newest of this tile; 0: none, or a barrier came after it
+  bool waited = false;
+  int all = 0;
+  for (const lab::act& a : of) {
+    if (a.is("block barrier") || a.is("waits for an mbarrier")) store = 0, waited = false;
+    if (a.is("waits for bulk stores")) waited = store > 0 && a.number >= store;
+    if (!a.copies()) continue;
+    const bool loads = a.of != stores_of(of);
+    if (loads) all += waited, waited = false;
+    if (!loads) store = a.number;
+  }
+  return all;
+}
+
+}  // namespace
+
 int main() {
   using namespace lab;
   const recording r;
@@ -16,6 +42,10 @@ int main() {
     const acts of = done_by(r, 1);
     demand(count(of, [](const act& a) { return !a.shared && (a.reads() || a.writes()); }) == 0, name,
            "a thread reads or writes global memory itself: expected bulk copies alone");
+    demand(newest_waited(done_by(r, 0)) == 0, name,
+           "thread 0 waits for the store that it has just started and then loads: expected to wait for the "
+           "store "
+           "of the tile before, which has had most time, and to refill that slot");
     if (n == tile) one = r.ticks(0, 1);
     if (n == 12 * tile) in_time(name, one, r.ticks(0, 1), 12, stages - 1);
   }

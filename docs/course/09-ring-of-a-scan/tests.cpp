@@ -2,6 +2,27 @@
 // Checks lab 9: right sums with 1, 2 and 4 stages, and time that shrinks with their number.
 #include "../lab.h"
 
+namespace {
+
+// How often a thread of a warp gives slots back after the barrier of the scan, not as soon as the numbers are
+// in registers: the least of all threads that arrive at mbarriers.
+int late_arrivals(const lab::recording& r) {
+  int least = -1;
+  for (int thread = 0; thread < 32; ++thread) {
+    bool has_numbers = false, scanned = false;
+    int late = 0, all = 0;
+    for (const lab::act& a : r.of(0, thread)) {
+      if (a.is("waits for an mbarrier")) has_numbers = true, scanned = false;
+      if (has_numbers && a.is("arrives at a named barrier")) scanned = true;
+      if (has_numbers && a.is("arrives at an mbarrier")) ++all, late += scanned, has_numbers = false;
+    }
+    if (all > 0 && (least < 0 || late < least)) least = late;
+  }
+  return least;
+}
+
+}  // namespace
+
 template <int stages> void judge(const lab::recording& r) {
   using namespace lab;
   unsigned long one = 0;  // ticks of one tile
@@ -20,6 +41,10 @@ template <int stages> void judge(const lab::recording& r) {
         barriers(of) <= 1, name,
         "%d barriers of the whole block: expected one before the loop, as the roles meet at mbarriers alone",
         barriers(of));
+    demand(late_arrivals(r) <= 0, name,
+           "a slot is given back after the scan of its tile: expected as soon as its numbers are in "
+           "registers, so "
+           "that it is filled again during the scan");
     if (n == tile) one = r.ticks(0, 0);
     if (n == 12 * tile) in_time(name, one, r.ticks(0, 0), 12, stages);
   }

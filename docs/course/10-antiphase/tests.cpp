@@ -14,11 +14,15 @@ struct turns {
   };
   std::vector<turn> all;
   unsigned long outside = 0;
-  int weights = 0;  // written within a turn that was passed on
+  int waits = 0, arrivals = 0;  // at named barriers: arrivals alone, without a wait
+  int weights = 0;              // written within a turn that was passed on
   explicit turns(const acts& of) {
     bool mine = false;
     int written = 0;
     for (const act& a : of) {
+      // a wait arrives, too
+      waits += a.is("waits at a named barrier");
+      arrivals += a.is("arrives at a named barrier");
       if (a.is("waits at a named barrier")) mine = true, written = 0, all.push_back({~0ul, 0, 0});
       if (a.is("arrives at a named barrier") && mine) mine = false, weights += written;
       written += a.shared && a.writes();
@@ -28,6 +32,7 @@ struct turns {
       turn& t = all.back();
       t = {std::min(t.first, a.moment), std::max(t.last, a.moment), t.bytes + a.bytes};
     }
+    arrivals -= waits;
     std::erase_if(all, [](const turn& t) { return t.bytes == 0; });
   }
 };
@@ -79,6 +84,11 @@ int main() {
              "the "
              "turn passed on, then the softmax");
     }
+    demand(one.arrivals == other.waits && other.arrivals == one.waits, name,
+           "group 0 passes its turn on %d times and group 1 waits %d times, group 1 %d and group 0 %d times: "
+           "expected as "
+           "many of both, so that no barrier is left half full at the end",
+           one.arrivals, other.waits, other.arrivals, one.waits);
     for (std::size_t i = 0; i < tiles; ++i)
       demand(one.all[i].last < other.all[i].first && (i == 0 || other.all[i - 1].last < one.all[i].first),
              name, "both groups multiply at the same time: expected turns, those of group 0 first");

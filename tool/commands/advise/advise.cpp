@@ -31,7 +31,8 @@ constexpr const char* explanation =
     "the textbooks' formula, "
     "(Tl + Tc) / max(Tl, Tc), is what it guarantees to two. in flight: bytes that a multiprocessor has asked "
     "for; memory is busy with "
-    "bandwidth x latency under load of them (Little's law).\n"
+    "bandwidth x latency under load of them (Little's law). bandwidth: the share of it that the bytes take "
+    "which have to be moved.\n"
     "\n"
     "Of a program in plain CUDA it runs what antiphase check runs, once, and fills a slot's bytes, loads, "
     "times "
@@ -77,6 +78,41 @@ std::string us(double seconds) { return fmt::format("{:.2f}", seconds * 1e6); }
 
 }  // namespace
 
+namespace {
+
+std::string by_tiles_text(const std::vector<advised_tiles>& list) {
+  if (list.empty()) return "";
+  std::vector<std::vector<std::string>> rows{
+      {"tiles of a block", "two buffers, by the formula", "advised buffers"}};
+  for (const advised_tiles& t : list)
+    rows.push_back({fmt::format("{}", t.tiles), fmt::format("{:+.1f} %", 100 * t.textbook_gain + 0.),
+                    fmt::format("{:+.1f} %", 100 * t.gain + 0.)});
+  return "\n" + table_text(rows, terminal_columns()) +
+         wrapped(
+             "the first load and the last computation are never hidden: of the time that buffers save of a "
+             "long "
+             "run, n tiles save (n - 1) / n\n");
+}
+
+std::string textbook_text(const std::vector<textbook_tile>& list) {
+  if (list.empty()) return "";
+  std::vector<std::vector<std::string>> rows{
+      {"tile", "Tl ns", "Tc ns", "Tc without the 2", "Tc / Tl", "formula's gain"}};
+  for (const textbook_tile& t : list)
+    rows.push_back({fmt::format("{0} x {0}", t.extent), fmt::format("{:.1f}", t.times.load * 1e9),
+                    fmt::format("{:.1f}", t.times.compute * 1e9),
+                    fmt::format("{:.1f}", t.times.compute * 1e9 / 2),
+                    fmt::format("{:.2f}", t.times.compute / t.times.load),
+                    fmt::format("{:+.0f} %", 100 * (t.times.gain() - 1))});
+  return wrapped(
+             "\nthe textbooks' formulas, for a multiprocessor: Tl = 2 x T^2 x 4 bytes / bandwidth, Tc = 2 x "
+             "T^3 "
+             "/ (FLOP/s), both at their peak\n") +
+         table_text(rows, terminal_columns());
+}
+
+}  // namespace
+
 std::string text_of(const advice& a) {
   const bool own = a.pipelined == "this kernel";
   std::string text = wrapped(fmt::format("{}, on {}", a.about, a.machine.limits.name)) + "\n";
@@ -102,7 +138,8 @@ std::string text_of(const advice& a) {
   }
   if (!a.stages.empty()) {
     std::vector<std::vector<std::string>> rows{{"stages", own ? "step us" : "us", "gain", "shared B",
-                                                "blocks", "occupancy", "in flight KiB", "limit"}};
+                                                "blocks", "occupancy", "in flight KiB", "bandwidth",
+                                                "limit"}};
     if (own) rows.front().insert(rows.front().begin() + 3, "at least");
     for (const advised_stages& s : a.stages)
       rows.push_back(
@@ -115,6 +152,7 @@ std::string text_of(const advice& a) {
                                             fmt::format("{}", s.shared_bytes), fmt::format("{}", s.resident),
                                             fmt::format("{:.0f} %", 100 * s.occupancy),
                                             fmt::format("{:.1f}", s.bytes_in_flight / 1024),
+                                            s.bandwidth > 0 ? fmt::format("{:.0f} %", 100 * s.bandwidth) : "",
                                             std::string(name_of(a, s.largest))}
                  : std::vector<std::string>{fmt::format("{}", s.stages),
                                             fmt::format("{} B of shared memory do not fit", s.shared_bytes)});
@@ -134,7 +172,12 @@ std::string text_of(const advice& a) {
           "(docs/model.md)\n");
     text += wrapped(fmt::format("{} is kept busy by {:.1f} KiB in flight on each multiprocessor\n",
                                 a.in_cache ? "the L2 cache" : "memory", a.bytes_needed_in_flight / 1024));
+    if (own)
+      text += wrapped(
+          fmt::format("{} slots fit into shared memory: so many stages CUTLASS's StageCountAuto takes\n",
+                      a.stages_that_fit));
   }
+  text += by_tiles_text(a.by_tiles) + textbook_text(a.textbook);
   return text;
 }
 

@@ -66,13 +66,16 @@ void run_check_plain(const check_request& r);
 void run_count(const program_request& r);
 // A lab of the course: `file` is the student's, `tests` the driver that checks it.
 struct lab_request {
-  int number = 0;
-  std::string name, file, tests;
-  bool last = false;
+  std::string file, tests;
   int schedules = 20;
-  common_options common;
 };
-void run_lab(const lab_request& r);
+struct lab_verdict {
+  bool passed = false;
+  std::vector<std::string> missing;  // sentences of the lab's tests
+  check_report report;               // findings of the checker
+  std::vector<std::string> refused;  // why it was not checked: it does not compile, or lacks the kernel
+};
+lab_verdict check_one_lab(const lab_request& r);
 // The kernels of a program's run, timed. Throws bad_input if it does not compile, not_supported if it does
 // not end in time; says what was not followed.
 std::vector<timed_kernel> timed_program(const program_request& r, const trace_options& options);

@@ -20,7 +20,7 @@ namespace {
 void run_check(const check_request&) { refuse(); }
 void run_check_plain(const check_request&) { refuse(); }
 void run_count(const program_request&) { refuse(); }
-void run_lab(const lab_request&) { refuse(); }
+lab_verdict check_one_lab(const lab_request&) { refuse(); }
 std::vector<timed_kernel> timed_program(const program_request&, const trace_options&) { refuse(); }
 request_totals count_requests(const std::function<void(const context&)>&) { refuse(); }
 std::vector<taken_wait> waits_taken_from(std::span<const timeline>, const common_options&) { refuse(); }

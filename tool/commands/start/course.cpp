@@ -13,10 +13,13 @@
 
 #include "tool/base/errors.hpp"
 #include "tool/commands/check/check.hpp"
+#include "tool/commands/start/predictions.hpp"
 #include "tool/files/folders.hpp"
 #include "tool/files/whole_file.hpp"
+#include "tool/measure/provenance.hpp"
 #include "tool/program/command.hpp"
 #include "tool/program/console.hpp"
+#include "tool/program/table.hpp"
 
 namespace antiphase::tool {
 namespace {
@@ -36,7 +39,11 @@ constexpr const char* explanation_of_check =
     "on "
     "the CPU.\n\nExamples:\n"
     "  antiphase course check 1\n"
-    "  antiphase course check 1 mine/start.cu --schedules 100";
+    "  antiphase course check 1 mine/start.cu --schedules 100\n"
+    "  antiphase course check --all class --csv\n"
+    "      a row for each student (a folder in class) and lab (a folder, or a .cu file named as one, in it)\n"
+    "  antiphase course check 3 --all class\n"
+    "      of one lab; start.cu in the student's folder, or a file STUDENT.cu, will do";
 
 // A folder NUMBER-NAME with README.md, start.cu and tests.cpp.
 struct lab {
@@ -46,10 +53,11 @@ struct lab {
   fs::path folder;
 };
 
+fs::path course_folder() { return shipped_folder("course", ANTIPHASE_SOURCE_COURSE, "lab.h", "labs"); }
+
 std::vector<lab> labs() {
   std::vector<lab> all;
-  for (const auto& entry :
-       fs::directory_iterator(shipped_folder("course", ANTIPHASE_SOURCE_COURSE, "lab.h", "labs"))) {
+  for (const auto& entry : fs::directory_iterator(course_folder())) {
     lab one;
     one.folder = entry.path();
     one.name = one.folder.filename().string();
@@ -74,8 +82,8 @@ lab lab_of(const std::string& text) {
   const auto at = std::ranges::find_if(
       all, [&](const lab& l) { return l.name == text || (is_number && l.number == number); });
   if (at == all.end())
-    throw bad_request(fmt::format("there is no lab {}: expected 1 to {}, or the name of a lab's folder", text,
-                                  all.back().number));
+    throw bad_request(fmt::format("there is no lab {}: expected {} to {}, or the name of a lab's folder",
+                                  text, all.front().number, all.back().number));
   return *at;
 }
 
@@ -90,6 +98,8 @@ std::string without_comments(const fs::path& file) {
 struct request {
   std::string lab;  // which: lab_of()
   std::string path;
+  std::string everybody;  // a folder of students' folders
+  bool csv = false;
   int schedules = 20;
   common_options common;
 };
@@ -112,18 +122,34 @@ void start(const request& r) {
   for (const auto& entry : fs::directory_iterator(l.folder))
     if (const std::string name = entry.path().filename().string(); name != "tests.cpp")
       files.emplace_back(name, without_comments(entry.path()));
+  if (const auto questions = questions_of(course_folder(), l.name); !questions.empty())
+    files.emplace_back(prediction_sheet, sheet_text(l.number, questions));
   make_folder(to, "a folder without it", files);
   const std::string file = (to / "start.cu").string();
   if (!r.common.quiet)
     print(
-        fmt::format("lab {0}: {1}\n{2} says what to do in {3}. Then:\n"
+        fmt::format("lab {0}: {1}\n{2} says what to do in {3}; {4} asks what you predict. Then:\n"
                     "  antiphase check {3}\n  antiphase course check {0} {3}\n",
-                    l.number, l.title, (to / "README.md").string(), file));
+                    l.number, l.title, (to / "README.md").string(), file, (to / prediction_sheet).string()));
 }
 
-void judge(const request& r) {
-  if (r.schedules < 1)
-    throw bad_request(fmt::format("--schedules is {}: expected a number of runs from 1 on", r.schedules));
+// One student's file for a lab, and its verdict.
+struct checked_file {
+  lab of;
+  std::string file;
+  lab_verdict verdict;
+  prediction_score predictions;
+};
+checked_file check_file(const lab& l, const fs::path& file, int schedules) {
+  return {
+      .of = l,
+      .file = file.string(),
+      .verdict = check_one_lab(
+          {.file = file.string(), .tests = (l.folder / "tests.cpp").string(), .schedules = schedules}),
+      .predictions = score_of(file.parent_path() / prediction_sheet, questions_of(course_folder(), l.name))};
+}
+
+void check_one(const request& r) {
   const lab l = lab_of(r.lab);
   std::string file = r.path;
   if (file.empty()) {
@@ -134,13 +160,148 @@ void judge(const request& r) {
     throw bad_input(fmt::format(
         "there is no file '{}': expected yours for lab {}, which 'antiphase course start {}' begins", file,
         l.number, l.number));
-  run_lab({.number = l.number,
-           .name = l.name,
-           .file = file,
-           .tests = (l.folder / "tests.cpp").string(),
-           .last = l.number == labs().back().number,
-           .schedules = r.schedules,
-           .common = r.common});
+  const checked_file one = check_file(l, file, r.schedules);
+  const lab_verdict& v = one.verdict;
+  if (!v.refused.empty()) {
+    for (const std::string& why : v.refused) complain(why);
+    throw bad_input(
+        fmt::format("{} was not checked: expected a program that compiles, with the name and the parameters "
+                    "of lab {}'s kernel",
+                    file, l.number));
+  }
+  if (r.common.json) {
+    print_json({{"schema", 1},
+                {"command", "course"},
+                {"commit", built_from()},
+                {"lab", l.number},
+                {"name", l.name},
+                {"file", file},
+                {"passed", v.passed},
+                {"missing", v.missing},
+                {"findings", json::parse(to_json(v.report))["findings"]},
+                {"predictions", to_json(one.predictions)}});
+  } else {
+    std::string text;
+    for (const std::string& m : v.missing) text += fmt::format("- {}\n", m);
+    if (v.report.errors() > 0)
+      text += to_text(
+          v.report, fmt::format("antiphase check {} --kernels {}", file, (l.folder / "tests.cpp").string()));
+    if (v.passed)
+      text = fmt::format(
+          "lab {} is done: right, and no finding in {} schedules.{}\n", l.number, v.report.runs,
+          l.number == labs().back().number ? " That was the last."
+                                           : fmt::format(" Next: antiphase course start {}", l.number + 1));
+    print(text + text_of(one.predictions));
+  }
+  if (!v.passed) throw verification_failed(fmt::format("lab {} is not done yet", l.number));
+}
+
+// The files of a class: by student and lab.
+struct handed_in {
+  std::string student;
+  std::vector<std::pair<lab, fs::path>> files = {};
+};
+std::vector<handed_in> files_of_class(const fs::path& folder, const std::vector<lab>& wanted) {
+  std::vector<fs::path> entries;
+  std::error_code failed;
+  for (const auto& entry : fs::directory_iterator(folder, failed)) entries.push_back(entry.path());
+  if (failed)
+    throw bad_input(fmt::format("'{}' cannot be read: expected a folder with a folder for each student",
+                                folder.string()));
+  std::ranges::sort(entries);
+  const bool of_one = wanted.size() == 1;
+  std::vector<handed_in> all;
+  for (const fs::path& entry : entries) {
+    std::error_code ignored;
+    const bool is_file = of_one && entry.extension() == ".cu";
+    if (entry.filename().string().starts_with('.') || (!is_file && !fs::is_directory(entry, ignored)))
+      continue;
+    handed_in one{.student = is_file ? entry.stem().string() : entry.filename().string()};
+    for (const lab& l : wanted) {
+      std::vector<fs::path> places{entry / l.name / "start.cu", entry / (l.name + ".cu")};
+      if (of_one) places.push_back(entry / "start.cu");
+      if (is_file) places = {entry};
+      const auto place =
+          std::ranges::find_if(places, [&](const fs::path& p) { return fs::is_regular_file(p, ignored); });
+      if (place != places.end()) one.files.emplace_back(l, *place);
+    }
+    all.push_back(one);
+  }
+  if (all.empty())
+    throw bad_input(fmt::format("there is no student in '{}': expected a folder for each", folder.string()));
+  return all;
+}
+
+std::string csv_text(const std::vector<std::vector<std::string>>& rows) {
+  std::string text;
+  for (const auto& row : rows)
+    for (std::size_t i = 0; i < row.size(); ++i) {
+      std::string cell = row[i];
+      if (cell.find_first_of(",\"\n\r") != std::string::npos) {
+        for (std::size_t quote = 0; (quote = cell.find('"', quote)) != std::string::npos; quote += 2)
+          cell.insert(quote, 1, '"');
+        cell = '"' + cell + '"';
+      }
+      text += cell + (i + 1 < row.size() ? "," : "\n");
+    }
+  return text;
+}
+
+// The first reason why a file does not pass.
+std::string reason(const lab_verdict& v) {
+  if (!v.refused.empty()) return "does not compile: " + v.refused.front();
+  if (!v.missing.empty()) return v.missing.front();
+  for (const finding& f : v.report.findings)
+    if (f.severity() == finding_severity::error)
+      return fmt::format("{}: missing {}", name(f.kind), to_text(f.missing));
+  return v.passed ? "" : "it launched no kernel";
+}
+
+void check_class(const request& r) {
+  if (!r.path.empty()) throw bad_usage("course check: expected a file or --all, not both");
+  const std::vector<lab> wanted = r.lab.empty() ? labs() : std::vector{lab_of(r.lab)};
+  std::vector<std::vector<std::string>> rows{
+      {"student", "lab", "passed", "predictions", "of", "findings", "reason", "file"}};
+  json all = json::array();
+  for (const handed_in& student : files_of_class(r.everybody, wanted)) {
+    if (student.files.empty())
+      rows.push_back({student.student, r.lab.empty() ? "" : wanted.front().name, "no", "0", "0", "0",
+                      "nothing handed in", ""});
+    for (const auto& [l, file] : student.files) {
+      const checked_file one = check_file(l, file, r.schedules);
+      const std::size_t findings = one.verdict.report.errors();
+      rows.push_back({student.student, l.name, one.verdict.passed ? "yes" : "no",
+                      fmt::format("{}", one.predictions.right()),
+                      fmt::format("{}", one.predictions.all.size()), fmt::format("{}", findings),
+                      reason(one.verdict), one.file});
+      say(r.common,
+          fmt::format("{}: {} {}", student.student, l.name, one.verdict.passed ? "passed" : "not passed"));
+    }
+  }
+  if (r.common.json) {
+    for (std::size_t i = 1; i < rows.size(); ++i) {
+      const auto& row = rows[i];
+      all.push_back({{"student", row[0]},
+                     {"name", row[1]},
+                     {"passed", row[2] == "yes"},
+                     {"predictions_right", std::stoi(row[3])},
+                     {"predictions", std::stoi(row[4])},
+                     {"findings", std::stoi(row[5])},
+                     {"reason", row[6]},
+                     {"file", row[7]}});
+    }
+    return print_json({{"schema", 1}, {"command", "course"}, {"commit", built_from()}, {"students", all}});
+  }
+  print(r.csv ? csv_text(rows) : table_text(rows));
+}
+
+void check_lab(const request& r) {
+  if (r.schedules < 1)
+    throw bad_request(fmt::format("--schedules is {}: expected a number of runs from 1 on", r.schedules));
+  if (!r.everybody.empty()) return check_class(r);
+  if (r.csv) throw bad_usage("course check: --csv is the table of --all");
+  if (r.lab.empty()) throw bad_usage("course check: expected a lab, or --all and a folder");
+  check_one(r);
 }
 
 }  // namespace
@@ -168,13 +329,17 @@ void add_course(arguments program) {
 
   auto [checking, c] = add("check", "Check a lab: right results, no finding, and what the lab asks for");
   checking.footer(explanation_of_check);
-  checking.add_option("lab", c->lab, "Which").required().type_name("N");
+  checking.add_option("lab", c->lab, "Which; with --all, all if none is named").type_name("N");
   checking.add_option("file", c->path, "Yours (default: start.cu in the lab's folder, or here)")
       .check(not_empty())
       .type_name("FILE");
+  checking.add_option("--all", c->everybody, "Check a class: a folder with a folder for each student")
+      .check(not_empty())
+      .type_name("FOLDER");
+  checking.add_flag("--csv", c->csv, "The table of --all as comma-separated values");
   checking.add_option("--schedules", c->schedules, "Runs of each test (default: 20)").type_name("N");
   add_common_options(checking, c->common);
-  checking.runs([c = c] { judge(*c); });
+  checking.runs([c = c] { check_lab(*c); });
 }
 
 }  // namespace antiphase::tool

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// Checks lab 14: right products of odd sizes, by whole warps from fragments.
+#include "../lab.h"
+
+int main() {
+  using namespace lab;
+  const recording r;
+  for (const auto& p : std::vector<lab::product>{{1, 1, 1}, {33, 17, 40}, {32, 32, 48}}) {
+    std::vector<half> a(p.a.size()), b(p.b.size());
+    for (std::size_t i = 0; i < a.size(); ++i) a[i] = __float2half(p.a[i]);
+    for (std::size_t i = 0; i < b.size(); ++i) b[i] = __float2half(p.b[i]);
+    const array<half> on_a(a), on_b(b);
+    const array<float> c(static_cast<std::size_t>(p.m * p.n));
+    ::product<<<dim3((p.n + tile - 1) / tile, (p.m + tile - 1) / tile), threads>>>(on_a, on_b, c, p.m, p.n,
+                                                                                   p.k);
+    cudaDeviceSynchronize();
+    same(p.name(), c, p);
+    const int tiles = (p.k + depth - 1) / depth;
+    for (const int thread : {0, threads - 1}) {
+      const acts of = done_by(r, thread);
+      const int reads = count(of, [](const act& a) { return reads_shared(a) && a.bytes == 2; });
+      demand(reads <= 24 * tiles, p.name(),
+             "thread %d reads %d numbers of A and B from shared memory: expected 8 of each for each of %d "
+             "pairs of "
+             "tiles, its lane's part of the warp's fragments",
+             thread, reads, tiles);
+      demand(
+          barriers(of) <= 2 * tiles + 1, p.name(),
+          "%d barriers: expected two for each of %d pairs of tiles, and one before the outputs are written",
+          barriers(of), tiles);
+    }
+  }
+}
