@@ -80,6 +80,7 @@ LAYERS = {
     "src/checker/timing": 14,
     "src/checker/cases": 17,
     "src/checker/runs": 16,
+    "src/plain/ptx": 15,
     "src/plain/translate": 17,
     "src/plain/runtime": 18,
     "src/plain/repair": 19,
@@ -141,6 +142,7 @@ HOLDS = {
     "src/checker/findings": "findings: kinds, causes, reports for people, editors and programs; modelled time",
     "src/checker/cases": "the library's kernels as cases of `antiphase check`",
     "src/checker/runs": "schedules, runs of a kernel in processes of their own, and what they found",
+    "src/plain/ptx": "PTX: the table of its instructions, asm statements, and modules made CUDA C++",
     "src/plain/translate": "plain CUDA: its sources made C++",
     "src/plain/runtime": "plain CUDA: the CUDA runtime and driver that its programs call",
     "src/plain/repair": "plain CUDA: fixes that are tried; stand-ins for libraries of CUDA",
@@ -178,7 +180,7 @@ BRIDGES = {
 # Headers of include/antiphase/plain below cuda_runtime.h, which all others include.
 PLAIN = {
     "plain/basics": "ends letters mathematics rounded vector_types",
-    "plain/calls": "clusters device graphs host launch launch_attributes ptx tensor_maps textures",
+    "plain/calls": "clusters device graphs host launch launch_attributes ptx ptx_arithmetic tensor_maps textures",
 }
 # Folders that include their subfolders.
 WITH_FOLDERS = ("plain", "stand_ins")

@@ -45,7 +45,11 @@ text mbarrier(instruction& i, view what) {
     return state + fmt::format("::antiphase::machine::mbarrier_arrive_many({}, {}, {}, {})",
                                i.barrier(1, space), i.count() > 2 ? i.get("int", 2) : "1", here, how);
   }
-  i.take("parity");  // the state from `arrive` is the phase's parity
+  i.take("parity");          // the state from `arrive` is the phase's parity
+  if (i.take("ap::polled"))  // in a loop that does nothing else
+    return fmt::format("::antiphase::machine::mbarrier_wait({}, {} & 1, {}, {}); ", i.barrier(1, space),
+                       i.get("unsigned", 2), here, how) +
+           i.put(0, "true");
   return i.put(0, call("mbarrier_test_wait", i.barrier(1, space), i.get("unsigned", 2), how, here));
 }
 
@@ -155,20 +159,30 @@ text shuffle(instruction& i) {
   return put_both(i, call(fmt::format("shuffle_{}", mode), i.get("unsigned", 4), i.get("unsigned", 1),
                           i.get("unsigned", 2), i.get("unsigned", 3), here));
 }
-text vote(instruction& i) {
+text vote(instruction& i) {  // vote.sync.ballot, and the other order of the words
+  if (!i.take("sync")) i.refuse();
   const view how = i.take_one({"all", "any", "uni", "ballot"});
   i.skip({"pred", "b32"});
   if (how.empty()) i.refuse();
   return i.put(0, call(fmt::format("vote_{}", how), i.get("unsigned", 2), i.get("bool", 1), here));
 }
-text match_any(instruction& i) {
+text match(instruction& i) {
+  const view how = i.take_one({"any", "all"});
+  if (how.empty() || !i.take("sync")) i.refuse();
   const text type = i.type();
+  if (how == "all") return put_both(i, call("match_all", i.get("unsigned", 2), i.get(type, 1), here));
   return i.put(0, fmt::format("__match_any_sync({}, {}, {})", i.get("unsigned", 2), i.get(type, 1), here));
 }
 text redux(instruction& i) {
   const view how = i.take_one({"add", "min", "max", "and", "or", "xor"});
+  const bool absolute = i.take("abs"), nan = i.take("NaN");
+  i.take("sync");
   const text type = i.type();
-  if (how.empty() || (type != "unsigned" && type != "int")) i.refuse();
+  const auto yes = [](bool b) { return b ? "true" : "false"; };
+  if (type == "float" && (how == "min" || how == "max"))
+    return i.put(0, call("reduced", i.get("unsigned", 2), i.get(type, 1), yes(how == "min"), yes(absolute),
+                         yes(nan), here));
+  if (how.empty() || absolute || nan || (type != "unsigned" && type != "int")) i.refuse();
   return i.put(0,
                fmt::format("__reduce_{}_sync({}, {}, {})", how, i.get("unsigned", 2), i.get(type, 1), here));
 }
