@@ -22,7 +22,7 @@ import weakref
 
 if __name__ == "__main__":  # run by `antiphase check model.py`: without installing the package
     sys.path[0] = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-from antiphase_check import fakes
+from antiphase_check import fakes, triton_kernels
 from antiphase_check.session import Session, Stopped, Unsupported, _shown
 
 
@@ -44,7 +44,7 @@ def capture(seconds=60):
 @contextlib.contextmanager
 def _captured(session):
     with contextlib.ExitStack() as stack:
-        for enter in (fakes.torch, fakes.cupy, fakes.pycuda, fakes.cuda_python):
+        for enter in (fakes.torch, fakes.cupy, fakes.pycuda, fakes.cuda_python, triton_kernels.triton):
             stack.enter_context(enter(session))
         try:
             yield session
@@ -58,7 +58,7 @@ def _captured(session):
 # a program, for `antiphase check model.py`
 # ----------------------------------------------------------------------------------------------------------
 
-_OTHERS = {"numba": "Numba compiles functions of Python", "triton": "Triton compiles functions of Python"}
+_OTHERS = {"numba": "Numba compiles functions of Python"}
 
 
 def _named(tree, file):

@@ -150,7 +150,8 @@ class Memory:
 
     def take_unwritten(self):
         unwritten = getattr(self.owner, self.flag, False)
-        setattr(self.owner, self.flag, False)
+        if unwritten:
+            setattr(self.owner, self.flag, False)
         return unwritten
 
     def bytes(self):
@@ -368,6 +369,15 @@ class Program:
             "object": str(self.object) if self.object.exists() else "",
             "calls": self.made,
         }
+
+
+KERNELS = "<antiphase/stand_ins/bindings/kernels.h>"
+
+
+def launching_main(name):
+    """A main that launches a kernel as a file of calls says."""
+    added = f'antiphase::plain::python::add_kernel("{name}", {name});'
+    return f"int main(int c, char** v) {{\n  {added}\n  return antiphase::plain::python::serve(c, v);\n}}\n"
 
 
 _MAIN = "int main(int c, char** v) { return antiphase::plain::python::serve(c, v); }\n"
