@@ -344,7 +344,7 @@ class _Kernel:
         if not re.search(rf'\b{plain}\b|##|#\s*include\s*"', text):
             session.reject(f"there is no kernel '{name}' in this source")
         text = f'#include {KERNELS}\n#line 1 "{name}: source"\n{session.located(source)}#line 1 "{name}: main"\n'
-        text += launching_main(name)
+        text += launching_main(name, name)
         self.program = Program(session, name, [("kernel.cu", text)], _macros(options))
 
     def _address(self, value):

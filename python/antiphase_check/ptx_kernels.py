@@ -62,14 +62,14 @@ class _Memories:
 
 
 class Kernel:
-    """A kernel of a module in PTX. `library`: folders of the language's own sources, whose lines are not the
-    user's."""
+    """A kernel of a module in PTX, `entry` there, in reports `name`. `library`: folders of the language's own
+    sources, whose lines are not the user's."""
 
-    def __init__(self, session, text, name, library=()):
+    def __init__(self, session, text, entry, name, library=()):
         self.session, self.name = session, name
-        header = re.search(_ENTRY.format(re.escape(name)), text)
+        header = re.search(_ENTRY.format(re.escape(entry)), text)
         if header is None:
-            session.reject(f"the compiler's PTX has no kernel {name}")
+            session.reject(f"the compiler's PTX has no kernel {entry}")
         self.parameters = [Parameter(one) for one in header[1].split(",") if one.strip()]
         main, types = f"#include {KERNELS}\n", []
         for number, parameter in enumerate(self.parameters):
@@ -78,7 +78,10 @@ class Kernel:
                 types.append(f"ap_parameter_{number}")
             else:
                 types.append(parameter.type)
-        main += f'extern "C" __global__ void {name}({", ".join(types)});\n{launching_main(name)}'
+        # no name of a function in C, nor a word of C++
+        symbol = "ap_kernel_" + re.sub(r"\W", "_", name)
+        text = re.sub(rf"(?<![\w$]){re.escape(entry)}(?![\w$])", symbol, text)
+        main += f'extern "C" __global__ void {symbol}({", ".join(types)});\n{launching_main(name, symbol)}'
         files = [("kernel.ptx", self._with_files(text, library)), ("main.cu", main)]
         self.program = Program(session, name, files)
 

@@ -53,6 +53,9 @@ def _argument(value):
 
     if isinstance(value, numpy.ndarray):
         return _Array(value)
+    if isinstance(value, (tuple, list)):
+        made = map(_argument, value)
+        return type(value)(*made) if hasattr(value, "_fields") else type(value)(made)
     return value.item() if isinstance(value, numpy.generic) else value
 
 
@@ -129,7 +132,7 @@ class _Launches:
         key = (name, text)
         if key not in self.kernels:
             code = text.decode() if isinstance(text, bytes) else text
-            self.kernels[key] = ptx_kernels.Kernel(self.session, code, name, [self.library])
+            self.kernels[key] = ptx_kernels.Kernel(self.session, code, name, name, [self.library])
         kernel = self.kernels[key]
         maps = iter(getattr(metadata, "tensordesc_meta", None) or ())
         kinds = source.signature.values()

@@ -180,6 +180,7 @@ value launch_from_python(entry, const char* name, const std::vector<value>& all)
 }
 }  // namespace
 void add_kernel(const char* name, const void* entry, const parameter_form* forms, std::size_t count) {
+  set_name(entry, name);
   kernels()[name] = {entry, {forms, forms + count}};
   add(name, function{.call = &launch_from_python, .takes = count + 1});
 }
