@@ -21,6 +21,7 @@
 #include "prepass.hpp"
 #include "sides.hpp"
 #include "src/checker/order/places.hpp"
+#include "src/plain/ptx/module.hpp"
 #include "statements.hpp"
 
 namespace antiphase::plain {
@@ -135,6 +136,7 @@ class compilation {
   words preprocessing() const;
   bool is_extension() const;
 
+  void take_modules();
   void include_together();  // the sources and the driver
   fs::path file(std::size_t unit, const char* ending) const {
     return folder_ / (std::to_string(unit) + ending);
@@ -153,6 +155,7 @@ class compilation {
   words common_;  // the compiler and the user's options
   bool older_;
   driven driven_;
+  words sources_;                 // the program's, with a translation in place of each PTX module
   words units_;                   // their sources
   std::vector<fs::path> inputs_;  // translated units
   std::optional<prepared_parts> parts_;
@@ -178,10 +181,23 @@ compilation::compilation(const plain_program& p, fs::path folder, bool older, bo
         !(is_standard(o) &&
           has_ending(o, {"++20", "++2a", "++17", "++1z", "++14", "++1y", "++11", "++0x", "++03"})))
       common_.push_back(o);
+  take_modules();
   if (p.driver.empty())
-    std::ranges::copy_if(p.sources, std::back_inserter(units_), std::not_fn(is_linked));
+    std::ranges::copy_if(sources_, std::back_inserter(units_), std::not_fn(is_linked));
   else
     units_.emplace_back(folder_ / "driven.cu");
+}
+
+// PTX modules become sources in CUDA C++.
+void compilation::take_modules() {
+  sources_ = program_.sources;
+  int number = 0;
+  for (std::string& s : sources_) {
+    if (!is_module(s)) continue;
+    const fs::path made = folder_ / fmt::format("module{}.cu", number);
+    write_file(made, ptx_module::unit_of(ptx_module::read(read_file(s), s), number++));
+    s = made;
+  }
 }
 
 // One unit for driver and kernels, so that the driver can instantiate templates.
@@ -191,7 +207,7 @@ void compilation::include_together() {
   // first, so that a source's missing semicolon is not an error in them
   if (read_file(program_.driver).find("antiphase/plain/driver.h") != std::string::npos)
     all += "#include <antiphase/plain/driver.h>\n";
-  for (const std::string& s : program_.sources)
+  for (const std::string& s : sources_)
     if (!is_linked(s)) all += fmt::format("#include \"{}\"\n", fs::absolute(s).lexically_normal().string());
   write_file(units_.front(), all + fmt::format("#include \"{}\"\n", driven_.driver));
 }

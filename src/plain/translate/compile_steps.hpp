@@ -16,6 +16,7 @@ using words = std::vector<std::string>;
 bool has_ending(const std::string& file, std::initializer_list<const char*> endings);
 bool is_c(const std::string& source);
 bool is_cuda(const std::string& source);
+bool is_module(const std::string& source);  // of PTX
 bool is_linked(const std::string& file);
 bool is_standard(const std::string& option);
 bool asks_for_older(const words& options);  // for a C++ before 20, in which concept and requires are names

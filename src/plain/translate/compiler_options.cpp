@@ -20,6 +20,7 @@ bool is_c(const std::string& source) { return source.ends_with(".c"); }
 bool is_cuda(const std::string& source) {
   return has_ending(source, {".cu", ".cuh", ".h", ".hpp", ".hh", ".hxx", ".inl"});
 }
+bool is_module(const std::string& source) { return source.ends_with(".ptx"); }
 bool is_linked(const std::string& file) { return has_ending(file, {".o", ".a", ".so"}); }
 bool is_standard(const std::string& option) { return option.starts_with("-std="); }
 // True if the options ask for a C++ before 20, in which concept and requires are names.

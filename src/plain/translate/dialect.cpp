@@ -3,7 +3,7 @@
 // pre-pass's refusals.
 #include "dialect.hpp"
 
-#include "ptx.hpp"
+#include "src/plain/ptx/ptx.hpp"
 
 #include <fmt/format.h>
 

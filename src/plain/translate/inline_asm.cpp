@@ -6,8 +6,8 @@
 #include <array>
 
 #include "dialect.hpp"
-#include "ptx.hpp"
 #include "source_pass.hpp"
+#include "src/plain/ptx/ptx.hpp"
 
 namespace antiphase::plain {
 

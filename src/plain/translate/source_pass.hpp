@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "prepass.hpp"
-#include "ptx.hpp"
+#include "src/plain/ptx/ptx.hpp"
 #include "token_walk.hpp"
 
 namespace antiphase::plain {

@@ -68,8 +68,8 @@ constexpr const char* examples =
 }  // namespace
 
 bool is_source(const std::string& name) {
-  for (const char* end : {".cu", ".cuh", ".h", ".hh", ".hpp", ".hxx", ".inl", ".c", ".cpp", ".cc", ".cxx",
-                          ".py", ".o", ".a", ".so"})
+  for (const char* end : {".cu", ".ptx", ".cuh", ".h", ".hh", ".hpp", ".hxx", ".inl", ".c", ".cpp", ".cc",
+                          ".cxx", ".py", ".o", ".a", ".so"})
     if (name.ends_with(end)) return true;
   return false;
 }

@@ -53,6 +53,8 @@ template <class... A> text call(view function, const A&... arguments) {
 
 std::vector<view> split(view s, char by);  // outside of brackets
 bool has_word(view list, view one);
+const char* register_type(view type);  // C++ for .reg's type; null: there is no such type
+text number(view word);                // a literal
 
 class instruction {
  public:
@@ -129,7 +131,8 @@ class instruction {
   }
   text space() {
     return take_one({"shared::cta", "shared::cluster", "shared"}).empty()
-               ? (skip({"global", "global::cta"}), "generic")
+               ? (skip({"global", "global::cta", "local", "const", "param", "param::entry", "param::func"}),
+                  "generic")
                : "in_shared";
   }
   std::size_t parts() const { return parts_.size(); }

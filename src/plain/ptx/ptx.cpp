@@ -34,17 +34,6 @@ std::string without_comments(std::string s) {
   return s;
 }
 
-const char* register_type(std::string_view type) {
-  if (type == "pred") return "bool";
-  if (type == "f32") return "float";
-  if (type == "f64") return "double";
-  const std::size_t digits = type.find_first_of("0123456789");
-  const std::string_view bits = digits == std::string_view::npos ? type : type.substr(digits);
-  if (bits == "64") return "unsigned long";
-  if (bits == "32" || bits == "16x2") return "unsigned";
-  return bits == "16" || bits == "8" ? "unsigned short" : nullptr;
-}
-
 class writer final : public names {
  public:
   explicit writer(const asm_statement& s) : statement_(s), text_(without_comments(s.text)) {}
@@ -76,7 +65,8 @@ class writer final : public names {
       if (number >= statement_.operands.size()) throw unknown{std::string(word)};
       return fmt::format("ap_o{}", number);
     }
-    if (std::isdigit(static_cast<unsigned char>(word[0])) != 0 || word[0] == '-') return number(word);
+    if (std::isdigit(static_cast<unsigned char>(word[0])) != 0 || word[0] == '-')
+      return ptx_code::number(word);
     for (auto scope = scopes_.rbegin(); scope != scopes_.rend(); ++scope)
       if (const auto found = scope->find(word); found != scope->end()) return found->second;
     if (word.starts_with("%%")) word.remove_prefix(1);
@@ -87,19 +77,6 @@ class writer final : public names {
   bool is_predicate(std::string_view word) const override { return predicates_.contains(value_of(word)); }
 
  private:
-  static std::string number(std::string_view word) {
-    if (word.starts_with("0f") || word.starts_with("0F"))
-      return fmt::format("__builtin_bit_cast(float, 0x{}u)", word.substr(2));
-    if (word.starts_with("0d") || word.starts_with("0D"))
-      return fmt::format("__builtin_bit_cast(double, 0x{}ul)", word.substr(2));
-    if (word.ends_with("U") && word.size() > 1) word.remove_suffix(1);
-    const bool hex = word.starts_with("0x") || word.starts_with("-0x");
-    for (const char c : word.substr(hex ? word.find('x') + 1 : word[0] == '-' ? 1 : 0))
-      if (std::isxdigit(static_cast<unsigned char>(c)) == 0 && c != '.' && c != '+' && c != '-')
-        throw unknown{std::string(word)};
-    return fmt::format("({})", word);
-  }
-
   // Statements: "label:", "{", "}", ".reg ...;", "instruction;".
   void read() {
     scopes_.emplace_back();
@@ -154,7 +131,7 @@ class writer final : public names {
     const std::size_t blank = rest.find_first_of(" \t\n");
     const char* type = blank == std::string_view::npos || rest[0] != '.'
                            ? nullptr
-                           : register_type(rest.substr(1, blank - 1));
+                           : ptx_code::register_type(rest.substr(1, blank - 1));
     if (type == nullptr) throw unknown{".reg " + std::string(rest)};
     for (std::string_view list = rest.substr(blank); !list.empty();) {
       const std::size_t comma = std::min(list.find(','), list.size());

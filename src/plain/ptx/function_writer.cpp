@@ -1,0 +1,348 @@
+// SPDX-License-Identifier: Apache-2.0
+// Writes the body of a PTX function: registers are variables, labels are labels, and each instruction is what
+// the table of instructions makes of it.
+#include "function_writer.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <charconv>
+#include <optional>
+
+namespace antiphase::plain::ptx_module {
+namespace {
+
+using view = std::string_view;
+using ptx_code::split;
+
+std::string quoted(view text) {
+  std::string out = "\"";
+  for (const char c : text) {
+    if (c == '"' || c == '\\') out += '\\';
+    out += c;
+  }
+  return out + '"';
+}
+std::string identifier(view name) {
+  std::string out;
+  for (const char c : name) out += std::isalnum(static_cast<unsigned char>(c)) != 0 ? c : '_';
+  return out;
+}
+view without_blanks(view s) {
+  while (!s.empty() && s.front() == ' ') s.remove_prefix(1);
+  while (!s.empty() && s.back() == ' ') s.remove_suffix(1);
+  return s;
+}
+
+class function_writer final : public names {
+ public:
+  function_writer(const function& f, const symbols& known) : f_(f), known_(known) {}
+  function_text run();
+
+  std::string value_of(view word) const override;
+  bool is_predicate(view word) const override { return predicates_.contains(value_of(word)); }
+
+ private:
+  struct range {
+    std::string type;
+    long count;
+  };
+  struct scope {
+    int number;
+    symbols names;                                     // registers, parameters, variables
+    std::map<std::string, range, std::less<>> ranges;  // .reg .b32 %r<100>
+  };
+  struct label {
+    int scope;
+    std::string name;
+    auto operator<=>(const label&) const = default;
+  };
+
+  void find_labels_and_sums();
+  void declare_parameters();
+  void declare(const statement& s);
+  void declare_registers(view rest);
+  std::string new_register(const std::string& name, view type, int level) const;
+  std::optional<std::string> known_register(view word) const;
+  std::string label_code(view name) const;
+  void emit(const statement& s, const std::string& code);
+  void instruction(const statement& s);
+  std::string code_for(view all, const std::string& guard);
+  std::string branch_by_index(view operands) const;
+  std::string call(view operands) const;
+  std::string address_of_argument(view word) const;
+
+  const function& f_;
+  const symbols& known_;
+  mutable std::vector<scope> scopes_;
+  mutable std::map<std::string, std::string> declared_;  // C++ types and the names of their variables
+  std::string arrays_;                                   // declarations of arrays
+  mutable std::set<std::string> predicates_, uses_;
+  std::map<std::string, std::string, std::less<>> sums_;  // registers of wgmma's sums: elements of arrays
+  std::map<label, std::string> labels_;
+  std::map<std::string, std::vector<std::string>, std::less<>> targets_;  // .branchtargets
+  std::vector<int> parents_;                                              // of scopes
+  std::string out_, results_;
+  std::set<std::string> arrays_taken_;  // names
+  source_line last_;
+  int opened_ = 0, arrays_made_ = 0;
+  mutable int registers_ = 0;
+};
+
+// The sums of a wgmma are one array of the thread's, in the order of the instruction's operands.
+void function_writer::find_labels_and_sums() {
+  std::vector<int> open{0};
+  parents_.assign(1, -1);
+  std::set<std::vector<view>> lists;
+  int arrays = 0;
+  for (std::size_t k = 0; k < f_.body.size(); ++k) {
+    const statement& s = f_.body[k];
+    if (s.kind == statement_kind::open) {
+      parents_.push_back(open.back());
+      open.push_back(static_cast<int>(parents_.size()) - 1);
+    } else if (s.kind == statement_kind::close) {
+      open.pop_back();
+    } else if (s.kind == statement_kind::label) {
+      const view next = k + 1 < f_.body.size() ? view(f_.body[k + 1].text) : view();
+      if (next.starts_with(".branchtargets")) {
+        for (const view one : split(next.substr(view(".branchtargets").size()), ','))
+          targets_[s.text].emplace_back(one);
+      } else {
+        labels_[{open.back(), s.text}] = fmt::format("ap_l_{}_{}", identifier(s.text), open.back());
+      }
+    } else if (const std::size_t at = s.text.find("wgmma.mma_async");
+               s.kind == statement_kind::instruction && at != std::string::npos) {
+      const std::size_t first = s.text.find('{', at), last = s.text.find('}', at);
+      if (first == std::string::npos || last == std::string::npos) continue;
+      const auto list = split(view(s.text).substr(first + 1, last - first - 1), ',');
+      if (std::ranges::any_of(list, [&](view r) { return sums_.contains(r); })) continue;
+      for (std::size_t i = 0; i < list.size(); ++i)
+        sums_[std::string(list[i])] = fmt::format("ap_sums{}[{}]", arrays, i);
+      arrays_ += fmt::format("float ap_sums{}[{}] = {{}}; ", arrays++, list.size());
+    }
+  }
+}
+
+std::string function_writer::new_register(const std::string& name, view type, int level) const {
+  const auto sum = level == 0 ? sums_.find(name) : sums_.end();
+  if (sum != sums_.end()) return sum->second;
+  const char* const cpp = ptx_code::register_type(type);
+  if (cpp == nullptr) throw unknown{fmt::format(".reg .{}", type)};
+  std::string variable = fmt::format("ap_r{}_{}", registers_++, identifier(name));
+  std::string& list = declared_[cpp];
+  list += (list.empty() ? "" : ", ") + variable + " = 0";
+  if (type == "pred") predicates_.insert(variable);
+  return variable;
+}
+
+std::optional<std::string> function_writer::known_register(view word) const {
+  std::size_t digits = word.size();
+  while (digits > 0 && std::isdigit(static_cast<unsigned char>(word[digits - 1])) != 0) --digits;
+  for (auto s = scopes_.rbegin(); s != scopes_.rend(); ++s) {
+    if (const auto found = s->names.find(word); found != s->names.end()) return found->second;
+    if (digits == word.size()) continue;
+    const auto found = s->ranges.find(word.substr(0, digits));
+    if (found == s->ranges.end()) continue;
+    long number = 0;
+    std::from_chars(word.data() + digits, word.data() + word.size(), number);
+    if (number >= found->second.count) continue;
+    return s->names[std::string(word)] = new_register(std::string(word), found->second.type, s->number);
+  }
+  return {};
+}
+
+std::string function_writer::value_of(view word) const {
+  if (word.empty()) throw unknown{"an operand that is missing"};
+  if (word == "_") return "::antiphase::plain::ptx::nowhere";
+  if (word == "WARP_SZ") return "32";
+  if (std::isdigit(static_cast<unsigned char>(word[0])) != 0 || word[0] == '-') return ptx_code::number(word);
+  if (const std::size_t plus = word.find('+'); plus != view::npos)
+    return fmt::format("({} + {})", value_of(without_blanks(word.substr(0, plus))),
+                       value_of(without_blanks(word.substr(plus + 1))));
+  if (auto known = known_register(word)) return *known;
+  if (const auto symbol = known_.find(word); symbol != known_.end()) {
+    uses_.insert(symbol->first);
+    return symbol->second;
+  }
+  if (std::string special = special_register(word); !special.empty()) return special;
+  throw unknown{std::string(word)};
+}
+
+std::string function_writer::label_code(view name) const {
+  for (int s = scopes_.back().number; s >= 0; s = parents_[static_cast<std::size_t>(s)])
+    if (const auto found = labels_.find({s, std::string(name)}); found != labels_.end()) return found->second;
+  throw unknown{fmt::format("bra {}", name)};
+}
+
+void function_writer::declare_parameters() {
+  int number = 0;
+  const auto add = [&](const variable& p, bool result) {
+    const std::string at =
+        f_.is_kernel ? fmt::format("__builtin_addressof(ap_x{})", number) : fmt::format("ap_x{}", number);
+    ++number;
+    if (p.space != "reg") {
+      scopes_.front().names[p.name] = fmt::format("reinterpret_cast<unsigned long>({})", at);
+      return;
+    }
+    const std::string variable = new_register(p.name, p.type, 0);
+    scopes_.front().names[p.name] = variable;
+    if (result)
+      results_ += fmt::format("__builtin_memcpy({}, &{}, {}); ", at, variable, bytes_of(p.type));
+    else
+      out_ += fmt::format("__builtin_memcpy(&{}, {}, {}); ", variable, at, bytes_of(p.type));
+  };
+  for (const variable& p : f_.results) add(p, true);
+  for (const variable& p : f_.parameters) add(p, false);
+}
+
+// %r<100>, %p, x
+void function_writer::declare_registers(view rest) {
+  rest = without_blanks(rest);
+  const std::size_t blank = rest.find(' ');
+  if (blank == view::npos || rest[0] != '.') throw unknown{fmt::format(".reg {}", rest)};
+  const view type = rest.substr(1, blank - 1);
+  for (const view one : split(rest.substr(blank + 1), ',')) {
+    const std::size_t angle = one.find('<');
+    if (angle == view::npos) {
+      const std::string name(one);
+      scopes_.back().names[name] = new_register(name, type, scopes_.back().number);
+      continue;
+    }
+    range r{std::string(type), 0};
+    std::from_chars(one.data() + angle + 1, one.data() + one.size(), r.count);
+    scopes_.back().ranges[std::string(without_blanks(one.substr(0, angle)))] = r;
+  }
+}
+
+void function_writer::declare(const statement& s) {
+  const view all = s.text;
+  if (all.starts_with(".reg")) return declare_registers(all.substr(4));
+  for (const view space : {".param", ".local", ".shared"}) {
+    if (!all.starts_with(space)) continue;
+    variable v;
+    if (!read_variable(all.substr(space.size()), v)) throw unknown{std::string(all)};
+    const std::size_t bytes = std::max<std::size_t>(v.count * bytes_of(v.type), 8);
+    std::string name = identifier(name_in_source(v.name));
+    if (space != ".shared" || !arrays_taken_.insert(name).second)
+      name = fmt::format("ap_a{}_{}", arrays_made_++, name);
+    arrays_ += fmt::format("{}__attribute__((aligned({}))) unsigned char {}[{}]; ",
+                           space == ".shared" ? "__shared__ " : "", std::max(v.align, 8), name, bytes);
+    const std::string address = fmt::format("reinterpret_cast<unsigned long>({})", name);
+    scopes_.back().names[v.name] =
+        space == ".shared" ? fmt::format("::antiphase::plain::ptx::to_shared({})", address) : address;
+  }
+}
+
+void function_writer::emit(const statement& s, const std::string& code) {
+  if (s.place != last_) out_ += fmt::format("\n#line {} {}\n", s.place.line, quoted(s.place.file));
+  last_ = s.place;
+  out_ += code + " ";
+}
+
+std::string function_writer::branch_by_index(view operands) const {
+  const auto all = split(operands, ',');
+  const auto list = all.size() == 2 ? targets_.find(all[1]) : targets_.end();
+  if (list == targets_.end()) throw unknown{"brx.idx"};
+  std::string code = fmt::format("switch (::antiphase::plain::ptx::get<unsigned>({})) {{ ", value_of(all[0]));
+  for (std::size_t k = 0; k < list->second.size(); ++k)
+    code += fmt::format("case {}: goto {}; ", k, label_code(list->second[k]));
+  return code + "}";
+}
+
+std::string function_writer::address_of_argument(view word) const {
+  const std::string value = value_of(word);
+  constexpr view cast = "reinterpret_cast<unsigned long>(";
+  if (value.starts_with(cast)) return value.substr(cast.size(), value.size() - cast.size() - 1);
+  return fmt::format("reinterpret_cast<unsigned char*>(__builtin_addressof({}))", value);
+}
+
+// (results), function, (arguments), prototype
+std::string function_writer::call(view operands) const {
+  std::vector<view> all = split(operands, ',');
+  std::string takes, types;
+  const auto add = [&](view list) {
+    for (const view one : split(list.substr(1, list.size() - 2), ',')) {
+      if (one.empty()) continue;
+      takes += (takes.empty() ? "" : ", ") + address_of_argument(one);
+      types += types.empty() ? "unsigned char*" : ", unsigned char*";
+    }
+  };
+  std::size_t next = 0;
+  if (!all.empty() && all[0].starts_with("(")) add(all[next++]);
+  if (next >= all.size()) throw unknown{"call"};
+  const view called = all[next++];
+  if (next < all.size() && all[next].starts_with("(")) add(all[next]);
+  static constexpr std::array system{view("vprintf"), view("__assertfail"), view("malloc"), view("free")};
+  if (std::ranges::find(system, called) != system.end())
+    return fmt::format("::antiphase::plain::ptx::system_{}({})", called, takes);
+  if (const auto function = known_.find(called); function != known_.end())
+    return fmt::format("{}({})", symbol_of(called), takes);
+  if (!known_register(called)) throw unknown{fmt::format("call {}", called)};
+  return fmt::format("reinterpret_cast<void (*)({})>({})({})", types, value_of(called), takes);
+}
+
+std::string function_writer::code_for(view all, const std::string& guard) {
+  std::size_t stop = 0;
+  while (stop < all.size() && all[stop] != ' ' && all[stop] != '{' && all[stop] != '[') ++stop;
+  const view name = all.substr(0, stop), rest = without_blanks(all.substr(stop));
+  const view base = name.substr(0, name.find('.'));
+  if (base == "bra") return fmt::format("{}goto {};", guard, label_code(rest));
+  if (base == "brx") return guard + branch_by_index(rest);
+  if (base == "ret" || (base == "exit" && f_.is_kernel)) return guard + "goto ap_end;";
+  if (base == "call") return fmt::format("{}{{ {}; }}", guard, call(rest));
+  return fmt::format("{}{{ {}; }}", guard, code_of(name, rest, *this));
+}
+
+// [@[!]p] name.modifiers operands
+void function_writer::instruction(const statement& s) {
+  view all = s.text;
+  std::string guard;
+  try {
+    if (all[0] == '@') {
+      const std::size_t blank = std::min(all.find(' '), all.size());
+      view p = all.substr(1, blank - 1);
+      all = without_blanks(all.substr(blank));
+      const bool negated = p.starts_with("!");
+      if (negated) p.remove_prefix(1);
+      guard = fmt::format("if ({}::antiphase::plain::ptx::get<bool>({})) ", negated ? "!" : "", value_of(p));
+    }
+    emit(s, code_for(all, guard));
+  } catch (const unknown& u) {
+    const std::string why = fmt::format(
+        "{}:{}: PTX '{}' is not supported here: use an instruction that antiphase check --dialect lists",
+        s.place.file, s.place.line, u.name);
+    emit(s, fmt::format("{}::antiphase::plain::refused({});", guard, quoted(why)));
+  }
+}
+
+function_text function_writer::run() {
+  find_labels_and_sums();
+  scopes_.push_back({0, {}, {}});
+  declare_parameters();
+  for (const statement& s : f_.body) {
+    switch (s.kind) {
+      case statement_kind::open: scopes_.push_back({++opened_, {}, {}}); break;
+      case statement_kind::close: scopes_.pop_back(); break;
+      case statement_kind::label:
+        if (const auto found = labels_.find({scopes_.back().number, s.text}); found != labels_.end())
+          out_ += found->second + ": ";
+        break;
+      case statement_kind::directive: declare(s); break;
+      case statement_kind::instruction: instruction(s);
+    }
+  }
+  std::string declarations = arrays_;
+  for (const auto& [type, list] : declared_)
+    declarations += fmt::format("{}{} {}; ", type == "unsigned __int128" ? "__extension__ " : "", type, list);
+  return {declarations + out_ + "ap_end: " + results_ + "\n;", std::move(uses_)};
+}
+
+}  // namespace
+
+std::string symbol_of(view function) { return fmt::format("ap_f_{}", identifier(function)); }
+
+function_text body_of(const function& f, const symbols& known) { return function_writer(f, known).run(); }
+
+}  // namespace antiphase::plain::ptx_module

@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: Apache-2.0
+// Writes a PTX module as CUDA C++: its variables, and the heads of its functions.
+#include <cxxabi.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cstdlib>
+#include <memory>
+#include <set>
+
+#include "function_writer.hpp"
+
+namespace antiphase::plain::ptx_module {
+namespace {
+
+const char* type_of_element(std::string_view type) {
+  constexpr std::pair<std::string_view, const char*> all[] = {{"b8", "unsigned char"},
+                                                              {"u8", "unsigned char"},
+                                                              {"s8", "signed char"},
+                                                              {"b16", "unsigned short"},
+                                                              {"u16", "unsigned short"},
+                                                              {"s16", "short"},
+                                                              {"f16", "unsigned short"},
+                                                              {"bf16", "unsigned short"},
+                                                              {"b32", "unsigned"},
+                                                              {"u32", "unsigned"},
+                                                              {"s32", "int"},
+                                                              {"f16x2", "unsigned"},
+                                                              {"f32", "float"},
+                                                              {"b64", "unsigned long"},
+                                                              {"u64", "unsigned long"},
+                                                              {"s64", "long"},
+                                                              {"f64", "double"}};
+  for (const auto& [ptx, cpp] : all)
+    if (ptx == type) return cpp;
+  return "unsigned __int128";
+}
+
+bool is_identifier(std::string_view s) {
+  return !s.empty() && std::isdigit(static_cast<unsigned char>(s[0])) == 0 &&
+         std::ranges::all_of(s, [](unsigned char c) { return std::isalnum(c) != 0 || c == '_'; });
+}
+}  // namespace
+
+std::string name_in_source(const std::string& name) {
+  int failed = 0;
+  const std::unique_ptr<char, void (*)(void*)> text(
+      abi::__cxa_demangle(name.c_str(), nullptr, nullptr, &failed), std::free);
+  if (failed != 0) return name;
+  const std::string_view all = text.get();
+  std::string last(all.substr(std::min(all.rfind(':') + 1, all.size())));
+  return is_identifier(last) ? last : name;
+}
+
+namespace {
+
+class unit_writer {
+ public:
+  unit_writer(const module_text& m, int number) : m_(m), number_(number) {}
+  std::string text();
+
+ private:
+  std::string declared(const variable& v, const std::string& name) const;
+  void declare_variables();
+  std::string initial(const variable& v) const;
+  std::string head_of(const function& f) const;
+  std::size_t users(const std::string& name) const;  // functions in which a variable stands
+  void write(const function& f);
+
+  const module_text& m_;
+  int number_;
+  symbols known_;
+  std::map<std::string, std::string>
+      shared_;  // declarations, by the variable's name in PTX, for each function
+  std::string out_;
+};
+
+std::size_t unit_writer::users(const std::string& name) const {
+  return static_cast<std::size_t>(std::ranges::count_if(m_.functions, [&](const function& f) {
+    return std::ranges::any_of(f.body, [&](const statement& s) { return s.text.find(name) != s.text.npos; });
+  }));
+}
+
+std::string unit_writer::declared(const variable& v, const std::string& name) const {
+  const std::size_t bytes = bytes_of(v.type);
+  const std::size_t align = std::max(bytes, static_cast<std::size_t>(v.align));
+  if (v.space == "shared" && v.is_array && v.count == 0)
+    return fmt::format("extern __shared__ __attribute__((aligned({}))) unsigned char {}[];",
+                       std::max<std::size_t>(align, 16), name);
+  if (v.space == "shared")
+    return fmt::format("__shared__ __attribute__((aligned({}))) unsigned char {}[{}];", align, name,
+                       std::max<std::size_t>(v.count * bytes, 1));
+  return fmt::format("{}{} alignas({}) {} {}[{}]", v.is_external ? "extern " : "",
+                     v.space == "const" ? "__constant__" : "__device__", align, type_of_element(v.type), name,
+                     std::max<std::size_t>(v.count, 1));
+}
+
+// {1, 0f3F800000, generic(other)+4} in C++.
+std::string unit_writer::initial(const variable& v) const {
+  std::string flat;
+  for (const char c : v.initial)
+    if (c != '{' && c != '}') flat += c;
+  std::string all;
+  for (std::string_view one : ptx_code::split(flat, ',')) {
+    if (one.empty()) continue;
+    all += all.empty() ? "" : ", ";
+    std::string sum;
+    for (std::string_view part : ptx_code::split(one, '+')) {
+      if (part.starts_with("generic(")) part = part.substr(8, part.size() - 9);
+      const auto symbol = known_.find(part);
+      sum += (sum.empty() ? "" : " + ") + (symbol != known_.end() ? symbol->second : ptx_code::number(part));
+    }
+    all += fmt::format("static_cast<{}>({})", type_of_element(v.type), sum);
+  }
+  return all;
+}
+
+void unit_writer::declare_variables() {
+  std::set<std::string> taken;
+  for (const variable& v : m_.variables) {
+    std::string name = name_in_source(v.name);
+    if (!is_identifier(name) || taken.contains(name)) name = fmt::format("ap_v{}", known_.size());
+    taken.insert(name);
+    const std::string line = fmt::format("\n#line {} \"{}\"\n", v.line, m_.file);
+    if (v.space == "shared") {
+      known_[v.name] =
+          fmt::format("::antiphase::plain::ptx::to_shared(reinterpret_cast<unsigned long>({}))", name);
+      if (v.count == 0 || users(v.name) == 1)
+        shared_[v.name] = line + declared(v, name);
+      else
+        out_ += line + declared(v, name);
+      continue;
+    }
+    known_[v.name] = fmt::format("reinterpret_cast<unsigned long>({})", name);
+    const std::string values = initial(v);
+    out_ += line + declared(v, name) + (values.empty() ? "" : " = {" + values + "}") + ";";
+  }
+}
+
+std::string unit_writer::head_of(const function& f) const {
+  std::string takes;
+  const auto add = [&](const std::string& one) { takes += (takes.empty() ? "" : ", ") + one; };
+  if (!f.is_kernel) {
+    for (std::size_t k = 0; k < f.results.size() + f.parameters.size(); ++k)
+      add(fmt::format("unsigned char* ap_x{}", k));
+    return fmt::format("static __device__ void {}({})", symbol_of(f.name), takes);
+  }
+  std::size_t number = 0;
+  for (const variable& p : f.parameters) {
+    const std::size_t bytes = bytes_of(p.type);
+    const std::string type =
+        p.is_array
+            ? fmt::format("::antiphase::plain::ptx::bytes<{}, {}>", std::max<std::size_t>(p.count, 1) * bytes,
+                          std::max<std::size_t>({bytes, static_cast<std::size_t>(p.align), 1}))
+        : bytes == 8 && p.type != "f64" ? "::antiphase::plain::ptx::word"
+                                        : type_of_element(p.type);
+    add(fmt::format("const __grid_constant__ {} ap_x{}", type, number++));
+  }
+  std::string limits;
+  // .maxntid 128, 1, 1
+  const auto numbers_after = [&](std::string_view attribute) {
+    std::vector<long> all;
+    const std::size_t start = f.attributes.find(attribute);
+    if (start == std::string::npos) return all;
+    const std::string_view rest = std::string_view(f.attributes).substr(start + attribute.size());
+    for (const std::string_view one : ptx_code::split(rest.substr(0, rest.find('.')), ','))
+      all.push_back(std::strtol(std::string(one).c_str(), nullptr, 10));
+    return all;
+  };
+  for (const char* attribute : {".maxntid", ".reqntid"})
+    if (const auto most = numbers_after(attribute); !most.empty()) {
+      long threads = 1;
+      for (const long n : most) threads *= n;
+      limits += fmt::format("__launch_bounds__({}) ", threads);
+      break;
+    }
+  if (const auto size = numbers_after(".reqnctapercluster"); !size.empty())
+    limits += fmt::format("__cluster_dims__({}) ", fmt::join(size, ", "));
+  return fmt::format("extern \"C\" __global__ void {}{}({})", limits, f.name, takes);
+}
+
+void unit_writer::write(const function& f) {
+  const function_text body = body_of(f, known_);
+  out_ += fmt::format("\n#line {} \"{}\"\n{} {{", f.line, m_.file, head_of(f));
+  for (const std::string& used : body.uses)
+    if (const auto shared = shared_.find(used); shared != shared_.end()) out_ += shared->second;
+  out_ += "\n" + body.text + "}\n";
+}
+
+std::string unit_writer::text() {
+  out_ = fmt::format("#include <antiphase/plain/ptx_module.h>\nnamespace ap_module_{} {{\n", number_);
+  for (const function& f : m_.functions)
+    if (f.is_defined && !f.is_kernel) {
+      known_[f.name] = fmt::format("reinterpret_cast<unsigned long>(&{})", symbol_of(f.name));
+      out_ += head_of(f) + ";\n";
+    }
+  declare_variables();
+  for (const function& f : m_.functions)
+    if (f.is_defined) write(f);
+  out_ += "}\n";
+  for (const function& f : m_.functions)
+    if (f.is_kernel && f.is_defined) out_ += fmt::format("using ap_module_{}::{};\n", number_, f.name);
+  return out_;
+}
+
+}  // namespace
+
+std::string unit_of(const module_text& m, int number) { return unit_writer(m, number).text(); }
+
+}  // namespace antiphase::plain::ptx_module

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the families of PTX instructions share: lists, orders, vectors.
+#include <charconv>
+
+#include "ptx_families.hpp"
+
+namespace antiphase::plain::ptx_code {
+
+std::vector<view> split(view s, char by) {  // outside of brackets
+  std::vector<view> all;
+  int depth = 0;
+  std::size_t start = 0;
+  for (std::size_t i = 0; i <= s.size(); ++i) {
+    if (i < s.size())
+      depth += (s[i] == '{' || s[i] == '[' || s[i] == '(') - (s[i] == '}' || s[i] == ']' || s[i] == ')');
+    if (i < s.size() && (s[i] != by || depth > 0)) continue;
+    view one = s.substr(start, i - start);
+    while (!one.empty() && std::isspace(static_cast<unsigned char>(one.front())) != 0) one.remove_prefix(1);
+    while (!one.empty() && std::isspace(static_cast<unsigned char>(one.back())) != 0) one.remove_suffix(1);
+    all.push_back(one);
+    start = i + 1;
+  }
+  return all;
+}
+
+bool has_word(view list, view one) {
+  const auto all = split(list, ' ');
+  return std::ranges::find(all, one) != all.end();
+}
+
+const char* register_type(view type) {
+  if (type == "pred") return "bool";
+  if (type == "f32") return "float";
+  if (type == "f64") return "double";
+  const std::size_t digits = type.find_first_of("0123456789");
+  const view bits = digits == view::npos ? type : type.substr(digits);
+  if (bits == "128") return "unsigned __int128";
+  if (bits == "64") return "unsigned long";
+  if (bits == "32" || bits == "16x2") return "unsigned";
+  return bits == "16" || bits == "8" ? "unsigned short" : nullptr;
+}
+
+// Integers have 64 bits in PTX, whatever the instruction takes of them.
+text number(view word) {
+  if (word.starts_with("0f") || word.starts_with("0F"))
+    return fmt::format("__builtin_bit_cast(float, 0x{}u)", word.substr(2));
+  if (word.starts_with("0d") || word.starts_with("0D"))
+    return fmt::format("__builtin_bit_cast(double, 0x{}ul)", word.substr(2));
+  if (word.ends_with("U") && word.size() > 1) word.remove_suffix(1);
+  const bool hex = word.starts_with("0x") || word.starts_with("-0x");
+  for (const char c : word.substr(hex ? word.find('x') + 1 : word[0] == '-' ? 1 : 0))
+    if (std::isxdigit(static_cast<unsigned char>(c)) == 0 && c != '.' && c != '+' && c != '-')
+      throw unknown{text(word)};
+  return fmt::format("({}{})", word, hex || word.find('.') == view::npos ? "l" : "");
+}
+
+text order_of(view word) {
+  return fmt::format("::antiphase::ordering::{}", word == "acquire"   ? "acquire"
+                                                  : word == "release" ? "release"
+                                                  : word == "acq_rel" ? "acquire_release"
+                                                                      : "relaxed");
+}
+int vector_of(instruction& i) {
+  const view v = i.take_one({"v2", "v4", "v8"});
+  return v.empty() ? 1 : v[1] - '0';
+}
+
+}  // namespace antiphase::plain::ptx_code
