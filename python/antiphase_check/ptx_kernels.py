@@ -80,7 +80,7 @@ class Kernel:
                 types.append(parameter.type)
         # no name of a function in C, nor a word of C++
         symbol = "ap_kernel_" + re.sub(r"\W", "_", name)
-        text = re.sub(rf"(?<![\w$]){re.escape(entry)}(?![\w$])", symbol, text)
+        text = text[: header.start()] + header[0].replace(entry, symbol, 1) + text[header.end() :]
         main += f'extern "C" __global__ void {symbol}({", ".join(types)});\n{launching_main(name, symbol)}'
         files = [("kernel.ptx", self._with_files(text, library)), ("main.cu", main)]
         self.program = Program(session, name, files)
