@@ -63,9 +63,9 @@ class _Memories:
 
 class Kernel:
     """A kernel of a module in PTX, `entry` there, in reports `name`. `library`: folders of the language's own
-    sources, whose lines are not the user's."""
+    sources, whose lines are not the user's. `own_barriers`: mbarriers and scratch memory are the compiler's."""
 
-    def __init__(self, session, text, entry, name, library=()):
+    def __init__(self, session, text, entry, name, library=(), own_barriers=False):
         self.session, self.name = session, name
         header = re.search(_ENTRY.format(re.escape(entry)), text)
         if header is None:
@@ -82,7 +82,8 @@ class Kernel:
         symbol = "ap_kernel_" + re.sub(r"\W", "_", name)
         text = text[: header.start()] + header[0].replace(entry, symbol, 1) + text[header.end() :]
         main += f'extern "C" __global__ void {symbol}({", ".join(types)});\n{launching_main(name, symbol)}'
-        files = [("kernel.ptx", self._with_files(text, library)), ("main.cu", main)]
+        first = "// antiphase: mbarriers and scratch memory are the compiler's\n" if own_barriers else ""
+        files = [("kernel.ptx", first + self._with_files(text, library)), ("main.cu", main)]
         self.program = Program(session, name, files)
 
     def _with_files(self, text, library):

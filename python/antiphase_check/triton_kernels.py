@@ -132,7 +132,7 @@ class _Launches:
         key = (name, text)
         if key not in self.kernels:
             code = text.decode() if isinstance(text, bytes) else text
-            self.kernels[key] = ptx_kernels.Kernel(self.session, code, name, name, [self.library])
+            self.kernels[key] = ptx_kernels.Kernel(self.session, code, name, name, [self.library], own_barriers=True)
         kernel = self.kernels[key]
         maps = iter(getattr(metadata, "tensordesc_meta", None) or ())
         kinds = source.signature.values()
