@@ -6,6 +6,7 @@
 #include <antiphase/executor/cpu/machine_wgmma.hpp>
 
 #include "device.h"
+#include "ptx_arithmetic.h"
 #include "rounded.h"
 
 namespace antiphase::plain {
@@ -23,51 +24,6 @@ int block_of(const void* p, place where);
 
 // Names are long, because programs define N, M and K as macros.
 namespace antiphase::plain::ptx {
-
-// operands
-// -----------------------------------------------------------------------------------------------------------
-// Registers are untyped bits. A C++ operand of the same size is taken bit by bit; others are truncated or
-// zero-extended, as in a wider register.
-template <class T, class Held> AP_VERB T get(const Held& x) {
-  if constexpr (std::is_same_v<Held, T>)
-    return x;
-  else if constexpr (std::is_same_v<T, bool>)
-    return x != 0;
-  else if constexpr (std::is_pointer_v<Held>)
-    return get<T>(reinterpret_cast<unsigned long>(x));
-  else if constexpr (std::is_enum_v<Held>)
-    return get<T>(static_cast<std::underlying_type_t<Held>>(x));
-  else if constexpr (sizeof(Held) == sizeof(T))
-    return std::bit_cast<T>(x);
-  else if constexpr (std::is_same_v<Held, bool>)
-    return get<T>(static_cast<unsigned>(x));
-  else if constexpr (std::is_integral_v<Held> && std::is_integral_v<T>)
-    return static_cast<T>(static_cast<std::make_unsigned_t<Held>>(x));
-  else if constexpr (std::is_arithmetic_v<Held> && std::is_arithmetic_v<T>)
-    return static_cast<T>(x);
-  else
-    return get<T>(std::bit_cast<word_of<Held>>(x));
-}
-struct {
-} constexpr nowhere;  // the operand _
-template <class Held, class Value> AP_VERB void put(Held&& to, Value v) {
-  using type = std::remove_cvref_t<Held>;
-  if constexpr (std::is_same_v<type, std::remove_cv_t<decltype(nowhere)>>)
-    return;
-  else if constexpr (std::is_pointer_v<type>)
-    to = reinterpret_cast<type>(static_cast<unsigned long>(v));
-  else if constexpr (std::is_same_v<type, Value> || (std::is_integral_v<type> && std::is_integral_v<Value>))
-    to = static_cast<type>(v);
-  else if constexpr (sizeof(type) == sizeof(Value))
-    to = std::bit_cast<type>(v);
-  else
-    to = static_cast<type>(v);
-}
-template <class T, int Count> struct several { T x[Count]; };
-struct with_predicate {
-  unsigned value;
-  bool valid;
-};
 
 // memory
 // -----------------------------------------------------------------------------------------------------------
@@ -244,6 +200,22 @@ AP_VERB bool vote_uni(unsigned mask, bool p, place where) {
   const unsigned yes = vote(mask, p, where);
   return yes == 0 || vote(mask, !p, where) == 0;
 }
+AP_VERB with_predicate match_all(unsigned mask, auto value, place where) {
+  int all = 0;
+  const unsigned same = __match_all_sync(mask, value, &all, where);
+  return {same, all != 0};
+}
+// redux of f32: NaN only if all are, or if one is, as `nan` says.
+AP_VERB float reduced(unsigned mask, float value, bool least, bool absolute, bool nan, place where) {
+  return warp_reduced(
+      mask, absolute ? std::fabs(value) : value,
+      [&](float a, float b) {
+        if (nan && (a != a || b != b)) return std::numeric_limits<float>::quiet_NaN();
+        return least ? min(a, b) : max(a, b);
+      },
+      where);
+}
+AP_VERB bool is_shared(unsigned long p) { return __isShared(generic(p)) != 0; }
 AP_VERB with_predicate elect(unsigned mask, place where) {
   const int leader = std::countr_zero(vote(mask, true, where));
   return {static_cast<unsigned>(leader), leader == lane()};
@@ -341,170 +313,6 @@ AP_VERB void warpgroup_multiply(machine::operand_type type, const machine::warpg
   machine::warpgroup_multiply_of(type, sum, what, a, where);
 }
 
-// arithmetic
-// -----------------------------------------------------------------------------------------------------------
-template <class T> using twice =
-    std::conditional_t<sizeof(T) == 2, std::conditional_t<std::is_signed_v<T>, int, unsigned>,
-                       std::conditional_t<std::is_signed_v<T>, long, unsigned long>>;
-template <class T> AP_VERB T add(T a, T b) {
-  if constexpr (std::is_integral_v<T>)
-    return static_cast<T>(word_of<T>(a) + word_of<T>(b));
-  else
-    return a + b;
-}
-template <class T> AP_VERB T sub(T a, T b) {
-  if constexpr (std::is_integral_v<T>)
-    return static_cast<T>(word_of<T>(a) - word_of<T>(b));
-  else
-    return a - b;
-}
-template <class T> AP_VERB T mul(T a, T b) {
-  if constexpr (std::is_integral_v<T>)
-    return static_cast<T>(static_cast<unsigned long>(a) * static_cast<unsigned long>(b));
-  else
-    return a * b;
-}
-template <class T> AP_VERB T mul_hi(T a, T b) {
-  __extension__ typedef std::conditional_t<std::is_signed_v<T>, __int128, unsigned __int128> wide;
-  return static_cast<T>(static_cast<wide>(a) * static_cast<wide>(b) >> 8 * sizeof(T));
-}
-template <class T> AP_VERB twice<T> mul_wide(T a, T b) {
-  return static_cast<twice<T>>(a) * static_cast<twice<T>>(b);
-}
-template <class T> AP_VERB T mad(T a, T b, T c) { return add(mul(a, b), c); }
-template <class T> AP_VERB T mad_hi(T a, T b, T c) { return add(mul_hi(a, b), c); }
-template <class T> AP_VERB twice<T> mad_wide(T a, T b, twice<T> c) { return add(mul_wide(a, b), c); }
-template <class T> AP_VERB T fma(T a, T b, T c) { return std::fma(a, b, c); }
-template <class T> AP_VERB T div(T a, T b) { return a / b; }
-template <class T> AP_VERB T rem(T a, T b) { return a % b; }
-template <class T> AP_VERB T min(T a, T b) { return b < a || a != a ? b : a; }
-template <class T> AP_VERB T max(T a, T b) { return a < b || a != a ? b : a; }
-template <class T> AP_VERB T abs(T a) { return a < 0 ? -a : a; }
-template <class T> AP_VERB T neg(T a) { return -a; }
-template <class T> AP_VERB T bit_and(T a, T b) { return a & b; }
-template <class T> AP_VERB T bit_or(T a, T b) { return a | b; }
-template <class T> AP_VERB T bit_xor(T a, T b) { return a ^ b; }
-template <class T> AP_VERB T bit_not(T a) {
-  if constexpr (std::is_same_v<T, bool>)
-    return !a;
-  else
-    return static_cast<T>(~a);
-}
-// Bits [at, at + count) of a; beyond its last bit there are copies of the sign, or zeros.
-template <class T> AP_VERB T bfe(T a, unsigned at, unsigned count) {
-  constexpr unsigned width = 8 * sizeof(T);
-  at &= 0xFF, count &= 0xFF;
-  const bool sign = static_cast<T>(-1) < 0 && count > 0 &&
-                    (a >> (at + count - 1 < width - 1 ? at + count - 1 : width - 1) & 1) != 0;
-  T all = 0;
-  for (unsigned k = 0; k < width; ++k)
-    if (k < count && at + k < width ? (a >> (at + k) & 1) != 0 : sign) all |= static_cast<T>(T{1} << k);
-  return all;
-}
-// b with its bits [at, at + count) replaced by the low ones of a.
-template <class T> AP_VERB T bfi(T a, T b, unsigned at, unsigned count) {
-  at &= 0xFF, count &= 0xFF;
-  for (unsigned k = 0; k < count && at + k < 8 * sizeof(T); ++k)
-    b = static_cast<T>((b & ~(T{1} << (at + k))) | ((a >> k & 1) << (at + k)));
-  return b;
-}
-// prmt: of the 8 bytes of b:a; bit 3 of a selector spreads the byte's sign.
-AP_VERB unsigned permuted(unsigned a, unsigned b, unsigned how) {
-  const unsigned long both = static_cast<unsigned long>(b) << 32 | a;
-  unsigned all = 0;
-  for (unsigned k = 0; k < 4; ++k) {
-    const unsigned which = how >> 4 * k, byte = static_cast<unsigned>(both >> (which & 7) * 8) & 0xFF;
-    all |= ((which & 8) == 0 ? byte : (byte & 0x80) != 0 ? 0xFFu : 0u) << 8 * k;
-  }
-  return all;
-}
-template <class T> AP_VERB T shl(T a, unsigned by) {
-  return by >= 8 * sizeof(T) ? 0 : static_cast<T>(word_of<T>(a) << by);
-}
-template <class T> AP_VERB T shr(T a, unsigned by) {
-  if (by >= 8 * sizeof(T)) return std::is_signed_v<T> && a < 0 ? static_cast<T>(-1) : 0;
-  return static_cast<T>(a >> by);
-}
-template <class T> AP_VERB unsigned popc(T a) { return static_cast<unsigned>(std::popcount(a)); }
-template <class T> AP_VERB unsigned clz(T a) { return static_cast<unsigned>(std::countl_zero(a)); }
-// Of a negative number, the highest zero.
-template <class T> AP_VERB unsigned bfind(T a) {
-  const auto bits = word_of<T>(a < 0 ? static_cast<T>(~a) : a);
-  return static_cast<unsigned>(8 * sizeof(T) - 1) - static_cast<unsigned>(std::countl_zero(bits));
-}
-template <class T> AP_VERB T brev(T a) {
-  T all = 0;
-  for (unsigned i = 0; i < 8 * sizeof(T); ++i) all |= (a >> i & 1) << (8 * sizeof(T) - 1 - i);
-  return all;
-}
-AP_VERB unsigned lop3(unsigned a, unsigned b, unsigned c, unsigned table) {
-  unsigned all = 0;
-  for (int i = 0; i < 8; ++i)
-    if ((table >> i & 1) != 0) all |= (i & 4 ? a : ~a) & (i & 2 ? b : ~b) & (i & 1 ? c : ~c);
-  return all;
-}
-template <class T> AP_VERB T rcp(T a) { return 1 / a; }
-template <class T> AP_VERB T sqrt(T a) { return std::sqrt(a); }
-template <class T> AP_VERB T rsqrt(T a) { return 1 / std::sqrt(a); }
-template <class T> AP_VERB T ex2(T a) { return std::exp2(a); }
-template <class T> AP_VERB T lg2(T a) { return std::log2(a); }
-template <class T> AP_VERB T tanh(T a) { return std::tanh(a); }
-// rounding: n, z, m or p, for conversion to integers. Values out of range saturate, NaN becomes 0.
-template <class To, class From> AP_VERB To converted(From a, char rounding) {
-  if constexpr (std::is_floating_point_v<From> && std::is_integral_v<To>) {
-    const From whole = rounding == 'n'   ? std::nearbyint(a)
-                       : rounding == 'm' ? std::floor(a)
-                       : rounding == 'p' ? std::ceil(a)
-                                         : std::trunc(a);
-    if (whole != whole) return 0;
-    if (whole <= static_cast<From>(std::numeric_limits<To>::lowest()))
-      return std::numeric_limits<To>::lowest();
-    if (whole >= static_cast<From>(std::numeric_limits<To>::max())) return std::numeric_limits<To>::max();
-    return static_cast<To>(whole);
-  } else {
-    return static_cast<To>(a);
-  }
-}
-using plain::from_bfloat;
-using plain::from_half;
-using plain::to_bfloat;
-using plain::to_half;
-using plain::to_tf32;
-template <bool Wide> AP_VERB unsigned short fp8_pair(float upper, float lower) {
-  return static_cast<unsigned short>(to_fp8(upper, true, Wide) << 8 | to_fp8(lower, true, Wide));
-}
-template <bool Wide> AP_VERB unsigned from_fp8_pair(unsigned short pair) {
-  const auto half = [&](int at) {
-    const auto x = static_cast<unsigned char>(pair >> at);
-    return to_half(Wide ? from_e5m2(x) : from_e4m3(x));
-  };
-  return static_cast<unsigned>(half(8)) << 16 | half(0);
-}
-AP_VERB unsigned halves(float upper, float lower) {
-  return static_cast<unsigned>(to_half(upper)) << 16 | to_half(lower);
-}
-AP_VERB unsigned bfloats(float upper, float lower) {
-  return static_cast<unsigned>(to_bfloat(upper)) << 16 | to_bfloat(lower);
-}
-
-template <class T, class... Held> AP_VERB T packed(const Held&... x) {
-  constexpr unsigned bits = 8 * sizeof(T) / sizeof...(Held);
-  using part =
-      std::conditional_t<bits == 32, unsigned, std::conditional_t<bits == 16, unsigned short, unsigned char>>;
-  T all = 0;
-  unsigned at = 0;
-  ((all |= static_cast<T>(static_cast<T>(get<part>(x)) << at), at += bits), ...);
-  return all;
-}
-template <int Count, class T> AP_VERB auto unpacked(T value) {
-  constexpr unsigned bits = 8 * sizeof(T) / Count;
-  using part =
-      std::conditional_t<bits == 32, unsigned, std::conditional_t<bits == 16, unsigned short, unsigned char>>;
-  several<part, Count> all;
-  for (unsigned i = 0; i < Count; ++i) all.x[i] = static_cast<part>(value >> i * bits);
-  return all;
-}
-
 // Special registers. %smid: blocks go round the multiprocessors.
 constexpr unsigned multiprocessors = 132;
 AP_VERB unsigned special_laneid() { return static_cast<unsigned>(lane()); }
@@ -527,6 +335,7 @@ AP_THREE(ntid, block_dim)
 AP_THREE(ctaid, block_idx)
 AP_THREE(nctaid, grid_dim)
 #undef AP_THREE
+AP_VERB unsigned special_nothing() { return 0; }
 AP_VERB unsigned special_lanemask_eq() { return 1u << lane(); }
 AP_VERB unsigned special_lanemask_lt() { return (1u << lane()) - 1; }
 AP_VERB unsigned special_lanemask_le() { return (2u << lane()) - 1; }

@@ -333,7 +333,7 @@ function_text function_writer::run() {
       case statement_kind::instruction: instruction(s);
     }
   }
-  std::string declarations = arrays_;
+  std::string declarations = "unsigned ap_carry = 0; " + arrays_;
   for (const auto& [type, list] : declared_)
     declarations += fmt::format("{}{} {}; ", type == "unsigned __int128" ? "__extension__ " : "", type, list);
   return {declarations + out_ + "ap_end: " + results_ + "\n;", std::move(uses_)};

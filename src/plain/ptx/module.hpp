@@ -26,7 +26,7 @@ struct statement {
 struct variable {
   std::string space, type, name;  // such as "shared", "b8"
   int align = 0;                  // 0: that of the type
-  bool is_array = false, is_external = false, is_pointer = false;
+  bool is_array = false, is_external = false, is_visible = false, is_pointer = false;
   std::size_t count = 1;  // 0: an array without a size
   std::string initial;    // {1, 2, generic(other)}
   int line = 0;

@@ -115,8 +115,9 @@ class reader {
   std::size_t at_ = 0;
   mutable std::size_t counted_ = 0;
   mutable int lines_ = 1;
-  source_line place_;    // of the last .loc
-  bool in_asm_ = false;  // whose .loc count lines of its own text
+  source_line place_;        // of the last .loc
+  bool is_visible_ = false;  // what follows, to other modules
+  bool in_asm_ = false;      // whose .loc count lines of its own text
 };
 
 module_text reader::run() {
@@ -131,6 +132,8 @@ void reader::module_level() {
   const view w = word();
   if (std::ranges::find(linking, w) != std::end(linking)) {
     at_ += w.size();
+    is_visible_ = w != ".internal";
+    return;
   } else if (w == ".extern") {
     at_ += w.size();
     if (ended()) fail("expected a declaration after .extern");
@@ -149,6 +152,7 @@ void reader::module_level() {
     v.line = line();
     const std::string declared = on_one_line(up_to(";"));
     if (!read_variable(declared, v)) fail(fmt::format("expected a variable after {}: '{}'", w, declared));
+    v.is_visible = is_visible_;
     all_.variables.push_back(std::move(v));
   } else if (w == ".section") {
     skip_braces();
@@ -160,6 +164,7 @@ void reader::module_level() {
   } else {
     fail(fmt::format("expected a function or a variable of the module, not '{}'", w));
   }
+  is_visible_ = false;
 }
 
 std::vector<variable> reader::list_of_parameters() {

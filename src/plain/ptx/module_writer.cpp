@@ -119,7 +119,8 @@ std::string unit_writer::initial(const variable& v) const {
 void unit_writer::declare_variables() {
   std::set<std::string> taken;
   for (const variable& v : m_.variables) {
-    std::string name = name_in_source(v.name);
+    const bool is_linked = v.space != "shared" && (v.is_visible || v.is_external) && is_identifier(v.name);
+    std::string name = is_linked ? v.name : name_in_source(v.name);
     if (!is_identifier(name) || taken.contains(name)) name = fmt::format("ap_v{}", known_.size());
     taken.insert(name);
     const std::string line = fmt::format("\n#line {} \"{}\"\n", v.line, m_.file);
@@ -134,7 +135,9 @@ void unit_writer::declare_variables() {
     }
     known_[v.name] = fmt::format("reinterpret_cast<unsigned long>({})", name);
     const std::string values = initial(v);
-    out_ += line + declared(v, name) + (values.empty() ? "" : " = {" + values + "}") + ";";
+    if (is_linked) out_ += "\nextern \"C\" {";
+    out_ +=
+        line + declared(v, name) + (values.empty() ? "" : " = {" + values + "}") + (is_linked ? ";\n}" : ";");
   }
 }
 

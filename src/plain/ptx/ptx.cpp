@@ -44,7 +44,7 @@ class writer final : public names {
     } catch (const unknown& u) {
       return {{}, asm_refusal{fmt::format("inline PTX '{}'", u.name), u.instead, at_}};
     }
-    std::string out = "{ ";
+    std::string out = text_.find(".cc") != text_.npos ? "{ unsigned ap_carry = 0; " : "{ ";
     for (const auto& [name, known] : labels_)
       if (known) out += fmt::format("__label__ ap_l_{}; ", name);
     for (std::size_t i = 0; i < statement_.operands.size(); ++i) {

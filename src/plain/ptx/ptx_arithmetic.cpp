@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Arithmetic, conversions and moves of PTX.
 #include "ptx_families.hpp"
+#include "ptx_small.hpp"
 
 namespace antiphase::plain::ptx_code {
 
@@ -40,7 +41,15 @@ view types_of(view function) {
                                                   {"rsqrt", real},
                                                   {"ex2", "f32"},
                                                   {"lg2", "f32"},
-                                                  {"tanh", "f32"}};
+                                                  {"tanh", "f32"},
+                                                  {"min_nan", "f32"},
+                                                  {"max_nan", "f32"},
+                                                  {"copysign", real},
+                                                  {"mul24", "u32 s32"},
+                                                  {"mad24", "u32 s32"},
+                                                  {"sad", "u16 u32 u64 s16 s32 s64"},
+                                                  {"sin", "f32"},
+                                                  {"cos", "f32"}};
   const auto* const known = std::ranges::find(all, function, &std::pair<view, view>::first);
   return known == std::end(all) ? view() : known->second;
 }
@@ -48,9 +57,51 @@ text type_for(instruction& i, view function) {
   if (const view types = types_of(function); !types.empty() && !has_word(types, i.last())) i.refuse();
   return i.type();
 }
+// add.cc, addc, madc.lo.cc and so on: the carry is a variable of the function.
+text with_carry(instruction& i, view function, bool carries) {
+  const bool takes = function.ends_with("c");
+  if (takes) function.remove_suffix(1);
+  const view part = i.take_one({"lo", "hi"});
+  if (!has_word("add sub mad", function) || (function == "mad") == part.empty()) i.refuse();
+  const bool multiplies = function == "mad";
+  const text type = i.type();
+  const text left = multiplies ? call(fmt::format("mul{}<{}>", part == "hi" ? "_hi" : "", type),
+                                      i.get(type, 1), i.get(type, 2))
+                               : i.get(type, 1);
+  return "[[maybe_unused]] unsigned ap_none = 0; " +
+         i.put(0, call(fmt::format("{}_carry<{}>", function == "sub" ? "sub" : "add", type), left,
+                       i.get(type, multiplies ? 3 : 2), takes ? "ap_carry" : "0u",
+                       carries ? "ap_carry" : "ap_none"));
+}
+// add, fma and the like of f16, bf16, their pairs, and pairs of f32.
+text small_arithmetic(instruction& i, view function, std::size_t operands, const small_type& small) {
+  if (!has_word("add sub mul fma min max min_nan max_nan neg abs", function)) i.refuse();
+  const bool saturates = i.take("sat"), cuts = i.take("relu");
+  if (view(small.value) != "float" && (saturates || !has_word("add sub min max neg", function))) i.refuse();
+  i.take(small.name);
+  text all;
+  for (std::size_t k = 1; k <= operands; ++k) all += ", " + i.get(small.word, k);
+  text result = fmt::format("::antiphase::plain::ptx::{}<{}>(ap_x...)", function, small.value);
+  if (cuts) result = call(fmt::format("max<{}>", small.value), "0", result);
+  if (saturates) result = call("saturated<float>", result);
+  return i.put(0, fmt::format("::antiphase::plain::ptx::of_each<::antiphase::plain::ptx::{}, {}>([](auto... "
+                              "ap_x) {{ return {}; }}{})",
+                              small.number, small.word, result, all));
+}
 }  // namespace
 text arithmetic(instruction& i, view function, std::size_t operands) {
   const bool rounds = skip_rounding(i);
+  const text nan = text(function) + "_nan";
+  if (has_word("min max", function) && i.take("NaN")) function = nan;
+  if (const small_type* const small = small_of(i.last()))
+    return small_arithmetic(i, function, operands, *small);
+  const bool carries = i.take("cc");
+  if (carries || has_word("addc subc madc", function)) return with_carry(i, function, carries);
+  const bool saturates = i.take("sat");
+  if (saturates && i.last() == "s32" && has_word("add sub", function)) {
+    i.take("s32");
+    return i.put(0, call(text(function) + "_sat<int>", i.get("int", 1), i.get("int", 2)));
+  }
   const view part = i.take_one({"lo", "hi", "wide"});
   const text type = type_for(i, function);
   const bool real = type == "float" || type == "double";
@@ -61,9 +112,11 @@ text arithmetic(instruction& i, view function, std::size_t operands) {
     all +=
         (all.empty() ? "" : ", ") +
         i.get(part == "wide" && k == 3 ? fmt::format("::antiphase::plain::ptx::twice<{}>", type) : type, k);
-  return i.put(0, call(fmt::format("{}{}{}<{}>", function, part.empty() || part == "lo" ? "" : "_",
-                                   part == "lo" ? "" : part, type),
-                       all));
+  if (saturates && !real) i.refuse();
+  const text result = call(fmt::format("{}{}{}<{}>", function, part.empty() || part == "lo" ? "" : "_",
+                                       part == "lo" ? "" : part, type),
+                           all);
+  return i.put(0, saturates ? call("saturated<" + type + ">", result) : result);
 }
 // ex2 and tanh: of 16-bit numbers and their pairs too.
 text approximated(instruction& i, view function) {
@@ -85,8 +138,34 @@ text shift(instruction& i, view function) {
   const text type = type_for(i, function);
   return i.put(0, call(fmt::format("{}<{}>", function, type), i.get(type, 1), i.get("unsigned", 2)));
 }
+text bit_mask(instruction& i) {
+  const bool wraps = i.take("wrap");
+  if (!wraps && !i.take("clamp")) i.refuse();
+  i.take("b32");
+  return i.put(0, call("bit_mask", i.get("unsigned", 1), i.get("unsigned", 2), wraps ? "true" : "false"));
+}
+text nth_bit(instruction& i) {
+  i.take("b32");
+  return i.put(0, call("nth_set_bit", i.get("unsigned", 1), i.get("unsigned", 2), i.get("int", 3)));
+}
+text highest_bit(instruction& i) {
+  const bool shifts = i.take("shiftamt");
+  const text type = type_for(i, "bfind");
+  const text found = call("bfind<" + type + ">", i.get(type, 1));
+  if (!shifts) return i.put(0, found);
+  return i.put(0, fmt::format("({0} == ~0u ? ~0u : {1}u - {0})", found, type.ends_with("long") ? 63 : 31));
+}
+text dot_of_bytes(instruction& i, int wide) {  // dp4a.u32.s32, dp2a.lo.u32.u32
+  const bool upper = i.take("hi");
+  i.take("lo");
+  const view b = i.take_last(), a = i.take_last();
+  const auto is_signed = [](view type) { return type == "s32" ? "true" : "false"; };
+  return i.put(0, call(fmt::format("dot_of_bytes<{}, {}>", is_signed(a), is_signed(b)), i.get("unsigned", 1),
+                       i.get("unsigned", 2), i.get("unsigned", 3), std::to_string(wide), upper ? "2" : "0"));
+}
 text move(instruction& i) {
-  const text type = i.type();
+  const small_type* const small = small_of(i.last());
+  const text type = small != nullptr ? (i.take_last(), small->word) : i.type();
   const view to = i.operand(0), from = i.operand(1);
   if (to.starts_with("{")) {
     const auto parts = i.list(0);
@@ -135,47 +214,23 @@ text convert(instruction& i) {
       if (!i.take("f32")) i.refuse();
       return i.put(0, call(pair == "f16x2" ? "halves" : "bfloats", i.get("float", 1), i.get("float", 2)));
     }
-  for (const view half : {"f16", "bf16"}) {
-    const text name = half == "f16" ? "half" : "bfloat";
-    const bool narrows = i.first() == half;
-    if (!i.take(half)) continue;
-    if (!i.take("f32")) i.refuse();
-    return i.put(0, narrows ? call("to_" + name, i.get("float", 1))
-                            : call("from_" + name, i.get("unsigned short", 1)));
-  }
-  const text from = i.type(), to = i.type();
-  return i.put(0, call(fmt::format("converted<{}, {}>", to, from), i.get(from, 1),
-                       fmt::format("'{}'", rounding.empty() ? 'z' : rounding[1])));
-}
-text compare(instruction& i) {
-  const view how = i.take_one({"eq", "ne", "lt", "le", "gt", "ge", "lo", "ls", "hi", "hs"});
-  i.take("ftz");
-  const view with = i.take_one({"and", "or", "xor"});
-  const text type = i.type();
-  const view sign = how == "eq"                  ? "=="
-                    : how == "ne"                ? "!="
-                    : how == "lt" || how == "lo" ? "<"
-                    : how == "le" || how == "ls" ? "<="
-                    : how == "gt" || how == "hi" ? ">"
-                    : how.empty()                ? ""
-                                                 : ">=";
-  if (sign.empty()) i.refuse();
-  text result = fmt::format("({} {} {})", i.get(type, 1), sign, i.get(type, 2));
-  if (!with.empty())
-    result = fmt::format("({} {} {})", result,
-                         with == "and"  ? "&&"
-                         : with == "or" ? "||"
-                                        : "!=",
-                         i.get("bool", 3));
-  const auto both = split(i.operand(0), '|');
-  if (both.size() > 1 && !with.empty()) i.refuse();
-  text code = fmt::format("const bool ap_v = {}; {}", result, call("put", i.value(both[0]), "ap_v"));
-  if (both.size() > 1) code += "; " + call("put", i.value(both[1]), "!ap_v");
-  return code;
-}
-text select(instruction& i) {
-  const text type = i.type();
-  return i.put(0, fmt::format("({} ? {} : {})", i.get("bool", 3), i.get(type, 1), i.get(type, 2)));
+  const bool saturates = i.take("sat"), cuts = i.take("relu");
+  const view from_type = i.take_last(), to_type = i.take_last();
+  const auto half_of = [](view type) { return type == "f16" ? "half" : type == "bf16" ? "bfloat" : ""; };
+  const text from_half = half_of(from_type), to_half = half_of(to_type);
+  const text from = from_half.empty() ? i.type_named(from_type) : "float",
+             to = to_half.empty() ? i.type_named(to_type) : "float",
+             way = fmt::format("'{}'", rounding.empty() ? 'z' : rounding[1]);
+  const auto real = [](const text& type) { return type == "float" || type == "double"; };
+  text value = from_half.empty() ? i.get(from, 1) : call("from_" + from_half, i.get("unsigned short", 1));
+  if (!rounding.empty() && real(from) && real(to)) value = call("whole<" + from + ">", value, way);
+  if (saturates && !real(from) && !real(to))
+    value = call(fmt::format("clamped<{}, {}>", to, from), value);
+  else if (from != to)
+    value = call(fmt::format("converted<{}, {}>", to, from), value, way);
+  if (saturates && real(to)) value = call("saturated<" + to + ">", value);
+  if (cuts) value = call("max<" + to + ">", "0", value);
+  return i.put(0, to_half.empty() ? value : call("to_" + to_half, value));
 }
 text bits(instruction& i, view function) {
   const text type = type_for(i, function);

@@ -47,8 +47,9 @@ text number(view word) {
   if (word.starts_with("0d") || word.starts_with("0D"))
     return fmt::format("__builtin_bit_cast(double, 0x{}ul)", word.substr(2));
   if (word.ends_with("U") && word.size() > 1) word.remove_suffix(1);
-  const bool hex = word.starts_with("0x") || word.starts_with("-0x");
-  for (const char c : word.substr(hex ? word.find('x') + 1 : word[0] == '-' ? 1 : 0))
+  const view digits = word[0] == '-' ? word.substr(1) : word;
+  const bool hex = digits.starts_with("0x") || digits.starts_with("0X");
+  for (const char c : word.substr(hex ? word.find_first_of("xX") + 1 : word[0] == '-' ? 1 : 0))
     if (std::isxdigit(static_cast<unsigned char>(c)) == 0 && c != '.' && c != '+' && c != '-')
       throw unknown{text(word)};
   return fmt::format("({}{})", word, hex || word.find('.') == view::npos ? "l" : "");

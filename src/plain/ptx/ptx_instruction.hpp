@@ -104,12 +104,22 @@ class instruction {
     return t;
   }
   text type_named(view name) const {
-    constexpr std::pair<view, view> all[] = {
-        {"b8", "unsigned char"},   {"u8", "unsigned char"},   {"s8", "signed char"},
-        {"b16", "unsigned short"}, {"u16", "unsigned short"}, {"s16", "short"},
-        {"b32", "unsigned"},       {"u32", "unsigned"},       {"s32", "int"},
-        {"b64", "unsigned long"},  {"u64", "unsigned long"},  {"s64", "long"},
-        {"f32", "float"},          {"f64", "double"},         {"pred", "bool"}};
+    constexpr std::pair<view, view> all[] = {{"b8", "unsigned char"},
+                                             {"u8", "unsigned char"},
+                                             {"s8", "signed char"},
+                                             {"b16", "unsigned short"},
+                                             {"u16", "unsigned short"},
+                                             {"s16", "short"},
+                                             {"b32", "unsigned"},
+                                             {"u32", "unsigned"},
+                                             {"s32", "int"},
+                                             {"b64", "unsigned long"},
+                                             {"u64", "unsigned long"},
+                                             {"s64", "long"},
+                                             {"f32", "float"},
+                                             {"f64", "double"},
+                                             {"pred", "bool"},
+                                             {"b128", "unsigned __int128"}};
     for (const auto& [ptx, cpp] : all)
       if (ptx == name) return text(cpp);
     refuse();
@@ -137,6 +147,12 @@ class instruction {
   }
   std::size_t parts() const { return parts_.size(); }
   view last() const { return parts_.empty() ? view() : parts_.back(); }
+  view take_last() {
+    if (parts_.empty()) refuse();
+    const view part = parts_.back();
+    parts_.pop_back();
+    return part;
+  }
   view first() const { return parts_.empty() ? view() : parts_.front(); }
   bool done() const { return parts_.empty(); }
 

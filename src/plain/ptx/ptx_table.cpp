@@ -88,8 +88,8 @@ const std::vector<group>& table() {
       {yes,
        "",
        {{"shfl.sync", shuffle},
-        {"vote.sync", vote},
-        {"match.any.sync", match_any},
+        {"vote", vote},
+        {"match", match},
         {"redux.sync", redux},
         {"elect.sync", elect},
         {"activemask", active_mask}}},
@@ -120,12 +120,17 @@ const std::vector<group>& table() {
         {"getctarank", rank_of},
         {"st.async", async_store}}},
       {partly,
-       "of integers, f32 and f64 (cvt: of f16, bf16, tf32, e4m3x2 and e5m2x2 too; ex2 and tanh: of f16 and "
-       "bf16 too); approximations are as exact as the others",
+       "of integers, f32, f64, f16, bf16 and their pairs (cvt: of tf32, e4m3x2 and e5m2x2 too); "
+       "approximations "
+       "are as exact as the others",
        {{"mov", move},
         {"cvt", convert},
         {"cvta", to_space},
         {"setp", compare},
+        {"set", compare_to_word},
+        {"slct", select_by_sign},
+        {"testp", test_property},
+        {"isspacep", is_in_space},
         {"selp", select},
         {"add", AP_ROW(arithmetic(i, "add", 2))},
         {"sub", AP_ROW(arithmetic(i, "sub", 2))},
@@ -147,7 +152,20 @@ const std::vector<group>& table() {
         {"popc", AP_ROW(arithmetic(i, "popc", 1))},
         {"clz", AP_ROW(arithmetic(i, "clz", 1))},
         {"brev", AP_ROW(arithmetic(i, "brev", 1))},
-        {"bfind", AP_ROW(arithmetic(i, "bfind", 1))},
+        {"bfind", highest_bit},
+        {"bmsk", bit_mask},
+        {"fns", nth_bit},
+        {"addc", AP_ROW(arithmetic(i, "addc", 2))},
+        {"subc", AP_ROW(arithmetic(i, "subc", 2))},
+        {"madc", AP_ROW(arithmetic(i, "madc", 3))},
+        {"mul24", AP_ROW(arithmetic(i, "mul24", 2))},
+        {"mad24", AP_ROW(arithmetic(i, "mad24", 3))},
+        {"sad", AP_ROW(arithmetic(i, "sad", 3))},
+        {"dp4a", AP_ROW(dot_of_bytes(i, 1))},
+        {"dp2a", AP_ROW(dot_of_bytes(i, 2))},
+        {"copysign", AP_ROW(arithmetic(i, "copysign", 2))},
+        {"sin", AP_ROW(arithmetic(i, "sin", 1))},
+        {"cos", AP_ROW(arithmetic(i, "cos", 1))},
         {"lop3", logic3},
         {"bfe", AP_ROW(bits(i, "bfe"))},
         {"bfi", AP_ROW(bits(i, "bfi"))},
@@ -225,6 +243,9 @@ std::string special_register(std::string_view name) {
                                  "nclusterid.z",
                                  "is_explicit_cluster"};
   if (!name.starts_with("%")) return {};
+  // Numbers that the system's own code uses, and memory that is never reserved here.
+  for (const view zero : {"envreg", "reserved_smem", "pm"})
+    if (name.substr(1).starts_with(zero)) return "::antiphase::plain::ptx::special_nothing()";
   for (const char* one : all)
     if (name.substr(1) == one) {
       text function = one;

@@ -155,20 +155,30 @@ text shuffle(instruction& i) {
   return put_both(i, call(fmt::format("shuffle_{}", mode), i.get("unsigned", 4), i.get("unsigned", 1),
                           i.get("unsigned", 2), i.get("unsigned", 3), here));
 }
-text vote(instruction& i) {
+text vote(instruction& i) {  // vote.sync.ballot, and the other order of the words
+  if (!i.take("sync")) i.refuse();
   const view how = i.take_one({"all", "any", "uni", "ballot"});
   i.skip({"pred", "b32"});
   if (how.empty()) i.refuse();
   return i.put(0, call(fmt::format("vote_{}", how), i.get("unsigned", 2), i.get("bool", 1), here));
 }
-text match_any(instruction& i) {
+text match(instruction& i) {
+  const view how = i.take_one({"any", "all"});
+  if (how.empty() || !i.take("sync")) i.refuse();
   const text type = i.type();
+  if (how == "all") return put_both(i, call("match_all", i.get("unsigned", 2), i.get(type, 1), here));
   return i.put(0, fmt::format("__match_any_sync({}, {}, {})", i.get("unsigned", 2), i.get(type, 1), here));
 }
 text redux(instruction& i) {
   const view how = i.take_one({"add", "min", "max", "and", "or", "xor"});
+  const bool absolute = i.take("abs"), nan = i.take("NaN");
+  i.take("sync");
   const text type = i.type();
-  if (how.empty() || (type != "unsigned" && type != "int")) i.refuse();
+  const auto yes = [](bool b) { return b ? "true" : "false"; };
+  if (type == "float" && (how == "min" || how == "max"))
+    return i.put(0, call("reduced", i.get("unsigned", 2), i.get(type, 1), yes(how == "min"), yes(absolute),
+                         yes(nan), here));
+  if (how.empty() || absolute || nan || (type != "unsigned" && type != "int")) i.refuse();
   return i.put(0,
                fmt::format("__reduce_{}_sync({}, {}, {})", how, i.get("unsigned", 2), i.get(type, 1), here));
 }
