@@ -139,6 +139,9 @@ def _in_place_of_the_driver(session, cuda):
     }
     for name, function in functions.items():
         setattr(cuda, name, function)
+        for module in (cuda.api, cuda.dispatcher, cuda.compiler):
+            if hasattr(module, name):
+                setattr(module, name, function)
 
 
 class _Launches:
@@ -248,6 +251,7 @@ def _replace(session, cuda):
 
     dispatcher.CUDADispatcher.call = call
     dispatcher.CUDADispatcher.compile = declared
+    dispatcher.CUDADispatcher.disable_compile = _nothing
     dispatcher.ForAll.__call__ = for_all
 
 

@@ -398,6 +398,8 @@ class Session:
         if self.text is not None:
             named = rf"^\s*(from\s+|import\s+([\w.]+(\s+as\s+\w+)?\s*,\s*)*){library}\b"
             return re.search(named, self.text, re.MULTILINE) is not None
+        if library == "cuda" and importlib.util.find_spec("numba_cuda") is not None:
+            return False  # Numba needs the package itself
         return importlib.util.find_spec("torch" if library == "torch" else "numpy") is not None
 
     def python_files(self):

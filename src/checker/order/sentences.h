@@ -169,6 +169,4 @@ SENTENCE(gpu_cub_storage, none, none, "CUB requires a TempStorage for each logic
          "by shuffles where that has 2, 4, 8, 16 or 32 lanes, and does not use the storage")
 SENTENCE(gpu_pinned, none, none, "drivers wait for running work before they free pinned memory; CUDA's "
          "documents do not say so")
-SENTENCE(gpu_own_barrier, none, none, "the language's compiler initializes its mbarriers so, with a block "
-         "barrier alone, and relies on GPUs to show them to the copy engine")
 SENTENCE(gpu_frees, none, none, "the driver frees the memory when the process ends")

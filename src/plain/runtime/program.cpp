@@ -83,12 +83,9 @@ void name_missing(void* library) {
 constexpr std::string_view barriers_of_compiler = "// antiphase: mbarriers and scratch memory are the compiler's\n";
 void leave_to_compiler(check_report& r) {
   std::erase_if(r.findings, [](const finding& f) {
-    return f.in_practice.row == sentence::gpu_same_value &&
-           f.memory.find("in shared memory") != std::string::npos;
+    return f.missing.row == sentence::fence_mbarrier || (f.in_practice.row == sentence::gpu_same_value &&
+                                                         f.memory.find("in shared memory") != std::string::npos);
   });
-  for (finding& f : r.findings)
-    if (f.missing.row == sentence::fence_mbarrier)
-      f.in_practice = sentence::gpu_own_barrier;
 }
 
 }  // namespace
