@@ -2,6 +2,7 @@
 // Helpers for drivers: programs that launch kernels only to have them checked (antiphase check my.cu
 // --kernels driver.cpp). Arrays on the device, input values, comparison of results, and what threads did.
 #pragma once
+#include <unistd.h>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
@@ -50,6 +51,16 @@ template <class T> std::vector<T> contents(const char* name) {
   std::fclose(file);
   if (came != all.size()) std::exit(2);
   return all;
+}
+
+// Writes an array of the device's to a file, whole or not at all.
+template <class Array> void write_contents(const char* name, const Array& a) {
+  const auto all = a.to_host();
+  const std::string draft = std::string(name) + ".part" + std::to_string(getpid());
+  std::FILE* const file = std::fopen(draft.c_str(), "wb");
+  const bool done = file != nullptr && std::fwrite(all.data(), sizeof all[0], all.size(), file) == all.size();
+  if ((file != nullptr && std::fclose(file) != 0) || !done || std::rename(draft.c_str(), name) != 0)
+    std::fprintf(stderr, "'%s' cannot be written\n", name), std::remove(draft.c_str()), std::exit(2);
 }
 
 // An array on the device. Without values it is uninitialised, and a kernel that reads it gets a finding.

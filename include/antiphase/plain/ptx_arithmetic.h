@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Operands and arithmetic of PTX, for the code that the pre-pass writes (ptx.h).
+// Operands and arithmetic of PTX, for the code that the pre-pass writes. Part of ptx.h, after device.h.
 #pragma once
 #include <cmath>
 #include <limits>
 #include <utility>
 
-#include "device.h"
 #include "rounded.h"
 
 // Names are long, because programs define N, M and K as macros.

@@ -333,10 +333,13 @@ function_text function_writer::run() {
       case statement_kind::instruction: instruction(s);
     }
   }
+  // Which barriers a thread that ends has gone past is not known here: not at a plain return, where the
+  // pre-pass would say.
+  const std::string leave = f_.is_kernel ? "::antiphase::plain::leaves(0u, 0u); return (void)0;\n" : ";\n";
   std::string declarations = "unsigned ap_carry = 0; " + arrays_;
   for (const auto& [type, list] : declared_)
     declarations += fmt::format("{}{} {}; ", type == "unsigned __int128" ? "__extension__ " : "", type, list);
-  return {declarations + out_ + "ap_end: " + results_ + "\n;", std::move(uses_)};
+  return {declarations + out_ + "ap_end: " + results_ + leave, std::move(uses_)};
 }
 
 }  // namespace

@@ -22,6 +22,7 @@ function_text body_of(const function& f, const symbols& known);
 
 // What the source called a variable: s for _ZZ4tilePfE1s.
 std::string name_in_source(const std::string& name);
-std::string symbol_of(std::string_view function);  // the C++ name of a .func
+std::string function_in_source(const std::string& name);  // sum for _Z3sumPKiPi
+std::string symbol_of(std::string_view function);         // the C++ name of a .func
 
 }  // namespace antiphase::plain::ptx_module

@@ -43,14 +43,23 @@ bool is_identifier(std::string_view s) {
 }
 }  // namespace
 
-std::string name_in_source(const std::string& name) {
+namespace {
+std::string demangled(const std::string& name) {  // as it is if it is not mangled
   int failed = 0;
   const std::unique_ptr<char, void (*)(void*)> text(
       abi::__cxa_demangle(name.c_str(), nullptr, nullptr, &failed), std::free);
-  if (failed != 0) return name;
-  const std::string_view all = text.get();
-  std::string last(all.substr(std::min(all.rfind(':') + 1, all.size())));
+  return failed == 0 ? text.get() : name;
+}
+}  // namespace
+
+std::string name_in_source(const std::string& name) {
+  const std::string all = demangled(name);
+  std::string last = all.substr(all.rfind(':') + 1);
   return is_identifier(last) ? last : name;
+}
+std::string function_in_source(const std::string& name) {
+  const std::string all = demangled(name), head = all.substr(0, all.find_first_of("<("));
+  return head.substr(head.find_last_of(" :") + 1);
 }
 
 namespace {

@@ -21,7 +21,7 @@
 #include "prepass.hpp"
 #include "sides.hpp"
 #include "src/checker/order/places.hpp"
-#include "src/plain/ptx/module.hpp"
+#include "src/plain/ptx/launch_file.hpp"
 #include "statements.hpp"
 
 namespace antiphase::plain {
@@ -155,6 +155,7 @@ class compilation {
   words common_;  // the compiler and the user's options
   bool older_;
   driven driven_;
+  std::vector<ptx_module::module_text> modules_;
   words sources_;                 // the program's, with a translation in place of each PTX module
   words units_;                   // their sources
   std::vector<fs::path> inputs_;  // translated units
@@ -195,7 +196,8 @@ void compilation::take_modules() {
   for (std::string& s : sources_) {
     if (!is_module(s)) continue;
     const fs::path made = folder_ / fmt::format("module{}.cu", number);
-    write_file(made, ptx_module::unit_of(ptx_module::read(read_file(s), s), number++));
+    modules_.push_back(ptx_module::read(read_file(s), s));
+    write_file(made, ptx_module::unit_of(modules_.back(), number++));
     s = made;
   }
 }
@@ -203,13 +205,17 @@ void compilation::take_modules() {
 // One unit for driver and kernels, so that the driver can instantiate templates.
 void compilation::include_together() {
   driven_.driver = fs::absolute(program_.driver).lexically_normal();
+  const bool is_launch = program_.driver.ends_with(".json");
+  const std::string driver = is_launch ? (folder_ / "launch.cu").string() : driven_.driver;
+  if (is_launch)
+    write_file(driver, ptx_module::driver_of(read_file(program_.driver), driven_.driver, modules_));
   std::string all;
   // first, so that a source's missing semicolon is not an error in them
-  if (read_file(program_.driver).find("antiphase/plain/driver.h") != std::string::npos)
+  if (read_file(driver).find("antiphase/plain/driver.h") != std::string::npos)
     all += "#include <antiphase/plain/driver.h>\n";
   for (const std::string& s : sources_)
     if (!is_linked(s)) all += fmt::format("#include \"{}\"\n", fs::absolute(s).lexically_normal().string());
-  write_file(units_.front(), all + fmt::format("#include \"{}\"\n", driven_.driver));
+  write_file(units_.front(), all + fmt::format("#include \"{}\"\n", driver));
 }
 
 // A unit's options except for those of the user. What a precompiled header was compiled with must be the same

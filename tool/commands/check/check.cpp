@@ -93,11 +93,16 @@ plain_program program_of(const program_request& r) {
   p.arguments.assign(end, r.kernels.end());
   p.arguments.insert(p.arguments.end(), r.arguments.begin(), r.arguments.end());
   p.compiler_options = r.compiler_options;
-  p.driver = r.driver;
+  p.driver = r.driver.empty() ? r.launch : r.driver;
+  if (!r.driver.empty() && !r.launch.empty())
+    throw bad_request("--kernels and --launch both say what is launched: expected one of them");
+  if (!r.launch.empty() && !r.launch.ends_with(".json"))
+    throw bad_request(fmt::format("--launch '{}': expected a file that ends with .json", r.launch));
   for (const std::string& s : p.sources) require_file(s, "");
   const bool is_python =
       std::ranges::any_of(p.sources, [](const std::string& s) { return s.ends_with(".py"); });
-  if (!p.driver.empty() && !is_python) require_file(p.driver, ", which --kernels names");
+  if (!p.driver.empty() && !is_python)
+    require_file(p.driver, r.launch.empty() ? ", which --kernels names" : ", which --launch names");
   if (const char* const object = std::getenv("ANTIPHASE_CHECK_OBJECT")) p.object = object;  // for capture.py
   if (!r.blocks.empty()) p.most_accesses = 0;
   if (r.blocks == "all") {
@@ -152,6 +157,13 @@ void add_compiler_options(arguments command, const std::shared_ptr<program_reque
                   "A source with a main that launches the kernels of the others, whose own main and host "
                   "functions for Python are left out")
       .type_name("DRIVER");
+  command
+      .add_option(
+          "--launch", r->launch,
+          "A description in JSON of one launch, in place of a driver: kernel, grid, block, cluster, shared, "
+          "arguments (docs/ptx.md)")
+      .check(not_empty())
+      .type_name("FILE.json");
 }
 
 void add_program_options(arguments command, const std::shared_ptr<program_request>& r, const char* of_seconds,
@@ -288,10 +300,11 @@ void add_check(arguments program) {
       if (r->list) throw bad_request("--list lists the library's kernels: expected no source with it");
       return run_check_plain(*r);
     }
-    if (!r->sarif.empty() || !r->driver.empty() || r->lines || r->fix || r->needless || !r->blocks.empty() ||
-        !r->compiler_options.empty())
+    if (!r->sarif.empty() || !r->driver.empty() || !r->launch.empty() || r->lines || r->fix || r->needless ||
+        !r->blocks.empty() || !r->compiler_options.empty())
       throw bad_request(
-          "--sarif, --lines, --fix, --needless, --kernels, --blocks and options of the compiler are for "
+          "--sarif, --lines, --fix, --needless, --kernels, --launch, --blocks and options of the compiler "
+          "are for "
           "programs in plain CUDA: "
           "expected a .cu file before "
           "them");

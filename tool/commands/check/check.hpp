@@ -21,6 +21,7 @@ struct program_request {
   std::vector<std::string> compiler_options;  // for plain CUDA
   std::string blocks;                         // all, or how many threads of a launch suffice
   std::string driver;                         // for kernels without a usable main
+  std::string launch;                         // the same, a description in JSON
   int seconds = 0;      // limit for one run of a program, or for what else is bounded; 0: the usual ones
   std::string picture;  // of count: an output file; empty: a table is printed
   std::vector<std::string> said;  // notes on options that act differently here

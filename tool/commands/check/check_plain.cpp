@@ -75,7 +75,8 @@ std::string command_of(const check_request& r, const plain_program& p) {
   std::string command = "antiphase check";
   for (const std::string& s : p.sources) command += " " + quoted_for_shell(s);
   for (const std::string& o : p.compiler_options) command += " " + quoted_for_shell(o);
-  if (!p.driver.empty()) command += " --kernels " + quoted_for_shell(p.driver);
+  if (!p.driver.empty())
+    command += (r.launch.empty() ? " --kernels " : " --launch ") + quoted_for_shell(p.driver);
   if (!r.blocks.empty()) command += " --blocks " + r.blocks;
   return command;
 }
