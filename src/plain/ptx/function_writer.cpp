@@ -11,6 +11,8 @@
 #include <charconv>
 #include <optional>
 
+#include "flow.hpp"
+
 namespace antiphase::plain::ptx_module {
 namespace {
 
@@ -68,14 +70,16 @@ class function_writer final : public names {
   std::optional<std::string> known_register(view word) const;
   std::string label_code(view name) const;
   void emit(const statement& s, const std::string& code);
-  void instruction(const statement& s);
-  std::string code_for(view all, const std::string& guard);
+  void instruction(std::size_t index);
+  std::string code_for(const operation& o, const std::string& guard, bool polls);
   std::string branch_by_index(view operands) const;
   std::string call(view operands) const;
   std::string address_of_argument(view word) const;
 
   const function& f_;
   const symbols& known_;
+  const std::set<std::size_t> polls_ = polling_waits(f_);
+  const std::map<std::size_t, std::string> speculated_ = speculated_loads(f_);
   mutable std::vector<scope> scopes_;
   mutable std::map<std::string, std::string> declared_;  // C++ types and the names of their variables
   std::string arrays_;                                   // declarations of arrays
@@ -283,32 +287,31 @@ std::string function_writer::call(view operands) const {
   return fmt::format("reinterpret_cast<void (*)({})>({})({})", types, value_of(called), takes);
 }
 
-std::string function_writer::code_for(view all, const std::string& guard) {
-  std::size_t stop = 0;
-  while (stop < all.size() && all[stop] != ' ' && all[stop] != '{' && all[stop] != '[') ++stop;
-  const view name = all.substr(0, stop), rest = without_blanks(all.substr(stop));
-  const view base = name.substr(0, name.find('.'));
-  if (base == "bra") return fmt::format("{}goto {};", guard, label_code(rest));
-  if (base == "brx") return guard + branch_by_index(rest);
+std::string function_writer::code_for(const operation& o, const std::string& guard, bool polls) {
+  const view base = o.base();
+  if (base == "bra") return fmt::format("{}goto {};", guard, label_code(o.rest));
+  if (base == "brx") return guard + branch_by_index(o.rest);
   if (base == "ret" || (base == "exit" && f_.is_kernel)) return guard + "goto ap_end;";
-  if (base == "call") return fmt::format("{}{{ {}; }}", guard, call(rest));
-  return fmt::format("{}{{ {}; }}", guard, code_of(name, rest, *this));
+  if (base == "call") return fmt::format("{}{{ {}; }}", guard, call(o.rest));
+  const std::string name = std::string(o.name) + (polls ? ".ap::polled" : "");
+  return fmt::format("{}{{ {}; }}", guard, code_of(name, o.rest, *this));
 }
 
-// [@[!]p] name.modifiers operands
-void function_writer::instruction(const statement& s) {
-  view all = s.text;
+void function_writer::instruction(std::size_t index) {
+  const statement& s = f_.body[index];
+  const operation o = operation_of(s);
   std::string guard;
+  const auto if_holds = [&](view predicate, bool negated) {
+    return fmt::format("if ({}::antiphase::plain::ptx::get<bool>({})) ", negated ? "!" : "",
+                       value_of(predicate));
+  };
   try {
-    if (all[0] == '@') {
-      const std::size_t blank = std::min(all.find(' '), all.size());
-      view p = all.substr(1, blank - 1);
-      all = without_blanks(all.substr(blank));
-      const bool negated = p.starts_with("!");
-      if (negated) p.remove_prefix(1);
-      guard = fmt::format("if ({}::antiphase::plain::ptx::get<bool>({})) ", negated ? "!" : "", value_of(p));
+    if (!o.guard.empty()) guard = if_holds(o.guard, o.is_negated);
+    if (const auto load = speculated_.find(index); load != speculated_.end()) {
+      const bool negated = load->second.starts_with("!");
+      guard += if_holds(view(load->second).substr(negated ? 1 : 0), negated);
     }
-    emit(s, code_for(all, guard));
+    emit(s, code_for(o, guard, polls_.contains(index)));
   } catch (const unknown& u) {
     const std::string why = fmt::format(
         "{}:{}: PTX '{}' is not supported here: use an instruction that antiphase check --dialect lists",
@@ -321,7 +324,8 @@ function_text function_writer::run() {
   find_labels_and_sums();
   scopes_.push_back({0, {}, {}});
   declare_parameters();
-  for (const statement& s : f_.body) {
+  for (std::size_t k = 0; k < f_.body.size(); ++k) {
+    const statement& s = f_.body[k];
     switch (s.kind) {
       case statement_kind::open: scopes_.push_back({++opened_, {}, {}}); break;
       case statement_kind::close: scopes_.pop_back(); break;
@@ -330,7 +334,7 @@ function_text function_writer::run() {
           out_ += found->second + ": ";
         break;
       case statement_kind::directive: declare(s); break;
-      case statement_kind::instruction: instruction(s);
+      case statement_kind::instruction: instruction(k);
     }
   }
   // Which barriers a thread that ends has gone past is not known here: not at a plain return, where the

@@ -2,6 +2,7 @@
 // Writes a PTX module as CUDA C++: its variables, and the heads of its functions.
 #include <cxxabi.h>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cctype>
@@ -64,6 +65,17 @@ std::string function_in_source(const std::string& name) {
 
 namespace {
 
+// The numbers after an attribute, such as .maxntid 128, 1, 1
+std::vector<long> numbers_after(const function& f, std::string_view attribute) {
+  std::vector<long> all;
+  const std::size_t start = f.attributes.find(attribute);
+  if (start == std::string::npos) return all;
+  const std::string_view rest = std::string_view(f.attributes).substr(start + attribute.size());
+  for (const std::string_view one : ptx_code::split(rest.substr(0, rest.find('.')), ','))
+    all.push_back(std::strtol(std::string(one).c_str(), nullptr, 10));
+  return all;
+}
+
 class unit_writer {
  public:
   unit_writer(const module_text& m, int number) : m_(m), number_(number) {}
@@ -79,6 +91,7 @@ class unit_writer {
 
   const module_text& m_;
   int number_;
+  int clusters_ = 0;
   symbols known_;
   std::map<std::string, std::string>
       shared_;  // declarations, by the variable's name in PTX, for each function
@@ -170,25 +183,13 @@ std::string unit_writer::head_of(const function& f) const {
     add(fmt::format("const __grid_constant__ {} ap_x{}", type, number++));
   }
   std::string limits;
-  // .maxntid 128, 1, 1
-  const auto numbers_after = [&](std::string_view attribute) {
-    std::vector<long> all;
-    const std::size_t start = f.attributes.find(attribute);
-    if (start == std::string::npos) return all;
-    const std::string_view rest = std::string_view(f.attributes).substr(start + attribute.size());
-    for (const std::string_view one : ptx_code::split(rest.substr(0, rest.find('.')), ','))
-      all.push_back(std::strtol(std::string(one).c_str(), nullptr, 10));
-    return all;
-  };
   for (const char* attribute : {".maxntid", ".reqntid"})
-    if (const auto most = numbers_after(attribute); !most.empty()) {
+    if (const auto most = numbers_after(f, attribute); !most.empty()) {
       long threads = 1;
       for (const long n : most) threads *= n;
       limits += fmt::format("__launch_bounds__({}) ", threads);
       break;
     }
-  if (const auto size = numbers_after(".reqnctapercluster"); !size.empty())
-    limits += fmt::format("__cluster_dims__({}) ", fmt::join(size, ", "));
   return fmt::format("extern \"C\" __global__ void {}{}({})", limits, f.name, takes);
 }
 
@@ -198,6 +199,11 @@ void unit_writer::write(const function& f) {
   for (const std::string& used : body.uses)
     if (const auto shared = shared_.find(used); shared != shared_.end()) out_ += shared->second;
   out_ += "\n" + body.text + "}\n";
+  if (const auto size = numbers_after(f, ".reqnctapercluster"); !size.empty())
+    for (const std::string& name : {f.name, function_in_source(f.name)})  // launches have one or the other
+      out_ +=
+          fmt::format("static const int ap_cluster_{} = ::antiphase::plain::register_cluster(\"{}\", {});\n",
+                      clusters_++, name, fmt::join(size, ", "));
 }
 
 std::string unit_writer::text() {

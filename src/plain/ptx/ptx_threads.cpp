@@ -45,7 +45,11 @@ text mbarrier(instruction& i, view what) {
     return state + fmt::format("::antiphase::machine::mbarrier_arrive_many({}, {}, {}, {})",
                                i.barrier(1, space), i.count() > 2 ? i.get("int", 2) : "1", here, how);
   }
-  i.take("parity");  // the state from `arrive` is the phase's parity
+  i.take("parity");          // the state from `arrive` is the phase's parity
+  if (i.take("ap::polled"))  // in a loop that does nothing else
+    return fmt::format("::antiphase::machine::mbarrier_wait({}, {} & 1, {}, {}); ", i.barrier(1, space),
+                       i.get("unsigned", 2), here, how) +
+           i.put(0, "true");
   return i.put(0, call("mbarrier_test_wait", i.barrier(1, space), i.get("unsigned", 2), how, here));
 }
 

@@ -1,0 +1,265 @@
+// SPDX-License-Identifier: Apache-2.0
+// Finds loops that only poll an mbarrier, and loads whose values are dropped.
+#include "flow.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include "ptx_instruction.hpp"
+
+namespace antiphase::plain::ptx_module {
+namespace {
+
+using view = std::string_view;
+using ptx_code::split;
+
+view without_blanks(view s) {
+  while (!s.empty() && s.front() == ' ') s.remove_prefix(1);
+  while (!s.empty() && s.back() == ' ') s.remove_suffix(1);
+  return s;
+}
+
+// Follows a thread for which one wait has not been successful, as far as what it does is known.
+class poll_follower {
+ public:
+  explicit poll_follower(const function& f) : f_(f) {
+    std::vector<std::size_t> open;
+    for (std::size_t k = 0; k < f.body.size(); ++k) {
+      const statement& s = f.body[k];
+      if (s.kind == statement_kind::open) open.push_back(k);
+      if (s.kind == statement_kind::close && !open.empty()) open.pop_back();
+      scopes_.push_back(open);
+      if (s.kind == statement_kind::label) labels_[s.text].push_back(k);
+    }
+  }
+  bool comes_again(std::size_t wait);
+
+ private:
+  std::optional<std::size_t> target(view label, std::size_t from) const;
+  std::optional<long> value(view word) const;
+  void compute(const operation& o);
+
+  const function& f_;
+  std::vector<std::vector<std::size_t>> scopes_;  // opening braces around each statement
+  std::map<std::string, std::vector<std::size_t>, std::less<>> labels_;
+  std::map<std::string, long, std::less<>> known_;  // registers
+};
+
+// The label of the innermost scope around the jump.
+std::optional<std::size_t> poll_follower::target(view label, std::size_t from) const {
+  const auto all = labels_.find(label);
+  if (all == labels_.end()) return {};
+  std::optional<std::size_t> best;
+  for (const std::size_t k : all->second) {
+    const auto& around = scopes_[k];
+    if (around.size() > scopes_[from].size() ||
+        !std::equal(around.begin(), around.end(), scopes_[from].begin()))
+      continue;
+    if (!best || around.size() > scopes_[*best].size()) best = k;
+  }
+  return best;
+}
+
+std::optional<long> poll_follower::value(view word) const {
+  if (word.starts_with("!")) {
+    const auto of = value(word.substr(1));
+    return of ? std::optional<long>(*of == 0) : std::nullopt;
+  }
+  if (const auto found = known_.find(word); found != known_.end()) return found->second;
+  if (word.empty() || word.find_first_not_of("-0123456789") != view::npos) return {};
+  return std::stol(std::string(word));
+}
+
+void poll_follower::compute(const operation& o) {
+  const std::vector<view> all = split(o.rest, ',');
+  const view base = o.base();
+  std::optional<long> result;
+  const auto of = [&](std::size_t k) { return k < all.size() ? value(all[k]) : std::nullopt; };
+  if (base == "mov") {
+    result = of(1);
+  } else if (base == "selp") {
+    if (const auto p = of(3)) result = of(*p != 0 ? 1 : 2);
+  } else if (base == "setp" && all.size() == 3) {
+    const auto a = of(1), b = of(2);
+    if (a && b && o.name.starts_with("setp.eq")) result = *a == *b;
+    if (a && b && o.name.starts_with("setp.ne")) result = *a != *b;
+  } else if (base == "not" && o.name.ends_with(".pred")) {
+    if (const auto a = of(1)) result = *a == 0;
+  } else if (base == "and" || base == "or") {
+    const auto a = of(1), b = of(2);
+    if (a && b) result = base == "and" ? *a & *b : *a | *b;
+  } else if (base == "cvt") {
+    result = of(1);
+  }
+  for (const view to : split(all.empty() ? view() : all[0], '|')) known_.erase(std::string(to));
+  if (result) known_[std::string(all[0])] = *result;
+}
+
+bool poll_follower::comes_again(std::size_t wait) {
+  const operation polled = operation_of(f_.body[wait]);
+  if (!polled.guard.empty()) return false;
+  known_ = {{std::string(split(polled.rest, ',')[0]), 0}};
+  std::size_t at = wait + 1;
+  for (int steps = 0; steps < 200 && at < f_.body.size(); ++steps) {
+    if (at == wait) return true;
+    const statement& s = f_.body[at];
+    if (s.kind != statement_kind::instruction) {
+      ++at;
+      continue;
+    }
+    const operation o = operation_of(s);
+    bool runs = true;
+    if (!o.guard.empty()) {
+      const auto guard = value(o.guard);
+      if (!guard) return false;
+      runs = (*guard != 0) != o.is_negated;
+    }
+    if (o.base() == "bra") {
+      const auto next = runs ? target(o.rest, at) : at + 1;
+      if (!next) return false;
+      at = *next;
+      continue;
+    }
+    if (runs && o.base() != "nanosleep") {
+      if (!only_computes(o)) return false;
+      compute(o);
+    }
+    ++at;
+  }
+  return at == wait;
+}
+
+// Where registers are written and read. Registers of inner scopes may have the same names: those are left alone, as
+// they are then written more than once.
+class register_uses {
+ public:
+  explicit register_uses(const function& f) : f_(f) {
+    for (std::size_t k = 0; k < f.body.size(); ++k) {
+      const statement& s = f.body[k];
+      if (s.kind != statement_kind::instruction) continue;
+      const operation o = operation_of(s);
+      const bool writes = only_computes(o) || o.base() == "ld";
+      const std::size_t first = writes ? std::min(o.rest.find(','), o.rest.size()) : 0;
+      add(o.guard, k, reads_);
+      add(o.rest.substr(0, first), k, writes_);
+      add(o.rest.substr(first), k, reads_);
+    }
+  }
+  // The predicate without which the register's value, written at `from`, is of no use; empty: there is none.
+  std::string needs(const std::string& name, std::size_t from, int depth = 0) const;
+  std::optional<std::size_t> written_once(view name) const {
+    const auto found = writes_.find(name);
+    return found == writes_.end() || found->second.size() != 1 ? std::nullopt
+                                                               : std::optional(found->second.front());
+  }
+  // True between two statements of one block.
+  bool in_one_block(std::size_t from, std::size_t to) const {
+    for (std::size_t k = from + 1; k < to; ++k)
+      if (f_.body[k].kind == statement_kind::label ||
+          (f_.body[k].kind == statement_kind::instruction && operation_of(f_.body[k]).base() == "bra"))
+        return false;
+    return from < to;
+  }
+
+ private:
+  using places = std::map<std::string, std::vector<std::size_t>, std::less<>>;
+  static void add(view text, std::size_t k, places& to) {
+    constexpr view parts = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_$%";
+    for (std::size_t i = 0; (i = text.find_first_of(parts, i)) != view::npos;) {
+      const std::size_t end = std::min(text.find_first_not_of(parts, i), text.size());
+      auto& list = to[std::string(text.substr(i, end - i))];
+      if (list.empty() || list.back() != k) list.push_back(k);
+      i = end;
+    }
+  }
+
+  const function& f_;
+  places writes_, reads_;
+};
+
+std::string register_uses::needs(const std::string& name, std::size_t from, int depth) const {
+  const auto uses = reads_.find(name);
+  if (depth > 4 || uses == reads_.end() || written_once(name) != from) return {};
+  std::string all;
+  for (const std::size_t k : uses->second) {
+    const operation o = operation_of(f_.body[k]);
+    const std::vector<view> words = split(o.rest, ',');
+    if (!in_one_block(from, k) || !o.guard.empty() || words.size() < 2) return {};
+    std::string one;
+    if (o.base() == "selp" && words.size() == 4 && words[3] != name &&
+        (words[1] == name) != (words[2] == name))
+      one = (words[1] == name ? "" : "!") + std::string(words[3]);
+    else if ((o.name == "and.pred" || o.name == "or.pred") && (words[1] == name) != (words[2] == name))
+      one = (o.base() == "and" ? "" : "!") + std::string(words[words[1] == name ? 2 : 1]);
+    else if (only_computes(o) && words[0].find_first_of("|{") == view::npos)
+      one = needs(std::string(words[0]), k, depth + 1);
+    if (one.starts_with("!!")) one.erase(0, 2);
+    if (one.empty() || (!all.empty() && all != one)) return {};
+    all = one;
+  }
+  return all;
+}
+
+}  // namespace
+
+operation operation_of(const statement& s) {
+  operation o;
+  view all = s.text;
+  if (all.starts_with("@")) {
+    const std::size_t blank = std::min(all.find(' ', all.starts_with("@ ") ? 2 : 0), all.size());
+    o.guard = without_blanks(all.substr(1, blank - 1));
+    all = without_blanks(all.substr(blank));
+    o.is_negated = o.guard.starts_with("!");
+    if (o.is_negated) o.guard = without_blanks(o.guard.substr(1));
+  }
+  const std::size_t stop = std::min(all.find_first_of(" {["), all.size());
+  o.name = all.substr(0, stop);
+  o.rest = without_blanks(all.substr(stop));
+  return o;
+}
+
+bool only_computes(const operation& o) {
+  static constexpr std::array all{
+      view("mov"),  view("add"),  view("sub"),  view("mul"),  view("mad"),  view("fma"),
+      view("div"),  view("rem"),  view("min"),  view("max"),  view("abs"),  view("neg"),
+      view("and"),  view("or"),   view("xor"),  view("not"),  view("shl"),  view("shr"),
+      view("cvt"),  view("cvta"), view("selp"), view("setp"), view("set"),  view("slct"),
+      view("lop3"), view("prmt"), view("bfe"),  view("bfi"),  view("popc"), view("clz"),
+      view("shf"),  view("rcp"),  view("sqrt"), view("ex2"),  view("lg2"),  view("rsqrt")};
+  return std::ranges::find(all, o.base()) != all.end();
+}
+
+std::set<std::size_t> polling_waits(const function& f) {
+  std::set<std::size_t> all;
+  std::optional<poll_follower> follower;
+  for (std::size_t k = 0; k < f.body.size(); ++k) {
+    const statement& s = f.body[k];
+    if (s.kind != statement_kind::instruction || s.text.find("mbarrier.t") == s.text.npos) continue;
+    if (!follower) follower.emplace(f);
+    if (const view name = operation_of(s).name;
+        (name.starts_with("mbarrier.try_wait") || name.starts_with("mbarrier.test_wait")) &&
+        follower->comes_again(k))
+      all.insert(k);
+  }
+  return all;
+}
+
+std::map<std::size_t, std::string> speculated_loads(const function& f) {
+  std::map<std::size_t, std::string> all;
+  std::optional<register_uses> uses;
+  for (std::size_t k = 0; k < f.body.size(); ++k) {
+    if (f.body[k].kind != statement_kind::instruction) continue;
+    const operation o = operation_of(f.body[k]);
+    if (o.base() != "ld" || !o.guard.empty() || o.name.starts_with("ld.param") || o.rest.starts_with("{"))
+      continue;
+    if (!uses) uses.emplace(f);
+    const std::string name(without_blanks(o.rest.substr(0, o.rest.find(','))));
+    const std::string predicate = uses->needs(name, k);
+    if (predicate.empty()) continue;
+    const auto defined = uses->written_once(view(predicate).substr(predicate.starts_with("!") ? 1 : 0));
+    if (defined && *defined < k) all[k] = predicate;
+  }
+  return all;
+}
+
+}  // namespace antiphase::plain::ptx_module

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// Flow of control and data in the body of a PTX function.
+#pragma once
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "module.hpp"
+
+namespace antiphase::plain::ptx_module {
+
+// [@[!]guard] name operands
+struct operation {
+  std::string_view guard, name, rest;
+  bool is_negated = false;  // the guard
+  std::string_view base() const { return name.substr(0, name.find('.')); }
+};
+operation operation_of(const statement& s);
+
+// True if the instruction only computes a register from others.
+bool only_computes(const operation& o);
+
+// Statements of mbarrier.try_wait or test_wait after which, if the phase has not completed, the thread comes there
+// again without having done anything else: it may as well wait.
+std::set<std::size_t> polling_waits(const function& f);
+
+// Loads that compilers execute early, and whose values are dropped unless a predicate holds that is known by then. The
+// predicate, with ! if it must not hold, by the load's statement.
+std::map<std::size_t, std::string> speculated_loads(const function& f);
+
+}  // namespace antiphase::plain::ptx_module
