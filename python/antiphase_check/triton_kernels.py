@@ -3,6 +3,7 @@
 GPU and no ptxas."""
 import contextlib
 import functools
+import hashlib
 import math
 import os
 import re
@@ -277,13 +278,15 @@ def _replace(session, triton):
 
     import triton.testing
 
-    # What Triton loads is the PTX. Its own cache tells it from machine code by the hash.
+    # What Triton loads is the PTX. Its own cache tells it from machine code, and from PTX with names of files as
+    # seen from elsewhere, by the hash.
+    where = hashlib.sha256("\n".join([os.getcwd(), *session.files]).encode()).hexdigest()
     def make_cubin(*arguments, **_):
         return next(a for a in arguments if isinstance(a, str)).encode()
 
     backend = compiler.CUDABackend
     backend.make_cubin = make_cubin
-    backend.hash = lambda self: f"antiphase-{self.target.arch}"
+    backend.hash = lambda self: f"antiphase-{self.target.arch}-{where}"
     os.environ.pop("TRITON_INTERPRET", None)
 
     launches = _Launches(session, os.path.dirname(os.path.abspath(triton.__file__)))
