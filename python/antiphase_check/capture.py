@@ -44,7 +44,14 @@ def capture(seconds=60):
 @contextlib.contextmanager
 def _captured(session):
     with contextlib.ExitStack() as stack:
-        for enter in (fakes.torch, fakes.cupy, fakes.pycuda, fakes.cuda_python, triton_kernels.triton, numba_kernels.numba):
+        for enter in (
+            fakes.torch,
+            fakes.cupy,
+            fakes.pycuda,
+            fakes.cuda_python,
+            triton_kernels.triton,
+            numba_kernels.numba,
+        ):
             stack.enter_context(enter(session))
         try:
             yield session
@@ -57,6 +64,7 @@ def _captured(session):
 
 # a program, for `antiphase check model.py`
 # ----------------------------------------------------------------------------------------------------------
+
 
 class _Constants(ast.NodeTransformer):
     """Gives constants of a module other values: NAME = ... at its top."""

@@ -343,7 +343,9 @@ class _Kernel:
         text = "\n".join([source, *map(str, options or ())])  # a macro of the options may be the name
         if not re.search(rf'\b{plain}\b|##|#\s*include\s*"', text):
             session.reject(f"there is no kernel '{name}' in this source")
-        text = f'#include {KERNELS}\n#line 1 "{name}: source"\n{session.located(source)}#line 1 "{name}: main"\n'
+        text = (
+            f'#include {KERNELS}\n#line 1 "{name}: source"\n{session.located(source)}#line 1 "{name}: main"\n'
+        )
         text += launching_main(name, name)
         self.program = Program(session, name, [("kernel.cu", text)], _macros(options))
 

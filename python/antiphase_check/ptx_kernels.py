@@ -10,7 +10,9 @@ import sys
 from .session import _TYPES, KERNELS, Array, Memory, Pointer, Program, Word, _shown, launching_main
 
 _ENTRY = r"\.entry\s+{}\s*\(([^)]*)\)"
-_PARAMETER = re.compile(r"\.param\s+(?:\.align\s+(\d+)\s+)?\.(\w+)\s+(?:\.ptr\b.*\s)?([\w$]+)\s*(?:\[(\d+)\])?$")
+_PARAMETER = re.compile(
+    r"\.param\s+(?:\.align\s+(\d+)\s+)?\.(\w+)\s+(?:\.ptr\b.*\s)?([\w$]+)\s*(?:\[(\d+)\])?$"
+)
 _UNSIGNED = {1: "unsigned char", 2: "unsigned short", 4: "unsigned", 8: "unsigned long"}
 _FLOATS = {"f32": ("float", "float32"), "f64": ("double", "float64")}
 _MAPS = "tensor map"
@@ -63,7 +65,8 @@ class _Memories:
 
 class Kernel:
     """A kernel of a module in PTX, `entry` there, in reports `name`. `library`: folders of the language's own
-    sources, whose lines are not the user's. `own_barriers`: mbarriers and scratch memory are the compiler's."""
+    sources, whose lines are not the user's. `own_barriers`: mbarriers and scratch memory are the compiler's.
+    """
 
     def __init__(self, session, text, entry, name, library=(), own_barriers=False):
         self.session, self.name = session, name
@@ -140,7 +143,9 @@ def pointer_of(session, value, name):
     address = value.data_ptr() if hasattr(value, "data_ptr") else value
     found = session.pointer(int(address)) if address else None
     if isinstance(found, int):
-        session.reject(f"{name} is an address that is in no known array: expected a tensor or an array of NumPy")
+        session.reject(
+            f"{name} is an address that is in no known array: expected a tensor or an array of NumPy"
+        )
     return found
 
 

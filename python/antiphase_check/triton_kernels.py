@@ -133,7 +133,9 @@ class _Launches:
         key = (name, text)
         if key not in self.kernels:
             code = text.decode() if isinstance(text, bytes) else text
-            self.kernels[key] = ptx_kernels.Kernel(self.session, code, name, name, [self.library], own_barriers=True)
+            self.kernels[key] = ptx_kernels.Kernel(
+                self.session, code, name, name, [self.library], own_barriers=True
+            )
         kernel = self.kernels[key]
         maps = iter(getattr(metadata, "tensordesc_meta", None) or ())
         kinds = source.signature.values()
@@ -258,7 +260,9 @@ def _start(session, triton):
     """Makes the checker Triton's device."""
     version = ptx_kernels.version_of(triton)
     if version < FIRST:
-        raise Unsupported(f"Triton {triton.__version__} is not supported here: expected 3.{FIRST[1]} or newer")
+        raise Unsupported(
+            f"Triton {triton.__version__} is not supported here: expected 3.{FIRST[1]} or newer"
+        )
     if version > LAST:
         session.notes.append(f"Triton {triton.__version__} was not tried with this version of antiphase")
     try:
@@ -281,6 +285,7 @@ def _replace(session, triton):
     # What Triton loads is the PTX. Its own cache tells it from machine code, and from PTX with names of files as
     # seen from elsewhere, by the hash.
     where = hashlib.sha256("\n".join([os.getcwd(), *session.files]).encode()).hexdigest()
+
     def make_cubin(*arguments, **_):
         return next(a for a in arguments if isinstance(a, str)).encode()
 
@@ -296,7 +301,9 @@ def _replace(session, triton):
     JITFunction.run = _given_arrays(JITFunction.run)
     TensorDescriptor.__init__ = _given_arrays(TensorDescriptor.__init__)
     made = TensorDescriptor.from_tensor
-    TensorDescriptor.from_tensor = staticmethod(lambda tensor, *more, **named: made(_argument(tensor), *more, **named))
+    TensorDescriptor.from_tensor = staticmethod(
+        lambda tensor, *more, **named: made(_argument(tensor), *more, **named)
+    )
     with contextlib.suppress(ImportError):
         from triton.experimental.gluon.nvidia import hopper
 

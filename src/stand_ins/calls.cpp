@@ -92,11 +92,11 @@ static void encode_tensor_map(const std::vector<value>& all, void* to) {
     box.push_back(static_cast<cuuint32_t>(all.at(4 + 2 * rank + d).to_int()));
   }
   const auto address = all.at(1).to_int();
-  if (cuTensorMapEncodeTiled(static_cast<CUtensorMap*>(to), static_cast<CUtensorMapDataType>(all.at(2).to_int()),
-                             rank, reinterpret_cast<void*>(address), sizes.data(), strides.data(), box.data(),
-                             ones.data(), CU_TENSOR_MAP_INTERLEAVE_NONE,
-                             static_cast<CUtensorMapSwizzle>(all.at(3).to_int()), CU_TENSOR_MAP_L2_PROMOTION_NONE,
-                             CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE) != CUDA_SUCCESS)
+  if (cuTensorMapEncodeTiled(
+          static_cast<CUtensorMap*>(to), static_cast<CUtensorMapDataType>(all.at(2).to_int()), rank,
+          reinterpret_cast<void*>(address), sizes.data(), strides.data(), box.data(), ones.data(),
+          CU_TENSOR_MAP_INTERLEAVE_NONE, static_cast<CUtensorMapSwizzle>(all.at(3).to_int()),
+          CU_TENSOR_MAP_L2_PROMOTION_NONE, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE) != CUDA_SUCCESS)
     unfit("a tensor map that the hardware takes");
 }
 void value::to_parameter(void* to, const parameter_form& form, std::size_t number) const {
@@ -117,7 +117,8 @@ void value::to_parameter(void* to, const parameter_form& form, std::size_t numbe
     return void(std::memcpy(to, bytes.data(), bytes.size()));
   }
   const word* w = in<word>(*this);
-  if (const std::int64_t* i = in<std::int64_t>(*this); i != nullptr && form.bytes == sizeof *i && !form.is_float)
+  if (const std::int64_t* i = in<std::int64_t>(*this);
+      i != nullptr && form.bytes == sizeof *i && !form.is_float)
     return void(std::memcpy(to, i, form.bytes));
   if (w == nullptr) unfit(c10::str("a number as argument ", number));
   const std::size_t has = c10::elementSize(w->type);
@@ -150,9 +151,9 @@ std::map<std::string, known_kernel>& kernels() {
   static std::map<std::string, known_kernel> all;
   return all;
 }
-// A launch: its first argument is a list of three sizes of the grid, three of the block, the bytes of dynamic
-// shared memory, how many of these the program has allowed (0: as many as without cudaFuncSetAttribute), three
-// sizes of a cluster (0: what the kernel says), and 1 for a cooperative launch.
+// A launch: its first argument is a list of three sizes of the grid, three of the block, the bytes of
+// dynamic shared memory, how many of these the program has allowed (0: as many as without
+// cudaFuncSetAttribute), three sizes of a cluster (0: what the kernel says), and 1 for a cooperative launch.
 value launch_from_python(entry, const char* name, const std::vector<value>& all) {
   const known_kernel& k = kernels().at(name);
   if (all.size() != k.forms.size() + 1)

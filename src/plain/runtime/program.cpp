@@ -78,13 +78,15 @@ void name_missing(void* library) {
   }
 }
 
-// A line at the beginning of PTX from a language whose users write neither: its compiler initializes mbarriers,
-// and has all lanes of a warp store a sum to scratch memory.
-constexpr std::string_view barriers_of_compiler = "// antiphase: mbarriers and scratch memory are the compiler's\n";
+// A line at the beginning of PTX from a language whose users write neither: its compiler initializes
+// mbarriers, and has all lanes of a warp store a sum to scratch memory.
+constexpr std::string_view barriers_of_compiler =
+    "// antiphase: mbarriers and scratch memory are the compiler's\n";
 void leave_to_compiler(check_report& r) {
   std::erase_if(r.findings, [](const finding& f) {
-    return f.missing.row == sentence::fence_mbarrier || (f.in_practice.row == sentence::gpu_same_value &&
-                                                         f.memory.find("in shared memory") != std::string::npos);
+    return f.missing.row == sentence::fence_mbarrier ||
+           (f.in_practice.row == sentence::gpu_same_value &&
+            f.memory.find("in shared memory") != std::string::npos);
   });
 }
 

@@ -142,7 +142,9 @@ class Kernels(unittest.TestCase):
         self.assertIn('"<language/add.py>"', pathlib.Path(self.kernel(text).program.sources[0]).read_text())
 
     def test_parameters(self):
-        parameters = [ptx_kernels.Parameter(p) for p in (".param .u64 .ptr .global .align 1 a", ".param .f32 b")]
+        parameters = [
+            ptx_kernels.Parameter(p) for p in (".param .u64 .ptr .global .align 1 a", ".param .f32 b")
+        ]
         self.assertEqual([(p.type, p.bytes) for p in parameters], [("unsigned long", 8), ("float", 4)])
         bytes_of = ptx_kernels.Parameter("\t.param .align 64 .b8 map[128]")
         self.assertEqual((bytes_of.type.partition(" {")[0], bytes_of.bytes), ("struct alignas(64)", 128))

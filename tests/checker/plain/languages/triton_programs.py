@@ -30,7 +30,9 @@ def weighted_sum(pair, scales, out, total, BLOCK: tl.constexpr, ATOMIC: tl.const
         tl.store(total, tl.load(total) + tl.sum(z))  # FOUND: race
 
 
-@triton.autotune([triton.Config({"BLOCK": 128}, num_warps=w) for w in (4, 8)], key=["n"], reset_to_zero=["counts"])
+@triton.autotune(
+    [triton.Config({"BLOCK": 128}, num_warps=w) for w in (4, 8)], key=["n"], reset_to_zero=["counts"]
+)
 @triton.heuristics({"EVEN": lambda a: a["n"] % a["BLOCK"] == 0})
 @triton.jit
 def histogram(x, counts, n, BLOCK: tl.constexpr, EVEN: tl.constexpr):
@@ -87,7 +89,11 @@ def run(random):
     assert np.array_equal(counts, np.bincount(x, minlength=7))
     assert histogram.best_config.num_warps == 4
 
-    x, out, lock = random.integers(0, 9, (4, 128)).astype(np.float32), np.zeros(128, np.float32), np.zeros(1, np.int32)
+    x, out, lock = (
+        random.integers(0, 9, (4, 128)).astype(np.float32),
+        np.zeros(128, np.float32),
+        np.zeros(1, np.int32),
+    )
     locked_sum[(4,)](x, out, lock, BLOCK=128, RELAXED=BROKEN)
     assert BROKEN or np.array_equal(out, x.sum(0))
 
@@ -97,7 +103,9 @@ def run(random):
     assert np.abs(c - a.astype(np.float32) @ b.astype(np.float32)).max() < 1e-3
 
     x, out = random.random((32, 64), np.float32), np.zeros((32, 64), np.float32)
-    doubled[(1, 2)](TensorDescriptor.from_tensor(x, [32, 32]), TensorDescriptor.from_tensor(out, [32, 32]), TILE=32)
+    doubled[(1, 2)](
+        TensorDescriptor.from_tensor(x, [32, 32]), TensorDescriptor.from_tensor(out, [32, 32]), TILE=32
+    )
     assert np.array_equal(out, 2 * x)
 
 
