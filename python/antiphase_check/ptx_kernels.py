@@ -169,8 +169,8 @@ def scratch(session, size):
 
 
 class _Finder(importlib.abc.MetaPathFinder):
-    def __init__(self, name, act):
-        self.name, self.act = name, act
+    def __init__(self, name, act, prepare):
+        self.name, self.act, self.prepare = name, act, prepare
 
     def find_spec(self, name, path=None, target=None):
         if name != self.name:
@@ -182,6 +182,7 @@ class _Finder(importlib.abc.MetaPathFinder):
         run = spec.loader.exec_module
 
         def exec_module(module):
+            self.prepare()
             run(module)
             self.act(module)
 
@@ -190,13 +191,14 @@ class _Finder(importlib.abc.MetaPathFinder):
 
 
 @contextlib.contextmanager
-def when_imported(name, act):
-    """Calls act(module) once a module has been imported: now or later."""
+def when_imported(name, act, prepare=lambda: None):
+    """Calls prepare() before a module is imported, act(module) after it: now or later."""
     if name in sys.modules:
+        prepare()
         act(sys.modules[name])
         yield
         return
-    finder = _Finder(name, act)
+    finder = _Finder(name, act, prepare)
     sys.meta_path.insert(0, finder)
     try:
         yield

@@ -64,6 +64,9 @@ class Languages(unittest.TestCase):
     def test_numba(self):
         self.right_and_broken("numba_cuda", "numba_sums.py")
 
+    def test_cute(self):
+        self.right_and_broken("cutlass", "cute_reverse.py")
+
     def test_all_configurations_of_autotune(self):
         if importlib.util.find_spec("triton") is None:
             self.skipTest("there is no triton here")
@@ -85,11 +88,13 @@ class Languages(unittest.TestCase):
         for package, said in (
             ("triton", "Triton 2.1.0 is not supported here: expected 3.4 or newer"),
             ("numba", "numba-cuda 0.1.0 is not supported here: expected 0.24 to 0.30"),
+            ("cutlass", "CuTe DSL 3.0 is not supported here: expected 4.8 or newer"),
         ):
             with self.subTest(package), tempfile.TemporaryDirectory() as folder:
                 root = pathlib.Path(folder)
                 for module, text in (
                     ("triton", "__version__ = '2.1.0'"),
+                    ("cutlass", "__version__ = '3.0'"),
                     ("numba", ""),
                     ("numba/cuda", ""),
                     ("numba_cuda", "__version__ = '0.1.0'"),
@@ -97,7 +102,7 @@ class Languages(unittest.TestCase):
                     (root / module).mkdir()
                     (root / module / "__init__.py").write_text(text)
                 file = root / "model.py"
-                file.write_text("import triton\n" if package == "triton" else "from numba import cuda\n")
+                file.write_text("from numba import cuda\n" if package == "numba" else f"import {package}\n")
                 path = f"{folder}:{os.environ.get('PYTHONPATH', '')}"
                 done = check(file, PYTHONPATH=path)
                 self.assertEqual(done.returncode, 3, done.stdout + done.stderr)
