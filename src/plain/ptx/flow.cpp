@@ -129,8 +129,8 @@ bool poll_follower::comes_again(std::size_t wait) {
   return at == wait;
 }
 
-// Where registers are written and read. Registers of inner scopes may have the same names: those are left alone, as
-// they are then written more than once.
+// Where registers are written and read. Registers of inner scopes may have the same names: those are left
+// alone, as they are then written more than once.
 class register_uses {
  public:
   explicit register_uses(const function& f) : f_(f) {

@@ -23,12 +23,12 @@ operation operation_of(const statement& s);
 // True if the instruction only computes a register from others.
 bool only_computes(const operation& o);
 
-// Statements of mbarrier.try_wait or test_wait after which, if the phase has not completed, the thread comes there
-// again without having done anything else: it may as well wait.
+// Statements of mbarrier.try_wait or test_wait after which, if the phase has not completed, the thread comes
+// there again without having done anything else: it may as well wait.
 std::set<std::size_t> polling_waits(const function& f);
 
-// Loads that compilers execute early, and whose values are dropped unless a predicate holds that is known by then. The
-// predicate, with ! if it must not hold, by the load's statement.
+// Loads that compilers execute early, and whose values are dropped unless a predicate holds that is known by
+// then. The predicate, with ! if it must not hold, by the load's statement.
 std::map<std::size_t, std::string> speculated_loads(const function& f);
 
 }  // namespace antiphase::plain::ptx_module

@@ -165,7 +165,8 @@ class writer final : public names {
       body_ += fmt::format("{}goto ap_l_{}; ", guard, rest);
       return;
     }
-    if (name == "ret" || name == "exit") throw unknown{std::string(name)};
+    if (name == "ret" || name == "exit" || name.find(".param") != std::string_view::npos)
+      throw unknown{std::string(name)};
     body_ += fmt::format("{}{{ {}; }} ", guard, code_of(name, rest, *this));
   }
 

@@ -244,7 +244,7 @@ std::string special_register(std::string_view name) {
                                  "is_explicit_cluster"};
   if (!name.starts_with("%")) return {};
   // Numbers that the system's own code uses, and memory that is never reserved here.
-  for (const view zero : {"envreg", "reserved_smem", "pm"})
+  for (const view zero : {"envreg", "reserved_smem"})
     if (name.substr(1).starts_with(zero)) return "::antiphase::plain::ptx::special_nothing()";
   for (const char* one : all)
     if (name.substr(1) == one) {

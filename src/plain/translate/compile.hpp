@@ -30,7 +30,7 @@ class temporary_folder {
 constexpr const char* no_main =
     "the sources have no main(): a program is checked by running it, and kernels alone by a source that "
     "launches "
-    "them (--kernels)";
+    "them (--kernels), or a description of a launch (--launch)";
 
 // A compiled program; its object exists as long as this does, or longer where plain_program::object names it.
 class compiled {

@@ -236,7 +236,7 @@ std::string refusal_of_asm(const std::string& statement) {
 TEST(inline_ptx, may_have_no_instruction_and_words_of_gcc) {
   EXPECT_EQ(refusal_of_asm(R"(asm volatile("" ::: "memory");)"), "0 refusals");
   EXPECT_TRUE(has_in_order(in_function(R"(__asm__ __volatile__("st.global.u8 [%0+-4], 0x1F;" :: "l"(p));)"),
-                           {"=(p);", "+(-4)", "0x1F"}));
+                           {"=(p);", "+(-4l)", "0x1F"}));
 }
 TEST(inline_ptx, has_registers_guards_and_labels_of_its_own) {
   const std::string out =
@@ -262,7 +262,7 @@ TEST(inline_ptx, what_the_table_lacks_is_named_with_its_line) {
   EXPECT_EQ(refusal_of_asm("asm(\"membar.gl;\\n\"\n\"tcgen05.fence::before_thread_sync;\");"),
             std::string("my.cu:3: inline PTX 'tcgen05.fence::before_thread_sync'") + rest);
   for (const char* instruction :
-       {"ld.global.f16 %0, [%1];", "add.sat.s32 %0, %0, %0;", "mov.b32 %0, %%pm0;",
+       {"ld.global.f16 %0, [%1];", "add.sat.u32 %0, %0, %0;", "mov.b32 %0, %%pm0;",
         "cp.async.bulk.tensor.1d.global.shared::cta.bulk_group [%1, {%0}], [%0];",
         "cp.async.bulk.tensor.2d.global.shared::cta.bulk_group [%1, {%0}], [%0];",
         "cp.async.bulk.tensor.3d.im2col.global.shared::cta.bulk_group [%1, {%0, %0, %0}], [%0];",

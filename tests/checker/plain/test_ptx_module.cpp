@@ -1,0 +1,262 @@
+// SPDX-License-Identifier: Apache-2.0
+// The reader of PTX modules: what it makes of their directives, labels, registers and places.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <antiphase/plain_cuda.hpp>
+#include <string>
+
+#include "src/plain/ptx/flow.hpp"
+#include "src/plain/ptx/launch_file.hpp"
+#include "src/plain/ptx/module.hpp"
+
+namespace {
+
+using namespace antiphase::plain::ptx_module;
+using antiphase::bad_request;
+using antiphase::bad_source;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::Not;
+using testing::Pair;
+
+constexpr const char* head = ".version 8.5\n.target sm_90\n.address_size 64\n";
+
+module_text module_of(const std::string& text) { return read(head + text, "k.ptx"); }
+std::string unit(const std::string& text) { return unit_of(module_of(text), 0); }
+std::string in_kernel(const std::string& body) {
+  return unit(".visible .entry k() {\n" + body + "\nret;\n}\n");
+}
+std::size_t count(const std::string& text, const std::string& part) {
+  std::size_t n = 0;
+  for (std::size_t k = 0; (k = text.find(part, k)) != text.npos; k += part.size()) ++n;
+  return n;
+}
+
+TEST(ptx_module, labels_belong_to_their_scope) {
+  const std::string out =
+      in_kernel("{ L: bra L; }\n{ L: bra L; }\n{ { bra OUT; } OUT: }\nbra OUT; OUT: membar.gl;");
+  EXPECT_EQ(count(out, "goto ap_l_L_1;"), 1u);
+  EXPECT_EQ(count(out, "goto ap_l_L_2;"), 1u);
+  EXPECT_EQ(count(out, "goto ap_l_OUT_3;"), 1u) << "the inner scope's jump";
+  EXPECT_EQ(count(out, "goto ap_l_OUT_0;"), 1u);
+}
+
+TEST(ptx_module, registers_of_a_range_are_declared_when_they_are_used) {
+  const std::string out =
+      in_kernel(".reg .b32 %r<4000>; .reg .pred %p<3>;\nmov.u32 %r3999, 7;\nsetp.eq.s32 %p2, %r3999, 7;");
+  EXPECT_EQ(count(out, "_r3999 = 0"), 1u);
+  EXPECT_EQ(count(out, "_p2 = 0"), 1u);
+  EXPECT_THAT(out, Not(HasSubstr("_r3998")));
+  EXPECT_THAT(in_kernel(".reg .b32 %r<4>;\nmov.u32 %r4, 7;"), HasSubstr("refused(\"k.ptx:6: PTX '%r4'"));
+}
+
+TEST(ptx_module, registers_of_an_inner_scope_hide_those_outside) {
+  const std::string out =
+      in_kernel(".reg .b32 x; mov.b32 x, 1; { .reg .b64 x; mov.b64 x, 2; } mov.b32 x, 3;");
+  EXPECT_THAT(out, HasSubstr("unsigned ap_r0_x = 0"));
+  EXPECT_THAT(out, HasSubstr("unsigned long ap_r1_x = 0"));
+  EXPECT_EQ(count(out, "put(ap_r0_x"), 2u);
+  EXPECT_EQ(count(out, "put(ap_r1_x"), 1u);
+}
+
+TEST(ptx_module, a_place_is_the_innermost_one_of_the_user) {
+  const char* const files =
+      ".file 1 \"/home/me/my.py\"\n.file 2 \"/usr/lib/site-packages/triton/language/standard.py\"\n"
+      ".file 3 \"/usr/local/cuda/include/sm_30_intrinsics.hpp\"\n.file 4 \"/home/me\" \"helper.cuh\"\n";
+  places p(files);
+  EXPECT_EQ(p.follow(" 1 10 3"), (source_line{"/home/me/my.py", 10}));
+  EXPECT_EQ(p.follow(" 2 99 1, function_name $L__info_string0, inlined_at 1 10 3"),
+            (source_line{"/home/me/my.py", 10}));
+  EXPECT_EQ(p.follow(" 3 5 1, function_name $L__info_string1, inlined_at 2 99 1"),
+            (source_line{"/home/me/my.py", 10}))
+      << "through two calls";
+  EXPECT_EQ(p.follow(" 4 8 1, function_name $L__info_string2, inlined_at 1 12 3"),
+            (source_line{"/home/me/helper.cuh", 8}))
+      << "the user's own function, inlined";
+  EXPECT_EQ(p.follow(" 1 0 0"), source_line{}) << "line 0 is no place";
+}
+
+TEST(ptx_module, a_kernel_in_a_package_has_the_places_of_its_package) {
+  places p(".file 1 \"/x/site-packages/kernels/sum.py\"\n.file 2 \"/x/site-packages/other/add.py\"\n");
+  p.follow(" 1 30 1");
+  EXPECT_EQ(p.follow(" 2 5 1, function_name $L0, inlined_at 1 30 1"),
+            (source_line{"/x/site-packages/kernels/sum.py", 30}));
+}
+
+TEST(ptx_module, lines_within_inline_asm_are_those_of_the_statement) {
+  const module_text m = module_of(
+      ".visible .entry k() {\n.loc 1 7 0\nmembar.gl;\n// begin inline asm\n.loc 1 9 0\nmembar.cta;\n// end "
+      "inline asm\n"
+      ".loc 1 8 0\nmembar.sys;\nret;\n}\n.file 1 \"my.cu\"\n");
+  ASSERT_EQ(m.functions.size(), 1u);
+  const auto& body = m.functions[0].body;
+  ASSERT_EQ(body.size(), 4u);
+  EXPECT_EQ(body[0].place, (source_line{"my.cu", 7}));
+  EXPECT_EQ(body[1].place, (source_line{"my.cu", 7}));
+  EXPECT_EQ(body[2].place, (source_line{"my.cu", 8}));
+}
+
+TEST(ptx_module, variables_have_their_initial_values) {
+  const std::string out = unit(
+      ".global .align 4 .b8 text[3] = {72, 105, 0};\n.visible .global .align 4 .f32 scale = 0f3F800000;\n"
+      ".global .align 8 .u64 table[2] = {generic(text), text+1};\n.const .align 4 .s32 rows[2][2] = {{1, "
+      "-2}, {3, 4}};\n"
+      ".extern .shared .align 16 .b8 all[];\n.visible .entry k() { .reg .b32 %r<2>; mov.u32 %r0, all; ret; "
+      "}\n");
+  EXPECT_THAT(out, HasSubstr("unsigned char text[3] = {static_cast<unsigned char>((72l)), "));
+  EXPECT_THAT(out,
+              HasSubstr("float scale[1] = {static_cast<float>(__builtin_bit_cast(float, 0x3F800000u))}"));
+  EXPECT_THAT(out, HasSubstr("reinterpret_cast<unsigned long>(text) + (1l)"));
+  EXPECT_THAT(
+      out,
+      HasSubstr("__constant__ alignas(4) int rows[4] = {static_cast<int>((1l)), static_cast<int>((-2l))"));
+  EXPECT_THAT(out, HasSubstr("extern __shared__ __attribute__((aligned(16))) unsigned char all[];"));
+}
+
+TEST(ptx_module, functions_are_called_with_the_addresses_of_their_parameters) {
+  const std::string out = unit(
+      ".func (.param .b32 r) twice(.param .b32 a) { .reg .b32 %r<2>; ld.param.b32 %r0, [a]; add.s32 %r0, "
+      "%r0, %r0;\n"
+      "st.param.b32 [r], %r0; ret; }\n.visible .entry k() { .reg .b32 %r<2>; { .param .b32 p; .param .b32 "
+      "q;\n"
+      "st.param.b32 [p], %r0; call.uni (q), twice, (p); ld.param.b32 %r1, [q]; } ret; }\n");
+  EXPECT_THAT(out, HasSubstr("void ap_f_twice(unsigned char* ap_x0, unsigned char* ap_x1)"));
+  EXPECT_THAT(out, HasSubstr("ap_f_twice(ap_a1_q, ap_a0_p)"));
+}
+
+TEST(ptx_module, attributes_say_how_a_kernel_is_launched) {
+  const std::string out = unit(
+      ".visible .entry k(.param .u64 a, .param .align 8 .b8 b[24]) .explicitcluster\n"
+      ".reqnctapercluster 2, 1, 1 .maxntid 64, 2, 1 .minnctapersm 1 { ret; }");
+  EXPECT_THAT(out, HasSubstr("__launch_bounds__(128)"));
+  EXPECT_THAT(out, HasSubstr("register_cluster(\"k\", 2, 1, 1)"));
+  EXPECT_THAT(
+      out,
+      HasSubstr("ptx::word ap_x0, const __grid_constant__ ::antiphase::plain::ptx::bytes<24, 8> ap_x1)"));
+}
+
+TEST(ptx_module, sums_of_a_wgmma_are_one_array_in_the_order_of_its_operands) {
+  const std::string out = in_kernel(
+      ".reg .f32 %f<9>; .reg .b64 %d<2>;\nmov.f32 %f4, 0f00000000;\n"
+      "wgmma.mma_async.sync.aligned.m64n8k16.f32.bf16.bf16 {%f4, %f3, %f2, %f1}, %d0, %d1, 1, 1, 1, 0, 0;");
+  EXPECT_THAT(out, HasSubstr("float ap_sums0[4] = {};"));
+  EXPECT_THAT(out, HasSubstr("put(ap_sums0[0], "));
+  EXPECT_THAT(out, HasSubstr("ap_sums0[0], ap_sums0[1], ap_sums0[2], ap_sums0[3])"));
+}
+
+std::set<std::size_t> polls(const std::string& body) {
+  return polling_waits(module_of(".entry k() {\n" + body + "\nret;\n}\n").functions[0]);
+}
+TEST(ptx_flow, a_loop_that_only_polls_waits) {
+  EXPECT_THAT(polls("W: mbarrier.try_wait.parity.shared.b64 p, [a], 0; @!p bra.uni W;"), ElementsAre(1));
+  EXPECT_THAT(polls("{ W: mbarrier.try_wait.shared.b64 p, [a], 0; @p bra DONE; bra W; DONE: }"),
+              ElementsAre(2));
+  EXPECT_THAT(
+      polls(
+          "W: mbarrier.test_wait.shared.b64 p, [a], s; selp.u32 r, 1, 0, p; setp.eq.s32 q, r, 0; @q bra W;"),
+      ElementsAre(1));
+  EXPECT_THAT(polls("W: mbarrier.try_wait.shared.b64 p, [a], 0; st.shared.u32 [b], 1; @!p bra W;"),
+              ElementsAre())
+      << "it does something else";
+  EXPECT_THAT(
+      polls("mbarrier.try_wait.shared.b64 p, [a], 0; @!p bra ELSE; bra W; ELSE: st.shared.u32 [b], 1; W:"),
+      ElementsAre())
+      << "no loop";
+}
+
+auto dropped(const std::string& body) {
+  return speculated_loads(module_of(".entry k() {\n" + body + "\nret;\n}\n").functions[0]);
+}
+TEST(ptx_flow, a_load_whose_value_a_selection_drops_depends_on_it) {
+  EXPECT_THAT(dropped("setp.eq.s32 p, t, 0; ld.shared.u32 r, [a]; selp.b32 d, r, 0, p;"),
+              ElementsAre(Pair(1, "p")));
+  EXPECT_THAT(dropped("setp.eq.s32 p, t, 0; ld.shared.u32 r, [a]; add.s32 s, r, 1; selp.b32 d, 0, s, p;"),
+              ElementsAre(Pair(1, "!p")));
+  EXPECT_THAT(
+      dropped(
+          "setp.eq.s32 p, t, 0; ld.shared.u32 r, [a]; setp.gt.s32 q, r, v; and.pred c, p, q; @c bra L; L:"),
+      ElementsAre(Pair(1, "p")));
+  EXPECT_THAT(
+      dropped("setp.eq.s32 p, t, 0; ld.shared.u32 r, [a]; selp.b32 d, r, 0, p; st.shared.u32 [b], r;"),
+      ElementsAre())
+      << "it is used besides";
+  EXPECT_THAT(dropped("ld.shared.u32 r, [a]; setp.eq.s32 p, t, 0; selp.b32 d, r, 0, p;"), ElementsAre())
+      << "the predicate is not known yet";
+}
+
+TEST(ptx_module, text_that_is_no_module_is_refused_with_its_line) {
+  const auto refusal = [](const std::string& text) -> std::string {
+    try {
+      read(text, "k.ptx");
+    } catch (const bad_source& e) {
+      return e.what();
+    }
+    return "none";
+  };
+  EXPECT_EQ(refusal("int main() {}"), "k.ptx is not a PTX module: expected a .version directive first");
+  EXPECT_EQ(refusal(std::string(head) + ".visible .entry k() {\nret;\n"),
+            "k.ptx:6: the body of k does not end: expected a }");
+  EXPECT_EQ(refusal(std::string(head) + "bar.sync 0;\n"),
+            "k.ptx:4: expected a function or a variable of the module, not 'bar.sync'");
+  EXPECT_EQ(refusal(std::string(head) + ".entry k() {\nbar.sync 0\n}\n"),
+            "k.ptx:6: expected a semicolon after 'bar.sync 0'");
+}
+
+std::string launch_refusal(const std::string& json) {
+  const module_text m =
+      module_of(".visible .entry _Z3sumPfij(.param .u64 a, .param .u32 n, .param .f32 s) { ret; }");
+  try {
+    return driver_of(json, "l.json", std::span(&m, 1));
+  } catch (const bad_request& e) {
+    return e.what();
+  }
+}
+TEST(ptx_launch, finds_a_kernel_by_its_name_in_the_source) {
+  const std::string driver = launch_refusal(
+      R"({"kernel": "sum", "grid": [2, 3], "block": 64, "arguments": [{"array": "f32", "count": 8}, 5, 0.5]})");
+  EXPECT_THAT(driver, HasSubstr("cudaLaunchKernelEx(&ap_how, _Z3sumPfij, ap_a0, 5ul, (0.5 * 1.0));"));
+  EXPECT_THAT(driver, HasSubstr("gridDim = dim3(2, 3), ap_how.blockDim = dim3(64);"));
+}
+TEST(ptx_launch, says_in_one_sentence_what_is_wrong) {
+  const auto with = [](const std::string& arguments, const std::string& more = "") {
+    return launch_refusal(R"({"kernel": "sum", "grid": 1, "block": 64, "arguments": [)" + arguments + "]" +
+                          more + "}");
+  };
+  const std::string array = R"({"array": "f32", "count": 8})";
+  EXPECT_EQ(launch_refusal("{\n\"kernel\": sum}"),
+            "l.json: line 2 is not JSON: expected an object with kernel, grid, block and arguments");
+  EXPECT_EQ(
+      launch_refusal("[1]"),
+      "l.json: the launch is [1]: expected an object with kernel, grid, block, cluster, shared, arguments");
+  EXPECT_EQ(launch_refusal(R"({"kernel": "add", "grid": 1, "block": 1})"),
+            "l.json: there is no kernel 'add': expected one of _Z3sumPfij");
+  EXPECT_EQ(launch_refusal(R"({"kernel": "sum", "block": 1, "arguments": [null, 1, 1]})"),
+            "l.json: \"grid\" is missing: expected 1 to 3 numbers");
+  EXPECT_EQ(with(array), "l.json: there are 1 arguments: expected 3, as _Z3sumPfij has parameters");
+  EXPECT_EQ(with(array + ", 1, 1", ", \"shard\": 1"),
+            "l.json: the launch has 'shard': expected kernel, grid, block, cluster, shared, arguments");
+  EXPECT_EQ(with(array + ", 1.5, 1"),
+            "l.json: argument 1 is 1.5, and the kernel's parameter is .u32: expected a whole "
+            "number, or {\"scalar\": \"f32\", \"value\": 1.5}");
+  EXPECT_EQ(with(array + ", " + array + ", 1"),
+            "l.json: argument 1 is an array: expected a scalar, as the kernel's parameter is .u32");
+  EXPECT_EQ(with(R"({"array": "f31", "count": 8}, 1, 1)"),
+            "l.json: \"array\" of argument 0 is \"f31\": expected one of f16, bf16, f32, f64, i8, i16, i32, "
+            "i64, u8, u16, "
+            "u32, u64");
+  EXPECT_EQ(with(R"({"array": "f32"}, 1, 1)"),
+            "l.json: \"count\" of argument 0 is null: expected a whole number from 1 on");
+  EXPECT_EQ(with(R"({"array": "f32", "count": 2, "data": [1]}, 1, 1)"),
+            "l.json: \"data\" of argument 0 has 1 values: expected 2");
+  EXPECT_EQ(
+      with(R"({"array": "f32", "count": 2, "data": "one"}, 1, 1)"),
+      "l.json: \"data\" of argument 0 is \"one\": expected zeros, iota, random, none, or a list of 2 values");
+  EXPECT_EQ(with(R"({"scalar": "f32", "value": 1}, 1, 1)"),
+            "l.json: argument 0 is f32 of 4 bytes: expected 8, as the kernel's parameter .u64 has");
+  EXPECT_EQ(with(R"("x", 1, 1)"),
+            "l.json: argument 0 is \"x\": expected a number, null, or an object with \"array\", "
+            "\"scalar\" or \"bytes\"");
+}
+
+}  // namespace
