@@ -9,6 +9,7 @@ import sys
 import types
 
 from .session import (
+    KERNELS,
     _MAIN,
     _NAMES,
     _SIZES,
@@ -21,6 +22,7 @@ from .session import (
     Word,
     _macros,
     _replaced,
+    launching_main,
 )
 
 # torch
@@ -341,10 +343,10 @@ class _Kernel:
         text = "\n".join([source, *map(str, options or ())])  # a macro of the options may be the name
         if not re.search(rf'\b{plain}\b|##|#\s*include\s*"', text):
             session.reject(f"there is no kernel '{name}' in this source")
-        text = f'#include <torch/extension.h>\n#line 1 "{name}: source"\n{session.located(source)}#line 1 "{name}: main"\n'
-        text += "int main(int c, char** v) {\n"
-        text += f'  antiphase::plain::python::add_kernel("{name}", {name});\n'
-        text += "  return antiphase::plain::python::serve(c, v);\n}\n"
+        text = (
+            f'#include {KERNELS}\n#line 1 "{name}: source"\n{session.located(source)}#line 1 "{name}: main"\n'
+        )
+        text += launching_main(name, name)
         self.program = Program(session, name, [("kernel.cu", text)], _macros(options))
 
     def _address(self, value):
@@ -355,7 +357,7 @@ class _Kernel:
         return found if isinstance(found, Pointer) else value
 
     def launch(self, grid, block, shared, arguments):
-        sizes = [*_three(grid), *_three(block), int(shared), self.allowed]
+        sizes = [*_three(grid), *_three(block), int(shared), self.allowed, 0, 0, 0, 0]
         packed = [_packed(self._address(a)) for a in arguments]
         for number, value in enumerate(packed):
             if not isinstance(value, (Array, Pointer, Word, type(None))):

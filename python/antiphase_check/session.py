@@ -150,7 +150,8 @@ class Memory:
 
     def take_unwritten(self):
         unwritten = getattr(self.owner, self.flag, False)
-        setattr(self.owner, self.flag, False)
+        if unwritten:
+            setattr(self.owner, self.flag, False)
         return unwritten
 
     def bytes(self):
@@ -370,6 +371,15 @@ class Program:
         }
 
 
+KERNELS = "<antiphase/stand_ins/bindings/kernels.h>"
+
+
+def launching_main(name, function):
+    """A main that launches a kernel, which is a function of C++, as a file of calls says."""
+    added = f'antiphase::plain::python::add_kernel("{name}", {function});'
+    return f"int main(int c, char** v) {{\n  {added}\n  return antiphase::plain::python::serve(c, v);\n}}\n"
+
+
 _MAIN = "int main(int c, char** v) { return antiphase::plain::python::serve(c, v); }\n"
 
 
@@ -386,7 +396,10 @@ class Session:
     def uses(self, library):
         """Whether a library is needed: the program names it, or, without a program's text, it can be imported."""
         if self.text is not None:
-            return re.search(rf"\b(import|from)\s+(\w+\s*,\s*)*{library}\b", self.text) is not None
+            named = rf"^\s*(from\s+|import\s+([\w.]+(\s+as\s+\w+)?\s*,\s*)*){library}\b"
+            return re.search(named, self.text, re.MULTILINE) is not None
+        if library == "cuda" and importlib.util.find_spec("numba_cuda") is not None:
+            return False  # Numba needs the package itself
         return importlib.util.find_spec("torch" if library == "torch" else "numpy") is not None
 
     def python_files(self):

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reads calls from Python from a file, makes them, and writes what came of them.
+#include <antiphase/plain/tensor_maps.h>
 #include <antiphase/stand_ins/bindings/bindings.h>
 #include <antiphase/stand_ins/bindings/calls.h>
 #include <unistd.h>
@@ -64,23 +65,69 @@ const std::vector<value>& value::to_list() const {
   if (const auto* all = in<std::vector<value>>(*this)) return *all;
   unfit("a list");
 }
-void* value::to_pointer(std::size_t number) const {
-  if (const at::Tensor* t = in<at::Tensor>(*this)) return t->data_ptr();
-  if (const std::int64_t* i = in<std::int64_t>(*this)) return reinterpret_cast<void*>(*i);  // by address()
-  if (none()) return nullptr;
-  unfit(c10::str("an array as argument ", number));
+// An address, a number or, for the bytes of a structure, a list of them.
+static void append(const value& v, std::vector<char>& bytes, std::size_t number) {
+  const auto add = [&](const auto* p, std::size_t n) {
+    bytes.insert(bytes.end(), reinterpret_cast<const char*>(p), reinterpret_cast<const char*>(p) + n);
+  };
+  if (const auto* all = in<std::vector<value>>(v))
+    for (const value& one : *all) append(one, bytes, number);
+  else if (const auto* w = in<value::word>(v))
+    add(w->bytes, c10::elementSize(w->type));
+  else if (const auto* i = in<std::int64_t>(v))
+    add(i, sizeof *i);
+  else
+    unfit(c10::str("numbers and addresses as argument ", number));
 }
-void value::to_parameter(void* to, std::size_t bytes, bool is_float, std::size_t number) const {
+// A list that begins with "tensor map": address, type, swizzle, rank; sizes; strides in bytes except for the
+// first; the box.
+static void encode_tensor_map(const std::vector<value>& all, void* to) {
+  const auto rank = static_cast<std::uint32_t>(all.at(4).to_int());
+  std::vector<cuuint64_t> sizes, strides;
+  std::vector<cuuint32_t> box;
+  const std::vector<cuuint32_t> ones(rank, 1);
+  for (std::size_t d = 0; d < rank; ++d) {
+    sizes.push_back(static_cast<cuuint64_t>(all.at(5 + d).to_int()));
+    if (d + 1 < rank) strides.push_back(static_cast<cuuint64_t>(all.at(5 + rank + d).to_int()));
+    box.push_back(static_cast<cuuint32_t>(all.at(4 + 2 * rank + d).to_int()));
+  }
+  const auto address = all.at(1).to_int();
+  if (cuTensorMapEncodeTiled(
+          static_cast<CUtensorMap*>(to), static_cast<CUtensorMapDataType>(all.at(2).to_int()), rank,
+          reinterpret_cast<void*>(address), sizes.data(), strides.data(), box.data(), ones.data(),
+          CU_TENSOR_MAP_INTERLEAVE_NONE, static_cast<CUtensorMapSwizzle>(all.at(3).to_int()),
+          CU_TENSOR_MAP_L2_PROMOTION_NONE, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE) != CUDA_SUCCESS)
+    unfit("a tensor map that the hardware takes");
+}
+void value::to_parameter(void* to, const parameter_form& form, std::size_t number) const {
+  if (form.is_pointer) {
+    const at::Tensor* const t = in<at::Tensor>(*this);
+    const std::int64_t* const i = in<std::int64_t>(*this);  // by address()
+    if (t == nullptr && i == nullptr && !none()) unfit(c10::str("an array as argument ", number));
+    const void* const p = t != nullptr ? t->data_ptr() : i != nullptr ? reinterpret_cast<void*>(*i) : nullptr;
+    return void(std::memcpy(to, &p, sizeof p));
+  }
+  if (const auto* all = in<std::vector<value>>(*this)) {
+    if (!all->empty() && in<std::string>(all->front()) != nullptr && form.bytes == sizeof(CUtensorMap))
+      return encode_tensor_map(*all, to);
+    std::vector<char> bytes;
+    append(*this, bytes, number);
+    if (bytes.size() != form.bytes)
+      unfit(c10::str(form.bytes, " bytes as argument ", number, ", not ", bytes.size()));
+    return void(std::memcpy(to, bytes.data(), bytes.size()));
+  }
   const word* w = in<word>(*this);
-  if (const std::int64_t* i = in<std::int64_t>(*this); i != nullptr && bytes == sizeof *i && !is_float)
-    return void(std::memcpy(to, i, bytes));
+  if (const std::int64_t* i = in<std::int64_t>(*this);
+      i != nullptr && form.bytes == sizeof *i && !form.is_float)
+    return void(std::memcpy(to, i, form.bytes));
   if (w == nullptr) unfit(c10::str("a number as argument ", number));
   const std::size_t has = c10::elementSize(w->type);
   // the low bytes of a larger integer are its value
-  if (bytes > sizeof w->bytes || has < bytes || (is_float && (has != bytes || !c10::isFloatingType(w->type))))
-    unfit(c10::str(is_float ? "a float of " : "a value of ", bytes, " bytes as argument ", number,
+  if (form.bytes > sizeof w->bytes || has < form.bytes ||
+      (form.is_float && (has != form.bytes || !c10::isFloatingType(w->type))))
+    unfit(c10::str(form.is_float ? "a float of " : "a value of ", form.bytes, " bytes as argument ", number,
                    ": the kernel would take other bits from a value of type ", w->type));
-  std::memcpy(to, w->bytes, bytes);
+  std::memcpy(to, w->bytes, form.bytes);
 }
 
 static std::map<std::string, function>& functions() {
@@ -93,12 +140,50 @@ std::string name_in(const std::string& schema) {
   const std::size_t colons = name.rfind("::");
   return colons == std::string::npos ? name : name.substr(colons + 2);
 }
-config configuration(const std::vector<value>& all, std::size_t parameters, const char* name) {
-  if (all.size() != parameters + 1)
-    unfit(c10::str(parameters, " arguments for the kernel ", name, ", not ", all.size() - 1));
-  std::vector<unsigned> how;
-  for (const value& v : all.at(0).to_list()) how.push_back(static_cast<unsigned>(v.to_int()));
-  return {dim3(how[0], how[1], how[2]), dim3(how[3], how[4], how[5]), how[6]};
+// kernels
+// -----------------------------------------------------------------------------------------------------------
+namespace {
+struct known_kernel {
+  const void* entry;
+  std::vector<parameter_form> forms;
+};
+std::map<std::string, known_kernel>& kernels() {
+  static std::map<std::string, known_kernel> all;
+  return all;
+}
+// A launch: its first argument is a list of three sizes of the grid, three of the block, the bytes of
+// dynamic shared memory, how many of these the program has allowed (0: as many as without
+// cudaFuncSetAttribute), three sizes of a cluster (0: what the kernel says), and 1 for a cooperative launch.
+value launch_from_python(entry, const char* name, const std::vector<value>& all) {
+  const known_kernel& k = kernels().at(name);
+  if (all.size() != k.forms.size() + 1)
+    unfit(c10::str(k.forms.size(), " arguments for the kernel ", name, ", not ", all.size() - 1));
+  std::vector<unsigned> sizes;
+  for (const value& v : all.front().to_list()) sizes.push_back(static_cast<unsigned>(v.to_int()));
+  config c{dim3(sizes.at(0), sizes.at(1), sizes.at(2)), dim3(sizes.at(3), sizes.at(4), sizes.at(5)),
+           sizes.at(6)};
+  if (sizes.at(7) > 0) allow_shared(k.entry, static_cast<int>(sizes[7]));
+  for (std::size_t d = 0; d < 3; ++d) c.cluster[d] = sizes.at(8 + d);
+  c.together = sizes.at(11) != 0;
+  constexpr std::size_t words_of_map = 16;  // of 8 bytes, aligned to 64
+  struct alignas(64) room {
+    std::uint64_t words[words_of_map];
+  };
+  std::vector<std::vector<room>> bytes;
+  std::vector<void*> addresses;
+  for (std::size_t i = 0; i < k.forms.size(); ++i) {
+    bytes.emplace_back(k.forms[i].bytes / sizeof(room) + 1);
+    addresses.push_back(bytes.back().data());
+    all[i + 1].to_parameter(addresses.back(), k.forms[i], i);
+  }
+  launch_by_address(k.entry, c, addresses.data(), place::current());
+  return {};
+}
+}  // namespace
+void add_kernel(const char* name, const void* entry, const parameter_form* forms, std::size_t count) {
+  set_name(entry, name);
+  kernels()[name] = {entry, {forms, forms + count}};
+  add(name, function{.call = &launch_from_python, .takes = count + 1});
 }
 
 namespace {

@@ -100,8 +100,9 @@ struct config {
   config(dim3 g, dim3 b, std::size_t s = 0, cudaStream_t on = nullptr)
       : grid(g), block(b), shared(s), stream(on) {}
 };
-// Name of a kernel that is launched by its address.
+// Name of a kernel that is launched by its address: that of its function, if no other was set.
 const char* name_of(const void* entry);
+void set_name(const void* entry, const char* name);
 // `entry`: address of the kernel, or null.
 void launch(const char* name, const config& c, place where, const void* entry, std::size_t bytes,
             void (*body)(const void*), const void* params);

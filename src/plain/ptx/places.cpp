@@ -32,7 +32,7 @@ bool is_of_compiler(std::string_view file) {
                                         std::string_view("nvidia_cutlass_dsl"),
                                         std::string_view("tilelang"),
                                         std::string_view("nvidia")};
-  return file.starts_with("/usr/") ||
+  return file.starts_with("<") || file.starts_with("/usr/") ||
          has_any(file, {"/cuda/include/", "/targets/x86_64-linux/include/", "/include/cccl/", "/include/crt/",
                         "cuda_device_runtime", "/include/antiphase/", "/triton/language/"}) ||
          std::ranges::find(languages, package_of(file)) != languages.end();

@@ -184,6 +184,10 @@ text move(instruction& i) {
 }
 text to_space(instruction& i) {
   const bool to = i.take("to");
+  if (i.take("param")) {
+    i.skip({"u64", "u32"});
+    return i.put(0, call("address_of_parameter", i.get("unsigned long", 1)));
+  }
   const text space = i.space();
   i.skip({"u64", "u32"});
   if (space == "generic") return i.put(0, i.get("unsigned long", 1));

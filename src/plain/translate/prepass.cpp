@@ -81,7 +81,7 @@ void source_pass::follow_scopes(index i) {
     bool names = false, on_device = in_device_, generic = in_template_;
     for (index k = i; k-- > 0 && !is(k, ";") && !is(k, "{") && !is(k, "}");) {
       generic |= is(k, "template");
-      names |= is(k, "namespace") || (is(k, "extern") && t_[k + 1].kind == token_kind::text);
+      names |= is(k, "namespace") || (is(k, "extern") && t_[k + 1].kind == token_kind::text && k + 2 == i);
       on_device |= is(k, "__global__") ||
                    (is(k, "__device__") &&
                     std::none_of(t_.begin() + static_cast<std::ptrdiff_t>(k > 2 ? k - 2 : 0),

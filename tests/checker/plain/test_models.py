@@ -57,7 +57,6 @@ class Models(unittest.TestCase):
 
     def test_what_is_not_supported(self):
         for text, code, said in (
-            ("from numba import cuda\n", 3, "model.py:1: Numba compiles functions of Python, which is not"),
             (
                 "import cupy\n\ncupy.ElementwiseKernel('T x', 'T y', 'y = x')",
                 3,

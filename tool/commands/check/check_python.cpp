@@ -94,7 +94,12 @@ void add(check_report& all, check_report one) {
   all.accesses += one.accesses;
   all.tracked_bytes = std::max(all.tracked_bytes, one.tracked_bytes);
   all.checker_bytes = std::max(all.checker_bytes, one.checker_bytes);
-  for (finding& f : one.findings) all.findings.push_back(std::move(f));
+  int groups = 0;  // causes are numbered from 1 on in each report
+  for (const finding& f : all.findings) groups = std::max(groups, f.group);
+  for (finding& f : one.findings) {
+    if (f.group > 0) f.group += groups;
+    all.findings.push_back(std::move(f));
+  }
   for (check_refusal& why : one.refused) all.refused.push_back(std::move(why));
   for (std::string& n : one.notes)
     if (std::find(all.notes.begin(), all.notes.end(), n) == all.notes.end())

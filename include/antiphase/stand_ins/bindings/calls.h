@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Calls from Python of functions that PYBIND11_MODULE or TORCH_LIBRARY names, and launches of kernels.
+// Calls from Python of functions that PYBIND11_MODULE or TORCH_LIBRARY names; kernels.h: launches of kernels.
 // antiphase_check/session.py writes the file of calls and reads that of results.
 #pragma once
 #include <array>
+
+#include "kernels.h"
 
 namespace antiphase::plain::python {
 
@@ -31,9 +33,8 @@ class value {
   at::Tensor to_tensor() const;
   at::Scalar to_scalar() const;
   const std::vector<value>& to_list() const;
-  void* to_pointer(std::size_t number) const;
   // the bits of a kernel's parameter, argument `number` of a launch
-  void to_parameter(void* to, std::size_t bytes, bool is_float, std::size_t number) const;
+  void to_parameter(void* to, const parameter_form& form, std::size_t number) const;
   struct content;
   const content& inside() const { return *is_; }
 
@@ -167,39 +168,6 @@ template <class R, class... A> void add(const std::string& name, R (*f)(A...), s
                      },
                      sizeof...(A), std::move(named)});
 }
-
-// A launch: its first argument is a list of three sizes of the grid, three of the block, the bytes of dynamic
-// shared memory, and how many of these the program has allowed (0: as many as without cudaFuncSetAttribute).
-config configuration(const std::vector<value>& all, std::size_t parameters, const char* name);
-template <class P> P parameter_of(const value& v, std::size_t number) {
-  if constexpr (std::is_pointer_v<P>) {
-    return static_cast<P>(v.to_pointer(number));
-  } else {
-    P p;
-    v.to_parameter(&p, sizeof p, std::is_floating_point_v<P>, number);
-    return p;
-  }
-}
-template <class... P> void add_kernel(const char* name, void (*kernel)(P...)) {
-  add(name,
-      function{reinterpret_cast<entry>(kernel),
-               [](entry e, const char* called, const std::vector<value>& all) -> value {
-                 const auto k = reinterpret_cast<void (*)(P...)>(e);
-                 const config how = configuration(all, sizeof...(P), called);
-                 if (const std::int64_t most = all[0].to_list()[7].to_int(); most > 0)
-                   cudaFuncSetAttribute(k, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                        static_cast<int>(most));
-                 [[maybe_unused]] std::size_t at = 0;
-                 std::tuple<std::decay_t<P>...> p{(++at, parameter_of<std::decay_t<P>>(all[at], at - 1))...};
-                 std::apply([&](auto&... a) { go(k, called, how, place::current())(a...); }, p);
-                 return {};
-               },
-               sizeof...(P) + 1});
-}
-
-// main of such a program: makes the calls in the file argv[1]. The first run that gets there writes the
-// results to argv[2], if it is given.
-int serve(int argc, char** argv);
 
 }  // namespace antiphase::plain::python
 

@@ -1,0 +1,229 @@
+# SPDX-License-Identifier: Apache-2.0
+"""CuTe DSL: the library that its host code calls in place of CUDA's is one whose launches run under the checker."""
+import contextlib
+import ctypes
+import functools
+import os
+import pathlib
+import re
+import subprocess
+
+from . import ptx_kernels
+from .session import Unsupported
+
+FIRST, LAST = (4, 8), (4, 8)  # versions that were tried
+_CALLS = """_cudaLibraryLoadData _cudaLibraryUnload _cudaLibraryGetKernel _cudaLibraryGetKernelCount
+_cudaLibraryGetGlobal _cudaLaunchKernelEx _cuKernelGetAttribute _cudaKernelSetAttributeForDevice
+_cudaDeviceGetAttribute _cuTensorMapEncodeTiled _cudaGetDevice _cudaSetDevice _cudaGetDeviceCount
+_cudaDeviceSynchronize _cudaStreamSynchronize _cudaFuncSetAttribute cuda_dialect_init_library_once
+cuda_dialect_unload_library_once cuda_dialect_print_on_error cuda_dialect_get_error_name
+cuda_dialect_assert_success CuteDSLRT_GetErrorName CuteDSLRT_GetErrorString""".split()
+_MARK = b"antiphas"  # begins a tensor map; its number follows
+_MAP_BYTES = 128
+_CLUSTER, _COOPERATIVE = 4, 2  # of cudaLaunchAttributeID
+_ATTRIBUTE_BYTES = 72
+
+
+class _Configuration(ctypes.Structure):  # cudaLaunchConfig_t
+    _fields_ = [
+        ("grid", ctypes.c_uint * 3),
+        ("block", ctypes.c_uint * 3),
+        ("shared", ctypes.c_size_t),
+        ("stream", ctypes.c_void_p),
+        ("attributes", ctypes.c_void_p),
+        ("count", ctypes.c_uint),
+    ]
+
+
+def _numbers(address, kind, count):
+    return list((kind * count).from_address(address)) if count > 0 else []
+
+
+def _store(address, value):
+    ctypes.c_void_p.from_address(address).value = value
+
+
+class _Library:
+    """What answers the calls of compiled host code."""
+
+    def __init__(self, session):
+        self.session, self.folder = session, pathlib.Path(session.folder) / "cute"
+        self.folder.mkdir()
+        self.path = self.folder / "runtime.so"
+        self.loading = ""  # the PTX of the module that is being loaded
+        self.modules, self.entries, self.kernels, self.maps = [""], [None], {}, []
+        self.failed = None
+        self.folders = []
+
+    def build(self):
+        text = "static long (*answer)(int, long*);\n"
+        text += 'extern "C" void set_answer(long (*to)(int, long*)) { answer = to; }\n'
+        names = [f"x{n}" for n in range(12)]
+        takes = ", ".join(f"long {n}" for n in names)
+        for number, name in enumerate(_CALLS):
+            body = f"long all[] = {{{', '.join(names)}}}; return answer({number}, all);"
+            text += f'extern "C" long {name}({takes}) {{ {body} }}\n'
+        source = self.folder / "runtime.cpp"
+        source.write_text(text)
+        subprocess.run(["g++", "-shared", "-fPIC", "-O1", str(source), "-o", str(self.path)], check=True)
+        kind = ctypes.CFUNCTYPE(ctypes.c_long, ctypes.c_int, ctypes.POINTER(ctypes.c_long))
+        self.answer = kind(self._answer)
+        ctypes.CDLL(str(self.path)).set_answer(self.answer)
+
+    def _answer(self, number, given):
+        try:
+            method = getattr(self, _CALLS[number].lstrip("_"), None)
+            if method is not None:
+                method(given)
+        except BaseException as error:  # must not pass through the host code
+            self.failed = self.failed or error
+        return 0
+
+    def raise_failure(self):
+        failed, self.failed = self.failed, None
+        if failed is not None:
+            raise failed
+
+    def cudaLibraryLoadData(self, given):
+        self.modules.append(self.loading)
+        _store(given[0], len(self.modules) - 1)
+
+    def cudaLibraryGetKernel(self, given):
+        name = ctypes.string_at(given[2]).decode()
+        self.entries.append((self.modules[given[1]], name))
+        _store(given[0], len(self.entries) - 1)
+
+    def cudaDeviceGetAttribute(self, given):
+        of = {75: 9, 76: 0, 16: 132, 97: 232448}  # capability, multiprocessors, shared memory
+        ctypes.c_int.from_address(given[0]).value = of.get(given[1] & 0xFFFFFFFF, 0)
+
+    def cudaGetDeviceCount(self, given):
+        ctypes.c_int.from_address(given[0]).value = 1
+
+    def cudaGetDevice(self, given):
+        ctypes.c_int.from_address(given[0]).value = 0
+
+    def cuTensorMapEncodeTiled(self, given):
+        to, kind, rank, address, sizes, strides, box = given[:7]
+        swizzle, rank = given[9] & 0xFFFFFFFF, rank & 0xFFFFFFFF
+        place = ptx_kernels.pointer_of(self.session, address, "a tensor map's address")
+        long, word = ctypes.c_ulonglong, ctypes.c_uint
+        described = ptx_kernels.tensor_map(
+            place,
+            kind & 0xFFFFFFFF,
+            swizzle,
+            _numbers(sizes, long, rank),
+            _numbers(strides, long, rank - 1),
+            _numbers(box, word, rank),
+        )
+        self.maps.append(described)
+        ctypes.memmove(to, _MARK + (len(self.maps) - 1).to_bytes(8, "little"), 16)
+
+    def cudaLaunchKernelEx(self, given):
+        c = _Configuration.from_address(given[0])
+        key = self.entries[given[1]]
+        if key not in self.kernels:
+            text, entry = key
+            name = re.sub(r"^kernel_cutlass_(.+?)_(?:[Tt]ensor|[Tt]iled|object|cutlass|\d).*$", r"\1", entry)
+            self.kernels[key] = ptx_kernels.Kernel(self.session, text, entry, name, self.folders)
+        kernel = self.kernels[key]
+        cluster, together = (0, 0, 0), False
+        for number in range(c.count):
+            at = c.attributes + number * _ATTRIBUTE_BYTES
+            which = ctypes.c_int.from_address(at).value
+            if which == _CLUSTER:
+                cluster = tuple(_numbers(at + 8, ctypes.c_uint, 3))
+            together |= which == _COOPERATIVE and ctypes.c_int.from_address(at + 8).value != 0
+        addresses = _numbers(given[2], ctypes.c_void_p, len(kernel.parameters))
+        values = [self._value(ctypes.string_at(a, p.bytes)) for a, p in zip(addresses, kernel.parameters)]
+        kernel.launch(tuple(c.grid), tuple(c.block), c.shared, values, cluster, together)
+
+    def _value(self, data):
+        """A parameter's bytes, with places of arrays where there are addresses."""
+        if len(data) == _MAP_BYTES and data.startswith(_MARK):
+            return self.maps[int.from_bytes(data[8:16], "little")]
+        if len(data) % 8:
+            return data
+        parts = [data[at : at + 8] for at in range(0, len(data), 8)]
+        for number, part in enumerate(parts):
+            value = int.from_bytes(part, "little")
+            found = self.session.pointer(value) if value else value
+            parts[number] = part if isinstance(found, int) else found
+        return parts[0] if len(parts) == 1 else parts
+
+
+def _start(session, library, cutlass):
+    version = ptx_kernels.version_of(cutlass)
+    tried = f"expected {FIRST[0]}.{FIRST[1]}"
+    if version < FIRST:
+        raise Unsupported(f"CuTe DSL {cutlass.__version__} is not supported here: {tried} or newer")
+    if version > LAST:
+        session.notes.append(f"CuTe DSL {cutlass.__version__} was not tried: {tried}")
+    try:
+        _replace(session, library, cutlass)
+    except (ImportError, AttributeError) as error:
+        raise Unsupported(f"CuTe DSL {cutlass.__version__} is not supported here: {error}; {tried}") from error
+
+
+def _replace(session, library, cutlass):
+    from cutlass.base_dsl import jit_executor
+    from cutlass.cute import runtime
+    from cutlass.cutlass_dsl import cuda_jit_executor
+
+    import numpy
+
+    library.folders = [os.path.dirname(os.path.abspath(cutlass.__file__))]
+    compiled = cuda_jit_executor.CudaDialectJitCompiledFunction
+    compiled.num_devices = 1
+    load, made = compiled._load_cuda_library, runtime.from_dlpack
+
+    def load_module(self):
+        library.loading = self.__ptx__ or ""
+        loaded = load(self)
+        library.raise_failure()
+        return loaded
+
+    def from_dlpack(value, *more, **named):
+        if isinstance(value, numpy.ndarray):
+            ptx_kernels.pointer(session, value)
+        elif hasattr(value, "data_ptr"):
+            value.data_ptr()
+        return made(value, *more, **named)
+
+    def checked(run):
+        @functools.wraps(run)
+        def called(self, *positional, **named):
+            result = run(self, *positional, **named)
+            library.raise_failure()
+            return result
+
+        return called
+
+    compiled._load_cuda_library = load_module
+    runtime.from_dlpack = from_dlpack
+    executor = jit_executor.JitExecutor
+    executor.run_compiled_program = checked(executor.run_compiled_program)
+
+
+@contextlib.contextmanager
+def cute(session):
+    library, before = _Library(session), dict(os.environ)
+
+    def prepare():
+        os.environ.setdefault("CUTE_DSL_ARCH", "sm_90a")
+        os.environ.update(
+            CUTE_DSL_LINEINFO="1",
+            CUTE_DSL_KEEP_PTX="1",
+            CUTE_DSL_DUMP_DIR=str(library.folder),
+            CUTE_DSL_LIBS=str(library.path),
+        )
+        library.build()
+
+    try:
+        with ptx_kernels.when_imported("cutlass", functools.partial(_start, session, library), prepare):
+            yield
+    finally:
+        for name in [n for n in os.environ if n.startswith("CUTE_DSL_")]:
+            os.environ.pop(name)
+            if name in before:
+                os.environ[name] = before[name]

@@ -1,0 +1,326 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Triton and Gluon: a driver of Triton's runtime whose device is the checker. Its compiler makes PTX, which needs no
+GPU and no ptxas."""
+import contextlib
+import functools
+import hashlib
+import math
+import os
+import re
+import struct
+
+from . import ptx_kernels
+from .session import Unsupported
+
+FIRST, LAST = (3, 4), (3, 9)  # versions that were tried
+_SHARED = 232448  # bytes a block, as on sm_90
+# Triton's numbers of element types in tensor maps; cuTensorMapEncodeTiled has them in another order from 8
+_MAP_TYPES = {8: 10, 9: 8, 10: 9}
+
+
+class _Array:
+    """An array of NumPy as Triton wants arguments: with the address of its first element."""
+
+    def __init__(self, array):
+        self.array, self.shape, self.dtype = array, array.shape, array.dtype
+        self.strides = tuple(s // array.itemsize for s in array.strides)
+
+    def data_ptr(self):
+        return self.array.ctypes.data
+
+    def stride(self, axis=None):
+        return self.strides if axis is None else self.strides[axis]
+
+    def numel(self):
+        return self.array.size
+
+    def element_size(self):
+        return self.array.itemsize
+
+    def zero_(self):
+        self.array[...] = 0
+        return self
+
+    def clone(self):
+        return _Array(self.array.copy())
+
+    def copy_(self, other):
+        self.array[...] = getattr(other, "array", other)
+        return self
+
+
+def _argument(value):
+    import numpy
+
+    if isinstance(value, numpy.ndarray):
+        return _Array(value)
+    if isinstance(value, (tuple, list)):
+        made = map(_argument, value)
+        return type(value)(*made) if hasattr(value, "_fields") else type(value)(made)
+    return value.item() if isinstance(value, numpy.generic) else value
+
+
+def _number(value, kind, size):
+    """The bits of an argument that is a number."""
+    if kind.startswith(("i", "u")):
+        return (int(value) & ((1 << 8 * size) - 1)).to_bytes(size, "little")
+    if kind == "bf16":
+        (bits,) = struct.unpack("<I", struct.pack("<f", value))
+        if math.isfinite(value):
+            bits += 0x7FFF + (bits >> 16 & 1)
+        return struct.pack("<H", bits >> 16 & 0xFFFF)
+    return struct.pack({2: "<e", 4: "<f", 8: "<d"}[size], value)
+
+
+def _flat(kinds, values):
+    """Arguments that are not constants, with their types; tuples are taken apart."""
+    for kind, value in zip(kinds, values):
+        if isinstance(kind, tuple):
+            yield from _flat(kind, value)
+        elif kind != "constexpr":
+            yield kind, value
+
+
+class _Utils:
+    def load_binary(self, name, kernel, shared, device):
+        return 0, (name, kernel, shared), 32, 0, 1024
+
+    def unload_module(self, module):
+        pass
+
+    def get_device_properties(self, device):
+        return {
+            "max_shared_mem": _SHARED,
+            "max_num_regs": 65536,
+            "multiprocessor_count": 132,
+            "warpSize": 32,
+            "sm_clock_rate": 1980000,
+            "mem_clock_rate": 2619000,
+            "mem_bus_width": 5120,
+        }
+
+
+class _Tuning:
+    """One choice among configurations: the first that fits, or, by ANTIPHASE_AUTOTUNE=all, each runs."""
+
+    def __init__(self):
+        self.every = os.environ.get("ANTIPHASE_AUTOTUNE") == "all"
+        self.is_dry, self.is_done = False, False
+
+    def bench(self, call, quantiles=None, **_):
+        seconds = 2.0 if self.is_done else 1.0
+        if self.every or not self.is_done:
+            self.is_dry = not self.every
+            try:
+                call()
+            finally:
+                self.is_dry = False
+            self.is_done = True
+        return [seconds] * len(quantiles) if quantiles else seconds
+
+
+class _Launches:
+    """The kernels of a session."""
+
+    def __init__(self, session, library):
+        self.session, self.library = session, library
+        self.kernels, self.tuning = {}, _Tuning()
+
+    def launch(self, grid, compiled, source, metadata, values):
+        if self.tuning.is_dry:
+            return
+        name, text, shared = compiled
+        key = (name, text)
+        if key not in self.kernels:
+            code = text.decode() if isinstance(text, bytes) else text
+            self.kernels[key] = ptx_kernels.Kernel(
+                self.session, code, name, name, [self.library], own_barriers=True
+            )
+        kernel = self.kernels[key]
+        maps = iter(getattr(metadata, "tensordesc_meta", None) or ())
+        kinds = source.signature.values()
+        if len(values) < len(kinds):  # constants are left out, before Triton 3.3
+            kinds = [kind for kind in kinds if kind != "constexpr"]
+        given = []
+        for kind, value in _flat(kinds, values):
+            given += self._parameters(kind, _argument(value), maps, kernel.parameters[len(given) :])
+        blocks = math.prod(grid) * getattr(metadata, "num_ctas", 1)
+        for use in ("global_scratch", "profile_scratch"):
+            if len(given) < len(kernel.parameters):
+                size = (getattr(metadata, f"{use}_size", 0) or 0) * blocks
+                given.append(ptx_kernels.scratch(self.session, size) if size else None)
+        ctas = getattr(metadata, "num_ctas", 1)
+        cluster = (ctas, 1, 1) if ctas > 1 else (0, 0, 0)
+        whole = (grid[0] * ctas, *grid[1:])
+        together = bool(getattr(metadata, "launch_cooperative_grid", False))
+        kernel.launch(whole, (metadata.num_warps * 32, 1, 1), shared, given, cluster, together)
+
+    def _pointer(self, value):
+        return ptx_kernels.pointer_of(self.session, value, "an argument of a Triton kernel")
+
+    def _parameters(self, kind, value, maps, parameters):
+        """The parameters that one argument becomes."""
+        if kind.startswith("*"):
+            return [self._pointer(value)]
+        if not kind.startswith("tensordesc"):
+            return [_number(value, kind, parameters[0].bytes)]
+        sizes = [struct.pack("<i", n) for n in value.shape]
+        strides = [struct.pack("<q", n) for n in value.strides]
+        described = next(maps, None)
+        base = self._pointer(value.base)
+        if described is None:  # before sm_90: the array and its sizes in place of a tensor map
+            flags = [b"\1" if flag else b"\0" for flag in (value.padding == "nan", value.round_f32_to_tf32)]
+            wide = [struct.pack("<q", n) for n in value.shape]
+            return [base, *wide, *strides, *flags[: len(parameters) - 1 - 4 * len(sizes)], *sizes, *strides]
+        if getattr(value, "padding", "zero") == "nan":
+            self.session.refuse("a tensor descriptor that pads with NaN", 'padding "zero"')
+        if described.get("is_im2col") or described.get("fp4_padded"):
+            self.session.refuse("a tensor descriptor of im2col or of FP4", "a plain tensor descriptor")
+        size = described["elem_size"]
+        made = ptx_kernels.tensor_map(
+            base,
+            _MAP_TYPES.get(described["elem_type"], described["elem_type"]),
+            described["swizzle"],
+            value.shape[::-1],
+            [n * size for n in value.strides[-2::-1]],
+            described["block_size"][::-1],
+        )
+        return [made, *sizes, *strides]
+
+
+def _driver(launches, target, base):
+    """The driver's class depends on Triton's."""
+
+    class Launcher:
+        def __init__(self, source, metadata):
+            self.source, self.metadata = source, metadata
+
+        def __call__(self, x, y, z, stream, function, packed, launch_metadata, enter, leave, *values):
+            launches.launch((x, y, z), function, self.source, self.metadata, values)
+
+    class Driver(base):
+        def __init__(self):
+            self.utils, self.launcher_cls = _Utils(), Launcher
+
+        @staticmethod
+        def is_active():
+            return True
+
+        def get_current_target(self):
+            return target
+
+        def get_current_device(self):
+            return 0
+
+        def set_current_device(self, device):
+            pass
+
+        def get_current_stream(self, device=None):
+            return 0
+
+        def get_device_capability(self, device=0):
+            return divmod(target.arch, 10)
+
+        def get_active_torch_device(self):
+            import torch
+
+            return torch.device("cuda", 0)
+
+        def get_device_interface(self):
+            import torch
+
+            return torch.cuda
+
+        def map_python_to_cpp_type(self, kind):
+            return kind
+
+        def get_benchmarker(self):
+            return launches.tuning.bench
+
+        def get_empty_cache_for_benchmark(self):
+            return None
+
+        def clear_cache(self, cache):
+            pass
+
+    return Driver()
+
+
+def _given_arrays(function):
+    """Arrays of NumPy among the arguments have addresses."""
+
+    @functools.wraps(function)
+    def called(self, *positional, **named):
+        return function(self, *map(_argument, positional), **{k: _argument(v) for k, v in named.items()})
+
+    return called
+
+
+def _start(session, triton):
+    """Makes the checker Triton's device."""
+    version = ptx_kernels.version_of(triton)
+    if version < FIRST:
+        raise Unsupported(
+            f"Triton {triton.__version__} is not supported here: expected 3.{FIRST[1]} or newer"
+        )
+    if version > LAST:
+        session.notes.append(f"Triton {triton.__version__} was not tried with this version of antiphase")
+    try:
+        _replace(session, triton)
+    except (ImportError, AttributeError) as error:
+        tried = f"expected 3.{FIRST[1]} to 3.{LAST[1]}"
+        raise Unsupported(f"Triton {triton.__version__} is not supported here: {error}; {tried}") from error
+
+
+def _replace(session, triton):
+    from triton.backends.compiler import GPUTarget
+    from triton.backends.driver import DriverBase
+    from triton.backends.nvidia import compiler
+    from triton.runtime.autotuner import Autotuner
+    from triton.runtime.jit import JITFunction
+    from triton.tools.tensor_descriptor import TensorDescriptor
+
+    import triton.testing
+
+    # What Triton loads is the PTX. Its own cache tells it from machine code, and from PTX with names of files as
+    # seen from elsewhere, by the hash.
+    where = hashlib.sha256("\n".join([os.getcwd(), *session.files]).encode()).hexdigest()
+
+    def make_cubin(*arguments, **_):
+        return next(a for a in arguments if isinstance(a, str)).encode()
+
+    backend = compiler.CUDABackend
+    backend.make_cubin = make_cubin
+    backend.hash = lambda self: f"antiphase-{self.target.arch}-{where}"
+    os.environ.pop("TRITON_INTERPRET", None)
+
+    launches = _Launches(session, os.path.dirname(os.path.abspath(triton.__file__)))
+    asked = re.fullmatch(r"sm_?(\d+)a?", os.environ.get("TRITON_OVERRIDE_ARCH", "sm90"))
+    target = GPUTarget("cuda", int(asked[1]) if asked else 90, 32)
+    triton.runtime.driver.set_active(_driver(launches, target, DriverBase))
+    JITFunction.run = _given_arrays(JITFunction.run)
+    TensorDescriptor.__init__ = _given_arrays(TensorDescriptor.__init__)
+    made = TensorDescriptor.from_tensor
+    TensorDescriptor.from_tensor = staticmethod(
+        lambda tensor, *more, **named: made(_argument(tensor), *more, **named)
+    )
+    with contextlib.suppress(ImportError):
+        from triton.experimental.gluon.nvidia import hopper
+
+        hopper.TensorDescriptor.__init__ = _given_arrays(hopper.TensorDescriptor.__init__)
+
+    run = Autotuner.run
+
+    def tuned(self, *positional, **named):
+        launches.tuning.is_done = False
+        return _given_arrays(run)(self, *positional, **named)
+
+    Autotuner.run = tuned
+    triton.testing.do_bench = launches.tuning.bench
+    triton.testing.do_bench_cudagraph = launches.tuning.bench
+
+
+@contextlib.contextmanager
+def triton(session):
+    with ptx_kernels.when_imported("triton", functools.partial(_start, session)):
+        yield

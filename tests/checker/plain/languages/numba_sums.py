@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Numba's kernels on arrays of the device and of the host. Broken: a reduction without its last barrier."""
+import numpy as np
+from numba import cuda, float32
+
+BROKEN = 0
+
+
+@cuda.jit(device=True)
+def halved(n):
+    return n // 2
+
+
+@cuda.jit
+def block_sums(x, sums, last):
+    buffer = cuda.shared.array(64, float32)
+    t = cuda.threadIdx.x
+    buffer[t] = x[cuda.grid(1)]
+    half = 32
+    while half > 0:
+        cuda.syncthreads()
+        if t < half:
+            buffer[t] += buffer[t + half]
+        half = halved(half)
+    if not last:
+        cuda.syncthreads()
+    if t == 63:
+        sums[cuda.blockIdx.x] = buffer[0]  # FOUND: race
+
+
+@cuda.jit("void(float32[:, :], float32, int32[:])")
+def scale(x, by, count):
+    i, j = cuda.grid(2)
+    if i < x.shape[0] and j < x.shape[1]:
+        x[i, j] *= by
+        cuda.atomic.add(count, 0, 1)
+
+
+x = np.arange(256, dtype=np.float32)
+sums = cuda.device_array(4, np.float32)
+block_sums[4, 64](cuda.to_device(x), sums, BROKEN)
+assert BROKEN or np.array_equal(sums.copy_to_host(), x.reshape(4, 64).sum(1))
+rows, count = np.ones((6, 10), np.float32), np.zeros(1, np.int32)
+scale[(1, 2), (8, 8)](rows[:, ::2], 3, count)
+assert count[0] == 30 and np.array_equal(rows[0], [3, 1] * 5)

@@ -1,0 +1,167 @@
+# SPDX-License-Identifier: Apache-2.0
+"""antiphase check program.py: kernels in languages that compile to PTX. Languages that are not installed are
+skipped; what they have in common is tested without them, on the PTX of a kernel of ours."""
+import importlib.util
+import json
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+import unittest
+
+TOOL, PYTHON = (str(pathlib.Path(sys.argv.pop(1)).resolve()) for _ in range(2))
+HERE = pathlib.Path(__file__).resolve().parent
+PROGRAMS = HERE / "languages"
+ENVIRONMENT = {**os.environ, "ANTIPHASE_PYTHON": sys.executable}
+os.environ["ANTIPHASE_TOOL"] = TOOL
+sys.path.insert(0, PYTHON)
+
+try:
+    import numpy as np
+except ImportError:
+    print("there is no NumPy here")
+    sys.exit(77)
+
+from antiphase_check import ptx_kernels, session  # noqa: E402
+
+
+def check(*words, **more):
+    command = [TOOL, "check", *map(str, words)]
+    return subprocess.run(command, capture_output=True, text=True, env={**ENVIRONMENT, **more}, cwd=HERE)
+
+
+class Languages(unittest.TestCase):
+    def right_and_broken(self, package, file, **more):
+        if importlib.util.find_spec(package) is None:
+            self.skipTest(f"there is no {package} here")
+        name = f"languages/{file}"
+        right = check(name, "--schedules", 3, **more)
+        self.assertEqual(right.returncode, 0, right.stdout + right.stderr)
+        self.assertIn("no finding in 3 schedules", right.stdout)
+        self.assertNotIn("note:", right.stdout)
+        broken = check(name, "-D", "BROKEN=1", "--schedules", 3, "--json", **more)
+        self.assertEqual(broken.returncode, 5, broken.stdout + broken.stderr)
+        (program,) = json.loads(broken.stdout)["programs"]
+        found = {(f["access"]["at"]["line"], f["kind"]) for f in program["findings"]}
+        self.assertEqual({f["access"]["at"]["file"] for f in program["findings"]}, {name})
+        marks = [
+            (number, mark[1])
+            for number, line in enumerate((HERE / name).read_text().split("\n"), 1)
+            if (mark := re.search(r"# FOUND: (.*)$", line))
+        ]
+        self.assertTrue(marks)
+        for mark in marks:
+            self.assertIn(mark, found)
+
+    def test_triton(self):
+        self.right_and_broken("triton", "triton_programs.py")
+
+    def test_gluon(self):
+        self.right_and_broken("triton", "gluon_ring.py", TRITON_OVERRIDE_ARCH="sm80")
+
+    def test_numba(self):
+        self.right_and_broken("numba_cuda", "numba_sums.py")
+
+    def test_cute(self):
+        self.right_and_broken("cutlass", "cute_reverse.py")
+
+    def test_all_configurations_of_autotune(self):
+        if importlib.util.find_spec("triton") is None:
+            self.skipTest("there is no triton here")
+        text = (PROGRAMS / "triton_programs.py").read_text()
+        with tempfile.TemporaryDirectory() as folder:
+            file = pathlib.Path(folder, "program.py")
+            head = text[: text.index("\ndef run(random)")]
+            file.write_text(
+                head + "\nx, counts = np.arange(500, dtype=np.int32) % 7, np.zeros(7, np.int32)\n"
+                "histogram[lambda chosen: (triton.cdiv(500, chosen['BLOCK']),)](x, counts, 500)\n"
+                "assert np.array_equal(counts, np.bincount(x, minlength=7))\n"
+            )
+            for every, times in (("first", 1), ("all", 2)):
+                done = check(file, "--schedules", 1, ANTIPHASE_AUTOTUNE=every)
+                self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+                self.assertEqual(done.stdout.count("histogram: "), times)
+
+    def test_versions(self):
+        for package, said in (
+            ("triton", "Triton 2.1.0 is not supported here: expected 3.4 or newer"),
+            ("numba", "numba-cuda 0.1.0 is not supported here: expected 0.24 to 0.30"),
+            ("cutlass", "CuTe DSL 3.0 is not supported here: expected 4.8 or newer"),
+        ):
+            with self.subTest(package), tempfile.TemporaryDirectory() as folder:
+                root = pathlib.Path(folder)
+                for module, text in (
+                    ("triton", "__version__ = '2.1.0'"),
+                    ("cutlass", "__version__ = '3.0'"),
+                    ("numba", ""),
+                    ("numba/cuda", ""),
+                    ("numba_cuda", "__version__ = '0.1.0'"),
+                ):
+                    (root / module).mkdir()
+                    (root / module / "__init__.py").write_text(text)
+                file = root / "model.py"
+                file.write_text("from numba import cuda\n" if package == "numba" else f"import {package}\n")
+                path = f"{folder}:{os.environ.get('PYTHONPATH', '')}"
+                done = check(file, PYTHONPATH=path)
+                self.assertEqual(done.returncode, 3, done.stdout + done.stderr)
+                self.assertIn(said, done.stderr)
+
+
+class Kernels(unittest.TestCase):
+    """Without a language: what all of them call."""
+
+    def setUp(self):
+        self.session = session.Session()
+        self.session.files = [__file__]
+        self.text = (PROGRAMS / "add.ptx").read_text()
+
+    def kernel(self, text=None):
+        return ptx_kernels.Kernel(self.session, text or self.text, "add", "sum of two", ["/language"])
+
+    def launch(self, kernel, *arrays, n=300, blocks=2):
+        given = [ptx_kernels.pointer(self.session, a) for a in arrays]
+        kernel.launch((blocks, 1, 1), (128, 1, 1), 0, [*given, n.to_bytes(4, "little"), None, None])
+
+    def test_results_and_findings(self):
+        x, y, out = np.arange(300, dtype=np.float32), np.ones(300, np.float32), np.zeros(300, np.float32)
+        kernel = self.kernel()
+        self.launch(kernel, x, y, out)
+        self.assertTrue(np.array_equal(out, x + y))
+        self.assertEqual(str(self.session.check(schedules=2)), "no finding")
+        half = np.zeros(200, np.float32)
+        self.launch(kernel, x, y, half)
+        (finding,) = self.session.check(schedules=2).findings
+        self.assertEqual((finding["kind"], finding["kernel"]), ("access outside memory", "sum of two"))
+        self.assertEqual(finding["access"]["at"], {"file": "kernels/add.py", "line": 9})
+
+    def test_views_of_one_array_share_its_memory(self):
+        both = np.arange(600, dtype=np.float32)
+        self.launch(self.kernel(), both[:300], both[300:], both[:300])
+        self.assertTrue(np.array_equal(both[:300], np.arange(300, 900, 2)))
+        self.assertTrue(np.array_equal(both[300:], np.arange(300, 600)))
+
+    def test_lines_of_the_language_are_not_the_users(self):
+        text = self.text.replace("kernels/add.py", "/language/add.py")
+        self.assertIn('"<language/add.py>"', pathlib.Path(self.kernel(text).program.sources[0]).read_text())
+
+    def test_parameters(self):
+        parameters = [
+            ptx_kernels.Parameter(p) for p in (".param .u64 .ptr .global .align 1 a", ".param .f32 b")
+        ]
+        self.assertEqual([(p.type, p.bytes) for p in parameters], [("unsigned long", 8), ("float", 4)])
+        bytes_of = ptx_kernels.Parameter("\t.param .align 64 .b8 map[128]")
+        self.assertEqual((bytes_of.type.partition(" {")[0], bytes_of.bytes), ("struct alignas(64)", 128))
+
+    def test_what_does_not_fit(self):
+        with self.assertRaisesRegex(session.Unsupported, "2 arguments for 6 parameters of sum of two"):
+            self.kernel().launch((1, 1, 1), (32, 1, 1), 0, [None, None])
+        with self.assertRaisesRegex(session.Unsupported, "the compiler's PTX has no kernel sub"):
+            ptx_kernels.Kernel(self.session, self.text, "sub", "sub")
+        with self.assertRaisesRegex(session.Unsupported, "x is an address that is in no known array"):
+            ptx_kernels.pointer_of(self.session, 4096, "x")
+
+
+if __name__ == "__main__":
+    unittest.main()
