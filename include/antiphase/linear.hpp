@@ -53,7 +53,7 @@ struct linear_options {
   // auto: the kernel with the least predicted time. Or a kernel by its name, as linear_kernels() has them:
   // the bits are the same.
   std::string_view kernel = "auto";
-  stream on = nullptr;
+  antiphase::stream stream = nullptr;
   // The kernel may begin while the one before it in the stream ends, which must not write W, nor be one that
   // reads Y. Worth it up to about 64 rows.
   bool overlap = false;

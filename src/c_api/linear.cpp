@@ -19,9 +19,9 @@ linear_operand operand_of(const antiphase_linear_operand& x, std::int64_t k) {
   return {x.data, x.row_stride, x.k_stride, x.member_stride};
 }
 struct layer {
-  const context& where;
-  linear_problem what;
-  linear_options how;
+  const antiphase::context& context;
+  linear_problem problem;
+  linear_options options;
 };
 layer layer_of(const antiphase_linear_args* given, antiphase_stream on) {
   const antiphase_linear_args initial = ANTIPHASE_LINEAR_ARGS_INIT;
@@ -52,7 +52,7 @@ layer layer_of(const antiphase_linear_args* given, antiphase_stream on) {
   p.bias = x.bias, p.bias_member_stride = x.bias_member_stride;
   p.residual = {x.residual, dense(x.residual_row_stride, x.n), dense(x.residual_member_stride, member)};
   p.group_ends = x.group_ends;
-  return {where(x.device), p, {.kernel = policy_of(x.kernel), .on = on, .overlap = x.overlap == 1}};
+  return {where(x.device), p, {.kernel = policy_of(x.kernel), .stream = on, .overlap = x.overlap == 1}};
 }
 
 }  // namespace
@@ -64,14 +64,14 @@ using namespace antiphase::c_api;
 antiphase_status antiphase_linear(const antiphase_linear_args* args, antiphase_stream on) {
   return guarded([&] {
     const layer l = layer_of(args, on);
-    linear(l.where, l.what, l.how);
+    linear(l.context, l.problem, l.options);
   });
 }
 
 antiphase_status antiphase_linear_explain(const antiphase_linear_args* args, char* text, size_t room) {
   return guarded([&] {
     const layer l = layer_of(args, nullptr);
-    const linear_choice c = explain(l.where, l.what, l.how);
+    const linear_choice c = explain(l.context, l.problem, l.options);
     hand_out(fmt::format("{}: {}, predicted to take {:.3g} us", c.kernel,
                          counted(static_cast<std::int64_t>(c.blocks), "block"), 1e6 * c.predicted),
              text, room);

@@ -13,7 +13,7 @@ namespace {
 using linears::linear_plan;
 
 launch_counts launch(const linear_plan& plan, const choices::work& w) {
-  return w.launch(plan.code, plan.grid, &plan.with);
+  return w.launch(plan.code, plan.grid, &plan.arguments);
 }
 void describe(const linear_plan&, choices::description&) {}
 
@@ -33,7 +33,7 @@ std::optional<choices::call_key> key_of(const context& where, const linear_probl
 
 launch_counts linear(const context& where, const linear_problem& p, const linear_options& options) {
   const std::optional<choices::call_key> key = key_of(where, p, options);
-  const choices::work w{.where = where, .queue = options.on};
+  const choices::work w{.context = where, .queue = options.stream};
   if (const choices::recalled known(key); known.get() != nullptr) return choices::run(*known.get(), w);
   linears::require_sensible(p, options);
   const linear_plan plan = linears::plan_of(where.runs_on(), p, options);
@@ -53,7 +53,7 @@ std::vector<std::string> linear_kernels(const context& where, element in) {
   std::vector<std::string> names;
   const auto add = [&](const auto& instances) {
     for (const auto& i : instances)
-      if (i.how.of_bf16 == (in == element::bf16)) names.push_back(std::string(i.code.name).substr(7));
+      if (i.policy.of_bf16 == (in == element::bf16)) names.push_back(std::string(i.code.name).substr(7));
   };
   add(linears::tile_instances(where.kind()));
   add(linears::mma_instances(where.kind()));

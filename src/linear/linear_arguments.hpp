@@ -44,13 +44,13 @@ struct arguments {
 };
 
 struct tile_instance {
-  tile_policy how;
+  tile_policy policy;
   kernel code;
 };
-inline tile_instance instance_of(const auto& row, const kernel& code) requires requires { row.how.columns; }
-{ return {row.how, code}; }
+inline tile_instance instance_of(const auto& row, const kernel& code) requires requires { row.policy.columns; }
+{ return {row.policy, code}; }
 struct mma_instance {
-  mma_policy how;
+  mma_policy policy;
   kernel code;
 };
 

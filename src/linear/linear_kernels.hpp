@@ -7,7 +7,7 @@ namespace antiphase::linears {
 
 struct tile_row {
   const char* name;
-  tile_policy how;
+  tile_policy policy;
 };
 constexpr tile_row tiles[] = {
     {"linear.bf16-64x8", {true, 1, 8}},      {"linear.bf16-64x16", {true, 1, 16}},

@@ -118,18 +118,18 @@ linear_plan tile_plan(const executor& on, const linear_problem& p, const tile_po
                       const kernel& code) {
   const int rows = 64 * how.groups;
   linear_plan plan{code, {}, arguments_of(p)};
-  plan.with.down = static_cast<int>(ceil_div<std::int64_t>(p.m, rows));
-  plan.with.across = static_cast<int>(ceil_div<std::int64_t>(p.n, how.columns));
-  encode_maps(on, p, how, slot_blocks_of(how), plan.with);
+  plan.arguments.down = static_cast<int>(ceil_div<std::int64_t>(p.m, rows));
+  plan.arguments.across = static_cast<int>(ceil_div<std::int64_t>(p.n, how.columns));
+  encode_maps(on, p, how, slot_blocks_of(how), plan.arguments);
   plan.grid.x = static_cast<unsigned>(
       std::min<std::int64_t>(tiles_of(p, rows, how.columns), std::max(1, on.limits().multiprocessors)));
   return plan;
 }
 linear_plan mma_plan(const linear_problem& p, const kernel& code) {
   linear_plan plan{code, {}, arguments_of(p)};
-  plan.with.down = static_cast<int>(ceil_div<std::int64_t>(p.m, mma_rows));
-  plan.with.across = static_cast<int>(ceil_div<std::int64_t>(p.n, mma_columns));
-  plan.with.rows_aligned = is_aligned(p.x, p.members) && is_aligned(p.w, p.members);
+  plan.arguments.down = static_cast<int>(ceil_div<std::int64_t>(p.m, mma_rows));
+  plan.arguments.across = static_cast<int>(ceil_div<std::int64_t>(p.n, mma_columns));
+  plan.arguments.rows_aligned = is_aligned(p.x, p.members) && is_aligned(p.w, p.members);
   plan.grid.x = static_cast<unsigned>(tiles_of(p, mma_rows, mma_columns));
   return plan;
 }
@@ -147,7 +147,7 @@ std::optional<std::string> tiles_refuse(const executor& on, const linear_problem
 
 const mma_instance& mma_of(const executor& on, const linear_problem& p) {
   for (const mma_instance& i : mma_instances(on.kind()))
-    if (i.how.of_bf16 == (p.in == element::bf16)) return i;
+    if (i.policy.of_bf16 == (p.in == element::bf16)) return i;
   throw not_supported("linear: this build has no kernel for it");
 }
 
@@ -178,11 +178,11 @@ linear_plan plan_of(const executor& on, const linear_problem& p, const linear_op
   double least = std::numeric_limits<double>::infinity();
   const costs::linear_cost& us = costs::models_of(on.limits()).linear;
   for (const tile_instance& i : tile_instances(on.kind())) {
-    if (i.how.of_bf16 != (p.in == element::bf16)) continue;
+    if (i.policy.of_bf16 != (p.in == element::bf16)) continue;
     known.emplace_back(tile_name(i.code));
     if (!any && known.back() != options.kernel) continue;
-    if (any && i.how.groups > 1 && p.m <= 64) continue;
-    const double seconds = seconds_of(us, p, i.how, std::max(1, on.limits().multiprocessors));
+    if (any && i.policy.groups > 1 && p.m <= 64) continue;
+    const double seconds = seconds_of(us, p, i.policy, std::max(1, on.limits().multiprocessors));
     if (seconds < least) best = &i, least = seconds;
   }
   const mma_instance& mma = mma_of(on, p);
@@ -195,7 +195,7 @@ linear_plan plan_of(const executor& on, const linear_problem& p, const linear_op
         fmt::format("linear: {} members of {} x {} have too many tiles", p.members, p.m, p.n));
   const std::optional<std::string> refused = by_mma ? "another kernel is asked for" : tiles_refuse(on, p);
   if (!refused) {
-    linear_plan plan = tile_plan(on, p, best->how, best->code);
+    linear_plan plan = tile_plan(on, p, best->policy, best->code);
     plan.seconds = least;
     return overlapping(plan, overlaps);
   }

@@ -17,7 +17,7 @@ void require_sensible(const linear_problem& p, const linear_options& options);
 struct linear_plan {
   kernel code;
   extent3 grid{0, 0, 0};
-  arguments with;
+  linears::arguments arguments;
   double seconds = 0;  // predicted; 0: unknown
 };
 // Of a sensible problem. Throws bad_request for an unknown kernel, not_supported if the kernel, or none,

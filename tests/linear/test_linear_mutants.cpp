@@ -26,7 +26,7 @@ TEST_P(linear_mutants, are_found) {
                            .n = w.rows,
                            .k = x.columns};
     const linear_plan plan = plan_of(where.runs_on(), p, narrow, GetParam().code);
-    where.runs_on().launch(plan.code, plan.grid, &plan.with, nullptr);
+    where.runs_on().launch(plan.code, plan.grid, &plan.arguments, nullptr);
     where.runs_on().synchronize(nullptr);
     const test::words found = y.to_host();
     for (std::int64_t i = 0; i < x.rows; ++i)

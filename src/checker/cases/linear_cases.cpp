@@ -75,7 +75,7 @@ void multiply(const context& where, element type, const layer& l, std::string_vi
 void multiply_by_tiles(const context& where, element type) {
   const auto& all = linears::tile_instances(where.kind());
   for (std::size_t i = 0; i < all.size(); ++i) {
-    const linears::tile_policy& how = all[i].how;
+    const linears::tile_policy& how = all[i].policy;
     if (how.of_bf16 != (type == element::bf16)) continue;
     multiply(where, type, {64 * how.groups - 45, how.columns - 3, i % 2 == 0 ? 64 : 72, i % 2 == 0},
              std::string_view(all[i].code.name).substr(7));

@@ -150,7 +150,7 @@ line measure_line(const request& r, const context& where, operands& data, const 
       of_copies.push_back(cublas_product(data.problem(0, m, i)));
     std::int64_t turn = 0;
     std::vector<work> works{
-        [&](stream on) { linear(where, data.problem(0, m, turn++ % data.copies), {.on = on}); }};
+        [&](stream on) { linear(where, data.problem(0, m, turn++ % data.copies), {.stream = on}); }};
     if (cublas)
       works.emplace_back(
           [&](stream on) { of_copies[static_cast<std::size_t>(turn++ % data.copies)].run(on); });
@@ -202,7 +202,7 @@ json records_of(const std::vector<line>& all, const request& r) {
 void run(const request& r) {
   const place at = choose_place(r.options.place, reference::not_offered);
   say_place(r.options.common, at);
-  const bool gpu = at.where->kind() == target::cuda;
+  const bool gpu = at.context->kind() == target::cuda;
   const element type = choice_of("--type", r.type, {"bf16", "f2"}) == 0 ? element::bf16 : element::f16;
   std::vector<std::string> shapes = r.shapes;
   if (shapes.empty())
@@ -218,10 +218,10 @@ void run(const request& r) {
   for (const std::string& shape : shapes) {
     const layer of = parse_shape(shape);
     say_progress(r.options.common, fmt::format("{}: making operands", shape));
-    operands data(*at.where, type, of, *std::ranges::max_element(rows), gpu ? std::int64_t{260} << 20 : 0);
+    operands data(*at.context, type, of, *std::ranges::max_element(rows), gpu ? std::int64_t{260} << 20 : 0);
     for (const std::int64_t m : rows) {
       say_progress(r.options.common, fmt::format("{} of {} rows", shape, m));
-      all.push_back(measure_line(r, *at.where, data, of, m));
+      all.push_back(measure_line(r, *at.context, data, of, m));
       moved += std::max<std::int64_t>(0, all.back().moved);
     }
   }
