@@ -123,7 +123,7 @@ void add(std::vector<library_kernel>& all, const attentions::gradient_instance& 
   all.push_back({"attention/gradients-fp16", i.code.name, i.code});
 }
 void add(std::vector<library_kernel>& all, const linears::tile_instance& i) {
-  all.push_back({i.how.of_bf16 ? "linear/bf16" : "linear/f16", i.code.name, i.code});
+  all.push_back({i.policy.of_bf16 ? "linear/bf16" : "linear/f16", i.code.name, i.code});
 }
 void add(std::vector<library_kernel>& all, const linears::mma_instance& i) {
   all.push_back({"linear/mma", i.code.name, i.code});
