@@ -20,7 +20,7 @@ from .session import (
     Program,
     Unsupported,
     Word,
-    _macros,
+    _compiled_as,
     _replaced,
     launching_main,
 )
@@ -247,7 +247,7 @@ def torch(session):
         device = "".join(session.located(s) for s in cuda)
         host = "".join(session.located(s) for s in cpp)
         end = f'#line 1 "{name}: main"\n{bound}{_MAIN}'
-        flags = _macros([*(extra_cflags or ()), *(extra_cuda_cflags or ())])
+        flags = _compiled_as([*(extra_cflags or ()), *(extra_cuda_cflags or ())])
         flags += [f"-I{p}" for p in _listed(extra_include_paths)]
         if "{" in "".join(cpp) and cuda:
             files = [("cuda.cu", first + device), ("main.cu", head + host + end)]
@@ -267,7 +267,7 @@ def torch(session):
         **__,
     ):
         paths = [str(p) for p in _listed(sources)]
-        flags = _macros([*(extra_cflags or ()), *(extra_cuda_cflags or ())])
+        flags = _compiled_as([*(extra_cflags or ()), *(extra_cuda_cflags or ())])
         flags += [f"-I{p}" for p in _listed(extra_include_paths)]
         program = Program(session, name, [("main.cu", "#include <torch/extension.h>\n" + _MAIN)], flags)
         program.sources = [*paths, *program.sources]
@@ -347,7 +347,7 @@ class _Kernel:
             f'#include {KERNELS}\n#line 1 "{name}: source"\n{session.located(source)}#line 1 "{name}: main"\n'
         )
         text += launching_main(name, name)
-        self.program = Program(session, name, [("kernel.cu", text)], _macros(options))
+        self.program = Program(session, name, [("kernel.cu", text)], _compiled_as(options))
 
     def _address(self, value):
         import numpy

@@ -539,14 +539,19 @@ class Summary:
         return "\n".join(lines + self.refused + [f"note: {n}" for n in self.notes]) or "no finding"
 
 
-def _macros(flags):
-    """Those options of nvcc that choose what is compiled."""
+def _compiled_as(flags):
+    """Those options of nvcc that choose what is compiled, and as which C++."""
     kept, words = [], [str(f) for f in flags or ()]
     for at, word in enumerate(words):
+        following = words[at + 1] if at + 1 < len(words) else None
         if word[:2] in ("-D", "-U", "-I") and len(word) > 2:
             kept.append(word)
-        elif word in ("-D", "-U", "-I") and at + 1 < len(words):
-            kept.append(word + words[at + 1])
+        elif word in ("-D", "-U", "-I") and following:
+            kept.append(word + following)
+        elif word in ("-std", "--std") and following:
+            kept.append(f"-std={following}")
+        elif word.startswith(("-std=", "--std=")):
+            kept.append(f"-std={word.partition('=')[2]}")
     return kept
 
 

@@ -56,6 +56,7 @@ bool is_considered(const candidate& row, const request& r) { return r.empty() ||
 
 // The table
 // -----------------------------------------------------------------------------------------------------------
+// Unlike products, without clusters.
 constexpr device_features needs_of_wgmma{.bulk_copies = true, .wgmma = true, .sm_90a = true};
 
 constexpr candidate step_row(const step& s, device_features needs, decltype(candidate::plan_for) plan_for) {

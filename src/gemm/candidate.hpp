@@ -84,6 +84,10 @@ std::string no_kernel(const candidate&, const request&, const kernel&);
 std::string does_not_fit(const candidate&, const request& r, const kernel& code);
 std::string many_tiles(const candidate&, const request& r, const kernel&);
 
+// What policies of warpgroups need: their operands come in clusters.
+inline constexpr device_features needs_of_wgmma{
+    .bulk_copies = true, .clusters = true, .wgmma = true, .sm_90a = true};
+
 // Considered by policies with a certificate, which never holds for lines with up to four products, so that
 // every output would be recomputed.
 bool is_certain(const candidate&, const request& r);

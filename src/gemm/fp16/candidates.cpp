@@ -79,7 +79,7 @@ template <multiplier By> constexpr product_traits traits(std::array<std::string_
 const candidate rows::fp16{
     .name = "fp16",
     .summary = "three products of FP16 parts on Tensor Cores, certified; compute capability 9.0",
-    .needs = {.bulk_copies = true, .clusters = true, .wgmma = true, .sm_90a = true},
+    .needs = needs_of_wgmma,
     .considered = is_certain,
     .seconds = seconds_of_split<multiplier::warpgroups>,
     .plan_for = plan_split_product<multiplier::warpgroups>,

@@ -14,8 +14,6 @@ namespace {
 
 using choices::description, choices::plan, choices::work;
 
-constexpr device_features of_wgmma{.bulk_copies = true, .clusters = true, .wgmma = true, .sm_90a = true};
-
 // Slow FP64 is considered only where Tensor Cores have known sums, so that predictions decide between them;
 // elsewhere the FP32 ladder runs.
 bool may_be_doubles(const request& r) {
@@ -80,7 +78,7 @@ bool is_for_vectors(const request& r) {
 bool fp64_is_considered(const candidate&, const request& r) {
   constexpr std::int64_t far = 512;
   const bool large = r.problem.m() > far && r.problem.n() > far && r.problem.k() > far;
-  const bool only_these = r.input_is_c || r.invariant || first_missing(r.features, of_wgmma) != nullptr;
+  const bool only_these = r.input_is_c || r.invariant || first_missing(r.features, needs_of_wgmma) != nullptr;
   return (!large || only_these) && !is_for_vectors(r);
 }
 

@@ -66,7 +66,7 @@ void tf32_ways(const product_shape& p, const device_limits& device, const costs:
 const candidate rows::tf32{
     .name = "tf32",
     .summary = "three products of TF32 parts, split on their way; compute capability 9.0",
-    .needs = {.bulk_copies = true, .clusters = true, .wgmma = true, .sm_90a = true},
+    .needs = needs_of_wgmma,
     .considered = is_certain,
     .seconds = [](const candidate&, const request& r) { return division_of(r).seconds; },
     .plan_for = plan_tf32_product,

@@ -71,6 +71,10 @@ const words instrumented{"-O1",
 constexpr std::array first_headers{"antiphase/executor/cpu/checked_prelude.hpp", "antiphase/plain/ends.h",
                                    "antiphase/plain/cuda_runtime.h"};
 
+// Included after those before an extension of PyTorch, whose stand-ins are larger than all others; before the C++
+// that the program asks for.
+constexpr const char* headers_of_extensions = "antiphase/stand_ins/bindings/bindings.h";
+
 const words options_of_own_part{"-O2", "-fPIC", "-fno-plt"};
 
 void require_file(const std::string& name, std::string_view whose) {
@@ -278,12 +282,14 @@ void compilation::preprocess(std::size_t unit, bool for_host) {
   const words more = preprocessing();
   command.insert(command.end(), more.begin(), more.end());
   if (!program_.driver.empty()) command.emplace_back("-DAP_DRIVEN");
-  if (parts_ && of_cuda)
+  if (parts_ && of_cuda) {
     command.insert(command.end(), {"-fpch-preprocess", "-include", parts_->header});
-  else
+  } else {
     for (const char* header : first_headers)
       if (of_c ? header == first_headers[1] : of_cuda || header != first_headers.back())
         command.insert(command.end(), {"-include", header});
+    if (!of_c && is_extension()) command.insert(command.end(), {"-include", headers_of_extensions});
+  }
   command.insert(command.end(), {"-include", beginning, "-E", "-x", of_c ? "c" : "c++", "-o",
                                  file(unit, for_host ? ".host.ii" : ".ii"), units_[unit]});
   if (of_c) command = without_cpp(std::move(command));
@@ -400,7 +406,6 @@ bool compilation::can_be_prepared() const {
          });
 }
 
-// Extensions of PyTorch, whose stand-ins are larger than all others.
 bool compilation::is_extension() const {
   return program_.driver.empty() && std::ranges::any_of(units_, [](const std::string& unit) {
            const std::string text = read_file(unit);
@@ -421,7 +426,7 @@ preparation compilation::how_to_prepare() const {
       .compile_header = std::move(header),
       .compile_own_part = std::move(own),
       .header = fmt::format("#include \"{}\"\n{}", fmt::join(first_headers, "\"\n#include \""),
-                            is_extension() ? "#include \"antiphase/stand_ins/bindings/bindings.h\"\n" : ""),
+                            is_extension() ? fmt::format("#include \"{}\"\n", headers_of_extensions) : ""),
       .own_part = own_part(),
       .compiler = found_in_path(compiler_.back()),
       .include = include_ / "antiphase"};

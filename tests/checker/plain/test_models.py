@@ -103,6 +103,17 @@ class Models(unittest.TestCase):
                 self.assertEqual(done.returncode, code, done.stdout + done.stderr)
                 self.assertIn(said, done.stdout + done.stderr)
 
+    def test_the_standard_that_a_kernel_asks_for(self):
+        for options, code in ((("-std=c++17",), 0), (("--std", "c++17"), 0), (("--std=c++20",), 5)):
+            done = self.refused(
+                "import cupy\nx = cupy.zeros(64, dtype=cupy.float32)\n"
+                'cupy.RawKernel(\'extern "C" __global__ void k(float* x) {\\n#if __cplusplus > 201703L\\n'
+                f"x[0] = threadIdx.x;\\n#endif\\n}}', 'k', options={options})((1,), (64,), (x,))\n",
+                "--schedules",
+                2,
+            )
+            self.assertEqual(done.returncode, code, done.stdout + done.stderr)
+
     def test_a_kernel_that_nothing_calls_is_named(self):
         text = (
             (HERE / "models/histogram.py")
