@@ -718,6 +718,14 @@ class Trace(ToolTest):
                 ("antiphase", 5, "Tensor Cores"),
             ],
         )
+        busy = {t["policy"]: t["tensor_cores_busy"] for t in told["timelines"]}
+        self.assertEqual((busy["tiled"], busy["double-buffered"]), (None, None))
+        self.assertLess(0.1, busy["roles"])
+        self.assertLess(busy["roles"], busy["antiphase"])
+        self.assertLessEqual(busy["antiphase"], 1)
+        self.assertRegex(
+            self.run_tool(*done.args[1:3], "--n", "512", *CPU).stdout.decode(), "Tensor Cores busy"
+        )
         done = self.run_tool(
             *("trace", "attention", "--policy", "double-buffered,antiphase"),
             *("--record", "16", "--output", "t.svg", *CPU),
@@ -841,6 +849,33 @@ class Trace(ToolTest):
             2, ["--read", "--stages"], "trace", "--read", "t.json", "--stages", "1", "--output", "w.svg"
         )
         self.assertEqual(self.names(), ["t.json", "t.svg", "w.json"])
+
+    def test_reads_what_trace_wrote(self):
+        """Recordings that are shipped and results of trace --json, one next to the other."""
+        folder = pathlib.Path(__file__).resolve().parents[2] / "bench/results/timelines"
+        stored = json.loads((folder / "steps/h200.json").read_text())["timelines"]
+        told = json.loads(self.run_tool("trace", "--read", "h200", "--json").stdout)["timelines"]
+        self.assertEqual([t["policy"] for t in told], [s["policy"] for s in stored])
+        for ours, theirs in zip(told, stored):
+            for key in ("stages", "recorded", "duration", "unit", "steps_hidden"):
+                self.assertEqual(ours[key], theirs[key], key)
+            self.assertAlmostEqual(ours["hidden_share"], theirs["hidden_share"], delta=0.02)
+            self.assertEqual([s[1] for s in ours["step_times"]], [s[1] for s in theirs["step_times"]])
+        modelled = self.run_tool("trace", "--on", "cpu", "--stages", "2", "--json").stdout
+        (self.folder / "m.json").write_bytes(modelled)
+        both = json.loads(
+            self.run_tool("trace", "--read", "h200,m.json", "--output", "both.html", "--json").stdout
+        )["timelines"]
+        (model,) = json.loads(modelled)["timelines"]
+        self.assertEqual([t["unit"] for t in both], ["cycles"] * 3 + ["ticks"])
+        self.assertAlmostEqual(both[3]["hidden_share"], model["hidden_share"], delta=0.1)
+        self.assertIn("async-3", (self.folder / "both.html").read_text())
+        self.refused(3, ["has no steps: expected step_times"], "trace", "--read", folder / "h200.json")
+        stored[0]["step_times"][0][0] = 9
+        (self.folder / "w.json").write_text(json.dumps({"command": "trace", "timelines": stored}))
+        self.refused(3, ["'w.json'", "step 0 has the times [9,"], "trace", "--read", "w.json")
+        (self.folder / "h200").write_text("{}")  # a file of that name comes first
+        self.refused(3, ["'h200'", "no timeline"], "trace", "--read", "h200")
 
     def test_to_standard_output(self):
         done = self.run_tool("trace", "--stages", "2", "--k", "96", "--output", "-", "--format", "svg", *CPU)

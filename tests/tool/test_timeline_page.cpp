@@ -149,6 +149,18 @@ TEST(TimelinePage, SaysWhatWasMeasured) {
               HasSubstr("pipeline, modelled on the CPU executor, for a test</title>"));
 }
 
+TEST(TimelinePage, HasARecordingNextToItsModel) {
+  std::vector<timeline> both{made_up(1, 2), made_up(2, 2)};
+  both[0].unit = "cycles", both[0].runs_on = target::cuda;
+  both[1].unit = "ticks", both[1].runs_on = target::cpu;
+  const std::string page = timeline_page(both);
+  EXPECT_THAT(page, HasSubstr("\"unit\":\"cycles\""));
+  EXPECT_THAT(page, HasSubstr(", recorded\""));
+  EXPECT_THAT(page, HasSubstr(", modelled\""));
+  EXPECT_THAT(page, HasSubstr("A tick is a cycle of a modelled multiprocessor"));
+  EXPECT_THAT(timeline_page(std::vector{both[0]}), Not(HasSubstr(", recorded\"")));
+}
+
 TEST(TimelinePage, RefusesWhatCannotBeDrawn) {
   EXPECT_THROW(timeline_page({}), bad_request);
   EXPECT_THROW(timeline_page(std::vector{timeline{.policy = "empty"}}), bad_request);

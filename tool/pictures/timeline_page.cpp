@@ -83,6 +83,8 @@ json data_of(const timeline& t) {
           {"spans", spans_of(t)}};
 }
 
+bool is_recorded(const timeline& t) { return t.runs_on == target::cuda; }
+
 constexpr const char* model_clock =
     "A tick is a cycle of a modelled multiprocessor, on which the CPU executor keeps time: nothing was "
     "measured, and the same problem gives the same timeline everywhere. The structure is the kernel's own; "
@@ -123,18 +125,27 @@ std::string timeline_page(std::span<const timeline> timelines, std::string_view 
                           std::span<const taken_wait> taken) {
   if (timelines.empty()) throw bad_request("there is no timeline to draw: expected at least one");
   json all = json::array();
+  // A tick is a cycle of the modelled multiprocessor: a recording and its model share an axis.
+  const auto is_cycles = [](const timeline& t) { return t.unit == "cycles" || t.unit == "ticks"; };
+  const bool recorded = std::ranges::any_of(timelines, &is_recorded),
+             mixed = recorded && !std::ranges::all_of(timelines, &is_recorded);
   for (const timeline& t : timelines) {
-    if (t.unit != timelines.front().unit)
+    if (t.unit != timelines.front().unit && !(is_cycles(t) && is_cycles(timelines.front())))
       throw bad_request(
           fmt::format("timelines in {} and in {} cannot share a page", timelines.front().unit, t.unit));
     all.push_back(data_of(t));
+    if (mixed)
+      all.back()["title"] = fmt::format("{}, {}", all.back()["title"].get<std::string>(),
+                                        is_recorded(t) ? "recorded" : "modelled");
   }
   for (const taken_wait& w : taken) all.at(w.timeline)["broken"].push_back(schedule_data(w.finding));
   const timeline& first = timelines.front();
   const json data{
-      {"unit", first.unit},
+      {"unit", mixed ? "cycles" : first.unit},
       {"about", fmt::format("Block {} of the running kernel. {}.", first.block, origin_sentence(timelines))},
-      {"clock", first.runs_on == target::cuda ? gpu_clock : model_clock},
+      {"clock", mixed      ? fmt::format("{} {}", gpu_clock, model_clock)
+                : recorded ? gpu_clock
+                           : model_clock},
       {"timelines", all}};
   return filled_page(data.dump(-1, ' ', false, json::error_handler_t::replace),
                      fmt::format("{}, {}", title, origin_of(timelines)));

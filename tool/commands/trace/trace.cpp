@@ -20,10 +20,12 @@
 #include <optional>
 #include <span>
 #include <tuple>
+#include <utility>
 
 #include "tool/base/errors.hpp"
 #include "tool/commands/check/trace_waits.hpp"
 #include "tool/commands/trace/trace.hpp"
+#include "tool/commands/trace/trace_files.hpp"
 #include "tool/commands/trace/trace_results.hpp"
 #include "tool/files/file_handle.hpp"
 #include "tool/files/file_names.hpp"
@@ -271,7 +273,7 @@ std::vector<timeline> record_scans(const context& where, const request& r,
   return timelines;
 }
 
-// Draws timelines that programs recorded themselves.
+// Draws timelines that programs recorded themselves, or that `antiphase trace` has recorded.
 void draw_files(const request& r) {
   if (!r.policies.empty() || !r.stages.empty() || !r.compare.empty() || r.without_waits)
     throw bad_request(
@@ -281,9 +283,9 @@ void draw_files(const request& r) {
   requested_picture picture(r);
   std::vector<timeline> timelines;
   for (const std::string& file : r.files) {
-    const std::string text = whole_file(file);
+    const std::string text = whole_file(recorded_file(file));
     try {
-      timelines.push_back(timeline_of(text));
+      for (timeline& t : timelines_of(text)) timelines.push_back(std::move(t));
     } catch (const bad_request& e) {
       throw bad_input(fmt::format("{}: {}", input_name(file), e.what()));
     }

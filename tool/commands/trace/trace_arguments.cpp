@@ -110,9 +110,10 @@ void add_trace(arguments program) {
       .check(not_empty())
       .type_name("WHAT=LIST");
   command
-      .add_option(
-          "--read", r->files,
-          "Draw timelines that your own programs recorded (docs/timelines.md) instead, separated by commas")
+      .add_option("--read", r->files,
+                  "Draw timelines that your own programs or trace --json recorded (docs/timelines.md) "
+                  "instead, separated "
+                  "by commas; h200: steps of the ladder on an H200")
       .several()
       .check(not_empty())
       .type_name("FILES");

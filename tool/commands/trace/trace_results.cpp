@@ -62,6 +62,23 @@ double steady_time(const timeline& t) {
          static_cast<double>(last - first);
 }
 
+// Share of the time in which at least one warp waits for products that it has begun on Tensor Cores, so that
+// these are busy; 0 where there are none.
+double tensor_share(const timeline& t, const overlap& o) {
+  std::vector<std::pair<std::int64_t, std::int64_t>> spans;
+  for (const span_record& s : t.spans)
+    if (s.kind == span_kind::wait && s.ring > 0 && s.step < t.recorded &&
+        t.rings[static_cast<std::size_t>(s.ring)] == timeline::tensor_cores)
+      spans.emplace_back(s.begin, s.end);
+  std::ranges::sort(spans);
+  std::int64_t busy = 0, end = std::numeric_limits<std::int64_t>::min();
+  for (const auto& [from, to] : spans) {
+    busy += std::max<std::int64_t>(0, to - std::max(from, end));
+    end = std::max(end, to);
+  }
+  return o.duration > 0 ? static_cast<double>(busy) / static_cast<double>(o.duration) : 0;
+}
+
 json to_json(const timeline& t, const overlap& o) {
   json causes = json::object();
   for (const waiting_share& w : o.causes) causes[w.cause] = w.share;
@@ -75,6 +92,7 @@ json to_json(const timeline& t, const overlap& o) {
           {"recorded", t.recorded},
           {"dropped", t.dropped},
           {"block", t.block},
+          {"step_bytes", t.step_bytes},
           {"cost", t.cost.runs == 0 ? json()
                                     : json{{"runs", t.cost.runs},
                                            {"plain_ms", t.cost.plain_ms},
@@ -89,6 +107,7 @@ json to_json(const timeline& t, const overlap& o) {
           {rate_name(t), o.work_rate > 0 ? json(o.work_rate) : json()},
           {"waiting_share", o.waiting},
           {"waiting_for", causes},
+          {"tensor_cores_busy", tensor_share(t, o) > 0 ? json(tensor_share(t, o)) : json()},
           {"bytes_in_flight", {{"mean", o.mean_bytes}, {"most", o.most_bytes}}},
           {"limited_by", o.limited_by},
           {"loads_block", o.loads_block},
@@ -132,7 +151,10 @@ trace_results results_of(const common_options& common, const char* named,
   // Timelines whose steps do different work are compared by work a tick: their durations would mislead.
   const bool same_work = std::ranges::all_of(
       timelines, [&](const timeline& t) { return t.step_work == timelines.front().step_work; });
+  const bool multiplies =
+      std::ranges::any_of(timelines, [](const timeline& t) { return tensor_share(t, measure(t)) > 0; });
   if (same_work) r.table.front().push_back("duration");
+  if (multiplies) r.table.front().push_back("Tensor Cores busy");
   if (any_work) r.table.front().push_back(timelines.front().work_is);
   for (const timeline& t : timelines) {
     const overlap o = measure(t);
@@ -148,6 +170,10 @@ trace_results results_of(const common_options& common, const char* named,
         fmt::format("{:.1f} KiB", o.mean_bytes / 1024), o.limited_by, gain_text(o),
         steady_time(t) > 0 ? fmt::format("{:.0f} a step", steady_time(t)) : "-"});
     if (same_work) row.push_back(fmt::format("{} {}", o.duration, t.unit));
+    if (multiplies) {
+      const double share = tensor_share(t, o);
+      row.push_back(share > 0 ? fmt::format("{:.0f} %", 100 * share) : "-");
+    }
     if (any_work)
       row.push_back(o.work_rate > 0 ? fmt::format("{:.1f} a {}", o.work_rate, unit_of_one(t)) : "-");
     for (const std::string& n : t.notes) say(common, fmt::format("{}: {}", t.policy, n));
