@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <string>
 #include <vector>
 
@@ -53,6 +54,13 @@ template <class T> std::vector<T> contents(const char* name) {
   return all;
 }
 
+// Appends a member to a struct's bytes, at a multiple of its size.
+template <class T> void put_member(unsigned char* all, std::size_t& end, T value) {
+  end = (end + sizeof value - 1) / sizeof value * sizeof value;
+  std::memcpy(all + end, &value, sizeof value);
+  end += sizeof value;
+}
+
 // Writes an array of the device's to a file, whole or not at all.
 template <class Array> void write_contents(const char* name, const Array& a) {
   const auto all = a.to_host();
@@ -77,6 +85,7 @@ template <class T> class array {
   ~array() { cudaFree(data_); }
   operator T*() const { return data_; }
   std::size_t size() const { return size_; }
+  T* data() const { return data_; }
   std::vector<T> to_host() const {
     std::vector<T> all(size_);
     cudaMemcpy(all.data(), data_, size_ * sizeof(T), cudaMemcpyDeviceToHost);

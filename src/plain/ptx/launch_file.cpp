@@ -51,12 +51,14 @@ class launch_writer {
   std::string data_of(const json& argument, const element& e, std::size_t count,
                       const std::string& where) const;
   std::string argument(const json& a, std::size_t index, const variable* parameter);
-  std::string array(const json& a, std::size_t index, const std::string& where);
+  std::string array(const json& a, const std::string& where);
+  std::string structure(const json& members, std::size_t bytes, const std::string& where);
   std::string scalar(const json& a, const std::string& where, const variable* parameter) const;
 
   const std::string& file_;
   std::span<const module_text> modules_;
   std::string kernel_, before_, after_;
+  int arrays_ = 0;
 };
 
 void launch_writer::allow(const json& object, const std::string& where,
@@ -152,14 +154,14 @@ std::string launch_writer::data_of(const json& a, const element& e, std::size_t 
        count);
 }
 
-std::string launch_writer::array(const json& a, std::size_t index, const std::string& where) {
+std::string launch_writer::array(const json& a, const std::string& where) {
   allow(a, where, {"array", "count", "data", "seed", "expected", "tolerance", "output"});
   const element& e = element_of(a, "array", where);
   if (!a.contains("count") || !a["count"].is_number_integer() || a["count"].get<long>() < 1)
     fail("\"count\" of {} is {}: expected a whole number from 1 on", where, a.value("count", json()).dump());
   const auto count = a["count"].get<std::size_t>();
   const std::string type = fmt::format("using value = {}; ", e.cpp);
-  const std::string name = fmt::format("ap_a{}", index);
+  const std::string name = fmt::format("ap_a{}", arrays_++);
   if (a.value("data", json()) == "none")
     before_ += fmt::format("  ::antiphase::driver::array<{}> {}({}ul);\n", e.cpp, name, count);
   else
@@ -222,6 +224,27 @@ std::string launch_writer::scalar(const json& a, const std::string& where, const
                                                                : value;
 }
 
+// Members one after the other, each at a multiple of its size.
+std::string launch_writer::structure(const json& members, std::size_t bytes, const std::string& where) {
+  if (!members.is_array())
+    fail("\"struct\" of {} is {}: expected a list of arrays and scalars", where, members.dump());
+  std::string code =
+      fmt::format("[&] {{ std::array<unsigned char, {}> ap_all{{}}; std::size_t ap_at = 0; ", bytes);
+  std::size_t end = 0;
+  for (const json& m : members) {
+    const bool is_array = m.is_object() && m.contains("array");
+    if (!is_array && !(m.is_object() && m.contains("scalar")))
+      fail("\"struct\" of {} has {}: expected objects with \"array\" or \"scalar\"", where, m.dump());
+    const std::size_t size = is_array ? 8 : element_of(m, "scalar", where).bytes;
+    end = (end + size - 1) / size * size + size;
+    const std::string value = is_array ? fmt::format("static_cast<const void*>({}.data())", array(m, where))
+                                       : scalar(m, where, nullptr);
+    code += fmt::format("::antiphase::driver::put_member(ap_all.data(), ap_at, {}); ", value);
+  }
+  if (end > bytes) fail("\"struct\" of {} has {} bytes: expected at most {}", where, end, bytes);
+  return code + "return ap_all; }()";
+}
+
 std::string launch_writer::argument(const json& a, std::size_t index, const variable* parameter) {
   const std::string where = fmt::format("argument {}", index);
   const bool is_bytes = parameter != nullptr && parameter->is_array;
@@ -232,13 +255,19 @@ std::string launch_writer::argument(const json& a, std::size_t index, const vari
     return fmt::format("[] {{ using value = unsigned char; return std::array<value, {}>{{{}}}; }}()", count,
                        values(a["bytes"], e, count, fmt::format("\"bytes\" of {}", where)));
   }
+  if (is_bytes && a.is_object() && a.contains("struct")) {
+    allow(a, where, {"struct"});
+    return structure(a["struct"], parameter->count * bytes_of(parameter->type), where);
+  }
   if (is_bytes)
-    fail("{} is {}: expected {{\"bytes\": [...]}} with the {} bytes of the kernel's parameter", where,
-         a.dump(), parameter->count * bytes_of(parameter->type));
+    fail(
+        "{} is {}: expected {{\"struct\": [...]}}, or {{\"bytes\": [...]}} with the {} bytes of the kernel's "
+        "parameter",
+        where, a.dump(), parameter->count * bytes_of(parameter->type));
   if (a.is_object() && a.contains("array")) {
     if (parameter != nullptr && bytes_of(parameter->type) != 8)
       fail("{} is an array: expected a scalar, as the kernel's parameter is .{}", where, parameter->type);
-    return array(a, index, where);
+    return array(a, where);
   }
   if (a.is_null()) return "nullptr";
   if (!a.is_number() && !(a.is_object() && a.contains("scalar")))

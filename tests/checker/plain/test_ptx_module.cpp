@@ -238,6 +238,20 @@ TEST(ptx_launch, finds_a_kernel_by_its_name_in_the_source) {
   EXPECT_THAT(driver, HasSubstr("cudaLaunchKernelEx(&ap_how, _Z3sumPfij, ap_a0, 5ul, (0.5 * 1.0));"));
   EXPECT_THAT(driver, HasSubstr("gridDim = dim3(2, 3), ap_how.blockDim = dim3(64);"));
 }
+TEST(ptx_launch, makes_a_struct_of_its_members) {
+  const module_text m = module_of(".visible .entry k(.param .align 8 .b8 a[16]) { ret; }");
+  const auto driver = [&](const std::string& members) {
+    return driver_of(
+        R"({"kernel": "k", "grid": 1, "block": 1, "arguments": [{"struct": [)" + members + "]}]}", "l.json",
+        std::span(&m, 1));
+  };
+  const std::string word = R"({"scalar": "i32", "value": 5})", array = R"({"array": "f32", "count": 8})";
+  EXPECT_THAT(
+      driver(word + ", " + array),
+      HasSubstr("put_member(ap_all.data(), ap_at, static_cast<int>(5ul)); ::antiphase::driver::put_member("
+                "ap_all.data(), ap_at, static_cast<const void*>(ap_a0.data())); return ap_all;"));
+  EXPECT_THROW(driver(array + ", " + array + ", " + word), bad_request);
+}
 TEST(ptx_launch, says_in_one_sentence_what_is_wrong) {
   const auto with = [](const std::string& arguments, const std::string& more = "") {
     return launch_refusal(R"({"kernel": "sum", "grid": 1, "block": 64, "arguments": [)" + arguments + "]" +
