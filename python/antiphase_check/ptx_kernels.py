@@ -50,6 +50,11 @@ def _words(value):
     return [_words(one) if isinstance(one, bytes) else one for one in value]
 
 
+def map_type(number):
+    """The element type of a tensor map for cuTensorMapEncodeTiled, which numbers some in another way than GPUs."""
+    return {8: 10, 9: 8, 10: 9}.get(number, number)
+
+
 def tensor_map(pointer, kind, swizzle, sizes, strides, box):
     """A parameter that is a tensor map, as of cuTensorMapEncodeTiled: innermost first; strides in bytes, of all
     but the first."""

@@ -14,8 +14,6 @@ from .session import Unsupported
 
 FIRST, LAST = (3, 4), (3, 9)  # versions that were tried
 _SHARED = 232448  # bytes a block, as on sm_90
-# Triton's numbers of element types in tensor maps; cuTensorMapEncodeTiled has them in another order from 8
-_MAP_TYPES = {8: 10, 9: 8, 10: 9}
 
 
 class _Array:
@@ -179,7 +177,7 @@ class _Launches:
         size = described["elem_size"]
         made = ptx_kernels.tensor_map(
             base,
-            _MAP_TYPES.get(described["elem_type"], described["elem_type"]),
+            ptx_kernels.map_type(described["elem_type"]),
             described["swizzle"],
             value.shape[::-1],
             [n * size for n in value.strides[-2::-1]],

@@ -109,6 +109,40 @@ class Languages(unittest.TestCase):
                 self.assertIn(said, done.stderr)
 
 
+# All lanes store one word to shared memory, and issue one bulk store of all words.
+COPY = """
+.version 8.0
+.target sm_90
+.address_size 64
+.visible .entry copy(.param .u64 to)
+.reqntid 32
+{
+  .reg .b32 %r<4>;
+  .reg .b64 %rd<3>;
+  .shared .align 128 .b8 words[128];
+  .shared .align 4 .b8 last[4];
+  .file 1 "kernels/copy.py"
+  .loc 1 3 0
+  mov.u32 %r1, %tid.x;
+  mov.u32 %r3, words;
+  mad.lo.u32 %r2, %r1, 4, %r3;
+  st.shared.u32 [%r2], %r1;
+  .loc 1 4 0
+  st.shared.u32 [last], 31;
+  fence.proxy.async.shared::cta;
+  bar.sync 0;
+  ld.param.u64 %rd1, [to];
+  cvta.to.global.u64 %rd2, %rd1;
+  .loc 1 5 0
+  cp.async.bulk.global.shared::cta.bulk_group [%rd2], [%r3], 128;
+  cp.async.bulk.commit_group;
+  cp.async.bulk.wait_group 0;
+  ret;
+}
+.file 1 "kernels/copy.py"
+"""
+
+
 class Kernels(unittest.TestCase):
     """Without a language: what all of them call."""
 
@@ -141,6 +175,19 @@ class Kernels(unittest.TestCase):
         self.launch(self.kernel(), both[:300], both[300:], both[:300])
         self.assertTrue(np.array_equal(both[:300], np.arange(300, 900, 2)))
         self.assertTrue(np.array_equal(both[300:], np.arange(300, 600)))
+
+    def test_what_compilers_do_is_pedantic_or_theirs(self):
+        for own, lines in ((False, [4, 5]), (True, [5])):
+            with self.subTest(own):
+                self.setUp()
+                to = np.zeros(32, np.int32)
+                kernel = ptx_kernels.Kernel(self.session, COPY, "copy", "copy", own_barriers=own)
+                kernel.launch((1, 1, 1), (32, 1, 1), 0, [ptx_kernels.pointer(self.session, to)])
+                self.assertTrue(np.array_equal(to, np.arange(32)))
+                found = self.session.check(schedules=2).findings
+                self.assertEqual({f["severity"] for f in found}, {"pedantic"})
+                at = [f["access"]["at"] for f in found]
+                self.assertEqual(sorted((a["file"], a["line"]) for a in at), [("kernels/copy.py", n) for n in lines])
 
     def test_lines_of_the_language_are_not_the_users(self):
         text = self.text.replace("kernels/add.py", "/language/add.py")
