@@ -22,43 +22,17 @@ view without_blanks(view s) {
 // Follows a thread for which one wait has not been successful, as far as what it does is known.
 class poll_follower {
  public:
-  explicit poll_follower(const function& f) : f_(f) {
-    std::vector<std::size_t> open;
-    for (std::size_t k = 0; k < f.body.size(); ++k) {
-      const statement& s = f.body[k];
-      if (s.kind == statement_kind::open) open.push_back(k);
-      if (s.kind == statement_kind::close && !open.empty()) open.pop_back();
-      scopes_.push_back(open);
-      if (s.kind == statement_kind::label) labels_[s.text].push_back(k);
-    }
-  }
+  explicit poll_follower(const function& f) : f_(f), labels_(f) {}
   bool comes_again(std::size_t wait);
 
  private:
-  std::optional<std::size_t> target(view label, std::size_t from) const;
   std::optional<long> value(view word) const;
   void compute(const operation& o);
 
   const function& f_;
-  std::vector<std::vector<std::size_t>> scopes_;  // opening braces around each statement
-  std::map<std::string, std::vector<std::size_t>, std::less<>> labels_;
+  label_targets labels_;
   std::map<std::string, long, std::less<>> known_;  // registers
 };
-
-// The label of the innermost scope around the jump.
-std::optional<std::size_t> poll_follower::target(view label, std::size_t from) const {
-  const auto all = labels_.find(label);
-  if (all == labels_.end()) return {};
-  std::optional<std::size_t> best;
-  for (const std::size_t k : all->second) {
-    const auto& around = scopes_[k];
-    if (around.size() > scopes_[from].size() ||
-        !std::equal(around.begin(), around.end(), scopes_[from].begin()))
-      continue;
-    if (!best || around.size() > scopes_[*best].size()) best = k;
-  }
-  return best;
-}
 
 std::optional<long> poll_follower::value(view word) const {
   if (word.starts_with("!")) {
@@ -115,7 +89,7 @@ bool poll_follower::comes_again(std::size_t wait) {
       runs = (*guard != 0) != o.is_negated;
     }
     if (o.base() == "bra") {
-      const auto next = runs ? target(o.rest, at) : at + 1;
+      const auto next = runs ? labels_.find(o.rest, at) : at + 1;
       if (!next) return false;
       at = *next;
       continue;
@@ -201,6 +175,31 @@ std::string register_uses::needs(const std::string& name, std::size_t from, int 
 }
 
 }  // namespace
+
+label_targets::label_targets(const function& f) {
+  std::vector<std::size_t> open;
+  for (std::size_t k = 0; k < f.body.size(); ++k) {
+    const statement& s = f.body[k];
+    if (s.kind == statement_kind::open) open.push_back(k);
+    if (s.kind == statement_kind::close && !open.empty()) open.pop_back();
+    scopes_.push_back(open);
+    if (s.kind == statement_kind::label) labels_[s.text].push_back(k);
+  }
+}
+
+std::optional<std::size_t> label_targets::find(view label, std::size_t from) const {
+  const auto all = labels_.find(label);
+  if (all == labels_.end()) return {};
+  std::optional<std::size_t> best;
+  for (const std::size_t k : all->second) {
+    const auto& around = scopes_[k];
+    if (around.size() > scopes_[from].size() ||
+        !std::equal(around.begin(), around.end(), scopes_[from].begin()))
+      continue;
+    if (!best || around.size() > scopes_[*best].size()) best = k;
+  }
+  return best;
+}
 
 operation operation_of(const statement& s) {
   operation o;

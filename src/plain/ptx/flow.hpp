@@ -20,6 +20,18 @@ struct operation {
 };
 operation operation_of(const statement& s);
 
+// Labels, each in its own scope.
+class label_targets {
+ public:
+  explicit label_targets(const function& f);
+  // The statement of the label in the innermost scope around the jump; nothing: there is none.
+  std::optional<std::size_t> find(std::string_view label, std::size_t from) const;
+
+ private:
+  std::vector<std::vector<std::size_t>> scopes_;  // opening braces around each statement
+  std::map<std::string, std::vector<std::size_t>, std::less<>> labels_;
+};
+
 // True if the instruction only computes a register from others.
 bool only_computes(const operation& o);
 
@@ -30,5 +42,14 @@ std::set<std::size_t> polling_waits(const function& f);
 // Loads that compilers execute early, and whose values are dropped unless a predicate holds that is known by
 // then. The predicate, with ! if it must not hold, by the load's statement.
 std::map<std::size_t, std::string> speculated_loads(const function& f);
+
+// Lines [first, end) of block barriers that a thread has gone past if it ends: other threads that wait there
+// wait for it. Threads that return early have not: barriers are left out if a path around them leads to the end
+// at once. Nothing if no range of lines says it.
+struct line_range {
+  source_line first;
+  int end = 0;
+};
+std::optional<line_range> barriers_gone_past(const function& f);
 
 }  // namespace antiphase::plain::ptx_module

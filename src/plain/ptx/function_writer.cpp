@@ -161,6 +161,9 @@ std::string function_writer::value_of(view word) const {
   if (word.empty()) throw unknown{"an operand that is missing"};
   if (word == "_") return "::antiphase::plain::ptx::nowhere";
   if (word == "WARP_SZ") return "32";
+  if (word == "%envreg1" || word == "%envreg2")  // where cooperative groups have what a grid shares
+    return fmt::format("static_cast<unsigned>(reinterpret_cast<unsigned long>(ap_grid_workspace) >> {})",
+                       word.back() == '1' ? 32 : 0);
   if (std::isdigit(static_cast<unsigned char>(word[0])) != 0 || word[0] == '-') return ptx_code::number(word);
   if (const std::size_t plus = word.find('+'); plus != view::npos)
     return fmt::format("({} + {})", value_of(without_blanks(word.substr(0, plus))),
@@ -231,8 +234,9 @@ void function_writer::declare(const statement& s) {
     std::string name = identifier(name_in_source(v.name));
     if (space != ".shared" || !arrays_taken_.insert(name).second)
       name = fmt::format("ap_a{}_{}", arrays_made_++, name);
-    arrays_ += fmt::format("{}__attribute__((aligned({}))) unsigned char {}[{}]; ",
-                           space == ".shared" ? "__shared__ " : "", std::max(v.align, 8), name, bytes);
+    arrays_ += fmt::format("{}({}){} unsigned char {}[{}]; ",
+                           space == ".shared" ? "__shared__ __align__" : "__attribute__((aligned",
+                           std::max(v.align, 8), space == ".shared" ? "" : "))", name, bytes);
     const std::string address = fmt::format("reinterpret_cast<unsigned long>({})", name);
     scopes_.back().names[v.name] =
         space == ".shared" ? fmt::format("::antiphase::plain::ptx::to_shared({})", address) : address;
@@ -337,9 +341,13 @@ function_text function_writer::run() {
       case statement_kind::instruction: instruction(k);
     }
   }
-  // Which barriers a thread that ends has gone past is not known here: not at a plain return, where the
-  // pre-pass would say.
-  const std::string leave = f_.is_kernel ? "::antiphase::plain::leaves(0u, 0u); return (void)0;\n" : ";\n";
+  // Not a plain return, where the pre-pass would say which barriers the thread has gone past.
+  std::string leave = ";\n";
+  if (f_.is_kernel) {
+    const auto past = barriers_gone_past(f_).value_or(line_range{{"", 0}, 0});
+    leave = fmt::format("\n#line {} {}\n::antiphase::plain::leaves({}u, {}u); return (void)0;\n",
+                        std::max(past.end, 1), quoted(past.first.file), past.first.line, past.end);
+  }
   std::string declarations = "unsigned ap_carry = 0; " + arrays_;
   for (const auto& [type, list] : declared_)
     declarations += fmt::format("{}{} {}; ", type == "unsigned __int128" ? "__extension__ " : "", type, list);

@@ -108,12 +108,12 @@ std::string unit_writer::declared(const variable& v, const std::string& name) co
   const std::size_t bytes = bytes_of(v.type);
   const std::size_t align = std::max(bytes, static_cast<std::size_t>(v.align));
   if (v.space == "shared" && v.is_array && v.count == 0)
-    return fmt::format("extern __shared__ __attribute__((aligned({}))) unsigned char {}[];",
+    return fmt::format("extern __shared__ __align__({}) unsigned char {}[];",
                        std::max<std::size_t>(align, 16), name);
   if (v.space == "shared")
-    return fmt::format("__shared__ __attribute__((aligned({}))) unsigned char {}[{}];", align, name,
+    return fmt::format("__shared__ __align__({}) unsigned char {}[{}];", align, name,
                        std::max<std::size_t>(v.count * bytes, 1));
-  return fmt::format("{}{} alignas({}) {} {}[{}]", v.is_external ? "extern " : "",
+  return fmt::format("{}{} __attribute__((aligned({}))) {} {}[{}]", v.is_external ? "extern " : "",
                      v.space == "const" ? "__constant__" : "__device__", align, type_of_element(v.type), name,
                      std::max<std::size_t>(v.count, 1));
 }
@@ -208,6 +208,7 @@ void unit_writer::write(const function& f) {
 
 std::string unit_writer::text() {
   out_ = fmt::format("#include <antiphase/plain/ptx_module.h>\nnamespace ap_module_{} {{\n", number_);
+  if (users("%envreg") > 0) out_ += "static __device__ unsigned ap_grid_workspace[2];\n";
   for (const function& f : m_.functions)
     if (f.is_defined && !f.is_kernel) {
       known_[f.name] = fmt::format("reinterpret_cast<unsigned long>(&{})", symbol_of(f.name));

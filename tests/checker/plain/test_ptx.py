@@ -77,6 +77,38 @@ class Modules(unittest.TestCase):
         )
         self.assertIn(("overwritten in use", "sum.cu", 11), self.errors("sum.ptx", "--kernels", "driver.cpp"))
 
+    def test_a_barrier_in_a_branch_and_a_variable_of_the_host(self):
+        body = """.extern .const .align 4 .b8 limit[4];
+.visible .entry k(.param .u64 to) {
+  .reg .b32 %r<9>; .reg .b64 %d<3>; .reg .pred %p<2>;
+  ld.param.u64 %d0, [to];
+  mov.u32 %r0, %tid.x;
+  ld.const.u32 %r1, [limit];
+  setp.ge.u32 %p0, %r0, %r1;
+  @%p0 bra JOIN;
+  bar.sync 0;
+JOIN:
+  st.global.u32 [%d0], 1;
+  ret;
+}
+"""
+        (self.folder / "k.ptx").write_text(HEAD + body)
+        driver = """__constant__ unsigned limit[1];
+int main() {
+  const unsigned most = LIMIT;
+  int* to;
+  cudaMalloc(&to, 4);
+  cudaMemcpyToSymbol(limit, &most, 4);
+  k<<<1, 64>>>(to);
+  cudaDeviceSynchronize();
+  cudaFree(to);
+}
+"""
+        for limit, found in ((64, False), (32, True)):
+            (self.folder / "d.cpp").write_text(driver.replace("LIMIT", str(limit)))
+            errors = self.errors("k.ptx", "--kernels", "d.cpp")
+            self.assertEqual(("divergent barrier", "k.ptx", 12) in errors, found, (limit, errors))
+
     def test_a_product_of_triton_is_clean_and_right(self):
         self.assertEqual(self.findings(*self.take("product")), [])
         got, (n, k) = self.read("product.out", "f"), (64, 192)

@@ -108,10 +108,9 @@ TEST(ptx_module, variables_have_their_initial_values) {
   EXPECT_THAT(out,
               HasSubstr("float scale[1] = {static_cast<float>(__builtin_bit_cast(float, 0x3F800000u))}"));
   EXPECT_THAT(out, HasSubstr("reinterpret_cast<unsigned long>(text) + (1l)"));
-  EXPECT_THAT(
-      out,
-      HasSubstr("__constant__ alignas(4) int rows[4] = {static_cast<int>((1l)), static_cast<int>((-2l))"));
-  EXPECT_THAT(out, HasSubstr("extern __shared__ __attribute__((aligned(16))) unsigned char all[];"));
+  EXPECT_THAT(out, HasSubstr("__constant__ __attribute__((aligned(4))) int rows[4] = "
+                             "{static_cast<int>((1l)), static_cast<int>((-2l))"));
+  EXPECT_THAT(out, HasSubstr("extern __shared__ __align__(16) unsigned char all[];"));
 }
 
 TEST(ptx_module, functions_are_called_with_the_addresses_of_their_parameters) {
@@ -183,6 +182,27 @@ TEST(ptx_flow, a_load_whose_value_a_selection_drops_depends_on_it) {
       << "it is used besides";
   EXPECT_THAT(dropped("ld.shared.u32 r, [a]; setp.eq.s32 p, t, 0; selp.b32 d, r, 0, p;"), ElementsAre())
       << "the predicate is not known yet";
+}
+
+std::pair<int, int> past(const std::string& body) {
+  const auto lines =
+      barriers_gone_past(module_of(".entry k() {\n" + body + "\nret;\n}\n.file 1 \"k.cu\"\n").functions[0]);
+  return lines ? std::pair(lines->first.line, lines->end) : std::pair(0, 0);
+}
+TEST(ptx_flow, a_barrier_in_a_branch_is_gone_past_but_not_by_an_early_return) {
+  EXPECT_EQ(past(".loc 1 5 0\n@p bra JOIN;\nbar.sync 0;\nJOIN: st.global.u32 [a], 1;"), std::pair(5, 6));
+  EXPECT_EQ(past(".loc 1 5 0\n@p bra OUT;\nbar.sync 0;\nst.global.u32 [a], 1;\nOUT:"), std::pair(0, 0));
+  EXPECT_EQ(past(".loc 1 5 0\n@p ret;\nbar.sync 0;\nst.global.u32 [a], 1;"), std::pair(0, 0));
+  EXPECT_EQ(past(".loc 1 5 0\nLOOP: bar.sync 0;\n@p bra LOOP;\nst.global.u32 [a], 1;"), std::pair(5, 6))
+      << "threads that leave the loop before others";
+  EXPECT_EQ(past(".loc 1 5 0\nLOOP: @p bra AFTER;\nbar.sync 0;\nbra LOOP;\nAFTER: st.global.u32 [a], 1;"),
+            std::pair(5, 6))
+      << "a loop that some threads leave";
+  EXPECT_EQ(
+      past(".loc 1 5 0\n@p bra JOIN;\nbar.sync 0;\nJOIN: st.global.u32 [a], 1;\n@q bra OUT;\nbar.sync 0;\n"
+           "st.global.u32 [a], 1;\nOUT:"),
+      std::pair(0, 0))
+      << "both on one line";
 }
 
 TEST(ptx_module, text_that_is_no_module_is_refused_with_its_line) {
