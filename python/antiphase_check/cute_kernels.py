@@ -79,7 +79,9 @@ class _Library:
             if name in _ANSWERED:
                 getattr(self, name.lstrip("_"))(given)
             elif name in _REFUSED:
-                self.session.refuse(f"{name.lstrip('_')} by host code of CuTe DSL", "arrays of NumPy or torch")
+                self.session.refuse(
+                    f"{name.lstrip('_')} by host code of CuTe DSL", "arrays of NumPy or torch"
+                )
         except BaseException as error:  # must not pass through the host code
             self.failed = self.failed or error
         return 0
@@ -159,12 +161,14 @@ def _start(session, library, cutlass):
     if version > LAST:
         session.notes.append(f"CuTe DSL {cutlass.__version__} was not tried: {tried}")
     try:
-        _replace(session, library, cutlass)
+        return _places(session, library, cutlass)
     except (ImportError, AttributeError) as error:
-        raise Unsupported(f"CuTe DSL {cutlass.__version__} is not supported here: {error}; {tried}") from error
+        raise Unsupported(
+            f"CuTe DSL {cutlass.__version__} is not supported here: {error}; {tried}"
+        ) from error
 
 
-def _replace(session, library, cutlass):
+def _places(session, library, cutlass):
     from cutlass.base_dsl import jit_executor
     from cutlass.cute import runtime
     from cutlass.cutlass_dsl import cuda_jit_executor
@@ -173,7 +177,6 @@ def _replace(session, library, cutlass):
 
     library.folders = [os.path.dirname(os.path.abspath(cutlass.__file__))]
     compiled = cuda_jit_executor.CudaDialectJitCompiledFunction
-    compiled.num_devices = 1
     load, made = compiled._load_cuda_library, runtime.from_dlpack
 
     def load_module(self):
@@ -198,10 +201,13 @@ def _replace(session, library, cutlass):
 
         return called
 
-    compiled._load_cuda_library = load_module
-    runtime.from_dlpack = from_dlpack
     executor = jit_executor.JitExecutor
-    executor.run_compiled_program = checked(executor.run_compiled_program)
+    return [
+        (compiled, "num_devices", 1),
+        (compiled, "_load_cuda_library", load_module),
+        (runtime, "from_dlpack", from_dlpack),
+        (executor, "run_compiled_program", checked(executor.run_compiled_program)),
+    ]
 
 
 @contextlib.contextmanager

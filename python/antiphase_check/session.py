@@ -486,18 +486,12 @@ class Session:
     def check(self, schedules=20, options=()):
         """Runs all calls under many schedules; returns a Summary of what `antiphase check` found."""
         summary = Summary([], [], list(self.notes))
+        many = [] if "--schedules" in options else ["--schedules", str(int(schedules))]
         for program in self.programs:
             if not program.calls:
                 continue
             entry = program.entry()
-            command = [
-                tool(),
-                "check",
-                *entry["sources"],
-                *entry["options"],
-                "--schedules",
-                str(int(schedules)),
-            ]
+            command = [tool(), "check", *entry["sources"], *entry["options"], *many]
             command += ["--seconds", str(self.seconds), "--json", *options, "--", *entry["arguments"]]
             environment = {**os.environ, "ANTIPHASE_CHECK_OBJECT": str(program.object)}
             done = subprocess.run(command, capture_output=True, text=True, errors="replace", env=environment)

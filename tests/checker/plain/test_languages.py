@@ -84,6 +84,33 @@ class Languages(unittest.TestCase):
                 self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
                 self.assertEqual(done.stdout.count("histogram: "), times)
 
+    def test_a_kernel_in_two_sessions(self):
+        if importlib.util.find_spec("triton") is None:
+            self.skipTest("there is no triton here")
+        program = """
+import numpy as np, sys, triton, triton.language as tl
+sys.path.insert(0, sys.argv[1])
+from antiphase_check.capture import capture
+
+@triton.jit
+def following(x, out, BLOCK: tl.constexpr):
+    i = tl.arange(0, BLOCK)
+    tl.store(out + i, tl.load(x + i) + 1)
+
+for missing in (0, 1):
+    with capture() as kernels:
+        following[(1,)](np.ones(64, np.float32), np.zeros(64 - missing, np.float32), BLOCK=64)
+    print(kernels.check(schedules=1))
+"""
+        with tempfile.TemporaryDirectory() as folder:
+            file = pathlib.Path(folder, "twice.py")
+            file.write_text(program)
+            done = subprocess.run([sys.executable, file, PYTHON], capture_output=True, text=True)
+        said = done.stdout.splitlines()
+        self.assertEqual(len(said), 2, done.stdout + done.stderr)
+        self.assertEqual(said[0], "no finding")
+        self.assertIn("twice.py:9: access outside memory: write of 4 bytes", said[1])
+
     def test_versions(self):
         for package, said in (
             ("triton", "Triton 2.1.0 is not supported here: expected 3.4 or newer"),
@@ -187,7 +214,9 @@ class Kernels(unittest.TestCase):
                 found = self.session.check(schedules=2).findings
                 self.assertEqual({f["severity"] for f in found}, {"pedantic"})
                 at = [f["access"]["at"] for f in found]
-                self.assertEqual(sorted((a["file"], a["line"]) for a in at), [("kernels/copy.py", n) for n in lines])
+                self.assertEqual(
+                    sorted((a["file"], a["line"]) for a in at), [("kernels/copy.py", n) for n in lines]
+                )
 
     def test_lines_of_the_language_are_not_the_users(self):
         text = self.text.replace("kernels/add.py", "/language/add.py")
