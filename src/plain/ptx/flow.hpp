@@ -44,8 +44,8 @@ std::set<std::size_t> polling_waits(const function& f);
 std::map<std::size_t, std::string> speculated_loads(const function& f);
 
 // Lines [first, end) of block barriers that a thread has gone past if it ends: other threads that wait there
-// wait for it. Threads that return early have not: barriers are left out if a path around them leads to the end
-// at once. Nothing if no range of lines says it.
+// wait for it. Threads that return early have not: barriers are left out if a path around them leads to the
+// end at once. Nothing if no range of lines says it.
 struct line_range {
   source_line first;
   int end = 0;

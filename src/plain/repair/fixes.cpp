@@ -280,6 +280,8 @@ std::vector<change> changes_for(const std::vector<const finding*>& group, const 
     if (f->earlier) add(*f->earlier);
   }
   for (const auto& [file, near_lines] : lines) {
+    if (file.ends_with(".ptx") || file.ends_with(".py"))
+      continue;  // a statement of C++ is no change of these
     const source_text& text = files.text(file);
     const auto function_of = [&](int line) {
       return line <= static_cast<int>(text.lines.size())

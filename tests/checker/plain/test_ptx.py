@@ -140,6 +140,17 @@ int main() {
                 self.assertAlmostEqual(got[row + i], p / sum(powers), places=5)
         self.assertIn(("race", "make_fixtures.py", 40), self.errors(*self.take("softmax", "bar.sync")))
 
+    def test_a_fix_is_for_the_source_alone(self):
+        (self.folder / "sum.cu").write_text(SUM.read_text())
+        fixed = self.run_tool("check", *self.take("sum"), "--fix", "--schedules", "4").stdout
+        self.assertIn("+    __syncthreads();\n", fixed)
+        text = (FOLDER / "sum.ptx").read_text().replace("\t.loc\t", "\t// ")
+        self.take("sum")
+        (self.folder / "sum.ptx").write_text(text)
+        fixed = self.run_tool("check", "sum.ptx", "--launch", "sum.json", "--fix", "--schedules", "4").stdout
+        self.assertIn("at sum.ptx:", fixed)
+        self.assertIn("no added barrier, wait or fence helps", fixed)
+
     def test_count_names_the_lines_of_the_source(self):
         done = self.run_tool("count", *self.take("sum"))
         self.assertEqual(done.returncode, 0, done.stderr)
