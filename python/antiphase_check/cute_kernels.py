@@ -6,19 +6,22 @@ import functools
 import os
 import pathlib
 import re
+import struct
 import subprocess
 
 from . import ptx_kernels
 from .session import Unsupported
 
 FIRST, LAST = (4, 8), (4, 8)  # versions that were tried
-_CALLS = """_cudaLibraryLoadData _cudaLibraryUnload _cudaLibraryGetKernel _cudaLibraryGetKernelCount
-_cudaLibraryGetGlobal _cudaLaunchKernelEx _cuKernelGetAttribute _cudaKernelSetAttributeForDevice
-_cudaDeviceGetAttribute _cuTensorMapEncodeTiled _cudaGetDevice _cudaSetDevice _cudaGetDeviceCount
+_ANSWERED = """_cudaLibraryLoadData _cudaLibraryGetKernel _cudaLaunchKernelEx _cudaDeviceGetAttribute _cudaGetDevice
+_cudaGetDeviceCount""".split()
+_IGNORED = """_cudaLibraryUnload _cuKernelGetAttribute _cudaKernelSetAttributeForDevice _cudaSetDevice
 _cudaDeviceSynchronize _cudaStreamSynchronize _cudaFuncSetAttribute cuda_dialect_init_library_once
 cuda_dialect_unload_library_once cuda_dialect_print_on_error cuda_dialect_get_error_name
 cuda_dialect_assert_success CuteDSLRT_GetErrorName CuteDSLRT_GetErrorString""".split()
-_MARK = b"antiphas"  # begins a tensor map; its number follows
+_REFUSED = """_cudaLibraryGetGlobal _cudaLaunchKernel _cuTensorMapEncodeTiled _cudaMalloc _cudaMemcpy _cudaMemset
+_cudaMemcpyAsync _cudaMemsetAsync""".split()
+_CALLS = _ANSWERED + _IGNORED + _REFUSED
 _MAP_BYTES = 128
 _CLUSTER, _COOPERATIVE = 4, 2  # of cudaLaunchAttributeID
 _ATTRIBUTE_BYTES = 72
@@ -48,10 +51,10 @@ class _Library:
 
     def __init__(self, session):
         self.session, self.folder = session, pathlib.Path(session.folder) / "cute"
-        self.folder.mkdir()
+        self.folder.mkdir(exist_ok=True)
         self.path = self.folder / "runtime.so"
         self.loading = ""  # the PTX of the module that is being loaded
-        self.modules, self.entries, self.kernels, self.maps = [""], [None], {}, []
+        self.modules, self.entries, self.kernels = [""], [None], {}
         self.failed = None
         self.folders = []
 
@@ -72,9 +75,13 @@ class _Library:
 
     def _answer(self, number, given):
         try:
-            method = getattr(self, _CALLS[number].lstrip("_"), None)
-            if method is not None:
-                method(given)
+            name = _CALLS[number]
+            if name in _ANSWERED:
+                getattr(self, name.lstrip("_"))(given)
+            elif name in _REFUSED:
+                self.session.refuse(
+                    f"{name.lstrip('_')} by host code of CuTe DSL", "arrays of NumPy or torch"
+                )
         except BaseException as error:  # must not pass through the host code
             self.failed = self.failed or error
         return 0
@@ -103,22 +110,6 @@ class _Library:
     def cudaGetDevice(self, given):
         ctypes.c_int.from_address(given[0]).value = 0
 
-    def cuTensorMapEncodeTiled(self, given):
-        to, kind, rank, address, sizes, strides, box = given[:7]
-        swizzle, rank = given[9] & 0xFFFFFFFF, rank & 0xFFFFFFFF
-        place = ptx_kernels.pointer_of(self.session, address, "a tensor map's address")
-        long, word = ctypes.c_ulonglong, ctypes.c_uint
-        described = ptx_kernels.tensor_map(
-            place,
-            kind & 0xFFFFFFFF,
-            swizzle,
-            _numbers(sizes, long, rank),
-            _numbers(strides, long, rank - 1),
-            _numbers(box, word, rank),
-        )
-        self.maps.append(described)
-        ctypes.memmove(to, _MARK + (len(self.maps) - 1).to_bytes(8, "little"), 16)
-
     def cudaLaunchKernelEx(self, given):
         c = _Configuration.from_address(given[0])
         key = self.entries[given[1]]
@@ -140,8 +131,6 @@ class _Library:
 
     def _value(self, data):
         """A parameter's bytes, with places of arrays where there are addresses."""
-        if len(data) == _MAP_BYTES and data.startswith(_MARK):
-            return self.maps[int.from_bytes(data[8:16], "little")]
         if len(data) % 8:
             return data
         parts = [data[at : at + 8] for at in range(0, len(data), 8)]
@@ -149,7 +138,19 @@ class _Library:
             value = int.from_bytes(part, "little")
             found = self.session.pointer(value) if value else value
             parts[number] = part if isinstance(found, int) else found
+        if len(data) == _MAP_BYTES and isinstance(parts[0], ptx_kernels.Pointer):
+            return self._tensor_map(parts[0], struct.unpack("<32I", data), data)
         return parts[0] if len(parts) == 1 else parts
+
+    def _tensor_map(self, base, words, data):
+        """Host code of CuTe DSL makes the bits that GPUs read by itself."""
+        form = words[2]
+        rank, kind, interleave, swizzle = (form >> 4 & 7) + 1, form >> 7 & 15, form >> 11 & 3, form >> 13 & 3
+        if interleave:
+            self.session.refuse("a tensor map with interleaved channels", "a plain tensor map")
+        strides = [16 * n for n in words[3 : 3 + rank - 1]]
+        sizes, box = [n + 1 for n in words[8 : 8 + rank]], [n + 1 for n in data[55 : 55 + rank]]
+        return ptx_kernels.tensor_map(base, ptx_kernels.map_type(kind), swizzle, sizes, strides, box)
 
 
 def _start(session, library, cutlass):
@@ -160,12 +161,14 @@ def _start(session, library, cutlass):
     if version > LAST:
         session.notes.append(f"CuTe DSL {cutlass.__version__} was not tried: {tried}")
     try:
-        _replace(session, library, cutlass)
+        return _places(session, library, cutlass)
     except (ImportError, AttributeError) as error:
-        raise Unsupported(f"CuTe DSL {cutlass.__version__} is not supported here: {error}; {tried}") from error
+        raise Unsupported(
+            f"CuTe DSL {cutlass.__version__} is not supported here: {error}; {tried}"
+        ) from error
 
 
-def _replace(session, library, cutlass):
+def _places(session, library, cutlass):
     from cutlass.base_dsl import jit_executor
     from cutlass.cute import runtime
     from cutlass.cutlass_dsl import cuda_jit_executor
@@ -174,7 +177,6 @@ def _replace(session, library, cutlass):
 
     library.folders = [os.path.dirname(os.path.abspath(cutlass.__file__))]
     compiled = cuda_jit_executor.CudaDialectJitCompiledFunction
-    compiled.num_devices = 1
     load, made = compiled._load_cuda_library, runtime.from_dlpack
 
     def load_module(self):
@@ -199,10 +201,13 @@ def _replace(session, library, cutlass):
 
         return called
 
-    compiled._load_cuda_library = load_module
-    runtime.from_dlpack = from_dlpack
     executor = jit_executor.JitExecutor
-    executor.run_compiled_program = checked(executor.run_compiled_program)
+    return [
+        (compiled, "num_devices", 1),
+        (compiled, "_load_cuda_library", load_module),
+        (runtime, "from_dlpack", from_dlpack),
+        (executor, "run_compiled_program", checked(executor.run_compiled_program)),
+    ]
 
 
 @contextlib.contextmanager

@@ -51,7 +51,7 @@ def _array_class(session):
 
 
 def _in_place_of_the_driver(session, cuda):
-    """Functions of numba.cuda that would call it."""
+    """What replaces functions of numba.cuda that would call it."""
     import numpy
 
     made_as = _array_class(session)
@@ -138,10 +138,10 @@ def _in_place_of_the_driver(session, cuda):
         ),
     }
     for name, function in functions.items():
-        setattr(cuda, name, function)
+        yield cuda, name, function
         for module in (cuda.api, cuda.dispatcher, cuda.compiler):
             if hasattr(module, name):
-                setattr(module, name, function)
+                yield module, name, function
 
 
 class _Launches:
@@ -206,14 +206,14 @@ def _start(session, cuda):
     if version > LAST:
         session.notes.append(f"numba-cuda {numba_cuda.__version__} was not tried: expected {tried}")
     try:
-        _replace(session, cuda)
+        return list(_places(session, cuda))
     except (ImportError, AttributeError) as error:
         raise Unsupported(
             f"numba-cuda {numba_cuda.__version__} is not supported here: {error}; expected {tried}"
         ) from error
 
 
-def _replace(session, cuda):
+def _places(session, cuda):
     from numba.cuda import args, dispatcher, types as numba_types
 
     import numba
@@ -221,7 +221,7 @@ def _replace(session, cuda):
 
     library = [os.path.dirname(os.path.abspath(module.__file__)) for module in (numba, numba_cuda)]
     launches = _Launches(session, numba_types, library)
-    _in_place_of_the_driver(session, cuda)
+    yield from _in_place_of_the_driver(session, cuda)
     compile_ptx = cuda.compile_ptx
     handed = (args.In, args.Out, args.InOut)
 
@@ -249,10 +249,10 @@ def _replace(session, cuda):
             block = self.thread_per_block or 128
             self.dispatcher[(self.ntasks + block - 1) // block, block, self.stream, self.sharedmem](*values)
 
-    dispatcher.CUDADispatcher.call = call
-    dispatcher.CUDADispatcher.compile = declared
-    dispatcher.CUDADispatcher.disable_compile = _nothing
-    dispatcher.ForAll.__call__ = for_all
+    yield dispatcher.CUDADispatcher, "call", call
+    yield dispatcher.CUDADispatcher, "compile", declared
+    yield dispatcher.CUDADispatcher, "disable_compile", _nothing
+    yield dispatcher.ForAll, "__call__", for_all
 
 
 @contextlib.contextmanager

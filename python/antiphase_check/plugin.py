@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A plug-in of pytest: with --antiphase-check, each CUDA program is a test that `antiphase check` passes."""
+"""A plug-in of pytest: with --antiphase-check, each CUDA program is a test that `antiphase check` passes; a test
+with the fixture antiphase_kernels runs its kernels under the checker."""
 import os
 import shlex
 import subprocess
@@ -41,6 +42,20 @@ def pytest_terminal_summary(terminalreporter, config):
         terminalreporter.write_line(
             f"antiphase check: {len(without)} .cu files without a main were not checked"
         )
+
+
+@pytest.fixture
+def antiphase_kernels(request):
+    """Kernels in Triton, Numba, CuPy and others that the test launches run under the checker: the test fails if
+    something is found."""
+    from .capture import capture
+
+    with capture() as kernels:
+        yield kernels
+    options = shlex.split(request.config.getini("antiphase_check_options"))
+    report = kernels.check(options=options)
+    if not report.clean:
+        pytest.fail(f"antiphase check: {report}", pytrace=False)
 
 
 class Program(pytest.File):

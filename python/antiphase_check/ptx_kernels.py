@@ -7,7 +7,7 @@ import os
 import re
 import sys
 
-from .session import _TYPES, KERNELS, Array, Memory, Pointer, Program, Word, _shown, launching_main
+from .session import _TYPES, KERNELS, Array, Memory, Pointer, Program, Word, _replaced, _shown, launching_main
 
 _ENTRY = r"\.entry\s+{}\s*\(([^)]*)\)"
 _PARAMETER = re.compile(
@@ -48,6 +48,11 @@ def _words(value):
     if isinstance(value, bytes):
         return [Word(_TYPES["uint8"], value[at : at + 1]) for at in range(len(value))]
     return [_words(one) if isinstance(one, bytes) else one for one in value]
+
+
+def map_type(number):
+    """The element type of a tensor map for cuTensorMapEncodeTiled, which numbers some in another way than GPUs."""
+    return {8: 10, 9: 8, 10: 9}.get(number, number)
 
 
 def tensor_map(pointer, kind, swizzle, sizes, strides, box):
@@ -192,19 +197,21 @@ class _Finder(importlib.abc.MetaPathFinder):
 
 @contextlib.contextmanager
 def when_imported(name, act, prepare=lambda: None):
-    """Calls prepare() before a module is imported, act(module) after it: now or later."""
-    if name in sys.modules:
-        prepare()
-        act(sys.modules[name])
+    """Calls prepare() before a module is imported, act(module) after it: now or later. act() returns what is to
+    be replaced meanwhile: (object, attribute, value)."""
+    with contextlib.ExitStack() as stack:
+
+        def replace(module):
+            stack.enter_context(_replaced(act(module)))
+
+        finder = _Finder(name, replace, prepare)
+        if name in sys.modules:
+            prepare()
+            replace(sys.modules[name])
+        else:
+            sys.meta_path.insert(0, finder)
+            stack.callback(lambda: finder in sys.meta_path and sys.meta_path.remove(finder))
         yield
-        return
-    finder = _Finder(name, act, prepare)
-    sys.meta_path.insert(0, finder)
-    try:
-        yield
-    finally:
-        if finder in sys.meta_path:
-            sys.meta_path.remove(finder)
 
 
 def version_of(module):

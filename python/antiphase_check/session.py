@@ -395,12 +395,15 @@ class Session:
 
     def uses(self, library):
         """Whether a library is needed: the program names it, or, without a program's text, it can be imported."""
-        if self.text is not None:
-            named = rf"^\s*(from\s+|import\s+([\w.]+(\s+as\s+\w+)?\s*,\s*)*){library}\b"
-            return re.search(named, self.text, re.MULTILINE) is not None
-        if library == "cuda" and importlib.util.find_spec("numba_cuda") is not None:
-            return False  # Numba needs the package itself
-        return importlib.util.find_spec("torch" if library == "torch" else "numpy") is not None
+        if library == "cuda" and (self._names("numba", "numba_cuda") or self._names("cutlass", "cutlass")):
+            return False  # they need the package itself
+        return self._names(library, "torch" if library == "torch" else "numpy")
+
+    def _names(self, library, package):
+        if self.text is None:
+            return importlib.util.find_spec(package) is not None
+        named = rf"^\s*(from\s+|import\s+([\w.]+(\s+as\s+\w+)?\s*,\s*)*){library}\b"
+        return re.search(named, self.text, re.MULTILINE) is not None
 
     def python_files(self):
         """Files whose literals may be the sources: the program's own, not libraries."""
@@ -483,18 +486,12 @@ class Session:
     def check(self, schedules=20, options=()):
         """Runs all calls under many schedules; returns a Summary of what `antiphase check` found."""
         summary = Summary([], [], list(self.notes))
+        many = [] if "--schedules" in options else ["--schedules", str(int(schedules))]
         for program in self.programs:
             if not program.calls:
                 continue
             entry = program.entry()
-            command = [
-                tool(),
-                "check",
-                *entry["sources"],
-                *entry["options"],
-                "--schedules",
-                str(int(schedules)),
-            ]
+            command = [tool(), "check", *entry["sources"], *entry["options"], *many]
             command += ["--seconds", str(self.seconds), "--json", *options, "--", *entry["arguments"]]
             environment = {**os.environ, "ANTIPHASE_CHECK_OBJECT": str(program.object)}
             done = subprocess.run(command, capture_output=True, text=True, errors="replace", env=environment)

@@ -14,8 +14,6 @@ from .session import Unsupported
 
 FIRST, LAST = (3, 4), (3, 9)  # versions that were tried
 _SHARED = 232448  # bytes a block, as on sm_90
-# Triton's numbers of element types in tensor maps; cuTensorMapEncodeTiled has them in another order from 8
-_MAP_TYPES = {8: 10, 9: 8, 10: 9}
 
 
 class _Array:
@@ -83,7 +81,7 @@ def _flat(kinds, values):
 
 class _Utils:
     def load_binary(self, name, kernel, shared, device):
-        return 0, (name, kernel, shared), 32, 0, 1024
+        return None, (name, kernel, shared), 32, 0, 1024  # no module, so that none is unloaded
 
     def unload_module(self, module):
         pass
@@ -179,7 +177,7 @@ class _Launches:
         size = described["elem_size"]
         made = ptx_kernels.tensor_map(
             base,
-            _MAP_TYPES.get(described["elem_type"], described["elem_type"]),
+            ptx_kernels.map_type(described["elem_type"]),
             described["swizzle"],
             value.shape[::-1],
             [n * size for n in value.strides[-2::-1]],
@@ -188,7 +186,7 @@ class _Launches:
         return [made, *sizes, *strides]
 
 
-def _driver(launches, target, base):
+def _driver(triton, launches, target, base):
     """The driver's class depends on Triton's."""
 
     class Launcher:
@@ -196,11 +194,14 @@ def _driver(launches, target, base):
             self.source, self.metadata = source, metadata
 
         def __call__(self, x, y, z, stream, function, packed, launch_metadata, enter, leave, *values):
-            launches.launch((x, y, z), function, self.source, self.metadata, values)
+            # compiled in an earlier session, maybe
+            triton.runtime.driver.active.launches.launch(
+                (x, y, z), function, self.source, self.metadata, values
+            )
 
     class Driver(base):
         def __init__(self):
-            self.utils, self.launcher_cls = _Utils(), Launcher
+            self.utils, self.launcher_cls, self.launches = _Utils(), Launcher, launches
 
         @staticmethod
         def is_active():
@@ -266,13 +267,13 @@ def _start(session, triton):
     if version > LAST:
         session.notes.append(f"Triton {triton.__version__} was not tried with this version of antiphase")
     try:
-        _replace(session, triton)
+        return _places(session, triton)
     except (ImportError, AttributeError) as error:
         tried = f"expected 3.{FIRST[1]} to 3.{LAST[1]}"
         raise Unsupported(f"Triton {triton.__version__} is not supported here: {error}; {tried}") from error
 
 
-def _replace(session, triton):
+def _places(session, triton):
     from triton.backends.compiler import GPUTarget
     from triton.backends.driver import DriverBase
     from triton.backends.nvidia import compiler
@@ -280,7 +281,7 @@ def _replace(session, triton):
     from triton.runtime.jit import JITFunction
     from triton.tools.tensor_descriptor import TensorDescriptor
 
-    import triton.testing
+    import triton.testing  # noqa: F401
 
     # What Triton loads is the PTX. Its own cache tells it from machine code, and from PTX with names of files as
     # seen from elsewhere, by the hash.
@@ -289,35 +290,35 @@ def _replace(session, triton):
     def make_cubin(*arguments, **_):
         return next(a for a in arguments if isinstance(a, str)).encode()
 
-    backend = compiler.CUDABackend
-    backend.make_cubin = make_cubin
-    backend.hash = lambda self: f"antiphase-{self.target.arch}-{where}"
     os.environ.pop("TRITON_INTERPRET", None)
-
     launches = _Launches(session, os.path.dirname(os.path.abspath(triton.__file__)))
     asked = re.fullmatch(r"sm_?(\d+)a?", os.environ.get("TRITON_OVERRIDE_ARCH", "sm90"))
     target = GPUTarget("cuda", int(asked[1]) if asked else 90, 32)
-    triton.runtime.driver.set_active(_driver(launches, target, DriverBase))
-    JITFunction.run = _given_arrays(JITFunction.run)
-    TensorDescriptor.__init__ = _given_arrays(TensorDescriptor.__init__)
-    made = TensorDescriptor.from_tensor
-    TensorDescriptor.from_tensor = staticmethod(
-        lambda tensor, *more, **named: made(_argument(tensor), *more, **named)
-    )
-    with contextlib.suppress(ImportError):
-        from triton.experimental.gluon.nvidia import hopper
+    made, run = TensorDescriptor.from_tensor, Autotuner.run
 
-        hopper.TensorDescriptor.__init__ = _given_arrays(hopper.TensorDescriptor.__init__)
-
-    run = Autotuner.run
+    def from_tensor(tensor, *more, **named):
+        return made(_argument(tensor), *more, **named)
 
     def tuned(self, *positional, **named):
         launches.tuning.is_done = False
         return _given_arrays(run)(self, *positional, **named)
 
-    Autotuner.run = tuned
-    triton.testing.do_bench = launches.tuning.bench
-    triton.testing.do_bench_cudagraph = launches.tuning.bench
+    places = [
+        (compiler.CUDABackend, "make_cubin", make_cubin),
+        (compiler.CUDABackend, "hash", lambda self: f"antiphase-{self.target.arch}-{where}"),
+        (triton.runtime.driver, "_active", _driver(triton, launches, target, DriverBase)),
+        (JITFunction, "run", _given_arrays(JITFunction.run)),
+        (TensorDescriptor, "__init__", _given_arrays(TensorDescriptor.__init__)),
+        (TensorDescriptor, "from_tensor", staticmethod(from_tensor)),
+        (Autotuner, "run", tuned),
+        (triton.testing, "do_bench", launches.tuning.bench),
+        (triton.testing, "do_bench_cudagraph", launches.tuning.bench),
+    ]
+    with contextlib.suppress(ImportError):
+        from triton.experimental.gluon.nvidia import hopper
+
+        places.append((hopper.TensorDescriptor, "__init__", _given_arrays(hopper.TensorDescriptor.__init__)))
+    return places
 
 
 @contextlib.contextmanager

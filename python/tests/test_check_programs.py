@@ -219,6 +219,34 @@ class Plugin(InAFolder):
         said = self.pytest(0, "--antiphase-check")
         self.assertIn("1 .cu files without a main were not checked", said)
 
+    @unittest.skipIf(importlib.util.find_spec("numpy") is None, "NumPy is not installed")
+    def test_kernels_of_a_test(self):
+        (self.folder / "pytest.ini").write_text("[pytest]\nantiphase_check_options = --schedules 2\n")
+        (self.folder / "test_it.py").write_text(
+            textwrap.dedent(
+                """\
+            import numpy
+
+            CODE = 'extern "C" __global__ void count(int* to) { ADD; }'
+
+            def counted(add):
+                import cupy
+                to = cupy.zeros(1, numpy.int32)
+                cupy.RawKernel(CODE.replace("ADD", add), "count")((2,), (32,), (to,))
+                return to[0]
+
+            def test_right(antiphase_kernels):
+                assert counted("atomicAdd(to, 1)") == 64
+
+            def test_broken(antiphase_kernels):
+                assert counted("*to += 1") <= 64
+            """
+            )
+        )
+        said = self.pytest(1)
+        self.assertIn("2 passed, 1 error", said)
+        self.assertIn(": race: read of 4 bytes, global memory", said)
+
     def test_other_runs(self):
         self.write(a=BROKEN)
         (self.folder / "test_it.py").write_text(

@@ -84,6 +84,33 @@ class Languages(unittest.TestCase):
                 self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
                 self.assertEqual(done.stdout.count("histogram: "), times)
 
+    def test_a_kernel_in_two_sessions(self):
+        if importlib.util.find_spec("triton") is None:
+            self.skipTest("there is no triton here")
+        program = """
+import numpy as np, sys, triton, triton.language as tl
+sys.path.insert(0, sys.argv[1])
+from antiphase_check.capture import capture
+
+@triton.jit
+def following(x, out, BLOCK: tl.constexpr):
+    i = tl.arange(0, BLOCK)
+    tl.store(out + i, tl.load(x + i) + 1)
+
+for missing in (0, 1):
+    with capture() as kernels:
+        following[(1,)](np.ones(64, np.float32), np.zeros(64 - missing, np.float32), BLOCK=64)
+    print(kernels.check(schedules=1))
+"""
+        with tempfile.TemporaryDirectory() as folder:
+            file = pathlib.Path(folder, "twice.py")
+            file.write_text(program)
+            done = subprocess.run([sys.executable, file, PYTHON], capture_output=True, text=True)
+        said = done.stdout.splitlines()
+        self.assertEqual(len(said), 2, done.stdout + done.stderr)
+        self.assertEqual(said[0], "no finding")
+        self.assertIn("twice.py:9: access outside memory: write of 4 bytes", said[1])
+
     def test_versions(self):
         for package, said in (
             ("triton", "Triton 2.1.0 is not supported here: expected 3.4 or newer"),
@@ -107,6 +134,40 @@ class Languages(unittest.TestCase):
                 done = check(file, PYTHONPATH=path)
                 self.assertEqual(done.returncode, 3, done.stdout + done.stderr)
                 self.assertIn(said, done.stderr)
+
+
+# All lanes store one word to shared memory, and issue one bulk store of all words.
+COPY = """
+.version 8.0
+.target sm_90
+.address_size 64
+.visible .entry copy(.param .u64 to)
+.reqntid 32
+{
+  .reg .b32 %r<4>;
+  .reg .b64 %rd<3>;
+  .shared .align 128 .b8 words[128];
+  .shared .align 4 .b8 last[4];
+  .file 1 "kernels/copy.py"
+  .loc 1 3 0
+  mov.u32 %r1, %tid.x;
+  mov.u32 %r3, words;
+  mad.lo.u32 %r2, %r1, 4, %r3;
+  st.shared.u32 [%r2], %r1;
+  .loc 1 4 0
+  st.shared.u32 [last], 31;
+  fence.proxy.async.shared::cta;
+  bar.sync 0;
+  ld.param.u64 %rd1, [to];
+  cvta.to.global.u64 %rd2, %rd1;
+  .loc 1 5 0
+  cp.async.bulk.global.shared::cta.bulk_group [%rd2], [%r3], 128;
+  cp.async.bulk.commit_group;
+  cp.async.bulk.wait_group 0;
+  ret;
+}
+.file 1 "kernels/copy.py"
+"""
 
 
 class Kernels(unittest.TestCase):
@@ -141,6 +202,21 @@ class Kernels(unittest.TestCase):
         self.launch(self.kernel(), both[:300], both[300:], both[:300])
         self.assertTrue(np.array_equal(both[:300], np.arange(300, 900, 2)))
         self.assertTrue(np.array_equal(both[300:], np.arange(300, 600)))
+
+    def test_what_compilers_do_is_pedantic_or_theirs(self):
+        for own, lines in ((False, [4, 5]), (True, [5])):
+            with self.subTest(own):
+                self.setUp()
+                to = np.zeros(32, np.int32)
+                kernel = ptx_kernels.Kernel(self.session, COPY, "copy", "copy", own_barriers=own)
+                kernel.launch((1, 1, 1), (32, 1, 1), 0, [ptx_kernels.pointer(self.session, to)])
+                self.assertTrue(np.array_equal(to, np.arange(32)))
+                found = self.session.check(schedules=2).findings
+                self.assertEqual({f["severity"] for f in found}, {"pedantic"})
+                at = [f["access"]["at"] for f in found]
+                self.assertEqual(
+                    sorted((a["file"], a["line"]) for a in at), [("kernels/copy.py", n) for n in lines]
+                )
 
     def test_lines_of_the_language_are_not_the_users(self):
         text = self.text.replace("kernels/add.py", "/language/add.py")
