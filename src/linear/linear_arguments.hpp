@@ -47,7 +47,9 @@ struct tile_instance {
   tile_policy policy;
   kernel code;
 };
-inline tile_instance instance_of(const auto& row, const kernel& code) requires requires { row.policy.columns; }
+inline tile_instance instance_of(const auto& row, const kernel& code) requires requires {
+  row.policy.columns;
+}
 { return {row.policy, code}; }
 struct mma_instance {
   mma_policy policy;

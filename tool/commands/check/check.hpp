@@ -73,8 +73,12 @@ struct lab_request {
 struct lab_verdict {
   bool passed = false;
   std::vector<std::string> missing;  // sentences of the lab's tests
-  check_report report;               // findings of the checker
   std::vector<std::string> refused;  // why it was not checked: it does not compile, or lacks the kernel
+  int runs = 0;
+  // The checker's findings: their number, the first in a sentence, all as text (empty without errors) and
+  // as a report in JSON.
+  std::size_t errors = 0;
+  std::string first_error, text, json;
 };
 lab_verdict check_one_lab(const lab_request& r);
 // The kernels of a program's run, timed. Throws bad_input if it does not compile, not_supported if it does

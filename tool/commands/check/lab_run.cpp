@@ -19,18 +19,18 @@ lab_verdict check_one_lab(const lab_request& r) {
   options.process_seconds = seconds;
   options.schedules = r.schedules;
   lab_verdict verdict;
+  check_report report;
   try {
-    verdict.report = check_plain(program, options);
+    report = check_plain(program, options);
   } catch (const bad_source& e) {
     for (const check_refusal& why : refusals_of(e, r.file))
-      verdict.refused.push_back((why.place.line > 0 ? fmt::format("{}:{}: ", why.place.file, why.place.line) : "") +
-                                why.text);
+      verdict.refused.push_back(
+          (why.place.line > 0 ? fmt::format("{}:{}: ", why.place.file, why.place.line) : "") + why.text);
     return verdict;
   }
   // Words of the tests come first: they are the lab's own, and findings are often their cause.
   constexpr std::string_view thrown = "the program ended with an exception: ";
   std::vector<std::string>& missing = verdict.missing;
-  check_report& report = verdict.report;
   std::erase_if(report.findings, [&](const finding& f) {
     if (f.kind != finding_kind::wrong_result) return false;
     std::string said = f.access.action;
@@ -42,7 +42,13 @@ lab_verdict check_one_lab(const lab_request& r) {
     missing.push_back(
         fmt::format("it had not ended after {} seconds: a loop waits for what never comes", seconds));
   for (const check_refusal& why : report.refused) missing.push_back(why.text);
-  verdict.passed = missing.empty() && report.errors() == 0 && report.runs > 0;
+  verdict.runs = report.runs, verdict.errors = report.errors(), verdict.json = to_json(report);
+  if (verdict.errors > 0) {
+    verdict.text = to_text(report, fmt::format("antiphase check {} --kernels {}", r.file, r.tests));
+    const auto first = std::ranges::find(report.findings, finding_severity::error, &finding::severity);
+    verdict.first_error = fmt::format("{}: missing {}", name(first->kind), to_text(first->missing));
+  }
+  verdict.passed = missing.empty() && verdict.errors == 0 && report.runs > 0;
   return verdict;
 }
 
