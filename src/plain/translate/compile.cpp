@@ -71,8 +71,8 @@ const words instrumented{"-O1",
 constexpr std::array first_headers{"antiphase/executor/cpu/checked_prelude.hpp", "antiphase/plain/ends.h",
                                    "antiphase/plain/cuda_runtime.h"};
 
-// Included after those before an extension of PyTorch, whose stand-ins are larger than all others; before the C++
-// that the program asks for.
+// Included after those before an extension of PyTorch, whose stand-ins are larger than all others; before the
+// C++ that the program asks for.
 constexpr const char* headers_of_extensions = "antiphase/stand_ins/bindings/bindings.h";
 
 const words options_of_own_part{"-O2", "-fPIC", "-fno-plt"};

@@ -67,7 +67,8 @@ std::string key_of(const preparation& how) {
   return all.text();
 }
 
-// Removes folders beyond those kept, used longest ago. A process that uses one finds that g++ fails, and compiles without.
+// Removes folders beyond those kept, used longest ago. A process that uses one finds that g++ fails, and
+// compiles without.
 void remove_old(const fs::path& in) {
   std::vector<std::pair<fs::file_time_type, fs::path>> all;
   std::error_code failed;
