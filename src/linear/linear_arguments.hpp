@@ -11,10 +11,12 @@ namespace antiphase::linears {
 
 constexpr int depth = 64;  // k of a row of a slot: 128 bytes, a row of the swizzle
 
-// 64 `groups` rows of X by `columns` rows of W, a multiple of 8.
+// 64 `groups` rows of X by `columns` rows of W, a multiple of 8; of 64 if one of the operands lies across k:
+// its rows are neighbours, instead of the k of a row.
 struct tile_policy {
   bool of_bf16;
   int groups, columns;
+  bool x_across = false, w_across = false;
 };
 // The same by mma.sync and cp.async, from operands that lie anyhow: always 64 by 64.
 struct mma_policy {
@@ -23,7 +25,8 @@ struct mma_policy {
 constexpr int mma_rows = 64, mma_columns = 64;
 
 struct arguments {
-  // of tiles: k, rows, members; and 64 k or all, rows, blocks of 64 k or one, members
+  // of tiles: k, rows, members; and 64 k or all, rows, blocks of 64 k or one, members. Across k: rows, k,
+  // members
   tensor_map x_map, w_map;
   linear_operand x, w;
   linear_rows<void> y;

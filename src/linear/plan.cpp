@@ -28,20 +28,32 @@ std::int64_t tiles_of(const linear_problem& p, int rows, int columns) {
                                  : ceil_div<std::int64_t>(p.m, rows) * across * p.members;
 }
 
-bool is_aligned(const linear_operand& o, std::int64_t members) {
-  return o.k_stride == 1 && reinterpret_cast<std::uintptr_t>(o.data) % 16 == 0 && o.row_stride % 8 == 0 &&
+// Along k, or across it: rows are neighbours.
+enum class lies { along_k, across_k };
+lies layout_of(const linear_operand& o) { return o.k_stride == 1 ? lies::along_k : lies::across_k; }
+// Whether pieces of 16 bytes can be copied. A stride along an extent of 1 does not matter.
+bool is_aligned(const linear_operand& o, std::int64_t rows, std::int64_t k, std::int64_t members) {
+  const bool along = layout_of(o) == lies::along_k;
+  const std::int64_t lines = along ? rows : k;
+  return (along || o.row_stride == 1) && reinterpret_cast<std::uintptr_t>(o.data) % 16 == 0 &&
+         (lines == 1 || (along ? o.row_stride : o.k_stride) % 8 == 0) &&
          (members == 1 || o.member_stride % 8 == 0);
 }
 // Why TMA does not bring the operand; nothing if it does.
-std::optional<std::string> unsuited(const char* name, const linear_operand& o, std::int64_t members) {
-  if (!is_aligned(o, members))
+std::optional<std::string> unsuited(const char* name, const linear_operand& o, std::int64_t rows,
+                                    std::int64_t k, std::int64_t members) {
+  if (!is_aligned(o, rows, k, members))
     return fmt::format(
         "{} has rows from {} on, {} elements apart, and {} between neighbours along k: tiles "
         "take contiguous rows at multiples of 16 bytes",
         name, o.data, o.row_stride, o.k_stride);
-  if (std::max(o.row_stride, o.member_stride) >= std::int64_t{1} << 38)
+  if (std::max({o.row_stride, o.k_stride, o.member_stride}) >= std::int64_t{1} << 38)
     return fmt::format("{} has rows that are 2^39 bytes apart or more", name);
   return std::nullopt;
+}
+bool fits(const tile_policy& how, const linear_problem& p) {
+  return how.x_across == (layout_of(p.x) == lies::across_k) &&
+         how.w_across == (layout_of(p.w) == lies::across_k);
 }
 
 bool is_shared(const linear_operand& o, const linear_problem& p) {
@@ -66,29 +78,37 @@ arguments arguments_of(const linear_problem& p) {
 std::uint64_t bytes_apart(std::int64_t stride, std::int64_t least) {
   return static_cast<std::uint64_t>(std::max<std::int64_t>(stride, ceil_div<std::int64_t>(least, 8) * 8)) * 2;
 }
+// An operand in boxes of 64 elements along and `lines` across its rows in memory.
+tensor_layout layout_of_map(const linear_operand& o, std::int64_t rows, std::int64_t k, std::int64_t members,
+                            int lines) {
+  const auto number = [](std::int64_t x) { return static_cast<std::uint64_t>(x); };
+  const bool along = layout_of(o) == lies::along_k;
+  const std::uint64_t apart = along ? bytes_apart(o.row_stride, k) : bytes_apart(o.k_stride, rows);
+  return {.data = o.data,
+          .dimensions = 3,
+          .extent = {number(along ? k : rows), number(along ? rows : k), number(members)},
+          .stride = {0, apart, members > 1 ? number(2 * o.member_stride) : apart},
+          .box = {depth, static_cast<std::uint32_t>(lines), 1},
+          .pattern = swizzle::bytes_128};
+}
 void encode_maps(const executor& on, const linear_problem& p, const tile_policy& how, int slot_blocks,
                  arguments& a) {
-  const auto number = [](std::int64_t x) { return static_cast<std::uint64_t>(x); };
-  const auto k = number(p.k), blocks = k / depth;
-  const std::uint64_t x_row = bytes_apart(p.x.row_stride, p.k), w_row = bytes_apart(p.w.row_stride, p.k);
-  a.loaded_rows =
-      static_cast<int>(std::min<std::int64_t>(64 * how.groups, ceil_div<std::int64_t>(p.m, 8) * 8));
+  const std::int64_t rows = 64 * how.groups;
+  a.loaded_rows = static_cast<int>(how.x_across ? rows : std::min(rows, ceil_div<std::int64_t>(p.m, 8) * 8));
   a.whole_blocks = p.k % depth == 0;
-  a.x_map = on.encode({.data = p.x.data,
-                       .dimensions = 3,
-                       .extent = {k, number(p.m), a.x_step == 0 ? 1 : number(p.members)},
-                       .stride = {0, x_row, a.x_step == 0 ? x_row : number(2 * p.x.member_stride)},
-                       .box = {depth, static_cast<std::uint32_t>(a.loaded_rows), 1},
-                       .pattern = swizzle::bytes_128});
-  a.w_map = on.encode({.data = p.w.data,
-                       .dimensions = 4,
-                       .extent = {a.whole_blocks ? depth : k, number(p.n), a.whole_blocks ? blocks : 1,
-                                  a.w_step == 0 ? 1 : number(p.members)},
-                       .stride = {0, w_row, a.whole_blocks ? 2 * depth : w_row,
-                                  a.w_step == 0 ? w_row : number(2 * p.w.member_stride)},
-                       .box = {depth, static_cast<std::uint32_t>(how.columns),
-                               static_cast<std::uint32_t>(a.whole_blocks ? slot_blocks : 1), 1},
-                       .pattern = swizzle::bytes_128});
+  a.x_map = on.encode(
+      layout_of_map(p.x, p.m, p.k, a.x_step == 0 ? 1 : p.members, how.x_across ? depth : a.loaded_rows));
+  tensor_layout w =
+      layout_of_map(p.w, p.n, p.k, a.w_step == 0 ? 1 : p.members, how.w_across ? depth : how.columns);
+  if (!how.w_across) {  // several blocks of 64 k at once
+    w.dimensions = 4;
+    w.extent[3] = w.extent[2], w.stride[3] = w.stride[2], w.box[3] = 1;
+    w.extent[2] = a.whole_blocks != 0 ? w.extent[0] / depth : 1;
+    w.stride[2] = a.whole_blocks != 0 ? 2 * depth : w.stride[1];
+    w.box[2] = static_cast<std::uint32_t>(a.whole_blocks != 0 ? slot_blocks : 1);
+    if (a.whole_blocks != 0) w.extent[0] = depth;
+  }
+  a.w_map = on.encode(w);
 }
 
 // Blocks of 64 k that a slot of tile_product holds.
@@ -129,7 +149,8 @@ linear_plan mma_plan(const linear_problem& p, const kernel& code) {
   linear_plan plan{code, {}, arguments_of(p)};
   plan.arguments.down = static_cast<int>(ceil_div<std::int64_t>(p.m, mma_rows));
   plan.arguments.across = static_cast<int>(ceil_div<std::int64_t>(p.n, mma_columns));
-  plan.arguments.rows_aligned = is_aligned(p.x, p.members) && is_aligned(p.w, p.members);
+  plan.arguments.rows_aligned = layout_of(p.x) == lies::along_k && layout_of(p.w) == lies::along_k &&
+                           is_aligned(p.x, p.m, p.k, p.members) && is_aligned(p.w, p.n, p.k, p.members);
   plan.grid.x = static_cast<unsigned>(tiles_of(p, mma_rows, mma_columns));
   return plan;
 }
@@ -141,8 +162,10 @@ constexpr device_features needs_of_tiles{.bulk_copies = true, .wgmma = true, .sm
 std::optional<std::string> tiles_refuse(const executor& on, const linear_problem& p) {
   if (auto why = lacks(on.limits(), needs_of_tiles)) return why;
   if (p.k == 0) return "there is nothing to multiply: k is 0";
-  if (auto why = unsuited("X", p.x, p.group_ends != nullptr ? 1 : p.members)) return why;
-  return unsuited("W", p.w, p.members);
+  if (p.group_ends != nullptr && layout_of(p.x) == lies::across_k)
+    return "a group of rows may begin anywhere, but tiles of an X across k begin at multiples of 16 bytes";
+  if (auto why = unsuited("X", p.x, p.m, p.k, p.group_ends != nullptr ? 1 : p.members)) return why;
+  return unsuited("W", p.w, p.n, p.k, p.members);
 }
 
 const mma_instance& mma_of(const executor& on, const linear_problem& p) {
@@ -181,19 +204,23 @@ linear_plan plan_of(const executor& on, const linear_problem& p, const linear_op
     if (i.policy.of_bf16 != (p.in == element::bf16)) continue;
     known.emplace_back(tile_name(i.code));
     if (!any && known.back() != options.kernel) continue;
-    if (any && i.policy.groups > 1 && p.m <= 64) continue;
+    if (any && (!fits(i.policy, p) || (i.policy.groups > 1 && p.m <= 64))) continue;
     const double seconds = seconds_of(us, p, i.policy, std::max(1, on.limits().multiprocessors));
     if (seconds < least) best = &i, least = seconds;
   }
   const mma_instance& mma = mma_of(on, p);
   known.emplace_back(tile_name(mma.code));
   const bool by_mma = options.kernel == known.back();
-  if (best == nullptr && !by_mma) refuse_name("kernel of linear layers", options.kernel, known);
+  if (best == nullptr && !by_mma && !any) refuse_name("kernel of linear layers", options.kernel, known);
   if (is_empty(p)) return {best != nullptr ? best->code : mma.code, {0, 0, 0}, {}, 0};
   if (tiles_of(p, 64, 8) > most_tiles)
     throw not_supported(
         fmt::format("linear: {} members of {} x {} have too many tiles", p.members, p.m, p.n));
-  const std::optional<std::string> refused = by_mma ? "another kernel is asked for" : tiles_refuse(on, p);
+  const std::optional<std::string> refused =
+      by_mma               ? "another kernel is asked for"
+      : best == nullptr    ? "this build has no tiles"
+      : fits(best->policy, p) ? tiles_refuse(on, p)
+                           : "it takes X and W that lie otherwise: along k, or across it (m, n)";
   if (!refused) {
     linear_plan plan = tile_plan(on, p, best->policy, best->code);
     plan.seconds = least;

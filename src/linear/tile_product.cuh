@@ -48,6 +48,13 @@ template <tile_policy P, template <tile_policy, int> class Waits = tile_waits> s
   static constexpr int fit = (232448 - 1024 - 4 * P.groups * line_box_bytes) / slot_bytes,
                        slots = fit > 16 ? 16 : fit;
   static_assert(slots >= 3);
+  static constexpr major x_major = P.x_across ? major::mn : major::k,
+                         w_major = P.w_across ? major::mn : major::k;
+  static constexpr bool across = P.x_across || P.w_across;
+  static constexpr int panel = depth * 128;  // 64 rows of an operand across k
+  static_assert(!across || (slot_blocks == 1 && P.columns % 64 == 0));
+  // bytes to the next 16 k
+  static constexpr int x_step = P.x_across ? 16 * 128 : 32, w_step = P.w_across ? 16 * 128 : 32;
   using waits = Waits<P, slots>;
   using slot_cursor = cursor<slots>;
   enum event { full, empty };
@@ -56,6 +63,7 @@ template <tile_policy P, template <tile_policy, int> class Waits = tile_waits> s
     alignas(16) unsigned char box[4 * P.groups][line_box_bytes];  // of each warp, on the way to memory
     typename waits::ring ring;
   };
+  static_assert(sizeof(storage) <= 232448);
 
  private:
   using walk = tile_walk<rows, P.columns>;
@@ -75,7 +83,11 @@ template <tile_policy P, template <tile_policy, int> class Waits = tile_waits> s
     unsigned char* const to = s.slot[at.index] + slot_blocks * x_bytes;
     const int member = i.member * i.p.w_step;
     s.ring.commit(at, full, bytes{(i.p.loaded_rows + P.columns) * 128 * slot_blocks});
-    if (slot_blocks == 1 || i.p.whole_blocks) {
+    if constexpr (P.w_across) {
+      AP_UNROLL
+      for (int b = 0; b < P.columns / 64; ++b)
+        tensor_load(to + b * panel, i.p.w_map, landed, i.column + 64 * b, i.block * depth, member);
+    } else if (slot_blocks == 1 || i.p.whole_blocks) {
       tensor_load(to, i.p.w_map, landed, i.p.whole_blocks ? 0 : i.block * depth, i.column,
                   i.p.whole_blocks ? i.block : 0, member);
     } else {
@@ -86,10 +98,17 @@ template <tile_policy P, template <tile_policy, int> class Waits = tile_waits> s
   }
   AP_DEV static void load_x(storage& s, const step& i, slot_cursor at) {
     const int member = i.member * i.p.x_step;
-    AP_UNROLL
-    for (int b = 0; b < slot_blocks; ++b)
-      tensor_load(s.slot[at.index] + b * x_bytes, i.p.x_map, s.ring.barrier[full][at.index],
-                  (i.block + b) * depth, i.row, member);
+    unsigned char* const to = s.slot[at.index];
+    mbarrier& landed = s.ring.barrier[full][at.index];
+    if constexpr (P.x_across) {
+      AP_UNROLL
+      for (int b = 0; b < P.groups; ++b)
+        tensor_load(to + b * panel, i.p.x_map, landed, i.row + 64 * b, i.block * depth, member);
+    } else {
+      AP_UNROLL
+      for (int b = 0; b < slot_blocks; ++b)
+        tensor_load(to + b * x_bytes, i.p.x_map, landed, (i.block + b) * depth, i.row, member);
+    }
   }
   AP_DEV static void load(storage& s, const params& p) {
     step now(p);
@@ -147,8 +166,8 @@ template <tile_policy P, template <tile_policy, int> class Waits = tile_waits> s
       for (int b = 0; b < slot_blocks; ++b) {
         AP_UNROLL
         for (int j = 0; j < 4; ++j)
-          wgmma<in, major::k, major::k>(sum, further(x, b * x_bytes + 32 * j),
-                                        further(w, b * w_bytes + 32 * j), b + j > 0 || block > 0);
+          wgmma<in, x_major, w_major>(sum, further(x, b * x_bytes + x_step * j),
+                                      further(w, b * w_bytes + w_step * j), b + j > 0 || block > 0);
       }
       wgmma_commit();
       waits::step_before();
@@ -160,7 +179,8 @@ template <tile_policy P, template <tile_policy, int> class Waits = tile_waits> s
   }
   AP_DEV static void compute(storage& s, const params& p, int warp) {
     slot_cursor at;
-    const descriptor_ring operands = describe_slots(s.slot[0], slot_bytes, 16, 1024, swizzle::bytes_128);
+    const descriptor_ring operands =
+        describe_slots(s.slot[0], slot_bytes, across ? panel : 16, 1024, swizzle::bytes_128);
     bool first = true;
     clear(s, p);
     for (walk tile(p); tile.valid(); tile.next()) {

@@ -53,26 +53,48 @@ struct halves {
   }
 };
 
-// X W^T on a device, FP32, as bits.
+// A matrix as it lies in memory, with NaN between rows: along k, or across it.
+struct placed {
+  std::vector<std::uint16_t> memory;
+  linear_operand lies;
+
+  placed(const halves& x, bool along_k, std::int64_t spare, std::size_t offset) {
+    const std::int64_t in_row = (along_k ? x.columns : x.rows) + spare;
+    lies = {nullptr, along_k ? in_row : 1, along_k ? 1 : in_row};
+    memory.assign(offset + static_cast<std::size_t>(in_row * (along_k ? x.rows : x.columns)),
+                  to_bits(x.type, std::nanf("")));
+    for (std::int64_t i = 0; i < x.rows; ++i)
+      for (std::int64_t k = 0; k < x.columns; ++k)
+        memory[offset + static_cast<std::size_t>(i * lies.row_stride + k * lies.k_stride)] =
+            x.bits[static_cast<std::size_t>(i * x.columns + k)];
+  }
+};
+
+// X W^T on a device, FP32, as bits. Operands lie as the kernel takes them, whose name says so.
 using words = std::vector<std::uint32_t>;
 struct layer_call {
   const context& where;
   std::string_view kernel = "auto";
 
   words operator()(const halves& x, const halves& w) const {
-    const device_array<std::uint16_t> on_x(where, std::span<const std::uint16_t>(x.bits)),
-        on_w(where, std::span<const std::uint16_t>(w.bits));
+    const auto spare = [](std::int64_t in_row) { return (8 - in_row % 8) % 8; };
+    const bool x_along = !kernel.ends_with("-mk") && !kernel.ends_with("-mn"),
+               w_along = !kernel.ends_with("-kn") && !kernel.ends_with("-mn");
+    const placed of_x(x, x_along, x_along ? 0 : spare(x.rows), 0),
+        of_w(w, w_along, w_along ? 0 : spare(w.rows), 0);
+    const device_array<std::uint16_t> on_x(where, std::span(of_x.memory)),
+        on_w(where, std::span(of_w.memory));
     device_array<std::uint32_t> y(where, static_cast<std::size_t>(x.rows * w.rows));
-    linear(where,
-           {.in = x.type,
-            .out = element::f32,
-            .x = {on_x.data(), x.columns},
-            .w = {on_w.data(), w.columns},
-            .y = {y.data(), w.rows},
-            .m = x.rows,
-            .n = w.rows,
-            .k = x.columns},
-           {.kernel = kernel});
+    linear_problem p{.in = x.type,
+                     .out = element::f32,
+                     .x = of_x.lies,
+                     .w = of_w.lies,
+                     .y = {y.data(), w.rows},
+                     .m = x.rows,
+                     .n = w.rows,
+                     .k = x.columns};
+    p.x.data = on_x.data(), p.w.data = on_w.data();
+    linear(where, p, {.kernel = kernel});
     where.runs_on().synchronize(nullptr);
     return y.to_host();
   }

@@ -111,22 +111,7 @@ TEST(linear_Cuda, a_row_is_the_same_in_every_batch) {
     check_rows(where, s, {1, 2, 3, 7, 8, 9, 17, 31, 63, 64, 65, 100, 127, 128, 256, 512, 1024});
 }
 
-// Operands that lie anyhow: padded rows, k by k, at odd addresses; members of a batch; groups.
-struct placed {
-  std::vector<std::uint16_t> memory;
-  linear_operand lies;
-
-  placed(const halves& x, bool along_k, std::int64_t spare, std::size_t offset) {
-    const std::int64_t in_row = (along_k ? x.columns : x.rows) + spare;
-    lies = {nullptr, along_k ? in_row : 1, along_k ? 1 : in_row};
-    memory.assign(offset + static_cast<std::size_t>(in_row * (along_k ? x.rows : x.columns)),
-                  to_bits(x.type, std::nanf("")));
-    for (std::int64_t i = 0; i < x.rows; ++i)
-      for (std::int64_t k = 0; k < x.columns; ++k)
-        memory[offset + static_cast<std::size_t>(i * lies.row_stride + k * lies.k_stride)] =
-            x.bits[static_cast<std::size_t>(i * x.columns + k)];
-  }
-};
+// Operands that lie anyhow: padded rows, k by k, at odd addresses.
 void check_layouts(const context& where, const extents& s) {
   for (const element type : types) {
     const halves x(type, kind::normal, s.m, s.k, 5), w(type, kind::normal, s.n, s.k, 6);

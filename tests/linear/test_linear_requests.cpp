@@ -50,6 +50,11 @@ TEST(linear_requests, wrong_arguments_are_named) {
          c.options.kernel = "bf16-64x32";
          c.p.x.k_stride = 2, c.p.x.row_stride = 32;
        },
+       "it takes X and W that lie otherwise"},
+      {[](call& c) {
+         c.options.kernel = "bf16-64x32";
+         c.p.x.row_stride = 17;
+       },
        "tiles take contiguous rows at multiples of 16 bytes"},
   };
   for (const auto& [change, expected] : wrong) EXPECT_THAT(call().refusal(change), HasSubstr(expected));

@@ -13,6 +13,7 @@ struct layer {
   bool ends = false;       // with bias, activation and residual
   std::int64_t spare = 0;  // elements after each row: 8 keeps pieces of 16 bytes, 1 does not
   std::vector<std::int32_t> groups = {};
+  bool x_across = false, w_across = false;  // k by k, in rows of a multiple of 8
 };
 
 std::uint16_t bits_of(element type, float x) {
@@ -29,10 +30,23 @@ std::vector<std::uint16_t> digits(element type, std::int64_t rows, std::int64_t 
   return all;
 }
 
+// A matrix that lies k by k.
+std::int64_t across_stride(std::int64_t rows) { return (rows + 7) / 8 * 8; }
+std::vector<std::uint16_t> across(const std::vector<std::uint16_t>& x, std::int64_t rows, std::int64_t k) {
+  const std::int64_t stride = across_stride(rows);
+  std::vector<std::uint16_t> all(static_cast<std::size_t>(stride * k), x.back());
+  for (std::int64_t i = 0; i < rows; ++i)
+    for (std::int64_t j = 0; j < k; ++j)
+      all[static_cast<std::size_t>(j * stride + i)] = x[static_cast<std::size_t>(i * k + j)];
+  return all;
+}
+
 void multiply(const context& where, element type, const layer& l, std::string_view kernel) {
   const std::int64_t members = l.groups.empty() ? 1 : static_cast<std::int64_t>(l.groups.size());
   const std::int64_t stride = l.k + l.spare;
-  const auto x = digits(type, l.m, l.k, stride, 1), w = digits(type, members * l.n, l.k, stride, 2);
+  auto x = digits(type, l.m, l.k, stride, 1), w = digits(type, members * l.n, l.k, stride, 2);
+  if (l.x_across) x = across(x, l.m, l.k);
+  if (l.w_across) w = across(w, l.n, l.k);
   std::vector<float> bias, residual;
   for (std::int64_t j = 0; j < l.n; ++j) bias.push_back(static_cast<float>(j % 7));
   for (std::int64_t i = 0; i < l.m * l.n; ++i) residual.push_back(static_cast<float>(i % 5));
@@ -50,6 +64,8 @@ void multiply(const context& where, element type, const layer& l, std::string_vi
                    .n = l.n,
                    .k = l.k,
                    .members = members};
+  if (l.x_across) p.x = {on_x.data(), 1, across_stride(l.m)};
+  if (l.w_across) p.w = {on_w.data(), 1, across_stride(l.n)};
   if (!l.groups.empty()) p.group_ends = ends.data();
   if (l.ends)
     p.bias = on_bias.data(), p.residual = {on_residual.data(), l.n}, p.function = gemms::activation::relu;
@@ -77,7 +93,15 @@ void multiply_by_tiles(const context& where, element type) {
   for (std::size_t i = 0; i < all.size(); ++i) {
     const linears::tile_policy& how = all[i].policy;
     if (how.of_bf16 != (type == element::bf16)) continue;
-    multiply(where, type, {64 * how.groups - 45, how.columns - 3, i % 2 == 0 ? 64 : 72, i % 2 == 0},
+    multiply(where, type,
+             {64 * how.groups - 45,
+              how.columns - 3,
+              i % 2 == 0 ? 64 : 72,
+              i % 2 == 0,
+              0,
+              {},
+              how.x_across,
+              how.w_across},
              std::string_view(all[i].code.name).substr(7));
   }
   const std::string of_type(name(type));

@@ -84,6 +84,57 @@ __global__ void arithmetic(float* scratch) {
     asm volatile("trap;");  // FOUND: kernel gave up
 }
 
+// What compilers emit and people seldom write.
+__global__ void seldom_written(const int* outside) {
+  __shared__ int inside;
+  const auto is_shared = [](const void* p) {
+    unsigned r;
+    asm("{.reg .pred p; isspacep.shared p, %1; selp.u32 %0, 1, 0, p;}" : "=r"(r) : "l"(p));
+    return r == 1;
+  };
+  const auto is_finite = [](float x) {
+    unsigned r;
+    asm("{.reg .pred p; testp.finite.f32 p, %1; selp.u32 %0, 1, 0, p;}" : "=r"(r) : "f"(x));
+    return r == 1;
+  };
+  HOLDS(is_shared(&inside) && !is_shared(outside) && is_finite(1) && !is_finite(INFINITY));
+
+  int chosen, other, distance, dot, dot_of_two;
+  asm("slct.s32.s32 %0, 7, 9, %1;" : "=r"(chosen) : "r"(0));
+  asm("slct.s32.s32 %0, 7, 9, %1;" : "=r"(other) : "r"(-1));
+  asm("sad.s32 %0, %1, %2, 10;" : "=r"(distance) : "r"(3), "r"(-4));
+  asm("dp4a.s32.s32 %0, %1, %2, 100;" : "=r"(dot) : "r"(0x01FF0203), "r"(0x04030201));
+  asm("dp2a.lo.s32.s32 %0, %1, %2, 10;" : "=r"(dot_of_two) : "r"(0x0003FFFE), "r"(0x04030201));
+  HOLDS(chosen == 7 && other == 9 && distance == 17 && dot == 108 && dot_of_two == 14);
+
+  unsigned mask, third, product, sum;
+  asm("bmsk.clamp.b32 %0, %1, %2;" : "=r"(mask) : "r"(4), "r"(3));
+  asm("fns.b32 %0, %1, 0, 2;" : "=r"(third) : "r"(0xAC));
+  asm("mul24.lo.u32 %0, %1, %2;" : "=r"(product) : "r"(0x1000003), "r"(5));
+  asm("mad24.lo.u32 %0, %1, %2, 1;" : "=r"(sum) : "r"(0x1000003), "r"(5));
+  HOLDS(mask == 0x70 && third == 3 && product == 15 && sum == 16);
+
+  unsigned low, high;
+  asm("add.cc.u32 %0, %2, %3; addc.u32 %1, %4, %5;"
+      : "=&r"(low), "=r"(high)
+      : "r"(~0u), "r"(2), "r"(5), "r"(6));
+  HOLDS(low == 1 && high == 12);
+  asm("sub.cc.u32 %0, %2, %3; subc.u32 %1, %4, %5;"
+      : "=&r"(low), "=r"(high)
+      : "r"(1), "r"(2), "r"(9), "r"(4));
+  HOLDS(low == ~0u && high == 4);
+  asm("mad.lo.cc.u32 %0, %2, %3, %4; madc.hi.u32 %1, %2, %3, 7;"
+      : "=&r"(low), "=r"(high)
+      : "r"(1u << 31), "r"(3), "r"(1u << 31));
+  HOLDS(low == 0 && high == 9);
+
+  float signed_as, sine, cosine;
+  asm("copysign.f32 %0, %1, %2;" : "=f"(signed_as) : "f"(-1.0f), "f"(3.0f));
+  asm("sin.approx.f32 %0, %1;" : "=f"(sine) : "f"(0.5f));
+  asm("cos.approx.f32 %0, %1;" : "=f"(cosine) : "f"(0.5f));
+  HOLDS(signed_as == -3 && close(sine, 0.47942554f) && close(cosine, 0.87758256f));
+}
+
 __global__ void warps(unsigned* sums) {
   const unsigned t = threadIdx.x, lane = t % 32;
   unsigned same, here;
@@ -156,6 +207,7 @@ int main() {
   cudaMemcpy(sums, h, sizeof h, cudaMemcpyHostToDevice);
   warps<<<1, 64>>>(sums);
   arithmetic<<<1, 32>>>(scratch);
+  seldom_written<<<1, 32>>>(reinterpret_cast<int*>(sums));
   cudaMemcpy(h, sums, sizeof h, cudaMemcpyDeviceToHost), cudaMemcpyFromSymbol(&failed, wrong, sizeof failed);
   cudaFree(scratch), cudaFree(sums);
   if (failed != 0) std::printf("line %d does not hold\n", failed);
