@@ -10,8 +10,8 @@ namespace antiphase::tool {
 
 // A file's name, or that of a recording which is shipped, such as h200.
 std::string recorded_file(const std::string& name);
-// A timeline that a program wrote; or those of what `antiphase trace --json` has written, of their steps, as the
-// block's first warp begins them and its last one ends them. Throws bad_request for other text.
+// A timeline that a program wrote; or those of what `antiphase trace --json` has written: of their steps, as
+// the block's first warp begins them and its last one ends them. Throws bad_request for other text.
 std::vector<timeline> timelines_of(std::string_view text);
 
 }  // namespace antiphase::tool
