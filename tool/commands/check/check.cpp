@@ -202,13 +202,13 @@ std::string kinds_by_tool() {
 void add_check(arguments program) {
   arguments command = program.add_subcommand("check",
                                              "Find races, missing waits and bad accesses in a CUDA program "
-                                             "(.cu, .py), or in our kernels; needs no GPU");
+                                             "(.cu, .ptx, .py), or in our kernels; needs no GPU");
   const auto r = std::make_shared<check_request>();
   command
-      .add_option(
-          "kernel", r->kernels,
-          "A program (.cu files, then its arguments; or .py), or kernels of the library: all (default), "
-          "gemm, scan, or as --list gives them")
+      .add_option("kernel", r->kernels,
+                  "A program (.cu files, then its arguments; .ptx; or .py), or kernels of the library: all "
+                  "(default), "
+                  "gemm, scan, or as --list gives them")
       .type_name("PROGRAM|KERNEL");
   struct setting {
     const char* name;

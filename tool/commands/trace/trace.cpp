@@ -347,9 +347,9 @@ void run_trace(const trace_request& r) {
   if (!r.files.empty()) return draw_files(r);
   if (is_source(r.kernel)) return trace_program(r, options_of(r));
   if (r.program.kernels.size() > 1 || !r.program.compiler_options.empty() || !r.program.driver.empty() ||
-      !r.program.arguments.empty())
+      !r.program.launch.empty() || !r.program.arguments.empty())
     throw bad_request(
-        "options of the compiler, --kernels and arguments are of a program in plain CUDA: "
+        "options of the compiler, --kernels, --launch and arguments are of a program in plain CUDA: "
         "expected a .cu file before them");
   const auto of = static_cast<family>(choice_of("KERNEL", r.kernel, trace_families()));
   if (r.without_waits && (r.output.empty() || format_of(r) != picture_format::page))
