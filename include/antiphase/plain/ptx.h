@@ -38,8 +38,8 @@ AP_VERB unsigned long to_shared(unsigned long address) {
 AP_VERB unsigned long from_shared(unsigned long address) {
   return reinterpret_cast<unsigned long>(in_shared(address));
 }
-// Of a parameter's address the low 32 bits may be all there is, as Triton's code has it: parameters lie on the
-// thread's stack.
+// Of a parameter's address the low 32 bits may be all there is, as Triton's code has it: parameters lie on
+// the thread's stack.
 AP_VERB unsigned long address_of_parameter(unsigned long address) {
   if (address >> 32 != 0) return address;
   const auto here = reinterpret_cast<unsigned long>(__builtin_frame_address(0));

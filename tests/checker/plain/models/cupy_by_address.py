@@ -21,7 +21,11 @@ extern "C" __global__ void add(const float* x, const float* more, float* y, cons
 @cupy.util.memoize()
 def old_kernel():
     return cupy.cuda.compile_with_cache(
-        'extern "C" __global__ void set(float* y, unsigned long long x) { y[0] = *(const float*)x; }'
+        r"""extern "C" __global__ void set(float* y, unsigned long long x) {
+  unsigned lane;
+  asm("mov.u32 %0, %%laneid;" : "=r"(lane));
+  y[lane] = *(const float*)x;
+}"""
     ).get_function("set")
 
 
