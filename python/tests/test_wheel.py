@@ -221,6 +221,7 @@ def main():
                 ("include", "include/"),
                 ("examples", "share/antiphase/examples/"),
                 ("docs/course", "share/antiphase/course/"),
+                ("bench/results/timelines/steps", "share/antiphase/recordings/"),
             )
             for path in (root / what).rglob("*")
             if path.is_file() and path.parent.name != "solutions"

@@ -150,7 +150,7 @@ linear_plan mma_plan(const linear_problem& p, const kernel& code) {
   plan.arguments.down = static_cast<int>(ceil_div<std::int64_t>(p.m, mma_rows));
   plan.arguments.across = static_cast<int>(ceil_div<std::int64_t>(p.n, mma_columns));
   plan.arguments.rows_aligned = layout_of(p.x) == lies::along_k && layout_of(p.w) == lies::along_k &&
-                           is_aligned(p.x, p.m, p.k, p.members) && is_aligned(p.w, p.n, p.k, p.members);
+                                is_aligned(p.x, p.m, p.k, p.members) && is_aligned(p.w, p.n, p.k, p.members);
   plan.grid.x = static_cast<unsigned>(tiles_of(p, mma_rows, mma_columns));
   return plan;
 }
@@ -217,10 +217,10 @@ linear_plan plan_of(const executor& on, const linear_problem& p, const linear_op
     throw not_supported(
         fmt::format("linear: {} members of {} x {} have too many tiles", p.members, p.m, p.n));
   const std::optional<std::string> refused =
-      by_mma               ? "another kernel is asked for"
-      : best == nullptr    ? "this build has no tiles"
+      by_mma                  ? "another kernel is asked for"
+      : best == nullptr       ? "this build has no tiles"
       : fits(best->policy, p) ? tiles_refuse(on, p)
-                           : "it takes X and W that lie otherwise: along k, or across it (m, n)";
+                              : "it takes X and W that lie otherwise: along k, or across it (m, n)";
   if (!refused) {
     linear_plan plan = tile_plan(on, p, best->policy, best->code);
     plan.seconds = least;
