@@ -132,6 +132,7 @@ class Library(Scratch):
                 there,
                 [
                     "__init__.py",
+                    "_linear.py",
                     "_scans.py",
                     "_attention.py",
                     "_advice.py",

@@ -112,13 +112,21 @@ class register_uses {
       const statement& s = f.body[k];
       if (s.kind != statement_kind::instruction) continue;
       const operation o = operation_of(s);
-      const bool writes = only_computes(o) || o.base() == "ld";
-      const std::size_t first = writes ? std::min(o.rest.find(','), o.rest.size()) : 0;
       add(o.guard, k, reads_);
-      add(o.rest.substr(0, first), k, writes_);
-      add(o.rest.substr(first), k, reads_);
+      add(results(o), k, writes_);
+      add(o.rest.substr(results(o).size()), k, reads_);
     }
   }
+  // What an instruction writes: a register, or several in braces.
+  static view results(const operation& o) {
+    if (!only_computes(o) && o.base() != "ld") return {};
+    return o.rest.substr(0, std::min(o.rest.find(o.rest.starts_with("{") ? '}' : ','), o.rest.size()));
+  }
+  // The predicate of all stores to which the load's value goes, if it goes nowhere else; empty: none.
+  std::string only_stored_if(std::size_t load) const;
+  // Adds the statements that compute a register from the thread's index and the parameters, in their order.
+  // False: it also depends on something else.
+  bool follows_from_index(const std::string& name, std::vector<std::size_t>& all, int depth = 0) const;
   // The predicate without which the register's value, written at `from`, is of no use; empty: there is none.
   std::string needs(const std::string& name, std::size_t from, int depth = 0) const;
   std::optional<std::size_t> written_once(view name) const {
@@ -137,13 +145,20 @@ class register_uses {
 
  private:
   using places = std::map<std::string, std::vector<std::size_t>, std::less<>>;
-  static void add(view text, std::size_t k, places& to) {
+  static std::vector<std::string> names_in(view text) {
     constexpr view parts = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_$%";
+    std::vector<std::string> all;
     for (std::size_t i = 0; (i = text.find_first_of(parts, i)) != view::npos;) {
       const std::size_t end = std::min(text.find_first_not_of(parts, i), text.size());
-      auto& list = to[std::string(text.substr(i, end - i))];
-      if (list.empty() || list.back() != k) list.push_back(k);
+      all.emplace_back(text.substr(i, end - i));
       i = end;
+    }
+    return all;
+  }
+  static void add(view text, std::size_t k, places& to) {
+    for (const std::string& name : names_in(text)) {
+      auto& list = to[name];
+      if (list.empty() || list.back() != k) list.push_back(k);
     }
   }
 
@@ -172,6 +187,54 @@ std::string register_uses::needs(const std::string& name, std::size_t from, int 
     all = one;
   }
   return all;
+}
+
+std::string register_uses::only_stored_if(std::size_t load) const {
+  std::vector<std::string> reached = names_in(results(operation_of(f_.body[load])));
+  std::string predicate;
+  for (std::size_t i = 0; i < reached.size(); ++i) {
+    const std::string name = reached[i];
+    const auto uses = reads_.find(name);
+    if (uses == reads_.end()) continue;
+    for (const std::size_t k : uses->second) {
+      const operation o = operation_of(f_.body[k]);
+      if (only_computes(o)) {
+        for (std::string& further : names_in(results(o)))
+          if (std::ranges::find(reached, further) == reached.end()) reached.push_back(std::move(further));
+        continue;
+      }
+      const auto address = names_in(o.rest.substr(0, o.rest.find(']')));
+      const std::string under = (o.is_negated ? "!" : "") + std::string(o.guard);
+      if ((o.base() != "st" && o.base() != "red") || o.guard.empty() || o.guard == name ||
+          std::ranges::find(address, name) != address.end() || (!predicate.empty() && predicate != under))
+        return {};
+      predicate = under;
+    }
+  }
+  return predicate;
+}
+
+bool register_uses::follows_from_index(const std::string& name, std::vector<std::size_t>& all,
+                                       int depth) const {
+  if (writes_.find(name) ==
+      writes_.end()) {  // a number, a variable's address, a parameter, a special register
+    static constexpr std::array special{view("%tid"), view("%ntid"), view("%ctaid"), view("%nctaid"),
+                                        view("%laneid")};
+    return !name.starts_with("%") || std::ranges::find(special, name) != special.end();
+  }
+  const auto k = written_once(name);
+  if (depth > 20 || !k) return false;
+  if (std::ranges::find(all, *k) != all.end()) return true;
+  const operation o = operation_of(f_.body[*k]);
+  const bool opened = std::ranges::count(f_.body.begin(), f_.body.begin() + static_cast<std::ptrdiff_t>(*k),
+                                         statement_kind::open, &statement::kind) !=
+                      std::ranges::count(f_.body.begin(), f_.body.begin() + static_cast<std::ptrdiff_t>(*k),
+                                         statement_kind::close, &statement::kind);
+  if (opened || !o.guard.empty() || (!only_computes(o) && !o.name.starts_with("ld.param"))) return false;
+  for (const std::string& from : names_in(o.rest.substr(results(o).size())))
+    if (!follows_from_index(from, all, depth + 1)) return false;
+  all.push_back(*k);
+  return true;
 }
 
 }  // namespace
@@ -257,6 +320,24 @@ std::map<std::size_t, std::string> speculated_loads(const function& f) {
     if (predicate.empty()) continue;
     const auto defined = uses->written_once(view(predicate).substr(predicate.starts_with("!") ? 1 : 0));
     if (defined && *defined < k) all[k] = predicate;
+  }
+  return all;
+}
+
+std::map<std::size_t, load_for_store> loads_for_stores(const function& f) {
+  std::map<std::size_t, load_for_store> all;
+  std::optional<register_uses> uses;
+  for (std::size_t k = 0; k < f.body.size(); ++k) {
+    if (f.body[k].kind != statement_kind::instruction) continue;
+    const operation o = operation_of(f.body[k]);
+    const auto orders = [&](view word) { return o.name.find(word) != view::npos; };
+    if (!o.name.starts_with("ld.global") || orders(".volatile") || orders(".relaxed") || orders(".acquire"))
+      continue;
+    if (!uses) uses.emplace(f);
+    load_for_store load{.predicate = uses->only_stored_if(k), .computed_by = {}};
+    if (load.predicate.empty()) continue;
+    const std::string name = load.predicate.substr(load.predicate.starts_with("!") ? 1 : 0);
+    if (uses->follows_from_index(name, load.computed_by)) all.emplace(k, std::move(load));
   }
   return all;
 }

@@ -43,6 +43,15 @@ std::set<std::size_t> polling_waits(const function& f);
 // then. The predicate, with ! if it must not hold, by the load's statement.
 std::map<std::size_t, std::string> speculated_loads(const function& f);
 
+// Loads of global memory whose values go nowhere but into stores under one predicate, by the load's
+// statement. Where a block has more threads than a tensor has elements, Triton's threads all load, and some
+// of them store.
+struct load_for_store {
+  std::string predicate;                 // with ! if it must not hold
+  std::vector<std::size_t> computed_by;  // statements that compute it from the thread's index and parameters
+};
+std::map<std::size_t, load_for_store> loads_for_stores(const function& f);
+
 // Lines [first, end) of block barriers that a thread has gone past if it ends: other threads that wait there
 // wait for it. Threads that return early have not: barriers are left out if a path around them leads to the
 // end at once. Nothing if no range of lines says it.

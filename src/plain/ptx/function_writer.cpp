@@ -80,6 +80,7 @@ class function_writer final : public names {
   const symbols& known_;
   const std::set<std::size_t> polls_ = polling_waits(f_);
   const std::map<std::size_t, std::string> speculated_ = speculated_loads(f_);
+  const std::map<std::size_t, load_for_store> for_stores_ = loads_for_stores(f_);
   mutable std::vector<scope> scopes_;
   mutable std::map<std::string, std::string> declared_;  // C++ types and the names of their variables
   std::string arrays_;                                   // declarations of arrays
@@ -311,9 +312,15 @@ void function_writer::instruction(std::size_t index) {
   };
   try {
     if (!o.guard.empty()) guard = if_holds(o.guard, o.is_negated);
-    if (const auto load = speculated_.find(index); load != speculated_.end()) {
-      const bool negated = load->second.starts_with("!");
-      guard += if_holds(view(load->second).substr(negated ? 1 : 0), negated);
+    const auto only_if = [&](view predicate) {
+      const bool negated = predicate.starts_with("!");
+      guard += if_holds(predicate.substr(negated ? 1 : 0), negated);
+    };
+    if (const auto load = speculated_.find(index); load != speculated_.end()) only_if(load->second);
+    if (const auto load = for_stores_.find(index); load != for_stores_.end()) {
+      for (const std::size_t k : load->second.computed_by)  // pure, and written once: early is as good
+        emit(s, code_for(operation_of(f_.body[k]), "", false));
+      only_if(load->second.predicate);
     }
     emit(s, code_for(o, guard, polls_.contains(index)));
   } catch (const unknown& u) {

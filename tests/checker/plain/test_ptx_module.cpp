@@ -184,6 +184,34 @@ TEST(ptx_flow, a_load_whose_value_a_selection_drops_depends_on_it) {
       << "the predicate is not known yet";
 }
 
+TEST(ptx_flow, a_load_for_a_store_depends_on_the_store_s_predicate) {
+  const auto loads = [](const std::string& body) {
+    std::map<std::size_t, std::pair<std::string, std::vector<std::size_t>>> all;
+    for (const auto& [k, load] : loads_for_stores(
+             module_of(".entry k() {\n.reg .b32 %r<9>;\n.reg .pred %p<9>;\n" + body + "\nret;\n}\n")
+                 .functions[0]))
+      all[k] = {load.predicate, load.computed_by};
+    return all;
+  };
+  const std::string first = "mov.u32 %r1, %tid.x; setp.eq.b32 %p1, %r1, 0; ";
+  const auto found =
+      loads("ld.global.b32 { %r2 }, [a]; add.s32 %r3, %r2, 1; " + first + "@%p1 st.global.b32 [a], { %r3 };");
+  ASSERT_EQ(found.size(), 1U);
+  const auto& [load, known] = *found.begin();
+  EXPECT_EQ(known.first, "%p1");
+  EXPECT_THAT(known.second, ElementsAre(load + 2, load + 3));
+  EXPECT_THAT(loads("ld.global.b32 %r2, [a]; " + first + "@!%p1 st.global.b32 [a], %r2;"),
+              ElementsAre(Pair(testing::_, Pair("!%p1", testing::_))));
+  for (const std::string other :
+       {"ld.global.b32 %r2, [a]; @%p1 st.global.b32 [a], %r2; st.global.b32 [b], %r2;",
+        "ld.global.b32 %r2, [a]; @%p1 st.global.b32 [%r2], %r1;",
+        "ld.global.b32 %r2, [a]; shfl.sync.bfly.b32 %r3, %r2, 1, 31, -1; @%p1 st.global.b32 [a], %r2;",
+        "ld.global.b32 %r2, [a]; setp.eq.s32 %p2, %r2, 0; @%p2 bra L; L: @%p1 st.global.b32 [a], %r2;",
+        "ld.volatile.global.b32 %r2, [a]; @%p1 st.global.b32 [a], %r2;",
+        "ld.global.b32 %r2, [a]; setp.eq.b32 %p1, %r1, 1; @%p1 st.global.b32 [a], %r2;"})
+    EXPECT_THAT(loads(first + other), ElementsAre()) << other;
+}
+
 std::pair<int, int> past(const std::string& body) {
   const auto lines =
       barriers_gone_past(module_of(".entry k() {\n" + body + "\nret;\n}\n.file 1 \"k.cu\"\n").functions[0]);

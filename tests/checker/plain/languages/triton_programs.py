@@ -30,6 +30,15 @@ def weighted_sum(pair, scales, out, total, BLOCK: tl.constexpr, ATOMIC: tl.const
         tl.store(total, tl.load(total) + tl.sum(z))  # FOUND: race
 
 
+# More threads than elements: all of them load, the first of them store.
+@triton.jit
+def more_threads_than_elements(x, totals, BLOCK: tl.constexpr):
+    i = tl.arange(0, BLOCK)
+    y = tl.load(x + i) + 1
+    tl.store(x + i, y)
+    tl.store(totals, tl.load(totals) + tl.sum(y))
+
+
 @triton.autotune(
     [triton.Config({"BLOCK": 128}, num_warps=w) for w in (4, 8)], key=["n"], reset_to_zero=["counts"]
 )
@@ -83,6 +92,11 @@ def run(random):
     weighted_sum[(2,)]((both[:256], both[256:]), (2.0, 3), out, total, BLOCK=128, ATOMIC=not BROKEN)
     assert np.allclose(out, 2 * both[:256] + 3 * both[256:])
     assert BROKEN or np.isclose(total[0], out.sum())
+
+    x, totals = random.integers(0, 9, 32).astype(np.float32), np.ones(1, np.float32)
+    expected = x + 1
+    more_threads_than_elements[(1,)](x, totals, BLOCK=32)
+    assert np.array_equal(x, expected) and totals[0] == 1 + expected.sum()
 
     x, counts = random.integers(0, 7, 500).astype(np.int32), np.zeros(7, np.int32)
     histogram[lambda chosen: (triton.cdiv(500, chosen["BLOCK"]),)](x, counts, 500)
