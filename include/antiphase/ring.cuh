@@ -184,39 +184,39 @@ template <class Barrier, int N, int... Parties> struct channel {
 // past the end are empty, so that a ring which counts groups has one in every step. With one stage this is
 // the textbook loop: acquire, load, commit, wait, compute, release.
 //
-// `at` goes on from run to run: a persistent kernel may call run() once per tile on the same ring.
+// `position` goes on from run to run: a persistent kernel may call run() once per tile on the same ring.
 template <class C> struct pipeline {
   static constexpr int lead = C::stages - 1;
 
   C& channel;
-  cursor<C::stages> at{};
+  cursor<C::stages> position{};
 
   template <class Load, class Compute> AP_DEV void run(int steps, Load load, Compute compute) {
-    cursor<C::stages> head = at;
+    cursor<C::stages> head = position;
     for (int i = 0; i < lead; ++i) {  // prologue
       channel.acquire(head);
       if (i < steps) load(i, head.index);
       channel.commit(head++);
     }
-    for (int i = 0; i < steps; ++i, ++at) {  // steady state
+    for (int i = 0; i < steps; ++i, ++position) {  // steady state
       if constexpr (lead == 0) {
         channel.acquire(head);
         load(i, head.index);
         channel.commit(head++);
-        channel.wait(at);
-        compute(i, at.index);
+        channel.wait(position);
+        compute(i, position.index);
       } else {
-        channel.wait(at);
+        channel.wait(position);
         channel.acquire(head);
         if (i + lead < steps) load(i + lead, head.index);
-        compute(i, at.index);
+        compute(i, position.index);
         channel.commit(head++);
       }
-      channel.release(at);
+      channel.release(position);
     }
-    for (int i = 0; i < lead; ++i, ++at) {  // drain: the empty units past the end
-      channel.wait(at);
-      channel.release(at);
+    for (int i = 0; i < lead; ++i, ++position) {  // drain: the empty units past the end
+      channel.wait(position);
+      channel.release(position);
     }
   }
 };

@@ -229,7 +229,7 @@ TO_UNIFORM = 8  # R2UR at most: each shared-memory address took two, for 24 HGMM
 
 def tf32_faults(kernel, code):
     how = policy_in(kernel.name, "tf32_policy")
-    by_tma = how["by"] == "tma"
+    by_tma = how["loader"] == "tma"
     by_matrices = how["long_along_k"] and by_tma
     loop, _, fault = main_loop(code, 24)
     if fault:

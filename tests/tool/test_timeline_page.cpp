@@ -114,12 +114,12 @@ TEST(TimelinePage, ShowsTheLoopOfThePipeline) {
   std::ifstream file(PIPELINE_HEADER);
   const std::string source{std::istreambuf_iterator<char>(file), {}}, page{timeline_page_template()};
   const std::size_t loop = source.find("if constexpr (lead == 0)"), other = source.find("} else {", loop),
-                    end = source.find("channel.release(at)", other);
+                    end = source.find("channel.release(position)", other);
   ASSERT_NE(end, source.npos);
   const auto calls = [&](std::size_t from, std::size_t to) {
     std::string told = "[";
     const std::regex call(R"re((?:if \(i \+ lead < steps\) )?(?:channel\.(\w+)|(load|compute))\([^;]*;)re");
-    const std::string text = source.substr(from, to - from) + "channel.release(at);";
+    const std::string text = source.substr(from, to - from) + "channel.release(position);";
     for (std::sregex_iterator i(text.begin(), text.end(), call); i != std::sregex_iterator(); ++i) {
       std::string verb = (*i)[1].matched ? (*i)[1] : (*i)[2];
       for (char& c : verb) c = static_cast<char>(std::toupper(c));

@@ -28,7 +28,7 @@ concept pipelined = requires(C c, cursor<C::stages> at) {
 // past the end are empty, so that a ring which counts groups has one in every step. With one stage this is
 // the textbook loop: acquire, load, commit, wait, compute, release.
 //
-// `at` goes on from run to run: a persistent kernel may call run() once per tile on the same ring.
+// `position` goes on from run to run: a persistent kernel may call run() once per tile on the same ring.
 template <pipelined C> struct pipeline {
   static constexpr int lead = C::stages - 1;
 
