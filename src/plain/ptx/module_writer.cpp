@@ -46,6 +46,7 @@ bool is_identifier(std::string_view s) {
 
 namespace {
 std::string demangled(const std::string& name) {  // as it is if it is not mangled
+  if (!name.starts_with("_Z")) return name;       // s alone would be short
   int failed = 0;
   const std::unique_ptr<char, void (*)(void*)> text(
       abi::__cxa_demangle(name.c_str(), nullptr, nullptr, &failed), std::free);
