@@ -112,6 +112,7 @@ class register_uses {
       const statement& s = f.body[k];
       if (s.kind != statement_kind::instruction) continue;
       const operation o = operation_of(s);
+      if (o.base() == "bra" || o.base() == "brx") jumps_.emplace_back(o.rest);
       add(o.guard, k, reads_);
       add(results(o), k, writes_);
       add(o.rest.substr(results(o).size()), k, reads_);
@@ -119,11 +120,14 @@ class register_uses {
   }
   // What an instruction writes: a register, or several in braces.
   static view results(const operation& o) {
-    if (!only_computes(o) && o.base() != "ld") return {};
+    static constexpr std::array others{view("ld"),    view("shfl"),  view("vote"),
+                                       view("match"), view("redux"), view("atom")};
+    if (!only_computes(o) && std::ranges::find(others, o.base()) == others.end()) return {};
     return o.rest.substr(0, std::min(o.rest.find(o.rest.starts_with("{") ? '}' : ','), o.rest.size()));
   }
-  // The predicate of all stores to which the load's value goes, if it goes nowhere else; empty: none.
-  std::string only_stored_if(std::size_t load) const;
+  // The predicates of the stores to which the load's value goes, if it goes nowhere else but to other lanes
+  // of the warp, all of which are there; empty: none.
+  load_for_store only_stored_if(std::size_t load) const;
   // Adds the statements that compute a register from the thread's index and the parameters, in their order.
   // False: it also depends on something else.
   bool follows_from_index(const std::string& name, std::vector<std::size_t>& all, int depth = 0) const;
@@ -136,10 +140,11 @@ class register_uses {
   }
   // True between two statements of one block.
   bool in_one_block(std::size_t from, std::size_t to) const {
-    for (std::size_t k = from + 1; k < to; ++k)
-      if (f_.body[k].kind == statement_kind::label ||
-          (f_.body[k].kind == statement_kind::instruction && operation_of(f_.body[k]).base() == "bra"))
-        return false;
+    for (std::size_t k = from + 1; k < to; ++k) {
+      const statement& s = f_.body[k];
+      if (s.kind == statement_kind::label && is_target(s.text)) return false;
+      if (s.kind == statement_kind::instruction && operation_of(s).base().starts_with("br")) return false;
+    }
     return from < to;
   }
 
@@ -162,8 +167,15 @@ class register_uses {
     }
   }
 
+  // Labels of debug information are no targets. Tables of brx may have any label.
+  bool is_target(view label) const {
+    return std::ranges::any_of(jumps_,
+                               [&](view jump) { return jump == label || jump.find(',') != view::npos; });
+  }
+
   const function& f_;
   places writes_, reads_;
+  std::vector<std::string> jumps_;  // operands of branches
 };
 
 std::string register_uses::needs(const std::string& name, std::size_t from, int depth) const {
@@ -189,9 +201,16 @@ std::string register_uses::needs(const std::string& name, std::size_t from, int 
   return all;
 }
 
-std::string register_uses::only_stored_if(std::size_t load) const {
+load_for_store register_uses::only_stored_if(std::size_t load) const {
+  load_for_store result;
   std::vector<std::string> reached = names_in(results(operation_of(f_.body[load])));
-  std::string predicate;
+  const auto reach = [&](view text) {
+    for (std::string& name : names_in(text))
+      if (std::ranges::find(reached, name) == reached.end()) reached.push_back(std::move(name));
+  };
+  const auto names = [](view text, const std::string& name) {
+    return std::ranges::count(names_in(text), name) > 0;
+  };
   for (std::size_t i = 0; i < reached.size(); ++i) {
     const std::string name = reached[i];
     const auto uses = reads_.find(name);
@@ -199,19 +218,25 @@ std::string register_uses::only_stored_if(std::size_t load) const {
     for (const std::size_t k : uses->second) {
       const operation o = operation_of(f_.body[k]);
       if (only_computes(o)) {
-        for (std::string& further : names_in(results(o)))
-          if (std::ranges::find(reached, further) == reached.end()) reached.push_back(std::move(further));
-        continue;
+        reach(results(o));
+      } else if (o.base() == "shfl") {
+        const std::vector<view> words = split(o.rest, ',');
+        const bool all_lanes = words.size() == 5 && (words[4] == "-1" || words[4] == "0xffffffff");
+        if (!all_lanes || !o.guard.empty() || words[1] != name || words[2] == name || words[3] == name ||
+            !in_one_block(load, k))
+          return {};
+        result.of_warp = true;
+        reach(words[0]);
+      } else {
+        const std::string under = (o.is_negated ? "!" : "") + std::string(o.guard);
+        if ((o.base() != "st" && o.base() != "red") || o.guard.empty() || o.guard == name ||
+            names(o.rest.substr(0, o.rest.find(']')), name))
+          return {};
+        result.predicates.insert(under);
       }
-      const auto address = names_in(o.rest.substr(0, o.rest.find(']')));
-      const std::string under = (o.is_negated ? "!" : "") + std::string(o.guard);
-      if ((o.base() != "st" && o.base() != "red") || o.guard.empty() || o.guard == name ||
-          std::ranges::find(address, name) != address.end() || (!predicate.empty() && predicate != under))
-        return {};
-      predicate = under;
     }
   }
-  return predicate;
+  return result;
 }
 
 bool register_uses::follows_from_index(const std::string& name, std::vector<std::size_t>& all,
@@ -334,10 +359,11 @@ std::map<std::size_t, load_for_store> loads_for_stores(const function& f) {
     if (!o.name.starts_with("ld.global") || orders(".volatile") || orders(".relaxed") || orders(".acquire"))
       continue;
     if (!uses) uses.emplace(f);
-    load_for_store load{.predicate = uses->only_stored_if(k), .computed_by = {}};
-    if (load.predicate.empty()) continue;
-    const std::string name = load.predicate.substr(load.predicate.starts_with("!") ? 1 : 0);
-    if (uses->follows_from_index(name, load.computed_by)) all.emplace(k, std::move(load));
+    load_for_store load = uses->only_stored_if(k);
+    const bool known = std::ranges::all_of(load.predicates, [&](const std::string& one) {
+      return uses->follows_from_index(one.substr(one.starts_with("!") ? 1 : 0), load.computed_by);
+    });
+    if (known && !load.predicates.empty()) all.emplace(k, std::move(load));
   }
   return all;
 }

@@ -43,12 +43,14 @@ std::set<std::size_t> polling_waits(const function& f);
 // then. The predicate, with ! if it must not hold, by the load's statement.
 std::map<std::size_t, std::string> speculated_loads(const function& f);
 
-// Loads of global memory whose values go nowhere but into stores under one predicate, by the load's
-// statement. Where a block has more threads than a tensor has elements, Triton's threads all load, and some
-// of them store.
+// Loads of global memory whose values go nowhere but into stores under predicates, by the load's statement.
+// Where a block has more threads than a tensor has elements, Triton's threads all load, and some of them
+// store.
 struct load_for_store {
-  std::string predicate;                 // with ! if it must not hold
-  std::vector<std::size_t> computed_by;  // statements that compute it from the thread's index and parameters
+  std::set<std::string> predicates;  // one must hold; with ! it must not
+  bool of_warp = false;              // lanes exchange values: for one lane of the warp, at least
+  std::vector<std::size_t>
+      computed_by;  // statements that compute them from the thread's index and parameters
 };
 std::map<std::size_t, load_for_store> loads_for_stores(const function& f);
 

@@ -306,21 +306,24 @@ void function_writer::instruction(std::size_t index) {
   const statement& s = f_.body[index];
   const operation o = operation_of(s);
   std::string guard;
-  const auto if_holds = [&](view predicate, bool negated) {
-    return fmt::format("if ({}::antiphase::plain::ptx::get<bool>({})) ", negated ? "!" : "",
-                       value_of(predicate));
-  };
   try {
-    if (!o.guard.empty()) guard = if_holds(o.guard, o.is_negated);
-    const auto only_if = [&](view predicate) {
+    const auto truth = [&](view predicate) {
       const bool negated = predicate.starts_with("!");
-      guard += if_holds(predicate.substr(negated ? 1 : 0), negated);
+      return fmt::format("{}::antiphase::plain::ptx::get<bool>({})", negated ? "!" : "",
+                         value_of(predicate.substr(negated ? 1 : 0)));
     };
-    if (const auto load = speculated_.find(index); load != speculated_.end()) only_if(load->second);
+    if (!o.guard.empty()) guard = fmt::format("if ({}{}) ", o.is_negated ? "!" : "", truth(o.guard));
+    if (const auto load = speculated_.find(index); load != speculated_.end())
+      guard += fmt::format("if ({}) ", truth(load->second));
     if (const auto load = for_stores_.find(index); load != for_stores_.end()) {
       for (const std::size_t k : load->second.computed_by)  // pure, and written once: early is as good
         emit(s, code_for(operation_of(f_.body[k]), "", false));
-      only_if(load->second.predicate);
+      std::string stored;
+      for (const std::string& one : load->second.predicates)
+        stored += (stored.empty() ? "" : " || ") + truth(one);
+      guard = load->second.of_warp ? fmt::format("if (::antiphase::plain::ptx::vote_any(~0u, {}, {})) {}",
+                                                 stored, ptx_code::here, guard)
+                                   : fmt::format("if ({}) {}", stored, guard);
     }
     emit(s, code_for(o, guard, polls_.contains(index)));
   } catch (const unknown& u) {

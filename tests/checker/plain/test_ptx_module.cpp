@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The reader of PTX modules: what it makes of their directives, labels, registers and places.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -190,7 +192,8 @@ TEST(ptx_flow, a_load_for_a_store_depends_on_the_store_s_predicate) {
     for (const auto& [k, load] : loads_for_stores(
              module_of(".entry k() {\n.reg .b32 %r<9>;\n.reg .pred %p<9>;\n" + body + "\nret;\n}\n")
                  .functions[0]))
-      all[k] = {load.predicate, load.computed_by};
+      all[k] = {fmt::format("{}{}", fmt::join(load.predicates, " "), load.of_warp ? " of the warp" : ""),
+                load.computed_by};
     return all;
   };
   const std::string first = "mov.u32 %r1, %tid.x; setp.eq.b32 %p1, %r1, 0; ";
@@ -202,10 +205,19 @@ TEST(ptx_flow, a_load_for_a_store_depends_on_the_store_s_predicate) {
   EXPECT_THAT(known.second, ElementsAre(load + 2, load + 3));
   EXPECT_THAT(loads("ld.global.b32 %r2, [a]; " + first + "@!%p1 st.global.b32 [a], %r2;"),
               ElementsAre(Pair(testing::_, Pair("!%p1", testing::_))));
+  EXPECT_THAT(loads(first + "setp.lt.s32 %p2, %r1, 9; ld.global.b32 %r2, [a]; @%p1 st.global.b32 [a], %r2; "
+                            "@%p2 st.global.b32 [b], %r2;"),
+              ElementsAre(Pair(testing::_, Pair("%p1 %p2", testing::_))));
+  // Debug information puts labels everywhere.
+  EXPECT_THAT(loads(first + "ld.global.b32 %r2, [a]; T: shfl.sync.bfly.b32 %r3, %r2, 1, 31, -1; "
+                            "add.f32 %r4, %r2, %r3; @%p1 st.global.b32 [a], %r4;"),
+              ElementsAre(Pair(testing::_, Pair("%p1 of the warp", testing::_))));
   for (const std::string other :
        {"ld.global.b32 %r2, [a]; @%p1 st.global.b32 [a], %r2; st.global.b32 [b], %r2;",
         "ld.global.b32 %r2, [a]; @%p1 st.global.b32 [%r2], %r1;",
-        "ld.global.b32 %r2, [a]; shfl.sync.bfly.b32 %r3, %r2, 1, 31, -1; @%p1 st.global.b32 [a], %r2;",
+        "ld.global.b32 %r2, [a]; shfl.sync.bfly.b32 %r3, %r2, 1, 31, 7; @%p1 st.global.b32 [a], %r3;",
+        "ld.global.b32 %r2, [a]; @%p1 bra L; shfl.sync.bfly.b32 %r3, %r2, 1, 31, -1; L: @%p1 st.global.b32 "
+        "[a], %r2;",
         "ld.global.b32 %r2, [a]; setp.eq.s32 %p2, %r2, 0; @%p2 bra L; L: @%p1 st.global.b32 [a], %r2;",
         "ld.volatile.global.b32 %r2, [a]; @%p1 st.global.b32 [a], %r2;",
         "ld.global.b32 %r2, [a]; setp.eq.b32 %p1, %r1, 1; @%p1 st.global.b32 [a], %r2;"})

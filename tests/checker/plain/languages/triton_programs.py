@@ -39,6 +39,12 @@ def more_threads_than_elements(x, totals, BLOCK: tl.constexpr):
     tl.store(totals, tl.load(totals) + tl.sum(y))
 
 
+@triton.jit
+def sums_in_place(x, n, BLOCK: tl.constexpr):
+    i = tl.arange(0, BLOCK)
+    tl.store(x + i, tl.cumsum(tl.load(x + i, mask=i < n, other=0), 0), mask=i < n)
+
+
 @triton.autotune(
     [triton.Config({"BLOCK": 128}, num_warps=w) for w in (4, 8)], key=["n"], reset_to_zero=["counts"]
 )
@@ -97,6 +103,10 @@ def run(random):
     expected = x + 1
     more_threads_than_elements[(1,)](x, totals, BLOCK=32)
     assert np.array_equal(x, expected) and totals[0] == 1 + expected.sum()
+    x[:] = random.integers(0, 9, 32)
+    expected = np.cumsum(x[:20])
+    sums_in_place[(1,)](x, 20, BLOCK=32)
+    assert np.array_equal(x[:20], expected)
 
     x, counts = random.integers(0, 7, 500).astype(np.int32), np.zeros(7, np.int32)
     histogram[lambda chosen: (triton.cdiv(500, chosen["BLOCK"]),)](x, counts, 500)
