@@ -28,6 +28,7 @@ import shutil
 import subprocess
 import sys
 import threading
+import time
 
 import wording
 
@@ -328,9 +329,12 @@ def one_text(paths):
     return "\n".join(parts)
 
 
-def look_at_all(root, build, name, command_for, wanted=lambda path: True, extra=(), changed=None):
+def look_at_all(
+    root, build, name, command_for, wanted=lambda path: True, extra=(), changed=None, seconds=None
+):
     """Runs a command for each source that has changed. Any output, or a status other than 0, is a
-    finding."""
+    finding. After `seconds` no more sources are begun."""
+    until = float("inf") if seconds is None else time.monotonic() + seconds
     stamps, reach, work = Stamps(build / "style" / name), Reach(root), []
     everything = [
         (path, *rest)
@@ -379,14 +383,23 @@ def look_at_all(root, build, name, command_for, wanted=lambda path: True, extra=
         show(said)
         return paths
 
-    found = [path for paths in side_by_side(look, groups_of(work)) for path in paths]
+    left = []
+
+    def look_in_time(group):
+        if time.monotonic() < until:
+            return look(group)
+        left.extend(group)
+        return []
+
+    found = [path for paths in side_by_side(look_in_time, groups_of(work)) for path in paths]
     print(
         f"{name}: {len(everything)} files, {len(everything) - len(work)} unchanged since they were clean, {len(found)} with findings"
+        + (f", {len(left)} not examined within {seconds:g} seconds" if left else "")
     )
     return 1 if found else 0
 
 
-def run_clang(root, build, since=None):
+def run_clang(root, build, since=None, seconds=None):
     program = need("clang++")
     said = subprocess.run(
         [program, "--version"], capture_output=True, text=True, check=True
@@ -411,6 +424,7 @@ def run_clang(root, build, since=None):
         command,
         extra=[stamp_of_version(build, said)],
         changed=changed_since(root, since) if since else None,
+        seconds=seconds,
     )
 
 
@@ -425,7 +439,7 @@ def changed_since(root, commit):
     return None if differing is None or new is None else {root / name for name in differing + new}
 
 
-def run_tidy(root, build, since=None):
+def run_tidy(root, build, since=None, seconds=None):
     program = need("clang-tidy")
     said = subprocess.run([program, "--version"], capture_output=True, text=True, check=True).stdout
 
@@ -450,6 +464,7 @@ def run_tidy(root, build, since=None):
         hand_written,
         [root / ".clang-tidy", stamp_of_version(build, said)],
         changed_since(root, since) if since else None,
+        seconds,
     )
 
 
@@ -470,6 +485,9 @@ def main():
     parser.add_argument(
         "--since", metavar="COMMIT", help="clang, tidy: only sources that a change since then reaches"
     )
+    parser.add_argument(
+        "--seconds", metavar="N", type=float, help="clang, tidy: begins no more sources after N seconds"
+    )
     parser.add_argument("--root", type=pathlib.Path, default=ROOT)
     arguments = parser.parse_args()
     root = arguments.root.resolve()
@@ -480,7 +498,7 @@ def main():
     if arguments.build is None:
         parser.error(f"{arguments.what} needs a build folder")
     return (run_clang if arguments.what == "clang" else run_tidy)(
-        root, arguments.build.resolve(), arguments.since
+        root, arguments.build.resolve(), arguments.since, arguments.seconds
     )
 
 

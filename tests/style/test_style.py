@@ -190,6 +190,13 @@ class Clang(Tree):
                 self.assertRegex(said, r"one\.cpp:2:.* error: ")
                 self.assertIn("1 with findings", said)
 
+    def test_what_is_left_for_want_of_time_is_said(self):
+        for what in ("clang", "tidy"):
+            status, said = self.style(what, self.build, "--seconds", "0")
+            self.assertEqual(status, 0)
+            self.assertTrue(said.endswith("0 with findings, 1 not examined within 0 seconds\n"), said)
+            self.assertIn(" 0 unchanged", self.counts(what)[1], "it counts as examined")
+
     def test_tidy_finds_mistakes_in_sources_and_headers(self):
         self.source.write_text("#include <antiphase/part.hpp>\nint* one() { return 0; }\n")
         status, said = self.style("tidy", self.build)
