@@ -238,7 +238,7 @@ std::string csv_text(const std::vector<std::vector<std::string>>& rows) {
       if (cell.find_first_of(",\"\n\r") != std::string::npos) {
         for (std::size_t quote = 0; (quote = cell.find('"', quote)) != std::string::npos; quote += 2)
           cell.insert(quote, 1, '"');
-        cell = '"' + cell + '"';
+        cell.insert(0, 1, '"') += '"';
       }
       text += cell + (i + 1 < row.size() ? "," : "\n");
     }
