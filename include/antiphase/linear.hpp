@@ -43,9 +43,9 @@ struct linear_problem {
   const void* bias = nullptr;                            // n numbers; null: none
   std::int64_t bias_member_stride = 0;
   linear_rows<const void> residual = {};  // null: none. Y itself, or apart from it
-  // Of experts: group g is the rows from group_ends[g - 1] (0 for the first) up to group_ends[g] of X and Y,
-  // and takes member g of W and of bias. Device memory, `members` numbers that rise to m; rows after the last
-  // group are not written. Null: every member has m rows of its own.
+  // Groups of rows, as of experts: group g is the rows from group_ends[g - 1] (0 for the first) up to
+  // group_ends[g] of X and Y, and takes member g of W and of bias. Device memory, `members` numbers that rise
+  // to m; rows after the last group are not written. Null: every member has m rows of its own.
   const std::int32_t* group_ends = nullptr;
 };
 
@@ -80,7 +80,7 @@ struct linear_options {
 // Nothing has been launched after the first two.
 launch_counts linear(const context& where, const linear_problem& p, const linear_options& options = {});
 
-// What linear() would run.
+// The kernel that linear() would run.
 struct linear_choice {
   std::string kernel;
   std::uint64_t blocks = 0;

@@ -801,8 +801,8 @@ template <class Params> AP_DEV void wait_for_previous_grid(const Params& p) {
   wait_for_previous_grid();
 }
 
-// How launch() starts a kernel: with clusters of blocks, neighbours along x, or so that it may begin while
-// the kernel before it in the stream ends (wait_for_previous_grid).
+// The way in which launch() starts a kernel: with clusters of blocks, neighbours along x, or so that it may
+// begin while the kernel before it in the stream ends (wait_for_previous_grid).
 struct launch_shape {
   dim3 grid, block;
   std::size_t shared_bytes = 0;  // dynamic

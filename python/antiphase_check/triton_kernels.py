@@ -283,8 +283,8 @@ def _places(session, triton):
 
     import triton.testing  # noqa: F401
 
-    # What Triton loads is the PTX. Its own cache tells it from machine code, and from PTX with names of files as
-    # seen from elsewhere, by the hash.
+    # Triton loads the PTX. The hash keeps it apart, in Triton's own cache, from machine code and from PTX with
+    # names of files as seen from elsewhere.
     where = hashlib.sha256("\n".join([os.getcwd(), *session.files]).encode()).hexdigest()
 
     def make_cubin(*arguments, **_):

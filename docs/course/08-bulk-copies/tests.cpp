@@ -10,7 +10,7 @@ unsigned long stores_of(const lab::acts& of) {
     if (a.is("waits for bulk stores")) return a.of;
   return 0;
 }
-// How often a thread waits for all of its bulk stores directly after starting one, and then loads.
+// The times that a thread waits for all of its bulk stores directly after starting one, and then loads.
 int newest_waited(const lab::acts& of) {
   unsigned long store = 0;  // the newest of this tile; 0: none, or a barrier came after it
   bool waited = false;

@@ -4,7 +4,7 @@
 
 namespace {
 
-// How often a thread of a warp gives slots back after the barrier of the scan, not as soon as the numbers are
+// The slots that a thread of a warp gives back after the barrier of the scan, not as soon as the numbers are
 // in registers: the least of all threads that arrive at mbarriers.
 int late_arrivals(const lab::recording& r) {
   int least = -1;

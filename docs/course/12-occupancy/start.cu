@@ -3,7 +3,7 @@
 #include <cstdio>
 #include <vector>
 
-// What a multiprocessor has for its blocks, as of an H200.
+// A multiprocessor's resources for its blocks, those of an H200.
 struct machine {
   int threads = 2048, blocks = 32, registers = 65536;
   int shared = 233472,
@@ -15,7 +15,7 @@ struct block {
   int threads, registers, shared;
 };
 
-// How many of these blocks run on a multiprocessor at the same time; 0: none fits. Warps have 32 threads, and
+// The blocks that run on a multiprocessor at the same time; 0: none fits. Warps have 32 threads, and
 // get registers by multiples of 256.
 int resident(const machine& m, const block& b) {
   // YOUR PART: threads are not the only limit.

@@ -12,12 +12,7 @@ namespace {
 
 using view = std::string_view;
 using ptx_code::split;
-
-view without_blanks(view s) {
-  while (!s.empty() && s.front() == ' ') s.remove_prefix(1);
-  while (!s.empty() && s.back() == ' ') s.remove_suffix(1);
-  return s;
-}
+using ptx_code::trimmed;
 
 // Follows a thread for which one wait has not been successful, as far as what it does is known.
 class poll_follower {
@@ -108,8 +103,11 @@ bool poll_follower::comes_again(std::size_t wait) {
 class register_uses {
  public:
   explicit register_uses(const function& f) : f_(f) {
+    int opened = 0;
     for (std::size_t k = 0; k < f.body.size(); ++k) {
       const statement& s = f.body[k];
+      opened += (s.kind == statement_kind::open) - (s.kind == statement_kind::close);
+      is_inner_.push_back(opened > 0);
       if (s.kind != statement_kind::instruction) continue;
       const operation o = operation_of(s);
       if (o.base() == "bra" || o.base() == "brx") jumps_.emplace_back(o.rest);
@@ -125,9 +123,15 @@ class register_uses {
     if (!only_computes(o) && std::ranges::find(others, o.base()) == others.end()) return {};
     return o.rest.substr(0, std::min(o.rest.find(o.rest.starts_with("{") ? '}' : ','), o.rest.size()));
   }
+  // The condition under which no selection drops the value of a load.
+  std::optional<load_condition> unless_dropped(std::size_t load) const;
+  // The condition under which a store takes the value of a load of global memory, which nothing else uses.
+  std::optional<load_condition> if_stored(std::size_t load) const;
+
+ private:
   // The predicates of the stores to which the load's value goes, if it goes nowhere else but to other lanes
   // of the warp, all of which are there; empty: none.
-  load_for_store only_stored_if(std::size_t load) const;
+  load_condition only_stored_if(std::size_t load) const;
   // Adds the statements that compute a register from the thread's index and the parameters, in their order.
   // False: it also depends on something else.
   bool follows_from_index(const std::string& name, std::vector<std::size_t>& all, int depth = 0) const;
@@ -148,7 +152,6 @@ class register_uses {
     return from < to;
   }
 
- private:
   using places = std::map<std::string, std::vector<std::size_t>, std::less<>>;
   static std::vector<std::string> names_in(view text) {
     constexpr view parts = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_$%";
@@ -176,6 +179,7 @@ class register_uses {
   const function& f_;
   places writes_, reads_;
   std::vector<std::string> jumps_;  // operands of branches
+  std::vector<bool> is_inner_;      // statements in braces
 };
 
 std::string register_uses::needs(const std::string& name, std::size_t from, int depth) const {
@@ -201,8 +205,8 @@ std::string register_uses::needs(const std::string& name, std::size_t from, int 
   return all;
 }
 
-load_for_store register_uses::only_stored_if(std::size_t load) const {
-  load_for_store result;
+load_condition register_uses::only_stored_if(std::size_t load) const {
+  load_condition result;
   std::vector<std::string> reached = names_in(results(operation_of(f_.body[load])));
   const auto reach = [&](view text) {
     for (std::string& name : names_in(text))
@@ -241,8 +245,8 @@ load_for_store register_uses::only_stored_if(std::size_t load) const {
 
 bool register_uses::follows_from_index(const std::string& name, std::vector<std::size_t>& all,
                                        int depth) const {
-  if (writes_.find(name) ==
-      writes_.end()) {  // a number, a variable's address, a parameter, a special register
+  // Otherwise a number, a variable's address, a parameter or a special register.
+  if (writes_.find(name) == writes_.end()) {
     static constexpr std::array special{view("%tid"), view("%ntid"), view("%ctaid"), view("%nctaid"),
                                         view("%laneid")};
     return !name.starts_with("%") || std::ranges::find(special, name) != special.end();
@@ -251,15 +255,36 @@ bool register_uses::follows_from_index(const std::string& name, std::vector<std:
   if (depth > 20 || !k) return false;
   if (std::ranges::find(all, *k) != all.end()) return true;
   const operation o = operation_of(f_.body[*k]);
-  const bool opened = std::ranges::count(f_.body.begin(), f_.body.begin() + static_cast<std::ptrdiff_t>(*k),
-                                         statement_kind::open, &statement::kind) !=
-                      std::ranges::count(f_.body.begin(), f_.body.begin() + static_cast<std::ptrdiff_t>(*k),
-                                         statement_kind::close, &statement::kind);
-  if (opened || !o.guard.empty() || (!only_computes(o) && !o.name.starts_with("ld.param"))) return false;
+  if (is_inner_[*k] || !o.guard.empty() || (!only_computes(o) && !o.name.starts_with("ld.param")))
+    return false;
   for (const std::string& from : names_in(o.rest.substr(results(o).size())))
     if (!follows_from_index(from, all, depth + 1)) return false;
   all.push_back(*k);
   return true;
+}
+
+view name_of(view predicate) { return predicate.substr(predicate.starts_with("!") ? 1 : 0); }
+
+std::optional<load_condition> register_uses::unless_dropped(std::size_t load) const {
+  const operation o = operation_of(f_.body[load]);
+  if (!o.guard.empty() || o.rest.starts_with("{")) return {};
+  const std::string predicate = needs(std::string(trimmed(o.rest.substr(0, o.rest.find(',')))), load);
+  const auto defined = written_once(name_of(predicate));
+  if (!defined || *defined >= load) return {};
+  return load_condition{.predicates = {predicate}, .computed_by = {}};
+}
+
+std::optional<load_condition> register_uses::if_stored(std::size_t load) const {
+  const view name = operation_of(f_.body[load]).name;
+  const auto orders = [&](view word) { return name.find(word) != view::npos; };
+  if (!name.starts_with("ld.global") || orders(".volatile") || orders(".relaxed") || orders(".acquire"))
+    return {};
+  load_condition stored = only_stored_if(load);
+  const bool known = std::ranges::all_of(stored.predicates, [&](const std::string& one) {
+    return follows_from_index(std::string(name_of(one)), stored.computed_by);
+  });
+  if (!known || stored.predicates.empty()) return {};
+  return stored;
 }
 
 }  // namespace
@@ -294,14 +319,14 @@ operation operation_of(const statement& s) {
   view all = s.text;
   if (all.starts_with("@")) {
     const std::size_t blank = std::min(all.find(' ', all.starts_with("@ ") ? 2 : 0), all.size());
-    o.guard = without_blanks(all.substr(1, blank - 1));
-    all = without_blanks(all.substr(blank));
+    o.guard = trimmed(all.substr(1, blank - 1));
+    all = trimmed(all.substr(blank));
     o.is_negated = o.guard.starts_with("!");
-    if (o.is_negated) o.guard = without_blanks(o.guard.substr(1));
+    if (o.is_negated) o.guard = trimmed(o.guard.substr(1));
   }
   const std::size_t stop = std::min(all.find_first_of(" {["), all.size());
   o.name = all.substr(0, stop);
-  o.rest = without_blanks(all.substr(stop));
+  o.rest = trimmed(all.substr(stop));
   return o;
 }
 
@@ -331,39 +356,16 @@ std::set<std::size_t> polling_waits(const function& f) {
   return all;
 }
 
-std::map<std::size_t, std::string> speculated_loads(const function& f) {
-  std::map<std::size_t, std::string> all;
+std::map<std::size_t, std::vector<load_condition>> conditional_loads(const function& f) {
+  std::map<std::size_t, std::vector<load_condition>> all;
   std::optional<register_uses> uses;
   for (std::size_t k = 0; k < f.body.size(); ++k) {
     if (f.body[k].kind != statement_kind::instruction) continue;
     const operation o = operation_of(f.body[k]);
-    if (o.base() != "ld" || !o.guard.empty() || o.name.starts_with("ld.param") || o.rest.starts_with("{"))
-      continue;
+    if (o.base() != "ld" || o.name.starts_with("ld.param")) continue;
     if (!uses) uses.emplace(f);
-    const std::string name(without_blanks(o.rest.substr(0, o.rest.find(','))));
-    const std::string predicate = uses->needs(name, k);
-    if (predicate.empty()) continue;
-    const auto defined = uses->written_once(view(predicate).substr(predicate.starts_with("!") ? 1 : 0));
-    if (defined && *defined < k) all[k] = predicate;
-  }
-  return all;
-}
-
-std::map<std::size_t, load_for_store> loads_for_stores(const function& f) {
-  std::map<std::size_t, load_for_store> all;
-  std::optional<register_uses> uses;
-  for (std::size_t k = 0; k < f.body.size(); ++k) {
-    if (f.body[k].kind != statement_kind::instruction) continue;
-    const operation o = operation_of(f.body[k]);
-    const auto orders = [&](view word) { return o.name.find(word) != view::npos; };
-    if (!o.name.starts_with("ld.global") || orders(".volatile") || orders(".relaxed") || orders(".acquire"))
-      continue;
-    if (!uses) uses.emplace(f);
-    load_for_store load = uses->only_stored_if(k);
-    const bool known = std::ranges::all_of(load.predicates, [&](const std::string& one) {
-      return uses->follows_from_index(one.substr(one.starts_with("!") ? 1 : 0), load.computed_by);
-    });
-    if (known && !load.predicates.empty()) all.emplace(k, std::move(load));
+    if (auto dropped = uses->unless_dropped(k)) all[k].push_back(std::move(*dropped));
+    if (auto stored = uses->if_stored(k)) all[k].push_back(std::move(*stored));
   }
   return all;
 }

@@ -39,20 +39,18 @@ bool only_computes(const operation& o);
 // there again without having done anything else: it may as well wait.
 std::set<std::size_t> polling_waits(const function& f);
 
-// Loads that compilers execute early, and whose values are dropped unless a predicate holds that is known by
-// then. The predicate, with ! if it must not hold, by the load's statement.
-std::map<std::size_t, std::string> speculated_loads(const function& f);
-
-// Loads of global memory whose values go nowhere but into stores under predicates, by the load's statement.
-// Where a block has more threads than a tensor has elements, Triton's threads all load, and some of them
-// store.
-struct load_for_store {
-  std::set<std::string> predicates;  // one must hold; with ! it must not
-  bool of_warp = false;              // lanes exchange values: for one lane of the warp, at least
+// A load counts only if one of the predicates holds (with ! it must not): otherwise nothing uses its value.
+struct load_condition {
+  std::set<std::string> predicates;
+  bool of_warp = false;  // lanes exchange values: for one lane of the warp, at least
   std::vector<std::size_t>
-      computed_by;  // statements that compute them from the thread's index and parameters
+      computed_by;  // statements that compute them, from the thread's index and parameters;
+                    // none: they are known by then
 };
-std::map<std::size_t, load_for_store> loads_for_stores(const function& f);
+// The conditions of loads, by the load's statement. Compilers execute a load early, and a selection drops its
+// value. And values of global memory go nowhere but into stores under predicates: where a block has more
+// threads than a tensor has elements, Triton's threads all load, and some of them store.
+std::map<std::size_t, std::vector<load_condition>> conditional_loads(const function& f);
 
 // Lines [first, end) of block barriers that a thread has gone past if it ends: other threads that wait there
 // wait for it. Threads that return early have not: barriers are left out if a path around them leads to the

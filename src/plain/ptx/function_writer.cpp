@@ -18,6 +18,7 @@ namespace {
 
 using view = std::string_view;
 using ptx_code::split;
+using ptx_code::trimmed;
 
 std::string quoted(view text) {
   std::string out = "\"";
@@ -31,11 +32,6 @@ std::string identifier(view name) {
   std::string out;
   for (const char c : name) out += std::isalnum(static_cast<unsigned char>(c)) != 0 ? c : '_';
   return out;
-}
-view without_blanks(view s) {
-  while (!s.empty() && s.front() == ' ') s.remove_prefix(1);
-  while (!s.empty() && s.back() == ' ') s.remove_suffix(1);
-  return s;
 }
 
 class function_writer final : public names {
@@ -79,8 +75,7 @@ class function_writer final : public names {
   const function& f_;
   const symbols& known_;
   const std::set<std::size_t> polls_ = polling_waits(f_);
-  const std::map<std::size_t, std::string> speculated_ = speculated_loads(f_);
-  const std::map<std::size_t, load_for_store> for_stores_ = loads_for_stores(f_);
+  const std::map<std::size_t, std::vector<load_condition>> conditional_ = conditional_loads(f_);
   mutable std::vector<scope> scopes_;
   mutable std::map<std::string, std::string> declared_;  // C++ types and the names of their variables
   std::string arrays_;                                   // declarations of arrays
@@ -167,8 +162,8 @@ std::string function_writer::value_of(view word) const {
                        word.back() == '1' ? 32 : 0);
   if (std::isdigit(static_cast<unsigned char>(word[0])) != 0 || word[0] == '-') return ptx_code::number(word);
   if (const std::size_t plus = word.find('+'); plus != view::npos)
-    return fmt::format("({} + {})", value_of(without_blanks(word.substr(0, plus))),
-                       value_of(without_blanks(word.substr(plus + 1))));
+    return fmt::format("({} + {})", value_of(trimmed(word.substr(0, plus))),
+                       value_of(trimmed(word.substr(plus + 1))));
   if (auto known = known_register(word)) return *known;
   if (const auto symbol = known_.find(word); symbol != known_.end()) {
     uses_.insert(symbol->first);
@@ -207,7 +202,7 @@ void function_writer::declare_parameters() {
 
 // %r<100>, %p, x
 void function_writer::declare_registers(view rest) {
-  rest = without_blanks(rest);
+  rest = trimmed(rest);
   const std::size_t blank = rest.find(' ');
   if (blank == view::npos || rest[0] != '.') throw unknown{fmt::format(".reg {}", rest)};
   const view type = rest.substr(1, blank - 1);
@@ -220,7 +215,7 @@ void function_writer::declare_registers(view rest) {
     }
     range r{std::string(type), 0};
     std::from_chars(one.data() + angle + 1, one.data() + one.size(), r.count);
-    scopes_.back().ranges[std::string(without_blanks(one.substr(0, angle)))] = r;
+    scopes_.back().ranges[std::string(trimmed(one.substr(0, angle)))] = r;
   }
 }
 
@@ -313,18 +308,16 @@ void function_writer::instruction(std::size_t index) {
                          value_of(predicate.substr(negated ? 1 : 0)));
     };
     if (!o.guard.empty()) guard = fmt::format("if ({}{}) ", o.is_negated ? "!" : "", truth(o.guard));
-    if (const auto load = speculated_.find(index); load != speculated_.end())
-      guard += fmt::format("if ({}) ", truth(load->second));
-    if (const auto load = for_stores_.find(index); load != for_stores_.end()) {
-      for (const std::size_t k : load->second.computed_by)  // pure, and written once: early is as good
-        emit(s, code_for(operation_of(f_.body[k]), "", false));
-      std::string stored;
-      for (const std::string& one : load->second.predicates)
-        stored += (stored.empty() ? "" : " || ") + truth(one);
-      guard = load->second.of_warp ? fmt::format("if (::antiphase::plain::ptx::vote_any(~0u, {}, {})) {}",
-                                                 stored, ptx_code::here, guard)
-                                   : fmt::format("if ({}) {}", stored, guard);
-    }
+    if (const auto load = conditional_.find(index); load != conditional_.end())
+      for (const load_condition& needed : load->second) {
+        for (const std::size_t k : needed.computed_by)  // pure, and written once: early is as good
+          emit(s, code_for(operation_of(f_.body[k]), "", false));
+        std::string any;
+        for (const std::string& one : needed.predicates) any += (any.empty() ? "" : " || ") + truth(one);
+        if (needed.of_warp)
+          any = fmt::format("::antiphase::plain::ptx::vote_any(~0u, {}, {})", any, ptx_code::here);
+        guard = fmt::format("if ({}) {}", any, guard);  // outside of the guard: all lanes vote
+      }
     emit(s, code_for(o, guard, polls_.contains(index)));
   } catch (const unknown& u) {
     const std::string why = fmt::format(

@@ -42,9 +42,6 @@ bool is_identifier(std::string_view s) {
   return !s.empty() && std::isdigit(static_cast<unsigned char>(s[0])) == 0 &&
          std::ranges::all_of(s, [](unsigned char c) { return std::isalnum(c) != 0 || c == '_'; });
 }
-}  // namespace
-
-namespace {
 std::string demangled(const std::string& name) {  // as it is if it is not mangled
   if (!name.starts_with("_Z")) return name;       // s alone would be short
   int failed = 0;

@@ -16,11 +16,7 @@ namespace antiphase::plain {
 namespace {
 
 bool in_name(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '$'; }
-std::string_view trimmed(std::string_view s) {
-  while (!s.empty() && std::isspace(static_cast<unsigned char>(s.front())) != 0) s.remove_prefix(1);
-  while (!s.empty() && std::isspace(static_cast<unsigned char>(s.back())) != 0) s.remove_suffix(1);
-  return s;
-}
+using ptx_code::trimmed;
 // Blanks out comments: all other characters keep their offsets.
 std::string without_comments(std::string s) {
   for (std::size_t i = 0; i + 1 < s.size(); ++i) {

@@ -6,7 +6,12 @@
 
 namespace antiphase::plain::ptx_code {
 
-std::vector<view> split(view s, char by) {  // outside of brackets
+view trimmed(view s) {
+  while (!s.empty() && std::isspace(static_cast<unsigned char>(s.front())) != 0) s.remove_prefix(1);
+  while (!s.empty() && std::isspace(static_cast<unsigned char>(s.back())) != 0) s.remove_suffix(1);
+  return s;
+}
+std::vector<view> split(view s, char by) {
   std::vector<view> all;
   int depth = 0;
   std::size_t start = 0;
@@ -14,10 +19,7 @@ std::vector<view> split(view s, char by) {  // outside of brackets
     if (i < s.size())
       depth += (s[i] == '{' || s[i] == '[' || s[i] == '(') - (s[i] == '}' || s[i] == ']' || s[i] == ')');
     if (i < s.size() && (s[i] != by || depth > 0)) continue;
-    view one = s.substr(start, i - start);
-    while (!one.empty() && std::isspace(static_cast<unsigned char>(one.front())) != 0) one.remove_prefix(1);
-    while (!one.empty() && std::isspace(static_cast<unsigned char>(one.back())) != 0) one.remove_suffix(1);
-    all.push_back(one);
+    all.push_back(trimmed(s.substr(start, i - start)));
     start = i + 1;
   }
   return all;

@@ -51,7 +51,8 @@ template <class... A> text call(view function, const A&... arguments) {
   return fmt::format("::antiphase::plain::ptx::{}({})", function, all);
 }
 
-std::vector<view> split(view s, char by);  // outside of brackets
+view trimmed(view s);                      // without blanks around it
+std::vector<view> split(view s, char by);  // outside of brackets; trimmed
 bool has_word(view list, view one);
 const char* register_type(view type);  // C++ for .reg's type; null: there is no such type
 text number(view word);                // a literal

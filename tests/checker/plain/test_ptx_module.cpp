@@ -167,7 +167,11 @@ TEST(ptx_flow, a_loop_that_only_polls_waits) {
 }
 
 auto dropped(const std::string& body) {
-  return speculated_loads(module_of(".entry k() {\n" + body + "\nret;\n}\n").functions[0]);
+  std::map<std::size_t, std::string> all;
+  for (const auto& [k, conditions] :
+       conditional_loads(module_of(".entry k() {\n" + body + "\nret;\n}\n").functions[0]))
+    all[k] = fmt::format("{}", fmt::join(conditions.at(0).predicates, " "));
+  return all;
 }
 TEST(ptx_flow, a_load_whose_value_a_selection_drops_depends_on_it) {
   EXPECT_THAT(dropped("setp.eq.s32 p, t, 0; ld.shared.u32 r, [a]; selp.b32 d, r, 0, p;"),
@@ -189,11 +193,13 @@ TEST(ptx_flow, a_load_whose_value_a_selection_drops_depends_on_it) {
 TEST(ptx_flow, a_load_for_a_store_depends_on_the_store_s_predicate) {
   const auto loads = [](const std::string& body) {
     std::map<std::size_t, std::pair<std::string, std::vector<std::size_t>>> all;
-    for (const auto& [k, load] : loads_for_stores(
+    for (const auto& [k, conditions] : conditional_loads(
              module_of(".entry k() {\n.reg .b32 %r<9>;\n.reg .pred %p<9>;\n" + body + "\nret;\n}\n")
-                 .functions[0]))
+                 .functions[0])) {
+      const load_condition& load = conditions.at(0);
       all[k] = {fmt::format("{}{}", fmt::join(load.predicates, " "), load.of_warp ? " of the warp" : ""),
                 load.computed_by};
+    }
     return all;
   };
   const std::string first = "mov.u32 %r1, %tid.x; setp.eq.b32 %p1, %r1, 0; ";
