@@ -189,13 +189,19 @@ const std::vector<mma_instance>& mma_instances(target where) {
   return instances_of<linear_lists, mma_instance>(where);
 }
 
+bool overlap_pays(const linear_problem& p) {
+  constexpr std::int64_t few = 64;
+  return p.group_ends != nullptr ? p.m <= few * p.members : p.m <= few;
+}
+
 linear_plan plan_of(const executor& on, const linear_problem& p, const tile_policy& how, const kernel& code) {
   return tile_plan(on, p, how, code);
 }
 linear_plan plan_of(const executor&, const linear_problem& p, const kernel& mma) { return mma_plan(p, mma); }
 
 linear_plan plan_of(const executor& on, const linear_problem& p, const linear_options& options) {
-  const bool any = options.kernel == "auto", overlaps = options.overlap && on.kind() != target::cpu;
+  const bool any = options.kernel == "auto",
+             overlaps = options.overlap && overlap_pays(p) && on.kind() != target::cpu;
   std::vector<std::string> known{"auto"};
   const tile_instance* best = nullptr;
   double least = std::numeric_limits<double>::infinity();
