@@ -24,24 +24,36 @@ struct layouts {
 
 class gemm_reproducible : public on_device {
  protected:
-  dense computed(const product& whole, const part& of, std::string_view policy,
-                 const layouts& lie = {}) const {
-    matrix a(any(), whole.a, placed_in_packets(lie.a, whole.a)),
-        b(any(), whole.b, placed_in_packets(lie.b, whole.b));
-    const dense none = filled(whole.a.rows, whole.b.columns, 0);
-    matrix c(any(), none, placed_in_packets(lie.c, none));
-    gemm_problem p{.a = a.view(), .b = b.view(), .c = c.view()};
-    p.a.data += of.first * p.a.row_stride, p.c.data += of.first * p.c.row_stride;
-    p.b.data += of.left * p.b.column_stride, p.c.data += of.left * p.c.column_stride;
-    p.a.rows = p.c.rows = of.rows;
-    if (of.columns > 0) p.b.columns = p.c.columns = of.columns;
-    gemm(any(), p,
-         {.policy = policy,
-          .batch = {of.count, of.rows * p.a.row_stride, 0, of.rows * p.c.row_stride},
-          .reproducible = invariant});
-    any().runs_on().synchronize(nullptr);
-    return c.read();
-  }
+  // The operands on the device, and products of parts of them.
+  class operands {
+   public:
+    operands(const context& where, const product& whole, const layouts& lie = {})
+        : where_(where),
+          none_(filled(whole.a.rows, whole.b.columns, 0)),
+          of_c_(lie.c),
+          a_(where, whole.a, placed_in_packets(lie.a, whole.a)),
+          b_(where, whole.b, placed_in_packets(lie.b, whole.b)) {}
+    dense computed(const part& of, std::string_view policy) {
+      matrix c(where_, none_, placed_in_packets(of_c_, none_));
+      gemm_problem p{.a = a_.view(), .b = b_.view(), .c = c.view()};
+      p.a.data += of.first * p.a.row_stride, p.c.data += of.first * p.c.row_stride;
+      p.b.data += of.left * p.b.column_stride, p.c.data += of.left * p.c.column_stride;
+      p.a.rows = p.c.rows = of.rows;
+      if (of.columns > 0) p.b.columns = p.c.columns = of.columns;
+      gemm(where_, p,
+           {.policy = policy,
+            .batch = {of.count, of.rows * p.a.row_stride, 0, of.rows * p.c.row_stride},
+            .reproducible = invariant});
+      where_.runs_on().synchronize(nullptr);
+      return c.read();
+    }
+
+   private:
+    context where_;
+    dense none_;
+    major of_c_;
+    matrix a_, b_;
+  };
   static void expect_part(const dense& found, const dense& all, const part& of) {
     const std::int64_t end = of.columns > 0 ? of.left + of.columns : all.columns;
     std::int64_t differ = 0;
@@ -92,8 +104,8 @@ TEST_P(gemm_reproducible, an_output_has_the_same_bits_anywhere) {
     for (const std::int64_t k : some) {
       if (!has(policy)) continue;
       SCOPED_TRACE(testing::Message() << policy << ", K = " << k);
-      const product whole = with_all_kinds_of_rows(rows, n, k);
-      const dense all = computed(whole, {.rows = rows}, policy);
+      operands whole(any(), with_all_kinds_of_rows(rows, n, k));
+      const dense all = whole.computed({.rows = rows}, policy);
       std::vector<part> parts{{.first = 17, .rows = 3},
                               {.first = 5, .rows = 1},
                               {.first = 16, .rows = 1},
@@ -107,7 +119,7 @@ TEST_P(gemm_reproducible, an_output_has_the_same_bits_anywhere) {
         for (const std::int64_t count : {2, 7, 9, 16, 31, 32, 63, 64, 100, 127, 128, 129, 255, 257, 511, 599})
           for (const std::int64_t first : {std::int64_t{0}, (rows - count) / 2, rows - count})
             parts.push_back({.first = first, .rows = count});
-      for (const part& of : parts) expect_part(computed(whole, of, policy), all, of);
+      for (const part& of : parts) expect_part(whole.computed(of, policy), all, of);
     }
 }
 // However the operands and C lie.
@@ -117,11 +129,11 @@ TEST_P(gemm_reproducible, an_output_has_the_same_bits_in_any_layout) {
     for (const std::int64_t m : {5, 70}) {
       if (!has(policy)) continue;
       const product whole = with_all_kinds_of_rows(m, 36, policy[0] == 't' ? 1030 : 100);
-      const dense all = computed(whole, {.rows = m}, policy);
+      const dense all = operands(any(), whole).computed({.rows = m}, policy);
       for (const major a : both)
         for (const major b : both)
           for (const major c : both)
-            expect_part(computed(whole, {.rows = m}, policy, {a, b, c}), all, {.rows = m});
+            expect_part(operands(any(), whole, {a, b, c}).computed({.rows = m}, policy), all, {.rows = m});
     }
 }
 TEST_P(gemm_reproducible, what_does_not_keep_it_is_refused) {

@@ -2,6 +2,8 @@
 // The row of policy tf32.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "src/gemm/candidate.hpp"
 #include "src/gemm/tf32/tf32_plan.hpp"
 
@@ -85,8 +87,10 @@ void tf32_ways(const product_shape& p, const device_limits& device, const costs:
 // Shorter sums are a matter of memory alone, for which FP64 is fast enough.
 bool is_for_tf32_rows(const request& r) {
   constexpr std::int64_t least_k = 256;
+  const auto fits = [&](const tf32_instance& i) { return shortage_of(r.device(), i.code) == shortage::none; };
   return first_missing(r.features, needs_of_wgmma) == nullptr && r.problem.k() > least_k &&
-         r.problem.k() <= most_k_in_pieces && !r.batch.by_pointers() && !r.input_is_c;
+         r.problem.k() <= most_k_in_pieces && !r.batch.by_pointers() && !r.input_is_c &&
+         std::ranges::all_of(tf32_instances(r.context.kind()), fits);
 }
 
 const candidate rows::tf32{
