@@ -34,8 +34,7 @@ std::vector<float> numbers(std::size_t count) {
 }
 // The inclusive sums of `count` lines from `first` on, of lines side by side (along = false) or in turn.
 std::vector<float> sums(const context& where, const std::vector<float>& all, std::int64_t lines,
-                        std::int64_t length, bool apart, std::int64_t first, std::int64_t count,
-                        std::string_view policy) {
+                        std::int64_t length, bool apart, std::int64_t first, std::int64_t count) {
   const auto place = [&](std::int64_t l, std::int64_t i, std::int64_t of) {
     return static_cast<std::size_t>(apart ? i * of + l : l * length + i);
   };
