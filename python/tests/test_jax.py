@@ -266,10 +266,11 @@ class Attention(support.Case):
             ((None, 0, None, 0), (q[0], k, v[0], mask)),
         ):
             for make in (lambda f: f, lambda f: jax.grad(lambda *t: (f(*t) ** 2).sum(), (0, 1, 2))):
-                of = [
-                    jax.vmap(make(lambda q, k, v, mask, f=f: f(q, k, v, None, mask)), axes)(*tensors)
-                    for f in (aj.dot_product_attention, jax.nn.dot_product_attention)
-                ]
+                with jax.default_matmul_precision("highest"):
+                    of = [
+                        jax.vmap(make(lambda q, k, v, mask, f=f: f(q, k, v, None, mask)), axes)(*tensors)
+                        for f in (aj.dot_product_attention, jax.nn.dot_product_attention)
+                    ]
                 with self.subTest(axes):
                     self.near(*of)
 
