@@ -31,9 +31,10 @@ POOLS = [
         "CuTe DSL",
         "NVIDIA/cutlass",
         15,
-        r"^examples/python/CuTeDSL/(cute/ampere|cute/hopper|dsl_tutorials|experimental/primitives)/.*\.py$",
+        r"^examples/python/CuTeDSL/(cute/ampere|cute/hopper|dsl_tutorials|experimental/primitives)/"
+        r"(?!.*(ffi|export|jax|iket|latex|fake|tcgen05/)).*\.py$",
         r"\.kernel\b",
-        r"tcgen05|tmem|sm_?100|torch\.distributed|ffi|export|jax|iket|latex|fake",
+        r"tcgen05|tmem|sm_?100|torch\.distributed",
     ),
     (
         "TileLang",
