@@ -16,6 +16,7 @@ where Python finds packages: {"Triton": PYTHONPATH, ...}, by language or by repo
 import collections
 import concurrent.futures
 import datetime
+import fcntl
 import hashlib
 import io
 import json
@@ -33,7 +34,7 @@ FOLDER = ROOT / "tests/checker/corpus_languages"
 LIST, OUTCOME, READINGS = (FOLDER / f"{name}.json" for name in ("list", "outcome", "readings"))
 PAGE = ROOT / "docs/corpus_languages.md"
 DRIVERS = {"Triton": "triton", "Gluon": "gluon", "Numba": "numba", "CuTe DSL": "cute"}
-SCHEDULES, MUTANT_SCHEDULES, SECONDS, CALLS = 6, 4, 60, 2
+SCHEDULES, MUTANT_SCHEDULES, SECONDS, MOST = 6, 4, 60, 12
 
 # language, repository, how many, path and text that are wanted, path or text that is not
 POOLS = [
@@ -253,7 +254,7 @@ def place_of(text, line):
 
 
 def mutated(runner, entry, name):
-    """One compiled form of each kernel, without each of its waits in turn."""
+    """One compiled form of each kernel, without each of its waits in turn: of more than MOST, every second or so."""
     folder = runner.sources / "captured" / re.sub(r"\W", "_", f"{entry['language']} {name}")
     manifest = json.loads((folder / "manifest.json").read_text())
     chosen = {}
@@ -270,7 +271,8 @@ def mutated(runner, entry, name):
         shutil.copytree(pathlib.Path(program["sources"][0]).parent, work)
         (work / "program.so").unlink(missing_ok=True)
         altered = {**program, "sources": [str(work / pathlib.Path(s).name) for s in program["sources"]], "object": ""}
-        for mutant, what, line in all_of:
+        step = -(-len(all_of) // MOST)
+        for mutant, what, line in all_of[::step] if all_of else ():
             (work / "kernel.ptx").write_text(mutant)
             code, found, said = runner.check(altered, entry, MUTANT_SCHEDULES)
             new = [one for one in found if one not in before and one[0] == "error"]
@@ -282,9 +284,18 @@ def mutated(runner, entry, name):
     return results
 
 
+def noted(name, key, result):
+    """Adds a result to outcome.json, which other runs may write too."""
+    with open(FOLDER / "list.json") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        outcome = json.loads(OUTCOME.read_text()) if OUTCOME.exists() else {"kernels": {}}
+        outcome["measured"] = datetime.date.today().isoformat()
+        outcome["kernels"].setdefault(name, {})[key] = result
+        OUTCOME.write_text(json.dumps(outcome, indent=1, sort_keys=True) + "\n")
+
+
 def each(tool, folder, names, act, key):
     entries = json.loads(LIST.read_text())
-    outcome = json.loads(OUTCOME.read_text()) if OUTCOME.exists() else {"kernels": {}}
     runner = Runner(tool, folder)
     work = [(e, name_of(e, entries)) for e in entries if e["language"] in DRIVERS]
     work = [(e, n) for e, n in work if not names or n in names or e["language"] in names]
@@ -297,14 +308,11 @@ def each(tool, folder, names, act, key):
 
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
         for (entry, name), result in pool.map(one, work):
-            record = outcome["kernels"].setdefault(f"{entry['language']}: {name}", {})
-            record[key] = result
+            noted(f"{entry['language']}: {name}", key, result)
             if isinstance(result, dict):
                 print(name, result["verdict"], result["said"], result["findings"], flush=True)
             else:
                 print(name, dict(collections.Counter(m["came"] for m in result)), flush=True)
-            outcome["measured"] = datetime.date.today().isoformat()
-            OUTCOME.write_text(json.dumps(outcome, indent=1, sort_keys=True) + "\n")
 
 
 if __name__ == "__main__":
