@@ -58,8 +58,9 @@ std::size_t bytes_of(std::string_view type);  // 0: no such type
 class places {
  public:
   explicit places(std::string_view module);  // its .file directives
-  // The rest of ".loc 1 24 10, function_name $L__info_string0, inlined_at 1 30 4".
-  source_line follow(std::string_view directive);
+  // The rest of ".loc 1 24 10, function_name $L__info_string0, inlined_at 1 30 4"; `is_first`: of a function.
+  // Nothing if it names no place: what went before holds on.
+  source_line follow(std::string_view directive, bool is_first = false);
 
  private:
   struct point {
@@ -68,6 +69,7 @@ class places {
   };
   std::map<int, std::string> files_;
   std::map<point, point> callers_;
+  bool has_columns_ = false;  // this compiler knows them
 };
 
 // The module as one translation unit of CUDA C++: a kernel is an extern "C" function of its name. `number`:

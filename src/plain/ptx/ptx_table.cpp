@@ -50,7 +50,7 @@ const std::vector<group>& table() {
         {"cp.async.mbarrier.arrive", copies_arrive}}},
       {partly,
        "between global memory and shared memory, multicast too, and to other blocks of the cluster; tensors "
-       "of 2 to 4 dimensions, in tiles, by "
+       "of 1 to 4 dimensions, in tiles, by "
        "maps of cuTensorMapEncodeTiled",
        {{"cp.async.bulk", bulk_copy},
         {"cp.async.bulk.tensor", tensor_copy},
