@@ -43,6 +43,7 @@ class rounds {
   rounds(const rounds&) = delete;
   rounds& operator=(const rounds&) = delete;
   bool once() noexcept { return !std::exchange(begun_, true); }
+  void set(unsigned number) noexcept { own_.number = number; }
   void next() noexcept;  // not inline: a thread's registers tell of what it does, and it does not count
 
  private:

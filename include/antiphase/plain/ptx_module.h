@@ -7,6 +7,7 @@
 
 #include "cuda_runtime.h"
 #include "launch.h"
+#include "mma.h"
 #include "ptx.h"
 
 namespace antiphase::plain::ptx {

@@ -20,6 +20,7 @@ struct statement {
   statement_kind kind;
   std::string text;  // without the semicolon or colon, on one line
   source_line place;
+  bool of_asm = false;  // an asm statement's
 };
 
 // .param .align 8 .b8 name[24], or a variable of the module or of a function.

@@ -169,7 +169,7 @@ void unit_writer::declare_variables() {
     known_[v.name] = fmt::format("reinterpret_cast<unsigned long>({})", name);
     const std::string values = initial(v);
     if (of_host) {  // host code that has the variable too has it in place of this one
-      name = fmt::format("ap_v{}", known_.size());
+      name = fmt::format("ap_w{}", known_.size());
       known_[v.name] = fmt::format("reinterpret_cast<unsigned long>({})", name);
       variable own = v;
       own.is_external = true;

@@ -219,6 +219,7 @@ void compilation::take_modules() {
     if (!is_module(s)) continue;
     const fs::path made = folder_ / fmt::format("module{}.cu", number);
     modules_.push_back(ptx_module::read(read_file(s), s));
+    place_asm_at_first_lines(modules_.back());
     write_file(made, ptx_module::unit_of(modules_.back(), number++));
     s = made;
   }
@@ -226,6 +227,7 @@ void compilation::take_modules() {
     if (!by_nvcc(s)) continue;
     const fs::path made = folder_ / fmt::format("nvcc{}.cu", number);
     modules_.push_back(ptx_module::read(read_file(ptx_by_nvcc(program_, s, folder_, number)), s));
+    place_asm_at_first_lines(modules_.back());
     write_file(made, ptx_module::unit_of(modules_.back(), number, anonymous_of(number)));
     made_by_nvcc_[s] = number++;
     compiled_.push_back(made);

@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "src/plain/ptx/module.hpp"
+
 namespace antiphase::plain {
 
 using words = std::vector<std::string>;
@@ -47,6 +49,8 @@ bool apply_edits(std::string& line, const std::string& file, int number, const s
 // without nvcc.
 std::filesystem::path ptx_by_nvcc(const plain_program& p, const std::string& source,
                                   const std::filesystem::path& folder, int number);
+// nvcc gives an asm statement of several lines its last one: here it gets its first one, where the source is.
+void place_asm_at_first_lines(ptx_module::module_text& m);
 std::string anonymous_of(int number);  // what anonymous namespaces of a source are called
 
 // own_part.cpp

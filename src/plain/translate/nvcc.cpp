@@ -4,12 +4,14 @@
 
 #include <array>
 #include <cstdlib>
+#include <map>
 #include <sstream>
 
 #include "compile.hpp"
 #include "compile_steps.hpp"
 #include "prepared.hpp"
 #include "src/checker/order/places.hpp"
+#include "tokens.hpp"
 
 namespace antiphase::plain {
 
@@ -48,6 +50,34 @@ fs::path changed(const plain_program& p, const std::string& source, const fs::pa
 
 }  // namespace
 
+void place_asm_at_first_lines(ptx_module::module_text& m) {
+  struct span {
+    int first, last;
+  };
+  std::map<std::string, std::vector<span>> known;  // asm statements, by file
+  const auto spans_of = [&](const std::string& file) -> const std::vector<span>& {
+    const auto [found, fresh] = known.try_emplace(file);
+    std::error_code ignored;
+    if (!fresh || !fs::is_regular_file(file, ignored)) return found->second;
+    const std::string text = read_file(file);
+    const token_list list = tokens_of(text);
+    const auto& t = list.tokens;
+    for (std::size_t i = 0; i < t.size(); ++i) {
+      if (t[i] != "asm" && t[i] != "__asm__" && t[i] != "__asm") continue;
+      std::size_t open = i + 1;
+      while (open < t.size() && t[open].kind == token_kind::name) ++open;
+      const std::size_t close = open < t.size() ? matching_sign(t, open) : t.size();
+      if (close < t.size()) found->second.push_back({t[i].line, t[close].line});
+    }
+    return found->second;
+  };
+  for (ptx_module::function& f : m.functions)
+    for (ptx_module::statement& s : f.body)
+      if (s.of_asm)
+        for (const span& one : spans_of(s.place.file))
+          if (one.first <= s.place.line && s.place.line <= one.last) s.place.line = one.first;
+}
+
 std::string anonymous_of(int number) { return fmt::format("ap_anonymous_{}", number); }
 
 fs::path ptx_by_nvcc(const plain_program& p, const std::string& source, const fs::path& folder, int number) {
@@ -67,7 +97,9 @@ fs::path ptx_by_nvcc(const plain_program& p, const std::string& source, const fs
   if (!has_standard) command.emplace_back("-std=c++20");
   const fs::path own = changed(p, source, folder, number);
   command.insert(command.end(), {"-I" + fs::absolute(source).parent_path().string(), own.string(), "-o", ptx.string()});
-  run_or_fail(command, folder / fmt::format("nvcc{}.said", number));
+  const fs::path said = folder / fmt::format("nvcc{}.said", number);
+  if (run_command(command, said) != 0)
+    throw bad_source(fmt::format("nvcc does not compile {}:\n{}", source, read_file(said)));
   return ptx;
 }
 
