@@ -8,6 +8,7 @@
 #include "cooperative_groups.h"
 #include "cuda_runtime.h"
 #include "launch.h"
+#include "mma.h"
 #include "ptx.h"
 
 namespace antiphase::plain::ptx {

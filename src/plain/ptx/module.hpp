@@ -20,6 +20,7 @@ struct statement {
   statement_kind kind;
   std::string text;  // without the semicolon or colon, on one line
   source_line place;
+  bool of_asm = false;  // an asm statement's
 };
 
 // .param .align 8 .b8 name[24], or a variable of the module or of a function.
@@ -73,7 +74,8 @@ class places {
 };
 
 // The module as one translation unit of CUDA C++: a kernel is an extern "C" function of its name. `number`:
-// tells modules of one program apart.
-std::string unit_of(const module_text& m, int number);
+// tells modules of one program apart. `anonymous`: not empty where a program's own host code launches the
+// kernels, which are registered for it by their names; it stands for the source's anonymous namespaces.
+std::string unit_of(const module_text& m, int number, const std::string& anonymous = {});
 
 }  // namespace antiphase::plain::ptx_module

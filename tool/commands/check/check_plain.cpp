@@ -77,6 +77,7 @@ std::string command_of(const check_request& r, const plain_program& p) {
   for (const std::string& o : p.compiler_options) command += " " + quoted_for_shell(o);
   if (!p.driver.empty())
     command += (r.launch.empty() ? " --kernels " : " --launch ") + quoted_for_shell(p.driver);
+  if (r.nvcc) command += " --nvcc" + (p.nvcc == "sm_90a" ? "" : " --arch " + p.nvcc);
   if (!r.blocks.empty()) command += " --blocks " + r.blocks;
   return command;
 }
