@@ -39,6 +39,8 @@ __all__ = [
 def _operator_of_torch(name):
     if name == "attention":
         from ._torch_attention import attention as operator
+    elif name == "linear":
+        from ._torch_linear import linear as operator
     else:
         from ._torch_scans import scan as operator
     return operator

@@ -143,6 +143,7 @@ class Library(Scratch):
                     "torch.py",
                     "_torch_scans.py",
                     "_torch_attention.py",
+                    "_torch_invariant.py",
                     "_jax_attention.py",
                     "../antiphase_check/capture.py",
                 ],
@@ -167,7 +168,9 @@ class Library(Scratch):
             (
                 "torch",
                 {"mm", "bmm", "addmm", "baddbmm", "linear", "matmul"}
-                | {"cummax", "cummin", "cumprod", "cumsum", "logcumsumexp", "scaled_dot_product_attention"},
+                | {"cummax", "cummin", "cumprod", "cumsum", "logcumsumexp", "scaled_dot_product_attention"}
+                | {f"{x}_batch_invariant_mode" for x in ("set", "enable", "disable")}
+                | {"batch_invariant", "is_batch_invariant_mode_enabled"},
             ),
         ):
             self.assertEqual({name for of, name in told if of == module}, names)

@@ -47,6 +47,10 @@ std::optional<std::string> unsuited(const char* name, const linear_operand& o, s
         "{} has rows from {} on, {} elements apart, and {} between neighbours along k: tiles "
         "take contiguous rows at multiples of 16 bytes",
         name, o.data, o.row_stride, o.k_stride);
+  const bool along = layout_of(o) == lies::along_k;
+  if ((along ? rows : k) > 1 && (along ? o.row_stride : o.k_stride) < (along ? k : rows))
+    return fmt::format("{} has rows that overlap, {} elements apart", name,
+                       along ? o.row_stride : o.k_stride);
   if (std::max({o.row_stride, o.k_stride, o.member_stride}) >= std::int64_t{1} << 38)
     return fmt::format("{} has rows that are 2^39 bytes apart or more", name);
   return std::nullopt;
