@@ -160,7 +160,7 @@ class Program(ToolTest):
             ("'single-pas' did mean single-pass", (*trace, "scan", "--policy", "single-pas")),
             ("'padde' did mean padded", (*trace, "--policy", "padde")),
             ("'fp23' did mean fp32", (*gemm, "--precision", "fp23")),
-            ("'gif' html, svg or json", (*trace, "--format", "gif")),
+            ("'gif' html, svg, json or timelines", (*trace, "--format", "gif")),
             ("'vsg' did mean svg", (*trace, "--format", "vsg")),
             ("'rseted' did mean rested", ("bench", "gemm", "--protocol", "rseted", *CPU)),
             ("'maximum' did mean max", ("scan", "X.npy", "-o", "Y.npy", "--op", "maximum", *CPU)),
@@ -885,7 +885,7 @@ class Trace(ToolTest):
     def test_refusals(self):
         base = ("trace", "--k", "64", *CPU)
         self.refused(2, ["'t.png'", ".svg", "--format"], *base, "--output", "t.png")
-        self.refused(2, ["'gif'", "html, svg or json"], *base, "--output", "t", "--format", "gif")
+        self.refused(2, ["'gif'", "html, svg, json or timelines"], *base, "--output", "t", "--format", "gif")
         self.refused(2, ["naive", "no pipeline"], *base, "--output", "t.svg", "--policy", "naive")
         self.refused(2, ["'asynk'", "async-2"], *base, "--output", "t.svg", "--policy", "asynk")
         for stages, found in (("9", "9"), ("0", "0"), ("1,x", "x"), ("", "")):
