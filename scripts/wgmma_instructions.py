@@ -14,7 +14,7 @@ import pathlib
 import sys
 
 COLUMNS = range(8, 257, 8)
-TF32_COLUMNS = (64,)
+TF32_COLUMNS = (8, 32, 64)
 HEAD = """// SPDX-License-Identifier: Apache-2.0
 // The wgmma instructions{of} with their lists of registers.
 // Written by scripts/wgmma_instructions.py; change that.

@@ -57,9 +57,10 @@ enum class weaker_bound { take, refuse };
 enum class reproducibility {
   // Also on M, N, the number of batch members and the tuning, which decide what runs.
   by_shape,
-  // On nothing else. Sums run through k in one order, in FP64: policies fp64 and fp64-short. Slower where
-  // by_shape would take another policy or split K among blocks (docs/accuracy.md). Throws not_supported on
-  // devices without fast FP64.
+  // On nothing else. Sums run through k in one order, or in pieces whose number K alone decides. auto takes
+  // tf32 for K of 257 to 65536 on compute capability 9.0, except for arrays of pointers and gradients that
+  // read C, else fp64; by name there are also fp16, fp16-mma and fp64-short. Slower where by_shape would take
+  // another policy or division of K (docs/accuracy.md). Throws not_supported where none of these runs.
   batch_invariant,
 };
 

@@ -42,8 +42,9 @@ struct gemm_group_options {
 // graph.
 //
 // A result has the same bits in every run, wherever its product stands in the group. In the common launch
-// they are those of reproducibility::batch_invariant, whatever else the group holds; otherwise those of
-// gemm(). Which of the two holds depends on all shapes, unless batch_invariant is asked for.
+// they are those of policy fp64 with reproducibility::batch_invariant, whatever else the group holds;
+// otherwise those of gemm(). Which of the two holds depends on all shapes. If batch_invariant is asked for, a
+// result has the bits of gemm() with it.
 //
 // Throws as gemm(); messages name the product by its index, from 0. Nothing of the group has been launched
 // after a bad_request or a not_supported.

@@ -55,7 +55,7 @@ struct linear_options {
   std::string_view kernel = "auto";
   antiphase::stream stream = nullptr;
   // The kernel may begin while the one before it in the stream ends, which must not write W, nor be one that
-  // reads Y. It does so where this gains: up to 64 rows.
+  // reads Y. It does so up to 64 rows (of a group: in the mean), where that is faster.
   bool overlap = false;
 };
 

@@ -62,7 +62,7 @@ def __dir__():
     return sorted({*globals(), *__all__})
 
 
-def matmul(a, b, /, *, out=None, precision=None, batch_invariant=False):
+def matmul(a, b, /, *, out=None, precision=None, reproducible=False):
     """Matrix product of two float32 arrays, with the semantics of the array API's and NumPy's matmul.
 
         c = antiphase.matmul(a, b)
@@ -72,8 +72,8 @@ def matmul(a, b, /, *, out=None, precision=None, batch_invariant=False):
     out: an array for the result, of its shape, that shares no memory with a and b.
     precision: 'fp32' (the default; docs/accuracy.md has its error bound) or 'strict', FP32 multiply-adds in
     the order of k.
-    batch_invariant: True: a row of the result has the same bits whatever other rows and members of a batch are
-    computed with it; it may take longer, and a device without fast FP64 refuses it.
+    reproducible: True: an element of the result has the same bits whatever other rows, columns and members of
+    a batch are computed with it; it may take longer, and a device without fast FP64 refuses it.
 
     Returns an array of shape (..., m, n), without m or n where a or b has one axis, of the operands' library
     and on their device. On a GPU the work is queued on the library's current stream; for JAX, and arrays
@@ -86,7 +86,7 @@ def matmul(a, b, /, *, out=None, precision=None, batch_invariant=False):
     device does not support the call; MemoryError; RuntimeError if the device fails. No array has been
     changed after any of them but RuntimeError.
     """
-    if batch_invariant:
+    if reproducible:
         precision = _products.precision_of(precision, True)
     kind = _arrays._kinds.get(type(a))
     if kind is not None and kind.quick is not None and out is None and precision is None:
@@ -106,10 +106,10 @@ def matmul(a, b, /, *, out=None, precision=None, batch_invariant=False):
     return _products.product(kind, a, b, out, precision)
 
 
-def explain(a, b, /, *, precision=None, batch_invariant=False):
+def explain(a, b, /, *, precision=None, reproducible=False):
     """The kernel that matmul(a, b) would run, and why, as lines of text. Nothing is computed.
 
     Raises what matmul() raises for the same arguments.
     """
     kind = _arrays.common_kind([("the first operand", a), ("the second operand", b)])
-    return _products.explained(kind, a, b, _products.precision_of(precision, batch_invariant))
+    return _products.explained(kind, a, b, _products.precision_of(precision, reproducible))

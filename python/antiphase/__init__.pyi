@@ -30,15 +30,10 @@ def matmul(
     *,
     out: _Array | None = None,
     precision: Literal["fp32", "strict"] | None = None,
-    batch_invariant: bool = False,
+    reproducible: bool = False,
 ) -> _Array: ...
 def explain(
-    a: _Array,
-    b: _Array,
-    /,
-    *,
-    precision: Literal["fp32", "strict"] | None = None,
-    batch_invariant: bool = False,
+    a: _Array, b: _Array, /, *, precision: Literal["fp32", "strict"] | None = None, reproducible: bool = False
 ) -> str: ...
 def attention(
     q: _Array,

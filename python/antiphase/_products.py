@@ -7,12 +7,12 @@ import threading
 
 from . import _arrays, _dlpack, _library, _waiting
 
-_INVARIANT = "fp32, batch_invariant"  # what `precision` is for matmul(batch_invariant=True)
+_REPRODUCIBLE = "fp32, reproducible"  # what `precision` is for matmul(reproducible=True)
 _PRECISIONS = {
     None: (0, 0),
     "fp32": (0, 0),
     "strict": (1, 0),
-    _INVARIANT: (0, 1),
+    _REPRODUCIBLE: (0, 1),
 }  # and SgemmArgs.reproducible
 _FLOAT_BYTES = 4
 _from_buffer_copy, _addressof, _byref, _pointer = (
@@ -240,15 +240,15 @@ def _require_apart(kind, c, operands):
             raise ValueError("antiphase: out shares memory with an operand: expected memory of its own")
 
 
-def precision_of(precision, batch_invariant):
+def precision_of(precision, reproducible):
     """What the other functions take as `precision` for the two arguments of a user."""
-    if not batch_invariant:
+    if not reproducible:
         return precision
     if precision not in (None, "fp32"):
         raise ValueError(
-            f"antiphase: batch_invariant with precision {_library.shown(precision)}: expected precision 'fp32'"
+            f"antiphase: reproducible with precision {_library.shown(precision)}: expected precision 'fp32'"
         )
-    return _INVARIANT
+    return _REPRODUCIBLE
 
 
 def _named(error):

@@ -207,21 +207,21 @@ class Products(support.Case):
 
     def test_a_row_is_the_same_in_every_batch(self):
         a, b = A(70, 900), A(900, 33, seed=2)
-        one = antiphase.matmul(a[5:6], b, batch_invariant=True)
+        one = antiphase.matmul(a[5:6], b, reproducible=True)
         for many in (a, a[:9], a[3:]):
-            found = antiphase.matmul(many, b, batch_invariant=True)
+            found = antiphase.matmul(many, b, reproducible=True)
             self.assertEqual(found[2 if len(many) == 67 else 5].tobytes(), one.tobytes())
         # Members of a batch that share their first operand are columns of one product, but not here.
         members = numpy.stack([b, b + 1, b * 2])
-        of_all = antiphase.matmul(a, members, batch_invariant=True)
+        of_all = antiphase.matmul(a, members, reproducible=True)
         for member, found in zip(members, of_all):
-            self.assertEqual(found.tobytes(), antiphase.matmul(a, member, batch_invariant=True).tobytes())
-        told = antiphase.explain(a, b, batch_invariant=True)
+            self.assertEqual(found.tobytes(), antiphase.matmul(a, member, reproducible=True).tobytes())
+        told = antiphase.explain(a, b, reproducible=True)
         self.assertNotEqual(told, antiphase.explain(a, b))
         self.refused(
             ValueError,
-            ["batch_invariant", "'strict'", "expected precision 'fp32'"],
-            lambda: antiphase.matmul(a, b, precision="strict", batch_invariant=True),
+            ["reproducible", "'strict'", "expected precision 'fp32'"],
+            lambda: antiphase.matmul(a, b, precision="strict", reproducible=True),
         )
 
     def test_infinities_and_nan(self):

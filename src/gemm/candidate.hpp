@@ -28,7 +28,8 @@ using judged_plan = choices::judged_plan<request>;
 inline double extent(std::int64_t e) { return static_cast<double>(e); }  // for products that would overflow
 
 // Reproducibility: whether a row of C has the same bits whatever other rows and members there are, as sums
-// have one order of k. Which policy runs must then depend on K alone, so auto has those for any K only.
+// have one order of k. Which policy runs must then not depend on M, N or the batch, so auto has those for any
+// K only.
 enum class row_bits { vary, keep_if_asked, keep };
 
 // One way of a policy to divide the work, of which its kernels run one: its name, such as "fp64/32x8-8/2/1",
@@ -52,6 +53,8 @@ struct product_traits {
   std::array<std::string_view, 2> former = {};  // names, which are accepted for one release
   std::string_view why = {};                    // the reason that explain() gives if auto takes it
   row_bits rows = row_bits::vary;
+  // Of those that keep rows' bits: whether auto takes it, by K, the device and the kind of call.
+  bool (*keeps)(const request&) = nullptr;
   bool batches = false;   // takes a batch in one launch; else there is a launch for each member
   bool pointers = false;  // takes arrays of pointers
   bool groups = false;    // takes groups of products in one launch
@@ -92,6 +95,9 @@ inline constexpr device_features needs_of_wgmma{
 // every output would be recomputed.
 bool is_certain(const candidate&, const request& r);
 bool finishes_all(const request&);
+
+// Whether auto multiplies by tf32 if rows are to have the same bits whatever the batch; by fp64 otherwise.
+bool is_for_tf32_rows(const request& r);
 
 // Adds a sentence about clusters and parts that share a tile.
 void describe_shares(choices::description& text);

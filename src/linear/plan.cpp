@@ -182,11 +182,6 @@ const mma_instance& mma_of(const executor& on, const linear_problem& p) {
 }
 
 bool is_empty(const linear_problem& p) { return p.m == 0 || p.n == 0 || p.members == 0; }
-// Up to 64 rows gain up to a quarter by beginning early. More rows lose up to a tenth, as blocks that share W
-// drift apart, and so does a W of a gigabyte, 3 %, which takes the memory's bandwidth from the kernel before.
-bool gains_by_overlap(const linear_problem& p) {
-  return p.m <= 64 && p.n * p.k <= std::int64_t{1} << 27;
-}
 linear_plan overlapping(linear_plan plan, bool overlaps) {
   plan.code.overlaps_previous = overlaps;
   return plan;
@@ -201,13 +196,21 @@ const std::vector<mma_instance>& mma_instances(target where) {
   return instances_of<linear_lists, mma_instance>(where);
 }
 
+// Measured on an H200. Up to 64 rows gain up to a quarter. More rows lose up to a tenth, as blocks that share W
+// drift apart, and so does a W of a gigabyte, 3 %.
+bool overlap_pays(const linear_problem& p) {
+  constexpr std::int64_t few = 64, most_of_w = std::int64_t{1} << 27;
+  return p.m <= (p.group_ends != nullptr ? few * p.members : few) && p.n * p.k <= most_of_w;
+}
+
 linear_plan plan_of(const executor& on, const linear_problem& p, const tile_policy& how, const kernel& code) {
   return tile_plan(on, p, how, code);
 }
 linear_plan plan_of(const executor&, const linear_problem& p, const kernel& mma) { return mma_plan(p, mma); }
 
 linear_plan plan_of(const executor& on, const linear_problem& p, const linear_options& options) {
-  const bool any = options.kernel == "auto", overlaps = options.overlap && on.kind() != target::cpu && gains_by_overlap(p);
+  const bool any = options.kernel == "auto",
+             overlaps = options.overlap && overlap_pays(p) && on.kind() != target::cpu;
   std::vector<std::string> known{"auto"};
   const tile_instance* best = nullptr;
   double least = std::numeric_limits<double>::infinity();

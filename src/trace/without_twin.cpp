@@ -7,13 +7,14 @@
 namespace antiphase {
 namespace {
 
-constexpr const char *gradients = "its ring is that of antiphase, and its products are more: record that",
-                     *in_registers =
-                         "its operands go straight into registers, so there is no ring whose device "
-                         "functions could be recorded",
-                     *biased =
-                         "it is the kernel without bias except for what it adds to the scores: record that",
-                     *passes = "it reads and writes once, block by block, without a ring";
+constexpr const char
+    *gradients = "its ring is that of antiphase, and its products are more: record that",
+    *in_registers =
+        "its operands go straight into registers, so there is no ring whose device "
+        "functions could be recorded",
+    *biased = "it is the kernel without bias except for what it adds to the scores: record that",
+    *ordered = "it is the kernel without order except for outputs that it computes again: record that",
+    *passes = "it reads and writes once, block by block, without a ring";
 
 constexpr kernels_without_twin list[] = {
     {"gemm.naive", "it has no pipeline: every thread reads global memory as it goes"},
@@ -28,8 +29,11 @@ constexpr kernels_without_twin list[] = {
     {"gemm.tf32-kept-",
      "it is tf32, except for what it keeps from tile to tile: record a product of more k, which tf32 "
      "prepares tile by tile"},
+    {"gemm.tf32-pieces-", "it is tf32, except that it adds up K in pieces: record a product by shape"},
     {"gemm.group-",
      "its tiles are those of an fp64-async kernel: record a product of one member's shape by policy fp64"},
+    {"gemm.fp16-ordered", ordered},
+    {"gemm.fp16-mma-ordered", ordered},
     {"gemm.fp16-split-brief", passes},
     {"gemm.fp16-split-thirds", passes},
     {"gemm.fp16-split-short", passes},

@@ -2,6 +2,9 @@
 // Attention in FP32: every output within the bound of sequential FP32, by every step; gradients.
 #include <antiphase/attention/ladder.hpp>
 #include <antiphase/core/error.hpp>
+#include <antiphase/executor/features.hpp>
+#include <array>
+#include <cmath>
 
 #include "src/attention/fp32_plan.hpp"
 #include "tests/attention/on_device.hpp"
@@ -114,6 +117,38 @@ TEST_P(attention_fp32, every_output_is_within_its_bound_by_every_step) {
       for (std::size_t n = 0; n < all.size(); ++n)
         ASSERT_TRUE(same_bits(all[n], first[n])) << policy << ", " << text(s) << ", output " << n;
     }
+  }
+}
+
+// The bits of a result, in a call of its own: queries [first, first + count) of a member's head.
+void expect_same_alone(const context& where, call& all, std::string_view policy, std::int64_t b,
+                       std::int64_t h, std::int64_t first, std::int64_t count) {
+  shape alone = all.of;
+  alone.members = alone.heads = alone.kv_heads = 1, alone.queries = count;
+  call c(alone);
+  const auto copy = [&](rows& to, const rows& from, std::int64_t skipped) {
+    to.each([&](auto, auto, auto i, auto n) { to(0, 0, i, n) = from(b, h, i + skipped, n); });
+  };
+  copy(c.q, all.q, first), copy(c.k, all.k, 0), copy(c.v, all.v, 0);
+  c.forward(where, {.policy = policy});
+  c.out.each([&](auto, auto, auto i, auto n) {
+    ASSERT_TRUE(same_bits(c.out(0, 0, i, n), all.out(b, h, first + i, n)))
+        << policy << ", queries " << first << " to " << first + count - 1 << " of head " << h << " of member "
+        << b;
+  });
+}
+// By fp32 the bits of a query depend on its keys and values alone; by fp16 also on the other queries of its
+// member, which share its scales.
+TEST_P(attention_fp32, a_query_has_the_same_bits_alone_and_in_any_batch) {
+  for (const std::int64_t keys : {5, 65, 200}) {
+    call all({.members = 3, .heads = 2, .kv_heads = 2, .queries = 70, .keys = keys, .depth = 40});
+    all.q(1, 0, 3, 2) = infinite, all.q(1, 0, 33, 0) = std::nanf("");
+    all.forward(where(), {.policy = "fp32"});
+    for (const auto& [first, count] : {std::array{0, 1}, {2, 1}, {34, 9}, {69, 1}, {4, 29}})
+      for (const std::int64_t b : {0, 1}) expect_same_alone(where(), all, "fp32", b, 0, first, count);
+    if (lacks(where().limits(), {.bulk_copies = true, .wgmma = true, .sm_90a = true})) continue;
+    all.forward(where(), {.policy = "fp16"});
+    for (const std::int64_t b : {0, 1, 2}) expect_same_alone(where(), all, "fp16", b, 1, 0, 70);
   }
 }
 

@@ -559,64 +559,8 @@ TEST_P(gemm_epilogues, what_makes_no_sense_is_refused) {
   EXPECT_THAT(said({.before = {x + 400, 8, 8, 4, 1}}), HasSubstr("its elements would overlap"));
 }
 
-// Invariance
-// -----------------------------------------------------------------------------------------------------------
-class gemm_invariant : public on_device {};
-
-// Rows of one product alone, in a larger one, and as members of batches of any size.
-TEST_P(gemm_invariant, a_row_has_the_same_bits_anywhere) {
-  const context where = any();
-  for (const std::int64_t k : {2, 4, 300}) {
-    const std::int64_t n = 40, rows = 130;
-    const product whole = product_of(reals(rows, k, 1), reals(k, n, 2));
-    const auto computed = [&](std::int64_t first, std::int64_t m, std::int64_t count, reproducibility how) {
-      matrix a(where, whole.a, placed_in_packets(major::row, whole.a)),
-          b(where, whole.b, placed_in_packets(major::row, whole.b));
-      const dense none = filled(rows, n, 0);
-      matrix c(where, none, placed_in_packets(major::row, none));
-      gemm_problem p{.a = a.view(), .b = b.view(), .c = c.view()};
-      p.a.data += first * p.a.row_stride, p.c.data += first * p.c.row_stride;
-      p.a.rows = p.c.rows = m;
-      gemm(where, p, {.batch = {count, m * p.a.row_stride, 0, m * p.c.row_stride}, .reproducible = how});
-      where.runs_on().synchronize(nullptr);
-      return c.read();
-    };
-    constexpr auto invariant = reproducibility::batch_invariant;
-    const dense all = computed(0, rows, 1, invariant);
-    for (const auto& [first, m, count] :
-         {std::array<std::int64_t, 3>{0, 1, 1}, {17, 3, 1}, {5, 1, 100}, {0, 13, 10}, {64, 66, 1}}) {
-      const dense part = computed(first, m, count, invariant);
-      for (std::int64_t i = first; i < first + m * count; ++i)
-        for (std::int64_t j = 0; j < n; ++j)
-          ASSERT_EQ(part(i, j), all(i, j)) << first << ", " << m << " x " << count << ", K = " << k;
-    }
-  }
-}
-TEST_P(gemm_invariant, what_does_not_keep_it_is_refused) {
-  const context where = any();
-  std::vector<float> memory(2000);
-  const gemm_problem p{.a = {memory.data(), 8, 50, 50, 1},
-                       .b = {memory.data() + 500, 50, 8, 8, 1},
-                       .c = {memory.data() + 1500, 8, 8, 8, 1}};
-  const auto said = [&](gemm_options how) -> std::string {
-    how.reproducible = reproducibility::batch_invariant;
-    try {
-      explain(where, p, how);
-    } catch (const error& e) {
-      return e.what();
-    }
-    return "";
-  };
-  EXPECT_EQ(said({}), "");
-  EXPECT_EQ(said({.policy = "fp64"}), "");
-  EXPECT_THAT(said({.policy = "fp16"}), HasSubstr("policy fp16 does not keep reproducible batch_invariant"));
-  EXPECT_THAT(said({.accuracy = precision::strict}),
-              HasSubstr("precision strict adds up small C in slices of K"));
-}
-
 AP_ON_BOTH_DEVICES(gemm_batches);
 AP_ON_BOTH_DEVICES(gemm_epilogues);
-AP_ON_BOTH_DEVICES(gemm_invariant);
 
 }  // namespace
 }  // namespace antiphase::gemm_test

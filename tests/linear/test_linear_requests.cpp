@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Calls of linear() that make no sense, or that nothing takes.
 #include <gmock/gmock.h>
+#include <algorithm>
 #include <functional>
 
+#include "src/linear/plan.hpp"
 #include "tests/linear/layer.hpp"
 
 namespace antiphase::test {
@@ -69,6 +71,19 @@ TEST(linear_requests, nothing_to_do_and_nothing_to_multiply) {
   linear(zeros.where, zeros.p);
   const std::vector<std::uint16_t> y = zeros.y.to_host();
   for (int i = 0; i < 32; ++i) EXPECT_EQ(y[static_cast<std::size_t>(i)], 0) << i;
+}
+
+TEST(linear_requests, launches_overlap_where_that_pays) {
+  const auto pays = [](std::int64_t m, std::int64_t groups) {
+    const std::int32_t ends = 0;
+    return linears::overlap_pays(
+        {.m = m, .members = std::max<std::int64_t>(groups, 1), .group_ends = groups > 0 ? &ends : nullptr});
+  };
+  EXPECT_TRUE(pays(1, 0));
+  EXPECT_TRUE(pays(64, 0));
+  EXPECT_FALSE(pays(65, 0));
+  EXPECT_TRUE(pays(512, 8));
+  EXPECT_FALSE(pays(520, 8));
 }
 
 // A call that is repeated is remembered: operands at other addresses are not confused.

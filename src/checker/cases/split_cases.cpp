@@ -154,7 +154,9 @@ void split_all(const context& where, const std::vector<gemms::split_pass_instanc
 
 std::string case_of(const gemms::product_policy& how) {
   return fmt::format("gemm/{}{}", policy_of(how.multiplier),
-                     how.cluster == 1 ? "" : fmt::format("-{}", how.cluster));
+                     how.ordered        ? "-ordered"
+                     : how.cluster == 1 ? ""
+                                        : fmt::format("-{}", how.cluster));
 }
 
 std::vector<checked_case> split_cases() {
@@ -163,7 +165,8 @@ std::vector<checked_case> split_cases() {
     for (const gemms::product_instance& i : gemms::product_instances(target::checked))
       if (n.name == policy_of(i.policy.multiplier))
         cases.push_back({case_of(i.policy),
-                         i.policy.cluster == 1
+                         i.policy.ordered ? "the same, outputs computed again in an order of their own"
+                         : i.policy.cluster == 1
                              ? std::string(n.adds)
                              : fmt::format("the same, {} blocks share a tile", i.policy.cluster),
                          [i](const context& where) { multiply_by(where, i); }});

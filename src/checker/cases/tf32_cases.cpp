@@ -9,9 +9,9 @@ namespace antiphase::checker_detail {
 namespace {
 
 std::uint64_t tf32_by(const context& where, const gemms::tf32_instance& with, const product& p, bool turned,
-                      int cluster, int parts, unsigned most_blocks = 2) {
+                      int cluster, int parts, unsigned most_blocks = 2, int pieces = 0) {
   on_device d(where, p);
-  gemms::tf32_plan plan = gemms::plan_tf32(where, d.problem, {}, with, turned, {cluster, parts});
+  gemms::tf32_plan plan = gemms::plan_tf32(where, d.problem, {}, with, turned, {cluster, parts, pieces});
   if (cluster * parts == 1) plan.grid.x = std::min(plan.grid.x, most_blocks);
   device_array<std::byte> workspace(where, anything(plan.workspace() + 1));
   device_array<std::uint64_t> recomputed(where, std::vector<std::uint64_t>(1));
@@ -58,6 +58,19 @@ void tf32_by(const context& where, const gemms::tf32_instance& with) {
     tf32_by(where, with, with_uneven_rows({36, 32, 71, 1, 0}), false, 1, 1);
   tf32_by(where, with, with_odd_lines({36, 32, 300, 1, 0.5f, lie.of_long, lie.of_short, 4, 0}), false, 2, 2);
 }
+// Pieces one after the other, with the ring going around from tile to tile, by a cluster, and lines of few
+// nonzeros; of as many columns as there can be.
+void tf32_in_pieces_by(const context& where, const gemms::tf32_instance& with) {
+  const orders lie = orders_of(with.policy);
+  const std::int64_t n = with.policy.columns < gemms::tf32_tile.n ? with.policy.columns : 68,
+                     around = with.policy.stages() * gemms::tf32_stage_k + 39;
+  tf32_by(where, with, {132, n, around, 1, 0, lie.of_long, lie.of_short, 4, 0}, false, 1, 1, 1, 2);
+  const auto odd = [&] {
+    return with_odd_lines({36, n / 8 * 4, 300, 1, 0.5f, lie.of_long, lie.of_short, 4, 0});
+  };
+  tf32_by(where, with, odd(), false, 1, 1, 1, 3);
+  tf32_by(where, with, odd(), false, 2, 1, 2, 2);
+}
 // Both rings going around, the columns' too, edges, and every way out: stored by the engine, also where C is
 // added, by rows, and one by one.
 void tf32_kept_by(const context& where, const gemms::tf32_instance& with) {
@@ -75,6 +88,7 @@ void tf32_kept_by(const context& where, const gemms::tf32_instance& with) {
 
 std::string case_of(const gemms::tf32_policy& how) {
   if (how.kept_halves > 0) return "gemm/tf32-kept";
+  if (how.columns > 0) return "gemm/tf32-pieces";
   return how.loader == gemms::loader::tma ? "gemm/tf32" : "gemm/tf32-async";
 }
 
@@ -82,6 +96,7 @@ std::vector<checked_case> tf32_cases() {
   constexpr const char* told[][2] = {
       {"gemm/tf32", "three products of TF32 parts, fed by the copy engine"},
       {"gemm/tf32-async", "the same, fed by threads"},
+      {"gemm/tf32-pieces", "the same, K added up in pieces, for rows with the same bits in any batch"},
       {"gemm/tf32-kept", "the same of few k, with the short operand kept in shared memory"}};
   std::vector<checked_case> cases;
   for (const auto& [name, what] : told) {
@@ -90,7 +105,9 @@ std::vector<checked_case> tf32_cases() {
       if (case_of(i.policy) == name) all.push_back(i);
     cases.push_back({name, what, [all](const context& where) {
                        for (const gemms::tf32_instance& i : all)
-                         i.policy.kept_halves > 0 ? tf32_kept_by(where, i) : tf32_by(where, i);
+                         i.policy.kept_halves > 0 ? tf32_kept_by(where, i)
+                         : i.policy.columns > 0   ? tf32_in_pieces_by(where, i)
+                                                  : tf32_by(where, i);
                      }});
   }
   return cases;

@@ -144,7 +144,8 @@ void take_next_to_ladder(choice& c) {
   if (c.accuracy == precision::strict || !r.multiplies()) return;
   consider<request>(c, policies_next_to_ladder(),
                     [&](const candidate& row) -> std::optional<choice::prediction> {
-                      if (r.invariant && row.traits.rows != row_bits::keep) return std::nullopt;
+                      if (r.invariant && (row.traits.rows != row_bits::keep || !row.traits.keeps(r)))
+                        return std::nullopt;
                       const double factor = factor_of(row, r);
                       return choice::prediction{&row, seconds_of(row, r, factor), factor};
                     });

@@ -142,7 +142,10 @@ judged_group judge(const context& where, std::span<const gemm_problem> problems,
     of_product(i, [&] { gemms::require_sensible(p); });
     g.sensible.push_back(gemms::without_idle_strides(p));
     const bool multiplies = gemms::reads(p) && p.k() > 0;
-    if (kernels.empty() || !multiplies || !gemms::groups(p)) {
+    // The common launch adds up in FP64. Whether a product may join must not depend on the others then.
+    const bool by_tf32 = asked == nullptr && options.reproducible == reproducibility::batch_invariant &&
+                         gemms::is_for_tf32_rows(gemms::request_for(where, p, g.alone));
+    if (kernels.empty() || !multiplies || by_tf32 || !gemms::groups(p)) {
       others += p.m() > 0 && p.n() > 0 ? g.choice_of(i).seconds() : 0;
       continue;
     }

@@ -31,6 +31,10 @@ void describe_split(const product_plan& p, description& text) {
         fmt::format("{} tiles are left over after rounds of one for each multiprocessor: {} blocks share "
                     "each, in a second launch",
                     last.end - last.first, last.instance.policy.cluster));
+  if (first.instance.policy.ordered)
+    text.launches.emplace_back(
+        "reproducible: blocks share no tile, and outputs without a certificate are "
+        "computed again one by one");
   if (p.k_piece < p.problem.k())
     text.launches.push_back(fmt::format("K is taken in pieces of {}", p.k_piece));
 }
@@ -41,10 +45,12 @@ template <multiplier By> judged_plan plan_split_product(const candidate&, const 
   if (code == nullptr) return misfit{no_kernel};
   if (shortage_of(r.device(), *code) != shortage::none) return misfit{does_not_fit, *code};
   if (!product_tiles_fit(r.problem)) return misfit{many_tiles};
-  const problem product = with_rows_together(r.problem);
+  // a layout of C must not change bits where rows have the same ones in any batch
+  const problem product = r.invariant ? r.problem : with_rows_together(r.problem);
   const bool turned = product.c.rows != r.problem.c.rows || product.c.row_stride != r.problem.c.row_stride;
   const ending after = ending_of(r.problem, r.epilogue);
-  return planned(plan_product_of(r.context, product, By, r.ready, turned ? transposed(after) : after));
+  return planned(
+      plan_product_of(r.context, product, By, r.ready, turned ? transposed(after) : after, r.invariant));
 }
 template <multiplier By> double seconds_of_split(const candidate&, const request& r) {
   const product_shape p{r.problem.m(), r.problem.n(), r.k(), 1, r.problem.beta != 0};
@@ -70,6 +76,7 @@ template <multiplier By> constexpr product_traits traits(std::array<std::string_
   return {.work = {.rate = &machine_profile::tensor_fp16, .products = 3, .converts = false},
           .former = former,
           .why = "three products of FP16 parts on Tensor Cores, certified, are the fastest way to it",
+          .rows = row_bits::keep_if_asked,
           .finishes = [](const request& r) { return ends_in_product(r.problem, r.epilogue); },
           .ways = split_ways<By>};
 }

@@ -31,6 +31,11 @@ constexpr fp16_kernel by_warpgroups[] = {
     {.name = "gemm.fp16-2", .policy = {.stages = 6, .cluster = 2}, .drawn = true},
     {.name = "gemm.fp16-4", .policy = {.stages = 5, .cluster = 4}, .drawn = true},
     {.name = "gemm.fp16-8", .policy = {.stages = 5, .cluster = 8}, .drawn = true}};
+// For rows with the same bits whatever the batch.
+constexpr fp16_kernel ordered_by_warpgroups[] = {{.name = "gemm.fp16-ordered", .policy = {.ordered = true}}};
+constexpr fp16_kernel ordered_by_warps[] = {
+    {.name = "gemm.fp16-mma-ordered",
+     .policy = {.stages = split_mma_policy.stages, .multiplier = multiplier::warps, .ordered = true}}};
 // By warps (sm_80).
 constexpr fp16_kernel by_warps[] = {{.name = "gemm.fp16-mma", .policy = split_mma_policy}};
 

@@ -5,10 +5,12 @@
 #include "src/gemm/fp16/split_product.hpp"
 #include "src/registry.hpp"
 
-#define AP_FP16_LISTS(LIST)                     \
-  LIST(product_instance, split_kernels)         \
-  LIST(product_instance, split_mma_kernels)     \
-  LIST(split_pass_instance, split_pass_kernels) \
+#define AP_FP16_LISTS(LIST)                          \
+  LIST(product_instance, split_kernels)              \
+  LIST(product_instance, split_kernels_in_order)     \
+  LIST(product_instance, split_mma_kernels)          \
+  LIST(product_instance, split_mma_kernels_in_order) \
+  LIST(split_pass_instance, split_pass_kernels)      \
   LIST(split_pass_instance, split_pass_alone_kernels)
 
 namespace antiphase::gemms {

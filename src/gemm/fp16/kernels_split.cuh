@@ -10,6 +10,9 @@ inline namespace AP_TARGET {
 
 template <auto P> using product_of = split_product<P>;
 std::vector<product_instance> split_kernels() { return from_table<fp16::by_warpgroups, product_of>(); }
+std::vector<product_instance> split_kernels_in_order() {
+  return from_table<fp16::ordered_by_warpgroups, product_of>();
+}
 
 }  // namespace AP_TARGET
 }  // namespace antiphase::gemms

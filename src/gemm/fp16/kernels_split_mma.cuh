@@ -10,6 +10,9 @@ inline namespace AP_TARGET {
 
 template <auto P> using mma_product_of = split_mma_product<P>;
 std::vector<product_instance> split_mma_kernels() { return from_table<fp16::by_warps, mma_product_of>(); }
+std::vector<product_instance> split_mma_kernels_in_order() {
+  return from_table<fp16::ordered_by_warps, mma_product_of>();
+}
 
 }  // namespace AP_TARGET
 }  // namespace antiphase::gemms

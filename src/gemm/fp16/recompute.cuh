@@ -226,6 +226,15 @@ template <class Problem> AP_DEV void recompute_apart(const Problem& p, std::int6
   if (any && mine.lane == 0) store_rounded(p, row, column, sum);
 }
 
+// Any number of outputs, each by a warp, in an order that does not depend on how many there are.
+template <class Problem> AP_DEV void recompute_in_order(const Problem& p, std::int64_t top, std::int64_t left,
+                                                        const std::uint16_t* outputs, int count, int member) {
+  constexpr int at_once = recompute_shape::warps;
+  AP_ROLLED
+  for (int o = 0; o < count; o += at_once)
+    recompute_apart(p, top, left, outputs + o, count - o < at_once ? count - o : at_once, member);
+}
+
 // `outputs`: `count` of them, at most uncertain_limit, as row * split_tile + column; in global memory. A long
 // list takes all of the tile's lines through shared memory; a short one reads the lines that it needs from
 // global memory.

@@ -48,6 +48,7 @@ struct output_layout {
   int down = 1;
   int first_thread = 0;          // of the eight warps'
   bool even_rows_first = false;  // of eight rows, lanes have 0 2 4 6 1 3 5 7
+  bool ordered = false;          // as product_policy
 
   constexpr int across() const { return width / (8 * down); }  // fragments of a warp, side by side
 };
@@ -76,6 +77,7 @@ struct bits_of_outputs {
 template <output_layout L> struct split_epilogue {
   static constexpr int computing_threads = recompute_shape::threads, barrier = recompute_shape::barrier;
   static constexpr int registers = L.width / 2, across = L.across();
+  static constexpr std::uint32_t limit = listed_at_most(L.ordered);
   using sums = float[registers];
 
   const product_problem& p;
@@ -504,10 +506,10 @@ template <output_layout L> struct split_epilogue {
       const std::uint32_t uncertain = outputs.all % uncertain_count::sparse_thread;
       if (are_provisional(p, uncertain))
         found.uncertain = {};
-      else if (uncertain > uncertain_limit)
+      else if (uncertain > limit)
         return;
       else if (uncertain > 0)
-        list(found.uncertain, p.uncertain.output + number * uncertain_limit + outputs.before);
+        list(found.uncertain, p.uncertain.output + number * limit + outputs.before);
       skipped = found.uncertain | found.sparse;
       all = ballot(skipped.any()) == 0, far = ballot(found.far) != 0;
     }
@@ -521,7 +523,7 @@ template <output_layout L> struct split_epilogue {
   AP_DEV static bool are_provisional(const product_problem& p, std::uint32_t uncertain) {
     // fewer are computed one by one: a look at magnitudes would read as much
     constexpr std::uint32_t listed = 128;
-    return uncertain > listed && p.problem.after.beta == 0;
+    return !L.ordered && uncertain > listed && p.problem.after.beta == 0;
   }
   // Lists the outputs of a tile that are not certified by their magnitudes either, up to uncertain_limit, and
   // returns how many there are. Every part of K bounds magnitudes from below. So a few steps are tried first,
@@ -588,8 +590,8 @@ template <output_layout L> struct split_epilogue {
     rematerialise(thread);  // otherwise values computed from it wait in local memory from tile to tile
     ended_problem mine = p.problem;  // up to the last column that these threads store
     if (mine.c.columns > left + L.width) mine.c.columns = mine.b.columns = left + L.width;
-    std::uint16_t* const outputs = p.uncertain.output + list * uncertain_limit;
-    bool listed = uncertain <= uncertain_limit;
+    std::uint16_t* const outputs = p.uncertain.output + list * limit;
+    bool listed = uncertain <= limit;
     if (are_provisional(p, uncertain)) {
       listed = by_magnitude;
       if (by_magnitude) {
@@ -603,6 +605,8 @@ template <output_layout L> struct split_epilogue {
       recompute_tile(mine, top, left, memory, thread, [&](std::int64_t row, std::int64_t column) {
         return !is_sparse_output(p.split_a.line[row], p.split_b.line[column]);
       });
+    else if (L.ordered)
+      recompute_in_order(mine, top, left - left % split_tile, outputs, static_cast<int>(uncertain), thread);
     else if (uncertain > 0)
       recompute_list(mine, top, left - left % split_tile, outputs, static_cast<int>(uncertain), memory,
                      thread);

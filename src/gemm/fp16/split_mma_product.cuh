@@ -29,7 +29,7 @@ template <product_policy P, class Ring = async_copies<P.stages>> struct split_mm
   static constexpr int threads = recompute_shape::threads;
   static constexpr shared_kind shared = shared_kind::dynamic;
   static constexpr bool overlaps_previous = true;
-  static constexpr output_layout outputs{.down = 2};
+  static constexpr output_layout outputs{.down = 2, .ordered = P.ordered};
   static constexpr int down = outputs.down, across = outputs.across();  // fragments of a warp
   using epilogue = split_epilogue<outputs>;
 

@@ -18,14 +18,14 @@ namespace antiphase::gemms {
 
 namespace {
 
-const product_instance* find_product(target where, multiplier by, int cluster) {
+const product_instance* find_product(target where, multiplier by, int cluster, bool ordered = false) {
   for (const product_instance& i : instances_of<fp16_lists, product_instance>(where))
-    if (i.policy.multiplier == by && i.policy.cluster == cluster) return &i;
+    if (i.policy.multiplier == by && i.policy.cluster == cluster && i.policy.ordered == ordered) return &i;
   return nullptr;
 }
 
-const product_instance& require_product(target where, multiplier by, int cluster) {
-  if (const product_instance* const found = find_product(where, by, cluster)) return *found;
+const product_instance& require_product(target where, multiplier by, int cluster, bool ordered) {
+  if (const product_instance* const found = find_product(where, by, cluster, ordered)) return *found;
   throw not_supported(fmt::format("this build has no split product for clusters of {} blocks", cluster));
 }
 
@@ -158,13 +158,14 @@ bool ends_in_product(const problem& p, const epilogue& after) {
 }
 
 product_plan plan_product_of(const context& where, const problem& what, multiplier by,
-                             const ready_operands& ready, const ending& after) {
+                             const ready_operands& ready, const ending& after, bool ordered) {
   const std::int64_t rows = tiles_along(what.m()), columns = tiles_along(what.n()), tiles = rows * columns;
   const std::int64_t k_piece = std::min(what.k(), k_of_a_piece);
   const int multiprocessors = std::max(1, where.limits().multiprocessors);
   const std::int64_t chunks = ceil_div<std::int64_t>(k_piece, split_chunk),
-                     left_over =
-                         by != multiplier::warpgroups ? 0 : tiles_left_over(tiles, chunks, multiprocessors);
+                     left_over = by != multiplier::warpgroups || ordered
+                                     ? 0
+                                     : tiles_left_over(tiles, chunks, multiprocessors);
   product_plan plan{what,
                     k_piece,
                     static_cast<std::int32_t>(rows),
@@ -175,10 +176,10 @@ product_plan plan_product_of(const context& where, const problem& what, multipli
                     ready.parts_of(lines_of_rows(transposed(what.b))),
                     after};
   const auto add_wave = [&](std::int64_t first, std::int64_t end) {
-    const int cluster = blocks_of_cluster(by, end - first, chunks, multiprocessors);
+    const int cluster = ordered ? 1 : blocks_of_cluster(by, end - first, chunks, multiprocessors);
     const std::int64_t blocks =
         cluster > 1 ? (end - first) * cluster : std::min<std::int64_t>(end - first, multiprocessors);
-    plan.waves.push_back({require_product(where.kind(), by, cluster),
+    plan.waves.push_back({require_product(where.kind(), by, cluster, ordered),
                           static_cast<std::int32_t>(first),
                           static_cast<std::int32_t>(end),
                           {static_cast<unsigned>(blocks), 1, 1}});

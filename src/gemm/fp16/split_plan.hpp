@@ -43,7 +43,8 @@ struct product_plan {
     return split_layout::padded(static_cast<std::int64_t>(lists() * sizeof(std::uint32_t)));
   }
   std::size_t list_bytes() const {
-    return split_layout::padded(static_cast<std::int64_t>(lists() * uncertain_limit * sizeof(std::uint16_t)));
+    const std::size_t outputs = listed_at_most(waves.front().instance.policy.ordered);
+    return split_layout::padded(static_cast<std::int64_t>(lists() * outputs * sizeof(std::uint16_t)));
   }
   multiplier by() const { return waves.front().instance.policy.multiplier; }
   std::size_t bytes_of_a() const { return ready_a != nullptr ? 0 : split_a().bytes(); }
@@ -69,9 +70,10 @@ double split_seconds(const costs::models& l, const product_shape& p, const devic
 // For a product that multiplies, on a device with such Tensor Cores. Throws not_supported if this build has
 // no such kernel.
 product_plan plan_product(const context& where, const problem& p, multiplier by = multiplier::warpgroups);
-// The same where `what` is already as product_plan has it.
+// The same where `what` is already as product_plan has it. ordered: no blocks share a tile, and bits of an
+// output do not depend on others.
 product_plan plan_product_of(const context& where, const problem& what, multiplier by,
-                             const ready_operands& ready, const ending& after);
+                             const ready_operands& ready, const ending& after, bool ordered = false);
 inline product_plan plan_product_of(const context& where, const problem& what, multiplier by,
                                     const ready_operands& ready = {}) {
   return plan_product_of(where, what, by, ready, ending_of(what, {}));

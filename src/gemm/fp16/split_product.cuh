@@ -61,7 +61,8 @@ template <product_policy P, class Waits = product_waits<P>> struct split_product
   static constexpr int registers = sums_of_a_thread;
   using shared_by_cluster = shared_tile<P.cluster>;
   static constexpr int share = shared_by_cluster::share, width = shared_by_cluster::width;
-  using epilogue = split_epilogue<output_layout{.width = width, .first_thread = warpgroup_size}>;
+  using epilogue =
+      split_epilogue<output_layout{.width = width, .first_thread = warpgroup_size, .ordered = P.ordered}>;
   struct no_exchange {};
   using exchange = typename shared_by_cluster::exchange;
   struct slot {

@@ -20,11 +20,15 @@ struct product_policy {
   int stages = 7;
   int cluster = 1;  // always 1 for warps
   gemms::multiplier multiplier = multiplier::warpgroups;
+  // Outputs that are not certified are always computed again, each in an order that depends on K alone: so
+  // its bits do not depend on the others of its tile.
+  bool ordered = false;
 
   constexpr bool operator==(const product_policy&) const = default;
 };
 constexpr int split_step = 32, split_chunk = 64;  // k of a stage; k until the sum is promoted
 constexpr bool valid(const product_policy& p) {
+  if (p.ordered && p.cluster > 1) return false;
   if (p.multiplier == multiplier::warps) return p.cluster == 1 && (p.stages == 2 || p.stages == 3);
   return p.stages >= 4 && (p.cluster == 1 || p.cluster == 2 || p.cluster == 4 || p.cluster == 8);
 }
@@ -32,6 +36,12 @@ constexpr bool valid(const product_policy& p) {
 // A block with three slots fits a device with 99 KiB of shared memory for it (sm_86, sm_89); with four it
 // does not.
 constexpr product_policy split_mma_policy{.stages = 3, .multiplier = multiplier::warps};
+
+// Outputs of a tile that are listed, to be computed again; of a tile with more, all outputs are. All of a
+// tile's have room in the lists of ordered kernels.
+constexpr std::uint32_t listed_at_most(bool ordered) {
+  return ordered ? std::uint32_t{split_tile} * split_tile : uncertain_limit;
+}
 
 struct product_instance {
   product_policy policy;
@@ -46,7 +56,7 @@ constexpr std::uint32_t sparse_thread = 1u << 20;  // more than a tile has outpu
 // Outputs that could not be certified: a list for each tile, or for each of the blocks that share one.
 struct uncertain_lists {
   std::uint32_t* count;   // uncertain_count of each
-  std::uint16_t* output;  // uncertain_limit of each list: row * split_tile + column
+  std::uint16_t* output;  // listed_at_most() of each list: row * split_tile + column
 };
 
 // The operands as they were, C, and a brief epilogue, whose alpha and beta are the problem's.

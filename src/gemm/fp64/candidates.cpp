@@ -241,6 +241,7 @@ const candidate fp64{
                .former = {"stream"},
                .why = "sums in FP64 on Tensor Cores read operands as they are, and need no certificate",
                .rows = row_bits::keep,
+               .keeps = [](const request& r) { return !is_for_tf32_rows(r); },
                .batches = true,
                .pointers = true,
                .groups = true,

@@ -2,6 +2,8 @@
 // The row of policy tf32.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "src/gemm/candidate.hpp"
 #include "src/gemm/tf32/tf32_plan.hpp"
 
@@ -12,7 +14,9 @@ using choices::description, choices::plan, choices::work;
 
 const tf32_choice& division_of(const request& r) {
   static thread_local division_memo<tf32_choice> known;
-  return known.get(division_key(r), [&] { return divide_tf32(shape_of(r.problem, r.batch), r.device()); });
+  return known.get(division_key(r), [&] {
+    return (r.invariant ? divide_tf32_in_pieces : divide_tf32)(shape_of(r.problem, r.batch), r.device());
+  });
 }
 
 launch_counts run_tf32(const tf32_plan& p, const work& w) {
@@ -32,6 +36,10 @@ void describe_tf32(const tf32_plan& p, description& text) {
     text.launches.emplace_back(
         "threads copy the operands, since TMA would ask for rows at multiples of 16 bytes");
   describe_shares(text);
+  if (p.division.pieces > 0)
+    text.launches.push_back(
+        fmt::format("reproducible: K is added up in {} piece{}, a number that depends on K alone",
+                    p.division.pieces, p.division.pieces == 1 ? "" : "s"));
 }
 std::optional<plan> planned(const request& r, const tf32_division& division) {
   const auto found = plan_tf32(r.context, r.problem, r.batch, division);
@@ -43,7 +51,20 @@ std::string many_parts(const candidate&, const request& r, const kernel&) {
   return fmt::format("K = {} takes parts of up to {} each, which C of {} x {} has too many tiles for",
                      r.problem.k(), k_of_tf32_share, r.problem.m(), r.problem.n());
 }
+std::string long_pieces(const candidate&, const request& r, const kernel&) {
+  return fmt::format("reproducible, it takes K up to {}, and K is {}", most_k_in_pieces, r.problem.k());
+}
+judged_plan plan_in_pieces(const request& r) {
+  if (r.problem.k() > most_k_in_pieces) return misfit{long_pieces};
+  if (!tf32_pieces_fit(r.problem, r.batch)) return misfit{many_tiles};
+  tf32_division division = division_of(r).division;
+  if (auto made = planned(r, division)) return *std::move(made);
+  division.cluster = division.pieces, division.parts = 1;  // kernels that share tiles take any operands
+  if (auto made = planned(r, division)) return *std::move(made);
+  return misfit{no_kernel};
+}
 judged_plan plan_tf32_product(const candidate&, const request& r) {
+  if (r.invariant) return plan_in_pieces(r);
   if (!tf32_tiles_fit(r.problem, r.batch))
     return misfit{r.problem.k() > k_of_tf32_share ? many_parts : many_tiles};
   if (auto made = planned(r, division_of(r).division)) return *std::move(made);
@@ -63,6 +84,15 @@ void tf32_ways(const product_shape& p, const device_limits& device, const costs:
 
 }  // namespace
 
+// Shorter sums are a matter of memory alone, for which FP64 is fast enough.
+bool is_for_tf32_rows(const request& r) {
+  constexpr std::int64_t least_k = 256;
+  const auto fits = [&](const tf32_instance& i) { return shortage_of(r.device(), i.code) == shortage::none; };
+  return first_missing(r.features, needs_of_wgmma) == nullptr && r.problem.k() > least_k &&
+         r.problem.k() <= most_k_in_pieces && !r.batch.by_pointers() && !r.input_is_c &&
+         std::ranges::all_of(tf32_instances(r.context.kind()), fits);
+}
+
 const candidate rows::tf32{
     .name = "tf32",
     .summary = "three products of TF32 parts, split on their way; compute capability 9.0",
@@ -73,6 +103,8 @@ const candidate rows::tf32{
     .traits = {.work = {.rate = &machine_profile::tensor_tf32, .products = 3, .converts = false},
                .former = {"narrow"},
                .why = "three products of TF32 parts on Tensor Cores, certified, take operands as they are",
+               .rows = row_bits::keep,
+               .keeps = is_for_tf32_rows,
                .batches = true,
                .offer =
                    [](const request& r) {

@@ -20,6 +20,8 @@ template <tf32_policy P, class Layout> struct tf32_consumer : tf32_outputs {
   using slot_cursor = typename Layout::slot_cursor;
   using tile_cursor = typename Layout::tile_cursor;
   using split_k = tf32_split_k<P, Layout>;
+  // of a thread's sums, those of lines that there can be
+  static constexpr int own = P.columns > 0 ? P.columns / 2 : registers;
 
   // compute
   // ---------------------------------------------------------------------------------------------------------
@@ -40,12 +42,12 @@ template <tf32_policy P, class Layout> struct tf32_consumer : tf32_outputs {
     }
   }
   // A chunk is four fragments. Each is split while the previous one is multiplied, the first one of the next
-  // chunk before this chunk's main product is promoted.
+  // chunk before this chunk's main product is promoted. before_these: chunks of the block's share that are done.
   AP_DEV static void compute(storage& s, slot_cursor& at, int chunks, const auto& mine, row_pair& rows,
-                             sums& sum) {
+                             float (&sum)[own], int before_these = 0) {
     if (chunks == 0) return;
     tf32_fragment part[4];  // of 16 k each
-    sums main, mixed = {};
+    float main[own], mixed[own] = {};
     tf32_values x;  // of the next fragment
     slot_cursor before;
     const auto multiply = [&](const tf32_fragment& fragment, const slot& from, int k, bool fresh) {
@@ -75,7 +77,7 @@ template <tf32_policy P, class Layout> struct tf32_consumer : tf32_outputs {
       s.ring.wait(two, Layout::prepared);
       mine.read(x, second.a, 0);
       multiply(part[1], first, 16, false);
-      if (rows.counts) count(rows, first, second, (chunks - left) * tf32_chunk, mine);
+      if (rows.counts) count(rows, first, second, (before_these + chunks - left) * tf32_chunk, mine);
       split(part[2]);
       mine.read(x, second.a, 16);
       multiply(part[2], second, 0, false);
@@ -96,13 +98,31 @@ template <tf32_policy P, class Layout> struct tf32_consumer : tf32_outputs {
       wgmma_wait<1>();  // for the main product
       pin_registers(main);
       AP_UNROLL
-      for (int i = 0; i < registers; ++i) sum[i] += main[i];
+      for (int i = 0; i < own; ++i) sum[i] += main[i];
     }
     wgmma_wait<0>();
     pin_registers(mixed);
     s.ring.release(before, by_warp{});
     AP_UNROLL
-    for (int i = 0; i < registers; ++i) sum[i] += mixed[i];
+    for (int i = 0; i < own; ++i) sum[i] += mixed[i];
+  }
+  // All of the block's share: in pieces, each with sums of its own, which are added in their order, as blocks
+  // that share a tile add theirs. So an output has the same bits either way.
+  AP_DEV static void compute_share(const params& p, storage& s, slot_cursor& at, const work& w,
+                                   const auto& mine, row_pair& rows, sums& sum) {
+    if constexpr (P.columns == 0) {
+      compute(s, at, w.chunks(), mine, rows, sum);
+    } else {
+      const int chunks = w.chunks();
+      AP_ROLLED
+      for (int done = 0; done < chunks; done += p.chunks_of_piece) {
+        const int left = chunks - done;
+        float piece[own] = {};
+        compute(s, at, left < p.chunks_of_piece ? left : p.chunks_of_piece, mine, rows, piece, done);
+        AP_UNROLL
+        for (int i = 0; i < own; ++i) sum[i] += piece[i];
+      }
+    }
   }
 
   // run: compute, finish
@@ -119,7 +139,7 @@ template <tf32_policy P, class Layout> struct tf32_consumer : tf32_outputs {
     mine.each(p, [&](std::uint32_t tile, const work& w) {
       row_pair rows(p, w, t);
       sums sum = {};
-      compute(s, at, w.chunks(), reader_of(p, w, t), rows, sum);
+      compute_share(p, s, at, w, reader_of(p, w, t), rows, sum);
       if (in_turn && !second) named_barrier_arrive(Layout::turn_barrier, Layout::computing_threads);
       in_turn = false;
       const tf32_lines* lines = &s.lines[noted.index];

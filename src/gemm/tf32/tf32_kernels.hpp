@@ -40,5 +40,17 @@ constexpr tf32_kernel keeping[] = {{.name = "gemm.tf32-kept-k-16", .policy = kep
                                    {.name = "gemm.tf32-kept-k-64", .policy = kept_along_k(4)},
                                    {.name = "gemm.tf32-kept-n-64", .policy = kept_across_k(4)}};
 
+// Products whose rows have the same bits whatever the batch. Named by the layout of the long operand, and by
+// the most lines of the short one.
+constexpr tf32_policy pieces_of(bool long_along_k, int columns) {
+  return {.long_along_k = long_along_k, .short_along_k = true, .columns = columns};
+}
+constexpr tf32_kernel in_pieces[] = {{.name = "gemm.tf32-pieces-k-8", .policy = pieces_of(true, 8)},
+                                     {.name = "gemm.tf32-pieces-n-8", .policy = pieces_of(false, 8)},
+                                     {.name = "gemm.tf32-pieces-k-32", .policy = pieces_of(true, 32)},
+                                     {.name = "gemm.tf32-pieces-n-32", .policy = pieces_of(false, 32)},
+                                     {.name = "gemm.tf32-pieces-k-64", .policy = pieces_of(true, 64)},
+                                     {.name = "gemm.tf32-pieces-n-64", .policy = pieces_of(false, 64)}};
+
 }  // namespace tf32
 }  // namespace antiphase::gemms

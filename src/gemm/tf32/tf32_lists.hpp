@@ -4,7 +4,7 @@
 #include "src/gemm/tf32/tf32_product.hpp"
 #include "src/registry.hpp"
 
-#define AP_TF32_LISTS(LIST) LIST(tf32_instance, tf32_kernels)
+#define AP_TF32_LISTS(LIST) LIST(tf32_instance, tf32_kernels) LIST(tf32_instance, tf32_pieces_kernels)
 
 namespace antiphase::gemms {
 

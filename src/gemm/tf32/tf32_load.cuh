@@ -61,6 +61,7 @@ template <tf32_policy P, class Layout> struct tf32_preparer : tf32_outputs {
     constexpr int first_pieces = 5, last_pieces = tf32_stage_k / 4 - first_pieces;
     static_assert(Layout::preparing_warps * warp_size == tf32_tile.n + warp_size &&
                   tf32_tile.n == 2 * warp_size);
+    constexpr int lines_at_most = P.columns > 0 ? P.columns : tf32_tile.n;
     const bool last = thread_index() >= tf32_tile.n;
     const int line = thread_index() % tf32_tile.n, other = line + warp_size;
     slot_cursor at;
@@ -76,8 +77,9 @@ template <tf32_policy P, class Layout> struct tf32_preparer : tf32_outputs {
         const int k = step * tf32_stage_k;
         if (last) {
           preparation::template prepare<last_pieces>(here, {line, first_pieces}, k, watch);
-          preparation::template prepare<last_pieces>(here, {other, first_pieces}, k, watch_of_other);
-        } else {
+          if (lines_at_most > warp_size)
+            preparation::template prepare<last_pieces>(here, {other, first_pieces}, k, watch_of_other);
+        } else if (lines_at_most > warp_size || warp_index() == 0) {
           preparation::template prepare<first_pieces>(here, {line, 0}, k, watch);
         }
         fence_async();

@@ -163,12 +163,14 @@ AP_DEV matrix_descriptor columns_at(const float* tile, int k = 0) {
 }
 // Products of 16 k: hi hi (main), and lo hi and hi lo (mixed). fresh: the first one overwrites the sum.
 constexpr int bytes_of_8_k = 8 * static_cast<int>(sizeof(float));
-AP_DEV void multiply_main(float (&sum)[32], const tf32_fragment& a, matrix_descriptor hi, bool fresh) {
+template <int Registers>
+AP_DEV void multiply_main(float (&sum)[Registers], const tf32_fragment& a, matrix_descriptor hi, bool fresh) {
   AP_UNROLL
   for (int c = 0; c < 2; ++c) wgmma_tf32(sum, a.hi[c], further(hi, c * bytes_of_8_k), !(fresh && c == 0));
 }
-AP_DEV void multiply_mixed(float (&sum)[32], const tf32_fragment& a, matrix_descriptor hi,
-                           matrix_descriptor lo, bool fresh = false) {
+template <int Registers> AP_DEV void multiply_mixed(float (&sum)[Registers], const tf32_fragment& a,
+                                                    matrix_descriptor hi, matrix_descriptor lo,
+                                                    bool fresh = false) {
   AP_UNROLL
   for (int c = 0; c < 2; ++c) wgmma_tf32(sum, a.lo[c], further(hi, c * bytes_of_8_k), !(fresh && c == 0));
   AP_UNROLL

@@ -13,6 +13,8 @@
 namespace antiphase::gemms {
 namespace {
 
+// in one block: a line's places are numbers of 15 bits
+constexpr std::int64_t most_k_of_block = (1 << 15) - tf32_chunk;
 constexpr int most_parts = 64, most_shares = 1024;  // shares of a tile; of all tiles, if they are shared
 
 // Floats that a block of a part leaves in the workspace: its sums, and four words for each line of the tile.
@@ -83,8 +85,8 @@ struct shape {
   moved_bytes moved;
   mean_layout lies;
 };
-shape shape_of(const product_shape& p) {
-  const tile_counts t = tiles_of(p.m, p.n, p.n > p.m);
+shape shape_of(const product_shape& p, bool turned) {
+  const tile_counts t = tiles_of(p.m, p.n, turned);
   return {.product = p,
           .along_long = t.along_long,
           .columns = t.along_short * p.count,
@@ -123,8 +125,11 @@ double us_of(const costs::models& l, const device_limits& device, const shape& s
   const double chunks = std::ceil(std::ceil(k / tf32_chunk) / (how.cluster * how.parts));
   const double slower = 2048. / rates_of(device).tensor_fp16, cards = cards_of(l, device);
   const double copied = 1 + (us.threads - 1) * s.lies.either_uneven;
+  // Kernels of few columns leave out products; splitting the long operand takes the rest.
+  constexpr double of_few = 0.4;
+  const double few = how.pieces == 0 || s.product.m > 32 ? 1 : of_few;
   const double computing =
-      rounds * chunks * (us.chunk + us.among_all * std::min(1., busy)) * slower * copied +
+      rounds * chunks * (us.chunk + us.among_all * std::min(1., busy)) * slower * copied * few +
       (rounds - 1) * us.later + (s.product.reads_c ? rounds * us.read_of_c : 0);
   const double of_c =
       (s.moved.stored + s.moved.read_of_c) * by_rows(s.moved.rows, 1, us.half_rows, us.odd_rows);
@@ -150,11 +155,11 @@ double seconds_of(const costs::models& l, const device_limits& device, const sha
 
 double tf32_seconds(const costs::models& l, const product_shape& p, const device_limits& device,
                     const tf32_division& how) {
-  return seconds_of(l, device, shape_of(p), how);
+  return seconds_of(l, device, shape_of(p, how.pieces > 0 || p.n > p.m), how);
 }
 void each_tf32_division(const costs::models& l, const product_shape& p, const device_limits& device,
                         const std::function<void(const tf32_division&, double)>& use) {
-  const shape s = shape_of(p);
+  const shape s = shape_of(p, p.n > p.m);
   const std::int64_t tiles = s.along_long * s.columns, chunks = ceil_div<std::int64_t>(p.k, tf32_chunk);
   const std::int64_t least_parts = ceil_div(p.k, k_of_tf32_share);
   const auto consider = [&](const tf32_division& how) { use(how, seconds_of(l, device, s, how)); };
@@ -171,6 +176,20 @@ tf32_choice divide_tf32(const product_shape& p, const device_limits& device) {
   each_tf32_division(costs::models_of(device), p, device, [&](const tf32_division& how, double seconds) {
     if (seconds < best.seconds) best = {how, seconds};
   });
+  return best;
+}
+
+tf32_choice divide_tf32_in_pieces(const product_shape& p, const device_limits& device) {
+  const costs::models& l = costs::models_of(device);
+  const shape s = shape_of(p, true);
+  const int pieces = tf32_pieces_of(p.k);
+  tf32_choice best{{}, std::numeric_limits<double>::infinity()};
+  const auto consider = [&](const tf32_division& how) {
+    if (const double seconds = seconds_of(l, device, s, how); seconds < best.seconds) best = {how, seconds};
+  };
+  consider({pieces, 1, pieces});
+  if (p.k <= most_k_of_block) consider({1, 1, pieces});
+  if (s.tiles * pieces <= most_shares) consider({1, pieces, pieces});
   return best;
 }
 
@@ -194,6 +213,13 @@ bool tf32_tiles_fit(const problem& p, const batch& of) {
          (least_parts > 1 ? most_shares / least_parts : most_tiles) / of.count;
 }
 
+bool tf32_pieces_fit(const problem& p, const batch& of) {
+  constexpr std::int64_t most = std::numeric_limits<std::int32_t>::max();
+  if (std::max({p.m(), p.n(), p.k()}) > most - 128) return false;
+  const tile_counts t = tiles_of(p.m(), p.n(), true);
+  return t.along_long * t.along_short <= most / 4 / of.count;
+}
+
 std::size_t most_tf32_workspace(std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t batch) {
   if (m == 0 || n == 0 || batch == 0) return 0;
   const tile_counts t = tiles_of(m, n, n > m);
@@ -211,6 +237,8 @@ bool can_tf32(const context& where, const tf32_instance& with, const problem& p,
   const both_operands o = operands_of(p, of, turned);
   if (shortage_of(where.limits(), with.code) != shortage::none) return false;
   if (with.policy.loader == loader::cp_async) return true;
+  if (const int most = with.policy.columns; most > 0 && most < tf32_tile.n && o.short_one.lines > most)
+    return false;
   if (with.policy.kept_halves > 0)
     return p.k() > sparse_nonzeros && p.k() <= with.policy.kept_halves * tf32_stage_k / 2 &&
            tma_takes(o.long_one, p.k()) && o.long_one.along_k == with.policy.long_along_k;
@@ -222,7 +250,11 @@ tf32_plan plan_tf32(const context& where, const problem& p, const batch& of, con
                     bool turned, const tf32_division& how) {
   tf32_plan plan{in_tiles(p, of, {}, turned, tf32_tile), &with, how};
   const std::int64_t shares = std::int64_t{how.cluster} * how.parts;
-  plan.k_of_part = ceil_div(ceil_div<std::int64_t>(p.k(), tf32_chunk), shares) * tf32_chunk;
+  const auto part_of = [&](std::int64_t count) {
+    return ceil_div(ceil_div<std::int64_t>(p.k(), tf32_chunk), count) * tf32_chunk;
+  };
+  plan.k_of_part = part_of(shares);
+  plan.k_of_piece = part_of(std::max(how.pieces, 1));
   const std::int64_t resident = multiprocessors_of(where.limits());
   if (with.policy.kept_halves > 0) {
     plan.rows_of_band = bands_of(plan.along_long, plan.along_short * of.count, resident).rows;
@@ -236,15 +268,17 @@ tf32_plan plan_tf32(const context& where, const problem& p, const batch& of, con
 
 std::optional<tf32_plan> plan_tf32(const context& where, const problem& p, const batch& of,
                                    const tf32_division& how) {
-  const bool turned = p.n() > p.m();
+  const bool turned = how.pieces > 0 || p.n() > p.m(), alone = how.cluster * how.parts == 1;
   const tf32_instance* with = nullptr;
   // Kernels that keep the short operand come first, the smallest that fits K before others; then those with
   // TMA.
   const auto rank = [](const tf32_policy& one) {
+    if (one.columns > 0) return one.columns < tf32_tile.n ? 3 * tf32_chunk - one.columns : 0;
     return one.loader == loader::cp_async ? 0 : one.kept_halves == 0 ? 1 : 1 + tf32_chunk - one.kept_halves;
   };
   for (const tf32_instance& i : tf32_instances(where.kind())) {
-    if (i.policy.kept_halves > 0 && how.cluster * how.parts > 1) continue;
+    if (i.policy.kept_halves > 0 && !alone) continue;
+    if (i.policy.columns > 0 ? how.pieces == 0 : alone && how.pieces > 1) continue;
     if (can_tf32(where, i, p, of, turned) && (with == nullptr || rank(i.policy) > rank(with->policy)))
       with = &i;
   }
@@ -268,7 +302,8 @@ launch_counts run(const context& where, const tf32_plan& plan, std::span<std::by
       .out_map = rows.map,
       .rows_of_band = static_cast<std::uint32_t>(plan.rows_of_band),
       .bands = divider(static_cast<std::uint32_t>(std::max<std::int64_t>(plan.bands, 1))),
-      .units = static_cast<std::uint32_t>(plan.bands * plan.along_short * plan.batch.count)};
+      .units = static_cast<std::uint32_t>(plan.bands * plan.along_short * plan.batch.count),
+      .chunks_of_piece = static_cast<int>(plan.k_of_piece / tf32_chunk)};
   kernel code = plan.instance->code;
   code.cluster = plan.division.cluster;
   return where.runs_on().launch(code, plan.grid, &arguments, on);

@@ -25,12 +25,16 @@ struct tf32_policy {
   bool long_along_k = true, short_along_k = true;
   gemms::loader loader = loader::tma;
   int kept_halves = 0;  // of a stage
+  // 8, 32 or 64: a block adds up K in pieces, as blocks that share a tile do, of so many lines of the short
+  // operand at most; 0: other kernels
+  int columns = 0;
 
   constexpr bool operator==(const tf32_policy&) const = default;
   // fewer where slots hold a short operand across k once more, along k, or where 64 k are kept
   constexpr int stages() const { return kept_halves > 2 || !short_along_k ? 5 : 6; }
 };
 constexpr bool valid(const tf32_policy& p) {
+  if (p.columns > 0 && (p.loader != loader::tma || !p.short_along_k || p.kept_halves > 0)) return false;
   return p.loader == loader::tma
              ? p.kept_halves == 0 || (p.short_along_k && p.kept_halves * tf32_stage_k / 2 <= tf32_chunk)
              : p.long_along_k && p.short_along_k && p.kept_halves == 0;
@@ -58,6 +62,7 @@ struct tf32_problem {
   std::uint32_t rows_of_band;
   divider bands;        // per member
   std::uint32_t units;  // bands, in all columns and members
+  int chunks_of_piece;  // of kernels that add up K in pieces
 };
 
 }  // namespace antiphase::gemms

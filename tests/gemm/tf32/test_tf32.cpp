@@ -57,7 +57,7 @@ class gemm_tf32 : public on_device {
 TEST_P(gemm_tf32, every_kernel_divides_k_in_every_way) {
   const context where = any();
   unsigned seed = 1;
-  ASSERT_EQ(kernels().size(), 11u);
+  ASSERT_EQ(kernels().size(), 17u);
   for (const auto& [m, n, k] : {std::array{133, 67, 70}, {128, 64, 100}, {36, 20, 330}, {1, 5, 7}})
     for (const major by_a : {major::row, major::column})
       for (const major by_b : {major::row, major::column}) {
@@ -128,7 +128,36 @@ TEST_P(gemm_tf32, bits_follow_from_the_division_alone) {
           results.push_back(multiply(where, p, with, false, how).c);
           EXPECT_TRUE(same_bits(results.back(), results.front())) << with.code.name;
         }
-    ASSERT_EQ(results.size(), 8u);  // each layout by its own kernel and by threads
+    // each layout by its own kernel and by threads, and two by kernels in pieces
+    ASSERT_EQ(results.size(), 10u);
+  }
+}
+
+// By blocks of a cluster, or by one block after each other.
+TEST_P(gemm_tf32, pieces_have_the_same_bits_by_any_kernel) {
+  const context where = any();
+  for (const std::int64_t n : {7, 30, 70}) {
+    product p = product_of(reals(140, 460, 1, 30), reals(460, n, 2, 30));
+    for (const int pieces : {2, 4}) {
+      std::vector<dense> results;
+      int in_pieces = 0;
+      for (const tf32_instance& with : kernels())
+        for (const major by_a : {major::row, major::column})
+          for (const tf32_division how :
+               {tf32_division{1, 1, pieces}, {pieces, 1, pieces}, {1, pieces, pieces}}) {
+            const bool alone = how.cluster * how.parts == 1;
+            p.place_a = placed_in_packets(by_a, p.a);
+            p.place_b = placed_in_packets(major::column, p.b);
+            if (with.policy.kept_halves > 0 || !can(where, p, with, false)) continue;
+            if (alone && with.policy.columns == 0) continue;
+            in_pieces += alone;
+            results.push_back(multiply(where, p, with, false, how).c);
+            EXPECT_TRUE(same_bits(results.back(), results.front()))
+                << with.code.name << ", " << n << " columns, cluster of " << how.cluster << ", " << how.parts
+                << " parts";
+          }
+      EXPECT_EQ(in_pieces, n > 32 ? 2 : n > 8 ? 4 : 6);
+    }
   }
 }
 

@@ -26,6 +26,8 @@ constexpr const char* explanation =
     "  us, cuBLAS us  median times of calls in CUDA graphs, Y in the type of X; calls take copies of W in "
     "turn, so that it comes from memory, as in a model\n"
     "  x cuBLAS       how many times as fast\n"
+    "With --overlap\n"
+    "  overlapped us  of calls that may begin while the one before ends, up to 64 rows\n"
     "With --invariant\n"
     "  moved          rows of Y in FP32, of those looked at, that have other bits than the same row computed alone; "
     "one of ours is an error (exit code 5)\n"
@@ -144,7 +146,7 @@ struct line {
   layer of;
   std::int64_t m;
   std::string kernel;
-  timing ours, cublas;
+  timing ours, cublas, overlapped;
   std::int64_t moved = -1, cublas_moved = -1;  // -1: not looked at
 };
 
@@ -153,10 +155,14 @@ std::vector<timing> times_of(const request& r, const context& where, operands& d
   std::vector<rival> rivals;
   for (std::int64_t i = 0; i < data.copies; ++i) rivals.push_back(cublas.of(data.layer_problem(m, i)));
   std::int64_t turn = 0;
-  std::vector<work> works{[&](stream on) {
-    linear(where, data.layer_problem(m, turn++ % data.copies),
-           {.kernel = kernel, .stream = on, .overlap = r.overlap});
-  }};
+  const auto ours = [&](bool overlap) {
+    return [&, overlap](stream on) {
+      linear(where, data.layer_problem(m, turn++ % data.copies),
+             {.kernel = kernel, .stream = on, .overlap = overlap});
+    };
+  };
+  std::vector<work> works{ours(false)};
+  if (r.overlap) works.emplace_back(ours(true));
   if (rivals[0])
     works.emplace_back([&](stream on) { rivals[static_cast<std::size_t>(turn++ % data.copies)].run(on); });
   return graph_times(where, works, {.samples = r.options.repeats});
@@ -164,13 +170,14 @@ std::vector<timing> times_of(const request& r, const context& where, operands& d
 
 line measure_line(const request& r, const context& where, operands& data, const layer& of, std::int64_t m,
                   const std::string& kernel) {
-  const linear_options how{.kernel = kernel, .overlap = r.overlap};
-  line l{of, m, explain(where, data.problem(0, m), how).kernel, {}, {}};
+  const linear_options how{.kernel = kernel};
+  line l{of, m, explain(where, data.problem(0, m), how).kernel, {}, {}, {}};
   std::optional<fast_cublas> cublas;
   if (where.kind() == target::cuda) {
     const std::vector<timing> times = times_of(r, where, data, cublas.emplace(where), m, kernel);
     l.ours = times[0];
-    if (times.size() > 1) l.cublas = times[1];
+    if (r.overlap) l.overlapped = times[1];
+    if (times.size() > (r.overlap ? 2u : 1u)) l.cublas = times.back();
   }
   if (!r.invariant) return l;
   l.moved = moved_rows(where, data, of, m, [&](const linear_problem& x) { linear(where, x, how); });
@@ -185,6 +192,7 @@ std::string moved_text(const line& l, std::int64_t moved) {
 }
 std::string text_of(const std::vector<line>& all, const request& r) {
   std::vector<std::vector<std::string>> rows{{"N x K", "rows", "kernel", "us", "cuBLAS us", "x cuBLAS"}};
+  if (r.overlap) rows[0].emplace_back("overlapped us");
   if (r.invariant) rows[0].insert(rows[0].end(), {"moved", "cuBLAS moved"});
   const auto time = [](const timing& t) {
     return t.median_us > 0 ? fmt::format("{:.1f}", t.median_us) : "-";
@@ -194,6 +202,7 @@ std::string text_of(const std::vector<line>& all, const request& r) {
         {fmt::format("{} x {}", l.of.n, l.of.k), fmt::format("{}", l.m), l.kernel, time(l.ours),
          time(l.cublas),
          l.cublas.median_us > 0 ? fmt::format("{:.2f}", l.cublas.median_us / l.ours.median_us) : "-"});
+    if (r.overlap) rows.back().push_back(time(l.overlapped));
     if (r.invariant)
       rows.back().insert(rows.back().end(), {moved_text(l, l.moved), moved_text(l, l.cublas_moved)});
   }
@@ -205,6 +214,7 @@ json records_of(const std::vector<line>& all, const request& r) {
     json record{{"n", l.of.n}, {"k", l.of.k}, {"rows", l.m}, {"type", r.type}, {"kernel", l.kernel}};
     if (l.ours.median_us > 0) add_time(record, "ours", l.ours);
     if (l.cublas.median_us > 0) add_time(record, "cublas", l.cublas);
+    if (l.overlapped.median_us > 0) add_time(record, "overlapped", l.overlapped);
     if (l.moved >= 0) record["moved"] = l.moved;
     if (l.cublas_moved >= 0) record["cublas_moved"] = l.cublas_moved;
     records.push_back(std::move(record));
@@ -264,9 +274,9 @@ void add_bench_linear(arguments benches) {
   command.add_option("--kernel", r->kernels, "Kernels to take (default auto: the one that is chosen)")
       .several()
       .type_name("NAME");
-  command.add_flag("--overlap", r->overlap,
-                   "Launches of ours may begin before the one before has ended (linear_options::overlap)");
   command.add_option("--type", r->type, "Of X and W: bf16 (default) or f2").type_name("TYPE");
+  command.add_flag("--overlap", r->overlap,
+                   "Also calls that may begin while the one before ends (linear_options::overlap)");
   command.add_flag("--invariant", r->invariant,
                    "Count the rows that have other bits than the same row computed alone");
   add_bench_options(command, r->options);
