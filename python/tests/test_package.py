@@ -145,6 +145,7 @@ class Library(Scratch):
                     "_torch_attention.py",
                     "_torch_invariant.py",
                     "_jax_attention.py",
+                    "_jax_linear.py",
                     "../antiphase_check/capture.py",
                 ],
             ),
@@ -164,7 +165,10 @@ class Library(Scratch):
 
         for module, names in (
             ("", {*antiphase.__all__, "capture"}),  # antiphase.checking.capture
-            ("jax", {"cumlogsumexp", "cummax", "cummin", "cumprod", "cumsum", "dot_product_attention"}),
+            (
+                "jax",
+                {"cumlogsumexp", "cummax", "cummin", "cumprod", "cumsum", "dot_product_attention", "linear"},
+            ),
             (
                 "torch",
                 {"mm", "bmm", "addmm", "baddbmm", "linear", "matmul"}

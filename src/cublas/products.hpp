@@ -13,8 +13,8 @@
 
 namespace antiphase::cublas {
 
-// Whether antiphase's linear layers compute a product with operands and a result of these types: 16 bits with FP32
-// sums, if all products are to be batch-invariant.
+// True if linear layers compute a product with operands and a result of these types: 16 bits with FP32 sums, if
+// all products are to be batch-invariant.
 bool are_of_layer(int a, int b, int c, int compute);
 
 // A call in cuBLAS's terms, column-major.
@@ -46,7 +46,7 @@ struct request {
   antiphase_sgemm_args args;
   antiphase_stream stream;
   listed_product listed;
-  // Of a product in 16 bits: the types of its operands and of its result. `args` has its addresses as those of FP32.
+  // The types of a product in 16 bits, of its operands and of its result. `args` then has its addresses.
   int type = type_f32, result = type_f32;
 };
 // A product left to cuBLAS, as far as it was understood, and why.
