@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Times a lab's kernel on a GPU, for `antiphase course check --on cuda`: compiled with LAB, its number, and START,
-// the student's file. Prints a line of JSON for a kernel. An argument divides the sizes, for the CPU executor.
+// Times a lab's kernel on a GPU, for `antiphase course check --on cuda`: compiled with LAB, its number, and
+// START, the student's file. Prints a line of JSON for a kernel. An argument divides the sizes, for the CPU
+// executor.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -85,8 +86,8 @@ reference step(const std::string& family, const std::string& policy, const std::
 // A copy on the device that reads and writes as many bytes in all.
 reference copy(std::size_t bytes) {
   const array<char> from(bytes / 2), to(bytes / 2);
-  return {"a copy", "",
-          microseconds([&] { cudaMemcpyAsync(to, from, bytes / 2, cudaMemcpyDeviceToDevice); }), true};
+  return {"a copy", "", microseconds([&] { cudaMemcpyAsync(to, from, bytes / 2, cudaMemcpyDeviceToDevice); }),
+          true};
 }
 
 void print(const std::string& name, double us, double amount, const char* unit, bool right,
@@ -165,7 +166,7 @@ void time_lab(int by) {
   const int n = 2048 / by;
   time_stages<1>(n), time_stages<2>(n), time_stages<3>(n), time_stages<4>(n);
 }
-#elif LAB == 7  // blocks that all add up the same numbers, from the cache
+#elif LAB == 7   // blocks that all add up the same numbers, from the cache
 void time_lab(int by) {
   const int n = (1 << 18) / by, blocks = (1 << 11) / by;
   const array<int> from(numbers<int>(n, 1)), to(tile);
@@ -174,7 +175,7 @@ void time_lab(int by) {
   for (int i = 0; i < n; ++i) wanted[i % tile] += number(i, 1);
   print("sums", us, 4.0 * n * blocks, "bytes", to.to_host() == wanted, none);
 }
-#elif LAB == 8  // blocks that all double the same numbers, from the cache and to it
+#elif LAB == 8   // blocks that all double the same numbers, from the cache and to it
 void time_lab(int by) {
   const int n = (1 << 18) / by, blocks = (1 << 10) / by;
   const array<int> from(numbers<int>(n, 1)), to(n);
@@ -182,7 +183,7 @@ void time_lab(int by) {
   const bool right = all_are(to, [](std::size_t i) { return 2 * number(i, 1) + 1; });
   print("twice", us, 8.0 * n * blocks, "bytes", right, none);
 }
-#elif LAB == 9  // one block, where the ladder's rings scan on all multiprocessors
+#elif LAB == 9   // one block, where the ladder's rings scan on all multiprocessors
 template <int stages> void time_stages(int n, reference other) {
   const array<int> from(numbers<int>(n, 1)), to(n);
   const double us = microseconds([&] { scan<stages><<<1, block_size>>>(from, to, n); });
@@ -207,8 +208,8 @@ void time_lab(int by) {
   };
   const std::vector<float> q = values(1), k = values(2), v = values(3);
   const array<float> on_q(q), on_k(k), on_v(v), o(q.size());
-  const double us = microseconds(
-      [&] { attention<<<(n + queries - 1) / queries, block_size>>>(on_q, on_k, on_v, o, n); });
+  const double us =
+      microseconds([&] { attention<<<(n + queries - 1) / queries, block_size>>>(on_q, on_k, on_v, o, n); });
   const std::vector<float> is = o.to_host();
   bool right = true;
   for (int row = 0; row < n; row += (n + 7) / 8) {
@@ -220,8 +221,8 @@ void time_lab(int by) {
     }
     right = right && std::fabs(is[row * dim] - sum / all) < 1e-4;
   }
-  const std::string sizes = "--members 1 --heads 1 --size " + std::to_string(n) + " --depth " +
-                            std::to_string(dim);
+  const std::string sizes =
+      "--members 1 --heads 1 --size " + std::to_string(n) + " --depth " + std::to_string(dim);
   print("attention", us, 2.0 * n * n * dim, "multiply-adds", right, step("attention", "tiled", sizes));
 }
 #elif LAB == 11

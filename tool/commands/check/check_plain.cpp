@@ -9,8 +9,8 @@
 #include <filesystem>
 
 #include "tool/base/errors.hpp"
-#include "tool/base/wrap.hpp"
 #include "tool/base/shell.hpp"
+#include "tool/base/wrap.hpp"
 #include "tool/commands/check/check.hpp"
 #include "tool/commands/check/check_filters.hpp"
 #include "tool/commands/check/check_trace.hpp"

@@ -175,7 +175,8 @@ void check_one(const request& r) {
                     file, l.number));
   }
   const auto timed = [&] {
-    return r.on == "cuda" && v.passed ? time_on_gpu(course_folder(), l.number, file) : std::vector<lab_time>();
+    return r.on == "cuda" && v.passed ? time_on_gpu(course_folder(), l.number, file)
+                                      : std::vector<lab_time>();
   };
   std::vector<lab_time> times;
   if (r.common.json) {

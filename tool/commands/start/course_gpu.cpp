@@ -26,8 +26,9 @@ struct constant {
   int lab;
   const char *name, *value;
 };
-constexpr constant constants[] = {{3, "tile", "32"}, {4, "tile", "32"}, {5, "tile", "32"},         {6, "tile", "32"},
-                                  {10, "dim", "64"}, {10, "keys", "16"}, {10, "group_size", "128"}};
+constexpr constant constants[] = {{3, "tile", "32"},        {4, "tile", "32"}, {5, "tile", "32"},
+                                  {6, "tile", "32"},        {10, "dim", "64"}, {10, "keys", "16"},
+                                  {10, "group_size", "128"}};
 
 std::string with_constants(int lab, std::string text) {
   for (const constant& c : constants)
@@ -42,7 +43,8 @@ struct new_folder {
   fs::path path;
   new_folder() {
     std::string pattern = fs::temp_directory_path() / "antiphase-lab-XXXXXX";
-    if (mkdtemp(pattern.data()) == nullptr) throw output_failed("no folder can be made for the lab's program");
+    if (mkdtemp(pattern.data()) == nullptr)
+      throw output_failed("no folder can be made for the lab's program");
     path = pattern;
   }
   new_folder(const new_folder&) = delete;
@@ -111,8 +113,9 @@ std::vector<lab_time> time_on_gpu(const fs::path& course, int lab, const std::st
       output_of_shell(fmt::format("timeout {} {} 2>&1", seconds, quoted_for_shell(program.string())));
   if (ran.status != 0) {
     choose_place({.executor = "cuda"}, reference::not_offered);  // says why there is no GPU
-    throw bad_input(ran.status == 124 ? fmt::format("{} had not ended on the GPU after {} seconds", file, seconds)
-                                      : fmt::format("{} failed on the GPU: {}", file, ran.text));
+    throw bad_input(ran.status == 124
+                        ? fmt::format("{} had not ended on the GPU after {} seconds", file, seconds)
+                        : fmt::format("{} failed on the GPU: {}", file, ran.text));
   }
   std::vector<lab_time> times;
   std::istringstream lines(ran.text);
@@ -127,11 +130,12 @@ std::string text_of(std::span<const lab_time> times) {
   for (std::size_t i = 0; i < times.size(); ++i) {
     const lab_time& t = times[i];
     const lab_time* const before = i > 0 ? &times[i - 1] : nullptr;
-    rows.push_back({t.kernel, fmt::format("{:.1f} us", t.us), t.right ? rate_text(t) : "WRONG RESULT",
-                    before != nullptr ? gain_text(before->us, t.us) : "", t.reference.empty() ? "-" : t.reference,
-                    t.reference_us > 0 ? fmt::format("{:.1f} us", t.reference_us) : "-",
-                    before != nullptr ? gain_text(before->reference_us, t.reference_us) : "",
-                    t.alike && t.reference_us > 0 ? fmt::format("{:.0f} %", 100 * t.reference_us / t.us) : "-"});
+    rows.push_back(
+        {t.kernel, fmt::format("{:.1f} us", t.us), t.right ? rate_text(t) : "WRONG RESULT",
+         before != nullptr ? gain_text(before->us, t.us) : "", t.reference.empty() ? "-" : t.reference,
+         t.reference_us > 0 ? fmt::format("{:.1f} us", t.reference_us) : "-",
+         before != nullptr ? gain_text(before->reference_us, t.reference_us) : "",
+         t.alike && t.reference_us > 0 ? fmt::format("{:.0f} %", 100 * t.reference_us / t.us) : "-"});
   }
   return table_text(rows);
 }

@@ -160,7 +160,9 @@ void add_trace(arguments program) {
   command.add_option("-o,--output", r->output, "Where to draw the timeline (default: only its figures)")
       .check(not_empty())
       .type_name("FILE");
-  command.add_option("--format", r->format, "html, svg or json (for Perfetto), where the output's name does not say; or timelines, "
+  command
+      .add_option("--format", r->format,
+                  "html, svg or json (for Perfetto), where the output's name does not say; or timelines, "
                   "which --read draws again with every warp")
       .check(not_empty())
       .type_name("FORMAT")
