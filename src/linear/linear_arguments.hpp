@@ -17,7 +17,12 @@ struct tile_policy {
   bool of_bf16;
   int groups, columns;
   bool x_across = false, w_across = false;
+  int slots = 0;  // of the ring; 0: as many as fit, in all but the steps of the ladder
 };
+// A step of the ladder: B as it is in a product, row-major.
+constexpr tile_policy ladder_tile(int slots) {
+  return {.of_bf16 = false, .groups = 2, .columns = 256, .w_across = true, .slots = slots};
+}
 // The same by mma.sync and cp.async, from operands that lie anyhow: always 64 by 64.
 struct mma_policy {
   bool of_bf16;

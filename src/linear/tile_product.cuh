@@ -46,8 +46,10 @@ template <tile_policy P, template <tile_policy, int> class Waits = tile_waits> s
   static constexpr int slot_blocks = x_bytes + w_bytes >= 16384 ? 1 : x_bytes + w_bytes >= 12288 ? 2 : 4;
   static constexpr int slot_bytes = slot_blocks * (x_bytes + w_bytes);
   static constexpr int fit = (232448 - 1024 - 4 * P.groups * line_box_bytes) / slot_bytes,
-                       slots = fit > 16 ? 16 : fit;
-  static_assert(slots >= 3);
+                       slots = P.slots > 0 ? P.slots
+                               : fit > 16  ? 16
+                                           : fit;
+  static_assert(slots >= 3 || (P.slots > 0 && P.slots <= fit));
   static constexpr major x_major = P.x_across ? major::mn : major::k,
                          w_major = P.w_across ? major::mn : major::k;
   static constexpr bool across = P.x_across || P.w_across;
@@ -196,12 +198,17 @@ template <tile_policy P, template <tile_policy, int> class Waits = tile_waits> s
                                       further(w, b * w_bytes + w_step * j), b + j > 0 || block > 0);
       }
       wgmma_commit();
-      waits::step_before();
-      if (block > 0) s.ring.release(at.before(), by_warp{});
+      if constexpr (slots == 1) {  // nothing else can be loaded meanwhile
+        wgmma_wait<0>();
+        s.ring.release(at, by_warp{});
+      } else {
+        waits::step_before();
+        if (block > 0) s.ring.release(at.before(), by_warp{});
+      }
     }
     wgmma_wait<0>();
     pin_registers(sum);
-    s.ring.release(at.before(), by_warp{});
+    if constexpr (slots > 1) s.ring.release(at.before(), by_warp{});
   }
   AP_DEV static void compute(storage& s, const params& p, int warp) {
     slot_cursor at;

@@ -1,20 +1,42 @@
 // SPDX-License-Identifier: Apache-2.0
-// Recording twins of tensor-core-tma and of the rings of tf32 (sm_90a).
+// Recording twins of linear layers, as the ladder has them, and of the rings of tf32 (sm_90a).
 #include <antiphase/channel/recorded.cuh>
 #include <vector>
-#include "src/gemm/f16_ladder/tensor_core_tma.cuh"
 #include "src/gemm/tf32/tf32_kernels.hpp"
 #include "src/gemm/tf32/tf32_product.cuh"
+#include "src/linear/tile_product.cuh"
 #include "src/trace/twin.hpp"
 
 namespace antiphase::gemms {
 inline namespace AP_TARGET {
 
-template <warpgroup_policy P> struct recorded_warpgroup_waits : warpgroup_waits<P> {
-  static constexpr int threads = 3 * warpgroup_size;
-  using ring = recorded<typename warpgroup_waits<P>::ring, threads / 32,
-                        tensor_core_work(std::int64_t{128} * P.columns * warpgroup_depth, threads)>;
+template <linears::tile_policy P, int Slots> struct recorded_tile_waits : linears::tile_waits<P, Slots> {
+  static constexpr int threads = 128 * (P.groups + 1);
+  using ring = recorded<typename linears::tile_waits<P, Slots>::ring, threads / 32,
+                        tensor_core_work(std::int64_t{64} * P.groups * P.columns * linears::depth, threads)>;
 };
+// Its ring is used before any barrier of the block.
+template <class K> struct recording_at_once : recording<K> {
+  AP_DEV void operator()(const typename recording<K>::params& p) const {
+    auto& spans = antiphase::shared<typename K::storage, K::shared>().ring.spans;
+    if (thread_index() == 0) spans.begin(p.log);
+    block_barrier();
+    K::operator()(p.params);
+    spans.finish();
+  }
+};
+template <int Slots> twin linear_twin(const char* of, const char* name) {
+  constexpr linears::tile_policy how = linears::ladder_tile(Slots);
+  using kernel_type = linears::tile_product<how, recorded_tile_waits>;
+  constexpr int computing = 4 * how.groups;
+  return {.kernel_name = of,
+          .code = kernel_of<recording_at_once<kernel_type>>(name),
+          .stages = Slots,
+          .step_bytes = kernel_type::slot_bytes,
+          .roles = {{.name = "compute", .first = 0, .count = computing, .computes = true},
+                    {.name = "load", .first = computing, .loads = true}},
+          .step_work = std::int64_t{64} * how.groups * how.columns * linears::depth};
+}
 
 // Three TF32 products per step, at half the rate of f16.
 template <class Channel, int Warps> using recorded_tf32_ring =
@@ -47,15 +69,9 @@ template <tf32_policy P> twin tf32_twin(const char* of, const char* name) {
 }
 
 std::vector<twin> twins_by_tma() {
-  constexpr warpgroup_policy tensors{};
-  using tensor_core = tensor_core_tma<tensors, recorded_warpgroup_waits<tensors>>;
-  const timeline_role loads{.name = "load", .loads = true};
-  return {{.kernel_name = "gemm.tensor-core-tma",
-           .code = kernel_of<recording<tensor_core>>("gemm.tensor-core-tma, recorded"),
-           .stages = tensors.stages,
-           .step_bytes = sizeof(tensor_core::slot),
-           .roles = {loads, {.name = "compute", .first = 4, .count = 8, .computes = true}},
-           .step_work = std::int64_t{128} * tensors.columns * warpgroup_depth}};
+  return {linear_twin<1>("gemm.tensor-core-tma-1", "gemm.tensor-core-tma-1, recorded"),
+          linear_twin<2>("gemm.tensor-core-tma-2", "gemm.tensor-core-tma-2, recorded"),
+          linear_twin<4>("gemm.tensor-core-tma", "gemm.tensor-core-tma, recorded")};
 }
 template <auto P> struct tf32_twins {
   static twin make(const char* of, const char* name) { return tf32_twin<P>(of, name); }

@@ -181,7 +181,9 @@ inline random_call draw_call(std::uint64_t seed, std::int64_t most) {
                    .name;
   if (r.policy == "auto" && d.one_in(12)) r.accuracy = precision::strict;
   if (r.accuracy == precision::fp32 &&
-      (r.policy == "auto" || r.policy == "fp64" || r.policy == "fp64-short") && d.one_in(5))
+      (r.policy == "auto" || r.policy == "tf32" || r.policy.starts_with("fp16") || r.policy == "fp64" ||
+       r.policy == "fp64-short") &&
+      d.one_in(5))
     r.reproducible = reproducibility::batch_invariant;
 
   const bool large = d.one_in(40);

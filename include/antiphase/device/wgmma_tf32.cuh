@@ -13,7 +13,8 @@ namespace antiphase {
 inline namespace AP_TARGET {
 
 // wgmma_tf32: as wgmma with A in registers, of FP32 numbers: A is 64 x 8, B is 8 x N along k, N = 8, 32 or
-// 64. The low 13 bits of every element are ignored. With g = lane / 4 and q = lane % 4 a lane holds of its warp's 16 rows
+// 64. The low 13 bits of every element are ignored. With g = lane / 4 and q = lane % 4 a lane holds of its
+// warp's 16 rows
 //   a[0]: row g, column q; a[1]: row g + 8; a[2], a[3]: the same, four columns on
 // A matrix_descriptor's piece of 16 bytes holds four elements; the next 8 k of B are 32 bytes on.
 #if AP_ON_GPU

@@ -2,7 +2,6 @@
 // Matrix products with f16 operands on Tensor Cores: the problem, and the policies that select a kernel.
 #pragma once
 #include <antiphase/core/half.hpp>
-#include <antiphase/core/tensor_map.hpp>
 #include <antiphase/core/view.hpp>
 #include <antiphase/gemm/policy.hpp>
 
@@ -39,25 +38,5 @@ constexpr bool valid(const tensor_policy& p) {
   const int pieces = 8 * p.threads();  // elements that all threads copy in one round
   return p.tile.m * p.tile_k % pieces == 0 && p.tile.n * p.tile_k % pieces == 0;
 }
-
-// The same with TMA loads: a block of two computing warpgroups, tiles of 128 x columns outputs in steps of 64
-// k.
-struct warpgroup_policy {
-  int columns = 256;  // a warpgroup computes 64 x columns: columns / 2 sums per thread
-  int stages = 4;
-
-  constexpr bool operator==(const warpgroup_policy&) const = default;
-  constexpr extent2 tile() const { return {128, columns}; }
-};
-constexpr int warpgroup_depth = 64;  // k of a stage: a row of a swizzle
-constexpr bool valid(const warpgroup_policy& p) {
-  return (p.columns == 64 || p.columns == 128 || p.columns == 256) && p.stages >= 2;
-}
-
-// The problem with tensor maps: A in boxes of 64 k x 128 rows, B in boxes of 64 columns x 64 k.
-struct tensor_core_tensors {
-  tensor_map a, b;
-  tensor_core_problem problem;
-};
 
 }  // namespace antiphase::gemms

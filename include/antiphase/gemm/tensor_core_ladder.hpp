@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The last steps of the GEMM ladder: on Tensor Cores, f16 in, f32 out.
+// The last steps of the GEMM ladder: on Tensor Cores, f16 in, f32 out, up to the kernel of linear layers.
 #pragma once
 #include <antiphase/executor/executor.hpp>
 #include <antiphase/gemm/tensor_core.hpp>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -23,8 +24,9 @@ struct tensor_core_step {
 constexpr tensor_core_step step_of(const char* name, const char* adds, const tensor_policy& how) {
   return {name, adds, feeding::threads, how.tile, how.tile_k, how.stages};
 }
-constexpr tensor_core_step step_of(const char* name, const char* adds, const warpgroup_policy& how) {
-  return {name, adds, feeding::engine, how.tile(), warpgroup_depth, how.stages};
+// Of the kernel of linear layers, with so many slots of 64 k.
+constexpr tensor_core_step step_of(const char* name, const char* adds, extent2 tile, int slots) {
+  return {name, adds, feeding::engine, tile, 64, slots};
 }
 constexpr tensor_core_step tensor_core_steps[] = {
     step_of("tensor-core-2",
@@ -32,8 +34,12 @@ constexpr tensor_core_step tensor_core_steps[] = {
             tensor_policy{.stages = 2}),
     step_of("tensor-core-3", "3 stages", tensor_policy{.stages = 3}),
     step_of("tensor-core-4", "4 stages", tensor_policy{.stages = 4}),
-    step_of("tensor-core-tma", "TMA and WGMMA: one thread loads, two warpgroups of 64 x 256 outputs multiply",
-            warpgroup_policy{}),
+    step_of("tensor-core-tma-1",
+            "TMA and WGMMA: one thread loads, two warpgroups of 64 x 256 outputs multiply, alternately",
+            {128, 256}, 1),
+    step_of("tensor-core-tma-2", "2 slots, released one step late: products never wait for a warp",
+            {128, 256}, 2),
+    step_of("tensor-core-tma", "as many slots as fit, 4: the kernel of linear layers", {128, 256}, 4),
 };
 // The features that the step requires.
 constexpr device_features needs_of(const tensor_core_step& s) {
@@ -58,7 +64,7 @@ struct tensor_core_plan {
   tensor_core_step step;
   kernel code;
   extent3 grid;
-  tensor_core_tensors arguments;
+  std::shared_ptr<const void> arguments;
 };
 tensor_core_plan prepare(const executor& where, const tensor_core_step& how, const tensor_core_problem& p);
 // The same with a kernel of one's own that takes the step's arguments, for tests.

@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// The GEMM kernel on Tensor Cores that the copy engine feeds (sm_90a): f16 in, f32 out.
+// The GEMM kernels on Tensor Cores that the copy engine feeds (sm_90a): linear layers by number of slots.
 #include <antiphase/gemm/tensor_core_ladder.hpp>
 #include <vector>
-#include "src/gemm/f16_ladder/tensor_core_tma.cuh"
+#include "src/linear/tile_product.cuh"
 
 namespace antiphase::gemms {
 inline namespace AP_TARGET {
 
 std::vector<tensor_core_instance> tensor_core_tma_kernels() {
-  return {{"tensor-core-tma", kernel_of<tensor_core_tma<warpgroup_policy{}>>("gemm.tensor-core-tma")}};
+  using namespace linears;
+  return {{"tensor-core-tma-1", kernel_of<tile_product<ladder_tile(1)>>("gemm.tensor-core-tma-1")},
+          {"tensor-core-tma-2", kernel_of<tile_product<ladder_tile(2)>>("gemm.tensor-core-tma-2")},
+          {"tensor-core-tma", kernel_of<tile_product<ladder_tile(4)>>("gemm.tensor-core-tma")}};
 }
 
 }  // namespace AP_TARGET

@@ -13,6 +13,7 @@
 
 #include "src/gemm/f16_ladder/f16_lists.hpp"
 #include "src/gemm/operands/views.hpp"
+#include "src/linear/plan.hpp"
 #include "src/names.hpp"
 
 namespace antiphase::gemms {
@@ -47,18 +48,23 @@ void require_sensible(const tensor_core_problem& p) {
   require_apart(judged("C", p.c), judged("B", p.b));
 }
 
-// `rows` rows of 64 elements: what one copy brings.
-tensor_map encode_rows(const executor& where, const matrix_view<const f16>& v, int rows) {
-  const auto bytes =
-      static_cast<std::uint64_t>(std::max(v.row_stride, ceil_div<std::int64_t>(v.columns, 8) * 8)) *
-      sizeof(f16);
-  return where.encode({.data = v.data,
-                       .element_bytes = sizeof(f16),
-                       .dimensions = 2,
-                       .extent = {static_cast<std::uint64_t>(v.columns), static_cast<std::uint64_t>(v.rows)},
-                       .stride = {sizeof(f16), bytes},
-                       .box = {64, static_cast<std::uint32_t>(rows)},
-                       .pattern = swizzle::bytes_128});
+// The same product as a linear layer: W is B, along its other index.
+linear_problem as_layer(const tensor_core_problem& p) {
+  return {.in = element::f16,
+          .out = element::f32,
+          .x = {p.a.data, p.a.row_stride},
+          .w = {p.b.data, 1, p.b.row_stride},
+          .y = {p.c.data, p.c.row_stride},
+          .m = p.m(),
+          .n = p.n(),
+          .k = p.k()};
+}
+linears::tile_policy tile_of(const tensor_core_step& how) {
+  return {.of_bf16 = false,
+          .groups = how.tile.m / 64,
+          .columns = how.tile.n,
+          .w_across = true,
+          .slots = how.stages};
 }
 
 }  // namespace
@@ -101,25 +107,20 @@ tensor_core_plan prepare(const executor& where, const tensor_core_step& how, con
   if (std::max({p.m(), p.n(), p.k()}) > most - 256 || (how.feed == feeding::threads && rows > 65535))
     throw not_supported(fmt::format("policy {}: C is {} x {} with K = {}, which is too large", how.name,
                                     p.m(), p.n(), p.k()));
-  tensor_core_plan plan{
-      how, code, {static_cast<unsigned>(columns), static_cast<unsigned>(rows), 1}, {{}, {}, p}};
-  if (rows == 0 || columns == 0) {
-    plan.grid = {0, 0, 0};
-  } else if (how.feed == feeding::engine) {
-    plan.grid = {static_cast<unsigned>(
-                     std::min<std::int64_t>(rows * columns, std::max(1, where.limits().multiprocessors))),
-                 1, 1};
-    if (p.k() > 0)
-      plan.arguments.a = encode_rows(where, p.a, how.tile.m),
-      plan.arguments.b = encode_rows(where, p.b, how.tile_k);
-  }
-  return plan;
+  const extent3 tiles{static_cast<unsigned>(columns), static_cast<unsigned>(rows), 1};
+  if (rows == 0 || columns == 0) return {how, code, {0, 0, 0}, nullptr};
+  if (how.feed == feeding::threads) return {how, code, tiles, std::make_shared<tensor_core_problem>(p)};
+  // zeros, which no tile makes of no products
+  const auto by_mma = [&](const linears::mma_instance& i) { return !i.policy.of_bf16; };
+  const linears::linear_plan plan =
+      p.k() > 0 ? linears::plan_of(where, as_layer(p), tile_of(how), code)
+                : linears::plan_of(where, as_layer(p),
+                                   std::ranges::find_if(linears::mma_instances(where.kind()), by_mma)->code);
+  return {how, plan.code, plan.grid, std::make_shared<linears::arguments>(plan.arguments)};
 }
 
 launch_counts run(const executor& where, const tensor_core_plan& plan, stream on) {
-  const void* const arguments =
-      plan.step.feed == feeding::engine ? static_cast<const void*>(&plan.arguments) : &plan.arguments.problem;
-  return where.launch(plan.code, plan.grid, arguments, on);
+  return where.launch(plan.code, plan.grid, plan.arguments.get(), on);
 }
 
 }  // namespace antiphase::gemms

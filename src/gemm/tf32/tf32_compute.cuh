@@ -42,7 +42,7 @@ template <tf32_policy P, class Layout> struct tf32_consumer : tf32_outputs {
     }
   }
   // A chunk is four fragments. Each is split while the previous one is multiplied, the first one of the next
-  // chunk before this chunk's main product is promoted. before_these: chunks of the block's share that are done.
+  // chunk before this chunk's main product is promoted. before_these: chunks of the share that are done.
   AP_DEV static void compute(storage& s, slot_cursor& at, int chunks, const auto& mine, row_pair& rows,
                              float (&sum)[own], int before_these = 0) {
     if (chunks == 0) return;

@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// Instances of the Tensor Core kernel of warpgroups for the tests.
-#include "src/gemm/f16_ladder/tensor_core_tma.cuh"
+// Instances of the kernel of linear layers, as a step of the ladder, for the tests.
+#include "src/linear/tile_product.cuh"
 #include "tests/gemm/f16_ladder/tensor_instances.hpp"
 
 namespace antiphase::gemms {
 inline namespace AP_TARGET {
 
-template <warpgroup_policy P> tensor_instance tma_instance_of(const char* name) {
-  return {step_of(name, "", P), kernel_of<tensor_core_tma<P>>(name)};
+template <linears::tile_policy P> tensor_instance tma_instance_of(const char* name) {
+  return {step_of(name, "", {64 * P.groups, P.columns}, P.slots), kernel_of<linears::tile_product<P>>(name)};
 }
 
 std::vector<tensor_instance> tensor_tma_instances() {
-  return {tma_instance_of<warpgroup_policy{.columns = 64, .stages = 2}>("tensor-core-tma-64-2"),
-          tma_instance_of<warpgroup_policy{.columns = 128, .stages = 3}>("tensor-core-tma-128-3")};
+  return {tma_instance_of<linears::tile_policy{false, 1, 64, false, true, 1}>("tensor-core-tma-64-1"),
+          tma_instance_of<linears::tile_policy{false, 2, 64, false, true, 2}>("tensor-core-tma-64-2"),
+          tma_instance_of<linears::tile_policy{false, 2, 128, false, true, 3}>("tensor-core-tma-128-3")};
 }
 
 }  // namespace AP_TARGET
