@@ -447,6 +447,9 @@ ANTIPHASE_API struct XLA_FFI_Error* antiphase_xla_scan(struct XLA_FFI_CallFrame*
 // address that is not NULL. Operands and results come in the order of the struct's members; it is
 // antiphase_attention_backward() if out_gradient is given.
 ANTIPHASE_API struct XLA_FFI_Error* antiphase_xla_attention(struct XLA_FFI_CallFrame* frame);
+// Likewise for antiphase_linear_args: the operands are those of x, w, bias and residual that are not NULL
+// there, the result is y.
+ANTIPHASE_API struct XLA_FFI_Error* antiphase_xla_linear(struct XLA_FFI_CallFrame* frame);
 
 // ---- Advice
 // -----------------------------------------------------------------------------------------------------------

@@ -196,6 +196,8 @@ def run_check(root):
 
 # ---- clang -----------------------------------------------------------------------------------------------
 
+CLANG_WARNINGS = ["-Wall", "-Wextra", "-Wno-unknown-warning-option"]
+
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*[<"]([^>"\n]+)[>"]', re.MULTILINE)
 
 
@@ -330,10 +332,18 @@ def one_text(paths):
 
 
 def look_at_all(
-    root, build, name, command_for, wanted=lambda path: True, extra=(), changed=None, seconds=None
+    root,
+    build,
+    name,
+    command_for,
+    wanted=lambda path: True,
+    extra=(),
+    changed=None,
+    seconds=None,
+    examined=lambda path, flags, files: False,
 ):
-    """Runs a command for each source that has changed. Any output, or a status other than 0, is a
-    finding. After `seconds` no more sources are begun."""
+    """Runs a command for each source that has changed, if it is not examined already. Any output, or a status
+    other than 0, is a finding. After `seconds` no more sources are begun."""
     until = float("inf") if seconds is None else time.monotonic() + seconds
     stamps, reach, work = Stamps(build / "style" / name), Reach(root), []
     everything = [
@@ -344,8 +354,9 @@ def look_at_all(
     if not everything and changed is None:
         sys.exit(f"{build} has no host sources of this project: expected a configured build")
     for path, folder, flags in everything:
-        key = stamps.key(command_for(path, flags), [*reach.of(path), *extra])
-        if not stamps.clean(path, key):
+        files = reach.of(path)
+        key = stamps.key(command_for(path, flags), [*files, *extra])
+        if not stamps.clean(path, key) and not examined(path, flags, files):
             work.append((path, folder, flags, key))
 
     seen, printing = set(), threading.Lock()
@@ -406,16 +417,13 @@ def run_clang(root, build, since=None, seconds=None):
     ).stdout.splitlines()[0]
 
     def command(path, flags):
-        return [
-            program,
-            *flags,
-            "-fsyntax-only",
-            "-Wall",
-            "-Wextra",
-            "-Werror",
-            "-Wno-unknown-warning-option",
-            str(path),
-        ]
+        return [program, *flags, "-fsyntax-only", "-Werror", *CLANG_WARNINGS, str(path)]
+
+    # clang-tidy has compiled what it found clean, with the same warnings.
+    tidy, stamps = shutil.which("clang-tidy") and tidy_of(root, build), Stamps(build / "style" / "tidy")
+
+    def examined(path, flags, files):
+        return tidy and stamps.clean(path, stamps.key(tidy[0](path, flags), [*files, *tidy[1]]))
 
     return look_at_all(
         root,
@@ -425,6 +433,7 @@ def run_clang(root, build, since=None, seconds=None):
         extra=[stamp_of_version(build, said)],
         changed=changed_since(root, since) if since else None,
         seconds=seconds,
+        examined=examined,
     )
 
 
@@ -439,7 +448,8 @@ def changed_since(root, commit):
     return None if differing is None or new is None else {root / name for name in differing + new}
 
 
-def run_tidy(root, build, since=None, seconds=None):
+def tidy_of(root, build):
+    """clang-tidy's command for a source, and the files that change with what it finds."""
     program = need("clang-tidy")
     said = subprocess.run([program, "--version"], capture_output=True, text=True, check=True).stdout
 
@@ -452,9 +462,14 @@ def run_tidy(root, build, since=None, seconds=None):
             str(path),
             "--",
             *flags,
-            "-Wno-everything",
+            *CLANG_WARNINGS,
         ]
 
+    return command, [root / ".clang-tidy", stamp_of_version(build, said)]
+
+
+def run_tidy(root, build, since=None, seconds=None):
+    command, extra = tidy_of(root, build)
     hand_written = lambda path: path.is_relative_to(root) and not path.is_relative_to(build)
     return look_at_all(
         root,
@@ -462,7 +477,7 @@ def run_tidy(root, build, since=None, seconds=None):
         "tidy",
         command,
         hand_written,
-        [root / ".clang-tidy", stamp_of_version(build, said)],
+        extra,
         changed_since(root, since) if since else None,
         seconds,
     )

@@ -35,6 +35,7 @@ READ = (
     ("python/tests/", "", "python"),
     ("python/", "", "checker.plain docs python"),
     ("docs/tutorial.ipynb", "", "docs python report.this_tree"),
+    ("docs/course/notebook.ipynb", "", "docs python"),
     (
         "docs/",
         "",

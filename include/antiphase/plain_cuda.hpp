@@ -32,6 +32,9 @@ struct plain_program {
   std::vector<std::string> compiler_options;  // -I, -D and the like, as g++ takes them
   std::vector<std::string> arguments;         // of its main, after argv[0]
   std::string compiler;                       // empty: $CXX, or g++
+  // Not empty: kernels are compiled by nvcc -ptx, with the toolkit's headers, for this architecture, such as
+  // sm_90a.
+  std::string nvcc = {};
   std::vector<plain_edit> edits = {};
   // antiphase's folder include/; empty: the one next to the running program, or where it was built
   std::string headers;

@@ -8,12 +8,12 @@ docs/python.md is the first page.
 """
 from . import _arrays, _products
 from ._advice import advise
-from ._attention import attention
+from ._attention import attention, explain_attention
 from ._cublas import disable, enable, enabled, report
 from ._library import VERSION as __version__
 from ._library import device_count
 from ._linear import linear
-from ._scans import cumsum, cumulative_sum, scan
+from ._scans import cumsum, cumulative_sum, explain_scan, scan
 
 __all__ = [
     "advise",
@@ -26,6 +26,8 @@ __all__ = [
     "enable",
     "enabled",
     "explain",
+    "explain_attention",
+    "explain_scan",
     "linear",
     "matmul",
     "report",
@@ -37,6 +39,8 @@ __all__ = [
 def _operator_of_torch(name):
     if name == "attention":
         from ._torch_attention import attention as operator
+    elif name == "linear":
+        from ._torch_linear import linear as operator
     else:
         from ._torch_scans import scan as operator
     return operator

@@ -46,7 +46,20 @@ def attention(
     mask: _Array | None = None,
     bias: _Array | None = None,
     window: int | tuple[int | None, int | None] | None = None,
+    out: _Array | None = None,
 ) -> _Array: ...
+def explain_attention(
+    q: _Array,
+    k: _Array,
+    v: _Array,
+    /,
+    *,
+    causal: bool | Literal["top_left", "bottom_right"] = False,
+    scale: float | None = None,
+    mask: _Array | None = None,
+    bias: _Array | None = None,
+    window: int | tuple[int | None, int | None] | None = None,
+) -> str: ...
 def linear(
     x: _Array,
     w: _Array,
@@ -57,6 +70,19 @@ def linear(
     activation: Literal["relu", "gelu", "gelu_tanh"] | None = None,
     dtype: str | None = None,
 ) -> _Array: ...
+def explain_scan(
+    x: _Array,
+    /,
+    *,
+    op: _Operation = "sum",
+    axis: int = -1,
+    reverse: bool = False,
+    exclusive: bool = False,
+    by_key: _Array | None = None,
+    heads: _Array | None = None,
+    initial: float | None = None,
+    dtype: Any = None,
+) -> str: ...
 def cumulative_sum(
     x: _Array, /, *, axis: int | None = None, dtype: Any = None, include_initial: bool = False
 ) -> _Array: ...

@@ -20,6 +20,8 @@
           --precision fp32|strict    strict: FP32 multiply-adds in the order of k instead of Tensor Cores
           --profile [--json FILE]    compute none: list them, with their times, and which would be computed
           --scans                    lead torch's cumsum, cumprod, cummax, cummin and logcumsumexp too
+          --batch-invariant          compute all products of torch and cuBLAS, in 16 bits too, so that a row has the
+                                     same bits whatever the batch; likewise torch's softmax, means and norms
         With --report or --profile, processes that crash, are killed or leave by os._exit are reported too,
         and the exit is by the program's signal
 """
@@ -114,7 +116,12 @@ def require_program(words):
 
 
 # The environment variables that options set.
-_FLAGS = {"--report": "ANTIPHASE_REPORT", "--profile": "ANTIPHASE_PROFILE", "--scans": "ANTIPHASE_SCANS"}
+_FLAGS = {
+    "--report": "ANTIPHASE_REPORT",
+    "--profile": "ANTIPHASE_PROFILE",
+    "--scans": "ANTIPHASE_SCANS",
+    "--batch-invariant": "ANTIPHASE_BATCH_INVARIANT",
+}
 _VALUES = {
     "--least": "ANTIPHASE_LEAST",
     "--precision": "ANTIPHASE_PRECISION",
@@ -151,6 +158,14 @@ def run(words):
         usage(f"antiphase run: --least {least}: expected a number from 0 on")
     if precision not in ("fp32", "strict"):
         usage(f"antiphase run: --precision {precision}: expected fp32 or strict")
+    if "ANTIPHASE_BATCH_INVARIANT" in settings and {
+        "ANTIPHASE_PROFILE",
+        "ANTIPHASE_LEAST",
+        "ANTIPHASE_PRECISION",
+    } & {*settings}:
+        usage(
+            "antiphase run: --batch-invariant computes all products in FP32: expected no --profile, --least, --precision"
+        )
     if "ANTIPHASE_PROFILE_JSON" in settings and "ANTIPHASE_PROFILE" not in settings:
         usage("antiphase run: --json is for --profile")
     require_program(words)

@@ -86,10 +86,12 @@ class Request:
             return x if shape == folded else kind.spread(x, shape, folded)
         return kind.spread(x, (*self.batch, *pairs), (self.members, *pairs))
 
-    def unfolded(self, kind, out):
+    def result_shape(self):
         shape = (*self.batch, self.heads, self.queries, self.depth)[max(0, 3 - self.rank) :]
-        if len(shape) < self.rank:
-            shape = (1,) * (self.rank - len(shape)) + shape
+        return (1,) * (self.rank - len(shape)) + shape
+
+    def unfolded(self, kind, out):
+        shape = self.result_shape()
         return out if kind.about(out)[0] == shape else kind.spread(out, kind.about(out)[0], shape)
 
 
@@ -130,6 +132,12 @@ def scale_of(scale):
 
 def attend(kind, q, k, v, causal, scale, mask, bias, window, grouped, run):
     """Checks a request, and runs run(q, k, v, bias, mask, causal, scale, before, after) of four axes each."""
+    asked, operands = _checked(kind, q, k, v, causal, scale, mask, bias, window, grouped)
+    return asked.unfolded(kind, run(*operands))
+
+
+def _checked(kind, q, k, v, causal, scale, mask, bias, window, grouped):
+    """A request, and its operands: q, k, v, bias, mask, causal, scale, before, after."""
     causal, (before, behind) = _causal_of(causal), _window_of(window)
     for name, x, types in (
         ("q", q, ("float32",)),
@@ -144,7 +152,7 @@ def attend(kind, q, k, v, causal, scale, mask, bias, window, grouped, run):
             raise TypeError(f"antiphase: attention, {name} is {of}: expected {types[0]}{way}")
     asked = Request(*(kind.about(x)[0] for x in (q, k, v)), grouped)
     scale = scale_of(scale)
-    out = run(
+    return asked, (
         asked.folded(kind, q, asked.heads, asked.queries),
         asked.folded(kind, k, asked.kv_heads, asked.keys),
         asked.folded(kind, v, asked.kv_heads, asked.keys),
@@ -155,7 +163,6 @@ def attend(kind, q, k, v, causal, scale, mask, bias, window, grouped, run):
         before,
         behind,
     )
-    return asked.unfolded(kind, out)
 
 
 # ---- Calls -----------------------------------------------------------------------------------------------
@@ -201,8 +208,9 @@ def readable(shape, strides):
     return 0 in shape or (shape[-1] <= 1 or strides[-1] == 1) and min(strides) >= 0
 
 
-def _of_plain(kind, q, k, v, bias, visible, causal, scale, before, behind):
-    """Attention of arrays of four axes, without gradients."""
+def _read(kind, q, k, v, bias, visible, *how, place=None):
+    """Arguments for arrays of four axes and a result in `place`, (shape, strides), or a new array; and what owns
+    their memory."""
     views, layouts = [], []
     device = kind.view(q).device
     for name, x in (("q", q), ("k", k), ("v", v), ("bias", bias), ("mask", visible)):
@@ -220,22 +228,22 @@ def _of_plain(kind, q, k, v, bias, visible, causal, scale, before, behind):
                 )
             _arrays.require_aligned(view.pointer, 1 if name == "mask" else 4, name)
         views.append((x, view)), layouts.append(layout)
-    out = kind.empty(q, layouts[0][0])
-    args = arguments(
-        kind.number_of(device),
-        *layouts[:3],
-        (layouts[0][0], _dlpack.dense_strides(layouts[0][0])),
-        *layouts[3:],
-        causal,
-        scale,
-        before,
-        behind,
-    )
+    place = place or (layouts[0][0], _dlpack.dense_strides(layouts[0][0]))
+    args = arguments(kind.number_of(device), *layouts[:3], place, *layouts[3:], *how)
     for name, (_, view) in zip(("q", "k", "v", "bias", "visible"), views):
         if view is not None:
             getattr(args, name).data = view.pointer
+    return args, views
+
+
+def _of_plain(kind, *operands, out=None, place=None):
+    """Attention of arrays of four axes, without gradients: in a new array, or in `out`, where they lie so."""
+    args, owners = _read(kind, *operands, place=place)
+    q, device = owners[0][0], owners[0][1].device
+    if out is None:
+        out = kind.empty(q, tuple(owners[0][1].shape))
     args.out.data = kind.pointer(out)
-    if 0 in layouts[0][0]:
+    if 0 in owners[0][1].shape:
         return out
     memory = None
     if args.device == _library.CPU:
@@ -247,11 +255,50 @@ def _of_plain(kind, q, k, v, bias, visible, causal, scale, before, behind):
             args.workspace_size = size
         _library.check(_library.attention(ctypes.addressof(args), kind.stream(device)))
     _arrays.finish(kind, args.device)
-    del memory, views  # only now: the work is queued
+    del memory, owners  # only now: the work is queued
     return out
 
 
-def attention(q, k, v, /, *, causal=False, scale=None, mask=None, bias=None, window=None):
+def _place_in(kind, out, asked, operands):
+    """Checks `out`. How the result lies in it, (shape, strides) of four axes; None if it has to be copied there."""
+    kind.require_writable(out)
+    view, of = kind.view(out), kind.view(operands[0])
+    shape, full = tuple(view.shape), (asked.members, asked.heads, asked.queries, asked.depth)
+    expected = asked.result_shape()
+    if kind.dtype_name(view.dtype) != "float32":
+        raise TypeError(f"antiphase: attention, out is {kind.dtype_name(view.dtype)}: expected float32")
+    if shape != expected:
+        raise ValueError(
+            f"antiphase: attention, out has shape {shape}: expected {expected}, that of the result"
+        )
+    if view.device != of.device:
+        raise ValueError(
+            f"antiphase: attention, out is on device {view.device}, q on {of.device}: expected one device"
+        )
+    strides = _arrays.elements(kind, view, "out")
+    _arrays.require_places_of_their_own(shape, strides)
+    if shape != full and strides == _dlpack.dense_strides(shape):
+        shape, strides = full, _dlpack.dense_strides(full)
+    begin, end = _extent(view.pointer, shape, strides, 4)
+    for x in operands[:5]:
+        if x is not None:
+            other = kind.view(x)
+            size = _arrays.ITEM_BYTES[kind.dtype_name(other.dtype)]
+            first, last = _extent(other.pointer, other.shape, _arrays.elements(kind, other, "an operand"), size)
+            if begin < last and first < end:
+                return None
+    return (shape, strides) if shape == full and readable(shape, strides) and view.pointer % 4 == 0 else None
+
+
+def _extent(pointer, shape, strides, size):
+    """The addresses of an array's first byte and of that after its last."""
+    if 0 in shape:
+        return 0, 0
+    steps = [(extent - 1) * step * size for extent, step in zip(shape, strides)]
+    return pointer + sum(min(0, s) for s in steps), pointer + sum(max(0, s) for s in steps) + size
+
+
+def attention(q, k, v, /, *, causal=False, scale=None, mask=None, bias=None, window=None, out=None):
     """Attention in FP32: softmax(scale q k^T + bias) v over the keys that each query sees.
 
         out = antiphase.attention(q, k, v, causal=True)
@@ -266,14 +313,40 @@ def attention(q, k, v, /, *, causal=False, scale=None, mask=None, bias=None, win
     bias: float32, likewise, added to the scaled products; -infinity hides a key.
     window: how many keys before and after the diagonal a query sees at most: a number, or two, of which None
     or -1 is all. The diagonal is that of causal, or 'bottom_right'.
+    out: an array for the result, of its shape; it may share memory with the operands, but is then written by a
+    copy, as where the elements of a row do not lie side by side.
 
     Returns float32 of shape (..., heads, queries, depth); of queries that see no key, zeros. Tensors of torch
     have gradients, but not for bias. Streams and errors are those of matmul().
     """
-    kind = _arrays.common_kind(
-        [(n, x) for n, x in (("q", q), ("k", k), ("v", v), ("mask", mask), ("bias", bias)) if x is not None]
-    )
+    kind = _common_kind(q, k, v, mask, bias, out)
     if kind.is_torch:
-        return _arrays.operator_of_torch("attention")(q, k, v, causal, scale, mask, bias, window)
-    run = lambda *operands: _of_plain(kind, *operands)
-    return attend(kind, q, k, v, causal, scale, mask, bias, window, True, run)
+        return _arrays.operator_of_torch("attention")(q, k, v, causal, scale, mask, bias, window, out=out)
+    asked, operands = _checked(kind, q, k, v, causal, scale, mask, bias, window, True)
+    place = None if out is None else _place_in(kind, out, asked, operands)
+    if place is not None:
+        return _of_plain(kind, *operands, out=out, place=place)
+    result = asked.unfolded(kind, _of_plain(kind, *operands))
+    if out is None:
+        return result
+    kind.assign(out, result)
+    return out
+
+
+def _common_kind(q, k, v, mask, bias, out=None):
+    named = ("q", q), ("k", k), ("v", v), ("mask", mask), ("bias", bias), ("out", out)
+    return _arrays.common_kind([(name, x) for name, x in named if x is not None])
+
+
+def explain_attention(q, k, v, /, *, causal=False, scale=None, mask=None, bias=None, window=None):
+    """The kernels that attention() would run for these arguments, and why, as lines of text. Nothing is computed.
+
+    Raises what attention() raises for the same arguments.
+    """
+    kind = _common_kind(q, k, v, mask, bias)
+    asked, operands = _checked(kind, q, k, v, causal, scale, mask, bias, window, True)
+    args, owners = _read(kind, *operands)
+    if 0 in owners[0][1].shape:
+        return f"nothing to compute: the result has shape {asked.result_shape()}\n"
+    args.out.data = 1 << 40  # a new array: any address with such an alignment gives the same choice
+    return _library.text_of(args)

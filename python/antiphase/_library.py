@@ -250,6 +250,8 @@ linear.argtypes = [ctypes.c_void_p, ctypes.c_void_p]
 attention, attention_backward = LIBRARY.antiphase_attention, LIBRARY.antiphase_attention_backward
 for _call in (attention, attention_backward):
     _call.argtypes = [ctypes.c_void_p, ctypes.c_void_p]
+_attention_explain = LIBRARY.antiphase_attention_explain
+_attention_explain.argtypes = [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_size_t]
 _attention_workspace = LIBRARY.antiphase_attention_workspace
 _attention_workspace.argtypes = [ctypes.c_void_p, ctypes.POINTER(ctypes.c_size_t)]
 _attention_predict = LIBRARY.antiphase_attention_predict
@@ -295,8 +297,8 @@ def workspace_bytes(args):
 def text_of(args):
     """The kernel that a call with these arguments would run, and why."""
     text = ctypes.create_string_buffer(16384)
-    explain = _sgemm_explain if isinstance(args, SgemmArgs) else _scan_explain
-    check(explain(ctypes.addressof(args), text, len(text)))
+    explain = {SgemmArgs: _sgemm_explain, ScanArgs: _scan_explain, AttentionArgs: _attention_explain}
+    check(explain[type(args)](ctypes.addressof(args), text, len(text)))
     return text.value.decode(errors="replace")
 
 

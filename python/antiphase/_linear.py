@@ -19,6 +19,17 @@ def _operand(kind, x, name, types):
     return view, _arrays.elements(kind, view, name)
 
 
+def _of_traced_tensors(x, w, bias, residual, activation, dtype):
+    if activation is not None:
+        raise NotImplementedError(
+            "antiphase: linear has no gradients through an activation: apply torch's to the result"
+        )
+    result = str(x.dtype if dtype is None else dtype).removeprefix("torch.")
+    if result not in ("float32", str(x.dtype).removeprefix("torch.")):
+        raise TypeError(f"antiphase: linear, dtype is {result}: expected {x.dtype} or float32")
+    return _arrays.operator_of_torch("linear")(x, w, bias, residual, result == "float32")
+
+
 def linear(x, w, bias=None, /, *, residual=None, activation=None, dtype=None):
     """A linear layer, activation(x w^T + bias) + residual, whose bits never depend on the batch.
 
@@ -32,12 +43,12 @@ def linear(x, w, bias=None, /, *, residual=None, activation=None, dtype=None):
 
     Returns an array of shape (..., n). Sums are FP32, in the order of k; bias, activation and residual are
     FP32, too, and the result is rounded once. A row has the same bits whatever other rows there are and wherever
-    it stands. There are no gradients. Streams and errors are those of matmul().
+    it stands. torch tensors have gradients, except through an activation. Streams and errors are those of matmul().
     """
     named = [(n, a) for n, a in (("x", x), ("w", w), ("bias", bias), ("residual", residual)) if a is not None]
     kind = _arrays.common_kind(named)
-    if any(getattr(a, "requires_grad", False) for _, a in named) and kind.torch.is_grad_enabled():
-        raise NotImplementedError("antiphase: linear has no gradients: call it under torch.no_grad()")
+    if kind.is_torch and not kind.plain(*(a for _, a in named)):
+        return _of_traced_tensors(x, w, bias, residual, activation, dtype)
     shape, of = kind.about(x)
     about_w = kind.about(w)
     result = of if dtype is None else str(dtype).removeprefix("torch.")

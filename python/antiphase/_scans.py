@@ -190,6 +190,12 @@ class _Scan:
                         return found
         return self.of_plain(kind, x, axis, dtype, out)
 
+    def explained(self, x, axis, dtype):
+        """The kernels that run() would run, and why."""
+        named = [("x", x), (self.segments_name, self.segments)]
+        kind = _arrays.common_kind([(name, y) for name, y in named if y is not None])
+        return self.of_plain(kind, x, axis, self._result_type(kind, x, dtype, None), None, explain=True)
+
     def _result_type(self, kind, x, dtype, out):
         """The name of the result's dtype, or None for that of x. As in NumPy, integers are added up in out's
         dtype, and bools are counted; as in the array API, smaller integers are added up in the default
@@ -207,7 +213,7 @@ class _Scan:
         widest = kind.widest(signed=not of.startswith("u"))
         return widest if _arrays.ITEM_BYTES[widest] > _arrays.ITEM_BYTES[of] else of
 
-    def of_plain(self, kind, x, axis, dtype, out):
+    def of_plain(self, kind, x, axis, dtype, out, explain=False):
         if out is not None:
             kind.require_writable(out)
         view = kind.view(x)
@@ -231,6 +237,12 @@ class _Scan:
             x = kind.dense(x)
             view, order = kind.view(x), list(range(len(view.shape)))
         _arrays.require_aligned(view.pointer, _arrays.ITEM_BYTES[of], "x")
+        if explain:
+            if 0 in view.shape:
+                return f"nothing to compute: the result has shape {tuple(view.shape)}\n"
+            args, _ = self._filled(kind, view, keys, order, axis, of, to)
+            args.out = 1 << 40  # a new array: any address with such an alignment gives the same choice
+            return _library.text_of(args)
         place = made = None
         if out is not None:
             place = kind.view(out)
@@ -291,20 +303,27 @@ class _Scan:
         _arrays.require_aligned(keys.pointer, _arrays.ITEM_BYTES[of], self.segments_name)
         return keys.pointer, _TYPES[of], owner, keys
 
-    def _call(self, kind, view, place, keys, order, axis, of, to):
-        if 0 in view.shape:
-            return
-        device = kind.number_of(view.device)
+    def _filled(self, kind, view, keys, order, axis, of, to):
+        """Arguments without the result's address, and what owns the memory of the initial value."""
         args = _arguments(kind, view, order, axis, self.op, self.reverse, self.exclusive, of, to)
-        args.input, args.out = view.pointer, place.pointer
+        args.input, initial = view.pointer, None
         if self.initial is not None:
             initial = ctypes.create_string_buffer(_packed(self.initial, to))
             args.initial = ctypes.addressof(initial)
         if keys is not None:
             args.keys, args.key_type, args.segments = keys[0], keys[1], self.segments_name == "heads"
+        return args, initial
+
+    def _call(self, kind, view, place, keys, order, axis, of, to):
+        if 0 in view.shape:
+            return
+        device = kind.number_of(view.device)
+        args, initial = self._filled(kind, view, keys, order, axis, of, to)
+        args.out = place.pointer
         if not _waiting.run_scan(args, f"{self.name} of shape {tuple(view.shape)}"):
             _library.check(_library.scan(ctypes.addressof(args), kind.stream(view.device)))
         _arrays.finish(kind, device)
+        del initial
 
 
 def _adds_wider(op, of, to, shape, axis):
@@ -425,6 +444,26 @@ def scan(
     NotImplementedError where the device does not support the call. Nothing has been changed then.
     """
     return _Scan("scan", op, reverse, exclusive, by_key, heads, initial).run(x, axis, dtype, out)
+
+
+def explain_scan(
+    x,
+    /,
+    *,
+    op="sum",
+    axis=-1,
+    reverse=False,
+    exclusive=False,
+    by_key=None,
+    heads=None,
+    initial=None,
+    dtype=None,
+):
+    """The kernels that scan() would run for these arguments, and why, as lines of text. Nothing is scanned.
+
+    Raises what scan() raises for the same arguments; NotImplementedError for 'log_sum_exp', which has one kernel.
+    """
+    return _Scan("scan", op, reverse, exclusive, by_key, heads, initial).explained(x, axis, dtype)
 
 
 def cumulative_sum(x, /, *, axis=None, dtype=None, include_initial=False):

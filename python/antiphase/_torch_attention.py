@@ -245,14 +245,15 @@ def _run(q, k, v, bias, visible, *how):
 # ---- The functions ---------------------------------------------------------------------------------------
 
 
-def attention(q, k, v, causal, scale, mask, bias, window, grouped=True):
+def attention(q, k, v, causal, scale, mask, bias, window, grouped=True, out=None):
     """antiphase.attention() of tensors."""
     if bias is not None and bias.requires_grad and torch.is_grad_enabled():
         raise NotImplementedError(
             "antiphase: attention, bias requires a gradient, which is not computed here: "
             "torch.nn.functional.scaled_dot_product_attention has it"
         )
-    return _attention.attend(_kind, q, k, v, causal, scale, mask, bias, window, grouped, _run)
+    found = _attention.attend(_kind, q, k, v, causal, scale, mask, bias, window, grouped, _run)
+    return _torch_ops.given(found, out, [x for x in (q, k, v, mask, bias) if x is not None])
 
 
 def scaled_dot_product_attention(

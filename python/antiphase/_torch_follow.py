@@ -16,7 +16,16 @@ def follow():
     if os.environ.get("ANTIPHASE_DISABLE") == "1":
         return
     led = []
-    if os.environ.get("ANTIPHASE_ATTENTION") != "0" and hasattr(torch.library, "get_kernel"):
+    invariant = os.environ.get("ANTIPHASE_BATCH_INVARIANT", "") not in ("", "0")
+    if invariant:
+        from ._torch_invariant import enable_batch_invariant_mode
+
+        enable_batch_invariant_mode()  # attention, too
+    if (
+        not invariant
+        and os.environ.get("ANTIPHASE_ATTENTION") != "0"
+        and hasattr(torch.library, "get_kernel")
+    ):
         from ._torch_lead_attention import attention
 
         led.append(attention)

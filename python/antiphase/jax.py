@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Scans and attention for JAX under the names of jax.lax and jax.nn, within jit, grad and vmap, too.
+"""Scans, attention and linear layers for JAX under the names of jax.lax and jax.nn, within jit, grad and vmap, too.
 
     import antiphase.jax
     sums = jax.jit(lambda x: antiphase.jax.cumsum(x, axis=1))(x)
     out = jax.jit(antiphase.jax.dot_product_attention)(query, key, value)
 
-Scans take float16 to float64, bfloat16 and integers, attention float32. Both run on the stream of the program that
+Scans take float16 to float64, bfloat16 and integers, attention float32, linear layers float16 and bfloat16. All run on the stream of the program that
 XLA compiles, on GPUs, or slowly by the CPU executor. Results have the same bits in every run.
 """
 
@@ -16,8 +16,9 @@ from jax.interpreters import ad, batching
 
 from . import _jax_ops, _scans
 from ._jax_attention import dot_product_attention
+from ._jax_linear import linear
 
-__all__ = ["cumlogsumexp", "cummax", "cummin", "cumprod", "cumsum", "dot_product_attention"]
+__all__ = ["cumlogsumexp", "cummax", "cummin", "cumprod", "cumsum", "dot_product_attention", "linear"]
 
 _TARGET = "antiphase_scan"
 _THEIRS = {

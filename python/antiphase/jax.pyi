@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 from jax import Array
-from jax.typing import ArrayLike
+from jax.typing import ArrayLike, DTypeLike
 
 def cumsum(operand: ArrayLike, axis: int = 0, reverse: bool = False) -> Array: ...
 def cumprod(operand: ArrayLike, axis: int = 0, reverse: bool = False) -> Array: ...
@@ -17,4 +17,12 @@ def dot_product_attention(
     scale: float | None = None,
     is_causal: bool = False,
     local_window_size: int | tuple[int, int] | None = None,
+) -> Array: ...
+def linear(
+    x: ArrayLike,
+    w: ArrayLike,
+    bias: ArrayLike | None = None,
+    *,
+    transposed: bool = False,
+    preferred_element_type: DTypeLike | None = None,
 ) -> Array: ...

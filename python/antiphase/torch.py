@@ -4,16 +4,23 @@
     import antiphase.torch
     y = antiphase.torch.linear(x, weight, bias)
 
-Factors are float32, on CUDA devices or, computed slowly by the CPU executor, on the CPU; any strides are
-read in place. Work is queued on the current stream, in memory of torch's allocator, so that it may be
+Factors are float32, those of linear() and Linear also float16 or bfloat16, on CUDA devices or, computed slowly by the
+CPU executor, on the CPU; any strides are read in place. Work is queued on the current stream, in memory of torch's allocator, so that it may be
 captured into a CUDA graph. Results have the same bits in every run. Errors are those of antiphase.matmul.
 """
 import torch
 import torch.fx
 from torch import library as _ops_of_torch
 
-from . import _arrays, _products, _torch_ops
+from . import _arrays, _products, _torch_linear, _torch_ops
 from ._torch_attention import scaled_dot_product_attention
+from ._torch_invariant import (
+    batch_invariant,
+    disable_batch_invariant_mode,
+    enable_batch_invariant_mode,
+    is_batch_invariant_mode_enabled,
+    set_batch_invariant_mode,
+)
 from ._torch_ops import KIND as _kind
 from ._torch_scans import cummax, cummin, cumprod, cumsum, logcumsumexp
 
@@ -21,16 +28,21 @@ __all__ = [
     "Linear",
     "addmm",
     "baddbmm",
+    "batch_invariant",
     "bmm",
     "cummax",
     "cummin",
     "cumprod",
     "cumsum",
+    "disable_batch_invariant_mode",
+    "enable_batch_invariant_mode",
+    "is_batch_invariant_mode_enabled",
     "linear",
     "logcumsumexp",
     "matmul",
     "mm",
     "scaled_dot_product_attention",
+    "set_batch_invariant_mode",
 ]
 
 
@@ -268,7 +280,12 @@ def matmul(a, b):
 
 def linear(input, weight, bias=None):
     """torch.nn.functional.linear: input of shape (..., in) times weight^T, with weight of shape (out, in),
-    plus bias of shape (out,). A weight of shape (in,) is a column; the result then has shape (...,)."""
+    plus bias of shape (out,). A weight of shape (in,) is a column; the result then has shape (...,).
+
+    Both float32, float16 or bfloat16, as is the result. In 16 bits sums are FP32 in the order of k, rounded once with the
+    bias: a row has the same bits whatever other rows there are; so does its gradient."""
+    if input.dtype in _torch_linear.SIXTEEN_BITS and weight.dtype is input.dtype and weight.dim() == 2:
+        return _torch_linear.linear(input, weight, bias)
     if weight.dim() == 1:
         result = matmul(input, weight)
         return result if bias is None else result + bias

@@ -169,7 +169,7 @@ def _start(session, library, cutlass):
 
 
 def _places(session, library, cutlass):
-    from cutlass.base_dsl import jit_executor
+    from cutlass.base_dsl import compiler, jit_executor
     from cutlass.cute import runtime
     from cutlass.cutlass_dsl import cuda_jit_executor
 
@@ -203,6 +203,7 @@ def _places(session, library, cutlass):
 
     executor = jit_executor.JitExecutor
     return [
+        (compiler.CompileOptions, "enable_tvm_ffi", False),  # its calls end in the driver
         (compiled, "num_devices", 1),
         (compiled, "_load_cuda_library", load_module),
         (runtime, "from_dlpack", from_dlpack),

@@ -156,6 +156,8 @@ def _on_host(torch):
             kwargs = dict(kwargs or {})
             if func is torch.Tensor.cuda or func is torch.Tensor.pin_memory:
                 return args[0]
+            if func is torch.device:  # newer torch asks for it too; what is made by it is mapped where it is used
+                return func(*args, **kwargs)
             if func == torch.Tensor.is_cuda.__get__:
                 return not args[0].is_meta
             if func == torch.Tensor.device.__get__:
@@ -193,6 +195,30 @@ class _Event:
 
     def query(self):
         return True
+
+
+class _Generator:
+    """torch.cuda's generator of random numbers, whose state is a seed and an offset."""
+
+    def __init__(self):
+        self.seed_value, self.offset = 0, 0
+
+    def manual_seed(self, seed):
+        self.seed_value, self.offset = seed, 0
+        return self
+
+    def initial_seed(self):
+        return self.seed_value
+
+    def get_state(self):
+        import torch
+
+        return torch.tensor([self.seed_value, self.offset]).view(torch.uint8)
+
+    def set_state(self, state):
+        import torch
+
+        self.seed_value, self.offset = state.view(torch.int64).tolist()
 
 
 class _Stream(_Event):
@@ -295,9 +321,12 @@ def torch(session):
             (cuda, "Event", _Event),
             (cuda, "Stream", _Stream),
             (cuda, "stream", lambda s: s),
+            (cuda, "device", lambda *_: contextlib.nullcontext()),
+            (cuda, "default_generators", (_Generator(),)),
+            (cuda, "device_of", lambda *_: contextlib.nullcontext()),
             *(
-                (cuda, name, _nothing)
-                for name in ("synchronize", "empty_cache", "set_device", "init", "manual_seed_all")
+                (cuda, name, lambda *_, **__: None)  # a function each: torch._dynamo lists them as keys
+                for name in ("synchronize", "empty_cache", "set_device", "set_stream", "init", "manual_seed_all")
             ),
         ]
     if hasattr(torch, "backends"):  # of tensors that say that they are on a GPU

@@ -2,6 +2,7 @@
 """Numba's kernels: compiled to PTX by Numba itself, launched under the checker on arrays of the host."""
 import contextlib
 import functools
+import math
 import os
 import re
 import sys
@@ -161,14 +162,16 @@ class _Launches:
             text, _ = compile_ptx(dispatcher.py_func, arguments, cc=_CAPABILITY, lineinfo=True, **named)
             entry = re.search(r"\.entry\s+([\w$]+)", text)[1]
             name = dispatcher.py_func.__name__
-            self.kernels[key] = ptx_kernels.Kernel(self.session, text, entry, name, self.library)
+            kernel = ptx_kernels.Kernel(self.session, text, entry, name, self.library)
+            kernel.is_cooperative = "cudaCGSynchronize" in text
+            self.kernels[key] = kernel
         return self.kernels[key]
 
     def launch(self, kernel, kinds, values, grid, block, shared):
         given = []
         for kind, value in zip(kinds, values):
             self._append(kind, value, given, kernel.parameters)
-        kernel.launch(grid, block, shared, given)
+        kernel.launch(grid, block, shared, given, cooperative=kernel.is_cooperative)
 
     def _append(self, kind, value, given, parameters):
         numba_types = self.types
@@ -218,6 +221,7 @@ def _places(session, cuda):
 
     import numba
     import numba_cuda
+    import numpy
 
     library = [os.path.dirname(os.path.abspath(module.__file__)) for module in (numba, numba_cuda)]
     launches = _Launches(session, numba_types, library)
@@ -230,6 +234,9 @@ def _places(session, cuda):
 
         arguments, _ = sigutils.normalize_signature(signature)
         vars(self).setdefault("_antiphase_signatures", []).append(arguments)
+        self.overloads[arguments] = types.SimpleNamespace(
+            max_cooperative_grid_blocks=lambda block, shared=0: 132 * 2048 // math.prod(numpy.atleast_1d(block))
+        )
 
     def call(self, values, *configuration):
         values = [value.value if isinstance(value, handed) else value for value in values]

@@ -266,10 +266,11 @@ class Attention(support.Case):
             ((None, 0, None, 0), (q[0], k, v[0], mask)),
         ):
             for make in (lambda f: f, lambda f: jax.grad(lambda *t: (f(*t) ** 2).sum(), (0, 1, 2))):
-                of = [
-                    jax.vmap(make(lambda q, k, v, mask, f=f: f(q, k, v, None, mask)), axes)(*tensors)
-                    for f in (aj.dot_product_attention, jax.nn.dot_product_attention)
-                ]
+                with jax.default_matmul_precision("highest"):
+                    of = [
+                        jax.vmap(make(lambda q, k, v, mask, f=f: f(q, k, v, None, mask)), axes)(*tensors)
+                        for f in (aj.dot_product_attention, jax.nn.dot_product_attention)
+                    ]
                 with self.subTest(axes):
                     self.near(*of)
 
@@ -300,6 +301,99 @@ class Attention(support.Case):
             call = jax.ffi.ffi_call("antiphase_attention", about)
             call(jnp.zeros(3, "float32"), how=numpy.array([496, device & 0xFFFFFFFF, 0])).block_until_ready()
         self.near(jax.grad(loss)(q, jnp.ones((5, 7))), jax.grad(loss)(q))
+
+
+class Linear(support.Case):
+    """antiphase.jax.linear: one bit of a row that depends on others is an error."""
+
+    @staticmethod
+    def operands(dtype="bfloat16"):
+        make = lambda *shape, seed: jnp.asarray(A(*shape, seed=seed)).astype(dtype)
+        return make(3, 23, 40, seed=1), make(24, 40, seed=2), make(24, seed=3)
+
+    def near(self, found, expected):
+        unit = 2.0**-8 if found.dtype.name == "bfloat16" else 2.0**-10
+        expected = numpy.asarray(expected, "float64")
+        off = abs(numpy.asarray(found, "float64") - expected)
+        self.assertTrue((off <= unit * abs(expected) + 2.0**-7).all(), off.max())
+
+    def same(self, found, expected):
+        self.assertEqual(found.dtype, expected.dtype)
+        self.assertEqual(numpy.asarray(found).tobytes(), numpy.asarray(expected).tobytes())
+
+    def test_values_and_gradients(self):
+        exactly = lambda x, w, bias: x @ w.T + bias
+        for dtype in ("bfloat16", "float16"):
+            x, w, bias = self.operands(dtype)
+            wide = [numpy.asarray(t, "float64") for t in (x, w, bias)]
+            found = jax.jit(aj.linear)(x, w, bias)
+            self.assertEqual((found.dtype, found.shape), (x.dtype, (3, 23, 24)))
+            self.near(found, exactly(*wide))
+            self.same(jax.jit(lambda *t: aj.linear(*t, transposed=True))(x, jnp.array(w.T), bias), found)
+            grad = jnp.asarray(A(3, 23, 24, seed=4)).astype(dtype)
+            out = numpy.asarray(grad, "float64")
+            expected = out @ wide[1], out.reshape(-1, 24).T @ wide[0].reshape(-1, 40), out.sum((0, 1))
+            for transposed in (False, True):
+                of = lambda x, w, b: aj.linear(x, w.T if transposed else w, b, transposed=transposed)
+                for one, to in zip(jax.jit(lambda g: jax.vjp(of, x, w, bias)[1](g))(grad), expected):
+                    self.assertEqual(one.dtype, x.dtype)
+                    self.near(one, to)
+            self.assertEqual(aj.linear(x, w, preferred_element_type="float32").dtype, "float32")
+
+    def test_rows_have_the_same_bits_in_every_batch(self):
+        x, w, bias = self.operands()
+        rows = x.reshape(69, 40)
+        both = jax.jit(
+            lambda t: (aj.linear(t, w, bias), jax.grad(lambda u: aj.linear(u, w).astype("float32").sum())(t))
+        )
+        together = both(rows)
+        for first, count in ((0, 1), (68, 1), (3, 8), (5, 64)):
+            for alone, all_rows in zip(both(rows[first : first + count]), together):
+                self.same(alone, all_rows[first : first + count])
+        self.same(both(rows.at[1::2].set(jnp.nan))[0][::2], together[0][::2])
+        self.same(jax.vmap(lambda t: aj.linear(t, w, bias))(x), aj.linear(x, w, bias))
+        ws, biases = jnp.stack([w, w[::-1], 2 * w]), jnp.stack([bias, -bias, bias])
+        each = jnp.stack([aj.linear(*t) for t in zip(x, ws, biases)])
+        self.same(jax.jit(jax.vmap(aj.linear))(x, ws, biases), each)
+        self.same(
+            jax.vmap(aj.linear, (None, 0, None))(x[0], ws, bias),
+            jnp.stack([aj.linear(x[0], t, bias) for t in ws]),
+        )
+        self.same(jax.vmap(aj.linear, (2, None, None))(jnp.moveaxis(x, 0, 2), w, bias), aj.linear(x, w, bias))
+
+    def test_further_derivatives(self):
+        x, w, _ = self.operands()
+        of = lambda t: (aj.linear(t, w).astype("float32") ** 2).sum()
+        slope = jax.grad(lambda t: (jax.grad(of)(t).astype("float32") ** 2).sum() / 2)(x[0, :2])
+        double = numpy.asarray(w, "float64")
+        square = double.T @ double
+        expected = 4 * numpy.asarray(x[0, :2], "float64") @ square @ square
+        off = abs(numpy.asarray(slope, "float64") - expected)
+        self.assertLess(off.max(), 0.03 * abs(expected).max())
+        with self.assertRaisesRegex(Exception, "forward-mode|reverse mode"):
+            jax.jvp(of, (x[0],), (x[0],))
+
+    def test_what_makes_no_sense(self):
+        x, w, bias = self.operands()
+        for error, words, call in (
+            (TypeError, ["x is float32"], lambda: aj.linear(x.astype("float32"), w)),
+            (ValueError, ["(3, 23, 40)", "(24, 39)"], lambda: aj.linear(x, w[:, :39])),
+            (ValueError, ["expected (..., k) and (k, n)"], lambda: aj.linear(x, w, transposed=True)),
+            (ValueError, ["bias has shape (23,)"], lambda: aj.linear(x, w, bias[:23])),
+            (
+                TypeError,
+                ["bias is bfloat16: expected float32"],
+                lambda: aj.linear(x, w, bias, preferred_element_type="float32"),
+            ),
+            (
+                TypeError,
+                ["preferred_element_type is int8"],
+                lambda: aj.linear(x, w, preferred_element_type="int8"),
+            ),
+        ):
+            self.refused(error, words, call)
+        self.assertEqual(aj.linear(x[:0], w).shape, (0, 23, 24))
+        self.assertFalse(aj.linear(x[..., :0], w[:, :0]).any())
 
 
 if __name__ == "__main__":

@@ -752,6 +752,59 @@ class Attention(support.Case):
         found = antiphase.attention(*(Wrapped(x, namespace=Namespace()) for x in (q, k, v)))
         self.near(found.array, attention_in_double(q, k, v))
 
+    def test_out(self):
+        q, k, v = A(2, 4, 5, 8), A(2, 4, 7, 8, seed=2), A(2, 4, 7, 8, seed=3)
+        expected = antiphase.attention(q, k, v)
+        memory = numpy.zeros((3, 2, 5, 9, 8), "float32")
+        for out in (
+            numpy.empty_like(q),
+            memory[0, :, :4, 2:7],  # rows of a larger array
+            numpy.zeros((2, 5, 4, 8), "float32").swapaxes(1, 2),  # heads next to each other
+            numpy.zeros((2, 4, 5, 16), "float32")[..., ::2],
+            numpy.zeros((2, 4, 5, 8), "float32")[:, ::-1],
+        ):
+            self.assertIs(antiphase.attention(q, k, v, out=out), out)
+            numpy.testing.assert_array_equal(out, expected)
+        self.assertEqual(numpy.count_nonzero(memory), expected.size)
+        out = numpy.zeros((5, 8), "float32")
+        antiphase.attention(q[0, 0], k[0, 0], v[0, 0], out=out)
+        numpy.testing.assert_array_equal(out, expected[0, 0])
+        for x in (q, k, v):  # the operands are read before their memory is written
+            own = [y.copy() for y in (q, k[:, :, :5], v[:, :, :5])]
+            right = antiphase.attention(*own)
+            place = next(i for i, y in enumerate((q, k, v)) if y is x)
+            antiphase.attention(*own, out=own[place])
+            numpy.testing.assert_array_equal(own[place], right)
+        frozen = numpy.empty_like(q)
+        frozen.flags.writeable = False
+        for error, words, out in (
+            (ValueError, ["out has shape (2, 4, 7, 8)", "(2, 4, 5, 8)"], numpy.empty_like(k)),
+            (TypeError, ["out is float64", "float32"], q.astype("float64")),
+            (ValueError, ["places of their own"], numpy.lib.stride_tricks.as_strided(q, q.shape, (160, 40, 8, 4))),
+            (ValueError, ["read-only"], frozen),
+            (TypeError, ["one library"], Wrapped(q)),
+        ):
+            with self.subTest(words):
+                self.refused(error, words, lambda: antiphase.attention(q, k, v, out=out), q, k)
+
+    def test_explain(self):
+        q, k = A(2, 4, 300, 64), A(2, 2, 500, 64)
+        said = antiphase.explain_attention(q, k, k)
+        self.assertEqual(said, antiphase.explain_attention(q[..., ::-1], k.copy(), k))
+        self.assertIn("fp32", said)
+        self.assertNotEqual(said, antiphase.explain_attention(q, k, k[:, :, :500], causal=True, window=3))
+        self.assertIn("nothing to compute", antiphase.explain_attention(q[:, :, :0], k, k))
+        self.refused(ValueError, ["must agree"], lambda: antiphase.explain_attention(q, k, k[..., :5]), q, k)
+        x = A(4, 1000)
+        said = antiphase.explain_scan(x)
+        self.assertIn("single-pass", said)
+        self.assertEqual(said, antiphase.explain_scan(x.copy(), op="add", axis=1))
+        self.assertNotEqual(said, antiphase.explain_scan(x, axis=0))
+        self.assertIn("nothing to compute", antiphase.explain_scan(x[:0]))
+        keys = numpy.arange(1000) // 3
+        self.assertIn("segments", antiphase.explain_scan(x[0], by_key=keys, exclusive=True, initial=2))
+        self.refused(NotImplementedError, ["log-sum-exp"], lambda: antiphase.explain_scan(x, op="log_sum_exp"), x)
+
     def test_what_makes_no_sense(self):
         q, k = A(2, 4, 5, 8), A(2, 4, 7, 8)
         for error, words, call in (

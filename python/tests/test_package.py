@@ -143,7 +143,9 @@ class Library(Scratch):
                     "torch.py",
                     "_torch_scans.py",
                     "_torch_attention.py",
+                    "_torch_invariant.py",
                     "_jax_attention.py",
+                    "_jax_linear.py",
                     "../antiphase_check/capture.py",
                 ],
             ),
@@ -163,11 +165,16 @@ class Library(Scratch):
 
         for module, names in (
             ("", {*antiphase.__all__, "capture"}),  # antiphase.checking.capture
-            ("jax", {"cumlogsumexp", "cummax", "cummin", "cumprod", "cumsum", "dot_product_attention"}),
+            (
+                "jax",
+                {"cumlogsumexp", "cummax", "cummin", "cumprod", "cumsum", "dot_product_attention", "linear"},
+            ),
             (
                 "torch",
                 {"mm", "bmm", "addmm", "baddbmm", "linear", "matmul"}
-                | {"cummax", "cummin", "cumprod", "cumsum", "logcumsumexp", "scaled_dot_product_attention"},
+                | {"cummax", "cummin", "cumprod", "cumsum", "logcumsumexp", "scaled_dot_product_attention"}
+                | {f"{x}_batch_invariant_mode" for x in ("set", "enable", "disable")}
+                | {"batch_invariant", "is_batch_invariant_mode_enabled"},
             ),
         ):
             self.assertEqual({name for of, name in told if of == module}, names)

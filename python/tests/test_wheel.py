@@ -263,6 +263,9 @@ def main():
         zipfile.ZipFile(wheel).extractall(folder / "unpacked")
         for name in sorted(binaries):
             expect_old_libc(folder / "unpacked" / name)
+        sections = run("readelf", "--wide", "--sections", folder / "unpacked/antiphase/bin/antiphase")
+        expect(" .debug_line " in sections, "the tool has lost the source lines of its kernels")
+        expect(" .symtab " not in sections, "the tool has its symbols twice")
 
         for file in ("LICENSE", "NOTICE_THIRD_PARTY", "LICENSES/LGPL-3.0.txt"):
             expect(

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Scans and attention for XLA: handlers of its typed foreign function interface, of which this declares what
-// they read.
+// Scans, attention and linear layers for XLA: handlers of its typed foreign function interface, of which this
+// declares what they read.
 #include <antiphase.h>
 
 #include <algorithm>
@@ -157,6 +157,23 @@ XLA_FFI_Error* antiphase_xla_scan(XLA_FFI_CallFrame* frame) {
                    if (!call.all_taken()) return {};
                    return antiphase_scan(&args, call.stream);
                  });
+}
+
+XLA_FFI_Error* antiphase_xla_linear(XLA_FFI_CallFrame* frame) {
+  return handled(
+      frame, 1,
+      "antiphase_xla_linear: expected antiphase_linear_args as an array of integers of 64 bits, an "
+      "operand for each address, and one result",
+      [](xla_call& call) -> std::optional<antiphase_status> {
+        antiphase_linear_args args = ANTIPHASE_LINEAR_ARGS_INIT;
+        if (call.layout.count * sizeof(std::int64_t) != sizeof args) return {};
+        std::memcpy(&args, call.layout.data, sizeof args);
+        for (const void** const address : {&args.x.data, &args.w.data, &args.bias, &args.residual})
+          if (*address != nullptr) *address = call.next(true);
+        args.y = call.next(false);
+        if (!call.all_taken()) return {};
+        return antiphase_linear(&args, call.stream);
+      });
 }
 
 XLA_FFI_Error* antiphase_xla_attention(XLA_FFI_CallFrame* frame) {

@@ -16,8 +16,8 @@ constexpr int status_success = 0, status_not_initialized = 1, status_execution_f
 constexpr int pointers_of_host = 0;
 // math_without_reduced_sums is a flag: no reductions in 16 bits
 constexpr int math_default = 0, math_tf32 = 3, math_without_reduced_sums = 16;
-constexpr int type_f32 = 0;
-constexpr int compute_32f = 68, compute_32f_tf32 = 77;
+constexpr int type_f32 = 0, type_f16 = 2, type_bf16 = 14;
+constexpr int compute_32f = 68, compute_32f_pedantic = 69, compute_32f_tf32 = 77;
 // Values of cublasOperation_t. Conjugation leaves a real matrix as it is.
 constexpr int as_it_is = 0, is_transposed = 1, is_conjugate = 2;
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "src/cublas/decision.hpp"
+#include "src/cublas/layers.hpp"
 #include "src/cublas/products.hpp"
 #include "src/cublas/settings.hpp"
 
@@ -33,6 +34,7 @@ struct matrix {
   std::uint64_t rows = 0, columns = 0;
   std::int64_t ld = 0, row_stride = 0, column_stride = 0, stride = 0;
   std::int32_t count = 0;
+  std::uint32_t type = 0;
 
   bool has_extents(std::int64_t m, std::int64_t n) const {
     return static_cast<std::int64_t>(rows) == m && static_cast<std::int64_t>(columns) == n;
@@ -45,13 +47,12 @@ struct matrix {
 };
 std::optional<matrix> matrix_of(attribute_function* ask, layout of) {
   const attributes<of_layout> says(ask, of);
-  std::uint32_t type = 0;
   std::int32_t order = 0;
   matrix x;
-  if (of == nullptr || !says.read(of_layout::type, type) || type != type_f32 ||
-      !says.read(of_layout::order, order) || !says.read(of_layout::rows, x.rows) ||
-      !says.read(of_layout::columns, x.columns) || !says.read(of_layout::ld, x.ld) ||
-      !says.read(of_layout::count, x.count) || !says.read(of_layout::stride, x.stride))
+  if (of == nullptr || !says.read(of_layout::type, x.type) || !says.read(of_layout::order, order) ||
+      !says.read(of_layout::rows, x.rows) || !says.read(of_layout::columns, x.columns) ||
+      !says.read(of_layout::ld, x.ld) || !says.read(of_layout::count, x.count) ||
+      !says.read(of_layout::stride, x.stride))
     return std::nullopt;
   if (!says.is_or_unknown(of_layout::plane, std::int64_t{0}) ||
       !says.is_or_unknown(of_layout::batch_mode, std::uint32_t{0}))
@@ -63,8 +64,9 @@ std::optional<matrix> matrix_of(attribute_function* ask, layout of) {
   return x;
 }
 
-// Reads the epilogue: activation and row bias. False: not one that antiphase has.
-bool reads_epilogue(const attributes<of_product>& says, antiphase_sgemm_args& x, std::uint32_t& epilogue) {
+// Reads the epilogue: activation and row bias, of the result's type. False: not one that antiphase has.
+bool reads_epilogue(const attributes<of_product>& says, std::uint32_t result, antiphase_sgemm_args& x,
+                    std::uint32_t& epilogue) {
   if (!says.read(of_product::epilogue, epilogue)) return false;
   if (epilogue == epilogue_none) return true;
   const std::uint32_t function = epilogue & ~epilogue_bias;
@@ -76,7 +78,7 @@ bool reads_epilogue(const attributes<of_product>& says, antiphase_sgemm_args& x,
   std::int64_t stride = 0;
   if (!says.read(of_product::bias, bias) || bias == nullptr) return false;
   if (!says.is_or_unknown(of_product::bias_type, std::int32_t{-1}) &&
-      !says.is_or_unknown(of_product::bias_type, std::int32_t{type_f32}))
+      !says.is_or_unknown(of_product::bias_type, static_cast<std::int32_t>(result)))
     return false;
   if (says.read(of_product::bias_stride, stride)) x.row_bias_batch_stride = stride;
   x.row_bias = static_cast<const float*>(bias);
@@ -137,6 +139,10 @@ reading request_of(const original& of, handle of_caller, const lt_product& p) {
   const std::optional<matrix> d = matrix_of(of.of_layout, p.of_d);
   if (!d || !reads_operand(says, of_product::op_a, a) || !reads_operand(says, of_product::op_b, b))
     return no(outcome::unusual);
+  const auto type_of = [](const matrix& of_matrix) { return static_cast<int>(of_matrix.type); };
+  const bool is_16_bit = are_of_layer(type_of(*a), type_of(*b), type_of(*d), compute_32f);
+  if (!is_16_bit && (type_of(*a) != type_f32 || type_of(*b) != type_f32 || type_of(*d) != type_f32))
+    return no(outcome::unusual);
   x.m = static_cast<std::int64_t>(d->rows), x.n = static_cast<std::int64_t>(d->columns),
   x.k = static_cast<std::int64_t>(a->columns);
   x.batch = d->count;
@@ -147,12 +153,12 @@ reading request_of(const original& of, handle of_caller, const lt_product& p) {
   if (!a->has_extents(x.m, x.k) || !b->has_extents(x.k, x.n) || a->count != d->count || b->count != d->count)
     return no(outcome::unusual);
   if (is_small(x.m, x.n, x.k, x.batch)) return no(outcome::small);
-  if (!reads_epilogue(says, x, as.epilogue)) return no(outcome::unusual);
+  if (!reads_epilogue(says, d->type, x, as.epilogue)) return no(outcome::unusual);
   x.alpha = *static_cast<const float*>(p.alpha), x.beta = *static_cast<const float*>(p.beta);
   as.adds = x.beta != 0;
   if (as.adds) {
     const std::optional<matrix> c = matrix_of(of.of_layout, p.of_c);
-    if (!c || p.c == nullptr || !c->has_extents(x.m, x.n) || c->count != d->count)
+    if (!c || p.c == nullptr || c->type != d->type || !c->has_extents(x.m, x.n) || c->count != d->count)
       return no(outcome::unusual);
     if (p.c == p.d && !c->lies_as(*d)) return no(outcome::unusual);
     if (p.c != p.d) {
@@ -165,7 +171,10 @@ reading request_of(const original& of, handle of_caller, const lt_product& p) {
   x.a_row_stride = a->row_stride, x.a_column_stride = a->column_stride, x.a_batch_stride = a->stride;
   x.b_row_stride = b->row_stride, x.b_column_stride = b->column_stride, x.b_batch_stride = b->stride;
   x.c_row_stride = d->row_stride, x.c_column_stride = d->column_stride, x.c_batch_stride = d->stride;
-  return request{x, p.stream, as};
+  if (said().batch_invariant) x = transposed(x);
+  request r{x, p.stream, as};
+  if (is_16_bit) r.type = type_of(*a), r.result = type_of(*d);
+  return is_16_bit && !is_layer(r) ? reading(no(outcome::unusual)) : reading(r);
 }
 
 }  // namespace antiphase::cublas

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "src/cublas/decision.hpp"
+#include "src/cublas/layers.hpp"
 #include "src/cublas/settings.hpp"
 #include "src/cublas/timer.hpp"
 #include "src/cublas/verify.hpp"
@@ -27,17 +28,18 @@ bool is_sensible(const product& p) {
 
 // Reason not to take a product, from its arguments alone; `computed`: none.
 outcome told_by_arguments(const product& p) {
-  if (!p.is_f32() || !is_fp32(p.compute)) return outcome::not_fp32;
+  if (!p.is_16_bit() && (!p.is_f32() || !is_fp32(p.compute))) return outcome::not_fp32;
   if (!is_sensible(p)) return outcome::unusual;
   return is_small(p.m, p.n, p.k, p.count) ? outcome::small : outcome::computed;
 }
 
 // Reason not to take a handle's products; `computed`: none. `on`: the handle's stream.
-outcome asked_of(const original& of, handle of_caller, antiphase_stream& on) {
+outcome asked_of(const original& of, handle of_caller, bool is_16_bit, antiphase_stream& on) {
   int pointers = -1, math = -1;
   if (of.math_mode(of_caller, &math) != status_success) return outcome::unusual;
   math &= ~math_without_reduced_sums;
-  if (math != math_default && !(math == math_tf32 && said().takes_tf32)) return outcome::not_fp32;
+  if (!is_16_bit && math != math_default && !(math == math_tf32 && said().takes_tf32))
+    return outcome::not_fp32;
   if (of.pointer_mode(of_caller, &pointers) != status_success) return outcome::unusual;
   if (pointers != pointers_of_host) return outcome::factors;
   return of.stream(of_caller, &on) == status_success ? outcome::computed : outcome::unusual;
@@ -61,7 +63,7 @@ antiphase_sgemm_args arguments_of(const product& p) {
   place(x.b_row_stride, x.b_column_stride, p.ldb, p.op_b != as_it_is);
   place(x.c_row_stride, x.c_column_stride, p.ldc, false);
   x.batch = p.count, x.a_batch_stride = p.step_a, x.b_batch_stride = p.step_b, x.c_batch_stride = p.step_c;
-  return x;
+  return said().batch_invariant && !p.by_pointers ? transposed(x) : x;
 }
 
 // Adds the factors, which are host pointers.
@@ -70,14 +72,19 @@ void add_factors(antiphase_sgemm_args& x, const void* alpha, const void* beta) {
 }
 
 // Computes a request that is worth it.
-outcome compute(const antiphase_sgemm_args& x, antiphase_stream on, decision& d) {
-  switch (antiphase_sgemm(&x, on)) {
+outcome outcome_of(antiphase_status status) {
+  switch (status) {
     case ANTIPHASE_OK: return outcome::computed;
-    case ANTIPHASE_NOT_SUPPORTED: return d.outcome = outcome::refused;  // nor will it be the next time
     case ANTIPHASE_OUT_OF_MEMORY: return outcome::no_memory;
+    case ANTIPHASE_NOT_SUPPORTED:
     case ANTIPHASE_BAD_REQUEST: return outcome::refused;  // overlapping matrices
     default: return outcome::failed;
   }
+}
+outcome compute(const antiphase_sgemm_args& x, antiphase_stream on, decision& d) {
+  const antiphase_status status = antiphase_sgemm(&x, on);
+  if (status == ANTIPHASE_NOT_SUPPORTED) d.outcome = outcome::refused;  // nor will it be the next time
+  return outcome_of(status);
 }
 
 struct original_call {
@@ -123,11 +130,22 @@ void compare(const original_call& original, const request& r, const verification
     count_verified(r.listed, difference);
 }
 
+// A product in 16 bits, as a linear layer.
+int layer(const original_call& original, const request& r) {
+  const antiphase_linear_args x = layer_of(r);
+  const outcome what = outcome_of(antiphase_linear(&x, r.stream));
+  if (what != outcome::computed && what != outcome::failed) return passed_on(original, r.listed, what, {});
+  count(what);
+  if (said().lists()) list(r.listed, what, {});
+  return what == outcome::computed ? status_success : status_execution_failed;
+}
+
 int carried_out_now(const reading& all, const original_call& original) {
   if (const auto* const no = std::get_if<refusal>(&all))
     return said().profiles ? profiled(original, no->listed, no->why, no->predicted, no->stream)
                            : passed_on(original, no->listed, no->why, no->predicted);
   const request& r = std::get<request>(all);
+  if (r.type != type_f32) return layer(original, r);
   decision& d = decision_of(r.args);
   if (said().profiles) return profiled(original, r.listed, d.outcome, d.predicted, r.stream);
   if (d.outcome != outcome::computed) return passed_on(original, r.listed, d.outcome, d.predicted);
@@ -147,6 +165,7 @@ antiphase_sgemm_args arguments_as_said() {
   x.device = said().device;
   x.precision = said().precision;
   x.if_weaker = ANTIPHASE_REFUSE_WEAKER;
+  if (said().batch_invariant) x.reproducible = ANTIPHASE_BATCH_INVARIANT;
   return x;
 }
 bool is_fp32(int compute) {
@@ -166,14 +185,15 @@ reading request_of(const original& of, function by, handle of_caller, const prod
   if (const outcome why = told_by_arguments(p); why != outcome::computed) return no(why);
   if (!of.is_whole() || of_caller == nullptr) return no(outcome::unusual);
   request r{arguments_of(p), nullptr, as};
+  if (p.is_16_bit()) r.type = p.type_a, r.result = p.type_c;
   // Only the handle knows where the factors are; it is asked only if the product may be worth it.
-  if (!said().profiles) {
+  if (!said().profiles && !p.is_16_bit()) {
     const decision* outlook = known_outlook_of(r.args);
     if (outlook == nullptr) {
       // A new shape is checked with the factors of this call if they are host pointers: one decision is
       // enough then.
       request first = r;
-      if (asked_of(of, of_caller, first.stream) == outcome::computed) {
+      if (asked_of(of, of_caller, false, first.stream) == outcome::computed) {
         add_factors(first.args, p.alpha, p.beta);
         decision_of(first.args);
       }
@@ -182,9 +202,11 @@ reading request_of(const original& of, function by, handle of_caller, const prod
     otherwise.predicted = outlook->predicted;
     if (outlook->outcome != outcome::computed) return no(outlook->outcome);
   }
-  if (const outcome why = asked_of(of, of_caller, r.stream); why != outcome::computed) return no(why);
+  if (const outcome why = asked_of(of, of_caller, p.is_16_bit(), r.stream); why != outcome::computed)
+    return no(why);
   add_factors(r.args, p.alpha, p.beta);
   r.listed.adds = r.args.beta != 0;
+  if (p.is_16_bit() && !is_layer(r)) return no(outcome::unusual);
   return r;
 }
 

@@ -13,6 +13,10 @@
 
 namespace antiphase::cublas {
 
+// True if linear layers compute a product with operands and a result of these types: 16 bits with FP32 sums, if
+// all products are to be batch-invariant.
+bool are_of_layer(int a, int b, int c, int compute);
+
 // A call in cuBLAS's terms, column-major.
 struct product {
   int op_a = 0, op_b = 0;
@@ -25,6 +29,7 @@ struct product {
   int compute = compute_32f, algorithm = 0;  // algorithm: only cuBLAS uses it
 
   bool is_f32() const { return type_a == type_f32 && type_b == type_f32 && type_c == type_f32; }
+  bool is_16_bit() const { return !by_pointers && are_of_layer(type_a, type_b, type_c, compute); }
 };
 
 // While it lives, all calls of its thread are passed on: cuBLAS may call its own functions by name.
@@ -41,6 +46,8 @@ struct request {
   antiphase_sgemm_args args;
   antiphase_stream stream;
   listed_product listed;
+  // The types of a product in 16 bits, of its operands and of its result. `args` then has its addresses.
+  int type = type_f32, result = type_f32;
 };
 // A product left to cuBLAS, as far as it was understood, and why.
 struct refusal {

@@ -74,7 +74,8 @@ bool has_a_tuning() {
 settings read() {
   settings s;
   static_cast<telling&>(s) = telling_of_environment();
-  for (const char* const name : {"ANTIPHASE_DISABLE", "ANTIPHASE_REPORT", "ANTIPHASE_PROFILE"})
+  for (const char* const name :
+       {"ANTIPHASE_DISABLE", "ANTIPHASE_REPORT", "ANTIPHASE_PROFILE", "ANTIPHASE_BATCH_INVARIANT"})
     if (says_yes(name) && value_of(name) != "1") complain(name, "0 or 1", "it is taken as 1");
   s.disabled = says_yes("ANTIPHASE_DISABLE");
   if (const std::string_view least = value_of("ANTIPHASE_LEAST"); !least.empty()) {
@@ -92,6 +93,11 @@ settings read() {
   if (strict == 1) s.precision = ANTIPHASE_PRECISION_STRICT;
   s.disabled |= strict < 0;
   s.takes_tf32 = one_of("ANTIPHASE_TF32", "pass", "take", "they are passed on") == 1;
+  s.batch_invariant = says_yes("ANTIPHASE_BATCH_INVARIANT") && !s.profiles && strict == 0;
+  if (s.batch_invariant) {
+    if (!s.least) s.least = 0;
+    if (value_of("ANTIPHASE_TF32").empty()) s.takes_tf32 = true;
+  }
   if (const std::string_view limit = value_of("ANTIPHASE_WORKSPACE_LIMIT"); !limit.empty()) {
     const auto number = bytes(limit);
     if (!number)

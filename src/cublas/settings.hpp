@@ -31,6 +31,8 @@ struct settings : telling {
   int precision = ANTIPHASE_PRECISION_FP32;  // ANTIPHASE_PRECISION=strict
   // ANTIPHASE_TF32=take: takes products that ask for TF32, in FP32
   bool takes_tf32 = false;
+  // ANTIPHASE_BATCH_INVARIANT: takes all products, also of 16 bits, with bits that do not depend on a batch
+  bool batch_invariant = false;
   // ANTIPHASE_WORKSPACE_LIMIT: most bytes of workspace for one product
   std::uint64_t most_workspace = UINT64_MAX;
   // ANTIPHASE_VERIFY: one in this many computed products is computed by cuBLAS too; 0: none

@@ -69,51 +69,57 @@ template <tile_policy P, template <tile_policy, int> class Waits = tile_waits> s
 
  private:
   using walk = tile_walk<rows, P.columns>;
-  struct step : walk {  // and along k
-    int block = 0;
-    using walk::walk;
-    AP_DEV void next() {
-      block += slot_blocks;
-      if (block >= this->p.blocks) block = 0, walk::next();
-    }
-  };
 
   // load
   // ---------------------------------------------------------------------------------------------------------
-  AP_DEV static void load_w(storage& s, const step& i, slot_cursor at) {
+  // Where a tile's operands lie in the maps: nothing of it changes along k.
+  struct place {
+    const params& p;
+    int row, column, x_member, w_member, slot_bytes;
+    AP_DEV explicit place(const walk& tile)
+        : p(tile.p),
+          row(tile.row),
+          column(tile.column),
+          x_member(uniform(tile.member * p.x_step)),
+          w_member(uniform(tile.member * p.w_step)),
+          slot_bytes((p.loaded_rows + P.columns) * 128 * slot_blocks) {}
+  };
+  AP_DEV static void load_w(storage& s, const place& tile, int block, slot_cursor at) {
     mbarrier& landed = s.ring.barrier[full][at.index];
     unsigned char* const to = s.slot[at.index] + slot_blocks * x_bytes;
-    const int member = i.member * i.p.w_step;
-    s.ring.commit(at, full, bytes{(i.p.loaded_rows + P.columns) * 128 * slot_blocks});
+    s.ring.commit(at, full, bytes{tile.slot_bytes});
     if constexpr (P.w_across) {
       AP_UNROLL
       for (int b = 0; b < P.columns / 64; ++b)
-        tensor_load(to + b * panel, i.p.w_map, landed, i.column + 64 * b, i.block * depth, member);
-    } else if (slot_blocks == 1 || i.p.whole_blocks) {
-      tensor_load(to, i.p.w_map, landed, i.p.whole_blocks ? 0 : i.block * depth, i.column,
-                  i.p.whole_blocks ? i.block : 0, member);
+        tensor_load(to + b * panel, tile.p.w_map, landed, tile.column + 64 * b, block * depth, tile.w_member);
+    } else if constexpr (slot_blocks == 1) {
+      tensor_load(to, tile.p.w_map, landed, block * depth, tile.column, tile.w_member);
+    } else if (tile.p.whole_blocks) {
+      tensor_load(to, tile.p.w_map, landed, 0, tile.column, block, tile.w_member);
     } else {
       AP_UNROLL
       for (int b = 0; b < slot_blocks; ++b)
-        tensor_load(to + b * w_bytes, i.p.w_map, landed, (i.block + b) * depth, i.column, 0, member);
+        tensor_load(to + b * w_bytes, tile.p.w_map, landed, (block + b) * depth, tile.column, 0,
+                    tile.w_member);
     }
   }
-  AP_DEV static void load_x(storage& s, const step& i, slot_cursor at) {
-    const int member = i.member * i.p.x_step;
+  AP_DEV static void load_x(storage& s, const place& tile, int block, slot_cursor at) {
     unsigned char* const to = s.slot[at.index];
     mbarrier& landed = s.ring.barrier[full][at.index];
     if constexpr (P.x_across) {
       AP_UNROLL
       for (int b = 0; b < P.groups; ++b)
-        tensor_load(to + b * panel, i.p.x_map, landed, i.row + 64 * b, i.block * depth, member);
+        tensor_load(to + b * panel, tile.p.x_map, landed, tile.row + 64 * b, block * depth, tile.x_member);
     } else {
       AP_UNROLL
       for (int b = 0; b < slot_blocks; ++b)
-        tensor_load(to + b * x_bytes, i.p.x_map, landed, (i.block + b) * depth, i.row, member);
+        tensor_load(to + b * x_bytes, tile.p.x_map, landed, (block + b) * depth, tile.row, tile.x_member);
     }
   }
+  // All lanes wait and one loads: where one alone waits, each step costs 30 ns more on an H200, as its branch
+  // keeps what does not change out of the warp's uniform registers.
   AP_DEV static void load(storage& s, const params& p) {
-    step now(p);
+    walk tile(p);
     slot_cursor at;
     const bool one = elect_one();
     if (one) {
@@ -122,28 +128,33 @@ template <tile_policy P, template <tile_policy, int> class Waits = tile_waits> s
       fence_mbarrier_init();
     }
     warp_sync();
-    int filled = 0;
-    step ahead = now;
-    for (slot_cursor head; filled < slots && ahead.valid(); ++filled, ++head, ahead.next())
-      if (one) load_w(s, ahead, head);
-    named_barrier_arrive(1, threads);  // the others clear meanwhile
+    int ahead = 0;  // slots that have W and no X
+    slot_cursor head;
+    AP_ROLLED
+    for (const place first(tile); tile.valid() && ahead < slots && ahead * slot_blocks < p.blocks;
+         ++ahead, ++head)
+      if (one) load_w(s, first, ahead * slot_blocks, head);
+    named_barrier_arrive(1, threads);
     wait_for_previous_grid();
-    for (; filled > 0; --filled, ++at, now.next())
-      if (one) load_x(s, now, at);
-    for (; now.valid(); ++at, now.next()) {
-      if (one) {
+    for (; tile.valid(); tile.next(), ahead = 0) {
+      const place now(tile);
+      int block = 0;
+      AP_ROLLED
+      for (; ahead > 0; --ahead, ++at, block += slot_blocks)
+        if (one) load_x(s, now, block, at);
+      for (; block < p.blocks; ++at, block += slot_blocks) {
         s.ring.acquire(at);
-        load_w(s, now, at), load_x(s, now, at);
+        warp_sync();  // a lane that still waits would miss the phase if the slot were used meanwhile
+        if (one) load_w(s, now, block, at), load_x(s, now, block, at);
       }
-      warp_sync();  // the lanes walk on together
     }
   }
 
   // Rows of X that no tile loads are multiplied, too: all warps but the loading one clear them, once, while
-  // the first loads are in flight.
+  // the first loads are in flight. (TMA would fill rows beyond X with zeros, at the speed of loads.)
   AP_DEV static void clear(storage& s, const params& p) {
     const int t = thread_index() < threads - 128 ? thread_index() : thread_index() - 32;
-    const int from = p.loaded_rows * 128;
+    const int from = repeats_rows(p) ? x_bytes : p.loaded_rows * 128;
     AP_ROLLED
     for (int b = 0; from < x_bytes && b < slots * slot_blocks; ++b)
       for (int i = from + t * 16; i < x_bytes; i += (threads - 32) * 16)
@@ -152,16 +163,31 @@ template <tile_policy P, template <tile_policy, int> class Waits = tile_waits> s
     fence_async();
     named_barrier_sync(1, threads);
   }
+  // Up to 8 rows of X are loaded as 8 and read as 64, the same again and again: their groups of 8 are 0 bytes
+  // apart.
+  AP_DEV static bool repeats_rows(const params& p) { return !P.x_across && p.loaded_rows == 8; }
 
   // compute
   // ---------------------------------------------------------------------------------------------------------
   using sums = float[P.columns / 2];
+  // The slots, and the way from a slot to the warpgroup's rows of X.
+  struct operands {
+    descriptor_ring slots;
+    std::uint32_t x_start, x_layout;
+    AP_DEV operands(storage& s, bool repeated, int group)
+        : slots(describe_slots(s.slot[0], slot_bytes, across ? panel : 16, 1024, swizzle::bytes_128)),
+          x_start(uniform(repeated ? 0u : static_cast<unsigned>(group) * 64 * 128 / 16)),
+          x_layout(
+              uniform(static_cast<std::uint32_t>(slots.first.bits >> 32) - (repeated ? 1024u / 16 : 0))) {}
+    AP_DEV matrix_descriptor x(matrix_descriptor slot) const {
+      return {std::uint64_t{x_layout} << 32 | (static_cast<std::uint32_t>(slot.bits) + x_start)};
+    }
+  };
   // sum = X W^T. All slots have been released then.
-  AP_DEV static void multiply(storage& s, const descriptor_ring& operands, slot_cursor& at, int group,
-                              int blocks, sums& sum) {
+  AP_DEV static void multiply(storage& s, const operands& of, slot_cursor& at, int blocks, sums& sum) {
     for (int block = 0; block < blocks; block += slot_blocks, ++at) {
       s.ring.wait(at, full);
-      const matrix_descriptor slot = operands(at.index), x = further(slot, group * 64 * 128),
+      const matrix_descriptor slot = of.slots(at.index), x = of.x(slot),
                               w = further(slot, slot_blocks * x_bytes);
       wgmma_fence();
       AP_UNROLL
@@ -186,13 +212,12 @@ template <tile_policy P, template <tile_policy, int> class Waits = tile_waits> s
   }
   AP_DEV static void compute(storage& s, const params& p, int warp) {
     slot_cursor at;
-    const descriptor_ring operands =
-        describe_slots(s.slot[0], slot_bytes, across ? panel : 16, 1024, swizzle::bytes_128);
+    const operands slots_of(s, repeats_rows(p), warp / 4);
     bool first = true;
     clear(s, p);
     for (walk tile(p); tile.valid(); tile.next()) {
       sums sum;
-      multiply(s, operands, at, warp / 4, p.blocks, sum);
+      multiply(s, slots_of, at, p.blocks, sum);
       if (first) wait_for_previous_grid(), first = false;
       const int row = tile.row + warp * 16;
       if (row < tile.end) store_rows<in>(p, s.box[warp], sum, row, tile.end, tile.column, tile.member);

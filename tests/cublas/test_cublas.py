@@ -7,6 +7,7 @@ executor.
 
     linked      a program that is linked with cuBLAS, with lazy and with immediate binding
     lt          cublasLtMatmul
+    halves      products in 16 bits, and of FP32, that are to be batch-invariant
     loaded      libraries that a program loads with RTLD_LOCAL, with two versions of cuBLAS in one process
     by_name     libraries that ask for functions by dlsym()
     unusual     values, extents and threads that hardly any program has; RTLD_DEEPBIND and dlmopen()
@@ -131,6 +132,32 @@ def expect(found, expected, what):
         sys.exit(f"{what}: expected {expected!r}, found {found!r}")
 
 
+def halves(clients):
+    (clients.folder / "fake.map").write_text("libcublasLt.so.13 { global: cublas*; local: *; };\n")
+    lt = clients.compile(
+        "fake_cublas_lt.c",
+        "libcublasLt.so.13",
+        "-shared",
+        "-Wl,-soname,libcublasLt.so.13",
+        f"-Wl,--version-script={clients.folder / 'fake.map'}",
+    )
+    client = clients.compile(
+        "client_halves.c", "libclient.so", "-shared", lt, clients.folder / "libcublas.so.13"
+    )
+    clients.execute(clients.host(), 0, client)
+    clients.run(0, clients.host(), client, **ON_THE_CPU)
+    invariant = {"ANTIPHASE_DEVICE": "cpu", "ANTIPHASE_BATCH_INVARIANT": "1"}
+    said = clients.run(1, clients.host(), client, **invariant)
+    expect(re.search(r"(\d+) taken, \d+ passed on, 0 faults", said.stdout) is not None, True, said.stdout)
+    clients.run(0, clients.host(), client, **invariant, ANTIPHASE_DISABLE="1")
+    # Profiles take nothing; a precision that is none passes everything on.
+    clients.run(0, clients.host(), client, **invariant, ANTIPHASE_PROFILE="1")
+    clients.run(0, clients.host(), client, **invariant, ANTIPHASE_PRECISION="no")
+    # FP32 under the switch, of any size, TF32 asked for included.
+    all_of_fp32 = clients.client("libclient_fp32.so")
+    clients.run(1, clients.host(), all_of_fp32, **invariant, ANTIPHASE_TF32="take")
+
+
 def linked(clients):
     for name, flags in (("lazy", ["-Wl,-z,lazy"]), ("now", ["-Wl,-z,now"])):
         client = clients.client(f"libclient_{name}.so", 13, *flags)
@@ -165,6 +192,8 @@ def lt(clients):
     clients.execute(clients.host(), 0, client)
     clients.run(1, clients.host(), client, **ON_THE_CPU)
     clients.run(1, clients.host(), client, **ON_THE_CPU, ANTIPHASE_TF32="take")
+    invariant = {"ANTIPHASE_DEVICE": "cpu", "ANTIPHASE_BATCH_INVARIANT": "1"}
+    clients.run(1, clients.host(), client, **invariant, ANTIPHASE_TF32="take")
     clients.run(0, clients.host(), client, **ON_THE_CPU, ANTIPHASE_DISABLE="1")
     # (13 * 9 * 11)^(1/3) = 10.9
     clients.run(0, clients.host(), client, **ON_THE_CPU | {"ANTIPHASE_LEAST": "11"})
@@ -752,6 +781,7 @@ def main():
         choices=(
             "linked",
             "lt",
+            "halves",
             "loaded",
             "by_name",
             "unusual",

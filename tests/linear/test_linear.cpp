@@ -261,6 +261,39 @@ TEST(linear_Cuda, bias_activation_and_residual) {
   check_endings(where, {300, 520, 200});
 }
 
+// Rows that overlap, as those of a sliding window do, and one row for all: nothing after the last is read.
+void check_overlapping_rows(const context& where) {
+  constexpr std::int64_t m = 70, n = 24, k = 64;
+  for (const std::int64_t stride : {0, 8}) {
+    const halves all(element::bf16, kind::normal, 1, (m - 1) * stride + k, 13);
+    const auto window = [&](std::int64_t rows) {
+      halves x(element::bf16, kind::normal, rows, k, 0);
+      for (std::int64_t i = 0; i < rows * k; ++i)
+        x.bits[static_cast<std::size_t>(i)] = all.bits[static_cast<std::size_t>(i / k * stride + i % k)];
+      return x;
+    };
+    const words expected = layer_call{where}(window(m), window(n));
+    const device_array<std::uint16_t> memory(where, std::span(all.bits));
+    const linear_operand lies{memory.data(), stride, 1};
+    device_array<std::uint32_t> y(where, static_cast<std::size_t>(m * n));
+    linear(where, {.in = element::bf16,
+                   .out = element::f32,
+                   .x = lies,
+                   .w = lies,
+                   .y = {y.data(), n},
+                   .m = m,
+                   .n = n,
+                   .k = k});
+    where.runs_on().synchronize(nullptr);
+    EXPECT_EQ((y.to_host() == expected), true) << "rows " << stride << " apart";
+  }
+}
+TEST(linear, rows_may_overlap) { check_overlapping_rows(context(make_cpu_executor())); }
+TEST(linear_Cuda, rows_may_overlap) {
+  ON_GPU(where, 80);
+  check_overlapping_rows(where);
+}
+
 // What the Tensor Core cuts off in each step, and nothing more.
 TEST(linear, errors_are_within_the_bound) {
   const context where(make_cpu_executor());

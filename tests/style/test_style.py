@@ -190,6 +190,18 @@ class Clang(Tree):
                 self.assertRegex(said, r"one\.cpp:2:.* error: ")
                 self.assertIn("1 with findings", said)
 
+    def test_clang_skips_what_tidy_has_compiled(self):
+        self.assertEqual(self.counts("tidy")[0], 0)
+        self.assertIn(" 1 unchanged", self.counts("clang")[1])
+        self.source.write_text(
+            "#include <antiphase/part.hpp>\nint one() { int unused; return part(); }\n"
+        )
+        for what in ("tidy", "clang"):
+            status, said = self.style(what, self.build)
+            self.assertEqual(status, 1)
+            self.assertRegex(said, r"one\.cpp:2:\d+: error: unused variable")
+            self.assertIn("1 with findings", said)
+
     def test_what_is_left_for_want_of_time_is_said(self):
         for what in ("clang", "tidy"):
             status, said = self.style(what, self.build, "--seconds", "0")

@@ -486,6 +486,74 @@ class Course(ToolTest):
         self.refused(2, ["--csv is the table of --all"], "course", "check", "1", "--csv")
         self.refused(2, ["expected a lab, or --all"], "course", "check")
 
+    def compiler(self, lines, status=0):
+        """A folder with a stand-in for nvcc, whose programs print these lines. Returns an environment with it."""
+        nvcc = self.folder / "bin/nvcc"
+        nvcc.parent.mkdir(exist_ok=True)
+        (self.folder / "lines").write_text("".join(line + "\n" for line in lines))
+        nvcc.write_text(
+            f'#!/bin/sh\necho "$@" > {self.folder}/words\n'
+            'for w; do case $w in -DSTART=*) f=${w#-DSTART=\\"}; cp ${f%\\"} '
+            f"{self.folder}/compiled.cu; esac; done\n"
+            f'while [ "$1" != -o ]; do shift; done\n'
+            f"printf '#!/bin/sh\\ncat {self.folder}/lines\\nexit {status}\\n' > $2\nchmod +x $2\n"
+        )
+        nvcc.chmod(0o755)
+        return {**os.environ, "PATH": f"{nvcc.parent}:/usr/bin:/bin"}
+
+    def on_gpu(self, env, *words):
+        asked = (TOOL, "course", "check", "3", "start.cu", "--schedules", "1", "--on", "cuda", *words)
+        done = subprocess.run(asked, cwd=self.folder, env=env, capture_output=True, text=True)
+        return done.returncode, done.stdout, done.stderr
+
+    @WITH_CHECKER
+    def test_on_a_gpu_next_to_the_ladder(self):
+        solution = (COURSE / "solutions/03-tiles.cu").read_text()
+        (self.folder / "start.cu").write_text(solution)
+        of = '{"name": "stages = %d", "us": %f, "amount": 8e9, "unit": "multiply-adds", "right": %s, "reference": %s}'
+        copy = '{"name": "a copy", "ladder": "", "us": %f, "alike": %s}'
+        lines = [
+            of % (1, 4000, "true", copy % (3000, "true")),
+            of % (2, 3200, "true", copy % (1500, "false")),
+        ]
+        code, said, _ = self.on_gpu(self.compiler(lines))
+        self.assertEqual(code, 0)
+        rows = [re.split(r"  +", line.strip()) for line in said.splitlines() if line.startswith("stages")]
+        rates = ["2000 G multiply-adds/s", "2500 G multiply-adds/s"]
+        self.assertEqual(rows[0], ["stages = 1", "4000.0 us", rates[0], "a copy", "3000.0 us", "75 %"])
+        self.assertEqual(
+            rows[1], ["stages = 2", "3200.0 us", rates[1], "+25 %", "a copy", "1500.0 us", "+100 %", "-"]
+        )
+        self.assertIn("-DLAB=3", (self.folder / "words").read_text())
+        self.assertIn("constexpr int tile = 32;", (self.folder / "compiled.cu").read_text())
+        wrong = [of % (1, 40, "false", copy % (30, "true")), of % (2, 40, "true", copy % (30, "false"))]
+        code, said, errors = self.on_gpu(self.compiler(wrong), "--json")
+        self.assertEqual([t["share"] for t in json.loads(said)["on_gpu"]], [0.75, None])
+        self.assertEqual(code, 5)
+        self.assertIn("wrong results on the GPU", errors)
+        code, said, errors = self.on_gpu(self.compiler(["cudaMalloc failed"], 3))
+        self.assertIn(code, (3, 4))
+        self.assertRegex(errors, "cannot run on a GPU|failed on the GPU: cudaMalloc failed")
+        self.assertIn("lab 3 is done", said)
+        (self.folder / "bin/nvcc").unlink()
+        code, said, errors = self.on_gpu({**os.environ, "PATH": "/usr/bin:/bin"})
+        self.assertIn("compiles the lab with nvcc, which was not found", errors)
+        self.refused(2, ["--on", "cpu or cuda"], "course", "check", "6", "--on", "tpu")
+        self.refused(2, ["no --all next to it"], "course", "check", "--all", ".", "--on", "cuda")
+
+    @WITH_CHECKER
+    def test_programs_that_time_labs_are_right(self):
+        for lab, by in ((3, 64), (9, 1024), (10, 512)):
+            (solution,) = (COURSE / "solutions").glob(f"{lab:02}-*.cu")
+            define = f'-DSTART="{solution}"'
+            done = self.run_tool(
+                "check", COURSE / "gpu.cu", f"-DLAB={lab}", define, "--schedules", 1, "--", by
+            )
+            said = (done.stdout + done.stderr).decode().splitlines()
+            lines = [json.loads(line) for line in said if line.startswith("{")]
+            self.assertGreaterEqual(len(lines), 1)
+            self.assertTrue(all(line["right"] for line in lines), lab)
+
     @WITH_CHECKER
     def test_notebook_has_these_labs(self):
         file, some = self.folder / "course.ipynb", (0, 2, 13)

@@ -160,7 +160,7 @@ class Program(ToolTest):
             ("'single-pas' did mean single-pass", (*trace, "scan", "--policy", "single-pas")),
             ("'padde' did mean padded", (*trace, "--policy", "padde")),
             ("'fp23' did mean fp32", (*gemm, "--precision", "fp23")),
-            ("'gif' html, svg or json", (*trace, "--format", "gif")),
+            ("'gif' html, svg, json or timelines", (*trace, "--format", "gif")),
             ("'vsg' did mean svg", (*trace, "--format", "vsg")),
             ("'rseted' did mean rested", ("bench", "gemm", "--protocol", "rseted", *CPU)),
             ("'maximum' did mean max", ("scan", "X.npy", "-o", "Y.npy", "--op", "maximum", *CPU)),
@@ -882,10 +882,30 @@ class Trace(ToolTest):
         self.assertTrue(xml.etree.ElementTree.fromstring(done.stdout).tag.endswith("svg"))
         self.assertEqual(self.names(), [])
 
+    def test_timelines_with_every_warp_are_read_again(self):
+        asked = ("trace", "--stages", "1,2", "--k", "96", *CPU)
+        recorded = self.run_tool(
+            *asked, "--format", "timelines", "-o", "both.json", "--quiet"
+        ).stdout.decode()
+        self.assertEqual(
+            [len(t["spans"]) > 500 for t in json.loads((self.folder / "both.json").read_text())], [True, True]
+        )
+        read = self.run_tool("trace", "--read", "both.json", "-o", "read.html", "--quiet").stdout.decode()
+        rows = [
+            [line.split() for line in text.splitlines() if line.startswith("async-")]
+            for text in (recorded, read)
+        ]
+        self.assertEqual(len(rows[0]), 4)
+        self.assertEqual(rows[0], rows[1])
+        self.run_tool(*asked, "-o", "run.html", "--quiet")
+        self.assertEqual((self.folder / "run.html").read_text(), (self.folder / "read.html").read_text())
+        (self.folder / "none.json").write_text("[]")
+        self.refused(3, ["none.json", "this is no timeline"], "trace", "--read", "none.json")
+
     def test_refusals(self):
         base = ("trace", "--k", "64", *CPU)
         self.refused(2, ["'t.png'", ".svg", "--format"], *base, "--output", "t.png")
-        self.refused(2, ["'gif'", "html, svg or json"], *base, "--output", "t", "--format", "gif")
+        self.refused(2, ["'gif'", "html, svg, json or timelines"], *base, "--output", "t", "--format", "gif")
         self.refused(2, ["naive", "no pipeline"], *base, "--output", "t.svg", "--policy", "naive")
         self.refused(2, ["'asynk'", "async-2"], *base, "--output", "t.svg", "--policy", "asynk")
         for stages, found in (("9", "9"), ("0", "0"), ("1,x", "x"), ("", "")):

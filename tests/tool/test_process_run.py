@@ -75,6 +75,14 @@ class Run(ToolTest):
         self.assertEqual(run().stdout, f"{package}/_hook:/theirs\n")
         self.assertEqual(run("--scans").stdout, f"{package}/_hook:/theirs 1\n")
 
+    def test_batch_invariant(self):
+        shown = ("sh", "-c", 'echo "$ANTIPHASE_BATCH_INVARIANT"')
+        self.assertEqual(self.run_tool("run", "--batch-invariant", *shown).stdout, b"1\n")
+        self.assertEqual(self.run_tool("run", *shown).stdout, b"\n")
+        for other in (("--profile",), ("--least", "3"), ("--precision", "strict")):
+            failed = self.run_tool("run", "--batch-invariant", *other, *shown, code=2)
+            self.assertIn("expected no --profile, --least, --precision", failed.message)
+
     def test_its_exit_code_is_the_programs(self):
         for code in (0, 3, 77):
             for options in ((), ("--report",)):

@@ -10,14 +10,14 @@
 
 namespace antiphase::tool {
 
-enum class picture_format { page, still, perfetto };
+enum class picture_format { page, still, perfetto, timelines };
 
 // The format named by `asked` or, if that is empty, by the file's extension. Throws bad_request if neither
 // gives one; `otherwise` is advice for the message.
 inline picture_format picture_format_of(const std::string& file, const std::string& asked,
                                         const char* otherwise) {
   if (!asked.empty())
-    return static_cast<picture_format>(choice_of("--format", asked, {"html", "svg", "json"}));
+    return static_cast<picture_format>(choice_of("--format", asked, {"html", "svg", "json", "timelines"}));
   if (file.ends_with(".html")) return picture_format::page;
   if (file.ends_with(".svg")) return picture_format::still;
   if (file.ends_with(".json")) return picture_format::perfetto;

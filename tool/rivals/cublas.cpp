@@ -59,9 +59,7 @@ class cublas {
   }
   // `count` products in default math, with a workspace.
   void multiply(const gemms::problem& p, std::int64_t count, std::span<std::byte> workspace, stream on) {
-    begin(default_math, on);
-    check_cublas(set_workspace_(handle_, workspace.data(), workspace.size()),
-                 "cublasSetWorkspace");  // after cublasSetStream, which resets it
+    begin(default_math, on, workspace);
     const int m = static_cast<int>(p.m()), n = static_cast<int>(p.n()), k = static_cast<int>(p.k());
     const cublas_operand a = cublas_operand_of(p.a), b = cublas_operand_of(p.b);
     if (count == 1)
@@ -84,8 +82,8 @@ class cublas {
                           apart(p.c), compute_32, any_algorithm),
                  "cublasGemmEx");
   }
-  void multiply(const linear_problem& p, stream on) {
-    begin(default_math, on);
+  void multiply(const linear_problem& p, std::span<std::byte> workspace, stream on) {
+    begin(default_math, on, workspace);
     const auto type_of = [](element e) {
       return e == element::f32 ? real_32 : e == element::f16 ? real_16 : brain_16;
     };
@@ -121,6 +119,12 @@ class cublas {
     check_cublas(set_math_(handle_, math), "cublasSetMathMode");
     check_cublas(set_stream_(handle_, on), "cublasSetStream");
   }
+  // With a workspace, so that a captured stream gets no allocations.
+  void begin(int math, stream on, std::span<std::byte> workspace) {
+    begin(math, on);
+    check_cublas(set_workspace_(handle_, workspace.data(), workspace.size()),
+                 "cublasSetWorkspace");  // after cublasSetStream, which resets it
+  }
 };
 
 // Creating a handle is slow: rivals share it while any of them exists.
@@ -132,7 +136,7 @@ std::shared_ptr<cublas> the_cublas() {
 }
 std::int64_t most_extent_of(const auto& p) { return std::max({p.m(), p.n(), p.k()}); }
 std::int64_t most_extent_of(const linear_problem& p) { return std::max({p.m, p.n, p.k}); }
-rival product_of(const auto& p, const char* mode) {
+rival product_of(const auto& p, const char* mode, const auto&... workspace) {
   rival result{.name = "cuBLAS", .mode = mode};
   if (most_extent_of(p) > std::numeric_limits<int>::max()) {
     result.why_not = "its integers have 32 bits";
@@ -142,7 +146,7 @@ rival product_of(const auto& p, const char* mode) {
   result.why_not = library->why_not();
   if (!result.why_not.empty()) return result;
   result.version = library->version();
-  result.run = [library, p](stream on) { library->multiply(p, on); };
+  result.run = [library, p, workspace...](stream on) { library->multiply(p, workspace..., on); };
   return result;
 }
 
@@ -182,12 +186,15 @@ std::vector<rival> fast_cublas::of(const gemms::problem& p, std::int64_t count) 
   return {plain, first};
 }
 
+rival fast_cublas::of(const linear_problem& p) const {
+  return product_of(p, "cublasGemmEx, default math", state_->memory());
+}
+
 rival cublas_product(const gemms::problem& p) {
   return product_of(p, "cublasSgemm, pedantic math: FP32 in every step");
 }
 rival cublas_product(const gemms::tensor_core_problem& p) {
   return product_of(p, "cublasGemmEx, f16 operands, sums in FP32 without reductions in f16");
 }
-rival cublas_product(const linear_problem& p) { return product_of(p, "cublasGemmEx, default math"); }
 
 }  // namespace antiphase::tool

@@ -31,8 +31,6 @@ struct rival {
 rival cublas_product(const gemms::problem& p);
 // The same for f16 matrices, summed in FP32 into an FP32 matrix; rows may be padded.
 rival cublas_product(const gemms::tensor_core_problem& p);
-// Y = X W^T of one member, dense rows, without bias, activation and residual, in cuBLAS's default math.
-rival cublas_product(const linear_problem& p);
 
 // The fastest products of cuBLAS and cublasLt for one run of the program: library handles and a workspace are
 // created once.
@@ -43,6 +41,8 @@ class fast_cublas {
   // default math, which for FP32 is FP32 in every step. cublas_lt: the first algorithm of cublasLt's
   // heuristics. Matrices as for cublas_product(). The rivals keep the handles and the workspace alive.
   std::vector<rival> of(const gemms::problem& p, std::int64_t count) const;
+  // Y = X W^T of one member, without bias, activation and residual, by cublasGemmEx in its default math.
+  rival of(const linear_problem& p) const;
 
  private:
   struct state;

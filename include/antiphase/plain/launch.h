@@ -4,6 +4,7 @@
 #include <antiphase/executor/cpu/machine_plain.hpp>
 #include <cstddef>
 #include <cstring>
+#include <initializer_list>
 #include <new>
 #include <tuple>
 #include <type_traits>
@@ -42,6 +43,7 @@ class rounds {
   rounds(const rounds&) = delete;
   rounds& operator=(const rounds&) = delete;
   bool once() noexcept { return !std::exchange(begun_, true); }
+  void set(unsigned number) noexcept { own_.number = number; }
   void next() noexcept;  // not inline: a thread's registers tell of what it does, and it does not count
 
  private:
@@ -72,6 +74,10 @@ template <class T> void restricted_parameter(const T* const __restrict__& p, int
 template <class T> void restricted_parameter(T&&, int) {}
 [[noreturn]] void refused(const char* why);  // ends the run: something that is not supported was called
 int add_note(const char* text);              // for the report; before main
+// Kernels that nvcc has compiled, by their mangled names; before main. `call` gets the arguments' addresses.
+int register_kernel(const char* name, void (*call)(const void* const*));
+// The body of such a kernel in the host's part of its source.
+void by_nvcc(std::initializer_list<const void*> arguments);
 int register_shared(std::size_t bytes, std::size_t align);  // before main
 int align_shared(std::size_t least);                        // of all variables; before main
 // In the running block. `number` is read inside, where accesses are not instrumented.

@@ -179,3 +179,35 @@ AP_VERB void mma_sync(fragment<accumulator, M, N, K, D>& d, const fragment<matri
 inline float __float_to_tf32(float x) { return ap::to_tf32(x); }
 
 }  // namespace nvcuda::wmma
+
+// Instructions of PTX: registers hold the elements of fragments, one after the other.
+namespace antiphase::plain::ptx {
+template <class Fragment, class R, int Count> AP_VERB Fragment fragment_of(const R (&registers)[Count]) {
+  Fragment f;
+  static_assert(sizeof f.x == sizeof registers);
+  std::memcpy(static_cast<void*>(f.x), registers, sizeof registers);
+  return f;
+}
+template <class Fragment, class R, int Count>
+AP_VERB void wmma_load(R (&to)[Count], const void* p, unsigned stride, bool by_rows, place where) {
+  Fragment f;
+  nvcuda::wmma::ap_meet("wmma.load", p, stride, by_rows, where);
+  nvcuda::wmma::ap_load(f, static_cast<const typename Fragment::storage_element_type*>(p), stride, by_rows);
+  static_assert(sizeof f.x == sizeof to);
+  std::memcpy(to, static_cast<const void*>(f.x), sizeof to);
+}
+template <class Fragment, class R, int Count>
+AP_VERB void wmma_store(void* p, const R (&from)[Count], unsigned stride, bool by_rows, place where) {
+  nvcuda::wmma::store_matrix_sync(static_cast<typename Fragment::storage_element_type*>(p),
+                                  fragment_of<Fragment>(from), stride,
+                                  by_rows ? nvcuda::wmma::mem_row_major : nvcuda::wmma::mem_col_major, where);
+}
+template <class D, class A, class B, class C, class RD, int ND, class RA, int NA, class RB, int NB, class RC, int NC>
+AP_VERB void wmma_multiply(RD (&d)[ND], const RA (&a)[NA], const RB (&b)[NB], const RC (&c)[NC], bool saturates,
+                           place where) {
+  D sums;
+  nvcuda::wmma::mma_sync(sums, fragment_of<A>(a), fragment_of<B>(b), fragment_of<C>(c), saturates, where);
+  static_assert(sizeof sums.x == sizeof d);
+  std::memcpy(d, static_cast<const void*>(sums.x), sizeof d);
+}
+}  // namespace antiphase::plain::ptx

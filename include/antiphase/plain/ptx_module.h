@@ -5,8 +5,10 @@
 #include <cstdio>
 #include <cstring>
 
+#include "cooperative_groups.h"
 #include "cuda_runtime.h"
 #include "launch.h"
+#include "mma.h"
 #include "ptx.h"
 
 namespace antiphase::plain::ptx {
@@ -102,6 +104,16 @@ inline void system_free(unsigned char* pointer) {
   void* p;
   std::memcpy(&p, pointer, sizeof p);
   ::free(p);
+}
+// Cooperative groups of the device's runtime library, as Numba calls them: of the grid alone.
+inline void system_cudaCGGetIntrinsicHandle(unsigned char* result, unsigned char*) {
+  const unsigned long grid = 1;
+  std::memcpy(result, &grid, sizeof grid);
+}
+inline void system_cudaCGSynchronize(unsigned char* result, unsigned char*, unsigned char*,
+                                     place where = place::current()) {
+  std::memset(result, 0, 4);
+  grid_barrier(where);
 }
 
 }  // namespace antiphase::plain::ptx

@@ -219,6 +219,45 @@ template <class T> AP_VERB T surface_value(unsigned long long object, int x, int
     read_only(&value, at, sizeof value, "surface read");
   return value;
 }
+
+// tex of PTX: four numbers, of which those that an element has count.
+namespace ptx {
+template <class To> struct four_numbers {
+  To x[4] = {};
+};
+template <class To, class T, class Coordinate>
+AP_VERB four_numbers<To> texel_as(const texture_view& t, int dimensions, Coordinate x, Coordinate y, Coordinate z) {
+  using part = typename texel_type<T>::part;
+  T value;
+  if constexpr (std::is_same_v<Coordinate, int>)
+    value = element_of<T>(t, x < static_cast<long>(t.extent[0]) ? x : -1, 0, 0);
+  else
+    value = sample<T>(t, dimensions, x, y, z);
+  part parts[texel_type<T>::parts];
+  std::memcpy(parts, static_cast<const void*>(&value), sizeof parts);
+  four_numbers<To> all;
+  for (int k = 0; k < texel_type<T>::parts; ++k) all.x[k] = static_cast<To>(parts[k]);
+  return all;
+}
+template <class To, int Dimensions, class Coordinate>
+AP_VERB four_numbers<To> texel(unsigned long object, Coordinate x, auto y, auto z) {
+  const texture_view t = texture_of(object);
+  const auto as = [&]<class One, class Two, class Four>(One, Two, Four) {
+    const auto b = static_cast<Coordinate>(y), c = static_cast<Coordinate>(z);
+    if (t.desc.z > 0) return texel_as<To, Four>(t, Dimensions, x, b, c);
+    if (t.desc.y > 0) return texel_as<To, Two>(t, Dimensions, x, b, c);
+    return texel_as<To, One>(t, Dimensions, x, b, c);
+  };
+  if constexpr (std::is_same_v<To, float>) {
+    return as(float1(), float2(), float4());
+  } else {
+    const bool with_sign = t.desc.f == cudaChannelFormatKindSigned;
+    if (t.desc.x == 8) return with_sign ? as(char1(), char2(), char4()) : as(uchar1(), uchar2(), uchar4());
+    if (t.desc.x == 16) return with_sign ? as(short1(), short2(), short4()) : as(ushort1(), ushort2(), ushort4());
+    return with_sign ? as(int1(), int2(), int4()) : as(uint1(), uint2(), uint4());
+  }
+}
+}  // namespace ptx
 }  // namespace antiphase::plain
 
 // CUDA's names

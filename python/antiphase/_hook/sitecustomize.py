@@ -21,7 +21,10 @@ def _lead():
         from antiphase import _torch_follow
 
         _torch_follow.follow()
-    except Exception as error:  # the program goes on as it is
+    except Exception as error:
+        if os.environ.get("ANTIPHASE_BATCH_INVARIANT", "") not in ("", "0"):
+            sys.exit(f"antiphase: the program cannot be run batch-invariant: {error}")
+        # the program goes on as it is
         print(f"antiphase: torch's attention and scans are its own: {error}", file=sys.stderr)
 
 

@@ -46,10 +46,8 @@ class loop_watch {
   // Called before anything of an atomic operation is looked at.
   void comes_to_atomic(const void* p, atomic_kind kind, const void* code) const {
     if (give_way == nullptr || !memory_.follows(p)) return;
-    const scope reach = std::exchange(machine::next_scope, scope::device);  // saved: other threads set theirs
     give_way(kind, code);
     if (kind == atomic_kind::store && before_store != nullptr) before_store(p);
-    machine::next_scope = reach;
   }
 
  private:

@@ -68,13 +68,31 @@ std::string symbol_at(const void* address) {
   return {};
 }
 
-std::string function_at(const void* address) {
+std::vector<std::string> functions_with(const void* address) {
+  const std::lock_guard lock(one_at_a_time);
+  Dwfl_Module* const module =
+      the_session() != nullptr ? dwfl_addrmodule(the_session(), reinterpret_cast<std::uintptr_t>(address)) : nullptr;
+  const int count = module != nullptr ? dwfl_module_getsymtab(module) : 0;
+  std::vector<std::string> all;
+  for (int i = 0; i < count; ++i) {
+    GElf_Sym symbol;
+    GElf_Addr start = 0;
+    const char* const name = dwfl_module_getsym_info(module, i, &symbol, &start, nullptr, nullptr, nullptr);
+    if (name != nullptr && GELF_ST_TYPE(symbol.st_info) == STT_FUNC) all.emplace_back(name);
+  }
+  return all;
+}
+
+std::string mangled_at(const void* address) {
   const std::lock_guard lock(one_at_a_time);
   const auto at = reinterpret_cast<std::uintptr_t>(address);
   Dwfl_Module* const module = the_session() != nullptr ? dwfl_addrmodule(the_session(), at) : nullptr;
   const char* const name = module != nullptr ? dwfl_module_addrname(module, at) : nullptr;
-  if (name == nullptr) return {};
-  std::string text = demangled(name);
+  return name == nullptr ? "" : name;
+}
+
+std::string function_at(const void* address) {
+  std::string text = demangled(mangled_at(address).c_str());
   // Drops the parameters, and the type of the result: kernels, if templates, have void there.
   text = text.substr(0, text.find('('));
   constexpr std::string_view result = "void ";

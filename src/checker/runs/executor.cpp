@@ -322,10 +322,9 @@ class model_observer final : public cpu_detail::observer {
     const auto bytes = static_cast<std::size_t>(step.bytes);
     const bool may_fail = step.update == atomic_update::compare_exchange && m_.memory.follows(p, bytes);
     if (step.update == atomic_update::compare_exchange) m_.compares(p, bytes, expected);
-    machine::next_scope = step.reach;
     const bool fails = may_fail && std::memcmp(p, &expected, bytes) != 0;
     m_.atomic(p, bytes, fails ? atomic_kind::load : atomic_kind::update, static_cast<order>(step.order),
-              t.code);
+              step.reach, t.code);
   }
 
   void read_by_verb(thread_state& t, const void* from, std::size_t bytes) override {

@@ -98,9 +98,8 @@ template <std::size_t Bytes> [[gnu::always_inline]] inline void write(const void
 // A volatile access is a relaxed one of system scope (PTX ISA, ld.volatile); 16 bytes are two.
 void relaxed_volatile(model& m, const void* p, std::size_t bytes, atomic_kind kind, const void* code) {
   for (std::size_t done = 0; done < bytes; done += 8) {
-    machine::next_scope = volatile_reach;
     m.atomic(static_cast<const unsigned char*>(p) + done, std::min<std::size_t>(bytes - done, 8), kind,
-             order::relaxed, code);
+             order::relaxed, volatile_reach, code);
   }
 }
 void read_volatile(const void* p, std::size_t bytes, const void* code) {
@@ -111,8 +110,7 @@ void read_volatile(const void* p, std::size_t bytes, const void* code) {
   m->settle();
   m->loops.comes_to_atomic(p, atomic_kind::load, code);
   std::uint64_t words[2] = {};
-  machine::next_scope = volatile_reach;
-  if (m->brings_old(p, bytes, order::relaxed, code, words[0])) {
+  if (m->brings_old(p, bytes, order::relaxed, volatile_reach, code, words[0])) {
     m->loops.looked(p, words[0], code);
     m->lockstep.read(*m->current(), p, m->places.number_of_code(code));
     return m->lend(p, bytes, words[0]);
@@ -154,17 +152,23 @@ order of(int memory_order) {
     default: return order::both;
   }
 }
-void comes_to_atomic(const volatile void* p, atomic_kind kind, const void* code) {
+// The scope that a device function has written for the operation whose hook this is.
+scope scope_of_this() { return std::exchange(machine::next_scope, scope::device); }
+// Returns the operation's scope: other threads run here, and write theirs.
+scope comes_to_atomic(const volatile void* p, atomic_kind kind, const void* code) {
+  const scope reach = scope_of_this();
   if (model* m = active) {
     m->settle();
     if (m->current() != nullptr) m->loops.comes_to_atomic(const_cast<const void*>(p), kind, code);
   }
+  return reach;
 }
-void atomic(const volatile void* p, std::size_t bytes, atomic_kind kind, int how, const void* code) {
+void atomic(const volatile void* p, std::size_t bytes, atomic_kind kind, int how, scope reach,
+            const void* code) {
   model* m = active;
   if (m == nullptr) return;
   if (m->current() != nullptr)
-    m->atomic(const_cast<const void*>(p), bytes, kind, of(how), code);
+    m->atomic(const_cast<const void*>(p), bytes, kind, of(how), reach, code);
   else
     m->host_atomic(const_cast<const void*>(p), bytes, kind, of(how), code);
 }
@@ -187,7 +191,8 @@ template <class T> T found(const volatile T* p, T value, const void* code) {
 }
 // True if a load returns a value from before a write that its thread is not ordered after. Never for
 // sequential consistency.
-template <class T> bool brings_old(const volatile T* p, int how, const void* code, T& value) {
+template <class T>
+bool brings_old(const volatile T* p, int how, scope reach, const void* code, T& value) {
   model* m = active;
   if (m == nullptr || sizeof(T) > 8) return false;
   std::uint64_t old = 0;
@@ -198,7 +203,7 @@ template <class T> bool brings_old(const volatile T* p, int how, const void* cod
     return found.has_value();
   }
   if (how == __ATOMIC_SEQ_CST) return false;
-  if (!m->brings_old(const_cast<const T*>(p), sizeof(T), of(how), code, old)) return false;
+  if (!m->brings_old(const_cast<const T*>(p), sizeof(T), of(how), reach, code, old)) return false;
   std::memcpy(&value, &old, sizeof value);
   m->loops.looked(const_cast<const T*>(p), static_cast<std::uint64_t>(value), code);
   return true;
@@ -220,6 +225,7 @@ using antiphase::checker_detail::compares;
 using antiphase::checker_detail::copied;
 using antiphase::checker_detail::found;
 using antiphase::checker_detail::read_volatile;
+using antiphase::checker_detail::scope_of_this;
 using antiphase::checker_detail::stored;
 using antiphase::checker_detail::write_volatile;
 
@@ -292,18 +298,18 @@ int antiphase_checked_memcmp(const void* a, const void* b, std::size_t bytes) {
 // The hooks perform the operations themselves.
 #define FETCH(bits, type, name, operation)                                         \
   type __tsan_atomic##bits##_fetch_##name(volatile type* p, type value, int how) { \
-    comes_to_atomic(p, atomic_kind::update, CODE);                                 \
-    atomic(p, sizeof(type), atomic_kind::update, how, CODE);                       \
+    const auto reach = comes_to_atomic(p, atomic_kind::update, CODE);              \
+    atomic(p, sizeof(type), atomic_kind::update, how, reach, CODE);                \
     return found(p, operation(p, value, __ATOMIC_SEQ_CST), CODE);                  \
   }
 #define COMPARE(bits, type, kind)                                                                            \
   int __tsan_atomic##bits##_compare_exchange_##kind(volatile type* p, type* expected, type value, int how,   \
                                                     int if_not) {                                            \
-    comes_to_atomic(p, atomic_kind::update, CODE);                                                           \
+    const auto reach = comes_to_atomic(p, atomic_kind::update, CODE);                                        \
     compares(p, *expected);                                                                                  \
     const bool will_write = __atomic_load_n(p, __ATOMIC_SEQ_CST) == *expected;                               \
     atomic(p, sizeof(type), will_write ? atomic_kind::update : atomic_kind::load, will_write ? how : if_not, \
-           CODE);                                                                                            \
+           reach, CODE);                                                                                     \
     const bool done =                                                                                        \
         __atomic_compare_exchange_n(p, expected, value, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);          \
     found<type>(p, *expected, CODE);                                                                         \
@@ -311,14 +317,14 @@ int antiphase_checked_memcmp(const void* a, const void* b, std::size_t bytes) {
   }
 #define ATOMIC(bits, type)                                                                                   \
   type __tsan_atomic##bits##_load(const volatile type* p, int how) {                                         \
-    comes_to_atomic(p, atomic_kind::load, CODE);                                                             \
-    if (type old = 0; brings_old<type>(p, how, CODE, old)) return old;                                       \
-    atomic(p, sizeof(type), atomic_kind::load, how, CODE);                                                   \
+    const auto reach = comes_to_atomic(p, atomic_kind::load, CODE);                                          \
+    if (type old = 0; brings_old<type>(p, how, reach, CODE, old)) return old;                                \
+    atomic(p, sizeof(type), atomic_kind::load, how, reach, CODE);                                            \
     return found<type>(p, __atomic_load_n(p, __ATOMIC_SEQ_CST), CODE);                                       \
   }                                                                                                          \
   void __tsan_atomic##bits##_store(volatile type* p, type value, int how) {                                  \
-    comes_to_atomic(p, atomic_kind::store, CODE);                                                            \
-    atomic(p, sizeof(type), atomic_kind::store, how, CODE);                                                  \
+    const auto reach = comes_to_atomic(p, atomic_kind::store, CODE);                                         \
+    atomic(p, sizeof(type), atomic_kind::store, how, reach, CODE);                                           \
     __atomic_store_n(p, value, __ATOMIC_SEQ_CST);                                                            \
     stored(p);                                                                                               \
   }                                                                                                          \
@@ -329,19 +335,19 @@ int antiphase_checked_memcmp(const void* a, const void* b, std::size_t bytes) {
   FETCH(bits, type, xor, __atomic_fetch_xor)                                                                 \
   FETCH(bits, type, nand, __atomic_fetch_nand)                                                               \
   type __tsan_atomic##bits##_exchange(volatile type* p, type value, int how) {                               \
-    comes_to_atomic(p, atomic_kind::update, CODE);                                                           \
-    atomic(p, sizeof(type), atomic_kind::update, how, CODE);                                                 \
+    const auto reach = comes_to_atomic(p, atomic_kind::update, CODE);                                        \
+    atomic(p, sizeof(type), atomic_kind::update, how, reach, CODE);                                          \
     return found<type>(p, __atomic_exchange_n(p, value, __ATOMIC_SEQ_CST), CODE);                            \
   }                                                                                                          \
   COMPARE(bits, type, strong)                                                                                \
   COMPARE(bits, type, weak)                                                                                  \
   type __tsan_atomic##bits##_compare_exchange_val(volatile type* p, type expected, type value, int how,      \
                                                   int if_not) {                                              \
-    comes_to_atomic(p, atomic_kind::update, CODE);                                                           \
+    const auto reach = comes_to_atomic(p, atomic_kind::update, CODE);                                        \
     compares(p, expected);                                                                                   \
     const bool will_write = __atomic_load_n(p, __ATOMIC_SEQ_CST) == expected;                                \
     atomic(p, sizeof(type), will_write ? atomic_kind::update : atomic_kind::load, will_write ? how : if_not, \
-           CODE);                                                                                            \
+           reach, CODE);                                                                                     \
     __atomic_compare_exchange_n(p, &expected, value, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);             \
     return found<type>(p, expected, CODE);                                                                   \
   }
@@ -356,7 +362,8 @@ ATOMIC(64, unsigned long)
 void __tsan_atomic_thread_fence(int how) {
   if (auto* m = antiphase::checker_detail::active)
     m->fence(how == __ATOMIC_SEQ_CST ? antiphase::checker_detail::order::total
-                                     : antiphase::checker_detail::of(how));
+                                     : antiphase::checker_detail::of(how),
+             scope_of_this());
   __atomic_thread_fence(__ATOMIC_SEQ_CST);
 }
 void __tsan_atomic_signal_fence(int) {}

@@ -306,12 +306,11 @@ bool model::unwritten(const void* p, std::size_t bytes) {
   return false;
 }
 
-void model::atomic(const void* p, std::size_t bytes, atomic_kind kind, order how, const void* code,
-                   bool reads) {
+void model::atomic(const void* p, std::size_t bytes, atomic_kind kind, order how, scope reach,
+                   const void* code, bool reads) {
   settle();
   constexpr std::uint64_t worth = 20;
   history.effort.aside += worth;
-  const scope reach = std::exchange(machine::next_scope, scope::device);
   if (current_ == nullptr) return;
   constants_written_ |= kind != atomic_kind::load && constants.holds(reinterpret_cast<std::uintptr_t>(p));
   thread_model& t = *current_;
@@ -346,15 +345,15 @@ void model::atomic(const void* p, std::size_t bytes, atomic_kind kind, order how
   atomics.end(t, o);
 }
 
-bool model::brings_old(const void* p, std::size_t bytes, order how, const void* code, std::uint64_t& value,
-                       old_values::change_of change, const void* with, bool reads) {
+bool model::brings_old(const void* p, std::size_t bytes, order how, scope reach, const void* code,
+                       std::uint64_t& value, old_values::change_of change, const void* with, bool reads) {
   const std::size_t offset = memory.offset_of(p, bytes);
   if (!old.enabled || how == order::total || offset == shadow::outside) return false;
   thread_model& t = *current_;
   const atomic_operation o{.location = memory.lowest() + offset,
                            .kind = atomic_kind::load,
                            .order = how,
-                           .reach = machine::next_scope,
+                           .reach = reach,
                            .follows_atomic = true};
   const cell& c = memory.byte(offset);
   const atomic_write* const unseen = old.unseen(t, o.location, bytes, c, o.reach, change, with);
@@ -372,7 +371,6 @@ bool model::brings_old(const void* p, std::size_t bytes, order how, const void* 
                  .missing = sentence::unseen_write});
     return false;
   }
-  machine::next_scope = scope::device;
   value = unseen->before;
   if (std::memcmp(&value, p, bytes) != 0) machine::polled();  // the next look brings another value
   atomics.take_in(t, o, unseen->released_before);
@@ -385,8 +383,7 @@ bool model::brings_old(const void* p, std::size_t bytes, order how, const void* 
   return true;
 }
 
-void model::fence(order how) {
-  const scope reach = std::exchange(machine::next_scope, scope::device);
+void model::fence(order how, scope reach) {
   if (current_ == nullptr) return host_fence(how);
   if (how == order::total) old.fence(*current_, reach);
   atomics.fence(*current_, how, reach);

@@ -118,15 +118,16 @@ class model {
               place_number place);
   address_range constants;  // of the program's variables
   // An atomic operation, before it is performed. `reads`: an update's result depends on what was there.
-  void atomic(const void* p, std::size_t bytes, atomic_kind kind, order how, const void* code,
+  void atomic(const void* p, std::size_t bytes, atomic_kind kind, order how, scope reach, const void* code,
               bool reads = true);
   // True if no thread has written some of these bytes, which is to be checked.
   bool unwritten(const void* p, std::size_t bytes);
   // True if the current thread's load, about to happen, returns `value` from before the last write. It has
   // then been checked. `change`, called with `with`: it is an update, which leaves that value as it is.
-  bool brings_old(const void* p, std::size_t bytes, order how, const void* code, std::uint64_t& value,
-                  old_values::change_of change = nullptr, const void* with = nullptr, bool reads = true);
-  void fence(order how);
+  bool brings_old(const void* p, std::size_t bytes, order how, scope reach, const void* code,
+                  std::uint64_t& value, old_values::change_of change = nullptr, const void* with = nullptr,
+                  bool reads = true);
+  void fence(order how, scope reach);
   // The first load of the run that returned an old value, and the write it missed.
   struct old_load {
     finding_side load, write;

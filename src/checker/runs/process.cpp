@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "process.hpp"
 
+#include <dlfcn.h>
+#include <execinfo.h>
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/mman.h>
@@ -11,6 +13,7 @@
 #include <algorithm>
 #include <antiphase/core/error.hpp>
 #include <antiphase/plain_cuda.hpp>
+#include <array>
 #include <atomic>
 #include <cerrno>
 #include <csignal>
@@ -19,10 +22,14 @@
 #include <filesystem>
 #include <mutex>
 #include <nlohmann/json.hpp>
+#include <span>
+#include <string_view>
 #include <thread>
 #include <utility>
 
 #include "process_family.hpp"
+#include "src/checker/order/place_table.hpp"
+#include "src/checker/order/places.hpp"
 
 namespace antiphase::checker_detail {
 namespace {
@@ -131,14 +138,13 @@ std::string refusal(const std::string& why) {
                  nullptr);
 }
 
-std::string stopped_note(double seconds, bool begun, bool found) {
+std::string stopped_note(double seconds, bool begun, bool found, std::string_view host_place) {
   if (!begun)
     return fmt::format(
-        "the program had launched no kernel after {} seconds, {} times --seconds, and was stopped: its host "
-        "code "
-        "takes longer or never ends. It is not checked. Smaller input or a larger --seconds lets it reach a "
-        "launch",
-        before_first_launch * seconds, before_first_launch);
+        "the program had launched no kernel after {} seconds, {} times --seconds, and was stopped{}{}: its host "
+        "code takes longer or never ends. It is not checked. Smaller input or a larger --seconds lets it reach "
+        "a launch",
+        before_first_launch * seconds, before_first_launch, host_place.empty() ? "" : " at ", host_place);
   return fmt::format(
       "a run was stopped after {} seconds: it may be slow, or wait for an event that never comes. {}. "
       "Smaller "
@@ -147,7 +153,7 @@ std::string stopped_note(double seconds, bool begun, bool found) {
 }
 
 outcome outcome_of_end(const process_end& end, const std::string& said, std::vector<finding> found,
-                       const run_request& asked, double seconds, bool begun) {
+                       const run_request& asked, double seconds, bool begun, std::string_view host_place) {
   if (!said.empty()) return outcome_of(said, asked.script.get(), asked.run);
   const int signal = WIFSIGNALED(end.status) ? WTERMSIG(end.status) : 0;
   outcome o;
@@ -155,7 +161,7 @@ outcome outcome_of_end(const process_end& end, const std::string& said, std::vec
   if (end.stopped) {
     o.unfinished = o.timed_out = true;
     o.unlaunched = !begun;
-    o.notes.push_back(stopped_note(seconds, begun, !o.findings.empty()));
+    o.notes.push_back(stopped_note(seconds, begun, !o.findings.empty(), host_place));
     return o;
   }
   if (signal == 0 && WEXITSTATUS(end.status) == not_judged) {
@@ -200,8 +206,39 @@ void forgive_crashes() {
 struct run_processes::progress {
   std::atomic<bool> begun{false};     // the first process has reached the fork point
   std::atomic<moment> alone_since{};  // and went on from there itself
+  std::atomic<bool> placed{false};    // host_place is complete
+  char host_place[256] = {};          // the line of the program's host code that was running when it was stopped
   process_end end;                    // of the first process
 };
+
+// Asks the first process for the line that its host code is at, and ends it; it has a moment to answer.
+void run_processes::stop(pid_t first) {
+  if (!shared_->begun && kill(first, SIGXCPU) == 0) {
+    const moment limit = after(1);
+    while (!shared_->placed && std::chrono::steady_clock::now() < limit)
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+  kill(first, SIGKILL);
+}
+
+// In the first process: handler of a signal that comes before the first launch. Its place is that of the
+// innermost line of the program, whose functions may have called others. Should libdw wait for a lock that the
+// interrupted code holds, the process is ended without a place.
+void run_processes::write_place(progress& to) {
+  std::array<void*, 64> codes{};
+  const int count = backtrace(codes.data(), static_cast<int>(codes.size()));
+  for (const void* code : std::span(codes).first(static_cast<std::size_t>(std::max(count, 0)))) {
+    Dl_info info{};
+    if (dladdr(code, &info) == 0 || reinterpret_cast<std::uintptr_t>(info.dli_fbase) != code_base) continue;
+    for (const code_place& p : lines_of(code)) {
+      if (p.file.empty() || is_machinery(p)) continue;
+      fmt::format_to_n(to.host_place, sizeof to.host_place - 1, "{}:{}", shown(p.file), p.line);
+      to.placed = true;
+      return;
+    }
+  }
+  to.placed = true;
+}
 
 // Ends with the first process, which it starts, or with this program; nothing that either has started is
 // left.
@@ -231,7 +268,7 @@ void run_processes::supervise(const run_request& asked, int requests, int answer
     const moment now = std::chrono::steady_clock::now(), alone = shared_->alone_since;
     if (ended != 0 || end.stopped) continue;
     end.stopped = alone != moment{} ? now > after(seconds_, alone) : !shared_->begun && now > launches_by;
-    if (end.stopped) kill(first, SIGKILL);
+    if (end.stopped) stop(first);
   }
   end.left_others = end_descendants();
   _exit(0);
@@ -243,6 +280,10 @@ void run_processes::be_first(run_request asked, int requests, int answers) {
   for (const int s : {SIGINT, SIGTERM, SIGHUP, SIGBUS, SIGPIPE}) std::signal(s, SIG_DFL);
   silence(asked.shown);
   own = {.process = getpid(), .pipe = answers, .last = true};
+  static progress& here = *shared_;
+  std::signal(SIGXCPU, [](int) {
+    if (own.is_this() && !here.begun) write_place(here);
+  });
   const std::size_t files = open_files();
   const auto go_on_alone = [&] {
     shared_->alone_since = std::chrono::steady_clock::now();
@@ -361,7 +402,8 @@ outcome run_processes::run(const run_request& asked, const findings_seen& seen) 
     end();
     answer.end.left_others = shared_->end.left_others;
   }
-  outcome o = outcome_of_end(answer.end, answer.text, std::move(found), asked, seconds_, shared_->begun);
+  outcome o = outcome_of_end(answer.end, answer.text, std::move(found), asked, seconds_, shared_->begun,
+                             shared_->host_place);
   if (answer.end.left_others && !o.timed_out)
     o.notes.emplace_back(
         "processes that the program had started were still running when it ended, and were killed");

@@ -53,6 +53,8 @@ class run_processes {
   void start(const run_request& asked);
   [[noreturn]] void supervise(const run_request& asked, int requests, int answers, pid_t parent);
   [[noreturn]] void be_first(run_request asked, int requests, int answers);
+  void stop(pid_t first);  // at its time limit
+  static void write_place(progress& to);
   void end();  // ends the processes
 
   run_function run_;

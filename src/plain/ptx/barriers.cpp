@@ -138,11 +138,7 @@ std::vector<std::size_t> block_graph::barriers() const {
   std::vector<std::size_t> all;
   for (std::size_t k = 0; k < f_.body.size(); ++k) {
     if (f_.body[k].kind != statement_kind::instruction) continue;
-    const std::string_view name = operation_of(f_.body[k]).name;
-    if (name.starts_with("bar.sync") || name.starts_with("barrier.sync") ||
-        name.starts_with("bar.cta.sync") || name.starts_with("barrier.cta.sync") ||
-        name.starts_with("bar.red") || name.starts_with("barrier.red"))
-      all.push_back(k);
+    if (is_block_barrier(operation_of(f_.body[k]))) all.push_back(k);
   }
   return all;
 }
@@ -162,6 +158,33 @@ bool block_graph::is_gone_past(std::size_t barrier) const {
 }
 
 }  // namespace
+
+bool is_block_barrier(const operation& o) {
+  static constexpr std::string_view all[] = {"bar.sync",         "barrier.sync", "bar.cta.sync",
+                                             "barrier.cta.sync", "bar.red",      "barrier.red"};
+  return std::ranges::any_of(all, [&](std::string_view one) { return o.name.starts_with(one); });
+}
+
+std::map<std::size_t, barrier_loop> loops_around_barriers(const function& f) {
+  const label_targets labels(f);
+  std::map<std::size_t, barrier_loop> all;
+  std::set<std::size_t> barriers, continued;
+  for (std::size_t k = 0; k < f.body.size(); ++k) {
+    if (f.body[k].kind != statement_kind::instruction) continue;
+    const operation o = operation_of(f.body[k]);
+    if (is_block_barrier(o)) barriers.insert(k);
+    if (o.base() == "brx") return {};
+    const auto to = o.base() == "bra" ? labels.find(o.rest, k) : std::nullopt;
+    if (!to || *to > k) continue;
+    if (!all.emplace(*to, barrier_loop{k}).second) continued.insert(*to);
+  }
+  // Where several jumps lead back, lanes may poll on their own before they meet.
+  std::erase_if(all, [&](const auto& loop) {
+    const auto first = barriers.lower_bound(loop.first);
+    return continued.contains(loop.first) || first == barriers.end() || *first > loop.second.last;
+  });
+  return all;
+}
 
 std::optional<line_range> barriers_gone_past(const function& f) {
   const block_graph graph(f);

@@ -129,12 +129,15 @@ class register_uses {
   std::optional<load_condition> if_stored(std::size_t load) const;
 
  private:
-  // The predicates of the stores to which the load's value goes, if it goes nowhere else but to other lanes
-  // of the warp, all of which are there; empty: none.
+  // The predicates of the stores to which the load's value goes, as what they store or as its address, if it
+  // goes nowhere else but to other lanes of the warp, all of which are there; empty: none.
   load_condition only_stored_if(std::size_t load) const;
   // Adds the statements that compute a register from the thread's index and the parameters, in their order.
   // False: it also depends on something else.
   bool follows_from_index(const std::string& name, std::vector<std::size_t>& all, int depth = 0) const;
+  // The predicate if it follows from the thread's index, else one such part of a conjunction: without it nothing
+  // is stored either, whatever a loop's counter says; empty: there is none.
+  std::string part_from_index(const std::string& predicate, std::vector<std::size_t>& all) const;
   // The predicate without which the register's value, written at `from`, is of no use; empty: there is none.
   std::string needs(const std::string& name, std::size_t from, int depth = 0) const;
   std::optional<std::size_t> written_once(view name) const {
@@ -212,9 +215,6 @@ load_condition register_uses::only_stored_if(std::size_t load) const {
     for (std::string& name : names_in(text))
       if (std::ranges::find(reached, name) == reached.end()) reached.push_back(std::move(name));
   };
-  const auto names = [](view text, const std::string& name) {
-    return std::ranges::count(names_in(text), name) > 0;
-  };
   for (std::size_t i = 0; i < reached.size(); ++i) {
     const std::string name = reached[i];
     const auto uses = reads_.find(name);
@@ -233,9 +233,7 @@ load_condition register_uses::only_stored_if(std::size_t load) const {
         reach(words[0]);
       } else {
         const std::string under = (o.is_negated ? "!" : "") + std::string(o.guard);
-        if ((o.base() != "st" && o.base() != "red") || o.guard.empty() || o.guard == name ||
-            names(o.rest.substr(0, o.rest.find(']')), name))
-          return {};
+        if ((o.base() != "st" && o.base() != "red") || o.guard.empty() || o.guard == name) return {};
         result.predicates.insert(under);
       }
     }
@@ -274,16 +272,36 @@ std::optional<load_condition> register_uses::unless_dropped(std::size_t load) co
   return load_condition{.predicates = {predicate}, .computed_by = {}};
 }
 
+std::string register_uses::part_from_index(const std::string& predicate,
+                                           std::vector<std::size_t>& all) const {
+  std::vector<std::size_t> tried = all;
+  if (follows_from_index(std::string(name_of(predicate)), tried)) {
+    all = std::move(tried);
+    return predicate;
+  }
+  const auto k = written_once(predicate);
+  if (!k || is_inner_[*k]) return {};
+  const operation o = operation_of(f_.body[*k]);
+  const std::vector<view> words = split(o.rest, ',');
+  if (o.name != "and.pred" || !o.guard.empty() || words.size() != 3) return {};
+  const std::string first = part_from_index(std::string(words[1]), all);
+  return first.empty() ? part_from_index(std::string(words[2]), all) : first;
+}
+
 std::optional<load_condition> register_uses::if_stored(std::size_t load) const {
   const view name = operation_of(f_.body[load]).name;
   const auto orders = [&](view word) { return name.find(word) != view::npos; };
   if (!name.starts_with("ld.global") || orders(".volatile") || orders(".relaxed") || orders(".acquire"))
     return {};
   load_condition stored = only_stored_if(load);
-  const bool known = std::ranges::all_of(stored.predicates, [&](const std::string& one) {
-    return follows_from_index(std::string(name_of(one)), stored.computed_by);
-  });
-  if (!known || stored.predicates.empty()) return {};
+  std::set<std::string> known;
+  for (const std::string& one : stored.predicates) {
+    const std::string part = part_from_index(one, stored.computed_by);
+    if (part.empty()) return {};
+    known.insert(part);
+  }
+  if (known.empty()) return {};
+  stored.predicates = std::move(known);
   return stored;
 }
 

@@ -52,6 +52,14 @@ struct load_condition {
 // threads than a tensor has elements, Triton's threads all load, and some of them store.
 std::map<std::size_t, std::vector<load_condition>> conditional_loads(const function& f);
 
+// Loops around block barriers, by the statement of the label where each round begins. Lanes of a warp are to
+// come to a barrier in the same round of all.
+struct barrier_loop {
+  std::size_t last = 0;  // the statement that jumps back
+};
+std::map<std::size_t, barrier_loop> loops_around_barriers(const function& f);
+bool is_block_barrier(const operation& o);
+
 // Lines [first, end) of block barriers that a thread has gone past if it ends: other threads that wait there
 // wait for it. Threads that return early have not: barriers are left out if a path around them leads to the
 // end at once. Nothing if no range of lines says it.

@@ -67,7 +67,9 @@ class function_writer final : public names {
   std::string label_code(view name) const;
   void emit(const statement& s, const std::string& code);
   void instruction(std::size_t index);
-  std::string code_for(const operation& o, const std::string& guard, bool polls);
+  std::string code_for(std::size_t index, const std::string& guard, bool polls);
+  std::string round_code(std::size_t jump) const;
+  std::string barrier_code(std::size_t barrier);
   std::string branch_by_index(view operands) const;
   std::string call(view operands) const;
   std::string address_of_argument(view word) const;
@@ -76,6 +78,9 @@ class function_writer final : public names {
   const symbols& known_;
   const std::set<std::size_t> polls_ = polling_waits(f_);
   const std::map<std::size_t, std::vector<load_condition>> conditional_ = conditional_loads(f_);
+  const label_targets label_targets_{f_};
+  const std::map<std::size_t, barrier_loop> loops_ = loops_around_barriers(f_);
+  bool counts_rounds_ = false;
   mutable std::vector<scope> scopes_;
   mutable std::map<std::string, std::string> declared_;  // C++ types and the names of their variables
   std::string arrays_;                                   // declarations of arrays
@@ -278,7 +283,12 @@ std::string function_writer::call(view operands) const {
   if (next >= all.size()) throw unknown{"call"};
   const view called = all[next++];
   if (next < all.size() && all[next].starts_with("(")) add(all[next]);
-  static constexpr std::array system{view("vprintf"), view("__assertfail"), view("malloc"), view("free")};
+  static constexpr std::array system{view("vprintf"),
+                                     view("__assertfail"),
+                                     view("malloc"),
+                                     view("free"),
+                                     view("cudaCGGetIntrinsicHandle"),
+                                     view("cudaCGSynchronize")};
   if (std::ranges::find(system, called) != system.end())
     return fmt::format("::antiphase::plain::ptx::system_{}({})", called, takes);
   if (const auto function = known_.find(called); function != known_.end())
@@ -287,14 +297,33 @@ std::string function_writer::call(view operands) const {
   return fmt::format("reinterpret_cast<void (*)({})>({})({})", types, value_of(called), takes);
 }
 
-std::string function_writer::code_for(const operation& o, const std::string& guard, bool polls) {
+// Before a jump: counts the round that it begins.
+std::string function_writer::round_code(std::size_t jump) const {
+  const auto to = label_targets_.find(operation_of(f_.body[jump]).rest, jump);
+  const auto loop = to ? loops_.find(*to) : loops_.end();
+  if (loop == loops_.end()) return {};
+  return jump > loop->first ? fmt::format("++ap_round{}; ", loop->first)
+                            : fmt::format("ap_round{} = 0; ", loop->first);
+}
+// Before a block barrier: which one it is, in which rounds of the loops around it.
+std::string function_writer::barrier_code(std::size_t barrier) {
+  std::string number = fmt::format("{}u", barrier);
+  for (const auto& [first, loop] : loops_)
+    if (first < barrier && barrier < loop.last) number = fmt::format("({}) * 31 + ap_round{}", number, first);
+  counts_rounds_ = true;
+  return fmt::format("ap_rounds.set({}); ", number);
+}
+
+std::string function_writer::code_for(std::size_t index, const std::string& guard, bool polls) {
+  const operation o = operation_of(f_.body[index]);
   const view base = o.base();
-  if (base == "bra") return fmt::format("{}goto {};", guard, label_code(o.rest));
+  if (base == "bra") return fmt::format("{}{{ {}goto {}; }}", guard, round_code(index), label_code(o.rest));
   if (base == "brx") return guard + branch_by_index(o.rest);
   if (base == "ret" || (base == "exit" && f_.is_kernel)) return guard + "goto ap_end;";
   if (base == "call") return fmt::format("{}{{ {}; }}", guard, call(o.rest));
   const std::string name = std::string(o.name) + (polls ? ".ap::polled" : "");
-  return fmt::format("{}{{ {}; }}", guard, code_of(name, o.rest, *this));
+  return fmt::format("{}{{ {}{}; }}", guard, is_block_barrier(o) ? barrier_code(index) : "",
+                     code_of(name, o.rest, *this));
 }
 
 void function_writer::instruction(std::size_t index) {
@@ -311,14 +340,14 @@ void function_writer::instruction(std::size_t index) {
     if (const auto load = conditional_.find(index); load != conditional_.end())
       for (const load_condition& needed : load->second) {
         for (const std::size_t k : needed.computed_by)  // pure, and written once: early is as good
-          emit(s, code_for(operation_of(f_.body[k]), "", false));
+          emit(s, code_for(k, "", false));
         std::string any;
         for (const std::string& one : needed.predicates) any += (any.empty() ? "" : " || ") + truth(one);
         if (needed.of_warp)
           any = fmt::format("::antiphase::plain::ptx::vote_any(~0u, {}, {})", any, ptx_code::here);
         guard = fmt::format("if ({}) {}", any, guard);  // outside of the guard: all lanes vote
       }
-    emit(s, code_for(o, guard, polls_.contains(index)));
+    emit(s, code_for(index, guard, polls_.contains(index)));
   } catch (const unknown& u) {
     const std::string why = fmt::format(
         "{}:{}: PTX '{}' is not supported here: use an instruction that antiphase check --dialect lists",
@@ -338,7 +367,7 @@ function_text function_writer::run() {
       case statement_kind::close: scopes_.pop_back(); break;
       case statement_kind::label:
         if (const auto found = labels_.find({scopes_.back().number, s.text}); found != labels_.end())
-          out_ += found->second + ": ";
+          out_ += (loops_.contains(k) ? fmt::format("ap_round{} = 0; ", k) : "") + found->second + ": ";
         break;
       case statement_kind::directive: declare(s); break;
       case statement_kind::instruction: instruction(k);
@@ -352,6 +381,8 @@ function_text function_writer::run() {
                         std::max(past.end, 1), quoted(past.first.file), past.first.line, past.end);
   }
   std::string declarations = "unsigned ap_carry = 0; " + arrays_;
+  if (counts_rounds_) declarations += "::antiphase::plain::rounds ap_rounds; ";
+  for (const auto& [first, loop] : loops_) declarations += fmt::format("unsigned ap_round{} = 0; ", first);
   for (const auto& [type, list] : declared_)
     declarations += fmt::format("{}{} {}; ", type == "unsigned __int128" ? "__extension__ " : "", type, list);
   return {declarations + out_ + "ap_end: " + results_ + leave, std::move(uses_)};

@@ -20,6 +20,7 @@ struct statement {
   statement_kind kind;
   std::string text;  // without the semicolon or colon, on one line
   source_line place;
+  bool of_asm = false;  // an asm statement's
 };
 
 // .param .align 8 .b8 name[24], or a variable of the module or of a function.
@@ -58,8 +59,9 @@ std::size_t bytes_of(std::string_view type);  // 0: no such type
 class places {
  public:
   explicit places(std::string_view module);  // its .file directives
-  // The rest of ".loc 1 24 10, function_name $L__info_string0, inlined_at 1 30 4".
-  source_line follow(std::string_view directive);
+  // The rest of ".loc 1 24 10, function_name $L__info_string0, inlined_at 1 30 4"; `is_first`: of a function.
+  // Nothing if it names no place: what went before holds on.
+  source_line follow(std::string_view directive, bool is_first = false);
 
  private:
   struct point {
@@ -68,10 +70,12 @@ class places {
   };
   std::map<int, std::string> files_;
   std::map<point, point> callers_;
+  bool has_columns_ = false;  // this compiler knows them
 };
 
 // The module as one translation unit of CUDA C++: a kernel is an extern "C" function of its name. `number`:
-// tells modules of one program apart.
-std::string unit_of(const module_text& m, int number);
+// tells modules of one program apart. `anonymous`: not empty where a program's own host code launches the
+// kernels, which are registered for it by their names; it stands for the source's anonymous namespaces.
+std::string unit_of(const module_text& m, int number, const std::string& anonymous = {});
 
 }  // namespace antiphase::plain::ptx_module

@@ -63,6 +63,14 @@ std::string function_in_source(const std::string& name) {
 
 namespace {
 
+std::string type_of_parameter(const variable& p) {
+  const std::size_t bytes = bytes_of(p.type);
+  if (p.is_array)
+    return fmt::format("::antiphase::plain::ptx::bytes<{}, {}>", std::max<std::size_t>(p.count, 1) * bytes,
+                       std::max<std::size_t>({bytes, static_cast<std::size_t>(p.align), 1}));
+  return bytes == 8 && p.type != "f64" ? "::antiphase::plain::ptx::word" : type_of_element(p.type);
+}
+
 // The numbers after an attribute, such as .maxntid 128, 1, 1
 std::vector<long> numbers_after(const function& f, std::string_view attribute) {
   std::vector<long> all;
@@ -76,7 +84,8 @@ std::vector<long> numbers_after(const function& f, std::string_view attribute) {
 
 class unit_writer {
  public:
-  unit_writer(const module_text& m, int number) : m_(m), number_(number) {}
+  unit_writer(const module_text& m, int number, const std::string& anonymous)
+      : m_(m), number_(number), anonymous_(anonymous) {}
   std::string text();
 
  private:
@@ -86,10 +95,13 @@ class unit_writer {
   std::string head_of(const function& f) const;
   std::size_t users(const std::string& name) const;  // functions in which a variable stands
   void write(const function& f);
+  void register_kernel(const function& f);
+  std::string name_of_host(const std::string& name) const;
 
   const module_text& m_;
   int number_;
-  int clusters_ = 0;
+  std::string anonymous_;
+  int clusters_ = 0, registered_ = 0;
   symbols known_;
   std::map<std::string, std::string>
       shared_;  // declarations, by the variable's name in PTX, for each function
@@ -144,6 +156,7 @@ void unit_writer::declare_variables() {
     if (!is_identifier(name) || taken.contains(name)) name = fmt::format("ap_v{}", known_.size());
     taken.insert(name);
     const std::string line = fmt::format("\n#line {} \"{}\"\n", v.line, m_.file);
+    const bool of_host = !anonymous_.empty() && v.space != "shared" && v.name.find('$') == v.name.npos;
     if (v.space == "shared") {
       known_[v.name] =
           fmt::format("::antiphase::plain::ptx::to_shared(reinterpret_cast<unsigned long>({}))", name);
@@ -155,6 +168,18 @@ void unit_writer::declare_variables() {
     }
     known_[v.name] = fmt::format("reinterpret_cast<unsigned long>({})", name);
     const std::string values = initial(v);
+    if (of_host) {  // host code that has the variable too has it in place of this one
+      name = fmt::format("ap_w{}", known_.size());
+      known_[v.name] = fmt::format("reinterpret_cast<unsigned long>({})", name);
+      variable own = v;
+      own.is_external = true;
+      out_ += fmt::format("{}extern \"C\" {{ {} __asm__(\"{}\"); }}", line, declared(own, name),
+                          name_of_host(v.name));
+      if (!v.is_external)
+        out_ += fmt::format(" {} __attribute__((weak)){};", declared(v, name),
+                            values.empty() ? "" : " = {" + values + "}");
+      continue;
+    }
     if (is_linked) out_ += "\nextern \"C\" {";
     out_ +=
         line + declared(v, name) + (values.empty() ? "" : " = {" + values + "}") + (is_linked ? ";\n}" : ";");
@@ -170,16 +195,8 @@ std::string unit_writer::head_of(const function& f) const {
     return fmt::format("static __device__ void {}({})", symbol_of(f.name), takes);
   }
   std::size_t number = 0;
-  for (const variable& p : f.parameters) {
-    const std::size_t bytes = bytes_of(p.type);
-    const std::string type =
-        p.is_array
-            ? fmt::format("::antiphase::plain::ptx::bytes<{}, {}>", std::max<std::size_t>(p.count, 1) * bytes,
-                          std::max<std::size_t>({bytes, static_cast<std::size_t>(p.align), 1}))
-        : bytes == 8 && p.type != "f64" ? "::antiphase::plain::ptx::word"
-                                        : type_of_element(p.type);
-    add(fmt::format("const __grid_constant__ {} ap_x{}", type, number++));
-  }
+  for (const variable& p : f.parameters)
+    add(fmt::format("const __grid_constant__ {} ap_x{}", type_of_parameter(p), number++));
   std::string limits;
   for (const char* attribute : {".maxntid", ".reqntid"})
     if (const auto most = numbers_after(f, attribute); !most.empty()) {
@@ -188,7 +205,41 @@ std::string unit_writer::head_of(const function& f) const {
       limits += fmt::format("__launch_bounds__({}) ", threads);
       break;
     }
-  return fmt::format("extern \"C\" __global__ void {}{}({})", limits, f.name, takes);
+  return fmt::format("{} __global__ void {}{}({})", anonymous_.empty() ? "extern \"C\"" : "static", limits,
+                     f.name, takes);
+}
+
+// The mangled name that g++ gives what nvcc calls `name`, with another name for anonymous namespaces.
+std::string unit_writer::name_of_host(const std::string& name) const {
+  std::string out;
+  for (std::size_t i = 0; i < name.size();) {
+    std::size_t digits = i;
+    while (digits < name.size() && std::isdigit(static_cast<unsigned char>(name[digits])) != 0) ++digits;
+    const std::size_t length = digits > i && digits - i < 6 ? std::stoul(name.substr(i, digits - i)) : 0;
+    const std::string_view own = std::string_view(name).substr(digits, length);
+    if (own.starts_with("_GLOBAL__N__"))
+      out += fmt::format("{}{}", anonymous_.size(), anonymous_);
+    else if (!own.starts_with("_INTERNAL_")) {
+      out += name[i++];
+      continue;
+    }
+    i = digits + length;
+  }
+  return out;
+}
+
+// A launch by host code has the addresses of the arguments.
+void unit_writer::register_kernel(const function& f) {
+  std::string copies, names;
+  for (std::size_t k = 0; k < f.parameters.size(); ++k) {
+    copies += fmt::format("{0} ap_y{1}; __builtin_memcpy(__builtin_addressof(ap_y{1}), ap_a[{1}], sizeof ap_y{1}); ",
+                          type_of_parameter(f.parameters[k]), k);
+    names += fmt::format("{}ap_y{}", k > 0 ? ", " : "", k);
+  }
+  out_ += fmt::format(
+      "\n#line 1 \"/include/antiphase/plain/ptx_module.h\"\nstatic void ap_call_{0}(const void* const* ap_a) {{ {1}{2}({3}); }}\nstatic const int ap_kernel_{0} = "
+      "::antiphase::plain::register_kernel(\"{4}\", &ap_call_{0});\n",
+      registered_++, copies, f.name, names, name_of_host(f.name));
 }
 
 void unit_writer::write(const function& f) {
@@ -197,6 +248,7 @@ void unit_writer::write(const function& f) {
   for (const std::string& used : body.uses)
     if (const auto shared = shared_.find(used); shared != shared_.end()) out_ += shared->second;
   out_ += "\n" + body.text + "}\n";
+  if (f.is_kernel && !anonymous_.empty()) register_kernel(f);
   if (const auto size = numbers_after(f, ".reqnctapercluster"); !size.empty())
     for (const std::string& name : {f.name, function_in_source(f.name)})  // launches have one or the other
       out_ +=
@@ -217,12 +269,14 @@ std::string unit_writer::text() {
     if (f.is_defined) write(f);
   out_ += "}\n";
   for (const function& f : m_.functions)
-    if (f.is_kernel && f.is_defined) out_ += fmt::format("using ap_module_{}::{};\n", number_, f.name);
+    if (f.is_kernel && f.is_defined && anonymous_.empty()) out_ += fmt::format("using ap_module_{}::{};\n", number_, f.name);
   return out_;
 }
 
 }  // namespace
 
-std::string unit_of(const module_text& m, int number) { return unit_writer(m, number).text(); }
+std::string unit_of(const module_text& m, int number, const std::string& anonymous) {
+  return unit_writer(m, number, anonymous).text();
+}
 
 }  // namespace antiphase::plain::ptx_module

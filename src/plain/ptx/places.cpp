@@ -57,7 +57,7 @@ places::places(std::string_view module) {
   }
 }
 
-source_line places::follow(std::string_view directive) {
+source_line places::follow(std::string_view directive, bool is_first) {
   const std::string text(directive);
   point at, caller;
   if (std::sscanf(text.c_str(), "%d %d %d", &at.file, &at.line, &at.column) < 2) return {};
@@ -67,7 +67,9 @@ source_line places::follow(std::string_view directive) {
     callers_[at] = caller;
   else
     callers_.erase(at);
-  if (at.line == 0) return {};
+  has_columns_ |= at.column > 0;
+  const bool is_added = at.column == 0 && has_columns_ && !is_first;  // by the compiler, at the kernel's own line
+  if (at.line == 0 || is_added) return {};
   std::vector<point> chain{at};  // the innermost place first
   for (auto next = callers_.find(at); next != callers_.end() && chain.size() < 100;
        next = callers_.find(next->second))

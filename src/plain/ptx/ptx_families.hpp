@@ -14,6 +14,10 @@ text discard(instruction& i);
 text nothing(instruction& i);
 text new_policy(instruction& i);
 
+// textures
+text fetch_texel(instruction& i);
+text surface(instruction& i, bool loads);
+
 // asynchronous copies
 text copy_async(instruction& i);
 text commit_copies(instruction& i);
@@ -51,6 +55,9 @@ text active_mask(instruction& i);
 text matrices(instruction& i, bool loads);
 text transpose_matrix(instruction& i);
 text multiply(instruction& i);
+text wmma_load(instruction& i);
+text wmma_store(instruction& i);
+text wmma_multiply(instruction& i);
 text warpgroup_multiply(instruction& i);
 text warpgroup(instruction& i, view what);
 

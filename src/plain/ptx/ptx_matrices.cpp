@@ -82,6 +82,97 @@ text multiply(instruction& i) {
   return code;
 }
 
+// wmma: fragments of mma.h, whose elements the registers hold.
+namespace {
+text wmma_shape_of(instruction& i) {
+  const view shape = i.take_beginning("m");
+  const std::size_t n = shape.find('n'), k = shape.find('k');
+  if (n == view::npos || k == view::npos) i.refuse();
+  return fmt::format("{}, {}, {}", shape.substr(1, n - 1), shape.substr(n + 1, k - n - 1), shape.substr(k + 1));
+}
+text wmma_number(const instruction& i, view type) {
+  static constexpr std::pair<view, view> all[] = {{"f16", "__half"},
+                                                  {"bf16", "__nv_bfloat16"},
+                                                  {"tf32", "::nvcuda::wmma::precision::tf32"},
+                                                  {"f32", "float"},
+                                                  {"f64", "double"},
+                                                  {"s8", "signed char"},
+                                                  {"u8", "unsigned char"},
+                                                  {"s32", "int"}};
+  const auto* const found = std::ranges::find(all, type, &std::pair<view, view>::first);
+  if (found == std::end(all)) i.refuse();
+  return text(found->second);
+}
+text wmma_fragment(const text& use, const text& shape, const text& number, view layout = {}) {
+  return fmt::format("::nvcuda::wmma::fragment<::nvcuda::wmma::{}, {}, {}{}>", use, shape, number,
+                     layout.empty() ? text() : fmt::format(", ::nvcuda::wmma::{}_major", layout));
+}
+// The registers in a statement's own array, which is declared before it.
+text wmma_registers(const instruction& i, std::size_t operand, view type, view name) {
+  const text held = type == "f32" ? "float" : type == "f64" ? "double" : "unsigned";
+  return fmt::format("{} {}[] = {{{}}}; ", held, name, i.gets(held, operand));
+}
+text wmma_puts(const instruction& i, std::size_t operand) {
+  text code;
+  const auto to = i.list(operand);
+  for (std::size_t k = 0; k < to.size(); ++k) code += "; " + call("put", to[k], fmt::format("ap_d[{}]", k));
+  return code;
+}
+view wmma_layout(instruction& i) {
+  const view layout = i.take_one({"row", "col"});
+  if (layout.empty()) i.refuse();
+  return layout;
+}
+text wmma_stride(const instruction& i, std::size_t operand, const text& shape, bool by_rows, view matrix) {
+  if (i.count() > operand) return i.get("unsigned", operand);
+  const auto all = split(shape, ',');
+  return text(matrix == "a" ? all[by_rows ? 2 : 0] : matrix == "b" ? all[by_rows ? 1 : 2] : all[by_rows ? 1 : 0]);
+}
+}  // namespace
+text wmma_load(instruction& i) {
+  i.skip({"sync", "aligned"});
+  const view matrix = i.take_one({"a", "b", "c"});
+  const view layout = wmma_layout(i);
+  const text shape = wmma_shape_of(i), space = i.space();
+  const view type = i.take_last();
+  if (matrix.empty()) i.refuse();
+  const bool sums = matrix == "c";
+  const text fragment = wmma_fragment(sums ? "accumulator" : "matrix_" + text(matrix), shape,
+                                      wmma_number(i, type), sums ? view() : layout);
+  return wmma_registers(i, 0, type, "ap_d") +
+         call(fmt::format("wmma_load<{}>", fragment), "ap_d", i.pointer(1, space),
+              wmma_stride(i, 2, shape, layout == "row", matrix), layout == "row" ? "true" : "false", here) +
+         wmma_puts(i, 0);
+}
+text wmma_store(instruction& i) {
+  i.skip({"sync", "aligned", "d"});
+  const view layout = wmma_layout(i);
+  const text shape = wmma_shape_of(i), space = i.space();
+  const view type = i.take_last();
+  return wmma_registers(i, 1, type, "ap_d") +
+         call(fmt::format("wmma_store<{}>", wmma_fragment("accumulator", shape, wmma_number(i, type))),
+              i.pointer(0, space), "ap_d", wmma_stride(i, 2, shape, layout == "row", "d"),
+              layout == "row" ? "true" : "false", here);
+}
+text wmma_multiply(instruction& i) {
+  i.skip({"sync", "aligned", "rn"});
+  const bool saturates = i.take("satfinite");
+  const view layout_a = wmma_layout(i), layout_b = wmma_layout(i);
+  const text shape = wmma_shape_of(i);
+  std::vector<view> types;
+  while (!i.done()) types.insert(types.begin(), i.take_last());
+  if (types.size() == 2) types = {types[0], "f16", "f16", types[1]};  // d.c: of f16
+  if (types.size() != 4) i.refuse();
+  const auto sums = [&](view type) { return wmma_fragment("accumulator", shape, wmma_number(i, type)); };
+  return wmma_registers(i, 0, types[0], "ap_d") + wmma_registers(i, 1, types[1], "ap_a") +
+         wmma_registers(i, 2, types[2], "ap_b") + wmma_registers(i, 3, types[3], "ap_c") +
+         call(fmt::format("wmma_multiply<{}, {}, {}, {}>", sums(types[0]),
+                          wmma_fragment("matrix_a", shape, wmma_number(i, types[1]), layout_a),
+                          wmma_fragment("matrix_b", shape, wmma_number(i, types[2]), layout_b), sums(types[3])),
+              "ap_d", "ap_a", "ap_b", "ap_c", saturates ? "true" : "false", here) +
+         wmma_puts(i, 0);
+}
+
 // m64nNkK with f32 sums; A comes from a descriptor or four registers.
 text warpgroup_multiply(instruction& i) {
   i.skip({"sync", "aligned"});

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Loads, stores, atomic operations and asynchronous copies of PTX.
+#include <algorithm>
+
 #include "ptx_families.hpp"
 
 namespace antiphase::plain::ptx_code {
@@ -185,7 +187,7 @@ text bulk_copy(instruction& i) {
 text tensor_copy(instruction& i) {
   i.skip_cache_hints();
   i.take("tile");
-  const view dimensions = i.take_one({"2d", "3d", "4d"});
+  const view dimensions = i.take_one({"1d", "2d", "3d", "4d"});
   const bool stores = i.take("bulk_group");
   const auto tensor = i.inside(stores ? 0 : 1);
   if (dimensions.empty() || tensor.size() != 2 || !tensor[1].starts_with("{")) i.refuse();
@@ -195,7 +197,8 @@ text tensor_copy(instruction& i) {
   for (const view index : indices)
     first +=
         fmt::format("{}::antiphase::plain::ptx::get<int>({})", first.empty() ? "" : ", ", i.value(index));
-  const text place = "::antiphase::machine::tensor_place{{" + first + "}}", count(1, dimensions[0]),
+  const text place = "::antiphase::machine::tensor_place{{" + first + "}}",
+             count(1, std::max(dimensions[0], '2')),  // one row of a tensor
              map = fmt::format("::antiphase::plain::ptx::get<unsigned long>({})", i.value(tensor[0]));
   if (stores) {
     if (!i.take("global") || !i.take("shared::cta")) i.refuse();

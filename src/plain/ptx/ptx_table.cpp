@@ -32,6 +32,11 @@ const std::vector<group>& table() {
        "of every order and scope; integers, f32, f64, and sums of f16, bf16 and their pairs",
        {{"atom", AP_ROW(update(i, true))}, {"red", AP_ROW(update(i, false))}}},
       {yes, "what it leaves is undefined", {{"discard", discard}}},
+      {partly,
+       "textures and surfaces of one to three dimensions, by their objects; tex.v4 of s32, u32 and f32",
+       {{"tex", fetch_texel},
+        {"suld", AP_ROW(surface(i, true))},
+        {"sust", AP_ROW(surface(i, false))}}},
       {yes,
        "do nothing here",
        {{"prefetch", nothing},
@@ -50,7 +55,7 @@ const std::vector<group>& table() {
         {"cp.async.mbarrier.arrive", copies_arrive}}},
       {partly,
        "between global memory and shared memory, multicast too, and to other blocks of the cluster; tensors "
-       "of 2 to 4 dimensions, in tiles, by "
+       "of 1 to 4 dimensions, in tiles, by "
        "maps of cuTensorMapEncodeTiled",
        {{"cp.async.bulk", bulk_copy},
         {"cp.async.bulk.tensor", tensor_copy},
@@ -102,6 +107,9 @@ const std::vector<group>& table() {
        "dense, of f16, bf16, tf32, f64, e4m3, e5m2, s8, u8, s4 and u4, in all shapes from m8n8k4 (of f64) to "
        "m16n8k64, but not m8n8k4 of f16; floating numbers are added up in float",
        {{"mma.sync", multiply}}},
+      {partly,
+       "in modules, and with <mma.h>; of f16, bf16, tf32, f64, s8 and u8",
+       {{"wmma.load", wmma_load}, {"wmma.store", wmma_store}, {"wmma.mma", wmma_multiply}}},
       {partly,
        "m64nNk16 of f16 and bf16, m64nNk8 of tf32, with sums in f32 that are one array of the thread's, A in "
        "shared memory or registers; "

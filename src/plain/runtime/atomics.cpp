@@ -184,7 +184,6 @@ std::uint64_t update(void* p, int bytes, scope reach, ordering how,
     if (change(before, with) != before) keep_before_swap(self, p, before, where);
   }
   // others may run until here, but none from here to the end
-  machine::next_scope = reach;
   if (there) std::memcpy(&before, p, size);
   const std::uint64_t after = there ? change(before, with) : 0;
   if (same == unchanged::is_read && after == before && before != expected) how = if_not;
@@ -195,19 +194,18 @@ std::uint64_t update(void* p, int bytes, scope reach, ordering how,
   // acquire_release: sequentially consistent, so never an old value
   if (after == before && same != unchanged::not_read && how != ordering::acquire_release &&
       how != ordering::release &&
-      m.brings_old(p, size, static_cast<checker_detail::order>(how), self.code, before,
+      m.brings_old(p, size, static_cast<checker_detail::order>(how), reach, self.code, before,
                    same == unchanged::only_read ? nullptr : change, with, reads)) {
     self.owner->loaded(self, p, before, where);
     if (self.loads.is_waiting()) self.loads.looked_in_vain();
     return before;
   }
-  machine::next_scope = reach;
   const bool writes = same == unchanged::is_written || same == unchanged::not_read || after != before;
   m.atomic(p, size,
            same == unchanged::not_read ? atomic_kind::store
            : writes                    ? atomic_kind::update
                                        : atomic_kind::load,
-           static_cast<checker_detail::order>(how), self.code, reads || !unwritten);
+           static_cast<checker_detail::order>(how), reach, self.code, reads || !unwritten);
   if (!there) return 0;
   std::memcpy(p, &after, size);
   if (after == before) {

@@ -195,11 +195,11 @@ CUresult cuTensorMapEncodeTiled(CUtensorMap* map, CUtensorMapDataType type, cuui
     return result;
   };
   constexpr int bytes_of[] = {1, 2, 4, 4, 8, 8, 2, 4, 8, 2, 4, 4, 4};
-  if (rank < 2 || rank > tensor_dimensions || interleave != CU_TENSOR_MAP_INTERLEAVE_NONE ||
+  if (rank < 1 || rank > tensor_dimensions || interleave != CU_TENSOR_MAP_INTERLEAVE_NONE ||
       fill != CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE || static_cast<std::size_t>(type) >= std::size(bytes_of) ||
       std::any_of(element_strides, element_strides + rank, [](cuuint32_t s) { return s != 1; }))
     return refuse("a tensor map that antiphase check does not have",
-                  "2 to 4 dimensions, no interleaving, element strides of 1, zeros outside",
+                  "1 to 4 dimensions, no interleaving, element strides of 1, zeros outside",
                   CUDA_ERROR_NOT_SUPPORTED);
   tensor_layout layout{.data = address,
                        .element_bytes = bytes_of[type],
@@ -209,6 +209,11 @@ CUresult cuTensorMapEncodeTiled(CUtensorMap* map, CUtensorMapDataType type, cuui
     layout.extent[d] = extents[d];
     layout.box[d] = box[d];
     layout.stride[d] = d == 0 ? 0 : strides[d - 1];  // none for the innermost dimension
+  }
+  if (rank == 1) {  // one row: its pitch is never used
+    layout.dimensions = 2;
+    layout.extent[1] = layout.box[1] = 1;
+    layout.stride[1] = (extents[0] * static_cast<cuuint64_t>(layout.element_bytes) + 15) / 16 * 16;
   }
   try {
     const tensor_map encoded = plain::device().encode(layout);

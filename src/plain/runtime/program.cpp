@@ -128,9 +128,9 @@ check_report check_plain(const plain_program& program, check_options options) {
   check_report all =
       check([&](const context& where) { plain::run_main(built.object(), program, where); }, options);
   for (const std::string& source : program.sources) {
-    if (!source.ends_with(".ptx")) continue;
+    if (!source.ends_with(".ptx") && program.nvcc.empty()) continue;
     join_lanes(all);
-    if (plain::read_file(source).starts_with(barriers_of_compiler)) leave_to_compiler(all);
+    if (program.nvcc.empty() && plain::read_file(source).starts_with(barriers_of_compiler)) leave_to_compiler(all);
   }
   return all;
 }

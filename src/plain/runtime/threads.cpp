@@ -84,8 +84,7 @@ void fence(scope reach) {
     if (is_followed() && on_host_thread()) followed().host_fence(checker_detail::order::total);
     return std::atomic_thread_fence(std::memory_order_seq_cst);
   }
-  machine::next_scope = reach;
-  followed().fence(checker_detail::order::total);
+  followed().fence(checker_detail::order::total, reach);
 }
 void fence(scope reach, ordering how) {
   const auto as = static_cast<checker_detail::order>(how);
@@ -93,8 +92,7 @@ void fence(scope reach, ordering how) {
     if (is_followed() && on_host_thread()) followed().host_fence(as);
     return std::atomic_thread_fence(std::memory_order_acq_rel);
   }
-  machine::next_scope = reach;
-  followed().fence(as);
+  followed().fence(as, reach);
 }
 void read_only(void* to, const void* from, std::size_t bytes, const char* by_cache) {
   if (on_device()) followed().read_constant(from, bytes, __builtin_return_address(0), by_cache);
@@ -214,10 +212,10 @@ unsigned grid_arrives(place where) {
   const void* code = __builtin_return_address(0);
   const auto blocks = static_cast<unsigned>(machine::current->block->grid.count());
   model& m = followed();
-  m.atomic(&words[0], sizeof words[0], atomic_kind::update, checker_detail::order::both, code);
+  m.atomic(&words[0], sizeof words[0], atomic_kind::update, checker_detail::order::both, scope::device, code);
   const unsigned phase = words[1];
   if (++words[0] == blocks) {
-    m.atomic(&words[1], sizeof words[1], atomic_kind::update, checker_detail::order::both, code);
+    m.atomic(&words[1], sizeof words[1], atomic_kind::update, checker_detail::order::both, scope::device, code);
     words[0] = 0;
     ++words[1];
   }
@@ -228,7 +226,7 @@ void grid_waits(unsigned phase, place where) {
   if (machine::current->index == 0) {
     while (words[1] == phase) machine::yield(where);
     followed().atomic(&words[1], sizeof words[1], atomic_kind::load, checker_detail::order::acquire,
-                      __builtin_return_address(0));
+                      scope::device, __builtin_return_address(0));
     machine::polled();
   }
   machine::block_barrier(where);

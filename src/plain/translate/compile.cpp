@@ -12,11 +12,13 @@
 #include <functional>
 #include <future>
 #include <iterator>
+#include <map>
 #include <set>
 #include <sstream>
 
 #include "assembly.hpp"
 #include "compile_steps.hpp"
+#include "host_part.hpp"
 #include "prepared.hpp"
 #include "prepass.hpp"
 #include "sides.hpp"
@@ -90,6 +92,22 @@ void require_files(const plain_program& p) {
   if (!p.driver.empty()) require_file(p.driver, ", which --kernels names");
 }
 
+}  // namespace
+
+bool apply_edits(std::string& line, const std::string& file, int number, const std::vector<plain_edit>& edits) {
+  bool changes = false;
+  for (const plain_edit& e : edits) {
+    if (e.line != number || e.file != file) continue;
+    const statement old = e.former.empty() ? statement{line.size(), line.size()} : find_loosely(line, e.former);
+    if (!e.former.empty() && old.end == 0) continue;
+    line.replace(old.begin, old.end - old.begin, e.replacement);
+    changes = true;
+  }
+  return changes;
+}
+
+namespace {
+
 // Preprocessed text with edits. Lines that the preprocessor has left empty stay so.
 std::string edited(std::string text, const std::vector<plain_edit>& edits) {
   if (edits.empty()) return text;
@@ -104,12 +122,7 @@ std::string edited(std::string text, const std::vector<plain_edit>& edits) {
                       line.find('"', static_cast<std::size_t>(name)) - static_cast<std::size_t>(name)));
       number = marked - 1;
     } else if (line.find_first_not_of(" \t\r") != std::string::npos) {
-      for (const plain_edit& e : edits) {
-        if (e.line != number || e.file != file) continue;
-        const statement old =
-            e.former.empty() ? statement{line.size(), line.size()} : find_loosely(line, e.former);
-        if (e.former.empty() || old.end > 0) line.replace(old.begin, old.end - old.begin, e.replacement);
-      }
+      apply_edits(line, file, number, edits);
     }
     out += line + '\n';
   }
@@ -134,6 +147,7 @@ class compilation {
   void preprocess();
   void preprocess(std::size_t unit, bool for_host);
   std::string text_of(std::size_t unit);  // preprocessed, of both sides
+  std::optional<int> number_by_nvcc(std::size_t unit) const;  // of a unit that is a host's part
   void translate_all();
   void compile_all();
   void link(const std::string& object) const;
@@ -141,6 +155,7 @@ class compilation {
   bool is_extension() const;
 
   void take_modules();
+  bool by_nvcc(const std::string& source) const { return !program_.nvcc.empty() && source.ends_with(".cu"); }
   void include_together();  // the sources and the driver
   fs::path file(std::size_t unit, const char* ending) const {
     return folder_ / (std::to_string(unit) + ending);
@@ -160,6 +175,8 @@ class compilation {
   bool older_;
   driven driven_;
   std::vector<ptx_module::module_text> modules_;
+  words compiled_;                           // units of kernels by nvcc
+  std::map<std::string, int> made_by_nvcc_;  // numbers of sources
   words sources_;                 // the program's, with a translation in place of each PTX module
   words units_;                   // their sources
   std::vector<fs::path> inputs_;  // translated units
@@ -191,6 +208,7 @@ compilation::compilation(const plain_program& p, fs::path folder, bool older, bo
     std::ranges::copy_if(sources_, std::back_inserter(units_), std::not_fn(is_linked));
   else
     units_.emplace_back(folder_ / "driven.cu");
+  units_.insert(units_.end(), compiled_.begin(), compiled_.end());
 }
 
 // PTX modules become sources in CUDA C++.
@@ -201,8 +219,18 @@ void compilation::take_modules() {
     if (!is_module(s)) continue;
     const fs::path made = folder_ / fmt::format("module{}.cu", number);
     modules_.push_back(ptx_module::read(read_file(s), s));
+    place_asm_at_first_lines(modules_.back());
     write_file(made, ptx_module::unit_of(modules_.back(), number++));
     s = made;
+  }
+  for (const std::string& s : program_.sources) {
+    if (!by_nvcc(s)) continue;
+    const fs::path made = folder_ / fmt::format("nvcc{}.cu", number);
+    modules_.push_back(ptx_module::read(read_file(ptx_by_nvcc(program_, s, folder_, number)), s));
+    place_asm_at_first_lines(modules_.back());
+    write_file(made, ptx_module::unit_of(modules_.back(), number, anonymous_of(number)));
+    made_by_nvcc_[s] = number++;
+    compiled_.push_back(made);
   }
 }
 
@@ -301,8 +329,18 @@ void compilation::preprocess() {
   for (std::size_t i = 0; i < units_.size(); ++i) preprocess(i, false);
 }
 
+std::optional<int> compilation::number_by_nvcc(std::size_t unit) const {
+  if (!program_.driver.empty() && unit == 0 && !made_by_nvcc_.empty()) return made_by_nvcc_.begin()->second;
+  const auto found = made_by_nvcc_.find(units_[unit]);
+  return found == made_by_nvcc_.end() ? std::nullopt : std::optional(found->second);
+}
+
 std::string compilation::text_of(std::size_t unit) {
   const auto text = [&](const char* ending) { return edited(read_file(file(unit, ending)), program_.edits); };
+  if (const auto number = number_by_nvcc(unit)) {
+    preprocess(unit, true);
+    return host_part(text(".host.ii"), anonymous_of(*number));
+  }
   std::string device = text(".ii");
   if (!is_cuda(units_[unit]) || !tells_sides(device)) return device;
   preprocess(unit, true);

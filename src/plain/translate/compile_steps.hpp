@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "src/plain/ptx/module.hpp"
+
 namespace antiphase::plain {
 
 using words = std::vector<std::string>;
@@ -37,6 +39,19 @@ words without_cpp(words command);  // a command for C, made of one for C++
 constexpr const char* does_not_compile = "the program does not compile:\n";
 [[noreturn]] void fail(const std::filesystem::path& errors);
 void run_or_fail(const words& command, const std::filesystem::path& errors);
+
+// compile.cpp
+// Makes the changes of one line of `file`, as findings name it. False: there are none.
+bool apply_edits(std::string& line, const std::string& file, int number, const std::vector<plain_edit>& edits);
+
+// nvcc.cpp
+// Compiles a source's kernels to PTX, unless it has been done; the file. Throws bad_source, or not_supported
+// without nvcc.
+std::filesystem::path ptx_by_nvcc(const plain_program& p, const std::string& source,
+                                  const std::filesystem::path& folder, int number);
+// nvcc gives an asm statement of several lines its last one: here it gets its first one, where the source is.
+void place_asm_at_first_lines(ptx_module::module_text& m);
+std::string anonymous_of(int number);  // what anonymous namespaces of a source are called
 
 // own_part.cpp
 std::string own_part();

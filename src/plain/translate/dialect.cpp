@@ -80,7 +80,7 @@ const std::vector<dialect_group>& plain_dialect() {
         {partly,
          "cuTensorMapEncodeTiled cuGetErrorString cuGetErrorName cudaGetDriverEntryPoint "
          "cudaGetDriverEntryPointByVersion",
-         "maps of 2 to 4 dimensions, not interleaved, element strides of 1, zeros outside; no other function "
+         "maps of 1 to 4 dimensions, not interleaved, element strides of 1, zeros outside; no other function "
          "of the driver"},
         {yes,
          "cudaMalloc3D cudaMallocArray cudaMalloc3DArray cudaMemcpy3D cudaMemset3D cudaMemcpy2DToArray "

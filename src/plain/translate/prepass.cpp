@@ -126,7 +126,7 @@ index source_pass::word(index i) {
     replace(i, i + 1, std::string(w) + "_ap_name");
   if (w == "__shared__") return shared(i);
   if (w == "__device__" || w == "__constant__" || w == "__managed__") return device(i);
-  if (w == "asm" || w == "__asm__" || w == "__asm") return inline_ptx(i);
+  if ((w == "asm" || w == "__asm__" || w == "__asm") && !is(i - 1, "]")) return inline_ptx(i);
   if (keeps_types(i)) {
   } else if (in_device_ && is(i + 1, "(") && !is(i - 1, ".") && !is(i - 1, "->") &&
              std::find(std::begin(called_by_launchers), std::end(called_by_launchers), w) !=

@@ -62,8 +62,7 @@ class actor_thread {
   }
   void fence(order how, scope reach) {
     m_->set_current(t_);
-    machine::next_scope = reach;
-    m_->fence(how);
+    m_->fence(how, reach);
   }
   void proxy_fence() { m_->clocks.proxy_fence(*t_); }
 
@@ -108,8 +107,7 @@ class actor_thread {
   }
   void atomic(int step, const void* p, atomic_kind kind, order how, scope reach) {
     m_->set_current(t_);
-    machine::next_scope = reach;
-    m_->atomic(p, 4, kind, how, code_of(step));
+    m_->atomic(p, 4, kind, how, reach, code_of(step));
   }
 
   model* m_;

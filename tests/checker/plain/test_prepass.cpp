@@ -263,7 +263,7 @@ TEST(inline_ptx, what_the_table_lacks_is_named_with_its_line) {
             std::string("my.cu:3: inline PTX 'tcgen05.fence::before_thread_sync'") + rest);
   for (const char* instruction :
        {"ld.global.f16 %0, [%1];", "add.sat.u32 %0, %0, %0;", "mov.b32 %0, %%pm0;",
-        "cp.async.bulk.tensor.1d.global.shared::cta.bulk_group [%1, {%0}], [%0];",
+        "cp.async.bulk.tensor.5d.global.shared::cta.bulk_group [%1, {%0}], [%0];",
         "cp.async.bulk.tensor.2d.global.shared::cta.bulk_group [%1, {%0}], [%0];",
         "cp.async.bulk.tensor.3d.im2col.global.shared::cta.bulk_group [%1, {%0, %0, %0}], [%0];",
         "wgmma.mma_async.sync.aligned.m64n8k16.f16.f16.f16 {%0, %0}, %1, %1, 1, 1, 1, 0, 0;",

@@ -77,6 +77,8 @@ TEST(ptx_module, a_place_is_the_innermost_one_of_the_user) {
             (source_line{"/home/me/helper.cuh", 8}))
       << "the user's own function, inlined";
   EXPECT_EQ(p.follow(" 1 0 0"), source_line{}) << "line 0 is no place";
+  EXPECT_EQ(p.follow(" 1 20 0"), source_line{}) << "nor is a line without a column, as CuTe DSL's compiler adds it";
+  EXPECT_EQ(p.follow(" 1 20 0", true), (source_line{"/home/me/my.py", 20})) << "but for a function's first one";
 }
 
 TEST(ptx_module, a_kernel_in_a_package_has_the_places_of_its_package) {
@@ -214,18 +216,25 @@ TEST(ptx_flow, a_load_for_a_store_depends_on_the_store_s_predicate) {
   EXPECT_THAT(loads(first + "setp.lt.s32 %p2, %r1, 9; ld.global.b32 %r2, [a]; @%p1 st.global.b32 [a], %r2; "
                             "@%p2 st.global.b32 [b], %r2;"),
               ElementsAre(Pair(testing::_, Pair("%p1 %p2", testing::_))));
+  // The address of a store that is not executed does not matter either.
+  EXPECT_THAT(loads(first + "ld.global.b32 %r2, [a]; @%p1 st.global.b32 [%r2], %r1;"),
+              ElementsAre(Pair(testing::_, Pair("%p1", testing::_))));
+  // One part of a conjunction is enough: a loop's counter is not known.
+  EXPECT_THAT(loads(first + "L: ld.global.b32 %r2, [a]; setp.lt.s32 %p2, %r5, 9; and.pred %p3, %p2, %p1; "
+                            "@%p3 st.global.b32 [a], %r2; add.s32 %r5, %r5, 1; @%p2 bra L;"),
+              ElementsAre(Pair(testing::_, Pair("%p1", testing::_))));
   // Debug information puts labels everywhere.
   EXPECT_THAT(loads(first + "ld.global.b32 %r2, [a]; T: shfl.sync.bfly.b32 %r3, %r2, 1, 31, -1; "
                             "add.f32 %r4, %r2, %r3; @%p1 st.global.b32 [a], %r4;"),
               ElementsAre(Pair(testing::_, Pair("%p1 of the warp", testing::_))));
   for (const std::string other :
        {"ld.global.b32 %r2, [a]; @%p1 st.global.b32 [a], %r2; st.global.b32 [b], %r2;",
-        "ld.global.b32 %r2, [a]; @%p1 st.global.b32 [%r2], %r1;",
         "ld.global.b32 %r2, [a]; shfl.sync.bfly.b32 %r3, %r2, 1, 31, 7; @%p1 st.global.b32 [a], %r3;",
         "ld.global.b32 %r2, [a]; @%p1 bra L; shfl.sync.bfly.b32 %r3, %r2, 1, 31, -1; L: @%p1 st.global.b32 "
         "[a], %r2;",
         "ld.global.b32 %r2, [a]; setp.eq.s32 %p2, %r2, 0; @%p2 bra L; L: @%p1 st.global.b32 [a], %r2;",
         "ld.volatile.global.b32 %r2, [a]; @%p1 st.global.b32 [a], %r2;",
+        "ld.global.b32 %r2, [a]; setp.lt.s32 %p2, %r2, 9; and.pred %p3, %p2, %p4; @%p3 st.global.b32 [a], %r1;",
         "ld.global.b32 %r2, [a]; setp.eq.b32 %p1, %r1, 1; @%p1 st.global.b32 [a], %r2;"})
     EXPECT_THAT(loads(first + other), ElementsAre()) << other;
 }

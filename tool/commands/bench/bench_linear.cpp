@@ -8,10 +8,12 @@
 #include <cstring>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "tool/base/errors.hpp"
 #include "tool/commands/bench/bench.hpp"
+#include "tool/measure/graph_times.hpp"
 #include "tool/program/names.hpp"
 #include "tool/program/table.hpp"
 
@@ -21,13 +23,13 @@ namespace {
 constexpr const char* explanation =
     "Y = X W^T of 16-bit numbers with FP32 sums, W as models have it, X of few and of many rows.\n\n"
     "Columns\n"
-    "  us, cuBLAS us  median times; calls take copies of W in turn, so that it comes from memory, as in a "
-    "model\n"
+    "  us, cuBLAS us  median times of calls in CUDA graphs, Y in the type of X; calls take copies of W in "
+    "turn, so that it comes from memory, as in a model\n"
     "  x cuBLAS       how many times as fast\n"
     "With --overlap\n"
     "  overlapped us  of calls that may begin while the one before ends, up to 64 rows\n"
     "With --invariant\n"
-    "  moved          rows of Y, of those looked at, that have other bits than the same row computed alone; "
+    "  moved          rows of Y in FP32, of those looked at, that have other bits than the same row computed alone; "
     "one of ours is an error (exit code 5)\n"
     "  cuBLAS moved   the same of cuBLAS\n"
     "\n"
@@ -39,6 +41,7 @@ constexpr const char* explanation =
 struct request {
   std::vector<std::string> shapes;
   std::vector<std::int64_t> rows;
+  std::vector<std::string> kernels{"auto"};
   std::string type = "bf16";
   bool invariant = false, overlap = false;
   bench_options options;
@@ -83,6 +86,12 @@ class operands {
             .m = m,
             .n = of_.n,
             .k = of_.k};
+  }
+  // With Y in the type of X.
+  linear_problem layer_problem(std::int64_t m, std::int64_t copy) {
+    linear_problem p = problem(0, m, copy);
+    p.out = type_;
+    return p;
   }
   // One row, whose result has a place of its own.
   linear_problem alone(std::int64_t row) {
@@ -141,37 +150,40 @@ struct line {
   std::int64_t moved = -1, cublas_moved = -1;  // -1: not looked at
 };
 
-line measure_line(const request& r, const context& where, operands& data, const layer& of, std::int64_t m) {
-  const bool gpu = where.kind() == target::cuda;
-  const linear_problem p = data.problem(0, m);
-  line l{of, m, explain(where, p).kernel, {}, {}, {}};
-  const rival cublas = cublas_product(p);
-  if (gpu) {
-    std::vector<rival> of_copies;
-    for (std::int64_t i = 0; cublas && i < data.copies; ++i)
-      of_copies.push_back(cublas_product(data.problem(0, m, i)));
-    std::int64_t turn = 0;
-    const auto ours = [&](bool overlap) {
-      return [&, overlap](stream on) {
-        linear(where, data.problem(0, m, turn++ % data.copies), {.stream = on, .overlap = overlap});
-      };
+std::vector<timing> times_of(const request& r, const context& where, operands& data,
+                             const fast_cublas& cublas, std::int64_t m, const std::string& kernel) {
+  std::vector<rival> rivals;
+  for (std::int64_t i = 0; i < data.copies; ++i) rivals.push_back(cublas.of(data.layer_problem(m, i)));
+  std::int64_t turn = 0;
+  const auto ours = [&](bool overlap) {
+    return [&, overlap](stream on) {
+      linear(where, data.layer_problem(m, turn++ % data.copies),
+             {.kernel = kernel, .stream = on, .overlap = overlap});
     };
-    std::vector<work> works{ours(false)};
-    if (r.overlap) works.emplace_back(ours(true));
-    if (cublas)
-      works.emplace_back(
-          [&](stream on) { of_copies[static_cast<std::size_t>(turn++ % data.copies)].run(on); });
-    const std::vector<timing> times = measure(
-        where.runs_on(), works, {.kind = parse_protocol(r.options.protocol), .samples = r.options.repeats});
+  };
+  std::vector<work> works{ours(false)};
+  if (r.overlap) works.emplace_back(ours(true));
+  if (rivals[0])
+    works.emplace_back([&](stream on) { rivals[static_cast<std::size_t>(turn++ % data.copies)].run(on); });
+  return graph_times(where, works, {.samples = r.options.repeats});
+}
+
+line measure_line(const request& r, const context& where, operands& data, const layer& of, std::int64_t m,
+                  const std::string& kernel) {
+  const linear_options how{.kernel = kernel};
+  line l{of, m, explain(where, data.problem(0, m), how).kernel, {}, {}, {}};
+  std::optional<fast_cublas> cublas;
+  if (where.kind() == target::cuda) {
+    const std::vector<timing> times = times_of(r, where, data, cublas.emplace(where), m, kernel);
     l.ours = times[0];
     if (r.overlap) l.overlapped = times[1];
-    if (cublas) l.cublas = times.back();
+    if (times.size() > (r.overlap ? 2u : 1u)) l.cublas = times.back();
   }
   if (!r.invariant) return l;
-  l.moved = moved_rows(where, data, of, m, [&](const linear_problem& x) { linear(where, x); });
-  if (cublas && gpu)
+  l.moved = moved_rows(where, data, of, m, [&](const linear_problem& x) { linear(where, x, how); });
+  if (l.cublas.median_us > 0)
     l.cublas_moved =
-        moved_rows(where, data, of, m, [](const linear_problem& x) { cublas_product(x).run(nullptr); });
+        moved_rows(where, data, of, m, [&](const linear_problem& x) { cublas->of(x).run(nullptr); });
   return l;
 }
 
@@ -232,8 +244,10 @@ void run(const request& r) {
     operands data(*at.context, type, of, *std::ranges::max_element(rows), gpu ? std::int64_t{260} << 20 : 0);
     for (const std::int64_t m : rows) {
       say_progress(r.options.common, fmt::format("{} of {} rows", shape, m));
-      all.push_back(measure_line(r, *at.context, data, of, m));
-      moved += std::max<std::int64_t>(0, all.back().moved);
+      for (const std::string& kernel : r.kernels) {
+        all.push_back(measure_line(r, *at.context, data, of, m, kernel));
+        moved += std::max<std::int64_t>(0, all.back().moved);
+      }
     }
   }
   if (r.options.common.json)
@@ -257,6 +271,9 @@ void add_bench_linear(arguments benches) {
       .several()
       .check(integer_between(1, 1 << 20))
       .type_name("M");
+  command.add_option("--kernel", r->kernels, "Kernels to take (default auto: the one that is chosen)")
+      .several()
+      .type_name("NAME");
   command.add_option("--type", r->type, "Of X and W: bf16 (default) or f2").type_name("TYPE");
   command.add_flag("--overlap", r->overlap,
                    "Also calls that may begin while the one before ends (linear_options::overlap)");

@@ -93,6 +93,7 @@ plain_program program_of(const program_request& r) {
   p.arguments.assign(end, r.kernels.end());
   p.arguments.insert(p.arguments.end(), r.arguments.begin(), r.arguments.end());
   p.compiler_options = r.compiler_options;
+  if (r.nvcc) p.nvcc = r.architecture;
   p.driver = r.driver.empty() ? r.launch : r.driver;
   if (!r.driver.empty() && !r.launch.empty())
     throw bad_request("--kernels and --launch both say what is launched: expected one of them");
@@ -152,6 +153,11 @@ void add_compiler_options(arguments command, const std::shared_ptr<program_reque
   command.rewrites([r, own = std::move(own)](const std::vector<std::string>& words) {
     return without_nvcc_options(words, r->said, own);
   });
+  command.add_flag("--nvcc", r->nvcc,
+                   "Compile kernels by the CUDA toolkit's nvcc, with its own headers (CUB, Thrust, "
+                   "cooperative groups); the host's code by g++, as without it");
+  command.add_option("--arch", r->architecture, "With --nvcc: for this architecture (default: sm_90a)")
+      .type_name("sm_NN");
   command
       .add_option("--kernels", r->driver,
                   "A source with a main that launches the kernels of the others, whose own main and host "

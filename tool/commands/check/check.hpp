@@ -22,6 +22,8 @@ struct program_request {
   std::string blocks;                         // all, or how many threads of a launch suffice
   std::string driver;                         // for kernels without a usable main
   std::string launch;                         // the same, a description in JSON
+  bool nvcc = false;                          // compiles kernels
+  std::string architecture = "sm_90a";        // for it
   int seconds = 0;      // limit for one run of a program, or for what else is bounded; 0: the usual ones
   std::string picture;  // of count: an output file; empty: a table is printed
   std::vector<std::string> said;  // notes on options that act differently here

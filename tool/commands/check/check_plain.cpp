@@ -9,6 +9,7 @@
 #include <filesystem>
 
 #include "tool/base/errors.hpp"
+#include "tool/base/shell.hpp"
 #include "tool/base/wrap.hpp"
 #include "tool/commands/check/check.hpp"
 #include "tool/commands/check/check_filters.hpp"
@@ -22,18 +23,6 @@
 
 namespace antiphase::tool {
 namespace {
-
-// A word, quoted for a shell if necessary.
-std::string quoted_for_shell(const std::string& word) {
-  const bool plain =
-      !word.empty() &&
-      word.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./=,+:@%") ==
-          std::string::npos;
-  if (plain) return word;
-  std::string out = "'";
-  for (const char c : word) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return out + "'";
-}
 
 // Outputs must not overwrite the inputs or each other.
 void require_outputs_of_their_own(const check_request& r, const plain_program& p) {
@@ -77,6 +66,7 @@ std::string command_of(const check_request& r, const plain_program& p) {
   for (const std::string& o : p.compiler_options) command += " " + quoted_for_shell(o);
   if (!p.driver.empty())
     command += (r.launch.empty() ? " --kernels " : " --launch ") + quoted_for_shell(p.driver);
+  if (r.nvcc) command += " --nvcc" + (p.nvcc == "sm_90a" ? "" : " --arch " + p.nvcc);
   if (!r.blocks.empty()) command += " --blocks " + r.blocks;
   return command;
 }

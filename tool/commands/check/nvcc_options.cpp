@@ -123,6 +123,9 @@ std::vector<std::string> without_nvcc_options(const std::vector<std::string>& gi
         throw bad_request(fmt::format(
             "--default-stream {} is not followed: expected legacy, with streams of the program's own",
             value));
+    } else if ((name == "arch" || name == "gpu-architecture") && value.starts_with("sm_") &&
+               std::ranges::find(words, "--nvcc") != words.end()) {
+      left.insert(left.end(), {"--arch", value});
     } else if (name == "std") {
       left.insert(left.end(), {"--std", value});
     } else if (name == "pre-include" || name == "include") {

@@ -49,13 +49,15 @@ constexpr const char* explanation =
     "help\n"
     "  antiphase run --scans python3 train.py\n"
     "      torch.cumsum, cumprod, cummax, cummin and logcumsumexp, too\n"
+    "  antiphase run --batch-invariant python3 serve.py\n"
+    "      all products, in 16 bits too, so that a row's bits do not depend on the batch; docs/batch.md\n"
     "  antiphase run --least 1024 python3 train.py\n"
     "      only those with (m n k)^(1/3) of 1024 or more, whatever is predicted";
 
 struct request {
   std::vector<std::string> words;      // the program and its arguments
   std::string least, precision, json;  // empty: not given
-  bool report = false, profile = false, scans = false;
+  bool report = false, profile = false, scans = false, invariant = false;
 };
 
 // The dynamic loader treats spaces and colons in LD_PRELOAD as separators.
@@ -141,6 +143,10 @@ void set(const char* name, const std::string& value) {
 // Does not return.
 void run(request& r) {
   if (!r.json.empty() && !r.profile) throw bad_usage("--json is for --profile (see antiphase run --help)");
+  if (r.invariant && (r.profile || !r.least.empty() || !r.precision.empty()))
+    throw bad_usage(
+        "--batch-invariant computes all products in FP32: expected no --profile, --least, --precision (see "
+        "antiphase run --help)");
   const std::string library = interposer();
   shared_library loaded("libantiphase_cublas.so", {library.c_str()});
   int (*run_program)(char* const[]) = nullptr;
@@ -154,6 +160,7 @@ void run(request& r) {
                     "antiphase` has put there",
                     hook().string()));
   if (r.scans) set("ANTIPHASE_SCANS", "1");
+  if (r.invariant) set("ANTIPHASE_BATCH_INVARIANT", "1");
   set("LD_PRELOAD", in_front(library, "LD_PRELOAD"));
   if (!r.least.empty()) set("ANTIPHASE_LEAST", r.least);
   if (!r.precision.empty()) set("ANTIPHASE_PRECISION", r.precision);
@@ -210,6 +217,10 @@ void add_run(arguments program) {
   command.add_flag(
       "--scans", r->scans,
       "Lead the running sums of torch in Python programs, too, where that is predicted to be faster");
+  command.add_flag(
+      "--batch-invariant", r->invariant,
+      "Compute all products, in 16 bits too, so that a row has the same bits whatever the batch; in Python "
+      "also torch's softmax, means, norms and attention");
   command.footer(explanation);
   command.runs([r] { run(*r); });
 }

@@ -4,9 +4,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
-#include <cstdio>
 #include <cstdlib>
+
+#include "tool/base/shell.hpp"
 
 namespace antiphase::tool {
 namespace {
@@ -26,12 +26,6 @@ std::vector<std::string> fields_of(std::string_view line) {
       fields.back() += line[i];
   }
   return fields;
-}
-
-std::string quoted_for_shell(std::string_view word) {
-  std::string out = "'";
-  for (const char c : word) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return out + "'";
 }
 
 }  // namespace
@@ -83,13 +77,7 @@ profile take_profile(const std::string& program, int seconds) {
   if (std::system("command -v ncu > /dev/null 2>&1") != 0) return {};
   std::string recipe = profiling_recipe(quoted_for_shell(program));
   recipe.insert(recipe.find(" --kernel-name"), " --csv");
-  FILE* const pipe = popen(fmt::format("timeout {} {} --quiet 2>&1", seconds, recipe).c_str(), "r");
-  if (pipe == nullptr) return {.figures = {}, .why_not = "ncu could not be started"};
-  std::string text;
-  std::array<char, 65536> piece{};
-  for (std::size_t n = 0; (n = std::fread(piece.data(), 1, piece.size(), pipe)) > 0;)
-    text.append(piece.data(), n);
-  pclose(pipe);
+  const std::string text = output_of_shell(fmt::format("timeout {} {} --quiet 2>&1", seconds, recipe)).text;
   return read_profile(text);
 }
 

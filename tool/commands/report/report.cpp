@@ -6,13 +6,12 @@
 #include <algorithm>
 #include <antiphase/core/error.hpp>
 #include <antiphase/trace.hpp>
-#include <array>
 #include <chrono>
-#include <cstdio>
 #include <filesystem>
 #include <memory>
 
 #include "tool/base/errors.hpp"
+#include "tool/base/shell.hpp"
 #include "tool/commands/common/record.hpp"
 #include "tool/commands/report/page.hpp"
 #include "tool/commands/report/shipped_results.hpp"
@@ -61,17 +60,10 @@ json parsed(const std::string& text, const std::string& name) {
 
 // Output of another process of this program; empty if it failed or exceeded the time.
 std::string output_of(const std::string& arguments, int seconds) {
-  std::string quoted;
-  for (const char c : std::filesystem::canonical("/proc/self/exe").string())
-    quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  const std::string command = fmt::format("timeout {} '{}' {} --json --quiet", seconds, quoted, arguments);
-  FILE* const pipe = popen(command.c_str(), "r");
-  if (pipe == nullptr) return {};
-  std::string text;
-  std::array<char, 65536> piece{};
-  for (std::size_t n = 0; (n = std::fread(piece.data(), 1, piece.size(), pipe)) > 0;)
-    text.append(piece.data(), n);
-  return pclose(pipe) == 0 ? text : std::string();
+  const std::string tool = quoted_for_shell(std::filesystem::canonical("/proc/self/exe").string());
+  const shell_output all =
+      output_of_shell(fmt::format("timeout {} {} {} --json --quiet", seconds, tool, arguments));
+  return all.status == 0 ? all.text : std::string();
 }
 
 std::vector<named_result> measured(const request& r, const std::string& on) {

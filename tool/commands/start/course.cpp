@@ -13,12 +13,14 @@
 
 #include "tool/base/errors.hpp"
 #include "tool/commands/check/check.hpp"
+#include "tool/commands/start/course_gpu.hpp"
 #include "tool/commands/start/predictions.hpp"
 #include "tool/files/folders.hpp"
 #include "tool/files/whole_file.hpp"
 #include "tool/measure/provenance.hpp"
 #include "tool/program/command.hpp"
 #include "tool/program/console.hpp"
+#include "tool/program/names.hpp"
 #include "tool/program/table.hpp"
 
 namespace antiphase::tool {
@@ -40,6 +42,8 @@ constexpr const char* explanation_of_check =
     "the CPU.\n\nExamples:\n"
     "  antiphase course check 1\n"
     "  antiphase course check 1 mine/start.cu --schedules 100\n"
+    "  antiphase course check 6 --on cuda\n"
+    "      and, once it passes, its times on a GPU next to the ladder's step (needs nvcc)\n"
     "  antiphase course check --all class --csv\n"
     "      a row for each student (a folder in class) and lab (a folder, or a .cu file named as one, in it)\n"
     "  antiphase course check 3 --all class\n"
@@ -100,6 +104,7 @@ struct request {
   std::string path;
   std::string everybody;  // a folder of students' folders
   bool csv = false;
+  std::string on = "cpu";
   int schedules = 20;
   common_options common;
 };
@@ -169,7 +174,13 @@ void check_one(const request& r) {
                     "of lab {}'s kernel",
                     file, l.number));
   }
+  const auto timed = [&] {
+    return r.on == "cuda" && v.passed ? time_on_gpu(course_folder(), l.number, file)
+                                      : std::vector<lab_time>();
+  };
+  std::vector<lab_time> times;
   if (r.common.json) {
+    times = timed();
     print_json({{"schema", 1},
                 {"command", "course"},
                 {"commit", built_from()},
@@ -179,7 +190,8 @@ void check_one(const request& r) {
                 {"passed", v.passed},
                 {"missing", v.missing},
                 {"findings", json::parse(v.json)["findings"]},
-                {"predictions", to_json(one.predictions)}});
+                {"predictions", to_json(one.predictions)},
+                {"on_gpu", times.empty() ? json() : to_json(times)}});
   } else {
     std::string text;
     for (const std::string& m : v.missing) text += fmt::format("- {}\n", m);
@@ -190,8 +202,12 @@ void check_one(const request& r) {
                              ? " That was the last."
                              : fmt::format(" Next: antiphase course start {}", l.number + 1));
     print(text + text_of(one.predictions));
+    times = timed();
+    if (!times.empty()) print(text_of(times));
   }
   if (!v.passed) throw verification_failed(fmt::format("lab {} is not done yet", l.number));
+  if (!std::ranges::all_of(times, &lab_time::right))
+    throw verification_failed(fmt::format("lab {} has wrong results on the GPU, for larger sizes", l.number));
 }
 
 // The files of a class: by student and lab.
@@ -255,6 +271,7 @@ std::string reason(const lab_verdict& v) {
 
 void check_class(const request& r) {
   if (!r.path.empty()) throw bad_usage("course check: expected a file or --all, not both");
+  if (r.on != "cpu") throw bad_usage("course check: --on cuda times one file, expected no --all next to it");
   const std::vector<lab> wanted = r.lab.empty() ? labs() : std::vector{lab_of(r.lab)};
   std::vector<std::vector<std::string>> rows{
       {"student", "lab", "passed", "predictions", "of", "findings", "reason", "file"}};
@@ -294,6 +311,7 @@ void check_class(const request& r) {
 void check_lab(const request& r) {
   if (r.schedules < 1)
     throw bad_request(fmt::format("--schedules is {}: expected a number of runs from 1 on", r.schedules));
+  choice_of("--on", r.on, {"cpu", "cuda"});
   if (!r.everybody.empty()) return check_class(r);
   if (r.csv) throw bad_usage("course check: --csv is the table of --all");
   if (r.lab.empty()) throw bad_usage("course check: expected a lab, or --all and a folder");
@@ -333,6 +351,12 @@ void add_course(arguments program) {
       .check(not_empty())
       .type_name("FOLDER");
   checking.add_flag("--csv", c->csv, "The table of --all as comma-separated values");
+  checking
+      .add_option("--on", c->on,
+                  "cuda: once it passes, also time it on a GPU, next to the ladder's step (default: cpu)")
+      .check(not_empty())
+      .type_name("WHERE")
+      .offers({"cpu", "cuda"});
   checking.add_option("--schedules", c->schedules, "Runs of each test (default: 20)").type_name("N");
   add_common_options(checking, c->common);
   checking.runs([c = c] { check_lab(*c); });

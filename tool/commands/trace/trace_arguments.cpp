@@ -160,10 +160,13 @@ void add_trace(arguments program) {
   command.add_option("-o,--output", r->output, "Where to draw the timeline (default: only its figures)")
       .check(not_empty())
       .type_name("FILE");
-  command.add_option("--format", r->format, "html, svg or json, where the output's name does not say")
+  command
+      .add_option("--format", r->format,
+                  "html, svg or json (for Perfetto), where the output's name does not say; or timelines, "
+                  "which --read draws again with every warp")
       .check(not_empty())
       .type_name("FORMAT")
-      .offers({"html", "svg", "json"});
+      .offers({"html", "svg", "json", "timelines"});
   add_compiler_options(command, {r, &r->program}, " o ");
   command
       .add_option("--seconds", r->program.seconds,

@@ -74,6 +74,11 @@ timeline of_steps(const json& one, const std::string& device) {
 
 std::vector<timeline> timelines_of(std::string_view text) {
   const json all = json::parse(text, nullptr, false);
+  if (all.is_array() && !all.empty()) {
+    std::vector<timeline> list;
+    for (const json& one : all) list.push_back(timeline_of(one.dump()));
+    return list;
+  }
   if (!all.is_object() || all.value("command", "") != "trace") return {timeline_of(text)};
   try {
     std::vector<timeline> list;
@@ -83,6 +88,12 @@ std::vector<timeline> timelines_of(std::string_view text) {
   } catch (const json::exception&) {
     throw bad_request("this is no timeline: expected JSON that `antiphase trace` has written");
   }
+}
+
+std::string text_of(std::span<const timeline> timelines) {
+  std::string all;
+  for (const timeline& t : timelines) all += (all.empty() ? "[" : ",") + to_json(t);
+  return all + "]\n";
 }
 
 }  // namespace antiphase::tool

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "tool/base/wrap.hpp"
+#include "tool/commands/trace/trace_files.hpp"
 #include "tool/files/file_names.hpp"
 #include "tool/pictures/origin.hpp"
 #include "tool/pictures/perfetto.hpp"
@@ -45,6 +46,7 @@ std::string drawn(picture_format as, std::span<const timeline> timelines, std::s
   switch (as) {
     case picture_format::page: return timeline_page(timelines, "Timelines of a kernel's pipeline", taken);
     case picture_format::still: return timeline_svg(timelines);
+    case picture_format::timelines: return text_of(timelines);
     case picture_format::perfetto: break;
   }
   return perfetto_json(timelines);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Launches of kernels in parentheses, as macros write them, of one of two, through pointers; with arguments
-// that convert to the parameters of a template. Broken: a specialisation adds without an atomic operation.
+// that convert to the parameters of a template, with requirements too. Broken: a specialisation adds without an atomic operation.
 #include <cstdio>
 
 constexpr int threads = 32;
@@ -20,6 +20,15 @@ template <class T, int by = 2> __global__ void add_more(T* to, int times) {
 template <class T, class... More> __global__ void add_all(T* to, More... more) {
   atomicAdd(&to[threadIdx.x % 4], T((more + ...)));
 }
+template <class T>
+concept word = sizeof(T) == 4;
+template <class T, int by>
+  requires word<T> && (by > 0) && requires(T t) { t + t; }
+__global__ void add_words(T* to) {
+  atomicAdd(&to[threadIdx.x % 4], T(by));
+}
+template <class T> __global__ auto add_either(T* to) -> void requires word<T> { atomicAdd(&to[threadIdx.x % 4], T(1)); }
+template <class T> __global__ void add_either(T* to) requires(!word<T>) { to[0] = T(1); }
 template <> __global__ void __launch_bounds__(64) add<unsigned>(unsigned* to) {
 #ifdef BROKEN
   to[threadIdx.x % 4] += 1;  // FOUND: race or overwritten in use
@@ -61,9 +70,11 @@ int main(int count, char**) {
     run(sums.place);                               // 28
     run(reinterpret_cast<unsigned*>(sums.place));  // 31
     add<<<1, threads>>>(sums.place);               // 32
+    add_words<int, 2><<<1, threads>>>(sums);       // 34
+    add_either<int><<<1, threads>>>(sums);         // 35
     cudaMemcpy(got, sums, sizeof got, cudaMemcpyDeviceToHost);
   }
   for (const int g : got)
-    if (g != 32 * threads / 4) return std::fprintf(stderr, "%d\n", g), 1;
+    if (g != 35 * threads / 4) return std::fprintf(stderr, "%d\n", g), 1;
   return 0;
 }
