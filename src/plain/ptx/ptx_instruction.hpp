@@ -52,8 +52,8 @@ template <class... A> text call(view function, const A&... arguments) {
 }
 
 bool in_name(char c);
-// Blanks out comments, except those around inline asm, which become directives. Line breaks stay, and all other
-// characters keep their offsets.
+// Blanks out comments, except those around inline asm, which become directives. Line breaks stay, and all
+// other characters keep their offsets.
 text without_comments(view s);
 text quoted(view s);                       // as a string literal of C
 view trimmed(view s);                      // without blanks around it
