@@ -80,13 +80,13 @@ endfunction()
 # antiphase_kernels(target name ARCHITECTURES list SOURCES files... [DEFINITIONS names...] [UNCHECKED]
 # [UNSHOWN]): adds the same lists of kernels to a target twice, compiled by g++ for the CPU executor and, if there is CUDA, by
 # nvcc for GPUs (as the object library <target>_<name>, which the target names in its property
-# ANTIPHASE_KERNELS). UNSHOWN: neither antiphase demo nor the tests under ThreadSanitizer run any of them on the CPU
-# executor, so the builds for these compile their names alone, all in one file. The property ANTIPHASE_KERNEL_LISTS names the files for the checker: all but UNCHECKED
+# ANTIPHASE_KERNELS). UNSHOWN: antiphase demo runs none of them on the CPU executor, so the build for it compiles
+# their names alone, all in one file. The property ANTIPHASE_KERNEL_LISTS names the files for the checker: all but UNCHECKED
 # ones.
 function(antiphase_kernels target name)
   cmake_parse_arguments(arg "UNCHECKED;UNSHOWN" "" "ARCHITECTURES;SOURCES;DEFINITIONS" ${ARGN})
   set(owner ${target})
-  if((ANTIPHASE_DEMO OR ANTIPHASE_SANITIZE STREQUAL "thread") AND arg_UNSHOWN)
+  if(ANTIPHASE_DEMO AND arg_UNSHOWN)
     set(owner ${target}_unshown)
     if(NOT TARGET ${owner})
       add_library(${owner} OBJECT)

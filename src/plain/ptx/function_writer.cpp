@@ -17,17 +17,10 @@ namespace antiphase::plain::ptx_module {
 namespace {
 
 using view = std::string_view;
+using ptx_code::quoted;
 using ptx_code::split;
 using ptx_code::trimmed;
 
-std::string quoted(view text) {
-  std::string out = "\"";
-  for (const char c : text) {
-    if (c == '"' || c == '\\') out += '\\';
-    out += c;
-  }
-  return out + '"';
-}
 std::string identifier(view name) {
   std::string out;
   for (const char c : name) out += std::isalnum(static_cast<unsigned char>(c)) != 0 ? c : '_';

@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // Writes a PTX module as CUDA C++: its variables, and the heads of its functions.
-#include <cxxabi.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cctype>
 #include <cstdlib>
-#include <memory>
 #include <set>
 
 #include "function_writer.hpp"
+#include "src/portable/demangled.hpp"
 
 namespace antiphase::plain::ptx_module {
 namespace {
@@ -41,13 +40,6 @@ const char* type_of_element(std::string_view type) {
 bool is_identifier(std::string_view s) {
   return !s.empty() && std::isdigit(static_cast<unsigned char>(s[0])) == 0 &&
          std::ranges::all_of(s, [](unsigned char c) { return std::isalnum(c) != 0 || c == '_'; });
-}
-std::string demangled(const std::string& name) {  // as it is if it is not mangled
-  if (!name.starts_with("_Z")) return name;       // s alone would be short
-  int failed = 0;
-  const std::unique_ptr<char, void (*)(void*)> text(
-      abi::__cxa_demangle(name.c_str(), nullptr, nullptr, &failed), std::free);
-  return failed == 0 ? text.get() : name;
 }
 }  // namespace
 

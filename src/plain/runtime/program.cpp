@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <cxxabi.h>
 #include <dlfcn.h>
 #include <fmt/format.h>
 #include <link.h>
 
 #include <algorithm>
 #include <array>
-#include <cstdlib>
 #include <memory>
 #include <string>
 #include <utility>
@@ -16,6 +14,7 @@
 #include "src/checker/runs/model.hpp"
 #include "src/plain/translate/compile.hpp"
 #include "src/plain/translate/compile_steps.hpp"
+#include "src/portable/demangled.hpp"
 
 namespace antiphase::plain::python {
 int serve(int, char**);
@@ -32,11 +31,9 @@ namespace {
 constexpr double default_seconds = 20;
 
 std::string nothing_defines(const std::string& symbol) {
-  const std::unique_ptr<char, decltype(&std::free)> plain(
-      abi::__cxa_demangle(symbol.c_str(), nullptr, nullptr, nullptr), &std::free);
   return fmt::format(
       "nothing defines {}: expected the source that does among the others, or its library as -l",
-      plain != nullptr ? plain.get() : symbol.c_str());
+      demangled(symbol));
 }
 std::string why_not_loaded(const std::string& said) {
   constexpr std::string_view undefined = "undefined symbol: ";
