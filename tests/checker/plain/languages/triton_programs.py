@@ -116,7 +116,11 @@ def run(random):
     expected = x + 1
     more_threads_than_elements[(1,)](x, totals, BLOCK=32)
     assert np.array_equal(x, expected) and totals[0] == 1 + expected.sum()
-    keys, counts, places = np.array([0, 1, 0, 2, 1, 0], np.int32), np.zeros(5, np.int32), np.zeros(40, np.int32)
+    keys, counts, places = (
+        np.array([0, 1, 0, 2, 1, 0], np.int32),
+        np.zeros(5, np.int32),
+        np.zeros(40, np.int32),
+    )
     counted_places[(1,)](keys, counts, places, 6, BLOCK=4)
     assert list(counts) == [3, 0, 2, 0, 1] and list(places[:3]) == [0, 2, 5] and list(places[16:18]) == [1, 4]
     x[:] = random.integers(0, 9, 32)

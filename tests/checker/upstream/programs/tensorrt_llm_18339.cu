@@ -14,7 +14,7 @@ __global__ void refine(const int* counts, int* to) {
 #ifndef BROKEN
     __syncthreads();
 #endif
-    if (t == 0) threshold += counts[rounds];  // FOUND: overwritten in use
+    if (t == 0) threshold += counts[rounds];
     __syncthreads();
   }
   to[t] = rounds;

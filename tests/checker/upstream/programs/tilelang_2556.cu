@@ -9,7 +9,7 @@ __global__ void swap(const int* from, int* to) {
 #ifdef BROKEN
   if (t < 48) {
     part[t] = from[t];
-    to[t] = part[47 - t];  // FOUND: race
+    to[t] = part[47 - t];  // FOUND: race or uninitialised memory read
   }
 #else
   if (t < 48) part[t] = from[t];

@@ -11,8 +11,8 @@ __global__ void rotate(const int* from, int* to) {
   __syncthreads();
   if (t % 4 == 0)
     for (int round = 0; round < 3; ++round) {
-      part[mine] = from[mine] + round;  // FOUND: overwritten in use
-      sum += part[(mine + 9) % 32];     // FOUND: race
+      part[mine] = from[mine] + round;
+      sum += part[(mine + 9) % 32];  // FOUND: race or uninitialised memory read
     }
 #else
   for (int round = 0; round < 3; ++round) {

@@ -16,7 +16,7 @@ __global__ void mirror(int* to) {
 #ifndef BROKEN
     asm volatile("barrier.sync 1, 64;" ::: "memory");  // of two warps, partly
 #endif
-    to[t] = part[33 - t];  // FOUND: race
+    to[t] = part[33 - t];  // FOUND: race or uninitialised memory read
   }
 #ifndef BROKEN
   if (t == 0 || (t >= 33 && t < 64)) asm volatile("barrier.sync 1, 64;" ::: "memory");
