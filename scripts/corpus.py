@@ -263,7 +263,7 @@ REMOVED = [
     (r"(?:@!?%\w+\s+)?barrier\.cluster\.(?:arrive|wait)[^;]*;", ""),
     (r"(?:@!?%\w+\s+)?cp\.async\.(?:bulk\.)?(?:commit_group|wait_group|wait_all)[^;]*;", ""),
     (r"(?:@!?%\w+\s+)?wgmma\.(?:fence|commit_group|wait_group)[^;]*;", ""),
-    (r"(?:@!?%\w+\s+)?(?:fence|membar)\.[^;]*;", ""),
+    (r"(?:@!?%\w+\s+)?(?<![\w.])(?:fence|membar)\.[^;]*;", ""),
     (r"((?:@!?%\w+\s+)?)mbarrier\.(?:try|test)_wait\S*\s+([%\w]+)[^;]*;", r"\1setp.eq.b32 \2, 0, 0;"),
     (
         r"((?:@!?%\w+\s+)?)atom\.\S*cas\.(b\d+)\s+([%\w]+),\s*\[[^\]]*\],\s*([^,;]+),[^;]*;",
@@ -408,7 +408,8 @@ def page():
         said = said.replace("|", "/").replace("\n", " ")
         text = f"{said}. **Read**: {reading}" if reading and said else reading or said
         part = ""
-        if isinstance(mutants, list) and mutants:
+        mutants = [m for m in mutants if m["came"] != "refused"] if isinstance(mutants, list) else []
+        if mutants:
             good = sum(m["came"] in ("found", "stopped") for m in mutants)
             needless = readings["needless"].get(key, {})
             unneeded = [m for m in mutants if m["came"] == "silent" and needless_reason(needless, m)]
