@@ -38,13 +38,34 @@ SCHEDULES, MUTANT_SCHEDULES, SECONDS, MOST = 6, 4, 60, 12
 
 # language, repository, how many, path and text that are wanted, path or text that is not
 POOLS = [
-    ("Triton", "byoshimi-gmail/triton", 7, r"^python/tutorials/\d\d[^/]*\.py$", r"@triton\.jit", r"tcgen05|nvfp4"),
-    ("Triton", "FlagOpen/FlagGems", 7, r"^src/flag_gems/(ops|fused)/.*\.py$", r"@triton\.jit", "pointwise_dynamic"),
+    (
+        "Triton",
+        "byoshimi-gmail/triton",
+        7,
+        r"^python/tutorials/\d\d[^/]*\.py$",
+        r"@triton\.jit",
+        r"tcgen05|nvfp4",
+    ),
+    (
+        "Triton",
+        "FlagOpen/FlagGems",
+        7,
+        r"^src/flag_gems/(ops|fused)/.*\.py$",
+        r"@triton\.jit",
+        "pointwise_dynamic",
+    ),
     ("Triton", "linkedin/Liger-Kernel", 6, r"^src/liger_kernel/ops/[a-z0-9_]+\.py$", r"@triton\.jit", None),
     ("Triton", "fla-org/flash-linear-attention", 6, r"^fla/ops/.*\.py$", r"@triton\.jit", "/backends/"),
     ("Triton", "unslothai/unsloth", 2, r"^unsloth/kernels/.*\.py$", r"@triton\.jit", None),
     ("Triton", "1CatAI/1Cat-vLLM", 2, r"^vllm/.*\.py$", r"@triton\.jit", "rocm"),
-    ("Gluon", "byoshimi-gmail/triton", 10, r"^python/tutorials/gluon/(0[1-578]|1[34])-.*\.py$", r"@gluon\.jit", None),
+    (
+        "Gluon",
+        "byoshimi-gmail/triton",
+        10,
+        r"^python/tutorials/gluon/(0[1-578]|1[34])-.*\.py$",
+        r"@gluon\.jit",
+        None,
+    ),
     (
         "CuTe DSL",
         "NVIDIA/cutlass",
@@ -123,7 +144,11 @@ def draw(checkouts):
 def name_of(entry, entries):
     """What the drivers call it: the kernel, or the file's stem, with its folder where two have the same."""
     path = pathlib.PurePosixPath(entry["path"])
-    same = [e for e in entries if e["language"] == entry["language"] and pathlib.PurePosixPath(e["path"]).stem == path.stem]
+    same = [
+        e
+        for e in entries
+        if e["language"] == entry["language"] and pathlib.PurePosixPath(e["path"]).stem == path.stem
+    ]
     return entry.get("kernel") or (f"{path.parent.name}/{path.stem}" if len(same) > 1 else path.stem)
 
 
@@ -160,7 +185,9 @@ class Runner:
         self.packages = json.loads(packages.read_text()) if packages.exists() else {}
 
     def environment(self, entry):
-        path = self.packages.get(entry["repository"] + " " + entry["language"]) or self.packages.get(entry["language"], "")
+        path = self.packages.get(entry["repository"] + " " + entry["language"]) or self.packages.get(
+            entry["language"], ""
+        )
         more = {"PYTHONPATH": path, "ANTIPHASE_TOOL": self.tool, "CORPUS_SOURCES": str(self.sources)}
         return {**os.environ, **more, "OMP_NUM_THREADS": "1"}
 
@@ -169,7 +196,11 @@ class Runner:
         folder = self.sources / "captured" / re.sub(r"\W", "_", f"{entry['language']} {name}")
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir(parents=True)
-        words = [sys.executable, str(ROOT / "python/antiphase_check/capture.py"), str(folder / "manifest.json")]
+        words = [
+            sys.executable,
+            str(ROOT / "python/antiphase_check/capture.py"),
+            str(folder / "manifest.json"),
+        ]
         words += [str(SECONDS), f"-DENTRY={json.dumps(name)}", f"{DRIVERS[entry['language']]}_entries.py"]
         before = time.monotonic()
         done = subprocess.run(
@@ -220,7 +251,9 @@ def checked(runner, entry, name):
             said.append(f"{label}: {stopped}")
     errors = any(severity == "error" for _, severity, *_ in record["findings"])
     record["said"] = [re.sub(r"\x1b\[[\d;]*m|/\S*/", "", s).strip()[:300] for s in said]
-    record["verdict"] = "refused" if said else "finding" if errors else "pedantic" if record["findings"] else "clean"
+    record["verdict"] = (
+        "refused" if said else "finding" if errors else "pedantic" if record["findings"] else "clean"
+    )
     return record
 
 
@@ -230,9 +263,12 @@ REMOVED = [
     (r"(?:@!?%\w+\s+)?barrier\.cluster\.(?:arrive|wait)[^;]*;", ""),
     (r"(?:@!?%\w+\s+)?cp\.async\.(?:bulk\.)?(?:commit_group|wait_group|wait_all)[^;]*;", ""),
     (r"(?:@!?%\w+\s+)?wgmma\.(?:fence|commit_group|wait_group)[^;]*;", ""),
-    (r"(?:@!?%\w+\s+)?(?:fence|membar)\.[^;]*;", ""),
+    (r"(?:@!?%\w+\s+)?(?<![\w.])(?:fence|membar)\.[^;]*;", ""),
     (r"((?:@!?%\w+\s+)?)mbarrier\.(?:try|test)_wait\S*\s+([%\w]+)[^;]*;", r"\1setp.eq.b32 \2, 0, 0;"),
-    (r"((?:@!?%\w+\s+)?)atom\.\S*cas\.(b\d+)\s+([%\w]+),\s*\[[^\]]*\],\s*([^,;]+),[^;]*;", r"\1mov.\2 \3, \4;"),
+    (
+        r"((?:@!?%\w+\s+)?)atom\.\S*cas\.(b\d+)\s+([%\w]+),\s*\[[^\]]*\],\s*([^,;]+),[^;]*;",
+        r"\1mov.\2 \3, \4;",
+    ),
 ]
 
 
@@ -243,7 +279,9 @@ def mutants_of(text):
             line = text.count("\n", 0, found.start()) + 1
             if text[text.rfind("\n", 0, found.start()) + 1 : found.start()].lstrip().startswith("//"):
                 continue
-            yield text[: found.start()] + found.expand(instead) + text[found.end() :], found[0].split("[")[0].strip(), line
+            yield text[: found.start()] + found.expand(instead) + text[found.end() :], found[0].split("[")[
+                0
+            ].strip(), line
 
 
 def place_of(text, line):
@@ -263,24 +301,41 @@ def mutated(runner, entry, name):
         all_of = list(mutants_of(text))
         if len(all_of) > len(chosen.get(program["label"], (None, "", []))[2]):
             chosen[program["label"]] = (program, text, all_of)
-    results = []
+    kept = folder / "mutants.json"  # of a run that was interrupted
+    results = json.loads(kept.read_text()) if kept.exists() else []
     for label, (program, text, all_of) in chosen.items():
+        done = {m["at_ptx"] for m in results if m["kernel"] == label[:60]}
         _, before, _ = runner.check(program, entry, MUTANT_SCHEDULES)
         work = folder / "mutant"
         shutil.rmtree(work, ignore_errors=True)
         shutil.copytree(pathlib.Path(program["sources"][0]).parent, work)
         (work / "program.so").unlink(missing_ok=True)
-        altered = {**program, "sources": [str(work / pathlib.Path(s).name) for s in program["sources"]], "object": ""}
+        altered = {
+            **program,
+            "sources": [str(work / pathlib.Path(s).name) for s in program["sources"]],
+            "object": "",
+        }
         step = -(-len(all_of) // MOST)
         for mutant, what, line in all_of[::step] if all_of else ():
+            if line in done:
+                continue
             (work / "kernel.ptx").write_text(mutant)
             code, found, said = runner.check(altered, entry, MUTANT_SCHEDULES)
             new = [one for one in found if one not in before and one[0] == "error"]
             how = "found" if new else "stopped" if code in (2, 4) else "refused" if code == 3 else "silent"
             places = sorted({place for _, _, place in new})
-            one = {"kernel": label[:60], "without": " ".join(what.split())[:60], "line": place_of(text, line), "came": how}
+            one = {
+                "kernel": label[:60],
+                "without": " ".join(what.split())[:60],
+                "line": place_of(text, line),
+                "came": how,
+            }
+            one["at_ptx"] = line
             results.append(one | ({"at": places, "kinds": sorted({k for _, k, _ in new})} if new else {}))
-            print(f"  {label[:40]} {one['without']} :{one['line']} {how} {places[:2]} {said[-100:]}", flush=True)
+            kept.write_text(json.dumps(results))
+            print(
+                f"  {label[:40]} {one['without']} :{one['line']} {how} {places[:2]} {said[-100:]}", flush=True
+            )
     return results
 
 
@@ -304,7 +359,11 @@ def each(tool, folder, names, act, key):
         try:
             return job, act(runner, *job)
         except Exception as error:
-            return job, {"verdict": "refused", "said": [f"{type(error).__name__}: {error}"[:300]], "findings": []}
+            return job, {
+                "verdict": "refused",
+                "said": [f"{type(error).__name__}: {error}"[:300]],
+                "findings": [],
+            }
 
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
         for (entry, name), result in pool.map(one, work):
@@ -313,6 +372,94 @@ def each(tool, folder, names, act, key):
                 print(name, result["verdict"], result["said"], result["findings"], flush=True)
             else:
                 print(name, dict(collections.Counter(m["came"] for m in result)), flush=True)
+
+
+CAME = {"clean": "clean", "finding": "finding", "pedantic": "pedantic finding", "refused": "not checked"}
+
+
+def share(part, whole):
+    return f"{part} of {whole}: {100 * part / whole:.0f} %" if whole else "-"
+
+
+def in_source(entry, place):
+    """Whether a finding's place is in the repository's own files."""
+    return place.startswith(entry["repository"].replace("/", "+") + "/")
+
+
+def page():
+    entries = json.loads(LIST.read_text())
+    outcome = json.loads(OUTCOME.read_text())
+    readings = json.loads(READINGS.read_text())
+    rows, silent, all_places, counts, languages = [], [], [], collections.Counter(), collections.Counter()
+    for entry in entries:
+        name = name_of(entry, entries)
+        key = f"{entry['language']}: {name}"
+        record = outcome["kernels"].get(key, {})
+        ran, mutants = record.get("run"), record.get("mutants")
+        reading = readings["kernels"].get(key, "")
+        what = "not tried" if ran is None else CAME[ran["verdict"]]
+        counts[what] += 1
+        languages[entry["language"], what in ("clean", "finding", "pedantic finding")] += 1
+        found = sorted(
+            {f"{kind} at {place.rsplit('/', 1)[-1]}" for _, _, kind, place in (ran or {}).get("findings", ())}
+        )
+        all_places += [in_source(entry, place) for *_, place in (ran or {}).get("findings", ())]
+        said = "; ".join(found) if found else (ran["said"][0][:120] if ran and ran["said"] else "")
+        said = said.replace("|", "/").replace("\n", " ")
+        text = f"{said}. **Read**: {reading}" if reading and said else reading or said
+        part = ""
+        mutants = [m for m in mutants if m["came"] != "refused"] if isinstance(mutants, list) else []
+        if mutants:
+            good = sum(m["came"] in ("found", "stopped") for m in mutants)
+            needless = readings["needless"].get(key, {})
+            unneeded = [m for m in mutants if m["came"] == "silent" and needless_reason(needless, m)]
+            part = f"{good} of {len(mutants) - len(unneeded)}"
+            counts["mutants found"] += good
+            counts["mutants"] += len(mutants) - len(unneeded)
+            counts["needless"] += len(unneeded)
+            all_places += [in_source(entry, at) for m in mutants for at in m.get("at", ())]
+            for m in mutants:
+                if m["came"] == "silent":
+                    why = needless_reason(needless, m)
+                    silent.append(
+                        f"| {entry['language']} | `{name}` | `{m['without']}` | {m['line']} | {why or '**missed**'} |"
+                    )
+        where = f"[`{entry['path'].rsplit('/', 1)[-1]}`](https://github.com/{entry['repository']}/blob/{entry['commit']}/{entry['path']})"
+        kernel = f" `{entry['kernel']}`" if entry.get("kernel") else ""
+        rows.append(f"| {entry['language']} | {where}{kernel} | {what} | {text} | {part} |")
+    checked = counts["clean"] + counts["finding"] + counts["pedantic finding"]
+    per_language = ", ".join(
+        f"{language} {languages[language, True]} of {languages[language, True] + languages[language, False]}"
+        for language in dict.fromkeys(e["language"] for e in entries)
+    )
+    return readings["page"].format(
+        date=outcome["measured"],
+        ran=share(checked, len(entries)),
+        tried=share(checked, checked + counts["not checked"]),
+        per_language=per_language,
+        accused=readings["accused"],
+        mutants=share(counts["mutants found"], counts["mutants"]),
+        needless=counts["needless"],
+        lines=share(sum(all_places), len(all_places)),
+        findings=counts["finding"],
+        rows="\n".join(rows),
+        silent="\n".join(silent),
+    )
+
+
+def needless_reason(needless, mutant):
+    """What a person wrote of a silent mutant: by kernel and line, or of all of a kind of instruction."""
+    return needless.get(f"{mutant['without'].split(';')[0]}:{mutant['line']}") or needless.get(
+        mutant["without"].split(";")[0], ""
+    )
+
+
+def table(is_check):
+    text = page()
+    if is_check and PAGE.read_text() != text:
+        sys.exit(f"{PAGE} is not what {OUTCOME} and {READINGS} say: run scripts/corpus.py table")
+    if not is_check:
+        PAGE.write_text(text)
 
 
 if __name__ == "__main__":
@@ -325,5 +472,7 @@ if __name__ == "__main__":
         each(words[1], words[2], words[3:], checked, "run")
     elif words[:1] == ["mutants"] and len(words) >= 3:
         each(words[1], words[2], words[3:], mutated, "mutants")
+    elif words[:1] == ["table"] and words[1:] in ([], ["--check"]):
+        table(words[1:] == ["--check"])
     else:
         sys.exit(__doc__)

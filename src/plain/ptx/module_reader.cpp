@@ -216,7 +216,8 @@ void reader::one_statement(function& f) {
   const view w = word();
   if (w == ".loc") {
     const view rest = rest_of_line().substr(w.size());
-    if (const source_line named = in_asm_ ? source_line() : places_.follow(rest, f.body.empty()); !named.file.empty())
+    if (const source_line named = in_asm_ ? source_line() : places_.follow(rest, f.body.empty());
+        !named.file.empty())
       place_ = named;
     return;
   }

@@ -76,11 +76,17 @@ void name_missing(void* library) {
 }
 
 // A line at the beginning of PTX from a language whose users write neither: its compiler initializes
-// mbarriers, and has all lanes of a warp store a sum to scratch memory.
+// mbarriers, has all lanes of a warp store a sum to scratch memory, and hands what lanes have loaded to others of
+// the warp by shuffles, which then store it there.
 constexpr std::string_view barriers_of_compiler =
     "// antiphase: mbarriers and scratch memory are the compiler's\n";
 void leave_to_compiler(check_report& r) {
-  std::erase_if(r.findings, [](const finding& f) {
+  const auto after_a_shuffle = [](const finding& f) {
+    return f.kind == finding_kind::overwritten_in_use && f.memory.find("global memory") != std::string::npos &&
+           f.earlier && f.access.block == f.earlier->block && f.access.thread / 32 == f.earlier->thread / 32;
+  };
+  std::erase_if(r.findings, [&](const finding& f) {
+    if (after_a_shuffle(f)) return true;
     return f.missing.row == sentence::fence_mbarrier ||
            (f.in_practice.row == sentence::gpu_same_value &&
             f.memory.find("in shared memory") != std::string::npos);
