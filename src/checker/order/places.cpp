@@ -42,14 +42,14 @@ Dwfl* the_session() {
 }
 std::mutex one_at_a_time;  // libdw is not thread-safe
 
+}  // namespace
+
 std::string demangled(const char* name) {
   int failed = 0;
   const std::unique_ptr<char, decltype(&std::free)> whole(
       abi::__cxa_demangle(name, nullptr, nullptr, &failed), &std::free);
   return failed == 0 ? whole.get() : name;
 }
-
-}  // namespace
 
 std::string symbol_at(const void* address) {
   const std::lock_guard lock(one_at_a_time);

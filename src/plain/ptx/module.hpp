@@ -21,6 +21,7 @@ struct statement {
   std::string text;  // without the semicolon or colon, on one line
   source_line place;
   bool of_asm = false;  // an asm statement's
+  bool of_toolkit = false;  // of a function in a toolkit's header
 };
 
 // .param .align 8 .b8 name[24], or a variable of the module or of a function.
@@ -61,6 +62,7 @@ class places {
   explicit places(std::string_view module);  // its .file directives
   // The rest of ".loc 1 24 10, function_name $L__info_string0, inlined_at 1 30 4".
   source_line follow(std::string_view directive);
+  bool in_toolkit() const { return in_toolkit_; }  // the innermost place of the last one is in its headers
 
  private:
   struct point {
@@ -69,6 +71,7 @@ class places {
   };
   std::map<int, std::string> files_;
   std::map<point, point> callers_;
+  bool in_toolkit_ = false;
 };
 
 // The module as one translation unit of CUDA C++: a kernel is an extern "C" function of its name. `number`:

@@ -11,6 +11,7 @@
 #include "compile_steps.hpp"
 #include "prepared.hpp"
 #include "src/checker/order/places.hpp"
+#include "statements.hpp"
 #include "tokens.hpp"
 
 namespace antiphase::plain {
@@ -59,7 +60,8 @@ void place_asm_at_first_lines(ptx_module::module_text& m) {
     const auto [found, fresh] = known.try_emplace(file);
     std::error_code ignored;
     if (!fresh || !fs::is_regular_file(file, ignored)) return found->second;
-    const std::string text = read_file(file);
+    std::string text;  // without comments, whose quotes begin no strings
+    for (const source_line& line : read_source(file).lines) text += text.empty() ? " \n" : line.code + '\n';
     const token_list list = tokens_of(text);
     const auto& t = list.tokens;
     for (std::size_t i = 0; i < t.size(); ++i) {
