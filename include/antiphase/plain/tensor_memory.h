@@ -67,7 +67,15 @@ AP_UNTRACKED bool give_columns(contents& c, int first, int count) {
     all = c.taken[k];
     c.taken[k] = false;
   }
+  bool any = false;
+  for (const bool one : c.taken) any = any || one;
+  if (!any) c.relinquished = false;  // the next block begins anew
   return all;
+}
+AP_UNTRACKED bool has_columns(const contents& c) {
+  bool any = false;
+  for (const bool one : c.taken) any = any || one;
+  return any;
 }
 AP_UNTRACKED bool are_taken(const contents& c, int first, int count) {
   bool all = first >= 0 && first + count <= columns;
@@ -82,7 +90,7 @@ AP_UNTRACKED bool writes_again(contents& c, int word, int thread) {
 }
 AP_UNTRACKED void note_read(contents& c, int word) { c.writer[word] = 0; }
 AP_UNTRACKED unsigned next_loaded(contents& c, int warp) { return c.loaded[warp]++ % words_in_flight; }
-AP_UNTRACKED bool relinquish_once(contents& c) { return !std::exchange(c.relinquished, true); }
+AP_UNTRACKED void give_up_permit(contents& c) { c.relinquished = true; }
 AP_UNTRACKED bool has_relinquished(const contents& c) { return c.relinquished; }
 
 AP_VERB int index_of_thread() { return machine::current->index; }
@@ -93,7 +101,7 @@ AP_VERB void require_columns(const contents& c, unsigned address, int count, pla
 
 // alloc, dealloc
 // -----------------------------------------------------------------------------------------------------------
-AP_VERB void allocate(void* to, unsigned count, bool of_pair, place where) {
+AP_VERB void allocate(void* to, unsigned count, place where) {
   if (count < 32 || count > 512 || (count & (count - 1)) != 0)
     machine::trap("tcgen05.alloc of a number of columns that is no power of two from 32 to 512", where);
   machine::whole_warp("tcgen05.alloc", where);
@@ -104,7 +112,6 @@ AP_VERB void allocate(void* to, unsigned count, bool of_pair, place where) {
     for (; first < 0; first = take_columns(c, static_cast<int>(count))) machine::yield(where);
     store<unsigned, 1>(to, {{static_cast<unsigned>(first)}});
   }
-  if (of_pair) machine::trap("tcgen05.alloc of two blocks: antiphase check follows those of one", where);
   machine::warp_exchange(all_lanes, nullptr, 0, where);
 }
 AP_VERB void deallocate(unsigned address, unsigned count, place where) {
@@ -120,7 +127,7 @@ AP_VERB void deallocate(unsigned address, unsigned count, place where) {
 }
 AP_VERB void relinquish(place where) {
   machine::whole_warp("tcgen05.relinquish_alloc_permit", where);
-  if (lane() == 0) relinquish_once(here_of());
+  if (contents& c = here_of(); lane() == 0 && has_columns(c)) give_up_permit(c);
 }
 
 // ld, st, wait

@@ -70,6 +70,9 @@ text tensor_store(instruction& i);
 text tensor_wait(instruction& i);
 text tensor_multiply(instruction& i);
 text tensor_commit(instruction& i);
+text cancel_launch(instruction& i);
+text is_canceled(instruction& i);
+text canceled_block(instruction& i);
 
 // arithmetic
 text arithmetic(instruction& i, view function, std::size_t operands);

@@ -33,9 +33,9 @@ int bits_of_shape(instruction& i) {
 }  // namespace
 
 text tensor_allocate(instruction& i) {
-  const bool pair = of_pair(i);
+  alone(i);
   i.skip({"sync", "aligned", "b32"});
-  return in_tensor_memory("allocate", i.pointer(0, i.space()), i.get("unsigned", 1), pair ? "true" : "false", here);
+  return in_tensor_memory("allocate", i.pointer(0, i.space()), i.get("unsigned", 1), here);
 }
 text tensor_deallocate(instruction& i) {
   alone(i);
@@ -87,6 +87,24 @@ text tensor_commit(instruction& i) {
   i.skip({"mbarrier::arrive::one", "b64"});
   if (i.count() != 1) i.refuse();
   return in_tensor_memory("commit", i.barrier(0, i.space()), here);
+}
+
+// Launches of a block in place of another that has not begun. All blocks begin here: the answer is no.
+text cancel_launch(instruction& i) {
+  i.skip({"async", "mbarrier::complete_tx::bytes", "b128"});
+  const text space = i.space();
+  return fmt::format("::antiphase::machine::bulk_load({}, ap_no_block, 16, {}, {})", i.pointer(0, space),
+                     i.barrier(1, "in_shared"), here);
+}
+text is_canceled(instruction& i) {
+  i.skip({"pred", "b128"});
+  return i.put(0, fmt::format("static_cast<bool>({} & 1)", i.get("unsigned __int128", 1)));
+}
+text canceled_block(instruction& i) {  // of none
+  while (!i.done()) i.skip_head(1);
+  text code;
+  for (const text& one : i.list(0)) code += (code.empty() ? "" : "; ") + call("put", one, "0u");
+  return code;
 }
 
 }  // namespace antiphase::plain::ptx_code
