@@ -286,7 +286,8 @@ std::string function_writer::call(view operands) const {
   if (next >= all.size()) throw unknown{"call"};
   const view called = all[next++];
   if (next < all.size() && all[next].starts_with("(")) add(all[next]);
-  static constexpr std::array system{view("vprintf"), view("__assertfail"), view("malloc"), view("free")};
+  static constexpr std::array system{view("vprintf"), view("__assertfail"), view("malloc"), view("free"),
+                                     view("antiphase_tried")};
   if (std::ranges::find(system, called) != system.end())
     return fmt::format("::antiphase::plain::ptx::system_{}({})", called, takes);
   if (const auto function = known_.find(called); function != known_.end())

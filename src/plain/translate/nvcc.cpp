@@ -45,7 +45,7 @@ fs::path changed(const plain_program& p, const std::string& source, const fs::pa
   }
   if (!changes) return source;
   const fs::path file = folder / fmt::format("changed{}.cu", number);
-  write_file(file, fmt::format("#line 1 \"{}\"\n{}", fs::absolute(source).lexically_normal().string(), out));
+  write_file(file, fmt::format("extern \"C\" __device__ bool antiphase_tried(int);\n#line 1 \"{}\"\n{}", fs::absolute(source).lexically_normal().string(), out));
   return file;
 }
 

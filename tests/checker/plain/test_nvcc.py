@@ -120,7 +120,13 @@ class Nvcc(unittest.TestCase):
         text = (ROOT / "examples/plain_cuda/sum.cu").read_text()
         (self.folder / "sum.cu").write_text(text)
         fixed = self.run_tool("check", "sum.cu", "--nvcc", "--fix", "--schedules", "4").stdout
-        self.assertIn("+    __syncthreads();\n", fixed)
+        self.assertRegex(fixed, r"(?m)^\+ *__syncthreads\(\);$")
+        doubled = text.replace("    __syncthreads();", "    __syncthreads(); __syncthreads();").replace(
+            "part[t] += part[t + half];", "part[t] += part[t + half];\n    __syncthreads();"
+        )
+        (self.folder / "sum.cu").write_text(doubled)
+        needless = self.run_tool("check", "sum.cu", "--nvcc", "--needless", "--schedules", "4").stdout
+        self.assertIn("needless: __syncthreads();", needless)
 
     def test_errors_of_nvcc_are_given_as_they_are(self):
         (self.folder / "e.cu").write_text("__global__ void k() { nothing(); }\nint main() { k<<<1, 1>>>(); }\n")
