@@ -148,8 +148,8 @@ template <int Bits> constexpr int columns_of(int registers) {
 AP_VERB void require_own_lanes(unsigned address, place where) {
   const int warp = index_of_thread() / 32 % quarters;
   if (static_cast<int>(address >> 16) / 32 != warp)
-    machine::trap("a warp accesses lanes of Tensor Memory that are not its own: warp w of four has 32 w and on",
-                  where);
+    machine::trap(
+        "a warp accesses lanes of Tensor Memory that are not its own: warp w of four has 32 w and on", where);
 }
 // The words of order of a warp's access. Asynchronous until the thread waits.
 AP_VERB void order_access(unsigned address, int count, bool stores, place where) {
@@ -167,9 +167,9 @@ AP_VERB void order_access(unsigned address, int count, bool stores, place where)
         continue;
       }
       const int warp = index_of_thread() / 32;
-      machine::copy_async(&shared_words<loaded_words>().x[warp * words_in_flight +
-                                                         static_cast<int>(next_loaded(c, warp))],
-                          &all.x[word], 4, 4, where);
+      machine::copy_async(
+          &shared_words<loaded_words>().x[warp * words_in_flight + static_cast<int>(next_loaded(c, warp))],
+          &all.x[word], 4, 4, where);
     }
   machine::warp_exchange(all_lanes, nullptr, 0, where);
 }
@@ -234,14 +234,16 @@ AP_UNTRACKED float number_of(unsigned bits, operand_kind kind, bool bfloat) {
                 : plain::from_half(static_cast<unsigned short>(bits));
 }
 struct multiplication {
-  unsigned to, from;           // from: A in Tensor Memory
-  unsigned long a, b;          // descriptors
-  unsigned instruction;        // descriptor
+  unsigned to, from;     // from: A in Tensor Memory
+  unsigned long a, b;    // descriptors
+  unsigned instruction;  // descriptor
   bool adds, a_in_tensor_memory;
   operand_kind kind;
 };
 constexpr int rows_of(unsigned instruction) { return static_cast<int>(instruction >> 24 & 31) * 16; }
-constexpr int columns_of_product(unsigned instruction) { return static_cast<int>(instruction >> 17 & 63) * 8; }
+constexpr int columns_of_product(unsigned instruction) {
+  return static_cast<int>(instruction >> 17 & 63) * 8;
+}
 AP_UNTRACKED void multiply_numbers(contents& c, unsigned char* base, const multiplication& m) {
   const int rows = rows_of(m.instruction), all = columns_of_product(m.instruction),
             bytes = m.kind == operand_kind::tf32 ? 4 : 2, depth = 32 / bytes;
@@ -253,7 +255,8 @@ AP_UNTRACKED void multiply_numbers(contents& c, unsigned char* base, const multi
     for (int k = 0; k < depth; ++k) {
       unsigned bits;
       if (m.a_in_tensor_memory) {
-        const unsigned word = c.x[lane_of_row][((m.from & 0xFFFF) + static_cast<unsigned>(k * bytes / 4)) % columns];
+        const unsigned word =
+            c.x[lane_of_row][((m.from & 0xFFFF) + static_cast<unsigned>(k * bytes / 4)) % columns];
         bits = bytes == 4 ? word : word >> k % 2 * 16;
       } else {
         bits = operand_at(base, m.a, a_by_rows, r, k, bytes);
@@ -276,15 +279,16 @@ AP_VERB void order_product(unsigned address, int count, place where) {
   order_words& all = shared_words<order_words>();
   for (int q = 0; q < quarters; ++q)
     for (int k = 0; k < (count + columns_of_word - 1) / columns_of_word; ++k) {
-      const int word =
-          q * words_of_quarter + static_cast<int>(address & 0xFFFF) / columns_of_word + k;
-      if (!writes_again(c, word, index_of_thread())) machine::copy_async(&all.x[word], &all.x[word], 4, 0, where);
+      const int word = q * words_of_quarter + static_cast<int>(address & 0xFFFF) / columns_of_word + k;
+      if (!writes_again(c, word, index_of_thread()))
+        machine::copy_async(&all.x[word], &all.x[word], 4, 0, where);
     }
 }
 AP_VERB void multiply(const multiplication& m, place where) {
   if ((m.instruction >> 4 & 3) != 1 || (m.instruction >> 13 & 3) != 0)
-    machine::trap("a tcgen05.mma whose sums are not f32, or whose operands are negated: antiphase check has none",
-                  where);
+    machine::trap(
+        "a tcgen05.mma whose sums are not f32, or whose operands are negated: antiphase check has none",
+        where);
   order_product(m.to, columns_of_product(m.instruction), where);
   multiply_numbers(here_of(), shared_base(), m);
 }

@@ -324,8 +324,7 @@ std::string function_writer::code_for(std::size_t index, const std::string& guar
   const std::string code = code_of(name, o.rest, *this);
   // On a line of its own, so that its place is the same wherever the compiler has copied it to.
   if (is_block_barrier(o))
-    return fmt::format("{}{{ {}\n{}; }}", guard,
-                       barrier_code(index) + marker(f_.body[index].place), code);
+    return fmt::format("{}{{ {}\n{}; }}", guard, barrier_code(index) + marker(f_.body[index].place), code);
   // libcu++ leaves the order of a warp's lanes to its exchange, as GPUs do.
   const bool orders = o.name.starts_with("match.any") && f_.body[index].of_toolkit;
   return fmt::format("{}{{ {}; {}}}", guard, code,

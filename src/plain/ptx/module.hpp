@@ -20,7 +20,7 @@ struct statement {
   statement_kind kind;
   std::string text;  // without the semicolon or colon, on one line
   source_line place;
-  bool of_asm = false;  // an asm statement's
+  bool of_asm = false;      // an asm statement's
   bool of_toolkit = false;  // of a function in a toolkit's header
 };
 

@@ -34,9 +34,7 @@ const std::vector<group>& table() {
       {yes, "what it leaves is undefined", {{"discard", discard}}},
       {partly,
        "textures and surfaces of one to three dimensions, by their objects; tex.v4 of s32, u32 and f32",
-       {{"tex", fetch_texel},
-        {"suld", AP_ROW(surface(i, true))},
-        {"sust", AP_ROW(surface(i, false))}}},
+       {{"tex", fetch_texel}, {"suld", AP_ROW(surface(i, true))}, {"sust", AP_ROW(surface(i, false))}}},
       {yes,
        "do nothing here",
        {{"prefetch", nothing},
@@ -120,7 +118,8 @@ const std::vector<group>& table() {
         {"wgmma.commit_group", AP_ROW(warpgroup(i, "commit"))},
         {"wgmma.wait_group", AP_ROW(warpgroup(i, "wait"))}}},
       {partly,
-       "in modules; of one block, not of a pair; products of f16, bf16 and tf32 with sums in f32; loads and stores of "
+       "in modules; of one block, not of a pair; products of f16, bf16 and tf32 with sums in f32; loads and "
+       "stores of "
        "32x32b, 16x128b and 16x256b, whose order is followed by 8 columns",
        {{"tcgen05.alloc", tensor_allocate},
         {"tcgen05.dealloc", tensor_deallocate},
@@ -218,9 +217,7 @@ const std::vector<group>& table() {
         {"nanosleep", AP_ROW((i.take("u32"), fmt::format("::antiphase::machine::yield({})", here)))}}},
       {no,
        "the instructions above; nor is the rest of PTX known",
-       {{"wgmma.mma_async.sp", nullptr},
-        {"red.async", nullptr},
-        {"cp.reduce.async.bulk.tensor", nullptr}}}};
+       {{"wgmma.mma_async.sp", nullptr}, {"red.async", nullptr}, {"cp.reduce.async.bulk.tensor", nullptr}}}};
   return all;
 }
 #undef AP_ROW

@@ -52,8 +52,9 @@ text tensor_load(instruction& i) {
   const int bits = bits_of_shape(i);
   i.take_beginning("x");
   const auto to = i.list(0);
-  text code = fmt::format("const auto ap_v = {}",
-                          in_tensor_memory(fmt::format("load_numbers<{}, {}>", bits, to.size()), address(i, 1), here));
+  text code = fmt::format(
+      "const auto ap_v = {}",
+      in_tensor_memory(fmt::format("load_numbers<{}, {}>", bits, to.size()), address(i, 1), here));
   for (std::size_t k = 0; k < to.size(); ++k) code += "; " + call("put", to[k], fmt::format("ap_v.x[{}]", k));
   return code;
 }
@@ -76,10 +77,11 @@ text tensor_multiply(instruction& i) {
   if (kind.empty() || i.count() != 5) i.refuse();
   const bool in_memory = i.operand(1).starts_with("[");
   return in_tensor_memory(
-      "multiply", fmt::format("{{{}, {}, {}, {}, {}, {}, {}, ::antiphase::plain::ptx::tensor_memory::operand_kind::{}}}",
-                              address(i, 0), in_memory ? address(i, 1) : "0u",
-                              in_memory ? "0ul" : i.get("unsigned long", 1), i.get("unsigned long", 2),
-                              i.get("unsigned", 3), i.get("bool", 4), in_memory, kind.substr(6)),
+      "multiply",
+      fmt::format("{{{}, {}, {}, {}, {}, {}, {}, ::antiphase::plain::ptx::tensor_memory::operand_kind::{}}}",
+                  address(i, 0), in_memory ? address(i, 1) : "0u",
+                  in_memory ? "0ul" : i.get("unsigned long", 1), i.get("unsigned long", 2),
+                  i.get("unsigned", 3), i.get("bool", 4), in_memory, kind.substr(6)),
       here);
 }
 text tensor_commit(instruction& i) {

@@ -205,7 +205,8 @@ kernel_by_nvcc kernel_called_by(const void* site) {
     for (const std::string& other : all)
       if (key(other) == key(name)) of_host.insert(other);
     if (compiled.size() == of_host.size() && (compiled.size() == 1 || key == &without_numbers))
-      return kernels_by_nvcc().at(*std::next(compiled.begin(), std::distance(of_host.begin(), of_host.find(name))));
+      return kernels_by_nvcc().at(
+          *std::next(compiled.begin(), std::distance(of_host.begin(), of_host.find(name))));
   }
   checker_detail::refuse_run(fmt::format(
       "kernel {} is not among those that nvcc has compiled: expected one that its source launches",

@@ -92,8 +92,7 @@ std::string include_that_fails(std::string_view errors) {
                               : fmt::format(
                                     "{}:{}: <{}> is not supported here: use what antiphase check "
                                     "--dialect lists, or leave the #include out{}",
-                                    p.file, p.line, header,
-                                    has_device_code(header) ? or_by_nvcc : "");
+                                    p.file, p.line, header, has_device_code(header) ? or_by_nvcc : "");
       header = name;
     }
     return {};

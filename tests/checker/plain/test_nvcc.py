@@ -16,7 +16,12 @@ import unittest
 TOOL = pathlib.Path(sys.argv[1]).resolve()
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 NVCC = shutil.which("nvcc") or next(
-    (n for r in (os.environ.get("CUDA_HOME"), "/usr/local/cuda") if r and os.path.exists(n := f"{r}/bin/nvcc")), None
+    (
+        n
+        for r in (os.environ.get("CUDA_HOME"), "/usr/local/cuda")
+        if r and os.path.exists(n := f"{r}/bin/nvcc")
+    ),
+    None,
 )
 
 # Each launch needs another way to find its kernel; x[0] is 1 if all have been right.
@@ -129,7 +134,9 @@ class Nvcc(unittest.TestCase):
         self.assertIn("needless: __syncthreads();", needless)
 
     def test_errors_of_nvcc_are_given_as_they_are(self):
-        (self.folder / "e.cu").write_text("__global__ void k() { nothing(); }\nint main() { k<<<1, 1>>>(); }\n")
+        (self.folder / "e.cu").write_text(
+            "__global__ void k() { nothing(); }\nint main() { k<<<1, 1>>>(); }\n"
+        )
         done = self.run_tool("check", "e.cu", "--nvcc")
         self.assertEqual(done.returncode, 3)
         self.assertIn("nvcc does not compile e.cu", done.stderr)

@@ -43,10 +43,14 @@ def product(wait_for_load=True, early_free=False, commit=True, release=True):
         multiply += f"@%first tcgen05.mma.cta_group::1.kind::f16 [%base], %da, %db, %form, 0;\n"
         multiply += "@%first tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64 [full];\n"
     if not commit:
-        multiply = multiply.replace("tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64 [full]",
-                                    "mbarrier.arrive.shared.b64 _, [full]")
+        multiply = multiply.replace(
+            "tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64 [full]",
+            "mbarrier.arrive.shared.b64 _, [full]",
+        )
     end = "tcgen05.dealloc.cta_group::1.sync.aligned.b32 %base, 32;\n"
-    return HEAD + f"""
+    return (
+        HEAD
+        + f"""
 .visible .entry k(.param .u64 a, .param .u64 b, .param .u64 out) .reqntid 160 {{
 .reg .b32 %r<10>; .reg .b64 %d<10>; .reg .pred %p<4>; .reg .pred %first; .reg .f32 %f<{COLUMNS}>;
 .reg .b32 %base, %lane, %form, %warp; .reg .b64 %da, %db, %out;
@@ -87,6 +91,7 @@ mov.u32 %r2, sb; shr.u32 %r2, %r2, 4; cvt.u64.u32 %db, %r2; or.b64 %db, %db, {8 
 {"" if early_free else end}OUT: ret;
 }}
 """
+    )
 
 
 class TensorMemory(unittest.TestCase):
@@ -118,7 +123,10 @@ class TensorMemory(unittest.TestCase):
         }
         lines = text.splitlines()
         return {
-            (f["kind"], lines[f["access"]["at"]["line"] - 1].split(".")[1] if f["access"]["at"]["line"] else "")
+            (
+                f["kind"],
+                lines[f["access"]["at"]["line"] - 1].split(".")[1] if f["access"]["at"]["line"] else "",
+            )
             for f in self.check(text, launch)
             if f["severity"] == "error"
         }
@@ -169,7 +177,10 @@ ld.param.u64 %d0, [to]; mul.wide.u32 %d1, %r0, 4; add.u64 %d0, %d0, %d1; st.glob
 ret;
 }
 """
-        launch = {"block": 64, "arguments": [{"array": "i32", "count": 64, "data": "none", "expected": [1] * 64}]}
+        launch = {
+            "block": 64,
+            "arguments": [{"array": "i32", "count": 64, "data": "none", "expected": [1] * 64}],
+        }
         right = body.replace("EXPECT", "mbarrier.arrive.expect_tx.shared.b64 _, [full], 16;")
         self.assertEqual(self.check(HEAD + right, launch), [])
         # Bytes that no arrival expects: the phase does not end, and all wait.
