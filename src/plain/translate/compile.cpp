@@ -329,8 +329,8 @@ void compilation::preprocess(std::size_t unit, bool for_host) {
   run_or_fail(command, file(unit, ".said"));
 }
 
-// Headers of the toolkit that have no stand-in: nvcc has read them for kernels, and the host's part of a source
-// seldom needs what they have.
+// Headers of the toolkit that have no stand-in: nvcc has read them for kernels, and the host's part of a
+// source seldom needs what they have.
 void compilation::add_empty_headers(words& command, const fs::path& said) const {
   const fs::path folder = folder_ / "absent";
   command.insert(command.begin() + static_cast<std::ptrdiff_t>(common_.size()), {"-idirafter", folder});
