@@ -161,6 +161,12 @@ class Linear(support.Case):
             (ValueError, ("shapes (3, 5) and (4, 6)",), lambda: at.linear(x, R(4, 6))),
             (TypeError, ("bfloat16", "float32"), lambda: at.linear(x, w.float())),
             (ValueError, ("bias has shape (3,)",), lambda: at.linear(x, w, R(3))),
+            (TypeError, ("bias is float32", "bfloat16"), lambda: at.linear(x, w, R(4, dtype=torch.float32))),
+            (
+                TypeError,
+                ("residual is bfloat16: expected float32",),
+                lambda: antiphase.linear(x, w, residual=R(3, 4), dtype="float32"),
+            ),
             (
                 TypeError,
                 ("bias is int32",),
