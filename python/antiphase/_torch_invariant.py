@@ -3,6 +3,7 @@
 computed here; softmax, norms and attention stay torch's, called so that their order of summation depends on a row's
 length alone (docs/batch.md says what torch's source shows)."""
 import contextlib
+import functools
 import inspect
 import math
 import warnings
@@ -25,18 +26,27 @@ def _lies_apart(out, *read):
     return all(t.untyped_storage().data_ptr() != place for t in read)
 
 
-def _product(a, b, out=None, out_dtype=None):
-    return _added(None, a, b, 0, 1, out, out_dtype)
+def _is_sensible(axes, added, a, b, result):
+    """Whether torch would compute it, too; if not, it says why."""
+    if a.dtype is not b.dtype or a.device != b.device or not a.dim() == b.dim() == axes:
+        return False
+    if a.shape[-1] != b.shape[-2] or a.shape[:-2] != b.shape[:-2]:
+        return False
+    return added is None or (added.dtype in (a.dtype, result) and added.device == a.device)
 
 
-def _added(added, a, b, beta=1, alpha=1, out=None, out_dtype=None):
-    if a.dtype is not b.dtype or a.dtype not in _FLOATS or a.device != b.device:
-        return None
+def _product(axes, a, b, out=None, out_dtype=None):
+    return _added(axes, None, a, b, 0, 1, out, out_dtype)
+
+
+def _added(axes, added, a, b, beta=1, alpha=1, out=None, out_dtype=None):
     result = out_dtype or a.dtype
+    if a.dtype not in _FLOATS or not _is_sensible(axes, added, a, b, result):
+        return None
     added = None if beta == 0 else added
     if a.dtype is torch.float32:
         return _added_fp32(added, a, b, beta, alpha) if result is torch.float32 else None
-    if result not in (a.dtype, torch.float32) or a.shape[-1] != b.shape[-2]:
+    if result not in (a.dtype, torch.float32):
         return None
     if alpha != 1 or (added is not None and beta != 1):
         found = _torch_linear.compute(a, b.mT, None, None, torch.float32) * alpha
@@ -68,12 +78,14 @@ def _added_fp32(added, a, b, beta, alpha):
 
 
 def _mv(a, x, out=None):
-    found = _product(a, x.unsqueeze(1))
+    found = _product(2, a, x.unsqueeze(-1))
     return None if found is None else found.squeeze(1)
 
 
 def _addmv(added, a, x, beta=1, alpha=1, out=None):
-    found = _added(added.expand(a.shape[0]).unsqueeze(1), a, x.unsqueeze(1), beta, alpha)
+    if a.dim() != 2 or added.dim() > 1:
+        return None
+    found = _added(2, added.expand(a.shape[0]).unsqueeze(1), a, x.unsqueeze(-1), beta, alpha)
     return None if found is None else found.squeeze(1)
 
 
@@ -246,6 +258,8 @@ def _computed(function, name):
             if found is None:
                 return original.call_boxed(keys, *args, **named)
             out = args[0] if in_place else named["out"] if writes else found
+            if in_place and out.shape != found.shape:
+                return original.call_boxed(keys, *args, **named)  # which says that it cannot be
             if out is not found:
                 if out.shape != found.shape:
                     out.resize_(found.shape)
@@ -259,13 +273,15 @@ def _computed(function, name):
 
 def _operators():
     known = {}
-    for name, function in (("mm", _product), ("bmm", _product), ("addmm", _added), ("baddbmm", _added)):
+    mm, bmm = (functools.partial(_product, axes) for axes in (2, 3))
+    addmm, baddbmm = (functools.partial(_added, axes) for axes in (2, 3))
+    for name, function in (("mm", mm), ("bmm", bmm), ("addmm", addmm), ("baddbmm", baddbmm)):
         for overload, of in (("", function), (".out", function)):
             known[name + overload] = _computed(of, name + overload)
         for overload in (".dtype", ".dtype_out"):
             known[name + overload] = _computed(_of_dtype(function), name + overload)
     for name, function in (
-        *(("addmm_", _added), ("baddbmm_", _added), ("mv", _mv), ("addmv", _addmv), ("addmv.out", _addmv)),
+        *(("addmm_", addmm), ("baddbmm_", baddbmm), ("mv", _mv), ("addmv", _addmv), ("addmv.out", _addmv)),
         *(("addmv_", _addmv), ("mean.dim", _mean), ("mean.out", _mean)),
     ):
         known[name] = _computed(function, name)

@@ -332,8 +332,30 @@ class Mode(support.Case):
             with at.batch_invariant():
                 found = make()
             self.assertTrue(torch.equal(found, expected))
-        with at.batch_invariant(), self.assertRaises(RuntimeError):
-            torch.mm(R(3, 5), R(4, 5))
+
+    def test_mistakes_are_told_by_torch(self):
+        for dtype in (torch.bfloat16, torch.float32):
+            a, b = R(3, 5, dtype=dtype), R(5, 4, dtype=dtype)
+            for call in (
+                lambda: torch.mm(a, b.t()),
+                lambda: torch.mm(a[None], b[None]),
+                lambda: torch.bmm(a.expand(2, 3, 5), b.expand(3, 5, 4)),
+                lambda: torch.mm(a, b.double()),
+                lambda: torch.addmm(R(5, dtype=dtype), a, b),
+                lambda: torch.addmm(R(4, dtype=torch.float64), a, b),
+                lambda: R(1, 4, dtype=dtype).addmm_(a, b),
+                lambda: torch.mv(a, b),
+                lambda: torch.addmv(a, a, b[:, 0]),
+            ):
+                with self.assertRaises(RuntimeError) as own:
+                    call()
+                with at.batch_invariant(), self.assertRaises(RuntimeError) as ours:
+                    call()
+                self.assertEqual(str(ours.exception).splitlines()[0], str(own.exception).splitlines()[0])
+            with at.batch_invariant():
+                self.assertTrue(torch.equal(torch.addmm(a[:, :4], a[:, :0], b[:0]), a[:, :4]))
+                self.assertFalse(torch.mm(a[:, :0], b[:0]).any())
+                self.assertEqual(torch.mm(a[:0], b).shape, (0, 4))
 
     def test_training_step_under_autocast(self):
         torch.manual_seed(1)
