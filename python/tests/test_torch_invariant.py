@@ -403,6 +403,22 @@ class Mode(support.Case):
             self.assertTrue(same(compiled(x, w), torch.mm(x, w) * 2))
             self.assertTrue(same(compiled(x[:1].clone(), w), (torch.mm(x, w) * 2)[:1]))
 
+    def test_programs_compiled_without_fusion_are_invariant(self):
+        if not hasattr(getattr(torch, "_inductor", None), "lite_mode_options"):
+            self.skipTest("torch.compile has no mode 'lite'")
+        w = R(24, 4096)
+
+        def step(x):
+            y = x.float()
+            y = (y * torch.rsqrt(y.pow(2).mean(-1, keepdim=True) + 1e-5)).to(x.dtype)
+            return F.linear(F.rms_norm(y, (4096,)), w).float().softmax(-1)
+
+        x = R(70, 4096)
+        with torch.no_grad(), at.batch_invariant():
+            expected, compiled = step(x), torch.compile(step, mode="lite")
+            self.assertTrue(same(compiled(x), expected))
+            self.assertTrue(same(compiled(x[3:4].clone()), expected[3:4]))
+
     def test_captured_into_a_graph(self):
         if DEVICE.type == "cpu":
             self.skipTest("the CPU has no CUDA graphs")
