@@ -105,17 +105,16 @@ _WIDEST, _NARROWEST = 32, 8  # numbers that a step adds
 
 
 def _row_sums(x):
-    """Sums of the rows of a matrix: every step adds `width` neighbours one after the other, which torch does in a
-    thread for each pool. The order follows from the length of a row."""
+    """Sums of the rows of a matrix: every step divides a row into `width` parts and adds these one after the other,
+    which torch does in a thread for each element of a part. The order follows from the length of a row."""
     while x.shape[1] > 1:
         rows, length = x.shape
         width = max(w for w in range(1, _WIDEST + 1) if length % w == 0)
         if width < min(_NARROWEST, length):
             width = _WIDEST
             x = torch.nn.functional.pad(x, (0, -length % width))
-        x = torch.nn.functional.avg_pool2d(x.reshape(1, rows, -1), (1, width), divisor_override=1).view(
-            rows, -1
-        )
+        parts = x.reshape(1, rows, width, -1)
+        x = torch.nn.functional.avg_pool2d(parts, (width, 1), divisor_override=1).view(rows, -1)
     return x[:, 0]
 
 
@@ -128,7 +127,8 @@ def _mean(x, dim=None, keepdim=False, dtype=None, out=None):
     shape = [x.shape[d] for d in kept]
     length = math.prod(x.shape[d] for d in axes)
     rows = x.float().permute(*kept, *axes).reshape(-1, length)
-    sums = torch.cat([_row_sums(some) for some in rows.split(max(1, (1 << 30) // length))])
+    sums = [_row_sums(some) for some in rows.split(max(1, (1 << 30) // length))]
+    sums = sums[0] if len(sums) == 1 else torch.cat(sums)
     found = (sums / length).to(result).reshape(shape)
     return found.reshape([1 if d in axes else x.shape[d] for d in range(x.dim())]) if keepdim else found
 
@@ -188,22 +188,26 @@ def _flash(original):
     blocks, which the other one does where the batch is small."""
 
     def kernel(keys, q, k, v, dropout_p=0.0, is_causal=False, return_debug_mask=False, *, scale=None):
-        members, heads, queries, depth = q.shape
+        shape = members, heads, queries, depth = q.shape
         length = k.shape[2]
         if dropout_p or return_debug_mask or 0 in (q.numel(), k.numel()):  # no keys are divided with dropout
             return original.call_boxed(keys, q, k, v, dropout_p, is_causal, return_debug_mask, scale=scale)
+        if queries == 1 and heads > k.shape[1] > 0:  # queries that share keys, as rows of one block
+            q = q.reshape(members, k.shape[1], -1, depth)
+            is_causal, heads, queries = False, *q.shape[1:3]
         rows = [t.transpose(1, 2).reshape(-1, t.shape[1], depth) for t in (q, k, v)]
         starts = [
             torch.arange(0, (members + 1) * n, n, dtype=torch.int32, device=q.device)
             for n in (queries, length)
         ]
-        # At least 2 queries, or the kernel exchanges heads for queries where these share keys, and divides these.
+        # At least 2 queries: with one the kernel would exchange heads for queries where these share keys, and divide
+        # the keys.
         out, logsumexp, state, unused, mask = torch.ops.aten._flash_attention_forward(
             *rows, *starts, max(queries, 2), length, 0.0, is_causal and queries > 1, False, scale=scale
         )
-        out = out.view(members, queries, heads, depth).transpose(1, 2)
-        logsumexp = logsumexp.view(heads, members, queries).transpose(0, 1).contiguous()
-        return out, logsumexp, None, None, queries, length, state, unused, mask
+        out = out.view(members, queries, heads, depth).transpose(1, 2).reshape(shape)
+        logsumexp = logsumexp.view(heads, members, queries).transpose(0, 1).reshape(shape[:3]).contiguous()
+        return out, logsumexp, None, None, shape[2], length, state, unused, mask
 
     return kernel
 

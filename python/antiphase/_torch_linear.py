@@ -196,6 +196,17 @@ operator = _torch_ops.define(
 )
 
 
+class _Recorded(torch.autograd.Function):
+    """The operator for plain tensors: torch's dispatcher takes several times as long to record it."""
+
+    @staticmethod
+    def forward(ctx, *inputs):
+        _save(ctx, inputs, None)
+        return _compute(*inputs)
+
+    backward = staticmethod(_gradients)
+
+
 def linear(x, w, bias=None, residual=None, widen=False):
     """The linear layer of x (..., k) and w (n, k), with gradients. widen: the result is float32."""
     if w.dim() != 2 or x.dim() == 0 or x.shape[-1] != w.shape[1]:
@@ -206,7 +217,11 @@ def linear(x, w, bias=None, residual=None, widen=False):
     if residual is not None:
         residual = residual.reshape(-1, residual.shape[-1])
     given = [t for t in (rows, w, bias, residual) if t is not None]
-    run = _compute if _kind.plain(*given) else _torch_ops.dispatched(operator, *given)
+    if _kind.plain(*given, gradients=True):
+        is_recorded = torch.is_grad_enabled() and any(t.requires_grad for t in given)
+        run = _Recorded.apply if is_recorded else _compute
+    else:
+        run = _torch_ops.dispatched(operator, *given)
     found = run(rows, w, bias, residual, widen)
     return found if x.dim() == 2 else found.reshape(*x.shape[:-1], w.shape[0])
 
