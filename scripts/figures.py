@@ -27,6 +27,8 @@
                                of bench/costs/tile_sizes.cu: what a second buffer gains (gain) and the formula
                                promises (promise), Tc / Tl with one buffer (ratio), its resident blocks
                                (blocks), milliseconds with one (single) and two (double)
+    stall STEP REASON                  warps that wait for this reason for each instruction that is issued, by ncu;
+                                       issue, fma, shared, memory: percent of the peak
     cycles POLICY, hidden POLICY, computing POLICY
                                        from a recorded timeline: cycles per step, share of the load time
                                        hidden, share of the time in which warps compute
@@ -195,6 +197,16 @@ class Figures:
             if text is None:
                 raise BadResult(f"'{what}' is nothing that is reported of tiles")
             return text, []
+        if kind == "stall":
+            step, reason = of
+            file = max(self.folder.glob("experiments/*-stalls.json"), default=None)
+            series = json.loads(file.read_text())["series"] if file else []
+            (found,) = [s for s in series if s["step"] == step] or [{"stalls": {}}]
+            if reason in found["stalls"]:
+                return f"{found['stalls'][reason]:.1f}", []
+            if f"{reason}_percent" not in found:
+                raise BadResult(f"there is no stall {reason} of {step}")
+            return f"{found[f'{reason}_percent']:.0f} %", []
         if kind == "lines":
             return f"{lines_of_kernel(*of)}", []
         if kind == "cubes":
