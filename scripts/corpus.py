@@ -38,13 +38,34 @@ SCHEDULES, MUTANT_SCHEDULES, SECONDS, MOST = 6, 4, 60, 12
 
 # language, repository, how many, path and text that are wanted, path or text that is not
 POOLS = [
-    ("Triton", "byoshimi-gmail/triton", 7, r"^python/tutorials/\d\d[^/]*\.py$", r"@triton\.jit", r"tcgen05|nvfp4"),
-    ("Triton", "FlagOpen/FlagGems", 7, r"^src/flag_gems/(ops|fused)/.*\.py$", r"@triton\.jit", "pointwise_dynamic"),
+    (
+        "Triton",
+        "byoshimi-gmail/triton",
+        7,
+        r"^python/tutorials/\d\d[^/]*\.py$",
+        r"@triton\.jit",
+        r"tcgen05|nvfp4",
+    ),
+    (
+        "Triton",
+        "FlagOpen/FlagGems",
+        7,
+        r"^src/flag_gems/(ops|fused)/.*\.py$",
+        r"@triton\.jit",
+        "pointwise_dynamic",
+    ),
     ("Triton", "linkedin/Liger-Kernel", 6, r"^src/liger_kernel/ops/[a-z0-9_]+\.py$", r"@triton\.jit", None),
     ("Triton", "fla-org/flash-linear-attention", 6, r"^fla/ops/.*\.py$", r"@triton\.jit", "/backends/"),
     ("Triton", "unslothai/unsloth", 2, r"^unsloth/kernels/.*\.py$", r"@triton\.jit", None),
     ("Triton", "1CatAI/1Cat-vLLM", 2, r"^vllm/.*\.py$", r"@triton\.jit", "rocm"),
-    ("Gluon", "byoshimi-gmail/triton", 10, r"^python/tutorials/gluon/(0[1-578]|1[34])-.*\.py$", r"@gluon\.jit", None),
+    (
+        "Gluon",
+        "byoshimi-gmail/triton",
+        10,
+        r"^python/tutorials/gluon/(0[1-578]|1[34])-.*\.py$",
+        r"@gluon\.jit",
+        None,
+    ),
     (
         "CuTe DSL",
         "NVIDIA/cutlass",
@@ -123,7 +144,11 @@ def draw(checkouts):
 def name_of(entry, entries):
     """What the drivers call it: the kernel, or the file's stem, with its folder where two have the same."""
     path = pathlib.PurePosixPath(entry["path"])
-    same = [e for e in entries if e["language"] == entry["language"] and pathlib.PurePosixPath(e["path"]).stem == path.stem]
+    same = [
+        e
+        for e in entries
+        if e["language"] == entry["language"] and pathlib.PurePosixPath(e["path"]).stem == path.stem
+    ]
     return entry.get("kernel") or (f"{path.parent.name}/{path.stem}" if len(same) > 1 else path.stem)
 
 
@@ -160,7 +185,9 @@ class Runner:
         self.packages = json.loads(packages.read_text()) if packages.exists() else {}
 
     def environment(self, entry):
-        path = self.packages.get(entry["repository"] + " " + entry["language"]) or self.packages.get(entry["language"], "")
+        path = self.packages.get(entry["repository"] + " " + entry["language"]) or self.packages.get(
+            entry["language"], ""
+        )
         more = {"PYTHONPATH": path, "ANTIPHASE_TOOL": self.tool, "CORPUS_SOURCES": str(self.sources)}
         return {**os.environ, **more, "OMP_NUM_THREADS": "1"}
 
@@ -169,7 +196,11 @@ class Runner:
         folder = self.sources / "captured" / re.sub(r"\W", "_", f"{entry['language']} {name}")
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir(parents=True)
-        words = [sys.executable, str(ROOT / "python/antiphase_check/capture.py"), str(folder / "manifest.json")]
+        words = [
+            sys.executable,
+            str(ROOT / "python/antiphase_check/capture.py"),
+            str(folder / "manifest.json"),
+        ]
         words += [str(SECONDS), f"-DENTRY={json.dumps(name)}", f"{DRIVERS[entry['language']]}_entries.py"]
         before = time.monotonic()
         done = subprocess.run(
@@ -220,7 +251,9 @@ def checked(runner, entry, name):
             said.append(f"{label}: {stopped}")
     errors = any(severity == "error" for _, severity, *_ in record["findings"])
     record["said"] = [re.sub(r"\x1b\[[\d;]*m|/\S*/", "", s).strip()[:300] for s in said]
-    record["verdict"] = "refused" if said else "finding" if errors else "pedantic" if record["findings"] else "clean"
+    record["verdict"] = (
+        "refused" if said else "finding" if errors else "pedantic" if record["findings"] else "clean"
+    )
     return record
 
 
@@ -232,7 +265,10 @@ REMOVED = [
     (r"(?:@!?%\w+\s+)?wgmma\.(?:fence|commit_group|wait_group)[^;]*;", ""),
     (r"(?:@!?%\w+\s+)?(?:fence|membar)\.[^;]*;", ""),
     (r"((?:@!?%\w+\s+)?)mbarrier\.(?:try|test)_wait\S*\s+([%\w]+)[^;]*;", r"\1setp.eq.b32 \2, 0, 0;"),
-    (r"((?:@!?%\w+\s+)?)atom\.\S*cas\.(b\d+)\s+([%\w]+),\s*\[[^\]]*\],\s*([^,;]+),[^;]*;", r"\1mov.\2 \3, \4;"),
+    (
+        r"((?:@!?%\w+\s+)?)atom\.\S*cas\.(b\d+)\s+([%\w]+),\s*\[[^\]]*\],\s*([^,;]+),[^;]*;",
+        r"\1mov.\2 \3, \4;",
+    ),
 ]
 
 
@@ -243,7 +279,9 @@ def mutants_of(text):
             line = text.count("\n", 0, found.start()) + 1
             if text[text.rfind("\n", 0, found.start()) + 1 : found.start()].lstrip().startswith("//"):
                 continue
-            yield text[: found.start()] + found.expand(instead) + text[found.end() :], found[0].split("[")[0].strip(), line
+            yield text[: found.start()] + found.expand(instead) + text[found.end() :], found[0].split("[")[
+                0
+            ].strip(), line
 
 
 def place_of(text, line):
@@ -270,7 +308,11 @@ def mutated(runner, entry, name):
         shutil.rmtree(work, ignore_errors=True)
         shutil.copytree(pathlib.Path(program["sources"][0]).parent, work)
         (work / "program.so").unlink(missing_ok=True)
-        altered = {**program, "sources": [str(work / pathlib.Path(s).name) for s in program["sources"]], "object": ""}
+        altered = {
+            **program,
+            "sources": [str(work / pathlib.Path(s).name) for s in program["sources"]],
+            "object": "",
+        }
         step = -(-len(all_of) // MOST)
         for mutant, what, line in all_of[::step] if all_of else ():
             (work / "kernel.ptx").write_text(mutant)
@@ -278,9 +320,16 @@ def mutated(runner, entry, name):
             new = [one for one in found if one not in before and one[0] == "error"]
             how = "found" if new else "stopped" if code in (2, 4) else "refused" if code == 3 else "silent"
             places = sorted({place for _, _, place in new})
-            one = {"kernel": label[:60], "without": " ".join(what.split())[:60], "line": place_of(text, line), "came": how}
+            one = {
+                "kernel": label[:60],
+                "without": " ".join(what.split())[:60],
+                "line": place_of(text, line),
+                "came": how,
+            }
             results.append(one | ({"at": places, "kinds": sorted({k for _, k, _ in new})} if new else {}))
-            print(f"  {label[:40]} {one['without']} :{one['line']} {how} {places[:2]} {said[-100:]}", flush=True)
+            print(
+                f"  {label[:40]} {one['without']} :{one['line']} {how} {places[:2]} {said[-100:]}", flush=True
+            )
     return results
 
 
@@ -304,7 +353,11 @@ def each(tool, folder, names, act, key):
         try:
             return job, act(runner, *job)
         except Exception as error:
-            return job, {"verdict": "refused", "said": [f"{type(error).__name__}: {error}"[:300]], "findings": []}
+            return job, {
+                "verdict": "refused",
+                "said": [f"{type(error).__name__}: {error}"[:300]],
+                "findings": [],
+            }
 
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
         for (entry, name), result in pool.map(one, work):

@@ -284,7 +284,9 @@ def _place_in(kind, out, asked, operands):
         if x is not None:
             other = kind.view(x)
             size = _arrays.ITEM_BYTES[kind.dtype_name(other.dtype)]
-            first, last = _extent(other.pointer, other.shape, _arrays.elements(kind, other, "an operand"), size)
+            first, last = _extent(
+                other.pointer, other.shape, _arrays.elements(kind, other, "an operand"), size
+            )
             if begin < last and first < end:
                 return None
     return (shape, strides) if shape == full and readable(shape, strides) and view.pointer % 4 == 0 else None

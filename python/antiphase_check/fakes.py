@@ -156,7 +156,9 @@ def _on_host(torch):
             kwargs = dict(kwargs or {})
             if func is torch.Tensor.cuda or func is torch.Tensor.pin_memory:
                 return args[0]
-            if func is torch.device:  # newer torch asks for it too; what is made by it is mapped where it is used
+            if (
+                func is torch.device
+            ):  # newer torch asks for it too; what is made by it is mapped where it is used
                 return func(*args, **kwargs)
             if func == torch.Tensor.is_cuda.__get__:
                 return not args[0].is_meta
@@ -326,7 +328,14 @@ def torch(session):
             (cuda, "device_of", lambda *_: contextlib.nullcontext()),
             *(
                 (cuda, name, lambda *_, **__: None)  # a function each: torch._dynamo lists them as keys
-                for name in ("synchronize", "empty_cache", "set_device", "set_stream", "init", "manual_seed_all")
+                for name in (
+                    "synchronize",
+                    "empty_cache",
+                    "set_device",
+                    "set_stream",
+                    "init",
+                    "manual_seed_all",
+                )
             ),
         ]
     if hasattr(torch, "backends"):  # of tensors that say that they are on a GPU

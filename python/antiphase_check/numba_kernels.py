@@ -235,7 +235,9 @@ def _places(session, cuda):
         arguments, _ = sigutils.normalize_signature(signature)
         vars(self).setdefault("_antiphase_signatures", []).append(arguments)
         self.overloads[arguments] = types.SimpleNamespace(
-            max_cooperative_grid_blocks=lambda block, shared=0: 132 * 2048 // math.prod(numpy.atleast_1d(block))
+            max_cooperative_grid_blocks=lambda block, shared=0: 132
+            * 2048
+            // math.prod(numpy.atleast_1d(block))
         )
 
     def call(self, values, *configuration):

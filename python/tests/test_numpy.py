@@ -780,7 +780,11 @@ class Attention(support.Case):
         for error, words, out in (
             (ValueError, ["out has shape (2, 4, 7, 8)", "(2, 4, 5, 8)"], numpy.empty_like(k)),
             (TypeError, ["out is float64", "float32"], q.astype("float64")),
-            (ValueError, ["places of their own"], numpy.lib.stride_tricks.as_strided(q, q.shape, (160, 40, 8, 4))),
+            (
+                ValueError,
+                ["places of their own"],
+                numpy.lib.stride_tricks.as_strided(q, q.shape, (160, 40, 8, 4)),
+            ),
             (ValueError, ["read-only"], frozen),
             (TypeError, ["one library"], Wrapped(q)),
         ):
@@ -803,7 +807,9 @@ class Attention(support.Case):
         self.assertIn("nothing to compute", antiphase.explain_scan(x[:0]))
         keys = numpy.arange(1000) // 3
         self.assertIn("segments", antiphase.explain_scan(x[0], by_key=keys, exclusive=True, initial=2))
-        self.refused(NotImplementedError, ["log-sum-exp"], lambda: antiphase.explain_scan(x, op="log_sum_exp"), x)
+        self.refused(
+            NotImplementedError, ["log-sum-exp"], lambda: antiphase.explain_scan(x, op="log_sum_exp"), x
+        )
 
     def test_what_makes_no_sense(self):
         q, k = A(2, 4, 5, 8), A(2, 4, 7, 8)

@@ -193,9 +193,7 @@ class Clang(Tree):
     def test_clang_skips_what_tidy_has_compiled(self):
         self.assertEqual(self.counts("tidy")[0], 0)
         self.assertIn(" 1 unchanged", self.counts("clang")[1])
-        self.source.write_text(
-            "#include <antiphase/part.hpp>\nint one() { int unused; return part(); }\n"
-        )
+        self.source.write_text("#include <antiphase/part.hpp>\nint one() { int unused; return part(); }\n")
         for what in ("tidy", "clang"):
             status, said = self.style(what, self.build)
             self.assertEqual(status, 1)

@@ -202,9 +202,10 @@ AP_VERB void wmma_store(void* p, const R (&from)[Count], unsigned stride, bool b
                                   fragment_of<Fragment>(from), stride,
                                   by_rows ? nvcuda::wmma::mem_row_major : nvcuda::wmma::mem_col_major, where);
 }
-template <class D, class A, class B, class C, class RD, int ND, class RA, int NA, class RB, int NB, class RC, int NC>
-AP_VERB void wmma_multiply(RD (&d)[ND], const RA (&a)[NA], const RB (&b)[NB], const RC (&c)[NC], bool saturates,
-                           place where) {
+template <class D, class A, class B, class C, class RD, int ND, class RA, int NA, class RB, int NB, class RC,
+          int NC>
+AP_VERB void wmma_multiply(RD (&d)[ND], const RA (&a)[NA], const RB (&b)[NB], const RC (&c)[NC],
+                           bool saturates, place where) {
   D sums;
   nvcuda::wmma::mma_sync(sums, fragment_of<A>(a), fragment_of<B>(b), fragment_of<C>(c), saturates, where);
   static_assert(sizeof sums.x == sizeof d);

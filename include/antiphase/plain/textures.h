@@ -225,8 +225,9 @@ namespace ptx {
 template <class To> struct four_numbers {
   To x[4] = {};
 };
-template <class To, class T, class Coordinate>
-AP_VERB four_numbers<To> texel_as(const texture_view& t, int dimensions, Coordinate x, Coordinate y, Coordinate z) {
+template <class To, class T, class Coordinate> AP_VERB four_numbers<To> texel_as(const texture_view& t,
+                                                                                 int dimensions, Coordinate x,
+                                                                                 Coordinate y, Coordinate z) {
   using part = typename texel_type<T>::part;
   T value;
   if constexpr (std::is_same_v<Coordinate, int>)
@@ -253,7 +254,8 @@ AP_VERB four_numbers<To> texel(unsigned long object, Coordinate x, auto y, auto 
   } else {
     const bool with_sign = t.desc.f == cudaChannelFormatKindSigned;
     if (t.desc.x == 8) return with_sign ? as(char1(), char2(), char4()) : as(uchar1(), uchar2(), uchar4());
-    if (t.desc.x == 16) return with_sign ? as(short1(), short2(), short4()) : as(ushort1(), ushort2(), ushort4());
+    if (t.desc.x == 16)
+      return with_sign ? as(short1(), short2(), short4()) : as(ushort1(), ushort2(), ushort4());
     return with_sign ? as(int1(), int2(), int4()) : as(uint1(), uint2(), uint4());
   }
 }

@@ -70,8 +70,9 @@ std::string symbol_at(const void* address) {
 
 std::vector<std::string> functions_with(const void* address) {
   const std::lock_guard lock(one_at_a_time);
-  Dwfl_Module* const module =
-      the_session() != nullptr ? dwfl_addrmodule(the_session(), reinterpret_cast<std::uintptr_t>(address)) : nullptr;
+  Dwfl_Module* const module = the_session() != nullptr
+                                  ? dwfl_addrmodule(the_session(), reinterpret_cast<std::uintptr_t>(address))
+                                  : nullptr;
   const int count = module != nullptr ? dwfl_module_getsymtab(module) : 0;
   std::vector<std::string> all;
   for (int i = 0; i < count; ++i) {

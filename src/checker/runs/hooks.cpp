@@ -191,8 +191,7 @@ template <class T> T found(const volatile T* p, T value, const void* code) {
 }
 // True if a load returns a value from before a write that its thread is not ordered after. Never for
 // sequential consistency.
-template <class T>
-bool brings_old(const volatile T* p, int how, scope reach, const void* code, T& value) {
+template <class T> bool brings_old(const volatile T* p, int how, scope reach, const void* code, T& value) {
   model* m = active;
   if (m == nullptr || sizeof(T) > 8) return false;
   std::uint64_t old = 0;

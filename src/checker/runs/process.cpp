@@ -141,8 +141,10 @@ std::string refusal(const std::string& why) {
 std::string stopped_note(double seconds, bool begun, bool found, std::string_view host_place) {
   if (!begun)
     return fmt::format(
-        "the program had launched no kernel after {} seconds, {} times --seconds, and was stopped{}{}: its host "
-        "code takes longer or never ends. It is not checked. Smaller input or a larger --seconds lets it reach "
+        "the program had launched no kernel after {} seconds, {} times --seconds, and was stopped{}{}: its "
+        "host "
+        "code takes longer or never ends. It is not checked. Smaller input or a larger --seconds lets it "
+        "reach "
         "a launch",
         before_first_launch * seconds, before_first_launch, host_place.empty() ? "" : " at ", host_place);
   return fmt::format(
@@ -207,8 +209,8 @@ struct run_processes::progress {
   std::atomic<bool> begun{false};     // the first process has reached the fork point
   std::atomic<moment> alone_since{};  // and went on from there itself
   std::atomic<bool> placed{false};    // host_place is complete
-  char host_place[256] = {};          // the line of the program's host code that was running when it was stopped
-  process_end end;                    // of the first process
+  char host_place[256] = {};  // the line of the program's host code that was running when it was stopped
+  process_end end;            // of the first process
 };
 
 // Asks the first process for the line that its host code is at, and ends it; it has a moment to answer.

@@ -237,7 +237,8 @@ void reader::one_statement(function& f) {
   const view w = word();
   if (w == ".loc") {
     const view rest = rest_of_line().substr(w.size());
-    if (const source_line named = in_asm_ ? source_line() : places_.follow(rest, f.body.empty()); !named.file.empty())
+    if (const source_line named = in_asm_ ? source_line() : places_.follow(rest, f.body.empty());
+        !named.file.empty())
       place_ = named;
     return;
   }
@@ -257,8 +258,8 @@ void reader::one_statement(function& f) {
   const bool is_directive = text_[at_] == '.';
   std::string all = on_one_line(up_to(";"));
   if (at_ >= text_.size() || text_[at_] != ';') fail(fmt::format("expected a semicolon after '{}'", all));
-  f.body.push_back(
-      {is_directive ? statement_kind::directive : statement_kind::instruction, std::move(all), here, in_asm_});
+  f.body.push_back({is_directive ? statement_kind::directive : statement_kind::instruction, std::move(all),
+                    here, in_asm_});
 }
 
 }  // namespace

@@ -232,12 +232,14 @@ std::string unit_writer::name_of_host(const std::string& name) const {
 void unit_writer::register_kernel(const function& f) {
   std::string copies, names;
   for (std::size_t k = 0; k < f.parameters.size(); ++k) {
-    copies += fmt::format("{0} ap_y{1}; __builtin_memcpy(__builtin_addressof(ap_y{1}), ap_a[{1}], sizeof ap_y{1}); ",
-                          type_of_parameter(f.parameters[k]), k);
+    copies += fmt::format(
+        "{0} ap_y{1}; __builtin_memcpy(__builtin_addressof(ap_y{1}), ap_a[{1}], sizeof ap_y{1}); ",
+        type_of_parameter(f.parameters[k]), k);
     names += fmt::format("{}ap_y{}", k > 0 ? ", " : "", k);
   }
   out_ += fmt::format(
-      "\n#line 1 \"/include/antiphase/plain/ptx_module.h\"\nstatic void ap_call_{0}(const void* const* ap_a) {{ {1}{2}({3}); }}\nstatic const int ap_kernel_{0} = "
+      "\n#line 1 \"/include/antiphase/plain/ptx_module.h\"\nstatic void ap_call_{0}(const void* const* ap_a) "
+      "{{ {1}{2}({3}); }}\nstatic const int ap_kernel_{0} = "
       "::antiphase::plain::register_kernel(\"{4}\", &ap_call_{0});\n",
       registered_++, copies, f.name, names, name_of_host(f.name));
 }
@@ -269,7 +271,8 @@ std::string unit_writer::text() {
     if (f.is_defined) write(f);
   out_ += "}\n";
   for (const function& f : m_.functions)
-    if (f.is_kernel && f.is_defined && anonymous_.empty()) out_ += fmt::format("using ap_module_{}::{};\n", number_, f.name);
+    if (f.is_kernel && f.is_defined && anonymous_.empty())
+      out_ += fmt::format("using ap_module_{}::{};\n", number_, f.name);
   return out_;
 }
 

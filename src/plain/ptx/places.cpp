@@ -68,7 +68,8 @@ source_line places::follow(std::string_view directive, bool is_first) {
   else
     callers_.erase(at);
   has_columns_ |= at.column > 0;
-  const bool is_added = at.column == 0 && has_columns_ && !is_first;  // by the compiler, at the kernel's own line
+  const bool is_added =
+      at.column == 0 && has_columns_ && !is_first;  // by the compiler, at the kernel's own line
   if (at.line == 0 || is_added) return {};
   std::vector<point> chain{at};  // the innermost place first
   for (auto next = callers_.find(at); next != callers_.end() && chain.size() < 100;

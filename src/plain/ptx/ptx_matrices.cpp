@@ -88,7 +88,8 @@ text wmma_shape_of(instruction& i) {
   const view shape = i.take_beginning("m");
   const std::size_t n = shape.find('n'), k = shape.find('k');
   if (n == view::npos || k == view::npos) i.refuse();
-  return fmt::format("{}, {}, {}", shape.substr(1, n - 1), shape.substr(n + 1, k - n - 1), shape.substr(k + 1));
+  return fmt::format("{}, {}, {}", shape.substr(1, n - 1), shape.substr(n + 1, k - n - 1),
+                     shape.substr(k + 1));
 }
 text wmma_number(const instruction& i, view type) {
   static constexpr std::pair<view, view> all[] = {{"f16", "__half"},
@@ -126,7 +127,9 @@ view wmma_layout(instruction& i) {
 text wmma_stride(const instruction& i, std::size_t operand, const text& shape, bool by_rows, view matrix) {
   if (i.count() > operand) return i.get("unsigned", operand);
   const auto all = split(shape, ',');
-  return text(matrix == "a" ? all[by_rows ? 2 : 0] : matrix == "b" ? all[by_rows ? 1 : 2] : all[by_rows ? 1 : 0]);
+  return text(matrix == "a"   ? all[by_rows ? 2 : 0]
+              : matrix == "b" ? all[by_rows ? 1 : 2]
+                              : all[by_rows ? 1 : 0]);
 }
 }  // namespace
 text wmma_load(instruction& i) {
@@ -168,7 +171,8 @@ text wmma_multiply(instruction& i) {
          wmma_registers(i, 2, types[2], "ap_b") + wmma_registers(i, 3, types[3], "ap_c") +
          call(fmt::format("wmma_multiply<{}, {}, {}, {}>", sums(types[0]),
                           wmma_fragment("matrix_a", shape, wmma_number(i, types[1]), layout_a),
-                          wmma_fragment("matrix_b", shape, wmma_number(i, types[2]), layout_b), sums(types[3])),
+                          wmma_fragment("matrix_b", shape, wmma_number(i, types[2]), layout_b),
+                          sums(types[3])),
               "ap_d", "ap_a", "ap_b", "ap_c", saturates ? "true" : "false", here) +
          wmma_puts(i, 0);
 }

@@ -199,7 +199,7 @@ text tensor_copy(instruction& i) {
         fmt::format("{}::antiphase::plain::ptx::get<int>({})", first.empty() ? "" : ", ", i.value(index));
   const text place = "::antiphase::machine::tensor_place{{" + first + "}}",
              count(1, std::max(dimensions[0], '2')),  // one row of a tensor
-             map = fmt::format("::antiphase::plain::ptx::get<unsigned long>({})", i.value(tensor[0]));
+      map = fmt::format("::antiphase::plain::ptx::get<unsigned long>({})", i.value(tensor[0]));
   if (stores) {
     if (!i.take("global") || !i.take("shared::cta")) i.refuse();
     return call("tensor_store", map, i.pointer(1, "in_shared"), place, count, here);

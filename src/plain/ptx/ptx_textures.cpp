@@ -12,10 +12,9 @@ text object_and_place(const instruction& i, std::size_t operand, int dimensions,
   const auto list = split(all[1].substr(1, all[1].size() - 2), ',');
   if (static_cast<int>(list.size()) != (dimensions == 3 ? 4 : dimensions)) i.refuse();
   for (int d = 0; d < 3; ++d)
-    at += (d > 0 ? ", " : "") +
-          (d < dimensions ? fmt::format("::antiphase::plain::ptx::get<{}>({})", type,
-                                        i.value(list[static_cast<std::size_t>(d)]))
-                          : text("0"));
+    at += (d > 0 ? ", " : "") + (d < dimensions ? fmt::format("::antiphase::plain::ptx::get<{}>({})", type,
+                                                              i.value(list[static_cast<std::size_t>(d)]))
+                                                : text("0"));
   return fmt::format("::antiphase::plain::ptx::get<unsigned long>({})", i.value(all[0]));
 }
 int dimensions_of(instruction& i) {
@@ -34,8 +33,8 @@ text fetch_texel(instruction& i) {
   const text object = object_and_place(i, 1, dimensions, coordinate, at);
   const auto to = i.list(0);
   if (to.size() != 4 || (coordinate != "int" && coordinate != "float")) i.refuse();
-  text code = fmt::format("const auto ap_v = {}",
-                          call(fmt::format("texel<{}, {}>", type, dimensions), object, at));
+  text code =
+      fmt::format("const auto ap_v = {}", call(fmt::format("texel<{}, {}>", type, dimensions), object, at));
   for (std::size_t k = 0; k < to.size(); ++k) code += "; " + call("put", to[k], fmt::format("ap_v.x[{}]", k));
   return code;
 }
@@ -57,12 +56,14 @@ text surface(instruction& i, bool loads) {
   const text whole = fmt::format("::antiphase::plain::ptx::pack<{}, {}>", type, n);
   if (!loads)
     return fmt::format(
-        "if (auto* const ap_p = ::antiphase::plain::surface_at<{0}>({1}, {2}, {3}, {4}); ap_p != nullptr) *ap_p = "
+        "if (auto* const ap_p = ::antiphase::plain::surface_at<{0}>({1}, {2}, {3}, {4}); ap_p != nullptr) "
+        "*ap_p = "
         "{0}{{{5}}}",
         whole, object, at, boundary, here, i.gets(type, 1));
-  text code = fmt::format("const auto ap_v = ::antiphase::plain::surface_value<{}>({}, {}, {}, {})", whole, object,
-                          at, boundary, here);
-  for (std::size_t k = 0; k < list.size(); ++k) code += "; " + call("put", list[k], fmt::format("ap_v.x[{}]", k));
+  text code = fmt::format("const auto ap_v = ::antiphase::plain::surface_value<{}>({}, {}, {}, {})", whole,
+                          object, at, boundary, here);
+  for (std::size_t k = 0; k < list.size(); ++k)
+    code += "; " + call("put", list[k], fmt::format("ap_v.x[{}]", k));
   return code;
 }
 

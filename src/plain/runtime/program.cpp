@@ -130,7 +130,8 @@ check_report check_plain(const plain_program& program, check_options options) {
   for (const std::string& source : program.sources) {
     if (!source.ends_with(".ptx") && program.nvcc.empty()) continue;
     join_lanes(all);
-    if (program.nvcc.empty() && plain::read_file(source).starts_with(barriers_of_compiler)) leave_to_compiler(all);
+    if (program.nvcc.empty() && plain::read_file(source).starts_with(barriers_of_compiler))
+      leave_to_compiler(all);
   }
   return all;
 }

@@ -215,7 +215,8 @@ unsigned grid_arrives(place where) {
   m.atomic(&words[0], sizeof words[0], atomic_kind::update, checker_detail::order::both, scope::device, code);
   const unsigned phase = words[1];
   if (++words[0] == blocks) {
-    m.atomic(&words[1], sizeof words[1], atomic_kind::update, checker_detail::order::both, scope::device, code);
+    m.atomic(&words[1], sizeof words[1], atomic_kind::update, checker_detail::order::both, scope::device,
+             code);
     words[0] = 0;
     ++words[1];
   }

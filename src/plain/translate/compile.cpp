@@ -94,11 +94,13 @@ void require_files(const plain_program& p) {
 
 }  // namespace
 
-bool apply_edits(std::string& line, const std::string& file, int number, const std::vector<plain_edit>& edits) {
+bool apply_edits(std::string& line, const std::string& file, int number,
+                 const std::vector<plain_edit>& edits) {
   bool changes = false;
   for (const plain_edit& e : edits) {
     if (e.line != number || e.file != file) continue;
-    const statement old = e.former.empty() ? statement{line.size(), line.size()} : find_loosely(line, e.former);
+    const statement old =
+        e.former.empty() ? statement{line.size(), line.size()} : find_loosely(line, e.former);
     if (!e.former.empty() && old.end == 0) continue;
     line.replace(old.begin, old.end - old.begin, e.replacement);
     changes = true;
@@ -146,7 +148,7 @@ class compilation {
   void write_beginning(const fs::path& to, bool of_c, bool for_host) const;
   void preprocess();
   void preprocess(std::size_t unit, bool for_host);
-  std::string text_of(std::size_t unit);  // preprocessed, of both sides
+  std::string text_of(std::size_t unit);                      // preprocessed, of both sides
   std::optional<int> number_by_nvcc(std::size_t unit) const;  // of a unit that is a host's part
   void translate_all();
   void compile_all();
@@ -177,9 +179,9 @@ class compilation {
   std::vector<ptx_module::module_text> modules_;
   words compiled_;                           // units of kernels by nvcc
   std::map<std::string, int> made_by_nvcc_;  // numbers of sources
-  words sources_;                 // the program's, with a translation in place of each PTX module
-  words units_;                   // their sources
-  std::vector<fs::path> inputs_;  // translated units
+  words sources_;                            // the program's, with a translation in place of each PTX module
+  words units_;                              // their sources
+  std::vector<fs::path> inputs_;             // translated units
   std::optional<prepared_parts> parts_;
   words device_templates_;
   bool tagged_ = false;  // templates have variables of the device

@@ -42,7 +42,8 @@ void run_or_fail(const words& command, const std::filesystem::path& errors);
 
 // compile.cpp
 // Makes the changes of one line of `file`, as findings name it. False: there are none.
-bool apply_edits(std::string& line, const std::string& file, int number, const std::vector<plain_edit>& edits);
+bool apply_edits(std::string& line, const std::string& file, int number,
+                 const std::vector<plain_edit>& edits);
 
 // nvcc.cpp
 // Compiles a source's kernels to PTX, unless it has been done; the file. Throws bad_source, or not_supported

@@ -84,8 +84,8 @@ std::string host_pass::addresses(index open) {
     index name = last;
     if (const index pointer = is(last, "(") ? pointer_in_parentheses(start) : none; pointer != none)
       name = pointer;
-    constexpr std::string_view types[] = {"int",      "float",  "double", "char", "short", "long",
-                                          "unsigned", "signed", "bool",   "const"};
+    constexpr std::string_view types[] = {"int",  "float",    "double", "char", "short",
+                                          "long", "unsigned", "signed", "bool", "const"};
     const bool named = t_[name].kind == token_kind::name && name > start && !is(name - 1, "::") &&
                        std::ranges::find(types, t_[name].text) == std::end(types) &&
                        !(name == start + 1 && (is(start, "const") || is(start, "typename")));
@@ -110,10 +110,12 @@ index host_pass::kernel(index word) {
   // In lines of a header of ours, so that no finding names it as a caller. Not a plain return: the kernel's own
   // code says which barriers the thread has gone past.
   const index end = matching(body);
-  const std::string code = fmt::format("::antiphase::plain::by_nvcc({{{}}}); return (void)0;", addresses(open));
+  const std::string code =
+      fmt::format("::antiphase::plain::by_nvcc({{{}}}); return (void)0;", addresses(open));
   edits_[t_[body].offset] = {
       t_[end].offset + 1 - t_[body].offset,
-      fmt::format("{{\n# 1 \"/include/antiphase/plain/launch.h\" 3\n{}\n# {} \"{}\"\n}}", code, t_[end].line, file_of(end))};
+      fmt::format("{{\n# 1 \"/include/antiphase/plain/launch.h\" 3\n{}\n# {} \"{}\"\n}}", code, t_[end].line,
+                  file_of(end))};
   return end;
 }
 

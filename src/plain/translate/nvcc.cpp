@@ -84,8 +84,8 @@ fs::path ptx_by_nvcc(const plain_program& p, const std::string& source, const fs
   const fs::path ptx = folder / fmt::format("nvcc{}.ptx", number);
   std::error_code ignored;
   if (fs::exists(ptx, ignored)) return ptx;
-  words command{nvcc_of_toolkit().string(), "-ptx", "-lineinfo", "-w", "-arch=" + p.nvcc,
-                "--extended-lambda", "--expt-relaxed-constexpr"};
+  words command{nvcc_of_toolkit().string(), "-ptx", "-lineinfo", "-w", "-arch=" + p.nvcc, "--extended-lambda",
+                "--expt-relaxed-constexpr"};
   bool has_standard = false;
   for (const std::string& o : p.compiler_options) {
     if (o.starts_with("--pre-include="))
@@ -96,7 +96,8 @@ fs::path ptx_by_nvcc(const plain_program& p, const std::string& source, const fs
   }
   if (!has_standard) command.emplace_back("-std=c++20");
   const fs::path own = changed(p, source, folder, number);
-  command.insert(command.end(), {"-I" + fs::absolute(source).parent_path().string(), own.string(), "-o", ptx.string()});
+  command.insert(command.end(),
+                 {"-I" + fs::absolute(source).parent_path().string(), own.string(), "-o", ptx.string()});
   const fs::path said = folder / fmt::format("nvcc{}.said", number);
   if (run_command(command, said) != 0)
     throw bad_source(fmt::format("nvcc does not compile {}:\n{}", source, read_file(said)));

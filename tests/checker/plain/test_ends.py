@@ -148,7 +148,9 @@ class Stopped(Ends):
         done = self.check(self.source(program(RIGHT, before.format(100))), "--seconds", "1")
         self.assertLess(time.monotonic() - begin, 60)
         self.assertEqual((done.returncode, done.stderr[:22]), (4, "computing a reference\n"))
-        self.assertRegex(done.stdout, r"after 10 seconds, 10 times --seconds, and was stopped at my\.cu:6: its")
+        self.assertRegex(
+            done.stdout, r"after 10 seconds, 10 times --seconds, and was stopped at my\.cu:6: its"
+        )
         self.assertIn("no finding in 1 schedule, 1 of them not ended", done.stdout)
 
 

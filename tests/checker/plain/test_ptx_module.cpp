@@ -77,8 +77,10 @@ TEST(ptx_module, a_place_is_the_innermost_one_of_the_user) {
             (source_line{"/home/me/helper.cuh", 8}))
       << "the user's own function, inlined";
   EXPECT_EQ(p.follow(" 1 0 0"), source_line{}) << "line 0 is no place";
-  EXPECT_EQ(p.follow(" 1 20 0"), source_line{}) << "nor is a line without a column, as CuTe DSL's compiler adds it";
-  EXPECT_EQ(p.follow(" 1 20 0", true), (source_line{"/home/me/my.py", 20})) << "but for a function's first one";
+  EXPECT_EQ(p.follow(" 1 20 0"), source_line{})
+      << "nor is a line without a column, as CuTe DSL's compiler adds it";
+  EXPECT_EQ(p.follow(" 1 20 0", true), (source_line{"/home/me/my.py", 20}))
+      << "but for a function's first one";
 }
 
 TEST(ptx_module, a_kernel_in_a_package_has_the_places_of_its_package) {
@@ -234,7 +236,8 @@ TEST(ptx_flow, a_load_for_a_store_depends_on_the_store_s_predicate) {
         "[a], %r2;",
         "ld.global.b32 %r2, [a]; setp.eq.s32 %p2, %r2, 0; @%p2 bra L; L: @%p1 st.global.b32 [a], %r2;",
         "ld.volatile.global.b32 %r2, [a]; @%p1 st.global.b32 [a], %r2;",
-        "ld.global.b32 %r2, [a]; setp.lt.s32 %p2, %r2, 9; and.pred %p3, %p2, %p4; @%p3 st.global.b32 [a], %r1;",
+        "ld.global.b32 %r2, [a]; setp.lt.s32 %p2, %r2, 9; and.pred %p3, %p2, %p4; @%p3 st.global.b32 [a], "
+        "%r1;",
         "ld.global.b32 %r2, [a]; setp.eq.b32 %p1, %r1, 1; @%p1 st.global.b32 [a], %r2;"})
     EXPECT_THAT(loads(first + other), ElementsAre()) << other;
 }

@@ -50,7 +50,9 @@ ENTRIES = {
         product(tutorial("07-persistence").matmul_pipelined, 128, 96, 304, 64, 64, 64, n, 4) for n in (2, 3)
     ],
     "persistent_matmul_kernel": lambda: persistent("persistent_matmul", 3),
-    "persistent_matmul_pipelined_kernel": lambda: [persistent("persistent_matmul_pipelined", n) for n in (3, 4)],
+    "persistent_matmul_pipelined_kernel": lambda: [
+        persistent("persistent_matmul_pipelined", n) for n in (3, 4)
+    ],
     "memcpy_kernel": lambda: copied(tutorial("01-intro").memcpy, 500, 64),
     "memcpy_1d_cpasync_kernel": lambda: copied(tutorial("03-async-copy").memcpy_1d_cpasync, 1000, 256),
     "copy_scalar_kernel": lambda: copied(tutorial("01-intro").copy_scalar, 1),

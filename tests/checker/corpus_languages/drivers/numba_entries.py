@@ -16,7 +16,10 @@ CASES = {
     "test_reduction": ("test_ex_reduction", {}),
     "test_vecadd": ("test_ex_vecadd", {"N": "1000"}),
     "test_matmul": ("test_matmul", {}),
-    "test_cg": ("test_ex_grid_sync", {"A": "np.zeros((64, 64), np.int32)", "reference": "np.tile(np.arange(64), (64, 1)).T"}),
+    "test_cg": (
+        "test_ex_grid_sync",
+        {"A": "np.zeros((64, 64), np.int32)", "reference": "np.tile(np.arange(64), (64, 1)).T"},
+    ),
     "test_ufunc": ("test_ex_cuda_ufunc_call", {}),
     "test_laplace": ("test_ex_laplace", {"niter": "20"}),
     "test_globals": ("test_ex_globals_constant_capture", {}),

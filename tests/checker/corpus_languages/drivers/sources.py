@@ -52,7 +52,11 @@ def body(repository, path, name, **constants):
     found = next(n for n in ast.walk(tree) if isinstance(n, ast.FunctionDef) and n.name == name)
     found.decorator_list, found.args.args = [], []
     for node in ast.walk(found):
-        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name) and node.targets[0].id in constants:
+        if (
+            isinstance(node, ast.Assign)
+            and isinstance(node.targets[0], ast.Name)
+            and node.targets[0].id in constants
+        ):
             value = ast.parse(constants[node.targets[0].id], mode="eval").body
             node.value = ast.fix_missing_locations(ast.copy_location(value, node.value))
     space = {"__name__": name, "__file__": str(file)}
@@ -77,7 +81,9 @@ class _Missing(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         self.packages, self.real = packages, real
 
     def find_spec(self, name, path=None, target=None):
-        if name.split(".")[0] not in self.packages or any((r + ".").startswith(name + ".") for r in self.real):
+        if name.split(".")[0] not in self.packages or any(
+            (r + ".").startswith(name + ".") for r in self.real
+        ):
             return None
         return importlib.util.spec_from_loader(name, self, is_package=True)
 

@@ -29,7 +29,9 @@ def tutorial(name, *left_out):
 
 def gradients(function, *arguments):
     """Runs a function forward and backward."""
-    leaves = [a.requires_grad_() if isinstance(a, torch.Tensor) and a.is_floating_point() else a for a in arguments]
+    leaves = [
+        a.requires_grad_() if isinstance(a, torch.Tensor) and a.is_floating_point() else a for a in arguments
+    ]
     result = function(*leaves)
     results = [r for r in (result if isinstance(result, tuple) else (result,)) if isinstance(r, torch.Tensor)]
     sum((r.float() * torch.randn_like(r.float())).sum() for r in results if r.requires_grad).backward()
@@ -46,7 +48,9 @@ def programmatic_dependent_launch():
 
 
 def extern_functions():
-    made = tutorial("07-extern-functions", "x", "output_triton", "output_torch", "current_dir", "current_file")
+    made = tutorial(
+        "07-extern-functions", "x", "output_triton", "output_torch", "current_dir", "current_file"
+    )
     x, y = torch.rand(1500), torch.zeros(1500)
     made.asin_kernel[(2,)](x, y, 1500, BLOCK_SIZE=1024)
     close(y, torch.asin(x))
@@ -81,7 +85,11 @@ def persistent_matmul():
 
 
 def vector_add():
-    made, x, y = tutorial("01-vector-add", "x", "y", "output_torch", "output_triton"), normal(3000), normal(3000)
+    made, x, y = (
+        tutorial("01-vector-add", "x", "y", "output_torch", "output_triton"),
+        normal(3000),
+        normal(3000),
+    )
     close(made.add(x, y), x + y)
 
 
@@ -181,7 +189,9 @@ def cross_entropy():
     x = normal(5, 300)
     expected = torch.nn.functional.cross_entropy(x, target)
     close(gradients(lambda x: made.apply(x, target, None, -100), x.clone())[0], expected)
-    gradients(lambda x: made.apply(x, target, torch.rand(300), -100, 1e-4, 0.1, "mean", 30.0, True), x.clone())
+    gradients(
+        lambda x: made.apply(x, target, torch.rand(300), -100, 1e-4, 0.1, "mean", 30.0, True), x.clone()
+    )
 
 
 def qwen2vl_mrope():
@@ -238,7 +248,11 @@ def fused_recurrent_gdn2():
     made = fla("gdn2.fused_recurrent")
     shape = (1, 20, 2, 32)
     made.fused_recurrent_gdn2(
-        *(normal(*shape) for _ in range(3)), -torch.rand(shape), torch.rand(shape), torch.rand(shape), scale=0.2
+        *(normal(*shape) for _ in range(3)),
+        -torch.rand(shape),
+        torch.rand(shape),
+        torch.rand(shape),
+        scale=0.2,
     )
 
 

@@ -23,11 +23,11 @@ template <class T, class... More> __global__ void add_all(T* to, More... more) {
 template <class T>
 concept word = sizeof(T) == 4;
 template <class T, int by>
-  requires word<T> && (by > 0) && requires(T t) { t + t; }
-__global__ void add_words(T* to) {
-  atomicAdd(&to[threadIdx.x % 4], T(by));
+requires word<T> &&(by > 0) && requires(T t) { t + t; }
+__global__ void add_words(T* to) { atomicAdd(&to[threadIdx.x % 4], T(by)); }
+template <class T> __global__ auto add_either(T* to) -> void requires word<T> {
+  atomicAdd(&to[threadIdx.x % 4], T(1));
 }
-template <class T> __global__ auto add_either(T* to) -> void requires word<T> { atomicAdd(&to[threadIdx.x % 4], T(1)); }
 template <class T> __global__ void add_either(T* to) requires(!word<T>) { to[0] = T(1); }
 template <> __global__ void __launch_bounds__(64) add<unsigned>(unsigned* to) {
 #ifdef BROKEN
