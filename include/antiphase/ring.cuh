@@ -291,14 +291,15 @@ AP_DEV void named_barrier_arrive(int id, int threads) {
 // -----------------------------------------------------------------------------------------------------------
 //   copy_async<Bytes>    copies 4, 8 or 16 bytes, both addresses aligned to Bytes. Only `from_source` of them
 //                        are read, the rest is filled with zeros: for edges. With 0, `from` must still be a
-//                        valid pointer value
+//                        valid pointer value. Readable: all of them may be read, which saves instructions
 //   copy_async_commit    closes the group of all copies since the last commit; it may be empty
 //   copy_async_wait<N>   returns when all but the last N groups have landed, visible to this thread: others
 //                        need a barrier too
-template <int Bytes> AP_DEV void copy_async(void* to, const void* from, int from_source) {
+template <int Bytes, bool Readable = false>
+AP_DEV void copy_async(void* to, const void* from, int from_source) {
   static_assert(Bytes == 4 || Bytes == 8 || Bytes == 16);
   const auto at = shared_address(to);
-  if (Bytes > 4 &&
+  if (Bytes > 4 && !Readable &&
       from_source % Bytes != 0) {  // 4 bytes at a time: compute-sanitizer counts a copy as a whole
     AP_UNROLL
     for (int i = 0; i < Bytes; i += 4) {

@@ -5,8 +5,10 @@
 #include <algorithm>
 #include <antiphase/linear.hpp>
 #include <charconv>
+#include <cmath>
 #include <cstring>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -191,6 +193,18 @@ line measure_line(const request& r, const context& where, operands& data, const 
 std::string moved_text(const line& l, std::int64_t moved) {
   return moved < 0 ? "-" : fmt::format("{}/{}", moved, std::min(l.m, looked_at));
 }
+std::string summary_of(const std::vector<line>& all) {
+  double logarithms = 0, least = std::numeric_limits<double>::infinity();
+  int timed = 0;
+  for (const line& l : all) {
+    if (l.cublas.median_us <= 0) continue;
+    const double ratio = l.cublas.median_us / l.ours.median_us;
+    logarithms += std::log(ratio), least = std::min(least, ratio), ++timed;
+  }
+  if (timed == 0) return {};
+  return fmt::format("\n{:.2f} times as fast as cuBLAS in the geometric mean, {:.2f} times at least\n",
+                     std::exp(logarithms / timed), least);
+}
 std::string text_of(const std::vector<line>& all, const request& r) {
   std::vector<std::vector<std::string>> rows{{"N x K", "rows", "kernel", "us", "cuBLAS us", "x cuBLAS"}};
   if (r.overlap) rows[0].emplace_back("overlapped us");
@@ -207,7 +221,7 @@ std::string text_of(const std::vector<line>& all, const request& r) {
     if (r.invariant)
       rows.back().insert(rows.back().end(), {moved_text(l, l.moved), moved_text(l, l.cublas_moved)});
   }
-  return table_text(rows);
+  return table_text(rows) + summary_of(all);
 }
 json records_of(const std::vector<line>& all, const request& r) {
   json records = json::array();
@@ -280,7 +294,11 @@ void add_bench_linear(arguments benches) {
                    "Also calls that may begin while the one before ends (linear_options::overlap)");
   command.add_flag("--invariant", r->invariant,
                    "Count the rows that have other bits than the same row computed alone");
-  add_bench_options(command, r->options);
+  command.add_option("--repeats", r->options.repeats, "Samples of each time (default 9)")
+      .check(integer_between(1, 1000))
+      .type_name("N");
+  add_place_options(command, r->options.place, reference::not_offered);
+  add_common_options(command, r->options.common);
   command.footer(explanation);
   command.runs([r] { run(*r); });
 }
