@@ -29,6 +29,7 @@ inline namespace AP_TARGET {
 template <tile_policy P, int Slots> struct tile_waits {
   using ring = channel<mbarrier, Slots, threads(1), warps(4 * P.groups)>;
   AP_DEV static void step_before() { wgmma_wait<1>(); }
+  AP_DEV static void first_round(ring&, cursor<Slots>) {}  // all slots are free
 };
 
 template <tile_policy P, template <tile_policy, int> class Waits = tile_waits> struct tile_product {
@@ -132,8 +133,10 @@ template <tile_policy P, template <tile_policy, int> class Waits = tile_waits> s
     slot_cursor head;
     AP_ROLLED
     for (const place first(tile); tile.valid() && ahead < slots && ahead * slot_blocks < p.blocks;
-         ++ahead, ++head)
+         ++ahead, ++head) {
+      waits::first_round(s.ring, head);
       if (one) load_w(s, first, ahead * slot_blocks, head);
+    }
     named_barrier_arrive(1, threads);
     wait_for_previous_grid();
     for (; tile.valid(); tile.next(), ahead = 0) {

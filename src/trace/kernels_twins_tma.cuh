@@ -14,6 +14,7 @@ template <linears::tile_policy P, int Slots> struct recorded_tile_waits : linear
   static constexpr int threads = 128 * (P.groups + 1);
   using ring = recorded<typename linears::tile_waits<P, Slots>::ring, threads / 32,
                         tensor_core_work(std::int64_t{64} * P.groups * P.columns * linears::depth, threads)>;
+  AP_DEV static void first_round(ring& r, cursor<Slots> at) { r.acquire(at); }
 };
 // Its ring is used before any barrier of the block.
 template <class K> struct recording_at_once : recording<K> {
