@@ -284,7 +284,9 @@ void run_processes::be_first(run_request asked, int requests, int answers) {
   own = {.process = getpid(), .pipe = answers, .last = true};
   static progress& here = *shared_;
   std::signal(SIGXCPU, [](int) {
-    if (own.is_this() && !here.begun) write_place(here);
+    if (!own.is_this() || here.begun) return;
+    write_place(here);
+    for (;;) pause();  // a sleep that it has interrupted does not end: the process is killed here
   });
   const std::size_t files = open_files();
   const auto go_on_alone = [&] {
