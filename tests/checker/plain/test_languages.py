@@ -31,6 +31,7 @@ def check(*words, **more):
     command = [TOOL, "check", *map(str, words)]
     return subprocess.run(command, capture_output=True, text=True, env={**ENVIRONMENT, **more}, cwd=HERE)
 
+
 # Lane t loads element 31 - t, lane 31 - t gets its value plus one by a shuffle, and stores it there.
 REVERSED_TWICE = """.version 8.0
 .target sm_90
