@@ -32,6 +32,30 @@ def check(*words, **more):
     return subprocess.run(command, capture_output=True, text=True, env={**ENVIRONMENT, **more}, cwd=HERE)
 
 
+# Lane t loads element 31 - t, lane 31 - t gets its value plus one by a shuffle, and stores it there.
+REVERSED_TWICE = """.version 8.0
+.target sm_90
+.address_size 64
+.visible .entry turn(.param .u64 x)
+{
+.reg .b32 %r<8>;
+.reg .b64 %rd<5>;
+ld.param.u64 %rd1, [x];
+mov.u32 %r1, %tid.x;
+sub.s32 %r2, 31, %r1;
+mul.wide.s32 %rd2, %r2, 4;
+add.s64 %rd3, %rd1, %rd2;
+ld.global.b32 %r3, [%rd3];
+add.s32 %r4, %r3, 1;
+shfl.sync.idx.b32 %r5, %r4, %r2, 31, -1;
+mul.wide.s32 %rd4, %r1, 4;
+add.s64 %rd4, %rd1, %rd4;
+st.global.b32 [%rd4], %r5;
+ret;
+}
+"""
+
+
 class Languages(unittest.TestCase):
     def right_and_broken(self, package, file, **more):
         if importlib.util.find_spec(package) is None:
@@ -236,6 +260,17 @@ class Kernels(unittest.TestCase):
                 self.assertEqual(
                     sorted((a["file"], a["line"]) for a in at), [("kernels/copy.py", n) for n in lines]
                 )
+
+    def test_lanes_that_hand_on_what_they_have_loaded_are_their_compilers(self):
+        for own in (False, True):
+            with self.subTest(own):
+                self.setUp()
+                x = np.arange(32, dtype=np.int32)
+                kernel = ptx_kernels.Kernel(self.session, REVERSED_TWICE, "turn", "turn", own_barriers=own)
+                kernel.launch((1, 1, 1), (32, 1, 1), 0, [ptx_kernels.pointer(self.session, x)])
+                self.assertTrue(np.array_equal(x, np.arange(1, 33)))
+                found = {f["kind"] for f in self.session.check(schedules=3).findings}
+                self.assertEqual(found, set() if own else {"overwritten in use"})
 
     def test_lines_of_the_language_are_not_the_users(self):
         text = self.text.replace("kernels/add.py", "/language/add.py")
