@@ -16,6 +16,7 @@
 #include "src/checker/runs/executor.hpp"
 #include "src/checker/runs/process.hpp"
 #include "src/executor/cpu/worker.hpp"
+#include "src/portable/demangled.hpp"
 #include "streams.hpp"
 #include "undefined_values.hpp"
 
@@ -188,7 +189,7 @@ std::string without_numbers(const std::string& mangled) {
 }
 // The function's name, of templates with their arguments. Types of parameters may have other names here.
 std::string without_parameters(const std::string& mangled) {
-  const std::string all = checker_detail::demangled(mangled.c_str());
+  const std::string all = demangled(mangled);
   return all.substr(0, all.find('('));
 }
 kernel_by_nvcc kernel_called_by(const void* site) {

@@ -259,8 +259,8 @@ TEST(inline_ptx, what_the_table_lacks_is_named_with_its_line) {
   constexpr const char* rest =
       " is not supported here: use an instruction that antiphase check --dialect lists, or the intrinsic "
       "that does the same";
-  EXPECT_EQ(refusal_of_asm("asm(\"membar.gl;\\n\"\n\"tcgen05.fence::before_thread_sync;\");"),
-            std::string("my.cu:3: inline PTX 'tcgen05.fence::before_thread_sync'") + rest);
+  EXPECT_EQ(refusal_of_asm("asm(\"membar.gl;\\n\"\n\"tcgen05.shift.cta_group::1.down;\");"),
+            std::string("my.cu:3: inline PTX 'tcgen05.shift.cta_group::1.down'") + rest);
   for (const char* instruction :
        {"ld.global.f16 %0, [%1];", "add.sat.u32 %0, %0, %0;", "mov.b32 %0, %%pm0;",
         "cp.async.bulk.tensor.5d.global.shared::cta.bulk_group [%1, {%0}], [%0];",
@@ -306,8 +306,10 @@ TEST(prepass, a_cast_of_a_kernel_keeps_its_type) {
 // Who includes what is not there is reported, and who includes a toolkit's header that does not compile.
 TEST(missing_headers, are_told_with_the_line_of_the_program) {
   const auto told = [](const std::string& line, const std::string& header) {
+    const bool of_kernels = !header.starts_with("nvnone") && !header.starts_with("ATen");
     return line + ": <" + header +
-           "> is not supported here: use what antiphase check --dialect lists, or leave the #include out";
+           "> is not supported here: use what antiphase check --dialect lists, or leave the #include out" +
+           (of_kernels ? ", or --nvcc where a CUDA toolkit is" : "");
   };
   for (const char* header :
        {"cuda/none", "cub/none.cuh", "thrust/none.h", "cooperative_groups/none.h", "nvnone.h", "ATen/none.h"})

@@ -150,17 +150,18 @@ struct line {
   std::int64_t m;
   std::string kernel;
   timing ours, cublas, overlapped;
+  rival of_cublas = {};
   std::int64_t moved = -1, cublas_moved = -1;  // -1: not looked at
 };
 
-std::vector<timing> times_of(const request& r, const context& where, operands& data,
-                             const fast_cublas& cublas, std::int64_t m, const std::string& kernel) {
+void take_times(const request& r, const context& where, operands& data, const fast_cublas& cublas,
+                const std::string& kernel, line& l) {
   std::vector<rival> rivals;
-  for (std::int64_t i = 0; i < data.copies; ++i) rivals.push_back(cublas.of(data.layer_problem(m, i)));
+  for (std::int64_t i = 0; i < data.copies; ++i) rivals.push_back(cublas.of(data.layer_problem(l.m, i)));
   std::int64_t turn = 0;
   const auto ours = [&](bool overlap) {
     return [&, overlap](stream on) {
-      linear(where, data.layer_problem(m, turn++ % data.copies),
+      linear(where, data.layer_problem(l.m, turn++ % data.copies),
              {.kernel = kernel, .stream = on, .overlap = overlap});
     };
   };
@@ -168,7 +169,12 @@ std::vector<timing> times_of(const request& r, const context& where, operands& d
   if (r.overlap) works.emplace_back(ours(true));
   if (rivals[0])
     works.emplace_back([&](stream on) { rivals[static_cast<std::size_t>(turn++ % data.copies)].run(on); });
-  return graph_times(where, works, {.samples = r.options.repeats});
+  const std::vector<timing> times = graph_times(where, works, {.samples = r.options.repeats});
+  l.ours = times[0];
+  if (r.overlap) l.overlapped = times[1];
+  if (!rivals[0]) return;
+  l.cublas = times.back(), l.of_cublas = rivals[0];
+  l.of_cublas.run = {};
 }
 
 line measure_line(const request& r, const context& where, operands& data, const layer& of, std::int64_t m,
@@ -176,12 +182,7 @@ line measure_line(const request& r, const context& where, operands& data, const 
   const linear_options how{.kernel = kernel};
   line l{of, m, explain(where, data.problem(0, m), how).kernel, {}, {}, {}};
   std::optional<fast_cublas> cublas;
-  if (where.kind() == target::cuda) {
-    const std::vector<timing> times = times_of(r, where, data, cublas.emplace(where), m, kernel);
-    l.ours = times[0];
-    if (r.overlap) l.overlapped = times[1];
-    if (times.size() > (r.overlap ? 2u : 1u)) l.cublas = times.back();
-  }
+  if (where.kind() == target::cuda) take_times(r, where, data, cublas.emplace(where), kernel, l);
   if (!r.invariant) return l;
   l.moved = moved_rows(where, data, of, m, [&](const linear_problem& x) { linear(where, x, how); });
   if (l.cublas.median_us > 0)
@@ -228,7 +229,8 @@ json records_of(const std::vector<line>& all, const request& r) {
   for (const line& l : all) {
     json record{{"n", l.of.n}, {"k", l.of.k}, {"rows", l.m}, {"type", r.type}, {"kernel", l.kernel}};
     if (l.ours.median_us > 0) add_time(record, "ours", l.ours);
-    if (l.cublas.median_us > 0) add_time(record, "cublas", l.cublas);
+    if (l.cublas.median_us > 0)
+      add_time(record, "cublas", l.cublas), add_rival(record, "cublas", l.of_cublas);
     if (l.overlapped.median_us > 0) add_time(record, "overlapped", l.overlapped);
     if (l.moved >= 0) record["moved"] = l.moved;
     if (l.cublas_moved >= 0) record["cublas_moved"] = l.cublas_moved;
