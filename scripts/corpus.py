@@ -263,7 +263,7 @@ REMOVED = [
     (r"(?:@!?%\w+\s+)?barrier\.cluster\.(?:arrive|wait)[^;]*;", ""),
     (r"(?:@!?%\w+\s+)?cp\.async\.(?:bulk\.)?(?:commit_group|wait_group|wait_all)[^;]*;", ""),
     (r"(?:@!?%\w+\s+)?wgmma\.(?:fence|commit_group|wait_group)[^;]*;", ""),
-    (r"(?:@!?%\w+\s+)?(?:fence|membar)\.[^;]*;", ""),
+    (r"(?:@!?%\w+\s+)?(?<![\w.])(?:fence|membar)\.[^;]*;", ""),
     (r"((?:@!?%\w+\s+)?)mbarrier\.(?:try|test)_wait\S*\s+([%\w]+)[^;]*;", r"\1setp.eq.b32 \2, 0, 0;"),
     (
         r"((?:@!?%\w+\s+)?)atom\.\S*cas\.(b\d+)\s+([%\w]+),\s*\[[^\]]*\],\s*([^,;]+),[^;]*;",
@@ -301,8 +301,10 @@ def mutated(runner, entry, name):
         all_of = list(mutants_of(text))
         if len(all_of) > len(chosen.get(program["label"], (None, "", []))[2]):
             chosen[program["label"]] = (program, text, all_of)
-    results = []
+    kept = folder / "mutants.json"  # of a run that was interrupted
+    results = json.loads(kept.read_text()) if kept.exists() else []
     for label, (program, text, all_of) in chosen.items():
+        done = {m["at_ptx"] for m in results if m["kernel"] == label[:60]}
         _, before, _ = runner.check(program, entry, MUTANT_SCHEDULES)
         work = folder / "mutant"
         shutil.rmtree(work, ignore_errors=True)
@@ -315,6 +317,8 @@ def mutated(runner, entry, name):
         }
         step = -(-len(all_of) // MOST)
         for mutant, what, line in all_of[::step] if all_of else ():
+            if line in done:
+                continue
             (work / "kernel.ptx").write_text(mutant)
             code, found, said = runner.check(altered, entry, MUTANT_SCHEDULES)
             new = [one for one in found if one not in before and one[0] == "error"]
@@ -326,7 +330,9 @@ def mutated(runner, entry, name):
                 "line": place_of(text, line),
                 "came": how,
             }
+            one["at_ptx"] = line
             results.append(one | ({"at": places, "kinds": sorted({k for _, k, _ in new})} if new else {}))
+            kept.write_text(json.dumps(results))
             print(
                 f"  {label[:40]} {one['without']} :{one['line']} {how} {places[:2]} {said[-100:]}", flush=True
             )
@@ -368,6 +374,94 @@ def each(tool, folder, names, act, key):
                 print(name, dict(collections.Counter(m["came"] for m in result)), flush=True)
 
 
+CAME = {"clean": "clean", "finding": "finding", "pedantic": "pedantic finding", "refused": "not checked"}
+
+
+def share(part, whole):
+    return f"{part} of {whole}: {100 * part / whole:.0f} %" if whole else "-"
+
+
+def in_source(entry, place):
+    """Whether a finding's place is in the repository's own files."""
+    return place.startswith(entry["repository"].replace("/", "+") + "/")
+
+
+def page():
+    entries = json.loads(LIST.read_text())
+    outcome = json.loads(OUTCOME.read_text())
+    readings = json.loads(READINGS.read_text())
+    rows, silent, all_places, counts, languages = [], [], [], collections.Counter(), collections.Counter()
+    for entry in entries:
+        name = name_of(entry, entries)
+        key = f"{entry['language']}: {name}"
+        record = outcome["kernels"].get(key, {})
+        ran, mutants = record.get("run"), record.get("mutants")
+        reading = readings["kernels"].get(key, "")
+        what = "not tried" if ran is None else CAME[ran["verdict"]]
+        counts[what] += 1
+        languages[entry["language"], what in ("clean", "finding", "pedantic finding")] += 1
+        found = sorted(
+            {f"{kind} at {place.rsplit('/', 1)[-1]}" for _, _, kind, place in (ran or {}).get("findings", ())}
+        )
+        all_places += [in_source(entry, place) for *_, place in (ran or {}).get("findings", ())]
+        said = "; ".join(found) if found else (ran["said"][0][:120] if ran and ran["said"] else "")
+        said = said.replace("|", "/").replace("\n", " ")
+        text = f"{said}. **Read**: {reading}" if reading and said else reading or said
+        part = ""
+        mutants = [m for m in mutants if m["came"] != "refused"] if isinstance(mutants, list) else []
+        if mutants:
+            good = sum(m["came"] in ("found", "stopped") for m in mutants)
+            needless = readings["needless"].get(key, {})
+            unneeded = [m for m in mutants if m["came"] == "silent" and needless_reason(needless, m)]
+            part = f"{good} of {len(mutants) - len(unneeded)}"
+            counts["mutants found"] += good
+            counts["mutants"] += len(mutants) - len(unneeded)
+            counts["needless"] += len(unneeded)
+            all_places += [in_source(entry, at) for m in mutants for at in m.get("at", ())]
+            for m in mutants:
+                if m["came"] == "silent":
+                    why = needless_reason(needless, m)
+                    silent.append(
+                        f"| {entry['language']} | `{name}` | `{m['without']}` | {m['line']} | {why or '**missed**'} |"
+                    )
+        where = f"[`{entry['path'].rsplit('/', 1)[-1]}`](https://github.com/{entry['repository']}/blob/{entry['commit']}/{entry['path']})"
+        kernel = f" `{entry['kernel']}`" if entry.get("kernel") else ""
+        rows.append(f"| {entry['language']} | {where}{kernel} | {what} | {text} | {part} |")
+    checked = counts["clean"] + counts["finding"] + counts["pedantic finding"]
+    per_language = ", ".join(
+        f"{language} {languages[language, True]} of {languages[language, True] + languages[language, False]}"
+        for language in dict.fromkeys(e["language"] for e in entries)
+    )
+    return readings["page"].format(
+        date=outcome["measured"],
+        ran=share(checked, len(entries)),
+        tried=share(checked, checked + counts["not checked"]),
+        per_language=per_language,
+        accused=readings["accused"],
+        mutants=share(counts["mutants found"], counts["mutants"]),
+        needless=counts["needless"],
+        lines=share(sum(all_places), len(all_places)),
+        findings=counts["finding"],
+        rows="\n".join(rows),
+        silent="\n".join(silent),
+    )
+
+
+def needless_reason(needless, mutant):
+    """What a person wrote of a silent mutant: by kernel and line, or of all of a kind of instruction."""
+    return needless.get(f"{mutant['without'].split(';')[0]}:{mutant['line']}") or needless.get(
+        mutant["without"].split(";")[0], ""
+    )
+
+
+def table(is_check):
+    text = page()
+    if is_check and PAGE.read_text() != text:
+        sys.exit(f"{PAGE} is not what {OUTCOME} and {READINGS} say: run scripts/corpus.py table")
+    if not is_check:
+        PAGE.write_text(text)
+
+
 if __name__ == "__main__":
     words = sys.argv[1:]
     if words[:1] == ["draw"] and len(words) == 2:
@@ -378,5 +472,7 @@ if __name__ == "__main__":
         each(words[1], words[2], words[3:], checked, "run")
     elif words[:1] == ["mutants"] and len(words) >= 3:
         each(words[1], words[2], words[3:], mutated, "mutants")
+    elif words[:1] == ["table"] and words[1:] in ([], ["--check"]):
+        table(words[1:] == ["--check"])
     else:
         sys.exit(__doc__)

@@ -27,6 +27,9 @@
                                of bench/costs/tile_sizes.cu: what a second buffer gains (gain) and the formula
                                promises (promise), Tc / Tl with one buffer (ratio), its resident blocks
                                (blocks), milliseconds with one (single) and two (double)
+    stall STEP REASON                  warps that wait for this reason for each instruction that is issued, by ncu;
+                                       issue, fma, shared, memory: percent of the peak
+    waiting STEP                       share of the time in which warps wait, of the newest recording on a GPU
     cycles POLICY, hidden POLICY, computing POLICY
                                        from a recorded timeline: cycles per step, share of the load time
                                        hidden, share of the time in which warps compute
@@ -92,6 +95,11 @@ class Figures:
         if policy not in self.timelines:
             raise BadResult(f"there is no timeline of {policy}")
         return self.timelines[policy]
+
+    def series(self, experiment):
+        """Of the newest experiment of that name; empty if there is none."""
+        file = max(self.folder.glob(f"experiments/*-{experiment}.json"), default=None)
+        return json.loads(file.read_text())["series"] if file else []
 
     def words(self, kind, *of):
         """The text for a comment's words, and the figures that it was computed from."""
@@ -178,9 +186,7 @@ class Figures:
             return f"{max(gains):.2f}×", []
         if kind == "tile":
             what, size = of
-            file = max(self.folder.glob("experiments/*-tile-sizes.json"), default=None)
-            series = json.loads(file.read_text())["series"] if file else []
-            by = {s["buffers"]: s for s in series if s["tile"] == int(size)}
+            by = {s["buffers"]: s for s in self.series("tile-sizes") if s["tile"] == int(size)}
             if set(by) != {1, 2}:
                 raise BadResult(f"there are no figures of tiles of {size}")
             load, compute = by[1]["load_ms"], by[1]["compute_ms"]
@@ -195,6 +201,20 @@ class Figures:
             if text is None:
                 raise BadResult(f"'{what}' is nothing that is reported of tiles")
             return text, []
+        if kind == "waiting":
+            for part in self.series("recorded-gains"):
+                for t in part["timelines"]:
+                    if part["name"] in ("ladder", "scan") and t["policy"] == of[0]:
+                        return f"{100 * t['waiting_share']:.0f} %", []
+            raise BadResult(f"there is no recording of {of[0]}")
+        if kind == "stall":
+            step, reason = of
+            (found,) = [s for s in self.series("stalls") if s["step"] == step] or [{"stalls": {}}]
+            if reason in found["stalls"]:
+                return f"{found['stalls'][reason]:.1f}", []
+            if f"{reason}_percent" not in found:
+                raise BadResult(f"there is no stall {reason} of {step}")
+            return f"{found[f'{reason}_percent']:.0f} %", []
         if kind == "lines":
             return f"{lines_of_kernel(*of)}", []
         if kind == "cubes":

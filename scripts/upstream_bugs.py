@@ -210,7 +210,7 @@ def page():
         shown = sum(b.on_gpu("plain") in ("**wrong**", "failed", "hangs") for b in bugs)
         counted = (
             f"On one {on_gpu['device']} (driver {on_gpu['driver']}, CUDA {on_gpu['toolkit']}, compute-sanitizer "
-            f"{on_gpu['sanitizer']}, {on_gpu['date']}), of all {len(bugs)}: {finds}; without a tool {shown} give "
+            f"{on_gpu['sanitizer']}, {on_gpu['date']}), of {sum(bool(b.broken) for b in bugs)} of them: {finds}; without a tool {shown} give "
             "wrong numbers, fail or hang. *reports*: the fixed program is reported, too."
         )
     parts = [

@@ -38,6 +38,7 @@ QUOTED = (
     "scripts/wording.py",
     "tests/style/test_style.py",
     "docs/corpus.md",
+    "docs/corpus_languages.md",
     "scripts/figures.py",  # names of figures
 )
 

@@ -234,9 +234,9 @@ class Torch(Kind):
         self.transforms = torch._C._functorch.peek_interpreter_stack
         self.forward_level = torch.autograd.forward_ad
 
-    def plain(self, *tensors):
-        """Whether the tensors' memory alone determines the result: no gradients, tracing, transformations,
-        dispatch modes, subclasses, meta tensors or pending negation."""
+    def plain(self, *tensors, gradients=False):
+        """Whether the tensors' memory alone determines the result: no gradients (unless they are allowed), tracing,
+        transformations, dispatch modes, subclasses, meta tensors or pending negation."""
         if (
             self.is_compiling()
             or self.is_tracing()
@@ -250,7 +250,7 @@ class Torch(Kind):
                 type(x) not in self.types
                 or x.is_neg()
                 or x.is_meta
-                or (x.requires_grad and self.is_grad_enabled())
+                or (not gradients and x.requires_grad and self.is_grad_enabled())
             ):
                 return False
         return True

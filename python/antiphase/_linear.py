@@ -19,17 +19,6 @@ def _operand(kind, x, name, types):
     return view, _arrays.elements(kind, view, name)
 
 
-def _of_traced_tensors(x, w, bias, residual, activation, dtype):
-    if activation is not None:
-        raise NotImplementedError(
-            "antiphase: linear has no gradients through an activation: apply torch's to the result"
-        )
-    result = str(x.dtype if dtype is None else dtype).removeprefix("torch.")
-    if result not in ("float32", str(x.dtype).removeprefix("torch.")):
-        raise TypeError(f"antiphase: linear, dtype is {result}: expected {x.dtype} or float32")
-    return _arrays.operator_of_torch("linear")(x, w, bias, residual, result == "float32")
-
-
 def linear(x, w, bias=None, /, *, residual=None, activation=None, dtype=None):
     """A linear layer, activation(x w^T + bias) + residual, whose bits never depend on the batch.
 
@@ -47,8 +36,6 @@ def linear(x, w, bias=None, /, *, residual=None, activation=None, dtype=None):
     """
     named = [(n, a) for n, a in (("x", x), ("w", w), ("bias", bias), ("residual", residual)) if a is not None]
     kind = _arrays.common_kind(named)
-    if kind.is_torch and not kind.plain(*(a for _, a in named)):
-        return _of_traced_tensors(x, w, bias, residual, activation, dtype)
     shape, of = kind.about(x)
     about_w = kind.about(w)
     result = of if dtype is None else str(dtype).removeprefix("torch.")
@@ -65,6 +52,12 @@ def linear(x, w, bias=None, /, *, residual=None, activation=None, dtype=None):
     if len(shape) < 1 or len(about_w[0]) != 2 or about_w[0][1] != shape[-1]:
         raise ValueError(
             f"antiphase: linear of shapes {shape} and {about_w[0]}: expected (..., k) and (n, k) of the same k"
+        )
+    if kind.is_torch and activation is None:
+        return _arrays.operator_of_torch("linear")(x, w, bias, residual, result != of)
+    if kind.is_torch and not kind.plain(*(a for _, a in named)):
+        raise NotImplementedError(
+            "antiphase: linear has no gradients through an activation: apply torch's to the result"
         )
     (n, k), out_shape = about_w[0], (*shape[:-1], about_w[0][0])
     for name, a, expected in (("bias", bias, (n,)), ("residual", residual, out_shape)):

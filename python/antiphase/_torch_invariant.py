@@ -3,6 +3,7 @@
 computed here; softmax, norms and attention stay torch's, called so that their order of summation depends on a row's
 length alone (docs/batch.md says what torch's source shows)."""
 import contextlib
+import functools
 import inspect
 import math
 import warnings
@@ -25,18 +26,27 @@ def _lies_apart(out, *read):
     return all(t.untyped_storage().data_ptr() != place for t in read)
 
 
-def _product(a, b, out=None, out_dtype=None):
-    return _added(None, a, b, 0, 1, out, out_dtype)
+def _is_sensible(axes, added, a, b, result):
+    """Whether torch would compute it, too; if not, it says why."""
+    if a.dtype is not b.dtype or a.device != b.device or not a.dim() == b.dim() == axes:
+        return False
+    if a.shape[-1] != b.shape[-2] or a.shape[:-2] != b.shape[:-2]:
+        return False
+    return added is None or (added.dtype in (a.dtype, result) and added.device == a.device)
 
 
-def _added(added, a, b, beta=1, alpha=1, out=None, out_dtype=None):
-    if a.dtype is not b.dtype or a.dtype not in _FLOATS or a.device != b.device:
-        return None
+def _product(axes, a, b, out=None, out_dtype=None):
+    return _added(axes, None, a, b, 0, 1, out, out_dtype)
+
+
+def _added(axes, added, a, b, beta=1, alpha=1, out=None, out_dtype=None):
     result = out_dtype or a.dtype
+    if a.dtype not in _FLOATS or not _is_sensible(axes, added, a, b, result):
+        return None
     added = None if beta == 0 else added
     if a.dtype is torch.float32:
         return _added_fp32(added, a, b, beta, alpha) if result is torch.float32 else None
-    if result not in (a.dtype, torch.float32) or a.shape[-1] != b.shape[-2]:
+    if result not in (a.dtype, torch.float32):
         return None
     if alpha != 1 or (added is not None and beta != 1):
         found = _torch_linear.compute(a, b.mT, None, None, torch.float32) * alpha
@@ -68,12 +78,14 @@ def _added_fp32(added, a, b, beta, alpha):
 
 
 def _mv(a, x, out=None):
-    found = _product(a, x.unsqueeze(1))
+    found = _product(2, a, x.unsqueeze(-1))
     return None if found is None else found.squeeze(1)
 
 
 def _addmv(added, a, x, beta=1, alpha=1, out=None):
-    found = _added(added.expand(a.shape[0]).unsqueeze(1), a, x.unsqueeze(1), beta, alpha)
+    if a.dim() != 2 or added.dim() > 1:
+        return None
+    found = _added(2, added.expand(a.shape[0]).unsqueeze(1), a, x.unsqueeze(-1), beta, alpha)
     return None if found is None else found.squeeze(1)
 
 
@@ -93,17 +105,16 @@ _WIDEST, _NARROWEST = 32, 8  # numbers that a step adds
 
 
 def _row_sums(x):
-    """Sums of the rows of a matrix: every step adds `width` neighbours one after the other, which torch does in a
-    thread for each pool. The order follows from the length of a row."""
+    """Sums of the rows of a matrix: every step divides a row into `width` parts and adds these one after the other,
+    which torch does in a thread for each element of a part. The order follows from the length of a row."""
     while x.shape[1] > 1:
         rows, length = x.shape
         width = max(w for w in range(1, _WIDEST + 1) if length % w == 0)
         if width < min(_NARROWEST, length):
             width = _WIDEST
             x = torch.nn.functional.pad(x, (0, -length % width))
-        x = torch.nn.functional.avg_pool2d(x.reshape(1, rows, -1), (1, width), divisor_override=1).view(
-            rows, -1
-        )
+        parts = x.reshape(1, rows, width, -1)
+        x = torch.nn.functional.avg_pool2d(parts, (width, 1), divisor_override=1).view(rows, -1)
     return x[:, 0]
 
 
@@ -116,7 +127,8 @@ def _mean(x, dim=None, keepdim=False, dtype=None, out=None):
     shape = [x.shape[d] for d in kept]
     length = math.prod(x.shape[d] for d in axes)
     rows = x.float().permute(*kept, *axes).reshape(-1, length)
-    sums = torch.cat([_row_sums(some) for some in rows.split(max(1, (1 << 30) // length))])
+    sums = [_row_sums(some) for some in rows.split(max(1, (1 << 30) // length))]
+    sums = sums[0] if len(sums) == 1 else torch.cat(sums)
     found = (sums / length).to(result).reshape(shape)
     return found.reshape([1 if d in axes else x.shape[d] for d in range(x.dim())]) if keepdim else found
 
@@ -176,22 +188,26 @@ def _flash(original):
     blocks, which the other one does where the batch is small."""
 
     def kernel(keys, q, k, v, dropout_p=0.0, is_causal=False, return_debug_mask=False, *, scale=None):
-        members, heads, queries, depth = q.shape
+        shape = members, heads, queries, depth = q.shape
         length = k.shape[2]
         if dropout_p or return_debug_mask or 0 in (q.numel(), k.numel()):  # no keys are divided with dropout
             return original.call_boxed(keys, q, k, v, dropout_p, is_causal, return_debug_mask, scale=scale)
+        if queries == 1 and heads > k.shape[1] > 0:  # queries that share keys, as rows of one block
+            q = q.reshape(members, k.shape[1], -1, depth)
+            is_causal, heads, queries = False, *q.shape[1:3]
         rows = [t.transpose(1, 2).reshape(-1, t.shape[1], depth) for t in (q, k, v)]
         starts = [
             torch.arange(0, (members + 1) * n, n, dtype=torch.int32, device=q.device)
             for n in (queries, length)
         ]
-        # At least 2 queries, or the kernel exchanges heads for queries where these share keys, and divides these.
+        # At least 2 queries: with one the kernel would exchange heads for queries where these share keys, and divide
+        # the keys.
         out, logsumexp, state, unused, mask = torch.ops.aten._flash_attention_forward(
             *rows, *starts, max(queries, 2), length, 0.0, is_causal and queries > 1, False, scale=scale
         )
-        out = out.view(members, queries, heads, depth).transpose(1, 2)
-        logsumexp = logsumexp.view(heads, members, queries).transpose(0, 1).contiguous()
-        return out, logsumexp, None, None, queries, length, state, unused, mask
+        out = out.view(members, queries, heads, depth).transpose(1, 2).reshape(shape)
+        logsumexp = logsumexp.view(heads, members, queries).transpose(0, 1).reshape(shape[:3]).contiguous()
+        return out, logsumexp, None, None, shape[2], length, state, unused, mask
 
     return kernel
 
@@ -246,6 +262,8 @@ def _computed(function, name):
             if found is None:
                 return original.call_boxed(keys, *args, **named)
             out = args[0] if in_place else named["out"] if writes else found
+            if in_place and out.shape != found.shape:
+                return original.call_boxed(keys, *args, **named)  # which says that it cannot be
             if out is not found:
                 if out.shape != found.shape:
                     out.resize_(found.shape)
@@ -259,13 +277,15 @@ def _computed(function, name):
 
 def _operators():
     known = {}
-    for name, function in (("mm", _product), ("bmm", _product), ("addmm", _added), ("baddbmm", _added)):
+    mm, bmm = (functools.partial(_product, axes) for axes in (2, 3))
+    addmm, baddbmm = (functools.partial(_added, axes) for axes in (2, 3))
+    for name, function in (("mm", mm), ("bmm", bmm), ("addmm", addmm), ("baddbmm", baddbmm)):
         for overload, of in (("", function), (".out", function)):
             known[name + overload] = _computed(of, name + overload)
         for overload in (".dtype", ".dtype_out"):
             known[name + overload] = _computed(_of_dtype(function), name + overload)
     for name, function in (
-        *(("addmm_", _added), ("baddbmm_", _added), ("mv", _mv), ("addmv", _addmv), ("addmv.out", _addmv)),
+        *(("addmm_", addmm), ("baddbmm_", baddbmm), ("mv", _mv), ("addmv", _addmv), ("addmv.out", _addmv)),
         *(("addmv_", _addmv), ("mean.dim", _mean), ("mean.out", _mean)),
     ):
         known[name] = _computed(function, name)
@@ -342,7 +362,7 @@ def batch_invariant():
     for torch's mm, bmm, addmm, baddbmm, mv, addmv, and so matmul, linear and einsum, of float16, bfloat16 and float32;
     softmax, log_softmax, mean, layer_norm, rms_norm, and scaled_dot_product_attention; their gradients too. Under
     autocast and CUDA graphs; programs compiled by torch.compile call these products, but fuse softmax, means and norms
-    in an order of their own. Blocks may be nested. docs/batch.md has what else is torch's own.
+    in an order of their own, except with mode="lite". Blocks may be nested. docs/batch.md has what else is torch's own.
 
     Raises RuntimeError for a torch before 2.9. Within it, a product that the device cannot compute raises
     NotImplementedError."""

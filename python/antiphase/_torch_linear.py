@@ -60,18 +60,16 @@ def _plan(x, w, bias, residual, result, out):
     return args, shape
 
 
-def _layout(x):
-    return None if x is None else (x.shape, x.stride())
+def _about(x):
+    return x is not None and (x.shape, x.stride(), x.dtype, x.get_device())
 
 
 def compute(x, w, bias, residual, result, out=None):
     """x w^T + bias + residual in type `result`. out: for the result, of its shape and type; it may be residual."""
-    key = (
-        *(x.shape, x.stride(), w.shape, w.stride(), x.device, x.dtype, result),
-        *(_layout(bias), _layout(residual), _layout(out)),
-    )
+    key = _about(x), _about(w), result, _about(bias), _about(residual), _about(out)
     known = _plans.get(key)
     if known is None:
+        judge(x, w, bias, residual, result)
         known = _plan(x, w, bias, residual, result, out)
         if known is None:
             x, w = (t if _strides(t) else t.contiguous() for t in (x, w))
@@ -97,7 +95,7 @@ def compute(x, w, bias, residual, result, out=None):
     return out
 
 
-def judge(x, w, bias, residual):
+def judge(x, w, bias, residual, result):
     """Raises TypeError or ValueError for tensors that make no linear layer."""
     given = [t for t in (x, w, bias, residual) if t is not None]
     if x.dtype not in SIXTEEN_BITS or w.dtype != x.dtype:
@@ -117,12 +115,9 @@ def judge(x, w, bias, residual):
     ):
         if t is None:
             continue
-        if (
-            t.dtype not in (x.dtype, torch.float32)
-            or t.dtype != (residual if residual is not None else t).dtype
-        ):
+        if t.dtype is not result:
             raise TypeError(
-                f"antiphase: linear, {name} is {_kind.dtype_name(t.dtype)}: expected {_kind.dtype_name(x.dtype)}"
+                f"antiphase: linear, {name} is {_kind.dtype_name(t.dtype)}: expected {_kind.dtype_name(result)}"
             )
         if tuple(t.shape) not in shapes:
             raise ValueError(
@@ -138,12 +133,11 @@ def _result(x, widen):
 
 
 def _fake(x, w, bias=None, residual=None, widen=False):
-    judge(x, w, bias, residual)
+    judge(x, w, bias, residual, _result(x, widen))
     return x.new_empty((*x.shape[:-1], w.shape[-2]), dtype=_result(x, widen))
 
 
 def _compute(x, w, bias=None, residual=None, widen=False):
-    judge(x, w, bias, residual)
     return compute(x, w, bias, residual, _result(x, widen))
 
 
@@ -202,6 +196,17 @@ operator = _torch_ops.define(
 )
 
 
+class _Recorded(torch.autograd.Function):
+    """The operator for plain tensors: torch's dispatcher takes several times as long to record it."""
+
+    @staticmethod
+    def forward(ctx, *inputs):
+        _save(ctx, inputs, None)
+        return _compute(*inputs)
+
+    backward = staticmethod(_gradients)
+
+
 def linear(x, w, bias=None, residual=None, widen=False):
     """The linear layer of x (..., k) and w (n, k), with gradients. widen: the result is float32."""
     if w.dim() != 2 or x.dim() == 0 or x.shape[-1] != w.shape[1]:
@@ -212,7 +217,11 @@ def linear(x, w, bias=None, residual=None, widen=False):
     if residual is not None:
         residual = residual.reshape(-1, residual.shape[-1])
     given = [t for t in (rows, w, bias, residual) if t is not None]
-    run = _compute if _kind.plain(*given) else _torch_ops.dispatched(operator, *given)
+    if _kind.plain(*given, gradients=True):
+        is_recorded = torch.is_grad_enabled() and any(t.requires_grad for t in given)
+        run = _Recorded.apply if is_recorded else _compute
+    else:
+        run = _torch_ops.dispatched(operator, *given)
     found = run(rows, w, bias, residual, widen)
     return found if x.dim() == 2 else found.reshape(*x.shape[:-1], w.shape[0])
 

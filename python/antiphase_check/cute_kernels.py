@@ -14,15 +14,16 @@ from .session import Unsupported
 
 FIRST, LAST = (4, 8), (4, 8)  # versions that were tried
 _ANSWERED = """_cudaLibraryLoadData _cudaLibraryGetKernel _cudaLaunchKernelEx _cudaDeviceGetAttribute _cudaGetDevice
-_cudaGetDeviceCount""".split()
+_cudaGetDeviceCount _cuTensorMapEncodeTiled""".split()
 _IGNORED = """_cudaLibraryUnload _cuKernelGetAttribute _cudaKernelSetAttributeForDevice _cudaSetDevice
 _cudaDeviceSynchronize _cudaStreamSynchronize _cudaFuncSetAttribute cuda_dialect_init_library_once
 cuda_dialect_unload_library_once cuda_dialect_print_on_error cuda_dialect_get_error_name
 cuda_dialect_assert_success CuteDSLRT_GetErrorName CuteDSLRT_GetErrorString""".split()
-_REFUSED = """_cudaLibraryGetGlobal _cudaLaunchKernel _cuTensorMapEncodeTiled _cudaMalloc _cudaMemcpy _cudaMemset
+_REFUSED = """_cudaLibraryGetGlobal _cudaLaunchKernel _cudaMalloc _cudaMemcpy _cudaMemset
 _cudaMemcpyAsync _cudaMemsetAsync""".split()
 _CALLS = _ANSWERED + _IGNORED + _REFUSED
 _MAP_BYTES = 128
+_MULTIPROCESSORS = 132
 _CLUSTER, _COOPERATIVE = 4, 2  # of cudaLaunchAttributeID
 _ATTRIBUTE_BYTES = 72
 
@@ -100,8 +101,22 @@ class _Library:
         self.entries.append((self.modules[given[1]], name))
         _store(given[0], len(self.entries) - 1)
 
+    def cuTensorMapEncodeTiled(self, given):
+        """Writes the bits that host code of CuTe DSL makes by itself elsewhere: _tensor_map() reads them."""
+        to, kind, rank, address, sizes, strides, box, _, interleave, swizzle = given[:10]
+        kind, rank, interleave, swizzle = (n & 0xFFFFFFFF for n in (kind, rank, interleave, swizzle))
+        words, data = [0] * 32, bytearray(_MAP_BYTES)
+        words[0], words[1] = address & 0xFFFFFFFF, address >> 32
+        hardware = {8: 9, 9: 10, 10: 8}.get(kind, kind)  # the inverse of map_type()
+        words[2] = (rank - 1) << 4 | hardware << 7 | interleave << 11 | swizzle << 13
+        words[3 : 3 + rank - 1] = [n >> 4 for n in _numbers(strides, ctypes.c_uint64, rank - 1)]
+        words[8 : 8 + rank] = [n - 1 for n in _numbers(sizes, ctypes.c_uint64, rank)]
+        data[:] = struct.pack("<32I", *words)
+        data[55 : 55 + rank] = bytes(n - 1 for n in _numbers(box, ctypes.c_uint32, rank))
+        ctypes.memmove(to, bytes(data), _MAP_BYTES)
+
     def cudaDeviceGetAttribute(self, given):
-        of = {75: 9, 76: 0, 16: 132, 97: 232448}  # capability, multiprocessors, shared memory
+        of = {75: 9, 76: 0, 16: _MULTIPROCESSORS, 97: 232448}  # capability, multiprocessors, shared memory
         ctypes.c_int.from_address(given[0]).value = of.get(given[1] & 0xFFFFFFFF, 0)
 
     def cudaGetDeviceCount(self, given):
@@ -170,8 +185,10 @@ def _start(session, library, cutlass):
 
 def _places(session, library, cutlass):
     from cutlass.base_dsl import compiler, jit_executor
-    from cutlass.cute import runtime
+    from cutlass.base_dsl.runtime import cuda
+    from cutlass.cute import runtime, testing
     from cutlass.cutlass_dsl import cuda_jit_executor
+    from cutlass.utils import hardware_info
 
     import numpy
 
@@ -201,8 +218,19 @@ def _places(session, library, cutlass):
 
         return called
 
-    executor = jit_executor.JitExecutor
+    def benchmark(run, *_, workspace_generator=None, kernel_arguments=None, **__):  # once
+        given = workspace_generator() if workspace_generator is not None else kernel_arguments
+        run(*getattr(given, "args", ()), **getattr(given, "kwargs", {}))
+        return 1.0
+
+    executor, hardware = jit_executor.JitExecutor, hardware_info.HardwareInfo
     return [
+        (hardware, "__init__", lambda self, device_id=0: None),
+        (hardware, "get_max_active_clusters", lambda self, size, stream=None: _MULTIPROCESSORS // size),
+        (hardware, "get_device_multiprocessor_count", lambda self: _MULTIPROCESSORS),
+        (hardware, "get_l2_cache_size_in_bytes", lambda self: 50 << 20),
+        (cuda, "initialize_cuda_context", lambda *_, **__: None),
+        (testing, "benchmark", benchmark),
         (compiler.CompileOptions, "enable_tvm_ffi", False),  # its calls end in the driver
         (compiled, "num_devices", 1),
         (compiled, "_load_cuda_library", load_module),

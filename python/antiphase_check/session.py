@@ -52,10 +52,14 @@ class Stopped(BaseException):
 # ----------------------------------------------------------------------------------------------------------
 
 
-def _literals(file):
-    """String literals of more than one line in a Python file, with the line of each of their lines."""
+def _literals(file, source):
+    """String literals of more than one line in a Python file, with the line of each of their lines; none if the
+    file has no line of the source, as most modules of a program: to parse them all takes longer than to read them.
+    """
     try:
         text = pathlib.Path(file).read_text(errors="replace")
+        if not any(row in text for row in source):
+            return []
         tree = ast.parse(text)
     except (OSError, SyntaxError, ValueError):
         return []
@@ -89,7 +93,12 @@ def located(source, files):
     that were filled in, by % or {}, count on from those before."""
     rows = source.split("\n")
     where = [None] * len(rows)
-    for file, lines in sorted(((f, l) for f in files for l in _literals(f)), key=lambda one: -len(one[1])):
+    # of more than names and numbers, which are in other files too
+    telling = sorted(
+        {row.strip() for row in rows if len(re.sub(r"\w+|\s", "", row)) > 2}, key=len, reverse=True
+    )
+    literals = [(f, l) for f in files for l in _literals(f, telling or rows)]
+    for file, lines in sorted(literals, key=lambda one: -len(one[1])):
         texts = [text for text, _ in lines]
         blocks = difflib.SequenceMatcher(None, texts, rows, autojunk=False).get_matching_blocks()
         found = [(b.a + k, b.b + k) for b in blocks for k in range(b.size) if len(texts[b.a + k].strip()) > 2]

@@ -6,6 +6,10 @@ import os
 
 DEVICE = os.environ.get("ANTIPHASE_TEST_DEVICE", "cpu")
 os.environ["JAX_PLATFORMS"] = DEVICE
+if DEVICE == "cpu":  # most of the time is compilation
+    os.environ.setdefault(
+        "XLA_FLAGS", "--xla_backend_optimization_level=0 --xla_llvm_disable_expensive_passes=true"
+    )
 import support
 
 numpy, jax = support.need("numpy"), support.need("jax")

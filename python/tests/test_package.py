@@ -397,6 +397,7 @@ class Program(Scratch):
             (("-x", script), "no option -x"),
             (("--least",), "--least has no value"),
             (("--json", "a.json", script), "--json is for --profile"),
+            (("--batch-invariant", "--profile", script), "expected no --profile, --least, --precision"),
             (("--report=0", script), "--report=0: expected no value"),
             (("--least=", script), "--least has no value"),
             (("--least=\u00b2", script), "--least \u00b2"),
@@ -432,6 +433,19 @@ class Program(Scratch):
         said = python("-m", "antiphase", "run", script, code=1, ANTIPHASE_CUBLAS_LIBRARY=old)
         self.assertIn("libold.so has no antiphase_cublas_run", said)
         self.assertIn("expected info or run", python("-m", "antiphase", code=2))
+
+    def test_run_batch_invariant_or_not_at_all(self):
+        """A torch whose operators cannot be overridden ends the program; without the option it goes on."""
+        (self.folder / "torch.py").write_text("")
+        script = self.folder / "program.py"
+        script.write_text("import torch\nprint('went on')\n")
+        run = lambda *words, code: python(
+            *("-m", "antiphase", "run", *words, script), code=code, ANTIPHASE_CUBLAS_LIBRARY=INTERPOSER
+        )
+        said = run("--batch-invariant", code=1)
+        self.assertIn("antiphase: the program cannot be run batch-invariant: ", said)
+        self.assertNotIn("went on", said)
+        self.assertIn("went on", run(code=0))
 
     def test_run_tells_of_a_program_that_is_killed(self):
         script = self.folder / "killed.py"

@@ -161,6 +161,12 @@ class Linear(support.Case):
             (ValueError, ("shapes (3, 5) and (4, 6)",), lambda: at.linear(x, R(4, 6))),
             (TypeError, ("bfloat16", "float32"), lambda: at.linear(x, w.float())),
             (ValueError, ("bias has shape (3,)",), lambda: at.linear(x, w, R(3))),
+            (TypeError, ("bias is float32", "bfloat16"), lambda: at.linear(x, w, R(4, dtype=torch.float32))),
+            (
+                TypeError,
+                ("residual is bfloat16: expected float32",),
+                lambda: antiphase.linear(x, w, residual=R(3, 4), dtype="float32"),
+            ),
             (
                 TypeError,
                 ("bias is int32",),
@@ -326,8 +332,30 @@ class Mode(support.Case):
             with at.batch_invariant():
                 found = make()
             self.assertTrue(torch.equal(found, expected))
-        with at.batch_invariant(), self.assertRaises(RuntimeError):
-            torch.mm(R(3, 5), R(4, 5))
+
+    def test_mistakes_are_told_by_torch(self):
+        for dtype in (torch.bfloat16, torch.float32):
+            a, b = R(3, 5, dtype=dtype), R(5, 4, dtype=dtype)
+            for call in (
+                lambda: torch.mm(a, b.t()),
+                lambda: torch.mm(a[None], b[None]),
+                lambda: torch.bmm(a.expand(2, 3, 5), b.expand(3, 5, 4)),
+                lambda: torch.mm(a, b.double()),
+                lambda: torch.addmm(R(5, dtype=dtype), a, b),
+                lambda: torch.addmm(R(4, dtype=torch.float64), a, b),
+                lambda: R(1, 4, dtype=dtype).addmm_(a, b),
+                lambda: torch.mv(a, b),
+                lambda: torch.addmv(a, a, b[:, 0]),
+            ):
+                with self.assertRaises(RuntimeError) as own:
+                    call()
+                with at.batch_invariant(), self.assertRaises(RuntimeError) as ours:
+                    call()
+                self.assertEqual(str(ours.exception).splitlines()[0], str(own.exception).splitlines()[0])
+            with at.batch_invariant():
+                self.assertTrue(torch.equal(torch.addmm(a[:, :4], a[:, :0], b[:0]), a[:, :4]))
+                self.assertFalse(torch.mm(a[:, :0], b[:0]).any())
+                self.assertEqual(torch.mm(a[:0], b).shape, (0, 4))
 
     def test_training_step_under_autocast(self):
         torch.manual_seed(1)
@@ -374,6 +402,22 @@ class Mode(support.Case):
             compiled = torch.compile(lambda a, b: torch.mm(a, b) * 2)
             self.assertTrue(same(compiled(x, w), torch.mm(x, w) * 2))
             self.assertTrue(same(compiled(x[:1].clone(), w), (torch.mm(x, w) * 2)[:1]))
+
+    def test_programs_compiled_without_fusion_are_invariant(self):
+        if not hasattr(getattr(torch, "_inductor", None), "lite_mode_options"):
+            self.skipTest("torch.compile has no mode 'lite'")
+        w = R(24, 4096)
+
+        def step(x):
+            y = x.float()
+            y = (y * torch.rsqrt(y.pow(2).mean(-1, keepdim=True) + 1e-5)).to(x.dtype)
+            return F.linear(F.rms_norm(y, (4096,)), w).float().softmax(-1)
+
+        x = R(70, 4096)
+        with torch.no_grad(), at.batch_invariant():
+            expected, compiled = step(x), torch.compile(step, mode="lite")
+            self.assertTrue(same(compiled(x), expected))
+            self.assertTrue(same(compiled(x[3:4].clone()), expected[3:4]))
 
     def test_captured_into_a_graph(self):
         if DEVICE.type == "cpu":

@@ -13,8 +13,8 @@
 
 namespace antiphase::cublas {
 
-// True if linear layers compute a product with operands and a result of these types: 16 bits with FP32 sums, if
-// all products are to be batch-invariant.
+// True if linear layers compute a product with operands and a result of these types: 16 bits with FP32 sums,
+// if all products are to be batch-invariant.
 bool are_of_layer(int a, int b, int c, int compute);
 
 // A call in cuBLAS's terms, column-major.

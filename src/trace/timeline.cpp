@@ -346,13 +346,16 @@ void judge(overlap& o, const timeline& t, const std::vector<step_times>& steps) 
   o.load_time = quantile(loads, 0.25);
   o.step_time = static_cast<double>(o.duration) / o.steps;
   o.busy_time = o.step_time * (1 - for_data);
+  // With one buffer and no roles, issuing a load and using it never overlap: a second one may hide both parts.
+  const double kept =
+      !with_roles && t.stages == 1 ? std::min(o.busy_time, o.step_time - o.load_time) : o.busy_time;
   const double rate = rate_of(steps);
   o.knows_rate = rate > 0;
   const bool of_results = t.rings.front() == "results";  // no load is waited for
   o.next_time = t.steps == 1 || o.loads_block || !buffered || of_results
                     ? o.step_time
                     : std::min(o.step_time, one_more_stage(t.stages, with_roles, o.load_time,
-                                                           quantile(uses, 0.5), o.busy_time, rate));
+                                                           quantile(uses, 0.5), kept, rate));
 }
 
 }  // namespace

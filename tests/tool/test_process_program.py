@@ -877,6 +877,39 @@ class Trace(ToolTest):
         (self.folder / "h200").write_text("{}")  # a file of that name comes first
         self.refused(3, ["'h200'", "no timeline"], "trace", "--read", "h200")
 
+    def test_bound_of_a_further_stage_holds_on_an_h200(self):
+        """Recorded kernels that differ in their buffers alone: a further one saves at most what trace says."""
+        folder = pathlib.Path(__file__).resolve().parents[2] / "bench/results/experiments"
+        file = max(folder.glob("*-recorded-gains.json"))
+        recorded = {"h200-scan": "h200-scan"}  # with roles, so that every warp counts
+        for series in json.loads(file.read_text())["series"]:
+            one = {"command": "trace", "timelines": series["timelines"]}
+            (self.folder / f"{series['name']}.json").write_text(json.dumps(one))
+            if not series["timelines"][-1]["policy"].startswith("single-pass"):
+                recorded[series["name"]] = f"{series['name']}.json"
+        pairs = 0
+        for shape, name in recorded.items():
+            read = json.loads(self.run_tool("trace", "--read", name, "--json").stdout)["timelines"]
+            by = {t["policy"]: t for t in read}
+            for policy, one in by.items():
+                family, _, stages = policy.rpartition("-")
+                more = by.get(f"{family}-{int(stages) + 1}") if stages.isdigit() else None
+                if more is None:
+                    continue
+                with self.subTest(shape=shape, policy=policy):
+                    least = one["step_time_with_one_more_stage"] / one["step_time"]
+                    self.assertGreaterEqual(more["steady_step_time"] / one["steady_step_time"], least - 0.01)
+                pairs += 1
+        self.assertGreaterEqual(pairs, 16)
+
+    def test_ring_of_a_scan_recorded_on_an_h200(self):
+        """The lesson of the ladder: what the second, third and eighth buffer gain where memory limits."""
+        told = json.loads(self.run_tool("trace", "--read", "h200-scan", "--json").stdout)["timelines"]
+        times = [t["steady_step_time"] for t in told]
+        self.assertEqual([t["stages"] for t in told], [1, 2, 3, 8])
+        for gain, measured in zip([100 * (a / b - 1) for a, b in zip(times, times[1:])], (38, 22, 113)):
+            self.assertAlmostEqual(gain, measured, delta=20)
+
     def test_to_standard_output(self):
         done = self.run_tool("trace", "--stages", "2", "--k", "96", "--output", "-", "--format", "svg", *CPU)
         self.assertTrue(xml.etree.ElementTree.fromstring(done.stdout).tag.endswith("svg"))

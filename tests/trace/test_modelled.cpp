@@ -169,5 +169,20 @@ TEST(Modelled, TheMachineAndWhereDataLieMakeADifference) {
   EXPECT_NE(ticks("H200", false), ticks("A100", false));
 }
 
+// What a second buffer gains depends on the latency in clocks, not on how large the GPU is.
+TEST(Modelled, SecondBufferGainsTheSameOnASmallerGpu) {
+  const auto gain = [](const std::shared_ptr<const machine_profile>& as) {
+    const trace_options options{.profile = as, .from_memory = false};
+    return ticks_of_step(modelled("tiled", 32, 32, 768, options)) /
+           ticks_of_step(modelled("double-buffered", 32, 32, 768, options));
+  };
+  machine_profile quarter = *h200();
+  quarter.limits.multiprocessors /= 4;
+  for (machine_figure* rate : {&quarter.cache_bytes, &quarter.memory_bytes}) rate->value /= 4;
+  EXPECT_NEAR(gain(std::make_shared<const machine_profile>(quarter)), gain(h200()), 0.01);
+  quarter.cache_latency.value /= 2;
+  EXPECT_LT(gain(std::make_shared<const machine_profile>(quarter)), gain(h200()) - 0.05);
+}
+
 }  // namespace
 }  // namespace antiphase

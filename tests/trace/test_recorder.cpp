@@ -103,6 +103,30 @@ TEST(Recorder, LogsEveryStepOfTheChosenBlock) {
     }
 }
 
+// Logs its row of the grid as the step.
+struct row_of_grid {
+  static constexpr int threads = warp_size;
+  struct params {
+    span_log log;
+  };
+  struct storage {};
+  void operator()(const params& p) const {
+    recorder spans(p.log);
+    spans.add(span_kind::compute, static_cast<int>(block_index().y), 0, clock_now());
+    spans.finish(p.log);
+  }
+};
+
+TEST(Recorder, LogsTheFirstRowOfAGrid) {
+  const context where(make_cpu_executor({.workers = 1}));
+  std::vector<span_record> spans(1, untouched);
+  std::vector<std::int32_t> counts(1, -1);
+  const row_of_grid::params params{{spans.data(), counts.data(), 1, 1}};
+  where.runs_on().launch(kernel_of<row_of_grid>("row of a grid"), {2, 3, 2}, &params, nullptr);
+  EXPECT_EQ(spans.front().step, 0);
+  EXPECT_EQ(counts.front(), 1);
+}
+
 TEST(Recorder, LogsReleasesOfOneSlot) {
   const logged log = run<1>(4, 20, 1, 1);
   EXPECT_EQ(std::ranges::count(log.spans, span_kind::release, &span_record::kind), 4 * warps);

@@ -62,6 +62,12 @@ template <class Recorder, step_work Work> class records_pipeline {
   }
 };
 
+// Whether this block is the one that is recorded: of a grid of several rows, in its first row.
+AP_DEV bool is_recorded(const span_log& log) {
+  const extent3 block = block_index();
+  return block.x == log.block && block.y == 0 && block.z == 0;
+}
+
 // Every warp of the recorded block is an agent, and its lane 0 writes. All other threads have the recorder
 // too, but write nothing.
 template <step_work Work = step_work{}> class recorder : public records_pipeline<recorder<Work>, Work> {
@@ -69,7 +75,7 @@ template <step_work Work = step_work{}> class recorder : public records_pipeline
   AP_DEV explicit recorder(const span_log& log)
       : agent_(warp_index()),
         capacity_(log.capacity),
-        writes_(block_index().x == log.block && lane_index() == 0),
+        writes_(is_recorded(log) && lane_index() == 0),
         spans_(log.spans + static_cast<std::int64_t>(agent_) * log.capacity) {}
 
   AP_DEV void add(span_kind kind, int step, int slot, std::int64_t begin, int event = 0) {

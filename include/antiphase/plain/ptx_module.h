@@ -10,6 +10,7 @@
 #include "launch.h"
 #include "mma.h"
 #include "ptx.h"
+#include "tensor_memory.h"
 
 namespace antiphase::plain::ptx {
 
@@ -93,6 +94,13 @@ template <class... More> inline void system___assertfail(unsigned char* expressi
   std::memcpy(&at, line, sizeof at);
   std::memcpy(&of, function, sizeof of);
   __assert_fail(what, in, at, of);
+}
+// The change of the program that this run tries.
+inline void system_antiphase_tried(unsigned char* result, unsigned char* number) {
+  int n;
+  std::memcpy(&n, number, sizeof n);
+  const unsigned is = antiphase_tried(n) ? 1 : 0;
+  std::memcpy(result, &is, sizeof is);
 }
 inline void system_malloc(unsigned char* result, unsigned char* size) {
   std::size_t bytes;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "places.hpp"
+#include "src/portable/demangled.hpp"
 
-#include <cxxabi.h>
 #include <dwarf.h>
 #include <elfutils/libdw.h>
 #include <elfutils/libdwfl.h>
@@ -41,13 +41,6 @@ Dwfl* the_session() {
   return d.get();
 }
 std::mutex one_at_a_time;  // libdw is not thread-safe
-
-std::string demangled(const char* name) {
-  int failed = 0;
-  const std::unique_ptr<char, decltype(&std::free)> whole(
-      abi::__cxa_demangle(name, nullptr, nullptr, &failed), &std::free);
-  return failed == 0 ? whole.get() : name;
-}
 
 }  // namespace
 

@@ -223,8 +223,8 @@ void run_processes::stop(pid_t first) {
   kill(first, SIGKILL);
 }
 
-// In the first process: handler of a signal that comes before the first launch. Its place is that of the
-// innermost line of the program, whose functions may have called others. Should libdw wait for a lock that the
+// In the first process: handler of a signal that comes before the first launch. The place is the innermost
+// line of the program, whose functions may have called others. Should libdw wait for a lock that the
 // interrupted code holds, the process is ended without a place.
 void run_processes::write_place(progress& to) {
   std::array<void*, 64> codes{};

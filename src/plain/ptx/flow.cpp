@@ -332,22 +332,6 @@ std::optional<std::size_t> label_targets::find(view label, std::size_t from) con
   return best;
 }
 
-operation operation_of(const statement& s) {
-  operation o;
-  view all = s.text;
-  if (all.starts_with("@")) {
-    const std::size_t blank = std::min(all.find(' ', all.starts_with("@ ") ? 2 : 0), all.size());
-    o.guard = trimmed(all.substr(1, blank - 1));
-    all = trimmed(all.substr(blank));
-    o.is_negated = o.guard.starts_with("!");
-    if (o.is_negated) o.guard = trimmed(o.guard.substr(1));
-  }
-  const std::size_t stop = std::min(all.find_first_of(" {["), all.size());
-  o.name = all.substr(0, stop);
-  o.rest = trimmed(all.substr(stop));
-  return o;
-}
-
 bool only_computes(const operation& o) {
   static constexpr std::array all{
       view("mov"),  view("add"),  view("sub"),  view("mul"),  view("mad"),  view("fma"),

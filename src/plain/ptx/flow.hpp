@@ -9,16 +9,12 @@
 #include <vector>
 
 #include "module.hpp"
+#include "ptx_instruction.hpp"
 
 namespace antiphase::plain::ptx_module {
 
-// [@[!]guard] name operands
-struct operation {
-  std::string_view guard, name, rest;
-  bool is_negated = false;  // the guard
-  std::string_view base() const { return name.substr(0, name.find('.')); }
-};
-operation operation_of(const statement& s);
+using ptx_code::operation;
+inline operation operation_of(const statement& s) { return ptx_code::operation_of(s.text); }
 
 // Labels, each in its own scope.
 class label_targets {

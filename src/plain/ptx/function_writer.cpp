@@ -17,16 +17,12 @@ namespace antiphase::plain::ptx_module {
 namespace {
 
 using view = std::string_view;
+using ptx_code::quoted;
 using ptx_code::split;
 using ptx_code::trimmed;
 
-std::string quoted(view text) {
-  std::string out = "\"";
-  for (const char c : text) {
-    if (c == '"' || c == '\\') out += '\\';
-    out += c;
-  }
-  return out + '"';
+std::string marker(const source_line& place) {
+  return fmt::format("\n#line {} {}", place.line, quoted(place.file));
 }
 std::string identifier(view name) {
   std::string out;
@@ -245,7 +241,7 @@ void function_writer::declare(const statement& s) {
 }
 
 void function_writer::emit(const statement& s, const std::string& code) {
-  if (s.place != last_) out_ += fmt::format("\n#line {} {}\n", s.place.line, quoted(s.place.file));
+  if (s.place != last_) out_ += marker(s.place) + "\n";
   last_ = s.place;
   out_ += code + " ";
 }
@@ -288,7 +284,8 @@ std::string function_writer::call(view operands) const {
                                      view("malloc"),
                                      view("free"),
                                      view("cudaCGGetIntrinsicHandle"),
-                                     view("cudaCGSynchronize")};
+                                     view("cudaCGSynchronize"),
+                                     view("antiphase_tried")};
   if (std::ranges::find(system, called) != system.end())
     return fmt::format("::antiphase::plain::ptx::system_{}({})", called, takes);
   if (const auto function = known_.find(called); function != known_.end())
@@ -322,8 +319,14 @@ std::string function_writer::code_for(std::size_t index, const std::string& guar
   if (base == "ret" || (base == "exit" && f_.is_kernel)) return guard + "goto ap_end;";
   if (base == "call") return fmt::format("{}{{ {}; }}", guard, call(o.rest));
   const std::string name = std::string(o.name) + (polls ? ".ap::polled" : "");
-  return fmt::format("{}{{ {}{}; }}", guard, is_block_barrier(o) ? barrier_code(index) : "",
-                     code_of(name, o.rest, *this));
+  const std::string code = code_of(name, o.rest, *this);
+  // On a line of its own, so that its place is the same wherever the compiler has copied it to.
+  if (is_block_barrier(o))
+    return fmt::format("{}{{ {}\n{}; }}", guard, barrier_code(index) + marker(f_.body[index].place), code);
+  // libcu++ leaves the order of a warp's lanes to its exchange, as GPUs do.
+  const bool orders = o.name.starts_with("match.any") && f_.body[index].of_toolkit;
+  return fmt::format("{}{{ {}; {}}}", guard, code,
+                     orders ? code_of("bar.warp.sync", split(o.rest, ',').back(), *this) + "; " : "");
 }
 
 void function_writer::instruction(std::size_t index) {

@@ -20,7 +20,8 @@ struct statement {
   statement_kind kind;
   std::string text;  // without the semicolon or colon, on one line
   source_line place;
-  bool of_asm = false;  // an asm statement's
+  bool of_asm = false;      // an asm statement's
+  bool of_toolkit = false;  // of a function in a toolkit's header
 };
 
 // .param .align 8 .b8 name[24], or a variable of the module or of a function.
@@ -62,6 +63,7 @@ class places {
   // The rest of ".loc 1 24 10, function_name $L__info_string0, inlined_at 1 30 4"; `is_first`: of a function.
   // Nothing if it names no place: what went before holds on.
   source_line follow(std::string_view directive, bool is_first = false);
+  bool in_toolkit() const { return in_toolkit_; }  // the innermost place of the last one is in its headers
 
  private:
   struct point {
@@ -71,6 +73,7 @@ class places {
   std::map<int, std::string> files_;
   std::map<point, point> callers_;
   bool has_columns_ = false;  // this compiler knows them
+  bool in_toolkit_ = false;
 };
 
 // The module as one translation unit of CUDA C++: a kernel is an extern "C" function of its name. `number`:

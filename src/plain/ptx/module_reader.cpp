@@ -14,10 +14,11 @@ namespace antiphase::plain::ptx_module {
 namespace {
 
 using view = std::string_view;
+using ptx_code::in_name;
 using ptx_code::split;
+using ptx_code::without_comments;
 
 bool is_blank(char c) { return std::isspace(static_cast<unsigned char>(c)) != 0; }
-bool in_name(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '$'; }
 
 // Words separated by one blank each.
 std::string on_one_line(view s) {
@@ -28,28 +29,6 @@ std::string on_one_line(view s) {
     else if (!out.empty() && out.back() != ' ')
       out += ' ';
   if (out.ends_with(' ')) out.pop_back();
-  return out;
-}
-
-// Blanks out comments, except those around inline asm, which become directives. Line breaks stay.
-std::string without_comments(view s) {
-  std::string out(s);
-  constexpr view begin = "// begin inline asm", end = "// end inline asm";
-  bool quoted = false;
-  for (std::size_t i = 0; i + 1 < out.size(); ++i) {
-    if (out[i] == '"') quoted = !quoted;
-    if (out[i] == '\n') quoted = false;
-    if (quoted || out[i] != '/' || (out[i + 1] != '/' && out[i + 1] != '*')) continue;
-    const bool line = out[i + 1] == '/';
-    const std::size_t found = line ? out.find('\n', i) : out.find("*/", i + 2);
-    const std::size_t stop = found == std::string::npos ? out.size() : found + (line ? 0 : 2);
-    const view all = s.substr(i, stop - i);
-    const char* const instead = all.starts_with(begin) ? ".asmbegin" : all.starts_with(end) ? ".asmend" : "";
-    for (std::size_t k = i; k < stop; ++k)
-      if (out[k] != '\n') out[k] = ' ';
-    out.replace(i, view(instead).size(), instead);
-    i = stop;
-  }
   return out;
 }
 
@@ -259,7 +238,7 @@ void reader::one_statement(function& f) {
   std::string all = on_one_line(up_to(";"));
   if (at_ >= text_.size() || text_[at_] != ';') fail(fmt::format("expected a semicolon after '{}'", all));
   f.body.push_back({is_directive ? statement_kind::directive : statement_kind::instruction, std::move(all),
-                    here, in_asm_});
+                    here, in_asm_, places_.in_toolkit()});
 }
 
 }  // namespace

@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // Writes a PTX module as CUDA C++: its variables, and the heads of its functions.
-#include <cxxabi.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cctype>
 #include <cstdlib>
-#include <memory>
 #include <set>
 
 #include "function_writer.hpp"
+#include "src/portable/demangled.hpp"
 
 namespace antiphase::plain::ptx_module {
 namespace {
@@ -41,13 +40,6 @@ const char* type_of_element(std::string_view type) {
 bool is_identifier(std::string_view s) {
   return !s.empty() && std::isdigit(static_cast<unsigned char>(s[0])) == 0 &&
          std::ranges::all_of(s, [](unsigned char c) { return std::isalnum(c) != 0 || c == '_'; });
-}
-std::string demangled(const std::string& name) {  // as it is if it is not mangled
-  if (!name.starts_with("_Z")) return name;       // s alone would be short
-  int failed = 0;
-  const std::unique_ptr<char, void (*)(void*)> text(
-      abi::__cxa_demangle(name.c_str(), nullptr, nullptr, &failed), std::free);
-  return failed == 0 ? text.get() : name;
 }
 }  // namespace
 
@@ -261,6 +253,8 @@ void unit_writer::write(const function& f) {
 std::string unit_writer::text() {
   out_ = fmt::format("#include <antiphase/plain/ptx_module.h>\nnamespace ap_module_{} {{\n", number_);
   if (users("%envreg") > 0) out_ += "static __device__ unsigned ap_grid_workspace[2];\n";
+  if (users("clusterlaunchcontrol") > 0)
+    out_ += "static __constant__ __attribute__((aligned(16))) unsigned ap_no_block[4] = {};\n";
   for (const function& f : m_.functions)
     if (f.is_defined && !f.is_kernel) {
       known_[f.name] = fmt::format("reinterpret_cast<unsigned long>(&{})", symbol_of(f.name));

@@ -79,6 +79,7 @@ source_line places::follow(std::string_view directive, bool is_first) {
     const auto known = files_.find(p.file);
     return known == files_.end() ? std::string_view() : std::string_view(known->second);
   };
+  in_toolkit_ = is_of_compiler(name(at));
   auto found = std::ranges::find_if(
       chain, [&](const point& p) { return !is_of_compiler(name(p)) && package_of(name(p)).empty(); });
   if (found == chain.end())  // a kernel in a package: its own file is what is of the package

@@ -15,24 +15,12 @@
 namespace antiphase::plain {
 namespace {
 
-bool in_name(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '$'; }
+using ptx_code::in_name;
 using ptx_code::trimmed;
-// Blanks out comments: all other characters keep their offsets.
-std::string without_comments(std::string s) {
-  for (std::size_t i = 0; i + 1 < s.size(); ++i) {
-    if (s[i] != '/' || (s[i + 1] != '/' && s[i + 1] != '*')) continue;
-    const bool line = s[i + 1] == '/';
-    const std::size_t end = line ? s.find('\n', i) : s.find("*/", i + 2);
-    const std::size_t stop = end == std::string::npos ? s.size() : end + (line ? 0 : 2);
-    std::fill(s.begin() + static_cast<std::ptrdiff_t>(i), s.begin() + static_cast<std::ptrdiff_t>(stop), ' ');
-    i = stop;
-  }
-  return s;
-}
 
 class writer final : public names {
  public:
-  explicit writer(const asm_statement& s) : statement_(s), text_(without_comments(s.text)) {}
+  explicit writer(const asm_statement& s) : statement_(s), text_(ptx_code::without_comments(s.text)) {}
 
   asm_translation run() {
     try {
@@ -142,20 +130,11 @@ class writer final : public names {
     }
   }
 
-  // [@[!]p] name.modifiers operands
   void one(std::string_view all) {
-    std::string guard;
-    if (all[0] == '@') {
-      const std::size_t blank = all.find_first_of(" \t\n");
-      std::string_view p = all.substr(1, blank == std::string_view::npos ? blank : blank - 1);
-      const bool negated = p.starts_with("!");
-      if (negated) p.remove_prefix(1);
-      guard = fmt::format("if ({}::antiphase::plain::ptx::get<bool>({})) ", negated ? "!" : "", value_of(p));
-      all = blank == std::string_view::npos ? std::string_view() : trimmed(all.substr(blank));
-    }
-    std::size_t stop = 0;
-    while (stop < all.size() && (in_name(all[stop]) || all[stop] == '.' || all[stop] == ':')) ++stop;
-    const std::string_view name = all.substr(0, stop), rest = trimmed(all.substr(stop));
+    const auto [p, name, rest, is_negated] = ptx_code::operation_of(all);
+    const std::string guard = p.empty() ? ""
+                                        : fmt::format("if ({}::antiphase::plain::ptx::get<bool>({})) ",
+                                                      is_negated ? "!" : "", value_of(p));
     if (name == "bra" || name == "bra.uni") {
       labels_.try_emplace(std::string(rest), false);
       body_ += fmt::format("{}goto ap_l_{}; ", guard, rest);

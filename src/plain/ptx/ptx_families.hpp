@@ -61,6 +61,19 @@ text wmma_multiply(instruction& i);
 text warpgroup_multiply(instruction& i);
 text warpgroup(instruction& i, view what);
 
+// Tensor Memory
+text tensor_allocate(instruction& i);
+text tensor_deallocate(instruction& i);
+text tensor_relinquish(instruction& i);
+text tensor_load(instruction& i);
+text tensor_store(instruction& i);
+text tensor_wait(instruction& i);
+text tensor_multiply(instruction& i);
+text tensor_commit(instruction& i);
+text cancel_launch(instruction& i);
+text is_canceled(instruction& i);
+text canceled_block(instruction& i);
+
 // arithmetic
 text arithmetic(instruction& i, view function, std::size_t operands);
 text approximated(instruction& i, view function);

@@ -6,6 +6,38 @@
 
 namespace antiphase::plain::ptx_code {
 
+bool in_name(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '$'; }
+
+text without_comments(view s) {
+  text out(s);
+  constexpr view begin = "// begin inline asm", end = "// end inline asm";
+  bool quoted = false;
+  for (std::size_t i = 0; i + 1 < out.size(); ++i) {
+    if (out[i] == '"') quoted = !quoted;
+    if (out[i] == '\n') quoted = false;
+    if (quoted || out[i] != '/' || (out[i + 1] != '/' && out[i + 1] != '*')) continue;
+    const bool line = out[i + 1] == '/';
+    const std::size_t found = line ? out.find('\n', i) : out.find("*/", i + 2);
+    const std::size_t stop = found == std::string::npos ? out.size() : found + (line ? 0 : 2);
+    const view all = s.substr(i, stop - i);
+    const char* const instead = all.starts_with(begin) ? ".asmbegin" : all.starts_with(end) ? ".asmend" : "";
+    for (std::size_t k = i; k < stop; ++k)
+      if (out[k] != '\n') out[k] = ' ';
+    out.replace(i, view(instead).size(), instead);
+    i = stop;
+  }
+  return out;
+}
+
+text quoted(view s) {
+  text out = "\"";
+  for (const char c : s) {
+    if (c == '"' || c == '\\') out += '\\';
+    out += c;
+  }
+  return out + '"';
+}
+
 view trimmed(view s) {
   while (!s.empty() && std::isspace(static_cast<unsigned char>(s.front())) != 0) s.remove_prefix(1);
   while (!s.empty() && std::isspace(static_cast<unsigned char>(s.back())) != 0) s.remove_suffix(1);
@@ -23,6 +55,23 @@ std::vector<view> split(view s, char by) {
     start = i + 1;
   }
   return all;
+}
+
+operation operation_of(view all) {
+  operation o;
+  if (all.starts_with("@")) {
+    all = trimmed(all.substr(1));
+    o.is_negated = all.starts_with("!");
+    if (o.is_negated) all = trimmed(all.substr(1));
+    const std::size_t blank = std::min(all.find_first_of(" \t\n"), all.size());
+    o.guard = all.substr(0, blank);
+    all = trimmed(all.substr(blank));
+  }
+  std::size_t stop = 0;
+  while (stop < all.size() && (in_name(all[stop]) || all[stop] == '.' || all[stop] == ':')) ++stop;
+  o.name = all.substr(0, stop);
+  o.rest = trimmed(all.substr(stop));
+  return o;
 }
 
 bool has_word(view list, view one) {

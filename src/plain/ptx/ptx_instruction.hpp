@@ -51,11 +51,24 @@ template <class... A> text call(view function, const A&... arguments) {
   return fmt::format("::antiphase::plain::ptx::{}({})", function, all);
 }
 
+bool in_name(char c);
+// Blanks out comments, except those around inline asm, which become directives. Line breaks stay, and all
+// other characters keep their offsets.
+text without_comments(view s);
+text quoted(view s);                       // as a string literal of C
 view trimmed(view s);                      // without blanks around it
 std::vector<view> split(view s, char by);  // outside of brackets; trimmed
 bool has_word(view list, view one);
 const char* register_type(view type);  // C++ for .reg's type; null: there is no such type
 text number(view word);                // a literal
+
+// [@[!]guard] name operands
+struct operation {
+  view guard, name, rest;
+  bool is_negated = false;  // the guard
+  view base() const { return name.substr(0, name.find('.')); }
+};
+operation operation_of(view all);
 
 class instruction {
  public:

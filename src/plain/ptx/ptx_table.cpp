@@ -117,6 +117,29 @@ const std::vector<group>& table() {
         {"wgmma.fence", AP_ROW(warpgroup(i, "fence"))},
         {"wgmma.commit_group", AP_ROW(warpgroup(i, "commit"))},
         {"wgmma.wait_group", AP_ROW(warpgroup(i, "wait"))}}},
+      {partly,
+       "in modules; of one block, not of a pair; products of f16, bf16 and tf32 with sums in f32; loads and "
+       "stores of "
+       "32x32b, 16x128b and 16x256b, whose order is followed by 8 columns",
+       {{"tcgen05.alloc", tensor_allocate},
+        {"tcgen05.dealloc", tensor_deallocate},
+        {"tcgen05.relinquish_alloc_permit", tensor_relinquish},
+        {"tcgen05.ld", tensor_load},
+        {"tcgen05.st", tensor_store},
+        {"tcgen05.wait::ld", tensor_wait},
+        {"tcgen05.wait::st", tensor_wait},
+        {"tcgen05.mma", tensor_multiply},
+        {"tcgen05.commit", tensor_commit},
+        {"tcgen05.fence::before_thread_sync", nothing},
+        {"tcgen05.fence::after_thread_sync", nothing}}},
+      {partly,
+       "in modules; no launch of another block is canceled, as if all had begun",
+       {{"clusterlaunchcontrol.try_cancel", cancel_launch},
+        {"clusterlaunchcontrol.query_cancel.is_canceled", is_canceled},
+        {"clusterlaunchcontrol.query_cancel.get_first_ctaid", canceled_block},
+        {"clusterlaunchcontrol.query_cancel.get_first_ctaid::x", canceled_block},
+        {"clusterlaunchcontrol.query_cancel.get_first_ctaid::y", canceled_block},
+        {"clusterlaunchcontrol.query_cancel.get_first_ctaid::z", canceled_block}}},
       {yes, "all warps of the warpgroup set the same number", {{"setmaxnreg", set_registers}}},
       {partly,
        "of kernels with __cluster_dims__; ld and st of shared::cluster too",
@@ -194,10 +217,7 @@ const std::vector<group>& table() {
         {"nanosleep", AP_ROW((i.take("u32"), fmt::format("::antiphase::machine::yield({})", here)))}}},
       {no,
        "the instructions above; nor is the rest of PTX known",
-       {{"wgmma.mma_async.sp", nullptr},
-        {"tcgen05", nullptr},
-        {"red.async", nullptr},
-        {"cp.reduce.async.bulk.tensor", nullptr}}}};
+       {{"wgmma.mma_async.sp", nullptr}, {"red.async", nullptr}, {"cp.reduce.async.bulk.tensor", nullptr}}}};
   return all;
 }
 #undef AP_ROW

@@ -186,25 +186,31 @@ std::string without_numbers(const std::string& mangled) {
   }
   return out;
 }
+// The function's name, of templates with their arguments. Types of parameters may have other names here.
+std::string without_parameters(const std::string& mangled) {
+  const std::string all = checker_detail::demangled(mangled.c_str());
+  return all.substr(0, all.find('('));
+}
 kernel_by_nvcc kernel_called_by(const void* site) {
-  const std::string name = checker_detail::mangled_at(site), like = without_numbers(name);
-  const auto alike = [&](const std::string& other) { return without_numbers(other) == like; };
+  const std::string name = checker_detail::mangled_at(site);
+  if (const auto found = kernels_by_nvcc().find(name); found != kernels_by_nvcc().end()) return found->second;
   const auto by_number = [](const std::string& a, const std::string& b) {
     return std::pair(a.size(), a) < std::pair(b.size(), b);
   };
-  std::set<std::string, decltype(by_number)> of_host, compiled;
-  for (const auto& [known, call] : kernels_by_nvcc()) {
-    if (known == name && like == name) return call;
-    if (alike(known)) compiled.insert(known);
+  const std::vector<std::string> all = checker_detail::functions_with(site);
+  for (const auto& key : {&without_numbers, &without_parameters}) {
+    std::set<std::string, decltype(by_number)> of_host, compiled;
+    for (const auto& [known, call] : kernels_by_nvcc())
+      if (key(known) == key(name)) compiled.insert(known);
+    for (const std::string& other : all)
+      if (key(other) == key(name)) of_host.insert(other);
+    if (compiled.size() == of_host.size() && (compiled.size() == 1 || key == &without_numbers))
+      return kernels_by_nvcc().at(
+          *std::next(compiled.begin(), std::distance(of_host.begin(), of_host.find(name))));
   }
-  for (const std::string& other : checker_detail::functions_with(site))
-    if (alike(other)) of_host.insert(other);
-  const auto place = std::distance(of_host.begin(), of_host.find(name));
-  if (compiled.size() != of_host.size())
-    checker_detail::refuse_run(fmt::format(
-        "kernel {} is not among those that nvcc has compiled: expected one that its source launches",
-        checker_detail::function_at(site)));
-  return kernels_by_nvcc().at(*std::next(compiled.begin(), place));
+  checker_detail::refuse_run(fmt::format(
+      "kernel {} is not among those that nvcc has compiled: expected one that its source launches",
+      checker_detail::function_at(site)));
 }
 }  // namespace
 int register_kernel(const char* name, kernel_by_nvcc call) {

@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <cxxabi.h>
 #include <dlfcn.h>
 #include <fmt/format.h>
 #include <link.h>
 
 #include <algorithm>
 #include <array>
-#include <cstdlib>
 #include <memory>
 #include <string>
 #include <utility>
@@ -16,6 +14,7 @@
 #include "src/checker/runs/model.hpp"
 #include "src/plain/translate/compile.hpp"
 #include "src/plain/translate/compile_steps.hpp"
+#include "src/portable/demangled.hpp"
 
 namespace antiphase::plain::python {
 int serve(int, char**);
@@ -32,11 +31,9 @@ namespace {
 constexpr double default_seconds = 20;
 
 std::string nothing_defines(const std::string& symbol) {
-  const std::unique_ptr<char, decltype(&std::free)> plain(
-      abi::__cxa_demangle(symbol.c_str(), nullptr, nullptr, nullptr), &std::free);
   return fmt::format(
       "nothing defines {}: expected the source that does among the others, or its library as -l",
-      plain != nullptr ? plain.get() : symbol.c_str());
+      demangled(symbol));
 }
 std::string why_not_loaded(const std::string& said) {
   constexpr std::string_view undefined = "undefined symbol: ";
@@ -79,11 +76,17 @@ void name_missing(void* library) {
 }
 
 // A line at the beginning of PTX from a language whose users write neither: its compiler initializes
-// mbarriers, and has all lanes of a warp store a sum to scratch memory.
+// mbarriers, has all lanes of a warp store a sum to scratch memory, and hands what lanes have loaded to others of
+// the warp by shuffles, which then store it there.
 constexpr std::string_view barriers_of_compiler =
     "// antiphase: mbarriers and scratch memory are the compiler's\n";
 void leave_to_compiler(check_report& r) {
-  std::erase_if(r.findings, [](const finding& f) {
+  const auto after_a_shuffle = [](const finding& f) {
+    return f.kind == finding_kind::overwritten_in_use && f.memory.find("global memory") != std::string::npos &&
+           f.earlier && f.access.block == f.earlier->block && f.access.thread / 32 == f.earlier->thread / 32;
+  };
+  std::erase_if(r.findings, [&](const finding& f) {
+    if (after_a_shuffle(f)) return true;
     return f.missing.row == sentence::fence_mbarrier ||
            (f.in_practice.row == sentence::gpu_same_value &&
             f.memory.find("in shared memory") != std::string::npos);

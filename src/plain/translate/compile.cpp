@@ -19,6 +19,7 @@
 #include "assembly.hpp"
 #include "compile_steps.hpp"
 #include "host_part.hpp"
+#include "missing_headers.hpp"
 #include "prepared.hpp"
 #include "prepass.hpp"
 #include "sides.hpp"
@@ -147,6 +148,7 @@ class compilation {
  private:
   void write_beginning(const fs::path& to, bool of_c, bool for_host) const;
   void preprocess();
+  void add_empty_headers(words& command, const fs::path& said) const;
   void preprocess(std::size_t unit, bool for_host);
   std::string text_of(std::size_t unit);                      // preprocessed, of both sides
   std::optional<int> number_by_nvcc(std::size_t unit) const;  // of a unit that is a host's part
@@ -323,12 +325,28 @@ void compilation::preprocess(std::size_t unit, bool for_host) {
   command.insert(command.end(), {"-include", beginning, "-E", "-x", of_c ? "c" : "c++", "-o",
                                  file(unit, for_host ? ".host.ii" : ".ii"), units_[unit]});
   if (of_c) command = without_cpp(std::move(command));
+  if (number_by_nvcc(unit)) add_empty_headers(command, file(unit, ".said"));
   run_or_fail(command, file(unit, ".said"));
+}
+
+// Headers of the toolkit that have no stand-in: nvcc has read them for kernels, and the host's part of a
+// source seldom needs what they have.
+void compilation::add_empty_headers(words& command, const fs::path& said) const {
+  const fs::path folder = folder_ / "absent";
+  command.insert(command.begin() + static_cast<std::ptrdiff_t>(common_.size()), {"-idirafter", folder});
+  constexpr int most = 50;
+  for (int k = 0; k < most && run_command(command, said) != 0; ++k) {
+    const std::string name = absent_header(read_file(said));
+    std::error_code ignored;
+    if (name.empty() || fs::exists(folder / name, ignored)) return;
+    fs::create_directories((folder / name).parent_path(), ignored);
+    write_file(folder / name, "");
+  }
 }
 
 void compilation::preprocess() {
   if (!program_.driver.empty()) include_together();
-  for (std::size_t i = 0; i < units_.size(); ++i) preprocess(i, false);
+  for (std::size_t i = 0; i < units_.size(); ++i) preprocess(i, number_by_nvcc(i).has_value());
 }
 
 std::optional<int> compilation::number_by_nvcc(std::size_t unit) const {
@@ -340,7 +358,6 @@ std::optional<int> compilation::number_by_nvcc(std::size_t unit) const {
 std::string compilation::text_of(std::size_t unit) {
   const auto text = [&](const char* ending) { return edited(read_file(file(unit, ending)), program_.edits); };
   if (const auto number = number_by_nvcc(unit)) {
-    preprocess(unit, true);
     return host_part(text(".host.ii"), anonymous_of(*number));
   }
   std::string device = text(".ii");

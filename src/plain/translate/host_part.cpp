@@ -107,8 +107,8 @@ index host_pass::kernel(index word) {
   if (declared_function(word + 1, open) == none) return word;
   const index body = body_after(matching(open));
   if (body == none || matching(body) >= t_.size()) return word;
-  // In lines of a header of ours, so that no finding names it as a caller. Not a plain return: the kernel's own
-  // code says which barriers the thread has gone past.
+  // In lines of a header of ours, so that no finding names it as a caller. Not a plain return: the kernel's
+  // own code says which barriers the thread has gone past.
   const index end = matching(body);
   const std::string code =
       fmt::format("::antiphase::plain::by_nvcc({{{}}}); return (void)0;", addresses(open));

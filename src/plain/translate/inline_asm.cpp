@@ -8,6 +8,7 @@
 #include "dialect.hpp"
 #include "source_pass.hpp"
 #include "src/plain/ptx/ptx.hpp"
+#include "src/plain/ptx/ptx_instruction.hpp"
 
 namespace antiphase::plain {
 
@@ -80,7 +81,7 @@ index source_pass::inline_ptx(index at) {
       if (start <= code.refused->offset) where = i;
     refuse(where, code.refused->subject, instead_of(*code.refused));
     refused_.back().second.when_reached = true;
-    code.text = fmt::format("{{ {}refused({}); }}", ours, quoted(to_text(refused_.back().second)));
+    code.text = fmt::format("{{ {}refused({}); }}", ours, ptx_code::quoted(to_text(refused_.back().second)));
   }
   // Macros of the stand-in headers bring line markers along, so another marker after the code restores the
   // position.
@@ -109,14 +110,6 @@ std::string source_pass::on_one_line(std::size_t from, std::size_t to) const {
     at = t.offset + t.text.size();
   }
   return out + flat.substr(at);
-}
-std::string source_pass::quoted(std::string_view text) {
-  std::string out = "\"";
-  for (const char c : text) {
-    if (c == '"' || c == '\\') out += '\\';
-    out += c;
-  }
-  return out + '"';
 }
 std::string source_pass::unescaped(std::string_view literal) {
   std::string out;

@@ -44,12 +44,26 @@ std::string name_in_toolkit(const fs::path& file) {
   return {};
 }
 
+// Headers of what kernels call.
+bool has_device_code(std::string_view name) {
+  static constexpr std::array folders{"cuda/", "cub/", "thrust/", "cooperative_groups/", "nv/", "cuda_"};
+  return begins_with_any(name, folders);
+}
+
 struct place {
   std::string file;
   std::string line;
 };
 
 }  // namespace
+
+std::string absent_header(std::string_view errors) {
+  static const std::regex missing(R"(fatal error: (\S+): No such file or directory)");
+  std::match_results<std::string_view::const_iterator> m;
+  if (!std::regex_search(errors.begin(), errors.end(), m, missing)) return {};
+  const std::string name = m[1];
+  return is_of_toolkit(name) && name.find("..") == name.npos ? name : "";
+}
 
 std::string include_that_fails(std::string_view errors) {
   static const std::regex included(R"((?:In file included|\s+) from (.+?):(\d+)(?::\d+)?[,:])"),
@@ -77,8 +91,8 @@ std::string include_that_fails(std::string_view errors) {
         return header.empty() ? ""
                               : fmt::format(
                                     "{}:{}: <{}> is not supported here: use what antiphase check "
-                                    "--dialect lists, or leave the #include out",
-                                    p.file, p.line, header);
+                                    "--dialect lists, or leave the #include out{}",
+                                    p.file, p.line, header, has_device_code(header) ? or_by_nvcc : "");
       header = name;
     }
     return {};

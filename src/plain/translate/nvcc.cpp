@@ -11,6 +11,7 @@
 #include "compile_steps.hpp"
 #include "prepared.hpp"
 #include "src/checker/order/places.hpp"
+#include "statements.hpp"
 #include "tokens.hpp"
 
 namespace antiphase::plain {
@@ -44,7 +45,8 @@ fs::path changed(const plain_program& p, const std::string& source, const fs::pa
   }
   if (!changes) return source;
   const fs::path file = folder / fmt::format("changed{}.cu", number);
-  write_file(file, fmt::format("#line 1 \"{}\"\n{}", fs::absolute(source).lexically_normal().string(), out));
+  write_file(file, fmt::format("extern \"C\" __device__ bool antiphase_tried(int);\n#line 1 \"{}\"\n{}",
+                               fs::absolute(source).lexically_normal().string(), out));
   return file;
 }
 
@@ -59,7 +61,8 @@ void place_asm_at_first_lines(ptx_module::module_text& m) {
     const auto [found, fresh] = known.try_emplace(file);
     std::error_code ignored;
     if (!fresh || !fs::is_regular_file(file, ignored)) return found->second;
-    const std::string text = read_file(file);
+    std::string text;  // without comments, whose quotes begin no strings
+    for (const source_line& line : read_source(file).lines) text += text.empty() ? " \n" : line.code + '\n';
     const token_list list = tokens_of(text);
     const auto& t = list.tokens;
     for (std::size_t i = 0; i < t.size(); ++i) {

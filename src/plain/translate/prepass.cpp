@@ -6,6 +6,7 @@
 #include <tuple>
 
 #include "dialect.hpp"
+#include "missing_headers.hpp"
 #include "source_pass.hpp"
 
 namespace antiphase::plain {
@@ -65,7 +66,9 @@ void source_pass::insert_before(index i, std::string what) {
 }
 void source_pass::drop(index first, index last) { replace(first, last, " "); }
 void source_pass::refuse(index i, std::string_view what, std::string_view instead) {
-  refused_.emplace_back(i, refusal{file_of(i), t_[i].line, std::string(what), std::string(instead)});
+  std::string use(instead);
+  if (in_device_ && instead != launch_by_host) use += or_by_nvcc;
+  refused_.emplace_back(i, refusal{file_of(i), t_[i].line, std::string(what), std::move(use)});
 }
 std::vector<refusal> source_pass::refusals() const {
   std::vector<refusal> all;

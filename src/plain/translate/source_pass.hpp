@@ -161,7 +161,6 @@ class source_pass : token_walk {
   // Source text on one line, without line markers. Names of extern __shared__ variables outside of functions
   // are replaced.
   std::string on_one_line(std::size_t from, std::size_t to) const;
-  static std::string quoted(std::string_view text);
   // The characters of a string literal.
   static std::string unescaped(std::string_view literal);
 

@@ -7,6 +7,7 @@
 
 #include "dialect.hpp"
 #include "source_pass.hpp"
+#include "src/plain/ptx/ptx_instruction.hpp"
 
 namespace antiphase::plain {
 
@@ -174,7 +175,7 @@ void source_pass::refuse_when_called(const definition& d) {
   };
   const auto first = std::find_if(refused_.begin(), refused_.end(), in_body);
   if (first == refused_.end() || open >= d.close) return;
-  const std::string why = quoted(to_text(first->second));
+  const std::string why = ptx_code::quoted(to_text(first->second));
   const std::size_t from = t_[open].offset, to = t_[d.close].offset;
   std::erase_if(edits_, [&](const edit& e) { return e.offset > from && e.offset < to; });
   std::erase_if(refused_, in_body);

@@ -67,6 +67,25 @@ class Languages(unittest.TestCase):
     def test_cute(self):
         self.right_and_broken("cutlass", "cute_reverse.py")
 
+    def test_a_device_of_torch_is_the_one_of_its_tensors(self):
+        if None in map(importlib.util.find_spec, ("triton", "torch")):
+            self.skipTest("there is no torch or no triton here")
+        text = (PROGRAMS / "triton_programs.py").read_text()
+        with tempfile.TemporaryDirectory() as folder:
+            file = pathlib.Path(folder, "program.py")
+            file.write_text(
+                text[: text.index("\ndef run(random)")] + "\nimport torch\nimport torch._dynamo\n"
+                "device = triton.runtime.driver.active.get_active_torch_device()\n"
+                "x, out = torch.ones(100, device=device), torch.zeros(100, device='cuda')\n"
+                "assert x.device == device == out.device and device.type == 'cuda'\n"
+                "seed, offset = torch.cuda.default_generators[0].get_state().view(torch.int64)\n"
+                "with torch.cuda.device(device):\n"
+                "    add[(1,)](x, x, out, 100, BLOCK=128, MASKED=True)\n"
+                "assert offset == 0 and (out == 2).all()\n"
+            )
+            done = check(file, "--schedules", 2)
+            self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+
     def test_all_configurations_of_autotune(self):
         if importlib.util.find_spec("triton") is None:
             self.skipTest("there is no triton here")

@@ -157,8 +157,8 @@ void warpgroup_wait(int groups_left, place where);
 
 // scopes
 // -----------------------------------------------------------------------------------------------------------
-// The scope of the next atomic operation or fence of std::atomic, which has none: device functions write it for the
-// hook that the compiler calls there, which alone reads it and resets it to device scope.
+// The scope of the next atomic operation or fence of std::atomic, which has none: device functions write it
+// for the hook that the compiler calls there, which alone reads it and resets it to device scope.
 extern thread_local constinit scope next_scope;
 
 // polling and time

@@ -27,6 +27,7 @@ def reversed_blocks(source: cute.Tensor, target: cute.Tensor, by: cutlass.Float3
     reverse(source, target, by).launch(grid=(blocks, 1, 1), block=(THREADS, 1, 1))
 
 
+assert cutlass.utils.HardwareInfo().get_max_active_clusters(2) == 66
 source, target = np.arange(512, dtype=np.float32), np.zeros(512, np.float32)
 reversed_blocks(from_dlpack(source), from_dlpack(target), 2.0)
 assert BROKEN or np.array_equal(target, 2 * source.reshape(4, 128)[:, ::-1].ravel())

@@ -36,6 +36,14 @@ def scale(x, by, count):
         cuda.atomic.add(count, 0, 1)
 
 
+@cuda.jit("void(int32[:, :])")
+def shifted(rows):
+    column, grid = cuda.grid(1), cuda.cg.this_grid()
+    for row in range(1, rows.shape[0]):
+        rows[row, column] = rows[row - 1, (column + 40) % rows.shape[1]] + 1
+        grid.sync()
+
+
 x = np.arange(256, dtype=np.float32)
 sums = cuda.device_array(4, np.float32)
 block_sums[4, 64](cuda.to_device(x), sums, BROKEN)
@@ -43,3 +51,7 @@ assert BROKEN or np.array_equal(sums.copy_to_host(), x.reshape(4, 64).sum(1))
 rows, count = np.ones((6, 10), np.float32), np.zeros(1, np.int32)
 scale[(1, 2), (8, 8)](rows[:, ::2], 3, count)
 assert count[0] == 30 and np.array_equal(rows[0], [3, 1] * 5)
+wave = np.zeros((5, 64), np.int32)
+assert shifted.overloads[shifted.signatures[0]].max_cooperative_grid_blocks(32) >= 2
+shifted[2, 32](wave)
+assert np.array_equal(wave[:, 7], range(5))

@@ -30,7 +30,20 @@ def weighted_sum(pair, scales, out, total, BLOCK: tl.constexpr, ATOMIC: tl.const
         tl.store(total, tl.load(total) + tl.sum(z))  # FOUND: race
 
 
-# More threads than elements: all of them load, the first of them store.
+# More threads than elements: all of them load, the first of them store; in a loop, and where the value is an address.
+@triton.jit
+def counted_places(keys, counts, places, n, BLOCK: tl.constexpr):
+    for start in range(0, n, BLOCK):
+        i = start + tl.arange(0, BLOCK)
+        tl.store(keys + i, tl.load(keys + i, mask=i < n) * 2, mask=i < n)
+    tl.debug_barrier()
+    for i in range(n):
+        key = tl.load(keys + i)
+        place = tl.load(counts + key)
+        tl.store(places + 8 * key + place, i)
+        tl.store(counts + key, place + 1)
+
+
 @triton.jit
 def more_threads_than_elements(x, totals, BLOCK: tl.constexpr):
     i = tl.arange(0, BLOCK)
@@ -103,6 +116,13 @@ def run(random):
     expected = x + 1
     more_threads_than_elements[(1,)](x, totals, BLOCK=32)
     assert np.array_equal(x, expected) and totals[0] == 1 + expected.sum()
+    keys, counts, places = (
+        np.array([0, 1, 0, 2, 1, 0], np.int32),
+        np.zeros(5, np.int32),
+        np.zeros(40, np.int32),
+    )
+    counted_places[(1,)](keys, counts, places, 6, BLOCK=4)
+    assert list(counts) == [3, 0, 2, 0, 1] and list(places[:3]) == [0, 2, 5] and list(places[16:18]) == [1, 4]
     x[:] = random.integers(0, 9, 32)
     expected = np.cumsum(x[:20])
     sums_in_place[(1,)](x, 20, BLOCK=32)

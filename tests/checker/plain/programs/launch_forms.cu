@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Launches of kernels in parentheses, as macros write them, of one of two, through pointers; with arguments
-// that convert to the parameters of a template, with requirements too. Broken: a specialisation adds without an atomic operation.
+// that convert to the parameters of a template, which may have requirements. Broken: a specialisation adds
+// without an atomic operation.
 #include <cstdio>
 
 constexpr int threads = 32;

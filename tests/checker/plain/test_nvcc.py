@@ -1,0 +1,146 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Checks programs whose kernels the toolkit's nvcc compiles (--nvcc). Skipped where there is no toolkit.
+
+    test_nvcc.py TOOL
+"""
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+TOOL = pathlib.Path(sys.argv[1]).resolve()
+ROOT = pathlib.Path(__file__).resolve().parents[3]
+NVCC = shutil.which("nvcc") or next(
+    (
+        n
+        for r in (os.environ.get("CUDA_HOME"), "/usr/local/cuda")
+        if r and os.path.exists(n := f"{r}/bin/nvcc")
+    ),
+    None,
+)
+
+# Each launch needs another way to find its kernel; x[0] is 1 if all have been right.
+LAUNCHES = """
+#include <cstdio>
+namespace n { __constant__ int limit[2]; __device__ int count = 5; }
+static __device__ int own;
+namespace { __device__ float hidden; __global__ void of_file(float* x) { x[threadIdx.x] = hidden; } }
+static __global__ void sums(int* x) { x[0] = n::limit[1] + n::count + own; }
+template <class T, int N> __global__ void reversed(T* x) {
+  __shared__ T s[N];
+  s[threadIdx.x] = threadIdx.x;
+#ifndef BROKEN
+  __syncthreads();
+#endif
+  x[threadIdx.x] = s[N - 1 - threadIdx.x];
+}
+struct pair { float a, b; };
+struct large { int a[5]; int* to; };
+__global__ void by_value(pair p, large l, const float* = nullptr) { l.to[0] = l.a[3] + int(p.a * p.b); }
+template <class F> __global__ void apply(F f, int* x) { x[threadIdx.x] = f(threadIdx.x); }
+template <class T> void fill(int* x, T v) { apply<<<1, 64>>>([=] __device__(int i) { return i + int(v); }, x); }
+
+int main() {
+  int *x, limits[2] = {1, 2}, three = 3, got[64];
+  float two = 2, real[32];
+  cudaMalloc(&x, sizeof got);
+  cudaMemcpyToSymbol(n::limit, limits, sizeof limits), cudaMemcpyToSymbol(hidden, &two, sizeof two);
+  cudaMemcpyToSymbol(own, &three, sizeof three);
+  bool right = true;
+  const auto fetch = [&] { cudaMemcpy(got, x, sizeof got, cudaMemcpyDeviceToHost); };
+  sums<<<1, 1>>>(x), fetch(), right &= got[0] == 10;
+  by_value<<<1, 1>>>(pair{1.5f, 4}, large{{1, 2, 3, 4, 5}, x}), fetch(), right &= got[0] == 10;
+  reversed<int, 64><<<1, 64>>>(x), fetch(), right &= got[1] == 62;
+  fill(x, 2.5), fetch(), right &= got[63] == 65;
+  apply<<<1, 64>>>([=] __device__(int i) { return three * i; }, x), fetch(), right &= got[63] == 189;
+  apply<<<1, 64>>>([=] __device__(int i) { return three - i; }, x), fetch(), right &= got[63] == -60;
+  of_file<<<1, 32>>>(reinterpret_cast<float*>(x));
+  cudaMemcpy(real, x, sizeof real, cudaMemcpyDeviceToHost), right &= real[31] == 2;
+  cudaFree(x);
+  if (!right) std::printf("wrong\\n");
+  return right ? 0 : 1;
+}
+"""
+# CUB's run length decoding has no stand-in.
+DECODE = """
+#include <cub/block/block_run_length_decode.cuh>
+__global__ void decode(const int* in, int* out) {
+  using runs = cub::BlockRunLengthDecode<int, 32, 1, 2>;
+  __shared__ typename runs::TempStorage storage;
+  int item[1] = {in[threadIdx.x]}, length[1] = {2}, total, got[2];
+  runs all(storage, item, length, total);
+  all.RunLengthDecode(got, 0);
+  out[2 * threadIdx.x] = got[0], out[2 * threadIdx.x + 1] = got[1];
+}
+int main() {
+  int *in, *out, host[64];
+  for (int i = 0; i < 32; ++i) host[i] = 3 * i;
+  cudaMalloc(&in, 128), cudaMalloc(&out, 256);
+  cudaMemcpy(in, host, 128, cudaMemcpyHostToDevice);
+  decode<<<1, 32>>>(in, out);
+  cudaMemcpy(host, out, 256, cudaMemcpyDeviceToHost);
+  cudaFree(in), cudaFree(out);
+  return host[63] == 93 ? 0 : 1;
+}
+"""
+
+
+@unittest.skipIf(NVCC is None, "no CUDA toolkit: nvcc is neither in PATH nor in /usr/local/cuda/bin")
+class Nvcc(unittest.TestCase):
+    def setUp(self):
+        self.folder = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory()))
+
+    def run_tool(self, *words):
+        return subprocess.run([TOOL, *words], cwd=self.folder, capture_output=True, text=True, timeout=240)
+
+    def findings(self, *words):
+        done = self.run_tool("check", *words, "--schedules", "4", "--json")
+        self.assertIn(done.returncode, (0, 5), done.stderr + done.stdout)
+        found = json.loads(done.stdout)["programs"][0]["findings"]
+        return {(f["kind"], f["access"]["at"]["line"]) for f in found}
+
+    def test_findings_are_those_of_the_source(self):
+        source = ROOT / "examples/plain_cuda/sum.cu"
+        self.assertEqual(self.findings(source, "--nvcc"), self.findings(source))
+
+    def test_each_form_of_a_launch_finds_its_kernel(self):
+        (self.folder / "a.cu").write_text(LAUNCHES)
+        self.assertEqual(self.findings("a.cu", "--nvcc"), set())
+        line = LAUNCHES.splitlines().index("  x[threadIdx.x] = s[N - 1 - threadIdx.x];") + 1
+        self.assertIn(("race", line), self.findings("a.cu", "--nvcc", "-D", "BROKEN"))
+
+    def test_headers_of_the_toolkit_are_its_own(self):
+        (self.folder / "d.cu").write_text(DECODE)
+        refused = self.run_tool("check", "d.cu")
+        self.assertEqual(refused.returncode, 3, refused.stderr)
+        self.assertIn("--nvcc", refused.stderr)
+        self.assertEqual(self.findings("d.cu", "--nvcc"), set())
+
+    def test_a_fix_is_compiled_by_nvcc_too(self):
+        text = (ROOT / "examples/plain_cuda/sum.cu").read_text()
+        (self.folder / "sum.cu").write_text(text)
+        fixed = self.run_tool("check", "sum.cu", "--nvcc", "--fix", "--schedules", "4").stdout
+        self.assertRegex(fixed, r"(?m)^\+ *__syncthreads\(\);$")
+        doubled = text.replace("    __syncthreads();", "    __syncthreads(); __syncthreads();").replace(
+            "part[t] += part[t + half];", "part[t] += part[t + half];\n    __syncthreads();"
+        )
+        (self.folder / "sum.cu").write_text(doubled)
+        needless = self.run_tool("check", "sum.cu", "--nvcc", "--needless", "--schedules", "4").stdout
+        self.assertIn("needless: __syncthreads();", needless)
+
+    def test_errors_of_nvcc_are_given_as_they_are(self):
+        (self.folder / "e.cu").write_text(
+            "__global__ void k() { nothing(); }\nint main() { k<<<1, 1>>>(); }\n"
+        )
+        done = self.run_tool("check", "e.cu", "--nvcc")
+        self.assertEqual(done.returncode, 3)
+        self.assertIn("nvcc does not compile e.cu", done.stderr)
+        self.assertIn('identifier "nothing" is undefined', done.stderr)
+
+
+unittest.main(argv=sys.argv[:1])

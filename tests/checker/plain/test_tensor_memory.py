@@ -1,0 +1,191 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Checks kernels of Blackwell whose sums are in Tensor Memory: right ones, and those of public bug reports.
+
+    test_tensor_memory.py TOOL
+"""
+import json
+import pathlib
+import struct
+import subprocess
+import sys
+import tempfile
+import unittest
+
+TOOL = pathlib.Path(sys.argv[1]).resolve()
+ROWS, COLUMNS, DEPTH, ROUNDS = 128, 32, 16, 2
+HEAD = ".version 8.6\n.target sm_100a\n.address_size 64\n"
+REGISTERS = "{" + ", ".join(f"%f{i}" for i in range(COLUMNS)) + "}"
+
+
+def wait(barrier, parity):
+    return f"""{{ .reg .pred done;
+W: mbarrier.try_wait.parity.shared.b64 done, [{barrier}], {parity};
+@!done bra W; }}
+"""
+
+
+def product(wait_for_load=True, early_free=False, commit=True, release=True):
+    """Warp 4 multiplies twice into the same sums; warps 0 to 3 take them out in between."""
+    sums = multiply = ""
+    for i in range(ROUNDS):
+        sums += wait("full", i % 2) + f"tcgen05.ld.sync.aligned.32x32b.x32.b32 {REGISTERS}, [%lane];\n"
+        if wait_for_load:
+            sums += "tcgen05.wait::ld.sync.aligned;\n"
+        if release:
+            sums += "mbarrier.arrive.shared.b64 _, [empty];\n"
+        if not wait_for_load:
+            sums += "tcgen05.wait::ld.sync.aligned;\n"
+        for n in range(COLUMNS):
+            sums += f"st.global.f32 [%out+{(i * ROWS * COLUMNS + n) * 4}], %f{n};\n"
+        if i > 0 and release:
+            multiply += wait("empty", (i - 1) % 2)
+        multiply += f"@%first tcgen05.mma.cta_group::1.kind::f16 [%base], %da, %db, %form, 0;\n"
+        multiply += "@%first tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64 [full];\n"
+    if not commit:
+        multiply = multiply.replace(
+            "tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64 [full]",
+            "mbarrier.arrive.shared.b64 _, [full]",
+        )
+    end = "tcgen05.dealloc.cta_group::1.sync.aligned.b32 %base, 32;\n"
+    return (
+        HEAD
+        + f"""
+.visible .entry k(.param .u64 a, .param .u64 b, .param .u64 out) .reqntid 160 {{
+.reg .b32 %r<10>; .reg .b64 %d<10>; .reg .pred %p<4>; .reg .pred %first; .reg .f32 %f<{COLUMNS}>;
+.reg .b32 %base, %lane, %form, %warp; .reg .b64 %da, %db, %out;
+.shared .align 128 .b8 sa[4096]; .shared .align 128 .b8 sb[1024];
+.shared .align 8 .b64 full; .shared .align 8 .b64 empty; .shared .align 4 .b32 base;
+mov.u32 %r0, %tid.x; shr.u32 %warp, %r0, 5;
+setp.ne.u32 %p0, %r0, 0;
+@%p0 bra INIT;
+mbarrier.init.shared.b64 [full], 1; mbarrier.init.shared.b64 [empty], 128;
+fence.mbarrier_init.release.cluster;
+INIT: setp.ne.u32 %p0, %warp, 4;
+@%p0 bra ALLOC;
+tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [base], 32;
+tcgen05.relinquish_alloc_permit.cta_group::1.sync.aligned;
+bra FILLED;
+ALLOC: shr.u32 %r1, %r0, 3; shl.b32 %r1, %r1, 8; and.b32 %r2, %r0, 7; shl.b32 %r2, %r2, 4; add.u32 %r1, %r1, %r2;
+mul.wide.u32 %d0, %r0, 32; ld.param.u64 %d1, [a]; add.u64 %d1, %d1, %d0;
+mov.u32 %r2, sa; add.u32 %r2, %r2, %r1;
+ld.global.v4.b32 {{%r4, %r5, %r6, %r7}}, [%d1]; st.shared.v4.b32 [%r2], {{%r4, %r5, %r6, %r7}};
+ld.global.v4.b32 {{%r4, %r5, %r6, %r7}}, [%d1+16]; st.shared.v4.b32 [%r2+128], {{%r4, %r5, %r6, %r7}};
+setp.ge.u32 %p1, %r0, 32;
+@%p1 bra FILLED;
+ld.param.u64 %d1, [b]; add.u64 %d1, %d1, %d0; mov.u32 %r2, sb; add.u32 %r2, %r2, %r1;
+ld.global.v4.b32 {{%r4, %r5, %r6, %r7}}, [%d1]; st.shared.v4.b32 [%r2], {{%r4, %r5, %r6, %r7}};
+ld.global.v4.b32 {{%r4, %r5, %r6, %r7}}, [%d1+16]; st.shared.v4.b32 [%r2+128], {{%r4, %r5, %r6, %r7}};
+FILLED: fence.proxy.async.shared::cta; bar.sync 0;
+ld.shared.b32 %base, [base];
+@!%p0 bra MULTIPLY;
+shl.b32 %lane, %warp, 21; add.u32 %lane, %lane, %base;
+ld.param.u64 %out, [out]; mul.wide.u32 %d0, %r0, {COLUMNS * 4}; add.u64 %out, %out, %d0;
+{sums}bra END;
+MULTIPLY: and.b32 %r1, %r0, 31; setp.eq.u32 %first, %r1, 0;
+mov.b32 %form, {0x10 | COLUMNS // 8 << 17 | ROWS // 16 << 24};
+mov.u32 %r2, sa; shr.u32 %r2, %r2, 4; cvt.u64.u32 %da, %r2; or.b64 %da, %da, {8 << 16 | 16 << 32};
+mov.u32 %r2, sb; shr.u32 %r2, %r2, 4; cvt.u64.u32 %db, %r2; or.b64 %db, %db, {8 << 16 | 16 << 32};
+{multiply}{end if early_free else ""}END: bar.sync 0;
+@%p0 bra OUT;
+{"" if early_free else end}OUT: ret;
+}}
+"""
+    )
+
+
+class TensorMemory(unittest.TestCase):
+    def setUp(self):
+        self.folder = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory()))
+
+    def check(self, text, launch, schedules=6):
+        (self.folder / "k.ptx").write_text(text)
+        (self.folder / "k.json").write_text(json.dumps({"kernel": "k", "grid": 1} | launch))
+        done = subprocess.run(
+            [TOOL, "check", "k.ptx", "--launch", "k.json", "--schedules", str(schedules), "--json"],
+            cwd=self.folder,
+            capture_output=True,
+            text=True,
+            timeout=120,
+        )
+        self.assertIn(done.returncode, (0, 4, 5), done.stderr + done.stdout)
+        return json.loads(done.stdout)["programs"][0]["findings"]
+
+    def errors_of_product(self, **changes):
+        text = product(**changes)
+        launch = {
+            "block": 160,
+            "arguments": [
+                {"array": "f16", "count": ROWS * DEPTH, "data": "random", "seed": 1},
+                {"array": "f16", "count": COLUMNS * DEPTH, "data": "random", "seed": 2},
+                {"array": "f32", "count": ROUNDS * ROWS * COLUMNS, "data": "none", "output": "out"},
+            ],
+        }
+        lines = text.splitlines()
+        return {
+            (
+                f["kind"],
+                lines[f["access"]["at"]["line"] - 1].split(".")[1] if f["access"]["at"]["line"] else "",
+            )
+            for f in self.check(text, launch)
+            if f["severity"] == "error"
+        }
+
+    def test_a_product_is_right_and_clean(self):
+        self.assertEqual(self.errors_of_product(), set())
+        got = [x for (x,) in struct.iter_unpack("f", (self.folder / "out").read_bytes())]
+
+        def numbers(count, seed):
+            return [((i * 2654435761 + seed * 40503) % 2**64 >> 7 & 31) - 16 for i in range(count)]
+
+        a, b = numbers(ROWS * DEPTH, 1), numbers(COLUMNS * DEPTH, 2)
+        for i in range(0, len(got), 37):
+            row, column = i // COLUMNS % ROWS, i % COLUMNS
+            self.assertEqual(got[i], sum(a[row * DEPTH + k] * b[column * DEPTH + k] for k in range(DEPTH)), i)
+
+    def test_sums_are_given_back_before_they_have_been_loaded(self):  # flashinfer#5334
+        self.assertIn("overwritten in use", {kind for kind, _ in self.errors_of_product(wait_for_load=False)})
+
+    def test_sums_are_taken_without_a_commit(self):
+        self.assertIn("read before landing", {kind for kind, _ in self.errors_of_product(commit=False)})
+
+    def test_sums_are_never_given_back(self):
+        self.assertNotEqual(self.errors_of_product(release=False), set())
+
+    def test_columns_are_freed_while_others_load_them(self):
+        self.assertNotEqual(self.errors_of_product(early_free=True), set())
+
+    def test_a_loop_over_tiles_ends_when_no_launch_can_be_canceled(self):  # as in tilelang#2410
+        body = """.visible .entry k(.param .u64 to) {
+.reg .b32 %r<9>; .reg .b64 %d<3>; .reg .b128 %q; .reg .pred %p<3>;
+.shared .align 16 .b8 answer[16]; .shared .align 8 .b64 full;
+mov.u32 %r0, %tid.x; setp.ne.u32 %p0, %r0, 0;
+@%p0 bra BEGIN;
+mbarrier.init.shared.b64 [full], 1; fence.mbarrier_init.release.cluster;
+BEGIN: bar.sync 0; mov.u32 %r1, 0;
+TILE: @%p0 bra WAIT;
+EXPECT
+clusterlaunchcontrol.try_cancel.async.shared::cta.mbarrier::complete_tx::bytes.b128 [answer], [full];
+WAIT: { .reg .pred done;
+W: mbarrier.try_wait.parity.shared.b64 done, [full], 0;
+@!done bra W; }
+ld.shared.b128 %q, [answer];
+clusterlaunchcontrol.query_cancel.is_canceled.pred.b128 %p1, %q;
+add.u32 %r1, %r1, 1;
+@%p1 bra TILE;
+ld.param.u64 %d0, [to]; mul.wide.u32 %d1, %r0, 4; add.u64 %d0, %d0, %d1; st.global.u32 [%d0], %r1;
+ret;
+}
+"""
+        launch = {
+            "block": 64,
+            "arguments": [{"array": "i32", "count": 64, "data": "none", "expected": [1] * 64}],
+        }
+        right = body.replace("EXPECT", "mbarrier.arrive.expect_tx.shared.b64 _, [full], 16;")
+        self.assertEqual(self.check(HEAD + right, launch), [])
+        # Bytes that no arrival expects: the phase does not end, and all wait.
+        found = self.check(HEAD + body.replace("EXPECT", ""), launch, schedules=2)
+        self.assertIn("deadlock", {f["kind"] for f in found})
+
+
+unittest.main(argv=sys.argv[:1])
