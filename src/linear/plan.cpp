@@ -196,8 +196,8 @@ const std::vector<mma_instance>& mma_instances(target where) {
   return instances_of<linear_lists, mma_instance>(where);
 }
 
-// Measured on an H200. Up to 64 rows gain up to a quarter. More rows lose up to a tenth, as blocks that share W
-// drift apart, and so does a W of a gigabyte, 3 %.
+// Measured on an H200. Up to 64 rows gain up to a quarter. More rows lose up to a tenth, as blocks that share
+// W drift apart, and so does a W of a gigabyte, 3 %.
 bool overlap_pays(const linear_problem& p) {
   constexpr std::int64_t few = 64, most_of_w = std::int64_t{1} << 27;
   return p.m <= (p.group_ends != nullptr ? few * p.members : few) && p.n * p.k <= most_of_w;

@@ -74,16 +74,21 @@ TEST(linear_requests, nothing_to_do_and_nothing_to_multiply) {
 }
 
 TEST(linear_requests, launches_overlap_where_that_pays) {
-  const auto pays = [](std::int64_t m, std::int64_t groups) {
+  const auto pays = [](std::int64_t m, std::int64_t groups, std::int64_t n = 4096) {
     const std::int32_t ends = 0;
-    return linears::overlap_pays(
-        {.m = m, .members = std::max<std::int64_t>(groups, 1), .group_ends = groups > 0 ? &ends : nullptr});
+    return linears::overlap_pays({.m = m,
+                                  .n = n,
+                                  .k = 4096,
+                                  .members = std::max<std::int64_t>(groups, 1),
+                                  .group_ends = groups > 0 ? &ends : nullptr});
   };
   EXPECT_TRUE(pays(1, 0));
   EXPECT_TRUE(pays(64, 0));
   EXPECT_FALSE(pays(65, 0));
   EXPECT_TRUE(pays(512, 8));
   EXPECT_FALSE(pays(520, 8));
+  EXPECT_TRUE(pays(1, 0, 28672));
+  EXPECT_FALSE(pays(1, 0, 128256));
 }
 
 // A call that is repeated is remembered: operands at other addresses are not confused.
