@@ -11,8 +11,8 @@ namespace antiphase::checker_detail {
 // Name of the variable at the address, without its scopes; empty: unknown.
 std::string symbol_at(const void* address);
 std::vector<std::string> functions_with(const void* address);  // all of the same program, mangled
-std::string mangled_at(const void* address);   // the name of the function; empty: unknown
-std::string function_at(const void* address);  // without parameters; empty: unknown
+std::string mangled_at(const void* address);                   // the name of the function; empty: unknown
+std::string function_at(const void* address);                  // without parameters; empty: unknown
 
 // Lines of the code before a return address, innermost inlined function first. Empty without debug
 // information.
