@@ -135,8 +135,8 @@ class register_uses {
   // Adds the statements that compute a register from the thread's index and the parameters, in their order.
   // False: it also depends on something else.
   bool follows_from_index(const std::string& name, std::vector<std::size_t>& all, int depth = 0) const;
-  // The predicate if it follows from the thread's index, else one such part of a conjunction: without it nothing
-  // is stored either, whatever a loop's counter says; empty: there is none.
+  // The predicate if it follows from the thread's index, else one such part of a conjunction: without it
+  // nothing is stored either, whatever a loop's counter says; empty: there is none.
   std::string part_from_index(const std::string& predicate, std::vector<std::size_t>& all) const;
   // The predicate without which the register's value, written at `from`, is of no use; empty: there is none.
   std::string needs(const std::string& name, std::size_t from, int depth = 0) const;

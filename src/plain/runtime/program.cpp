@@ -76,8 +76,8 @@ void name_missing(void* library) {
 }
 
 // A line at the beginning of PTX from a language whose users write neither: its compiler initializes
-// mbarriers, has all lanes of a warp store a sum to scratch memory, and hands what lanes have loaded to others of
-// the warp by shuffles, which then store it there.
+// mbarriers, has all lanes of a warp store a sum to scratch memory, and hands what lanes have loaded to
+// others of the warp by shuffles, which then store it there.
 constexpr std::string_view barriers_of_compiler =
     "// antiphase: mbarriers and scratch memory are the compiler's\n";
 void leave_to_compiler(check_report& r) {

@@ -80,7 +80,7 @@ TEST(ptx_module, a_place_is_the_innermost_one_of_the_user) {
   EXPECT_EQ(p.follow(" 1 20 0"), source_line{})
       << "nor is a line without a column, as CuTe DSL's compiler adds it";
   EXPECT_EQ(p.follow(" 1 20 0", true), (source_line{"/home/me/my.py", 20}))
-      << "but for a function's first one";
+      << "except for a function's first one";
 }
 
 TEST(ptx_module, a_kernel_in_a_package_has_the_places_of_its_package) {

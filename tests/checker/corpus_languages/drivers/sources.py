@@ -97,5 +97,5 @@ class _Missing(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 
 
 def empty(*packages, real=()):
-    """Imports of these packages give empty modules, but for those in `real`."""
+    """Imports of these packages give empty modules, except for those in `real`."""
     sys.meta_path.insert(0, _Missing(packages, real))

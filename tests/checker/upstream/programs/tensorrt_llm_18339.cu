@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A leader stores a threshold that all threads test, and the next round's before all have tested it: some leave
-// the loop and some do not.
+// A leader stores a threshold that all threads test, and the next round's before all have tested it: some
+// leave the loop and some do not.
 #include "buffer.h"
 
 __global__ void refine(const int* counts, int* to) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A branch of 48 threads stores, and each reads what another stored. A barrier for a part of a block wants whole
-// warps, so the compiler left it out.
+// A branch of 48 threads stores, and each reads what another stored. A barrier for a part of a block wants
+// whole warps, so the compiler left it out.
 #include "buffer.h"
 
 __global__ void swap(const int* from, int* to) {
