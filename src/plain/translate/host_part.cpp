@@ -128,7 +128,7 @@ index host_pass::device_function(index word) {
   if (declared_function(word + 1, open) == none) return word;
   bool deduced = false, constant = false;
   for (index i = first; i < open; ++i) {
-    deduced |= is(i, "auto") || is(i, "decltype");
+    deduced |= is(i, "auto") || is(i, "decltype") || is(i, "operator");  // of what Thrust calls on the host
     constant |= is(i, "constexpr") || is(i, "=") || is(i, "__host__");
   }
   if (constant || deduced) return word;
