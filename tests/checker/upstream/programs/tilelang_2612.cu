@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every fourth thread stores and reads what the next one of them stored, round after round. The compiler moved
-// the barrier of the loop, which stood in a branch, in front of the branch.
+// Every fourth thread stores and reads what the next one of them stored, round after round. The compiler
+// moved the barrier of the loop, which stood in a branch, in front of the branch.
 #include "buffer.h"
 
 __global__ void rotate(const int* from, int* to) {

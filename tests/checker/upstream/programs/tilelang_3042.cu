@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Threads 1 to 32 take the else of a branch, store there, and read what another stored. The compiler looked at
-// the other condition only, and moved the barrier in front of both.
+// Threads 1 to 32 take the else of a branch, store there, and read what another stored. The compiler looked
+// at the other condition only, and moved the barrier in front of both.
 #include "buffer.h"
 
 __global__ void mirror(int* to) {
