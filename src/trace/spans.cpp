@@ -55,7 +55,7 @@ class reader {
     // warps wait for twice.
     if (stages_ == 1 || s.slot != last.slot) last = {last.step + 1, s.slot};
     s.step = last.step;
-    if (doing_) did_until(s.begin);
+    if (doing_) did_until(s);
     if (s.kind == span_kind::load) last_ = out_->size();
     out_->push_back(s);
     doing_ = begins_after(s);
@@ -70,8 +70,11 @@ class reader {
     int step, slot;
     std::int64_t begin;
   };
-  void did_until(std::int64_t end) {
-    if (end <= doing_->begin) return;
+  void did_until(const span_record& next) {
+    const std::int64_t end = next.begin;
+    // the model's clock may stand still while a load is issued, which has a place in time nevertheless
+    const bool is_load = doing_->kind == span_kind::load && next.kind == span_kind::commit;
+    if (end < doing_->begin || (end == doing_->begin && !is_load)) return;
     if (last_ < out_->size()) {  // continues an activity interrupted only by commits and releases: one span
       span_record& before = (*out_)[last_];
       const bool moments =

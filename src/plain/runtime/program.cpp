@@ -82,7 +82,7 @@ constexpr std::string_view barriers_of_compiler =
     "// antiphase: mbarriers and scratch memory are the compiler's\n";
 void leave_to_compiler(check_report& r) {
   const auto after_a_shuffle = [](const finding& f) {
-    return f.kind == finding_kind::overwritten_in_use &&
+    return f.kind == finding_kind::overwritten_in_use && f.missing.row != sentence::other_store &&
            f.memory.find("global memory") != std::string::npos && f.earlier &&
            f.access.block == f.earlier->block && f.access.thread / 32 == f.earlier->thread / 32;
   };
