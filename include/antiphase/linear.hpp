@@ -82,7 +82,7 @@ launch_counts linear(const context& where, const linear_problem& p, const linear
 
 // The kernel that linear() would run.
 struct linear_choice {
-  std::string kernel;
+  std::string kernel;  // as linear_options name it
   std::uint64_t blocks = 0;
   double predicted = 0;  // seconds; 0: unknown
 };

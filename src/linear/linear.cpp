@@ -46,14 +46,14 @@ launch_counts linear(const context& where, const linear_problem& p, const linear
 linear_choice explain(const context& where, const linear_problem& p, const linear_options& options) {
   linears::require_sensible(p, options);
   const linear_plan plan = linears::plan_of(where.runs_on(), p, options);
-  return {plan.code.name, plan.grid.count(), plan.seconds};
+  return {std::string(linears::name_in_options(plan.code)), plan.grid.count(), plan.seconds};
 }
 
 std::vector<std::string> linear_kernels(const context& where, element in) {
   std::vector<std::string> names;
   const auto add = [&](const auto& instances) {
     for (const auto& i : instances)
-      if (i.policy.of_bf16 == (in == element::bf16)) names.push_back(std::string(i.code.name).substr(7));
+      if (i.policy.of_bf16 == (in == element::bf16)) names.emplace_back(linears::name_in_options(i.code));
   };
   add(linears::tile_instances(where.kind()));
   add(linears::mma_instances(where.kind()));

@@ -19,8 +19,6 @@ namespace {
 
 constexpr std::int64_t most_tiles = std::numeric_limits<std::int32_t>::max();
 
-std::string_view tile_name(const kernel& k) { return std::string_view(k.name).substr(7); }  // "linear."
-
 // Tiles of rows x columns; of groups, at most so many.
 std::int64_t tiles_of(const linear_problem& p, int rows, int columns) {
   const std::int64_t across = ceil_div<std::int64_t>(p.n, columns);
@@ -189,6 +187,9 @@ linear_plan overlapping(linear_plan plan, bool overlaps) {
 
 }  // namespace
 
+std::string_view name_in_options(const kernel& k) {
+  return std::string_view(k.name).substr(std::string_view("linear.").size());
+}
 const std::vector<tile_instance>& tile_instances(target where) {
   return instances_of<linear_lists, tile_instance>(where);
 }
@@ -217,14 +218,14 @@ linear_plan plan_of(const executor& on, const linear_problem& p, const linear_op
   const costs::linear_cost& us = costs::models_of(on.limits()).linear;
   for (const tile_instance& i : tile_instances(on.kind())) {
     if (i.policy.of_bf16 != (p.in == element::bf16)) continue;
-    known.emplace_back(tile_name(i.code));
+    known.emplace_back(name_in_options(i.code));
     if (!any && known.back() != options.kernel) continue;
     if (any && (!fits(i.policy, p) || (i.policy.groups > 1 && p.m <= 64))) continue;
     const double seconds = seconds_of(us, p, i.policy, std::max(1, on.limits().multiprocessors));
     if (seconds < least) best = &i, least = seconds;
   }
   const mma_instance& mma = mma_of(on, p);
-  known.emplace_back(tile_name(mma.code));
+  known.emplace_back(name_in_options(mma.code));
   const bool by_mma = options.kernel == known.back();
   if (best == nullptr && !by_mma && !any) refuse_name("kernel of linear layers", options.kernel, known);
   if (is_empty(p)) return {best != nullptr ? best->code : mma.code, {0, 0, 0}, {}, 0};

@@ -3,12 +3,16 @@
 #pragma once
 #include <antiphase/linear.hpp>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "src/choice/plan.hpp"
 #include "src/linear/linear_arguments.hpp"
 
 namespace antiphase::linears {
+
+// The kernel, as linear_options name it.
+std::string_view name_in_options(const kernel& k);
 
 // Throws bad_request, which names the first argument that is wrong.
 void require_sensible(const linear_problem& p, const linear_options& options);

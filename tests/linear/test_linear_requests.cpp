@@ -106,5 +106,11 @@ TEST(linear_requests, remembered_calls_are_their_own) {
   EXPECT_GT(explain(c.where, c.p).blocks, 0U);
 }
 
+TEST(linear_requests, take_the_kernel_that_explain_names) {
+  call c;
+  const std::string named = explain(c.where, c.p).kernel;
+  EXPECT_EQ(explain(c.where, c.p, {.kernel = named}).kernel, named);
+}
+
 }  // namespace
 }  // namespace antiphase::test
