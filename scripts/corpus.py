@@ -233,6 +233,11 @@ class Runner:
         return done.returncode, sorted(map(tuple, set(map(tuple, found)))), said
 
 
+def without_folders(text):
+    """A message without colors and without the folders of this machine."""
+    return re.sub(r"\x1b\[[\d;]*m|/\S*/", "", text).strip()[:300]
+
+
 def checked(runner, entry, name):
     manifest, seconds = runner.captured(entry, name)
     record = {"seconds": round(seconds, 1), "kernels": {}, "findings": []}
@@ -250,7 +255,7 @@ def checked(runner, entry, name):
         elif code not in (0, 5):
             said.append(f"{label}: {stopped}")
     errors = any(severity == "error" for _, severity, *_ in record["findings"])
-    record["said"] = [re.sub(r"\x1b\[[\d;]*m|/\S*/", "", s).strip()[:300] for s in said]
+    record["said"] = [without_folders(s) for s in said]
     record["verdict"] = (
         "refused" if said else "finding" if errors else "pedantic" if record["findings"] else "clean"
     )
@@ -361,7 +366,7 @@ def each(tool, folder, names, act, key):
         except Exception as error:
             return job, {
                 "verdict": "refused",
-                "said": [f"{type(error).__name__}: {error}"[:300]],
+                "said": [without_folders(f"{type(error).__name__}: {error}")],
                 "findings": [],
             }
 
