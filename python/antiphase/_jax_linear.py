@@ -112,8 +112,12 @@ def _gradients(form, kept, grad):
     x, w, bias = kept
     narrow = grad.astype(x.dtype)
     product = lambda a, b, *across: _layer((across, False), a, b, None)
-    x_gradient = product(w, narrow, not w_across, False) if x_across else product(narrow, w, False, not w_across)
-    w_gradient = product(x, narrow, not x_across, True) if w_across else product(narrow, x, True, not x_across)
+    x_gradient = (
+        product(w, narrow, not w_across, False) if x_across else product(narrow, w, False, not w_across)
+    )
+    w_gradient = (
+        product(x, narrow, not x_across, True) if w_across else product(narrow, x, True, not x_across)
+    )
     bias_gradient = None if bias is None else grad.astype("float32").sum(0).astype(bias.dtype)
     return x_gradient, w_gradient, bias_gradient
 

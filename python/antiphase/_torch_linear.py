@@ -240,7 +240,10 @@ def _register_shardings():
         return [
             ([whole], [whole, whole, given(bias, whole), given(residual, whole), None]),
             ([rows], [rows, whole, given(bias, whole), given(residual, rows), None]),
-            ([columns], [whole, Shard(x.ndim - 2), given(bias, bias_columns), given(residual, columns), None]),
+            (
+                [columns],
+                [whole, Shard(x.ndim - 2), given(bias, bias_columns), given(residual, columns), None],
+            ),
         ]
 
 
