@@ -142,7 +142,7 @@ def draw(checkouts):
 
 
 def name_of(entry, entries):
-    """What the drivers call it: the kernel, or the file's stem, with its folder where two have the same."""
+    """The name in the drivers: the kernel, or the file's stem, with its folder where two have the same."""
     path = pathlib.PurePosixPath(entry["path"])
     same = [
         e
@@ -152,7 +152,7 @@ def name_of(entry, entries):
     return entry.get("kernel") or (f"{path.parent.name}/{path.stem}" if len(same) > 1 else path.stem)
 
 
-# What to lay out of a repository besides the files of the list: whole folders, so that they find each other
+# Folders of a repository that are laid out as a whole, so that their files find each other
 WHOLE = {
     "byoshimi-gmail/triton": ["python/tutorials"],
     "FlagOpen/FlagGems": ["src"],
@@ -327,19 +327,22 @@ def mutated(runner, entry, name):
             (work / "kernel.ptx").write_text(mutant)
             code, found, said = runner.check(altered, entry, MUTANT_SCHEDULES)
             new = [one for one in found if one not in before and one[0] == "error"]
-            how = "found" if new else "stopped" if code in (2, 4) else "refused" if code == 3 else "silent"
+            verdict = (
+                "found" if new else "stopped" if code in (2, 4) else "refused" if code == 3 else "silent"
+            )
             places = sorted({place for _, _, place in new})
             one = {
                 "kernel": label[:60],
                 "without": " ".join(what.split())[:60],
                 "line": place_of(text, line),
-                "came": how,
+                "came": verdict,
             }
             one["at_ptx"] = line
             results.append(one | ({"at": places, "kinds": sorted({k for _, k, _ in new})} if new else {}))
             kept.write_text(json.dumps(results))
             print(
-                f"  {label[:40]} {one['without']} :{one['line']} {how} {places[:2]} {said[-100:]}", flush=True
+                f"  {label[:40]} {one['without']} :{one['line']} {verdict} {places[:2]} {said[-100:]}",
+                flush=True,
             )
     return results
 
@@ -387,7 +390,7 @@ def share(part, whole):
 
 
 def in_source(entry, place):
-    """Whether a finding's place is in the repository's own files."""
+    """True if a finding's place is in the repository's own files."""
     return place.startswith(entry["repository"].replace("/", "+") + "/")
 
 
@@ -453,7 +456,7 @@ def page():
 
 
 def needless_reason(needless, mutant):
-    """What a person wrote of a silent mutant: by kernel and line, or of all of a kind of instruction."""
+    """The reading of a silent mutant, by instruction and line or of all such instructions; empty: none."""
     return needless.get(f"{mutant['without'].split(';')[0]}:{mutant['line']}") or needless.get(
         mutant["without"].split(";")[0], ""
     )

@@ -146,8 +146,7 @@ void run(request& r) {
   if (r.invariant && (r.profile || !r.least.empty() || !r.precision.empty()))
     throw bad_usage(
         "--batch-invariant computes all products, in one way: expected no --profile, --least, --precision "
-        "(see "
-        "antiphase run --help)");
+        "(see antiphase run --help)");
   const std::string library = interposer();
   shared_library loaded("libantiphase_cublas.so", {library.c_str()});
   int (*run_program)(char* const[]) = nullptr;
