@@ -125,7 +125,7 @@ HOLDS = {
     "public": "the public calls: `context`, `gemm`, `gemm_group`, `prepared`, `scan`, `attention`, `trace`, `checker`, "
     "`plain_cuda`, `advise`, `measure_machine`",
     "src": "what all families share: the registry, names, memos, state that a forked child makes anew",
-    "src/portable": "what makes the libraries run on systems with an older glibc; names of symbols",
+    "src/portable": "what makes the libraries run on systems with an older glibc; demangled names",
     "src/executor": "profiles of machines, the model of a pipeline, layouts of tensor maps",
     "src/executor/cpu": "the CPU executor; the CUDA executor",
     "src/costs": "the constants of cost models, a file for each card",

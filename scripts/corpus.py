@@ -142,7 +142,7 @@ def draw(checkouts):
 
 
 def name_of(entry, entries):
-    """What the drivers call it: the kernel, or the file's stem, with its folder where two have the same."""
+    """The name in the drivers: the kernel, or the file's stem, with its folder where two have the same."""
     path = pathlib.PurePosixPath(entry["path"])
     same = [
         e
@@ -152,7 +152,7 @@ def name_of(entry, entries):
     return entry.get("kernel") or (f"{path.parent.name}/{path.stem}" if len(same) > 1 else path.stem)
 
 
-# What to lay out of a repository besides the files of the list: whole folders, so that they find each other
+# Folders of a repository that are laid out as a whole, so that their files find each other
 WHOLE = {
     "byoshimi-gmail/triton": ["python/tutorials"],
     "FlagOpen/FlagGems": ["src"],
@@ -233,6 +233,11 @@ class Runner:
         return done.returncode, sorted(map(tuple, set(map(tuple, found)))), said
 
 
+def without_folders(text):
+    """A message without colors and without the folders of this machine."""
+    return re.sub(r"\x1b\[[\d;]*m|/\S*/", "", text).strip()[:300]
+
+
 def checked(runner, entry, name):
     manifest, seconds = runner.captured(entry, name)
     record = {"seconds": round(seconds, 1), "kernels": {}, "findings": []}
@@ -250,7 +255,7 @@ def checked(runner, entry, name):
         elif code not in (0, 5):
             said.append(f"{label}: {stopped}")
     errors = any(severity == "error" for _, severity, *_ in record["findings"])
-    record["said"] = [re.sub(r"\x1b\[[\d;]*m|/\S*/", "", s).strip()[:300] for s in said]
+    record["said"] = [without_folders(s) for s in said]
     record["verdict"] = (
         "refused" if said else "finding" if errors else "pedantic" if record["findings"] else "clean"
     )
@@ -322,19 +327,22 @@ def mutated(runner, entry, name):
             (work / "kernel.ptx").write_text(mutant)
             code, found, said = runner.check(altered, entry, MUTANT_SCHEDULES)
             new = [one for one in found if one not in before and one[0] == "error"]
-            how = "found" if new else "stopped" if code in (2, 4) else "refused" if code == 3 else "silent"
+            verdict = (
+                "found" if new else "stopped" if code in (2, 4) else "refused" if code == 3 else "silent"
+            )
             places = sorted({place for _, _, place in new})
             one = {
                 "kernel": label[:60],
                 "without": " ".join(what.split())[:60],
                 "line": place_of(text, line),
-                "came": how,
+                "came": verdict,
             }
             one["at_ptx"] = line
             results.append(one | ({"at": places, "kinds": sorted({k for _, k, _ in new})} if new else {}))
             kept.write_text(json.dumps(results))
             print(
-                f"  {label[:40]} {one['without']} :{one['line']} {how} {places[:2]} {said[-100:]}", flush=True
+                f"  {label[:40]} {one['without']} :{one['line']} {verdict} {places[:2]} {said[-100:]}",
+                flush=True,
             )
     return results
 
@@ -361,7 +369,7 @@ def each(tool, folder, names, act, key):
         except Exception as error:
             return job, {
                 "verdict": "refused",
-                "said": [f"{type(error).__name__}: {error}"[:300]],
+                "said": [without_folders(f"{type(error).__name__}: {error}")],
                 "findings": [],
             }
 
@@ -382,7 +390,7 @@ def share(part, whole):
 
 
 def in_source(entry, place):
-    """Whether a finding's place is in the repository's own files."""
+    """True if a finding's place is in the repository's own files."""
     return place.startswith(entry["repository"].replace("/", "+") + "/")
 
 
@@ -448,7 +456,7 @@ def page():
 
 
 def needless_reason(needless, mutant):
-    """What a person wrote of a silent mutant: by kernel and line, or of all of a kind of instruction."""
+    """The reading of a silent mutant, by instruction and line or of all such instructions; empty: none."""
     return needless.get(f"{mutant['without'].split(';')[0]}:{mutant['line']}") or needless.get(
         mutant["without"].split(";")[0], ""
     )

@@ -97,7 +97,7 @@ class Figures:
         return self.timelines[policy]
 
     def series(self, experiment):
-        """Of the newest experiment of that name; empty if there is none."""
+        """The series of the newest experiment of that name; empty if there is none."""
         file = max(self.folder.glob(f"experiments/*-{experiment}.json"), default=None)
         return json.loads(file.read_text())["series"] if file else []
 

@@ -230,7 +230,7 @@ def page():
         ),
         wrapped(
             "The test `checker.upstream.programs` checks them at every change; `scripts/upstream_bugs.py` writes this page. A dash: "
-            "nothing is found, or the numbers are right."
+            "nothing is found, or the numbers are right; empty: not run on that GPU."
         ),
         tabled(
             [

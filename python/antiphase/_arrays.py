@@ -517,7 +517,8 @@ def _type_name(x):
     return f"{type(x).__module__}.{type(x).__qualname__}"
 
 
-# The operator of torch for "attention", "linear" or "scan". The package sets it: the operators' modules import this one.
+# The operator of torch for "attention", "linear" or "scan". The package sets it, since the operators' modules import
+# this one.
 operator_of_torch = None
 
 _kinds = {}  # type of array: its Kind

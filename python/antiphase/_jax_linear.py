@@ -46,11 +46,12 @@ def _lowering(device):
             members=members,
             y=1,
         )
-        for of, about, is_across in ((args.x, x, across[0]), (args.w, w, across[1])):
-            count, rows, columns = about.shape
-            of.data = 1
-            of.row_stride, of.k_stride = (1, max(columns, 1)) if is_across else (max(columns, 1), 1)
-            of.member_stride = rows * columns if count > 1 else 0
+        # Addresses are known when the program runs: 1 says which operands there are.
+        for operand, array, is_across in ((args.x, x, across[0]), (args.w, w, across[1])):
+            count, rows, columns = array.shape
+            operand.data = 1
+            operand.row_stride, operand.k_stride = (1, max(columns, 1)) if is_across else (max(columns, 1), 1)
+            operand.member_stride = rows * columns if count > 1 else 0
         if bias:
             args.bias, args.bias_member_stride = 1, n if bias[0].shape[0] > 1 else 0
         return jax.ffi.ffi_lowering(_TARGET)(ctx, *operands, how=numpy.frombuffer(bytes(args), "int64"))
@@ -62,15 +63,15 @@ _jax_ops.register(_primitive, _TARGET, "antiphase_xla_linear", _lowering)
 
 
 def _batched(operands, places, *, across, wide):
-    """The mapped axis becomes a part of that of the members; that of x alone, one of the rows."""
+    """The mapped axis becomes part of the members' axis, or of the rows' axis if x alone is mapped."""
     count = next(x.shape[place] for x, place in zip(operands, places) if place is not None)
     operands = [x if place is None else jax.numpy.moveaxis(x, place, 0) for x, place in zip(operands, places)]
     mapped = [place is not None for place in places]
     x, w, *bias = operands
     if mapped[0] and not any(mapped[1:]) and not across[0] and x.shape[1] == w.shape[0] == 1:
         rows = x.reshape(1, -1, x.shape[-1])
-        found = _primitive.bind(rows, w, *bias, across=across, wide=wide)
-        return found.reshape(count, 1, x.shape[2], -1), 0
+        result = _primitive.bind(rows, w, *bias, across=across, wide=wide)
+        return result.reshape(count, 1, x.shape[2], -1), 0
     members = max(x.shape[1 if is_mapped else 0] for x, is_mapped in zip(operands, mapped))
     joined = []
     for x, is_mapped in zip(operands, mapped):
@@ -80,13 +81,13 @@ def _batched(operands, places, *, across, wide):
         x = x if is_mapped else x[None]
         x = jax.numpy.broadcast_to(x, (count, members, *x.shape[2:]))
         joined.append(x.reshape(count * members, *x.shape[2:]))
-    found = _primitive.bind(*joined, across=across, wide=wide)
-    return found.reshape(count, members, *found.shape[1:]), 0
+    result = _primitive.bind(*joined, across=across, wide=wide)
+    return result.reshape(count, members, *result.shape[1:]), 0
 
 
 def _refuse(*_, **__):
     raise NotImplementedError(
-        "antiphase: linear has gradients in reverse mode alone: take jax.vjp or jax.grad"
+        "antiphase: linear has gradients in reverse mode alone: expected jax.vjp or jax.grad"
     )
 
 
@@ -95,29 +96,33 @@ ad.primitive_jvps[_primitive] = _refuse
 
 
 @functools.partial(jax.custom_vjp, nondiff_argnums=(0,))
-def _layer(how, x, w, bias):
-    across, wide = how
+def _layer(form, x, w, bias):
+    across, wide = form
     given = [t[None] for t in (x, w, bias) if t is not None]
     return _primitive.bind(*given, across=across, wide=wide)[0]
 
 
-def _with_residuals(how, x, w, bias):
-    return _layer(how, x, w, bias), (x, w, bias)
+def _forward(form, x, w, bias):
+    return _layer(form, x, w, bias), (x, w, bias)
 
 
-def _gradients(how, kept, grad):
+def _gradients(form, kept, grad):
     """Each is a product of two of x, w and the gradient, as they lie."""
-    (x_across, w_across), _ = how
+    (x_across, w_across), _ = form
     x, w, bias = kept
     narrow = grad.astype(x.dtype)
     product = lambda a, b, *across: _layer((across, False), a, b, None)
-    of_x = product(w, narrow, not w_across, False) if x_across else product(narrow, w, False, not w_across)
-    of_w = product(x, narrow, not x_across, True) if w_across else product(narrow, x, True, not x_across)
-    of_bias = None if bias is None else grad.astype("float32").sum(0).astype(bias.dtype)
-    return of_x, of_w, of_bias
+    x_gradient = (
+        product(w, narrow, not w_across, False) if x_across else product(narrow, w, False, not w_across)
+    )
+    w_gradient = (
+        product(x, narrow, not x_across, True) if w_across else product(narrow, x, True, not x_across)
+    )
+    bias_gradient = None if bias is None else grad.astype("float32").sum(0).astype(bias.dtype)
+    return x_gradient, w_gradient, bias_gradient
 
 
-_layer.defvjp(_with_residuals, _gradients)
+_layer.defvjp(_forward, _gradients)
 
 
 def linear(x, w, bias=None, *, transposed=False, preferred_element_type=None):
@@ -131,14 +136,14 @@ def linear(x, w, bias=None, *, transposed=False, preferred_element_type=None):
     for other dtypes, ValueError for shapes that do not fit.
     """
     x, w = jax.numpy.asarray(x), jax.numpy.asarray(w)
-    of = x.dtype.name
-    if of not in ("float16", "bfloat16") or w.dtype != x.dtype:
+    dtype = x.dtype.name
+    if dtype not in ("float16", "bfloat16") or w.dtype != x.dtype:
         raise TypeError(
-            f"antiphase: linear, x is {of}, w is {w.dtype.name}: expected both float16 or both bfloat16"
+            f"antiphase: linear, x is {dtype}, w is {w.dtype.name}: expected both float16 or both bfloat16"
         )
-    result = of if preferred_element_type is None else jax.numpy.dtype(preferred_element_type).name
-    if result not in (of, "float32"):
-        raise TypeError(f"antiphase: linear, preferred_element_type is {result}: expected {of} or float32")
+    result = dtype if preferred_element_type is None else jax.numpy.dtype(preferred_element_type).name
+    if result not in (dtype, "float32"):
+        raise TypeError(f"antiphase: linear, preferred_element_type is {result}: expected {dtype} or float32")
     if x.ndim == 0 or w.ndim != 2 or w.shape[0 if transposed else 1] != x.shape[-1]:
         expected = "(k, n)" if transposed else "(n, k)"
         raise ValueError(
@@ -155,4 +160,4 @@ def linear(x, w, bias=None, *, transposed=False, preferred_element_type=None):
     if 0 in shape:
         return jax.numpy.zeros(shape, result)
     rows = x.reshape(math.prod(x.shape[:-1]), x.shape[-1])
-    return _layer(((False, bool(transposed)), result != of), rows, w, bias).reshape(shape)
+    return _layer(((False, bool(transposed)), result != dtype), rows, w, bias).reshape(shape)

@@ -21,13 +21,13 @@ _FLOATS = (torch.float32, *_SIXTEEN)
 
 
 def _lies_apart(out, *read):
-    """Whether a kernel may write to out while it reads the tensors."""
+    """True if a kernel may write to out while it reads the tensors."""
     place = out.untyped_storage().data_ptr()
     return all(t.untyped_storage().data_ptr() != place for t in read)
 
 
-def _is_sensible(axes, added, a, b, result):
-    """Whether torch would compute it, too; if not, it says why."""
+def _is_valid(axes, added, a, b, result):
+    """True if torch would compute it, too; if not, torch is called, and says why."""
     if a.dtype is not b.dtype or a.device != b.device or not a.dim() == b.dim() == axes:
         return False
     if a.shape[-1] != b.shape[-2] or a.shape[:-2] != b.shape[:-2]:
@@ -41,7 +41,7 @@ def _product(axes, a, b, out=None, out_dtype=None):
 
 def _added(axes, added, a, b, beta=1, alpha=1, out=None, out_dtype=None):
     result = out_dtype or a.dtype
-    if a.dtype not in _FLOATS or not _is_sensible(axes, added, a, b, result):
+    if a.dtype not in _FLOATS or not _is_valid(axes, added, a, b, result):
         return None
     added = None if beta == 0 else added
     if a.dtype is torch.float32:
@@ -49,8 +49,8 @@ def _added(axes, added, a, b, beta=1, alpha=1, out=None, out_dtype=None):
     if result not in (a.dtype, torch.float32):
         return None
     if alpha != 1 or (added is not None and beta != 1):
-        found = _torch_linear.compute(a, b.mT, None, None, torch.float32) * alpha
-        return (found if added is None else found + beta * added.float()).to(result)
+        total = _torch_linear.compute(a, b.mT, None, None, torch.float32) * alpha
+        return (total if added is None else total + beta * added.float()).to(result)
     bias = residual = None
     shape = (*a.shape[:-1], b.shape[-1])
     if added is not None:
@@ -68,13 +68,13 @@ def _added(axes, added, a, b, beta=1, alpha=1, out=None, out_dtype=None):
 
 def _added_fp32(added, a, b, beta, alpha):
     shape = (*a.shape[:-1], b.shape[-1])
-    how = _products.precision_of(None, True)
+    precision = _products.precision_of(None, True)
     if added is None:
-        return _products.product(_kind, a, b, None, how, alpha=alpha)
+        return _products.product(_kind, a, b, None, precision, alpha=alpha)
     if alpha == 1 and beta == 1 and added.dtype is torch.float32 and added.shape == shape[-1:]:
-        return _products.product(_kind, a, b, None, how, bias=added.contiguous())
+        return _products.product(_kind, a, b, None, precision, bias=added.contiguous())
     before = added.expand(shape).to(torch.float32, memory_format=torch.contiguous_format, copy=True)
-    return _products.product(_kind, a, b, before, how, alpha=alpha, beta=beta)
+    return _products.product(_kind, a, b, before, precision, alpha=alpha, beta=beta)
 
 
 def _mv(a, x, out=None):
@@ -89,19 +89,19 @@ def _addmv(added, a, x, beta=1, alpha=1, out=None):
     return None if found is None else found.squeeze(1)
 
 
-def _of_dtype(function):
+def _typed(function):
     """The overload whose last tensor is followed by the result's type."""
 
-    def typed(*args, out=None, **factors):
+    def overload(*args, out=None, **factors):
         *tensors, out_dtype = args
         return function(*tensors, out=out, out_dtype=out_dtype, **factors)
 
-    return typed
+    return overload
 
 
 # ---- Means -----------------------------------------------------------------------------------------------
 
-_WIDEST, _NARROWEST = 32, 8  # numbers that a step adds
+_WIDEST, _NARROWEST = 32, 8  # how many numbers a step adds
 
 
 def _row_sums(x):
@@ -184,8 +184,8 @@ def _normalized(original):
 
 
 def _flash(original):
-    """torch's 16-bit attention, as for packed sequences of different lengths: that kernel divides no keys among
-    blocks, which the other one does where the batch is small."""
+    """torch's 16-bit attention, called as for packed sequences of different lengths: the kernel then divides no keys
+    among blocks, which it otherwise does where the batch is small."""
 
     def kernel(keys, q, k, v, dropout_p=0.0, is_causal=False, return_debug_mask=False, *, scale=None):
         shape = members, heads, queries, depth = q.shape
@@ -219,13 +219,13 @@ def _takes_attention(q, k, v, bias):
 
 
 def _attention(original):
-    """FP32 by ours; 16 bits with a mask by torch's, which divides no keys."""
+    """FP32 is computed here, 16 bits with a mask by torch's kernel, which divides no keys."""
 
     def kernel(keys, q, k, v, bias, compute, dropout_p=0.0, is_causal=False, *, scale=None):
         if dropout_p == 0 and _takes_attention(q, k, v, bias):
             try:
-                how = int(is_causal), scale, -1, -1
-                return _torch_lead_attention._led_forward(q, k, v, bias, compute, how)
+                form = int(is_causal), scale, -1, -1
+                return _torch_lead_attention._led_forward(q, k, v, bias, compute, form)
             except (NotImplementedError, ValueError):  # by shape: the same in every batch
                 pass
         return original.call_boxed(keys, q, k, v, bias, compute, dropout_p, is_causal, scale=scale)
@@ -239,8 +239,8 @@ def _attention_backward(original):
         takes = grad is not None and dropout_p == 0 and not mask[3] and grad.dtype is torch.float32
         if takes and _takes_attention(q, k, v, bias):
             try:
-                how = int(any(is_causal)), scale, -1, -1
-                return _torch_lead_attention._led_backward(grad, q, k, v, bias, out, logsumexp, how)
+                form = int(any(is_causal)), scale, -1, -1
+                return _torch_lead_attention._led_backward(grad, q, k, v, bias, out, logsumexp, form)
             except (NotImplementedError, ValueError):
                 pass
         return original.call_boxed(keys, grad, q, k, v, bias, out, logsumexp, *rest, scale=scale)
@@ -252,22 +252,22 @@ def _attention_backward(original):
 
 
 def _computed(function, name):
-    """A kernel of torch's operator by a function, torch's own where that returns None. Overloads that write: into
-    out=, or in place."""
+    """A kernel of torch's operator that calls a function, and torch's own kernel where that returns None. Some
+    overloads write into out=, others in place."""
     in_place, writes = name.partition(".")[0].endswith("_"), name.partition(".")[2].endswith("out")
 
     def make(original):
         def kernel(keys, *args, **named):
-            found = function(*args, **named)
-            if found is None:
+            result = function(*args, **named)
+            if result is None:
                 return original.call_boxed(keys, *args, **named)
-            out = args[0] if in_place else named["out"] if writes else found
-            if in_place and out.shape != found.shape:
-                return original.call_boxed(keys, *args, **named)  # which says that it cannot be
-            if out is not found:
-                if out.shape != found.shape:
-                    out.resize_(found.shape)
-                out.copy_(found)
+            out = args[0] if in_place else named["out"] if writes else result
+            if in_place and out.shape != result.shape:
+                return original.call_boxed(keys, *args, **named)  # which raises torch's error
+            if out is not result:
+                if out.shape != result.shape:
+                    out.resize_(result.shape)
+                out.copy_(result)
             return out
 
         return kernel
@@ -280,10 +280,10 @@ def _operators():
     mm, bmm = (functools.partial(_product, axes) for axes in (2, 3))
     addmm, baddbmm = (functools.partial(_added, axes) for axes in (2, 3))
     for name, function in (("mm", mm), ("bmm", bmm), ("addmm", addmm), ("baddbmm", baddbmm)):
-        for overload, of in (("", function), (".out", function)):
-            known[name + overload] = _computed(of, name + overload)
+        for overload in ("", ".out"):
+            known[name + overload] = _computed(function, name + overload)
         for overload in (".dtype", ".dtype_out"):
-            known[name + overload] = _computed(_of_dtype(function), name + overload)
+            known[name + overload] = _computed(_typed(function), name + overload)
     for name, function in (
         *(("addmm_", addmm), ("baddbmm_", baddbmm), ("mv", _mv), ("addmv", _addmv), ("addmv.out", _addmv)),
         *(("addmv_", _addmv), ("mean.dim", _mean), ("mean.out", _mean)),
@@ -306,11 +306,11 @@ class _Mode:
     torch finds no GPU."""
 
     def __init__(self):
-        self.library, self.asked, self.within = None, False, 0
+        self.library, self.is_enabled, self.blocks = None, False, 0
         self.change = _library.lock()
 
     def update(self):
-        wanted = self.asked or self.within > 0
+        wanted = self.is_enabled or self.blocks > 0
         if wanted and self.library is None:
             self.begin()
         elif not wanted and self.library is not None:
@@ -325,10 +325,10 @@ class _Mode:
             )
         key = "CUDA" if torch.cuda.is_available() else "CPU"
         library = torch.library.Library("aten", "IMPL")
-        how = {"with_keyset": True}
+        options = {"with_keyset": True}
         if "allow_override" in inspect.signature(library.impl).parameters:
-            how["allow_override"] = True
-        with warnings.catch_warnings():  # that a kernel is overridden
+            options["allow_override"] = True
+        with warnings.catch_warnings():  # torch warns of each kernel that is overridden
             warnings.simplefilter("ignore")
             for name, make in _operators().items():
                 if key == "CPU" and name.startswith(_ON_CUDA_ALONE):
@@ -337,7 +337,7 @@ class _Mode:
                     original = find(f"aten::{name}", key)
                 except (RuntimeError, ValueError):
                     continue  # not in this torch
-                library.impl(name, make(original), key, **how)
+                library.impl(name, make(original), key, **options)
         self.library = library
         # cuDNN does not say how it divides keys.
         self.cudnn = torch.backends.cuda.cudnn_sdp_enabled()
@@ -367,17 +367,17 @@ def batch_invariant():
     Raises RuntimeError for a torch before 2.9. Within it, a product that the device cannot compute raises
     NotImplementedError."""
     with _mode.change:
-        _mode.within += 1
+        _mode.blocks += 1
         try:
             _mode.update()
         except BaseException:
-            _mode.within -= 1
+            _mode.blocks -= 1
             raise
     try:
         yield
     finally:
         with _mode.change:
-            _mode.within -= 1
+            _mode.blocks -= 1
             _mode.update()
 
 
@@ -385,23 +385,23 @@ def enable_batch_invariant_mode():
     """batch_invariant() until disable_batch_invariant_mode(). Names and arguments of these four functions are those of
     the package batch_invariant_ops."""
     with _mode.change:
-        _mode.asked = True
+        _mode.is_enabled = True
         try:
             _mode.update()
         except BaseException:
-            _mode.asked = False
+            _mode.is_enabled = False
             raise
 
 
 def disable_batch_invariant_mode():
     """Undoes enable_batch_invariant_mode(); blocks in progress go on."""
     with _mode.change:
-        _mode.asked = False
+        _mode.is_enabled = False
         _mode.update()
 
 
 def is_batch_invariant_mode_enabled():
-    """Whether the mode is on, by enable_batch_invariant_mode() or a block."""
+    """True while the mode is on, by enable_batch_invariant_mode() or a block."""
     return _mode.library is not None
 
 
@@ -413,12 +413,12 @@ def set_batch_invariant_mode(enabled=True):
             yield
         return
     with _mode.change:
-        before = _mode.asked, _mode.within
-        _mode.asked, _mode.within = False, 0
+        before = _mode.is_enabled, _mode.blocks
+        _mode.is_enabled, _mode.blocks = False, 0
         _mode.update()
     try:
         yield
     finally:
         with _mode.change:
-            _mode.asked, _mode.within = before[0] or _mode.asked, before[1] + _mode.within
+            _mode.is_enabled, _mode.blocks = before[0] or _mode.is_enabled, before[1] + _mode.blocks
             _mode.update()

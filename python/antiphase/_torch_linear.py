@@ -8,7 +8,6 @@ from . import _library, _linear, _torch_ops
 from ._torch_ops import KIND as _kind
 
 SIXTEEN_BITS = (torch.float16, torch.bfloat16)
-_FLOATS = {torch.float16: "float16", torch.bfloat16: "bfloat16", torch.float32: "float32"}
 
 # ---- Calls of plain tensors ------------------------------------------------------------------------------
 # x: (m, k) or (members, m, k). w: (n, k) or (members, n, k), like x. bias: (n,) or (members, n). residual: like
@@ -18,7 +17,7 @@ _plans = _library.Remembered()
 
 
 def _strides(x):
-    """Those of rows, of k and of members, or None if x has to be copied: two that are 0 mean packed rows."""
+    """Strides of rows, of k and of members, or None if x has to be copied: two that are 0 mean packed rows."""
     *members, rows, along = x.stride()
     *_, m, k = x.shape
     rows, along = rows if m > 1 else max(rows, 1), along if k > 1 else 1
@@ -27,8 +26,8 @@ def _strides(x):
 
 def _plan(x, w, bias, residual, result, out):
     """Arguments without addresses, and the result's shape; None if an operand has to be copied."""
-    of_x, of_w = _strides(x), _strides(w)
-    if of_x is None or of_w is None:
+    x_strides, w_strides = _strides(x), _strides(w)
+    if x_strides is None or w_strides is None:
         return None
     shape = (*x.shape[:-1], w.shape[-2])
     for t in (bias, residual, out):
@@ -37,14 +36,14 @@ def _plan(x, w, bias, residual, result, out):
     args = _library.LinearArgs(
         size=ctypes.sizeof(_library.LinearArgs),
         device=_kind.number_of(x.device),
-        type=_linear._TYPES[_FLOATS[x.dtype]],
-        result_type=_linear._TYPES[_FLOATS[result]],
+        type=_linear._TYPES[_kind.dtype_name(x.dtype)],
+        result_type=_linear._TYPES[_kind.dtype_name(result)],
         m=shape[-2],
         n=shape[-1],
         k=x.shape[-1],
         members=shape[0] if len(shape) == 3 else 1,
     )
-    for operand, strides in ((args.x, of_x), (args.w, of_w)):
+    for operand, strides in ((args.x, x_strides), (args.w, w_strides)):
         operand.row_stride, operand.k_stride, *member = strides
         operand.member_stride = member[0] if member else 0
     if bias is not None and bias.dim() == 2:
@@ -60,13 +59,14 @@ def _plan(x, w, bias, residual, result, out):
     return args, shape
 
 
-def _about(x):
+def _layout(x):
     return x is not None and (x.shape, x.stride(), x.dtype, x.get_device())
 
 
 def compute(x, w, bias, residual, result, out=None):
-    """x w^T + bias + residual in type `result`. out: for the result, of its shape and type; it may be residual."""
-    key = _about(x), _about(w), result, _about(bias), _about(residual), _about(out)
+    """x w^T + bias + residual in type `result`. out: where the result goes, of its shape and type; it may be
+    residual."""
+    key = _layout(x), _layout(w), result, _layout(bias), _layout(residual), _layout(out)
     known = _plans.get(key)
     if known is None:
         judge(x, w, bias, residual, result)
@@ -143,23 +143,23 @@ def _compute(x, w, bias=None, residual=None, widen=False):
 
 def _save(ctx, inputs, output):
     x, w, bias = (*inputs, None)[:3]
-    ctx.of_bias = None if bias is None else bias.dim()
+    ctx.bias_axes = None if bias is None else bias.dim()
     ctx.save_for_backward(x, w)
 
 
 def _gradients(ctx, grad):
-    """Products of ours: across n for x (NN), across m for w (TN)."""
+    """Linear layers, too: along n for x (NN), along m for w (TN)."""
     x, w = ctx.saved_tensors
     needed = (*ctx.needs_input_grad, False, False, False)
     narrow = grad.to(x.dtype)
     multiply = lambda a, b: _torch_ops.dispatched(operator, a, b)(a, b)
-    of_bias = None
+    bias_gradient = None
     if needed[2]:
-        of_bias = grad.sum(-2) if ctx.of_bias == grad.dim() - 1 else grad.flatten(0, -2).sum(0)
+        bias_gradient = grad.sum(-2) if ctx.bias_axes == grad.dim() - 1 else grad.flatten(0, -2).sum(0)
     return (
         multiply(narrow, w.mT) if needed[0] else None,
         multiply(narrow.mT, x.mT) if needed[1] else None,
-        of_bias,
+        bias_gradient,
         grad if needed[3] else None,
         None,
     )[: len(ctx.needs_input_grad)]
@@ -182,8 +182,8 @@ def _mapped(count, axes, x, w, bias=None, residual=None, widen=False):
     if batch:
         x, w = x.flatten(0, 1), w.flatten(0, 1)
         residual = None if residual is None else residual.flatten(0, 1)
-    found = operator(x, w, bias, residual, widen)
-    return found.unflatten(0, (count, members)) if batch else found
+    result = operator(x, w, bias, residual, widen)
+    return result.unflatten(0, (count, members)) if batch else result
 
 
 operator = _torch_ops.define(
@@ -222,8 +222,8 @@ def linear(x, w, bias=None, residual=None, widen=False):
         run = _Recorded.apply if is_recorded else _compute
     else:
         run = _torch_ops.dispatched(operator, *given)
-    found = run(rows, w, bias, residual, widen)
-    return found if x.dim() == 2 else found.reshape(*x.shape[:-1], w.shape[0])
+    result = run(rows, w, bias, residual, widen)
+    return result if x.dim() == 2 else result.reshape(*x.shape[:-1], w.shape[0])
 
 
 def _register_shardings():
@@ -235,12 +235,15 @@ def _register_shardings():
     @register_sharding(operator)
     def _(x, w, bias=None, residual=None, widen=False):
         whole, rows, columns = Replicate(), Shard(x.ndim - 2), Shard(x.ndim - 1)
-        some = lambda t, place: None if t is None else place
-        of_bias = Shard(0 if bias is None else bias.ndim - 1)
+        given = lambda t, place: None if t is None else place
+        bias_columns = Shard(0 if bias is None else bias.ndim - 1)
         return [
-            ([whole], [whole, whole, some(bias, whole), some(residual, whole), None]),
-            ([rows], [rows, whole, some(bias, whole), some(residual, rows), None]),
-            ([columns], [whole, Shard(x.ndim - 2), some(bias, of_bias), some(residual, columns), None]),
+            ([whole], [whole, whole, given(bias, whole), given(residual, whole), None]),
+            ([rows], [rows, whole, given(bias, whole), given(residual, rows), None]),
+            (
+                [columns],
+                [whole, Shard(x.ndim - 2), given(bias, bias_columns), given(residual, columns), None],
+            ),
         ]
 
 

@@ -5,8 +5,9 @@
     sums = jax.jit(lambda x: antiphase.jax.cumsum(x, axis=1))(x)
     out = jax.jit(antiphase.jax.dot_product_attention)(query, key, value)
 
-Scans take float16 to float64, bfloat16 and integers, attention float32, linear layers float16 and bfloat16. All run on the stream of the program that
-XLA compiles, on GPUs, or slowly by the CPU executor. Results have the same bits in every run.
+Scans take float16 to float64, bfloat16 and integers, attention float32, linear layers float16 and bfloat16. All run on
+the stream of the program that XLA compiles, on GPUs, or slowly by the CPU executor. Results have the same bits in every
+run.
 """
 
 import jax

@@ -5,8 +5,9 @@
     y = antiphase.torch.linear(x, weight, bias)
 
 Factors are float32, those of linear() and Linear also float16 or bfloat16, on CUDA devices or, computed slowly by the
-CPU executor, on the CPU; any strides are read in place. Work is queued on the current stream, in memory of torch's allocator, so that it may be
-captured into a CUDA graph. Results have the same bits in every run. Errors are those of antiphase.matmul.
+CPU executor, on the CPU; any strides are read in place. Work is queued on the current stream, in memory of torch's
+allocator, so that it may be captured into a CUDA graph. Results have the same bits in every run. Errors are those of
+antiphase.matmul.
 """
 import torch
 import torch.fx

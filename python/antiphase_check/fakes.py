@@ -156,9 +156,7 @@ def _on_host(torch):
             kwargs = dict(kwargs or {})
             if func is torch.Tensor.cuda or func is torch.Tensor.pin_memory:
                 return args[0]
-            if (
-                func is torch.device
-            ):  # newer torch asks for it too; what is made by it is mapped where it is used
+            if func is torch.device:  # newer torch comes here, too; it is mapped where it is used
                 return func(*args, **kwargs)
             if func == torch.Tensor.is_cuda.__get__:
                 return not args[0].is_meta

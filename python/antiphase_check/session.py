@@ -93,11 +93,11 @@ def located(source, files):
     that were filled in, by % or {}, count on from those before."""
     rows = source.split("\n")
     where = [None] * len(rows)
-    # of more than names and numbers, which are in other files too
-    telling = sorted(
+    # rows of more than names and numbers, which are in other files too
+    distinctive = sorted(
         {row.strip() for row in rows if len(re.sub(r"\w+|\s", "", row)) > 2}, key=len, reverse=True
     )
-    literals = [(f, l) for f in files for l in _literals(f, telling or rows)]
+    literals = [(f, l) for f in files for l in _literals(f, distinctive or rows)]
     for file, lines in sorted(literals, key=lambda one: -len(one[1])):
         texts = [text for text, _ in lines]
         blocks = difflib.SequenceMatcher(None, texts, rows, autojunk=False).get_matching_blocks()

@@ -53,7 +53,7 @@ struct product_traits {
   std::array<std::string_view, 2> former = {};  // names, which are accepted for one release
   std::string_view why = {};                    // the reason that explain() gives if auto takes it
   row_bits rows = row_bits::vary;
-  // Of those that keep rows' bits: whether auto takes it, by K, the device and the kind of call.
+  // True if auto takes it where rows' bits are kept: by K, the device and the kind of call.
   bool (*keeps)(const request&) = nullptr;
   bool batches = false;   // takes a batch in one launch; else there is a launch for each member
   bool pointers = false;  // takes arrays of pointers
@@ -96,7 +96,7 @@ inline constexpr device_features needs_of_wgmma{
 bool is_certain(const candidate&, const request& r);
 bool finishes_all(const request&);
 
-// Whether auto multiplies by tf32 if rows are to have the same bits whatever the batch; by fp64 otherwise.
+// True if auto multiplies by tf32 where rows have the same bits whatever the batch; false: by fp64.
 bool is_for_tf32_rows(const request& r);
 
 // Adds a sentence about clusters and parts that share a tile.

@@ -132,7 +132,8 @@ double seconds_of(const costs::linear_cost& us, const linear_problem& p, const t
   const std::int64_t tiles = ceil_div<std::int64_t>(of_group, 64 * how.groups) *
                              ceil_div<std::int64_t>(p.n, how.columns) * p.members;
   const double waves = static_cast<double>(ceil_div<std::int64_t>(tiles, multiprocessors));
-  // Of two tiles of one size, that of two warpgroups hides more of its own waits where both fill the device.
+  // Two warpgroups hide more of each other's waits than one with a tile of the same size, where both fill the
+  // device.
   const double alone = how.groups == 1 && of_group >= 1024 ? 1.01 : 1;
   return 1e-6 * alone *
          (us.start + waves * (std::max({bringing, multiplying, us.step * blocks}) +
@@ -197,8 +198,8 @@ const std::vector<mma_instance>& mma_instances(target where) {
   return instances_of<linear_lists, mma_instance>(where);
 }
 
-// Measured on an H200. Up to 64 rows gain up to a quarter. More rows lose up to a tenth, as blocks that share
-// W drift apart, and so does a W of a gigabyte, 3 %.
+// Measured on an H200: up to 64 rows gain up to a quarter. More rows lose up to a tenth, as blocks that share
+// W drift apart; a W of a gigabyte loses 3 %.
 bool overlap_pays(const linear_problem& p) {
   constexpr std::int64_t few = 64, most_of_w = std::int64_t{1} << 27;
   return p.m <= (p.group_ends != nullptr ? few * p.members : few) && p.n * p.k <= most_of_w;

@@ -13,7 +13,7 @@ using testing::HasSubstr;
 
 constexpr auto invariant = reproducibility::batch_invariant;
 
-// What of a whole product is computed at once.
+// The part of a whole product that is computed at once.
 struct part {
   std::int64_t first = 0, rows = 1, count = 1;  // members of so many rows
   std::int64_t left = 0, columns = 0;           // columns, 0: all

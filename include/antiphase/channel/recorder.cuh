@@ -62,7 +62,7 @@ template <class Recorder, step_work Work> class records_pipeline {
   }
 };
 
-// Whether this block is the one that is recorded: of a grid of several rows, in its first row.
+// True for the block that is recorded: of a grid of several rows, one in the first row.
 AP_DEV bool is_recorded(const span_log& log) {
   const extent3 block = block_index();
   return block.x == log.block && block.y == 0 && block.z == 0;

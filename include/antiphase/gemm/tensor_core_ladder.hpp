@@ -24,7 +24,7 @@ struct tensor_core_step {
 constexpr tensor_core_step step_of(const char* name, const char* adds, const tensor_policy& how) {
   return {name, adds, feeding::threads, how.tile, how.tile_k, how.stages};
 }
-// Of the kernel of linear layers, with so many slots of 64 k.
+// The kernel of linear layers as a step, with so many slots of 64 k.
 constexpr tensor_core_step step_of(const char* name, const char* adds, extent2 tile, int slots) {
   return {name, adds, feeding::engine, tile, 64, slots};
 }

@@ -142,9 +142,7 @@ template <int Bits> AP_VERB tensor_place place_of(int register_number) {
   if constexpr (Bits == 128) return {l / 4 + register_number % 2 * 8, l % 4 + register_number / 2 * 4};
   return {l / 4 + register_number / 2 % 2 * 8, l % 4 * 2 + register_number % 2 + register_number / 4 * 8};
 }
-template <int Bits> constexpr int columns_of(int registers) {
-  return Bits == 32 ? registers : Bits == 128 ? registers * 2 : registers * 2;
-}
+template <int Bits> constexpr int columns_of(int registers) { return Bits == 32 ? registers : registers * 2; }
 AP_VERB void require_own_lanes(unsigned address, place where) {
   const int warp = index_of_thread() / 32 % quarters;
   if (static_cast<int>(address >> 16) / 32 != warp)
@@ -203,7 +201,7 @@ AP_VERB void wait_for_accesses(place where) {
   machine::warp_exchange(all_lanes, nullptr, 0, where);
 }
 
-// mma, cp, commit
+// mma, commit
 // -----------------------------------------------------------------------------------------------------------
 // Bytes of an operand in shared memory, by its descriptor: element `k` of row `r`, of `bytes` each.
 AP_UNTRACKED unsigned operand_at(unsigned char* base, unsigned long descriptor, bool by_rows, int r, int k,
@@ -272,7 +270,7 @@ AP_UNTRACKED void multiply_numbers(contents& c, unsigned char* base, const multi
     }
   }
 }
-// Words that the Tensor Core will write, until a commit tells an mbarrier.
+// Words that the Tensor Core will write, until a commit signals an mbarrier.
 AP_VERB void order_product(unsigned address, int count, place where) {
   contents& c = here_of();
   require_columns(c, address, count, where);

@@ -10,7 +10,7 @@ namespace antiphase::checker_detail {
 
 // Name of the variable at the address, without its scopes; empty: unknown.
 std::string symbol_at(const void* address);
-std::vector<std::string> functions_with(const void* address);  // all of the same program, mangled
+std::vector<std::string> functions_with(const void* address);  // all of the same module, mangled
 std::string mangled_at(const void* address);                   // the name of the function; empty: unknown
 std::string function_at(const void* address);                  // without parameters; empty: unknown
 

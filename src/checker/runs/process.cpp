@@ -142,10 +142,8 @@ std::string stopped_note(double seconds, bool begun, bool found, std::string_vie
   if (!begun)
     return fmt::format(
         "the program had launched no kernel after {} seconds, {} times --seconds, and was stopped{}{}: its "
-        "host "
-        "code takes longer or never ends. It is not checked. Smaller input or a larger --seconds lets it "
-        "reach "
-        "a launch",
+        "host code takes longer or never ends. It is not checked. Smaller input or a larger --seconds lets "
+        "it reach a launch",
         before_first_launch * seconds, before_first_launch, host_place.empty() ? "" : " at ", host_place);
   return fmt::format(
       "a run was stopped after {} seconds: it may be slow, or wait for an event that never comes. {}. "

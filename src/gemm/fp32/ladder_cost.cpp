@@ -106,8 +106,8 @@ prediction predict_tiles(const machine_profile& on, const pipeline_shape& shape,
 
 }  // namespace
 
-// Of the latency of loads that block their warps, what other warps leave open where one barrier a step lets
-// these run apart. Fitted to textbook-double at 1024^3 and 4096^3 on an H200.
+// The share of the latency of loads that block their warps which other warps do not hide, where one barrier a
+// step lets these run apart. Fitted to textbook-double at 1024^3 and 4096^3 on an H200.
 constexpr double open_latency_of_stores_first = 0.4;
 
 pipeline_shape shape_of(const machine_profile& on, const policy& p, double bytes) {

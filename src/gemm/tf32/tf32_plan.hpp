@@ -31,8 +31,8 @@ struct tf32_choice {
 };
 // The division with the least predicted time. It depends on the shape and the device alone, never on layouts.
 tf32_choice divide_tf32(const product_shape& p, const device_limits& device);
-// Whether K alone lets the rows of a product have the same bits whatever the batch, and in how many pieces it
-// is added up then: enough for few rows to fill a device.
+// The largest K for which rows can have the same bits whatever the batch, and in how many pieces K is added
+// up then: enough for few rows to fill a device.
 constexpr std::int64_t most_k_in_pieces = 4 * k_of_tf32_share;
 constexpr int tf32_pieces_of(std::int64_t k) { return k >= 2048 ? 4 : k >= 1024 ? 2 : 1; }
 // The fastest way to have these bits, by shape and device.

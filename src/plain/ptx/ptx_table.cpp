@@ -119,8 +119,7 @@ const std::vector<group>& table() {
         {"wgmma.wait_group", AP_ROW(warpgroup(i, "wait"))}}},
       {partly,
        "in modules; of one block, not of a pair; products of f16, bf16 and tf32 with sums in f32; loads and "
-       "stores of "
-       "32x32b, 16x128b and 16x256b, whose order is followed by 8 columns",
+       "stores of 32x32b, 16x128b and 16x256b, whose order is followed by 8 columns",
        {{"tcgen05.alloc", tensor_allocate},
         {"tcgen05.dealloc", tensor_deallocate},
         {"tcgen05.relinquish_alloc_permit", tensor_relinquish},

@@ -8,13 +8,13 @@ namespace {
 template <class... A> text in_tensor_memory(view function, const A&... arguments) {
   return call("tensor_memory::" + text(function), arguments...);
 }
-bool of_pair(instruction& i) {
+bool is_of_pair(instruction& i) {
   const view group = i.take_one({"cta_group::1", "cta_group::2"});
   if (group.empty()) i.refuse();
   return group.back() == '2';
 }
-void alone(instruction& i) {
-  if (of_pair(i)) i.refuse();
+void require_one_block(instruction& i) {
+  if (is_of_pair(i)) i.refuse();
 }
 // [d]
 text address(const instruction& i, std::size_t operand) {
@@ -33,17 +33,17 @@ int bits_of_shape(instruction& i) {
 }  // namespace
 
 text tensor_allocate(instruction& i) {
-  alone(i);
+  require_one_block(i);
   i.skip({"sync", "aligned", "b32"});
   return in_tensor_memory("allocate", i.pointer(0, i.space()), i.get("unsigned", 1), here);
 }
 text tensor_deallocate(instruction& i) {
-  alone(i);
+  require_one_block(i);
   i.skip({"sync", "aligned", "b32"});
   return in_tensor_memory("deallocate", i.get("unsigned", 0), i.get("unsigned", 1), here);
 }
 text tensor_relinquish(instruction& i) {
-  alone(i);
+  require_one_block(i);
   i.skip({"sync", "aligned"});
   return in_tensor_memory("relinquish", here);
 }
@@ -72,7 +72,7 @@ text tensor_wait(instruction& i) {
 }
 // [d], a, b, instruction, [disabled lanes,] adds
 text tensor_multiply(instruction& i) {
-  alone(i);
+  require_one_block(i);
   const view kind = i.take_one({"kind::f16", "kind::tf32"});
   if (kind.empty() || i.count() != 5) i.refuse();
   const bool in_memory = i.operand(1).starts_with("[");
@@ -85,7 +85,7 @@ text tensor_multiply(instruction& i) {
       here);
 }
 text tensor_commit(instruction& i) {
-  alone(i);
+  require_one_block(i);
   i.skip({"mbarrier::arrive::one", "b64"});
   if (i.count() != 1) i.refuse();
   return in_tensor_memory("commit", i.barrier(0, i.space()), here);
@@ -102,7 +102,7 @@ text is_canceled(instruction& i) {
   i.skip({"pred", "b128"});
   return i.put(0, fmt::format("static_cast<bool>({} & 1)", i.get("unsigned __int128", 1)));
 }
-text canceled_block(instruction& i) {  // of none
+text canceled_block(instruction& i) {  // zeros: no block is canceled
   while (!i.done()) i.skip_head(1);
   text code;
   for (const text& one : i.list(0)) code += (code.empty() ? "" : "; ") + call("put", one, "0u");

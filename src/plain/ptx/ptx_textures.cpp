@@ -5,16 +5,17 @@
 namespace antiphase::plain::ptx_code {
 
 namespace {
-// [object, {x, y, z}]: the object; `at` becomes "x, y, z". PTX has four coordinates where it needs three.
-text object_and_place(const instruction& i, std::size_t operand, int dimensions, const text& type, text& at) {
+// [object, {x, y, z}]: the object; `place` becomes "x, y, z". PTX has four coordinates where it needs three.
+text object_and_place(const instruction& i, std::size_t operand, int dimensions, const text& type,
+                      text& place) {
   const auto all = i.inside(operand);
   if (all.size() != 2 || !all[1].starts_with("{")) i.refuse();
   const auto list = split(all[1].substr(1, all[1].size() - 2), ',');
   if (static_cast<int>(list.size()) != (dimensions == 3 ? 4 : dimensions)) i.refuse();
   for (int d = 0; d < 3; ++d)
-    at += (d > 0 ? ", " : "") + (d < dimensions ? fmt::format("::antiphase::plain::ptx::get<{}>({})", type,
-                                                              i.value(list[static_cast<std::size_t>(d)]))
-                                                : text("0"));
+    place += (d > 0 ? ", " : "") + (d < dimensions ? fmt::format("::antiphase::plain::ptx::get<{}>({})", type,
+                                                                 i.value(list[static_cast<std::size_t>(d)]))
+                                                   : text("0"));
   return fmt::format("::antiphase::plain::ptx::get<unsigned long>({})", i.value(all[0]));
 }
 int dimensions_of(instruction& i) {

@@ -159,7 +159,9 @@ class compilation {
   bool is_extension() const;
 
   void take_modules();
-  bool by_nvcc(const std::string& source) const { return !program_.nvcc.empty() && source.ends_with(".cu"); }
+  bool is_for_nvcc(const std::string& source) const {
+    return !program_.nvcc.empty() && source.ends_with(".cu");
+  }
   void include_together();  // the sources and the driver
   fs::path file(std::size_t unit, const char* ending) const {
     return folder_ / (std::to_string(unit) + ending);
@@ -228,7 +230,7 @@ void compilation::take_modules() {
     s = made;
   }
   for (const std::string& s : program_.sources) {
-    if (!by_nvcc(s)) continue;
+    if (!is_for_nvcc(s)) continue;
     const fs::path made = folder_ / fmt::format("nvcc{}.cu", number);
     modules_.push_back(ptx_module::read(read_file(ptx_by_nvcc(program_, s, folder_, number)), s));
     place_asm_at_first_lines(modules_.back());
@@ -357,9 +359,7 @@ std::optional<int> compilation::number_by_nvcc(std::size_t unit) const {
 
 std::string compilation::text_of(std::size_t unit) {
   const auto text = [&](const char* ending) { return edited(read_file(file(unit, ending)), program_.edits); };
-  if (const auto number = number_by_nvcc(unit)) {
-    return host_part(text(".host.ii"), anonymous_of(*number));
-  }
+  if (const auto number = number_by_nvcc(unit)) return host_part(text(".host.ii"), anonymous_of(*number));
   std::string device = text(".ii");
   if (!is_cuda(units_[unit]) || !tells_sides(device)) return device;
   preprocess(unit, true);

@@ -41,13 +41,13 @@ constexpr const char* does_not_compile = "the program does not compile:\n";
 void run_or_fail(const words& command, const std::filesystem::path& errors);
 
 // compile.cpp
-// Makes the changes of one line of `file`, as findings name it. False: there are none.
+// Makes the changes of one line of `file`, as findings name it. False: that line has none.
 bool apply_edits(std::string& line, const std::string& file, int number,
                  const std::vector<plain_edit>& edits);
 
 // nvcc.cpp
-// Compiles a source's kernels to PTX, unless it has been done; the file. Throws bad_source, or not_supported
-// without nvcc.
+// Compiles a source's kernels to PTX, unless that has been done, and returns the file. Throws bad_source, or
+// not_supported without nvcc.
 std::filesystem::path ptx_by_nvcc(const plain_program& p, const std::string& source,
                                   const std::filesystem::path& folder, int number);
 // nvcc gives an asm statement of several lines its last one: here it gets its first one, where the source is.

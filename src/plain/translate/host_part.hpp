@@ -6,9 +6,9 @@
 
 namespace antiphase::plain {
 
-// The bodies of kernels become calls of what nvcc has made of them; those of device functions go, and so does
-// what would keep names of kernels and variables within the source. `anonymous`: stands for its anonymous
-// namespaces.
+// The bodies of kernels become calls of what nvcc has compiled; those of device functions are left out, as is
+// `static` of kernels and variables, which others find by name. `anonymous`: the name of the namespace that
+// takes the place of anonymous ones.
 std::string host_part(std::string_view preprocessed, std::string_view anonymous);
 
 }  // namespace antiphase::plain

@@ -44,7 +44,7 @@ std::string name_in_toolkit(const fs::path& file) {
   return {};
 }
 
-// Headers of what kernels call.
+// True for headers of what kernels call.
 bool has_device_code(std::string_view name) {
   static constexpr std::array folders{"cuda/", "cub/", "thrust/", "cooperative_groups/", "nv/", "cuda_"};
   return begins_with_any(name, folders);

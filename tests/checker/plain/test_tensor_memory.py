@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Checks kernels of Blackwell whose sums are in Tensor Memory: right ones, and those of public bug reports.
+"""Checks kernels of Blackwell whose sums are in Tensor Memory: right ones, and ones with a mistake, of which two are
+like those that public reports describe.
 
     test_tensor_memory.py TOOL
 """
@@ -40,7 +41,7 @@ def product(wait_for_load=True, early_free=False, commit=True, release=True):
             sums += f"st.global.f32 [%out+{(i * ROWS * COLUMNS + n) * 4}], %f{n};\n"
         if i > 0 and release:
             multiply += wait("empty", (i - 1) % 2)
-        multiply += f"@%first tcgen05.mma.cta_group::1.kind::f16 [%base], %da, %db, %form, 0;\n"
+        multiply += "@%first tcgen05.mma.cta_group::1.kind::f16 [%base], %da, %db, %form, 0;\n"
         multiply += "@%first tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64 [full];\n"
     if not commit:
         multiply = multiply.replace(
@@ -143,7 +144,7 @@ class TensorMemory(unittest.TestCase):
             row, column = i // COLUMNS % ROWS, i % COLUMNS
             self.assertEqual(got[i], sum(a[row * DEPTH + k] * b[column * DEPTH + k] for k in range(DEPTH)), i)
 
-    def test_sums_are_given_back_before_they_have_been_loaded(self):  # flashinfer#5334
+    def test_sums_are_given_back_before_they_have_been_loaded(self):  # like flashinfer#5334
         self.assertIn("overwritten in use", {kind for kind, _ in self.errors_of_product(wait_for_load=False)})
 
     def test_sums_are_taken_without_a_commit(self):
@@ -155,7 +156,7 @@ class TensorMemory(unittest.TestCase):
     def test_columns_are_freed_while_others_load_them(self):
         self.assertNotEqual(self.errors_of_product(early_free=True), set())
 
-    def test_a_loop_over_tiles_ends_when_no_launch_can_be_canceled(self):  # as in tilelang#2410
+    def test_a_loop_over_tiles_ends_when_no_launch_can_be_canceled(self):  # like tilelang#2410
         body = """.visible .entry k(.param .u64 to) {
 .reg .b32 %r<9>; .reg .b64 %d<3>; .reg .b128 %q; .reg .pred %p<3>;
 .shared .align 16 .b8 answer[16]; .shared .align 8 .b64 full;

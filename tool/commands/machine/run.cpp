@@ -145,8 +145,8 @@ void run(request& r) {
   if (!r.json.empty() && !r.profile) throw bad_usage("--json is for --profile (see antiphase run --help)");
   if (r.invariant && (r.profile || !r.least.empty() || !r.precision.empty()))
     throw bad_usage(
-        "--batch-invariant computes all products in FP32: expected no --profile, --least, --precision (see "
-        "antiphase run --help)");
+        "--batch-invariant computes all products, in one way: expected no --profile, --least, --precision "
+        "(see antiphase run --help)");
   const std::string library = interposer();
   shared_library loaded("libantiphase_cublas.so", {library.c_str()});
   int (*run_program)(char* const[]) = nullptr;

@@ -21,7 +21,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Constants that labs have small so that they are checked fast, as the ladder has them.
+// Values that the ladder has of constants that are small in labs, so that these are checked fast.
 struct constant {
   int lab;
   const char *name, *value;
@@ -84,7 +84,7 @@ lab_time time_of(const json& line) {
 std::string rate_text(const lab_time& t) {
   return fmt::format("{:.4g} G {}/s", t.amount / t.us / 1e3, t.unit);
 }
-// What a further row gains over the one before, in speed.
+// The gain in speed of a row over the one before.
 std::string gain_text(double before, double now) {
   return before > 0 && now > 0 ? fmt::format("{:+.0f} %", 100 * (before / now - 1)) : "";
 }

@@ -23,7 +23,7 @@ def folder(repository, *parts):
 
 
 def _names(node):
-    """What a statement names when it runs: a function nothing, a class its bases."""
+    """The names that a statement uses when it runs: a function none, a class its bases."""
     if isinstance(node, ast.FunctionDef):
         return set()
     parts = node.bases if isinstance(node, ast.ClassDef) else [node]
