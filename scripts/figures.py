@@ -47,7 +47,7 @@ from results import BadResult, gain_text, geometric_mean, rate_text
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 H200 = ROOT / "src/executor/profiles/h200.json"
 TENSOR_CORES = 4  # of a multiprocessor
-PLACE = re.compile(r"(<!-- (?P<words>[a-z]+(?: [\w.-]+)+|cubes) -->).*?(<!-- end -->)")
+PLACE = re.compile(r"(<!-- (?P<words>[a-z]+(?: [\w.-]+)+|cubes) -->)[^<]*(<!-- end -->)")
 
 
 # Groups of products of random shapes: a predicate of M, N, K and our time in microseconds.

@@ -3,6 +3,7 @@
 // numbers are in memory of the host; what is checked is the order of accesses, by a word of shared memory for
 // 8 columns of the 32 lanes that one warp of four may access.
 #pragma once
+#include <cstdio>
 #include <cstdlib>
 
 #include "ptx.h"
@@ -31,16 +32,20 @@ struct contents {
   unsigned loaded[32] = {};  // words that a warp has had loaded
 };
 #define AP_UNTRACKED [[gnu::noinline, gnu::no_sanitize("thread")]] inline
+// Blocks that follow each other share their memory, and so its place in this list.
 AP_UNTRACKED contents& contents_of(const void* block) {
   static contents* all[4096];
   for (contents*& c : all) {
     if (c == nullptr) {
-      c = new (std::malloc(sizeof(contents))) contents;
+      void* const memory = std::malloc(sizeof(contents));
+      if (memory == nullptr) break;
+      c = new (memory) contents;
       c->block = block;
     }
     if (c->block == block) return *c;
   }
-  return *all[0];
+  std::fputs("antiphase: no memory for the Tensor Memory of another block\n", stderr);
+  std::abort();
 }
 AP_VERB contents& here_of() { return contents_of(shared_base()); }
 AP_UNTRACKED unsigned number_at(const contents& c, int lane, int column) {
