@@ -158,7 +158,7 @@ TEST(ptx_module, the_first_value_of_a_sum_is_set_before_the_fence_of_an_asm_stat
     const std::string out =
         in_kernel(".reg .f32 %f<9>; .reg .b64 %d<2>;\n" + fence + between + moves + product);
     EXPECT_EQ(count(out, "put(ap_sums0[0], "), 1u);
-    return out.find("put(ap_sums0[0], ") < out.find("wgmma_fence");
+    return out.find("put(ap_sums0[0], ") < out.find("warpgroup_fence");
   };
   const std::string fence = "wgmma.fence.sync.aligned;\n",
                     of_asm = "// begin inline asm\n" + fence + "// end inline asm\n";
@@ -213,8 +213,8 @@ TEST(ptx_module, a_barrier_of_cuda_memcpy_async_is_fenced_when_it_is_initialized
         "\"/usr/local/cuda/include/cccl/cuda/" +
         folder + "/a.h\"\n");
   };
-  EXPECT_THAT(out("__memcpy_async"), HasSubstr("fence_mbarrier_init"));
-  EXPECT_THAT(out("__ptx"), Not(HasSubstr("fence_mbarrier_init")));
+  EXPECT_THAT(out("__memcpy_async"), HasSubstr("mbarrier_fence"));
+  EXPECT_THAT(out("__ptx"), Not(HasSubstr("mbarrier_fence")));
 }
 
 std::set<std::size_t> polls(const std::string& body) {
