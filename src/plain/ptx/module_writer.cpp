@@ -226,8 +226,8 @@ void unit_writer::register_cluster(const std::string& name, const std::string& s
                       clusters_++, name, size);
 }
 
-// A launch by host code has the addresses of the arguments. Instances of a template have clusters of their own:
-// a launch asks each kernel for its size.
+// A launch by host code has the addresses of the arguments. Instances of a template have clusters of their
+// own: a launch asks each kernel for its size.
 void unit_writer::register_kernel(const function& f, const std::vector<long>& cluster) {
   std::string copies, names;
   for (std::size_t k = 0; k < f.parameters.size(); ++k) {

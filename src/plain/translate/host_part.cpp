@@ -54,7 +54,7 @@ void host_pass::drop_static(index word) {
     if (is(i, "static")) replace(i, i + 1, " ");
 }
 
-// Objects of libcu++'s classes have another layout in host code, which stand-ins declare, than in the kernels.
+// Objects of libcu++'s classes have another layout in host code, where stand-ins declare them.
 void host_pass::refuse_synchronization(index word) const {
   constexpr std::string_view classes[] = {"barrier", "latch", "counting_semaphore", "binary_semaphore"};
   for (index i = word; i + 2 < t_.size() && !is(i, ";") && !is(i, "{") && !is(i, "=") && !is(i, "("); ++i)
