@@ -22,7 +22,7 @@ inline CUresult cuGetErrorString(CUresult e, const char** to) {
                                         : nullptr;
   return *to != nullptr ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
-struct alignas(64) CUtensorMap {
+struct alignas(128) CUtensorMap {
   cuuint64_t opaque[16];
 };
 enum CUtensorMapDataType {

@@ -372,4 +372,42 @@ std::map<std::size_t, std::vector<load_condition>> conditional_loads(const funct
   return all;
 }
 
+std::vector<std::size_t> moves_before_fence(const function& f, std::size_t fence) {
+  if (!f.body[fence].of_asm || !f.body[fence].text.starts_with("wgmma.fence")) return {};
+  const auto mentions = [](std::string_view text, std::string_view name) {
+    for (std::size_t k = 0; (k = text.find(name, k)) != text.npos; k += name.size())
+      if (k + name.size() == text.size() ||
+          std::isdigit(static_cast<unsigned char>(text[k + name.size()])) == 0)
+        return true;
+    return false;
+  };
+  const auto is_target = [&](std::string_view label) {
+    return std::ranges::any_of(f.body, [&](const statement& s) {
+      return s.kind != statement_kind::label && mentions(s.text, label);
+    });
+  };
+  std::vector<std::size_t> moved;
+  std::vector<std::string_view> stay;
+  int depth = 0;
+  for (std::size_t k = fence + 1; k < f.body.size() && depth >= 0; ++k) {
+    const statement& s = f.body[k];
+    depth += s.kind == statement_kind::open ? 1 : s.kind == statement_kind::close ? -1 : 0;
+    if (s.kind == statement_kind::label && is_target(s.text)) break;
+    if (s.kind != statement_kind::instruction) continue;
+    const operation o = operation_of(s);
+    if (!only_computes(o) && !s.of_asm) break;
+    if (o.name.starts_with("wgmma.fence") || o.name.starts_with("wgmma.wait")) break;
+    const bool is_move =
+        depth == 0 && !s.of_asm && o.guard.empty() && (o.name == "mov.f32" || o.name == "mov.b32");
+    const auto operands = ptx_code::split(o.rest, ',');
+    if (is_move && std::ranges::none_of(stay, [&](std::string_view text) {
+          return std::ranges::any_of(operands, [&](std::string_view one) { return mentions(text, one); });
+        }))
+      moved.push_back(k);
+    else
+      stay.push_back(s.text);
+  }
+  return moved;
+}
+
 }  // namespace antiphase::plain::ptx_module

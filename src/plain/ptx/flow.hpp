@@ -56,6 +56,10 @@ struct barrier_loop {
 std::map<std::size_t, barrier_loop> loops_around_barriers(const function& f);
 bool is_block_barrier(const operation& o);
 
+// Moves into registers that may as well come before an asm statement's wgmma.fence: only asm statements are
+// in the order of the source, so that compilers set a sum's first value anywhere before the product.
+std::vector<std::size_t> moves_before_fence(const function& f, std::size_t fence);
+
 // Lines [first, end) of block barriers that a thread has gone past if it ends: other threads that wait there
 // wait for it. Threads that return early have not: barriers are left out if a path around them leads to the
 // end at once. Nothing if no range of lines says it.

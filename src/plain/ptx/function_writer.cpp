@@ -76,6 +76,9 @@ class function_writer final : public names {
   const std::map<std::size_t, std::vector<load_condition>> conditional_ = conditional_loads(f_);
   const label_targets label_targets_{f_};
   const std::map<std::size_t, barrier_loop> loops_ = loops_around_barriers(f_);
+  const bool fences_barriers_ = std::ranges::any_of(f_.body, [](const statement& s) {
+    return s.of_memcpy_async && s.text.find("cp.async.bulk") != s.text.npos;
+  });
   bool counts_rounds_ = false;
   mutable std::vector<scope> scopes_;
   mutable std::map<std::string, std::string> declared_;  // C++ types and the names of their variables
@@ -87,6 +90,7 @@ class function_writer final : public names {
   std::vector<int> parents_;                                              // of scopes
   std::string out_, results_;
   std::set<std::string> arrays_taken_;  // names
+  std::set<std::size_t> moved_;         // statements that are written already
   source_line last_;
   int opened_ = 0, arrays_made_ = 0;
   mutable int registers_ = 0;
@@ -323,6 +327,11 @@ std::string function_writer::code_for(std::size_t index, const std::string& guar
   // On a line of its own, so that its place is the same wherever the compiler has copied it to.
   if (is_block_barrier(o))
     return fmt::format("{}{{ {}\n{}; }}", guard, barrier_code(index) + marker(f_.body[index].place), code);
+  // cuda::memcpy_async lets copy engines complete phases of a cuda::barrier without a fence after init().
+  if (fences_barriers_ && base == "mbarrier" && o.name.starts_with("mbarrier.init") &&
+      f_.body[index].of_toolkit)
+    return fmt::format("{}{{ {}; {}; }}", guard, code,
+                       code_of("fence.mbarrier_init.release.cluster", "", *this));
   // libcu++ leaves the order of a warp's lanes to its exchange, as GPUs do.
   const bool orders = o.name.starts_with("match.any") && f_.body[index].of_toolkit;
   return fmt::format("{}{{ {}; {}}}", guard, code,
@@ -332,6 +341,11 @@ std::string function_writer::code_for(std::size_t index, const std::string& guar
 void function_writer::instruction(std::size_t index) {
   const statement& s = f_.body[index];
   const operation o = operation_of(s);
+  if (moved_.contains(index)) return;
+  for (const std::size_t k : moves_before_fence(f_, index)) {
+    instruction(k);
+    moved_.insert(k);
+  }
   std::string guard;
   try {
     const auto truth = [&](view predicate) {

@@ -20,8 +20,9 @@ struct statement {
   statement_kind kind;
   std::string text;  // without the semicolon or colon, on one line
   source_line place;
-  bool of_asm = false;      // an asm statement's
-  bool of_toolkit = false;  // of a function in a toolkit's header
+  bool of_asm = false;           // an asm statement's
+  bool of_toolkit = false;       // of a function in a toolkit's header
+  bool of_memcpy_async = false;  // of libcu++'s
 };
 
 // .param .align 8 .b8 name[24], or a variable of the module or of a function.
@@ -64,6 +65,7 @@ class places {
   // Nothing if it names no place: what went before holds on.
   source_line follow(std::string_view directive, bool is_first = false);
   bool in_toolkit() const { return in_toolkit_; }  // the innermost place of the last one is in its headers
+  bool in_memcpy_async() const { return in_memcpy_async_; }  // or a caller's: in those of cuda::memcpy_async
 
  private:
   struct point {
@@ -73,7 +75,7 @@ class places {
   std::map<int, std::string> files_;
   std::map<point, point> callers_;
   bool has_columns_ = false;  // this compiler knows them
-  bool in_toolkit_ = false;
+  bool in_toolkit_ = false, in_memcpy_async_ = false;
 };
 
 // The module as one translation unit of CUDA C++: a kernel is an extern "C" function of its name. `number`:

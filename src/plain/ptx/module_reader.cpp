@@ -238,7 +238,7 @@ void reader::one_statement(function& f) {
   std::string all = on_one_line(up_to(";"));
   if (at_ >= text_.size() || text_[at_] != ';') fail(fmt::format("expected a semicolon after '{}'", all));
   f.body.push_back({is_directive ? statement_kind::directive : statement_kind::instruction, std::move(all),
-                    here, in_asm_, places_.in_toolkit()});
+                    here, in_asm_, places_.in_toolkit(), places_.in_memcpy_async()});
 }
 
 }  // namespace

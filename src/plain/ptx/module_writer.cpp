@@ -87,7 +87,8 @@ class unit_writer {
   std::string head_of(const function& f) const;
   std::size_t users(const std::string& name) const;  // functions in which a variable stands
   void write(const function& f);
-  void register_kernel(const function& f);
+  void register_kernel(const function& f, const std::vector<long>& cluster);
+  void register_cluster(const std::string& name, const std::string& size);
   std::string name_of_host(const std::string& name) const;
 
   const module_text& m_;
@@ -220,8 +221,14 @@ std::string unit_writer::name_of_host(const std::string& name) const {
   return out;
 }
 
-// A launch by host code has the addresses of the arguments.
-void unit_writer::register_kernel(const function& f) {
+void unit_writer::register_cluster(const std::string& name, const std::string& size) {
+  out_ += fmt::format("static const int ap_cluster_{} = ::antiphase::plain::register_cluster(\"{}\", {});\n",
+                      clusters_++, name, size);
+}
+
+// A launch by host code has the addresses of the arguments. Instances of a template have clusters of their
+// own: a launch asks each kernel for its size.
+void unit_writer::register_kernel(const function& f, const std::vector<long>& cluster) {
   std::string copies, names;
   for (std::size_t k = 0; k < f.parameters.size(); ++k) {
     copies += fmt::format(
@@ -231,9 +238,12 @@ void unit_writer::register_kernel(const function& f) {
   }
   out_ += fmt::format(
       "\n#line 1 \"/include/antiphase/plain/ptx_module.h\"\nstatic void ap_call_{0}(const void* const* ap_a) "
-      "{{ {1}{2}({3}); }}\nstatic const int ap_kernel_{0} = "
+      "{{ if (::antiphase::plain::tells_cluster({5})) return; {1}{2}({3}); }}\nstatic const int "
+      "ap_kernel_{0} = "
       "::antiphase::plain::register_kernel(\"{4}\", &ap_call_{0});\n",
-      registered_++, copies, f.name, names, name_of_host(f.name));
+      registered_++, copies, f.name, names, name_of_host(f.name),
+      cluster.empty() ? "1" : fmt::format("{}", fmt::join(cluster, ", ")));
+  if (!cluster.empty()) register_cluster(function_in_source(f.name), "0");
 }
 
 void unit_writer::write(const function& f) {
@@ -242,12 +252,12 @@ void unit_writer::write(const function& f) {
   for (const std::string& used : body.uses)
     if (const auto shared = shared_.find(used); shared != shared_.end()) out_ += shared->second;
   out_ += "\n" + body.text + "}\n";
-  if (f.is_kernel && !anonymous_.empty()) register_kernel(f);
-  if (const auto size = numbers_after(f, ".reqnctapercluster"); !size.empty())
+  const auto size = numbers_after(f, ".reqnctapercluster");
+  if (f.is_kernel && !anonymous_.empty())
+    register_kernel(f, size);
+  else if (!size.empty())
     for (const std::string& name : {f.name, function_in_source(f.name)})  // launches have one or the other
-      out_ +=
-          fmt::format("static const int ap_cluster_{} = ::antiphase::plain::register_cluster(\"{}\", {});\n",
-                      clusters_++, name, fmt::join(size, ", "));
+      register_cluster(name, fmt::format("{}", fmt::join(size, ", ")));
 }
 
 std::string unit_writer::text() {

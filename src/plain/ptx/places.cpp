@@ -80,6 +80,9 @@ source_line places::follow(std::string_view directive, bool is_first) {
     return known == files_.end() ? std::string_view() : std::string_view(known->second);
   };
   in_toolkit_ = is_of_compiler(name(at));
+  in_memcpy_async_ = std::ranges::any_of(chain, [&](const point& p) {
+    return is_of_compiler(name(p)) && name(p).find("/__memcpy_async/") != std::string_view::npos;
+  });
   auto found = std::ranges::find_if(
       chain, [&](const point& p) { return !is_of_compiler(name(p)) && package_of(name(p)).empty(); });
   if (found == chain.end())  // a kernel in a package: its own file is what is of the package

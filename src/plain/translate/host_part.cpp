@@ -7,6 +7,7 @@
 #include <map>
 #include <vector>
 
+#include "compile_steps.hpp"
 #include "token_walk.hpp"
 
 namespace antiphase::plain {
@@ -25,6 +26,7 @@ class host_pass : token_walk {
   };
   void replace(index first, index last, std::string with);
   void drop_static(index word);
+  void refuse_synchronization(index word) const;
   index begin_of_statement(index i) const;
   index body_after(index close) const;
   std::string addresses(index open);
@@ -50,6 +52,17 @@ index host_pass::begin_of_statement(index i) const {
 void host_pass::drop_static(index word) {
   for (index i = begin_of_statement(word); !is(i, "(") && !is(i, ";") && !is(i, "=") && i < t_.size(); ++i)
     if (is(i, "static")) replace(i, i + 1, " ");
+}
+
+// Objects of libcu++'s classes have another layout in host code, where stand-ins declare them.
+void host_pass::refuse_synchronization(index word) const {
+  constexpr std::string_view classes[] = {"barrier", "latch", "counting_semaphore", "binary_semaphore"};
+  for (index i = word; i + 2 < t_.size() && !is(i, ";") && !is(i, "{") && !is(i, "=") && !is(i, "("); ++i)
+    if (is(i, "cuda") && is(i + 1, "::") && std::ranges::find(classes, t_[i + 2].text) != std::end(classes))
+      throw not_supported(
+          fmt::format("{}:{}: a __device__ variable of cuda::{} is not supported with --nvcc: "
+                      "expected it in shared memory, or a check without --nvcc",
+                      file_of(i), t_[i].line, t_[i + 2].text));
 }
 
 // The opening brace of the body of a function whose parameters end at `close`; none: it has no body.
@@ -157,8 +170,10 @@ std::string host_pass::run() {
       const bool function = is(i, "__device__") && declared_function(i + 1, open) != none;
       if (function)
         i = device_function(i);
-      else if (std::ranges::all_of(scopes, [](bool names) { return names; }))
+      else if (std::ranges::all_of(scopes, [](bool names) { return names; })) {
+        refuse_synchronization(i);
         drop_static(i);
+      }
     }
   }
   std::string out;

@@ -99,7 +99,7 @@ class Nvcc(unittest.TestCase):
         return subprocess.run([TOOL, *words], cwd=self.folder, capture_output=True, text=True, timeout=240)
 
     def findings(self, *words):
-        done = self.run_tool("check", *words, "--schedules", "4", "--json")
+        done = self.run_tool("check", *words, "--schedules", "2", "--json")
         self.assertIn(done.returncode, (0, 5), done.stderr + done.stdout)
         found = json.loads(done.stdout)["programs"][0]["findings"]
         return {(f["kind"], f["access"]["at"]["line"]) for f in found}

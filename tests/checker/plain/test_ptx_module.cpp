@@ -150,6 +150,73 @@ TEST(ptx_module, sums_of_a_wgmma_are_one_array_in_the_order_of_its_operands) {
   EXPECT_THAT(out, HasSubstr("ap_sums0[0], ap_sums0[1], ap_sums0[2], ap_sums0[3])"));
 }
 
+TEST(ptx_module, the_first_value_of_a_sum_is_set_before_the_fence_of_an_asm_statement) {
+  const std::string
+      moves = "$L: mov.f32 %f3, 0f3F800000;\nmov.f32 %f1, %f3;\n",
+      product = "wgmma.mma_async.sync.aligned.m64n8k16.f32.bf16.bf16 {%f1, %f2}, %d0, %d1, 1, 1, 1, 0, 0;";
+  const auto order = [&](const std::string& fence, const std::string& between) {
+    const std::string out =
+        in_kernel(".reg .f32 %f<9>; .reg .b64 %d<2>;\n" + fence + between + moves + product);
+    EXPECT_EQ(count(out, "put(ap_sums0[0], "), 1u);
+    return out.find("put(ap_sums0[0], ") < out.find("warpgroup_fence");
+  };
+  const std::string fence = "wgmma.fence.sync.aligned;\n",
+                    of_asm = "// begin inline asm\n" + fence + "// end inline asm\n";
+  EXPECT_TRUE(order(of_asm, ""));
+  EXPECT_FALSE(order(fence, "")) << "in PTX as it was written";
+  EXPECT_FALSE(order(of_asm, "mov.b64 %d0, 0;\nadd.f32 %f2, %f1, %f1;\n")) << "its old value is used before";
+  EXPECT_FALSE(order(of_asm, "bar.sync 0;\n"));
+}
+
+TEST(ptx_module, rounds_of_loops_and_copies_of_one_barrier_are_told_apart) {
+  const std::string out = in_kernel(
+      ".reg .b32 %r<3>; .reg .pred %p<3>;\n@%p0 bra ELSE; bar.sync 0; bra JOIN; ELSE: bar.sync 0; JOIN:\n"
+      "OUTER: mov.u32 %r0, 0;\nINNER: bar.sync 0; @%p1 bra INNER;\n@%p2 bra OUTER;");
+  EXPECT_EQ(count(out, "ap_rounds.set("), 3u);
+  EXPECT_EQ(count(out, "++ap_round"), 2u) << "a jump back begins the next round";
+  EXPECT_EQ(count(out, ") * 31 + ap_round"), 2u) << "the third barrier is in two loops";
+  const std::size_t first = out.find("ap_rounds.set("), second = out.find("ap_rounds.set(", first + 1);
+  EXPECT_NE(out.substr(first, 20), out.substr(second, 20)) << "each copy has a number of its own";
+}
+
+TEST(ptx_module, textures_and_wmma_are_what_their_headers_have) {
+  const std::string out = in_kernel(
+      ".reg .b32 %r<20>; .reg .f32 %f<20>; .reg .b64 %d<3>;\n"
+      "tex.2d.v4.f32.f32 {%f0, %f1, %f2, %f3}, [%d0, {%f4, %f5}];\n"
+      "wmma.load.a.sync.aligned.row.m16n16k16.shared.f16 {%r0, %r1, %r2, %r3, %r4, %r5, %r6, %r7}, [%r9], "
+      "%r10;");
+  EXPECT_THAT(out, HasSubstr("tex"));
+  EXPECT_THAT(out, HasSubstr("wmma"));
+  EXPECT_THAT(out, Not(HasSubstr("refused(")));
+  EXPECT_THAT(in_kernel(".reg .b32 %r<9>;\nwmma.load.e.sync.aligned.row.m16n16k16.f16 {%r0}, [%r9], %r1;"),
+              HasSubstr("refused("));
+}
+
+TEST(ptx_module, an_instance_with_clusters_says_so_when_host_code_launches_it) {
+  const std::string out =
+      unit_of(module_of(".visible .entry _Z1kILi1EEvv() { ret; }\n"
+                        ".visible .entry _Z1kILi2EEvv() .reqnctapercluster 2, 1, 1 { ret; }"),
+              0, "ap_anonymous_0");
+  EXPECT_THAT(out, HasSubstr("tells_cluster(1)) return; _Z1kILi1EEvv("));
+  EXPECT_THAT(out, HasSubstr("tells_cluster(2, 1, 1)) return; _Z1kILi2EEvv("));
+  EXPECT_THAT(out, HasSubstr("register_cluster(\"k\", 0)"));
+}
+
+TEST(ptx_module, a_barrier_of_cuda_memcpy_async_is_fenced_when_it_is_initialized) {
+  const auto out = [](const std::string& folder) {
+    return unit(
+        ".visible .entry k() {\n.reg .b32 %r<5>; .reg .b64 %d<2>;\n.loc 1 3 1\n.loc 2 4 1, function_name "
+        "$L0, inlined_at 1 3 1\nmbarrier.init.shared.b64 [%r0], 32;\n.loc 3 5 1, function_name $L1, "
+        "inlined_at 1 8 1\ncp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%r1], "
+        "[%d0], %r2, [%r0];\nret;\n}\n.file 1 \"my.cu\"\n.file 2 "
+        "\"/usr/local/cuda/include/cccl/cuda/__barrier/barrier_block_scope.h\"\n.file 3 "
+        "\"/usr/local/cuda/include/cccl/cuda/" +
+        folder + "/a.h\"\n");
+  };
+  EXPECT_THAT(out("__memcpy_async"), HasSubstr("mbarrier_fence"));
+  EXPECT_THAT(out("__ptx"), Not(HasSubstr("mbarrier_fence")));
+}
+
 std::set<std::size_t> polls(const std::string& body) {
   return polling_waits(module_of(".entry k() {\n" + body + "\nret;\n}\n").functions[0]);
 }
