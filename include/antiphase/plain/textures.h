@@ -231,7 +231,8 @@ template <class To, class T, class Coordinate> AP_VERB four_numbers<To> texel_as
   using part = typename texel_type<T>::part;
   T value;
   if constexpr (std::is_same_v<Coordinate, int>)
-    value = element_of<T>(t, x < static_cast<long>(t.extent[0]) ? x : -1, 0, 0);
+    value = dimensions == 1 ? element_of<T>(t, x < static_cast<long>(t.extent[0]) ? x : -1, 0, 0)
+                            : sample<T>(t, dimensions, x + .5f, y + .5f, z + .5f);  // the middle of a texel
   else
     value = sample<T>(t, dimensions, x, y, z);
   part parts[texel_type<T>::parts];

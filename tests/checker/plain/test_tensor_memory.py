@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Checks kernels of Blackwell whose sums are in Tensor Memory: right ones, and ones with a mistake, of which two are
-like those that public reports describe.
+"""Checks instructions that modules alone have: kernels of Blackwell whose sums are in Tensor Memory, right ones and
+ones with a mistake, of which two are like those that public reports describe; fragments of matrices (wmma).
 
     test_tensor_memory.py TOOL
 """
@@ -95,6 +95,11 @@ mov.u32 %r2, sb; shr.u32 %r2, %r2, 4; cvt.u64.u32 %db, %r2; or.b64 %db, %db, {8 
     )
 
 
+def numbers(count, seed):
+    """What "data": "random" gives an array."""
+    return [((i * 2654435761 + seed * 40503) % 2**64 >> 7 & 31) - 16 for i in range(count)]
+
+
 class TensorMemory(unittest.TestCase):
     def setUp(self):
         self.folder = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory()))
@@ -135,10 +140,6 @@ class TensorMemory(unittest.TestCase):
     def test_a_product_is_right_and_clean(self):
         self.assertEqual(self.errors_of_product(), set())
         got = [x for (x,) in struct.iter_unpack("f", (self.folder / "out").read_bytes())]
-
-        def numbers(count, seed):
-            return [((i * 2654435761 + seed * 40503) % 2**64 >> 7 & 31) - 16 for i in range(count)]
-
         a, b = numbers(ROWS * DEPTH, 1), numbers(COLUMNS * DEPTH, 2)
         for i in range(0, len(got), 37):
             row, column = i // COLUMNS % ROWS, i % COLUMNS
@@ -155,6 +156,71 @@ class TensorMemory(unittest.TestCase):
 
     def test_columns_are_freed_while_others_load_them(self):
         self.assertNotEqual(self.errors_of_product(early_free=True), set())
+
+    def test_numbers_are_stored_and_loaded_by_warps(self):
+        text = (
+            HEAD
+            + """.visible .entry k(.param .u64 to) .reqntid 128 {
+.reg .b32 %r<4>; .reg .b32 %base, %lane; .reg .b64 %d<2>; .reg .pred %p;
+.shared .align 4 .b32 base;
+mov.u32 %r0, %tid.x; shr.u32 %r1, %r0, 5; setp.ne.u32 %p, %r1, 0;
+@%p bra ALLOCATED;
+tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [base], 32;
+ALLOCATED: bar.sync 0;
+ld.shared.b32 %base, [base]; shl.b32 %lane, %r1, 21; add.u32 %lane, %lane, %base;
+mul.lo.u32 %r2, %r0, 3;
+tcgen05.st.sync.aligned.32x32b.x1.b32 [%lane], {%r2};
+tcgen05.wait::st.sync.aligned;
+tcgen05.fence::before_thread_sync; bar.sync 0; tcgen05.fence::after_thread_sync;
+tcgen05.ld.sync.aligned.32x32b.x1.b32 {%r3}, [%lane];
+tcgen05.wait::ld.sync.aligned;
+ld.param.u64 %d0, [to]; mul.wide.u32 %d1, %r0, 4; add.u64 %d0, %d0, %d1; st.global.u32 [%d0], %r3;
+bar.sync 0;
+@%p bra END;
+tcgen05.dealloc.cta_group::1.sync.aligned.b32 %base, 32;
+END: ret;
+}
+"""
+        )
+        expected = [3 * i for i in range(128)]
+        launch = {
+            "block": 128,
+            "arguments": [{"array": "i32", "count": 128, "data": "none", "expected": expected}],
+        }
+        self.assertEqual(self.check(text, launch), [])
+
+    def test_fragments_of_matrices(self):
+        def registers(letter):
+            return "{" + ", ".join(f"%{letter}{i}" for i in range(8)) + "}"
+
+        text = (
+            HEAD
+            + f""".visible .entry k(.param .u64 x, .param .u64 y, .param .u64 to) .reqntid 32 {{
+.reg .b32 %a<8>; .reg .b32 %b<8>; .reg .f32 %f<8>; .reg .b32 %n; .reg .b64 %d<3>;
+ld.param.u64 %d0, [x]; ld.param.u64 %d1, [y]; ld.param.u64 %d2, [to]; mov.u32 %n, 16;
+wmma.load.a.sync.aligned.row.m16n16k16.global.f16 {registers("a")}, [%d0], %n;
+wmma.load.b.sync.aligned.col.m16n16k16.global.f16 {registers("b")}, [%d1], %n;
+{" ".join(f"mov.f32 %f{i}, 0f00000000;" for i in range(8))}
+wmma.mma.sync.aligned.row.col.m16n16k16.f32.f32 {registers("f")}, {registers("a")}, {registers("b")}, {registers("f")};
+wmma.store.d.sync.aligned.row.m16n16k16.global.f32 [%d2], {registers("f")}, %n;
+ret;
+}}
+"""
+        )
+        launch = {
+            "block": 32,
+            "arguments": [
+                {"array": "f16", "count": 256, "data": "random", "seed": 1},
+                {"array": "f16", "count": 256, "data": "random", "seed": 2},
+                {"array": "f32", "count": 256, "data": "none", "output": "out"},
+            ],
+        }
+        self.assertEqual(self.check(text, launch), [])
+        got = [x for (x,) in struct.iter_unpack("f", (self.folder / "out").read_bytes())]
+        a, b = numbers(256, 1), numbers(256, 2)
+        self.assertEqual(
+            got, [sum(a[r * 16 + k] * b[c * 16 + k] for k in range(16)) for r in range(16) for c in range(16)]
+        )
 
     def test_a_loop_over_tiles_ends_when_no_launch_can_be_canceled(self):  # like tilelang#2410
         body = """.visible .entry k(.param .u64 to) {
@@ -173,6 +239,10 @@ W: mbarrier.try_wait.parity.shared.b64 done, [full], 0;
 ld.shared.b128 %q, [answer];
 clusterlaunchcontrol.query_cancel.is_canceled.pred.b128 %p1, %q;
 add.u32 %r1, %r1, 1;
+@%p1 clusterlaunchcontrol.query_cancel.get_first_ctaid.v4.b32.b128 {%r2, %r3, %r4, %r5}, %q;
+@%p1 clusterlaunchcontrol.query_cancel.get_first_ctaid::x.b32.b128 %r2, %q;
+@%p1 clusterlaunchcontrol.query_cancel.get_first_ctaid::y.b32.b128 %r3, %q;
+@%p1 clusterlaunchcontrol.query_cancel.get_first_ctaid::z.b32.b128 %r4, %q;
 @%p1 bra TILE;
 ld.param.u64 %d0, [to]; mul.wide.u32 %d1, %r0, 4; add.u64 %d0, %d0, %d1; st.global.u32 [%d0], %r1;
 ret;
