@@ -72,7 +72,7 @@ template <class F> double microseconds(F launch) {
   return 1000.0 * all[3];
 }
 
-// What a kernel is compared with: a step of the ladder, as `antiphase ladder` is asked for it, or a time in
+// The measure of a kernel: a step of the ladder, as `antiphase ladder` is asked for it, or a time in
 // microseconds. `alike`: it does the same work, so that the times can be compared, and not only the gains.
 struct reference {
   std::string name, ladder;

@@ -176,7 +176,7 @@ class Linear(support.Case):
             self.refused(error, words, call)
 
 
-# What the mode makes invariant: a function, and tensors, of which the first has the batch as its first axis.
+# Functions that the mode makes invariant, and their tensors, of which the first has the batch as its first axis.
 ROWS = {
     "mm": (torch.mm, lambda d: (R(70, 40, dtype=d), R(40, 24, dtype=d))),
     "addmm, a row": (

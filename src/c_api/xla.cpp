@@ -99,6 +99,12 @@ struct xla_call {
   const xla_array& layout;
   antiphase_stream stream;
   std::int64_t operands = 0, results = 0;  // taken so far
+  // The array as the arguments of a function; false if it has another size.
+  template <class Args> bool read(Args& args) const {
+    if (layout.count * sizeof(std::int64_t) != sizeof args) return false;
+    std::memcpy(&args, layout.data, sizeof args);
+    return true;
+  }
   // The address of the next one; null after the last.
   void* next(bool is_operand) {
     std::int64_t& taken = is_operand ? operands : results;
@@ -166,8 +172,7 @@ XLA_FFI_Error* antiphase_xla_linear(XLA_FFI_CallFrame* frame) {
       "operand for each address, and one result",
       [](xla_call& call) -> std::optional<antiphase_status> {
         antiphase_linear_args args = ANTIPHASE_LINEAR_ARGS_INIT;
-        if (call.layout.count * sizeof(std::int64_t) != sizeof args) return {};
-        std::memcpy(&args, call.layout.data, sizeof args);
+        if (!call.read(args)) return {};
         for (const void** const address : {&args.x.data, &args.w.data, &args.bias, &args.residual})
           if (*address != nullptr) *address = call.next(true);
         args.y = call.next(false);
@@ -183,8 +188,7 @@ XLA_FFI_Error* antiphase_xla_attention(XLA_FFI_CallFrame* frame) {
       "operand or a result for each address",
       [](xla_call& call) -> std::optional<antiphase_status> {
         antiphase_attention_args args = ANTIPHASE_ATTENTION_ARGS_INIT;
-        if (call.layout.count * sizeof(std::int64_t) != sizeof args) return {};
-        std::memcpy(&args, call.layout.data, sizeof args);
+        if (!call.read(args)) return {};
         const bool backward = args.out_gradient.data != nullptr;
         const auto take = [&](auto& address, bool is_operand) {
           if (address != nullptr)

@@ -346,7 +346,7 @@ void judge(overlap& o, const timeline& t, const std::vector<step_times>& steps) 
   o.load_time = quantile(loads, 0.25);
   o.step_time = static_cast<double>(o.duration) / o.steps;
   o.busy_time = o.step_time * (1 - for_data);
-  // Without roles, one buffer's loads and computations never overlap: a second one may hide a whole load.
+  // Loads and computations of one buffer without roles never overlap: a second one may hide a whole load.
   const double kept =
       !with_roles && t.stages == 1 ? std::min(o.busy_time, o.step_time - o.load_time) : o.busy_time;
   const double rate = rate_of(steps);

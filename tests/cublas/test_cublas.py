@@ -132,15 +132,19 @@ def expect(found, expected, what):
         sys.exit(f"{what}: expected {expected!r}, found {found!r}")
 
 
-def halves(clients):
+def fake_lt(clients):
     (clients.folder / "fake.map").write_text("libcublasLt.so.13 { global: cublas*; local: *; };\n")
-    lt = clients.compile(
+    return clients.compile(
         "fake_cublas_lt.c",
         "libcublasLt.so.13",
         "-shared",
         "-Wl,-soname,libcublasLt.so.13",
         f"-Wl,--version-script={clients.folder / 'fake.map'}",
     )
+
+
+def halves(clients):
+    lt = fake_lt(clients)
     client = clients.compile(
         "client_halves.c", "libclient.so", "-shared", lt, clients.folder / "libcublas.so.13"
     )
@@ -180,14 +184,7 @@ def linked(clients):
 
 
 def lt(clients):
-    (clients.folder / "fake.map").write_text("libcublasLt.so.13 { global: cublas*; local: *; };\n")
-    fake = clients.compile(
-        "fake_cublas_lt.c",
-        "libcublasLt.so.13",
-        "-shared",
-        "-Wl,-soname,libcublasLt.so.13",
-        f"-Wl,--version-script={clients.folder / 'fake.map'}",
-    )
+    fake = fake_lt(clients)
     client = clients.compile("client_lt.c", "libclient.so", "-shared", fake)
     clients.execute(clients.host(), 0, client)
     clients.run(1, clients.host(), client, **ON_THE_CPU)

@@ -181,7 +181,7 @@ TEST(gemm_table, auto_loses_little_of_what_was_measured) {
   EXPECT_LE(lost.mean(), 1.03);
 }
 
-// What runs follows from K and the device alone, and so do the pieces of K.
+// The kernel follows from K and the device alone, and so do the pieces of K.
 TEST(gemm_table, batch_invariant_depends_on_k_alone) {
   for (const device_limits& d : devices()) {
     if (!features_of(d).fast_fp64 || d.shared_opt_in < 99 * 1024) continue;

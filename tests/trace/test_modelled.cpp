@@ -169,7 +169,7 @@ TEST(Modelled, TheMachineAndWhereDataLieMakeADifference) {
   EXPECT_NE(ticks("H200", false), ticks("A100", false));
 }
 
-// What a second buffer gains depends on the latency in clocks, not on how large the GPU is.
+// The gain of a second buffer depends on the latency in clocks, not on the GPU's size.
 TEST(Modelled, SecondBufferGainsTheSameOnASmallerGpu) {
   const auto gain = [](const std::shared_ptr<const machine_profile>& as) {
     const trace_options options{.profile = as, .from_memory = false};

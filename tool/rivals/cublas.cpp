@@ -119,7 +119,7 @@ class cublas {
     check_cublas(set_math_(handle_, math), "cublasSetMathMode");
     check_cublas(set_stream_(handle_, on), "cublasSetStream");
   }
-  // With a workspace, so that a captured stream gets no allocations.
+  // The workspace keeps allocations out of a captured stream.
   void begin(int math, stream on, std::span<std::byte> workspace) {
     begin(math, on);
     check_cublas(set_workspace_(handle_, workspace.data(), workspace.size()),

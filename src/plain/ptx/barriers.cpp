@@ -178,7 +178,7 @@ std::map<std::size_t, barrier_loop> loops_around_barriers(const function& f) {
     if (!to || *to > k) continue;
     if (!all.emplace(*to, barrier_loop{k}).second) continued.insert(*to);
   }
-  // Where several jumps lead back, lanes may poll on their own before they meet.
+  // Lanes of a loop with several jumps back may poll on their own before they meet.
   std::erase_if(all, [&](const auto& loop) {
     const auto first = barriers.lower_bound(loop.first);
     return continued.contains(loop.first) || first == barriers.end() || *first > loop.second.last;

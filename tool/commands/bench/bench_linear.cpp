@@ -90,7 +90,7 @@ class operands {
             .n = of_.n,
             .k = of_.k};
   }
-  // With Y in the type of X.
+  // The problem with Y in the type of X.
   linear_problem layer_problem(std::int64_t m, std::int64_t copy) {
     linear_problem p = problem(0, m, copy);
     p.out = type_;

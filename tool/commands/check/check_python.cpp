@@ -16,6 +16,7 @@
 #include <nlohmann/json.hpp>
 
 #include "tool/base/errors.hpp"
+#include "tool/base/temporary_folder.hpp"
 #include "tool/commands/check/check.hpp"
 #include "tool/program/console.hpp"
 
@@ -25,14 +26,6 @@ namespace antiphase::tool {
 namespace {
 
 namespace fs = std::filesystem;
-
-struct folder_guard {
-  fs::path path;
-  ~folder_guard() {
-    std::error_code ignored;
-    if (!path.empty()) fs::remove_all(path, ignored);
-  }
-};
 
 // capture.py of the wheel, of the installed tool, or of the sources.
 fs::path capture_script() {
@@ -115,9 +108,8 @@ check_report check_python(const check_request& r, const plain_program& program, 
   if (r.fix || r.needless)
     throw bad_request(
         fmt::format("{} takes .cu files: expected no program in Python", r.fix ? "--fix" : "--needless"));
-  std::string pattern = fs::temp_directory_path() / "antiphase-python-XXXXXX";
-  if (mkdtemp(pattern.data()) == nullptr) throw device_error("no folder can be made for the Python program");
-  const folder_guard own{pattern};
+  const temporary_folder own("python");
+  if (own.path.empty()) throw device_error("no folder can be made for the Python program");
   const json manifest = captured(r, program, own.path);
   check_report all;
   for (const json& m : manifest.at("programs")) {

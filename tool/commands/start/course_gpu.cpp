@@ -2,7 +2,6 @@
 #include "tool/commands/start/course_gpu.hpp"
 
 #include <fmt/format.h>
-#include <stdlib.h>
 
 #include <antiphase/core/error.hpp>
 #include <regex>
@@ -11,6 +10,7 @@
 
 #include "tool/base/errors.hpp"
 #include "tool/base/shell.hpp"
+#include "tool/base/temporary_folder.hpp"
 #include "tool/files/output_file.hpp"
 #include "tool/files/whole_file.hpp"
 #include "tool/program/place.hpp"
@@ -38,22 +38,6 @@ std::string with_constants(int lab, std::string text) {
           std::string("$01") + c.value, std::regex_constants::format_first_only);
   return text;
 }
-
-struct new_folder {
-  fs::path path;
-  new_folder() {
-    std::string pattern = fs::temp_directory_path() / "antiphase-lab-XXXXXX";
-    if (mkdtemp(pattern.data()) == nullptr)
-      throw output_failed("no folder can be made for the lab's program");
-    path = pattern;
-  }
-  new_folder(const new_folder&) = delete;
-  new_folder& operator=(const new_folder&) = delete;
-  ~new_folder() {
-    std::error_code ignored;
-    fs::remove_all(path, ignored);
-  }
-};
 
 // The time that `antiphase ladder` measures for one step; 0: it cannot.
 double ladder_time(const std::string& step) {
@@ -96,7 +80,8 @@ std::vector<lab_time> time_on_gpu(const fs::path& course, int lab, const std::st
     throw not_supported(
         "--on cuda compiles the lab with nvcc, which was not found: expected a CUDA toolkit's folder bin in "
         "PATH");
-  const new_folder own;
+  const temporary_folder own("lab");
+  if (own.path.empty()) throw output_failed("no folder can be made for the lab's program");
   const fs::path source = own.path / "start.cu", program = own.path / "lab";
   output_file out(source.string());
   out.write(fmt::format("#line 1 \"{}\"\n", file) + with_constants(lab, whole_file(file)));
