@@ -63,11 +63,11 @@ function(antiphase_cuda_objects name)
   # recording twins in a sixth with -Ofc=max: for some twins, no level between none and full optimisation fits
   # into the registers. Not for runs on a GPU: with -Ofc=mid, ptxas of CUDA 13.0 stores 16 bytes at local
   # addresses that are multiples of 4 (test_scan_custom, on an H200; right with full optimisation).
-  # Of the program's own kernels only those that no figure names may be optimized less: report.py compares the
-  # figures' kernels with the compiled ones.
+  # Of the library's kernels only those may be optimized less that no figure and no test of machine code names:
+  # report.py compares the figures' kernels with the compiled ones.
   if(CMAKE_CUDA_COMPILER_VERSION VERSION_GREATER_EQUAL 13)
     if((ANTIPHASE_QUICK_KERNELS AND name MATCHES "^antiphase_twins_")
-       OR (ANTIPHASE_UNRUN_KERNELS AND name MATCHES "^((test|example|mutants)_|antiphase_rivals$|tile_sizes_)"))
+       OR (ANTIPHASE_UNRUN_KERNELS AND name MATCHES "^((test|example|mutants)_|antiphase_(rivals|log_sum_exp|passes_of_others|ring_async_of_others)$|tile_sizes_)"))
       target_compile_options(${name} PRIVATE "$<$<COMPILE_LANGUAGE:CUDA>:-Ofc=max>")
     elseif(ANTIPHASE_QUICK_KERNELS AND name MATCHES "^(test|example)_")
       target_compile_options(${name} PRIVATE "$<$<COMPILE_LANGUAGE:CUDA>:-Ofc=mid>")
