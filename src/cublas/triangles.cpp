@@ -187,7 +187,7 @@ block_costs costs_of(family f) {
 struct costs {
   const product& p;
   double products = 0, products_of_cublas = 0, blocks = 0;
-  outcome why_none = outcome::computed;  // why no product is ours
+  outcome why_none = outcome::no_gain;  // why no product is ours
   bool is_any_ours = false;
   bool off_diagonal(const antiphase_sgemm_args& x) {
     const decision d = decision_of(x);
@@ -195,7 +195,7 @@ struct costs {
     products += ours ? d.predicted.seconds : d.predicted.cublas_seconds;
     products_of_cublas += d.predicted.cublas_seconds;
     is_any_ours |= ours;
-    why_none = d.outcome;
+    why_none = d.outcome == outcome::computed ? outcome::small : d.outcome;
     return true;
   }
   bool on_diagonal(const range& r, float) {

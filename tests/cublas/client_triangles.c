@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Calls functions of triangles of the fake cuBLAS, which computes them in FP32, or of the interposer:
 //
-//   residuals ORDER WIDTH    all functions, sides, triangles, operations and diagonals, on three kinds of
-//                            matrices; prints a line for each call: its error, and the number of the fake's calls
-//   rules                    calls that are passed on unchanged
-//   nowhere NAME SIDE M N K  for profiles: addresses are invalid and never dereferenced
+//   residuals ORDER WIDTH [NAME]  all functions or one: all sides, triangles, operations and diagonals, on
+//                                 three kinds of matrices; prints a line for each call: its error, and how
+//                                 often the fake ran
+//   rules                         calls that are passed on unchanged
+//   nowhere NAME SIDE M N K       for profiles: addresses are invalid and never dereferenced
 //
 // What a call must not read is NaN, and what it must not write is compared.
 #include <float.h>
@@ -151,8 +152,9 @@ static void residual(const char* what, const fake_call* x, enum family f, enum k
   printf("%s %s side %d fill %d op %d ones %d%s: %.3g %d\n", x->name, kinds[of], x->side, x->fill, x->op_a,
          x->diagonal, what, error(x, f), on.calls);
 }
-static void residuals(int order, int width) {
+static void residuals(int order, int width, const char* only) {
   for (int e = 0; e < ENTRIES; ++e) {
+    if (only != NULL && strcmp(entries[e].name, only) != 0) continue;
     const enum family f = entries[e].is;
     const int is_64 = strstr(entries[e].name, "_64") != NULL;
     for (enum kind of = 0; of < (is_64 ? 1 : KINDS); ++of)
@@ -243,8 +245,8 @@ static void nowhere(const char* name, int side, int m, int n, int k) {
 }
 
 int main(int count, char** words) {
-  if (count == 4 && strcmp(words[1], "residuals") == 0)
-    residuals(atoi(words[2]), atoi(words[3]));
+  if ((count == 4 || count == 5) && strcmp(words[1], "residuals") == 0)
+    residuals(atoi(words[2]), atoi(words[3]), words[4]);
   else if (count == 2 && strcmp(words[1], "rules") == 0)
     rules();
   else if (count > 1 && strcmp(words[1], "nowhere") == 0)
