@@ -74,22 +74,32 @@ known_product& known(const shape& s) noexcept {
 
 arithmetic asked_by_compute(int type) {
   switch (type) {
-    case compute_32f:
-    case compute_32f_16bfx9: return arithmetic::fp32;
+    case compute_32f: return arithmetic::fp32;
+    case compute_32f_16bfx9: return arithmetic::emulated;
     case compute_32f_tf32: return arithmetic::tf32;
     default: return arithmetic::other;
   }
 }
 arithmetic asked_by_math(int mode) {
   switch (mode & ~(math_fp64_emulated | math_without_reduced_sums)) {  // FP32 does not depend on these
-    case math_default:
-    case math_16bfx9: return arithmetic::fp32;
+    case math_default: return arithmetic::fp32;
+    case math_16bfx9: return arithmetic::emulated;
     case math_tf32: return arithmetic::tf32;
     default: return arithmetic::other;
   }
 }
-bool is_served(arithmetic asked) {
-  return asked == arithmetic::fp32 || (asked == arithmetic::tf32 && said().takes_tf32);
+outcome refusal_of(arithmetic asked) {
+  switch (asked) {
+    case arithmetic::fp32: return outcome::computed;
+    // Predicted gains are over FP32 of cuBLAS, which the GPUs that were measured get for this too: cuBLAS
+    // emulates from compute capability 10.0 on.
+    case arithmetic::emulated:
+      return said().least || said().device == ANTIPHASE_CPU || antiphase_is_measured(said().device) != 0
+                 ? outcome::computed
+                 : outcome::unmeasured;
+    case arithmetic::tf32: return said().takes_tf32 ? outcome::computed : outcome::not_fp32;
+    default: return outcome::not_fp32;
+  }
 }
 
 std::int64_t alignments(const void* a, const void* b, const void* c, const void* added) {

@@ -13,12 +13,13 @@ namespace antiphase::cublas {
 // So small that it takes only a few microseconds on any path: passed on.
 bool is_small(std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t count);
 
-// What a caller asks of products of FP32, by a compute type or by a handle's math mode. Emulation by nine
-// products of bf16 is a request for FP32, whose error it has.
-enum class arithmetic { fp32, tf32, other };
+// What a caller asks of products of FP32, by a compute type or by a handle's math mode. Emulated: by nine
+// products of bf16, with the error of FP32.
+enum class arithmetic { fp32, emulated, tf32, other };
 arithmetic asked_by_compute(int type);
 arithmetic asked_by_math(int mode);
-bool is_served(arithmetic asked);
+// Reason not to serve such requests; `computed`: none.
+outcome refusal_of(arithmetic asked);
 
 constexpr double least_gain = 1.1;
 struct decision {

@@ -30,7 +30,10 @@ bool is_sensible(const product& p) {
 // Reason not to take a product, from its arguments alone; `computed`: none.
 outcome told_by_arguments(const product& p) {
   if (p.kind != family::product) return told_by_triangle(p);
-  if (!p.is_16_bit() && (!p.is_f32() || !is_served(asked_by_compute(p.compute)))) return outcome::not_fp32;
+  if (!p.is_16_bit()) {
+    if (!p.is_f32()) return outcome::not_fp32;
+    if (const outcome why = refusal_of(asked_by_compute(p.compute)); why != outcome::computed) return why;
+  }
   if (!is_sensible(p)) return outcome::unusual;
   return is_small(p.m, p.n, p.k, p.count) ? outcome::small : outcome::computed;
 }
@@ -155,7 +158,8 @@ antiphase_sgemm_args arguments_as_said() {
 outcome asked_of(const original& of, handle of_caller, bool is_16_bit, antiphase_stream& on) {
   int pointers = -1, math = -1;
   if (of.math_mode(of_caller, &math) != status_success) return outcome::unusual;
-  if (!is_16_bit && !is_served(asked_by_math(math))) return outcome::not_fp32;
+  if (!is_16_bit)
+    if (const outcome why = refusal_of(asked_by_math(math)); why != outcome::computed) return why;
   if (of.pointer_mode(of_caller, &pointers) != status_success) return outcome::unusual;
   if (pointers != pointers_of_host) return outcome::factors;
   return of.stream(of_caller, &on) == status_success ? outcome::computed : outcome::unusual;

@@ -372,6 +372,22 @@ def calls(clients):
                 else "antiphase: 2 of 2"
             )
             expect(found[: len(begins)], begins, f"{words} with {library}")
+    # Requests for emulation: only GPUs that were measured are known not to emulate.
+    for is_measured, math, begins in (
+        (0, 4, "0 of 2 products computed (0 %); passed on: 2 not measured on this GPU"),
+        (0, 8, "2 of 2"),
+        (1, 4, "2 of 2"),
+    ):
+        gains = clients.compile(
+            "neighbours.c", f"libgains{is_measured}.so", "-shared", f"-DGAINS={is_measured}"
+        )
+        found = said(
+            f"nowhere:4096:4096:4096:2:{math}",
+            ANTIPHASE_REPORT="1",
+            ANTIPHASE_DEVICE="",
+            LD_PRELOAD=f"{gains}:{clients.interposer}",
+        )
+        expect(found.startswith(f"antiphase: {begins}"), True, found)
     # Conditions for the summary line.
     expect(
         said(one, **least).startswith("antiphase: 1 of 1 products computed (100 %), "), True, "a line unasked"
