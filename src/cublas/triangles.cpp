@@ -291,9 +291,14 @@ bool is_sensible(const product& p) {
 
 outcome told_by_triangle(const product& p) {
   if (!is_sensible(p) || said().batch_invariant) return outcome::unusual;
+  // Below these no gain is predicted on a GPU that was measured. Factorizations make many such calls, each of
+  // another shape.
+  constexpr std::int64_t least_order = 2048, least_width = 256;
+  const std::int64_t order = order_of(p), width = width_of(p);
+  if (!said().least) return order < least_order || width < least_width ? outcome::small : outcome::computed;
   const bool is_rank = is_rank_update(p.kind);
-  return is_small(is_rank ? p.n : p.m, p.n, is_rank ? p.k : order_of(p), 1) ? outcome::small
-                                                                            : outcome::computed;
+  return is_small(order, is_rank ? order : width, is_rank ? width : order, 1) ? outcome::small
+                                                                              : outcome::computed;
 }
 
 reading request_of(function by, const triangle& t) {

@@ -671,11 +671,12 @@ def triangles(clients):
     compared = re.search(r"(\d+) of \1 products computed .*; compared with cuBLAS: \1, .* by (\S+), of", told)
     expect(compared is not None and float(compared[2]) < 1e-3, True, told)
     run("rules", **ON_THE_CPU)
-    # Predictions: a solve gains with many right sides alone, and an update of a symmetric matrix with many terms.
+    # Predictions: solves gain with many rows and right sides, updates of a symmetric matrix with many terms.
     calls = {
-        "cublasStrsm_v2": ((0, 8192, 4096, 0), (1, 2048, 8192, 0), (0, 8192, 1, 0), (0, 256, 8192, 0)),
-        "cublasStrmm_v2_64": ((0, 8192, 8192, 0), (1, 8192, 32, 0)),
-        "cublasSsyrk_v2": ((0, 0, 8192, 8192), (0, 0, 8192, 32)),
+        "cublasStrsm_v2": ((0, 8192, 4096, 0), (1, 2048, 8192, 0), (0, 2048, 4096, 0), (0, 2047, 8192, 0)),
+        "cublasStrmm_v2_64": ((0, 8192, 8192, 0), (0, 8192, 255, 0)),
+        "cublasSsyrk_v2": ((0, 0, 8192, 8192), (0, 0, 2048, 256)),
+        "cublasSsyr2k_v2": ((0, 0, 8192, 64),),
     }
     words = [word for name, all_of in calls.items() for one in all_of for word in (name, *one)]
     profile = clients.folder / "triangles.json"
@@ -684,15 +685,16 @@ def triangles(clients):
         (one["m"], one["n"], one["k"]): (one["why"], one["predicted"]["cublas"] > one["predicted"]["ours"])
         for one in json.loads(profile.read_text())["products"]
     }
-    gains, none = ("computed", True), ("no gain predicted", False)
+    gains, none, small = ("computed", True), ("no gain predicted", True), ("small", False)
     expected = {
         (8192, 4096, 8192): gains,
         (2048, 8192, 8192): gains,
-        (8192, 1, 8192): none,
-        (256, 8192, 256): none,
+        (2048, 4096, 2048): none,
+        (2047, 8192, 2047): small,
         (8192, 8192, 8192): gains,
-        (8192, 32, 32): ("small", False),
-        (8192, 8192, 32): none,
+        (8192, 255, 8192): small,
+        (2048, 2048, 256): none,
+        (8192, 8192, 64): small,
     }
     expect(found, expected, "predictions")
 
