@@ -14,12 +14,16 @@ using handle = void*;  // cublasHandle_t
 // Values of cublasStatus_t, cublasPointerMode_t, cublasMath_t, cudaDataType, cublasComputeType_t.
 constexpr int status_success = 0, status_not_initialized = 1, status_execution_failed = 13;
 constexpr int pointers_of_host = 0;
-// math_without_reduced_sums is a flag: no reductions in 16 bits
-constexpr int math_default = 0, math_tf32 = 3, math_without_reduced_sums = 16;
+constexpr int math_default = 0, math_tf32 = 3, math_16bfx9 = 4;
+// Flags of a math mode: FP64 emulated by fixed point, and no reductions in 16 bits
+constexpr int math_fp64_emulated = 8, math_without_reduced_sums = 16;
 constexpr int type_f32 = 0, type_f16 = 2, type_bf16 = 14;
-constexpr int compute_32f = 68, compute_32f_pedantic = 69, compute_32f_tf32 = 77;
+constexpr int compute_32f = 68, compute_32f_pedantic = 69, compute_32f_tf32 = 77, compute_32f_16bfx9 = 78;
 // Values of cublasOperation_t. Conjugation leaves a real matrix as it is.
 constexpr int as_it_is = 0, is_transposed = 1, is_conjugate = 2;
+// Values of cublasSideMode_t, cublasFillMode_t and cublasDiagType_t.
+constexpr int side_left = 0, side_right = 1, fill_lower = 0, fill_upper = 1, diagonal_stored = 0,
+              diagonal_ones = 1;
 
 // cuBLASLt: attributes of matmul descriptors and matrix layouts, read by number.
 using description = void*;  // cublasLtMatmulDesc_t

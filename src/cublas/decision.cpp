@@ -4,8 +4,8 @@
 #include <array>
 #include <memory>
 #include <new>
-#include <optional>
 
+#include "src/cublas/abi.hpp"
 #include "src/cublas/driver.hpp"
 #include "src/cublas/settings.hpp"
 
@@ -16,22 +16,7 @@ double outputs_times_k(std::int64_t m, std::int64_t n, std::int64_t k) {
   return static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k);
 }
 
-// A process may have several devices, of different kinds.
-std::int64_t current_device() {
-  const driver* const d = said().device == ANTIPHASE_CPU ? nullptr : driver_of_process();
-  int number = 0;
-  return d != nullptr && d->current_device(&number) == 0 ? number : -1;
-}
-
-// Everything a decision depends on except beta. Of addresses only the remainder modulo 16: whether 16-byte
-// copies are possible.
-constexpr std::size_t words = 17;
-using key = std::array<std::int64_t, words>;
-key key_of(const antiphase_sgemm_args& x) {
-  const auto place = [](const void* at) {
-    return static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(at) % 16);
-  };
-  const std::int64_t places = place(x.a) + 16 * place(x.b) + 256 * place(x.c) + 4096 * place(x.added);
+shape shape_of(const antiphase_sgemm_args& x) {
   const std::int64_t kinds = x.function + 8 * (x.added != nullptr) + 16 * (x.row_bias != nullptr) +
                              32 * (x.a_members != nullptr) + 64 * (x.alpha == 0) +
                              128 * (current_device() + 1);
@@ -50,44 +35,84 @@ key key_of(const antiphase_sgemm_args& x) {
           x.c_batch_stride,
           x.added_row_stride,
           x.added_column_stride,
-          places,
+          alignments(x.a, x.b, x.c, x.added),
           kinds};
 }
-std::size_t hash_of(const key& k) {
+std::size_t hash_of(const shape& s) {
   std::uint64_t h = 0;
-  for (const std::int64_t word : k)
+  for (const std::int64_t word : s)
     h = (h ^ static_cast<std::uint64_t>(word)) * 0x9E3779B97F4A7C15u, h ^= h >> 32;
   return h;
 }
 
 decision decide(const antiphase_sgemm_args& x) {
-  constexpr double gain = 1.1;
   decision d;
   double times = 0;
   std::size_t bytes = 0;
   if (antiphase_sgemm_judge(&x, &d.predicted.seconds, &d.predicted.cublas_seconds, &times, &bytes) !=
       ANTIPHASE_OK)
     return {.outcome = outcome::refused, .predicted = {}};
-  if (!said().least && !(times > gain)) d.outcome = times > 0 ? outcome::no_gain : outcome::unmeasured;
+  if (!said().least && !(times > least_gain)) d.outcome = times > 0 ? outcome::no_gain : outcome::unmeasured;
   if (bytes > said().most_workspace) d.outcome = outcome::workspace;
   return d;
 }
 
 struct known_product {
-  cublas::key key{};                                   // empty: m is 0
+  shape of{};                                          // empty: m is 0
   std::array<std::optional<decision>, 2> decisions{};  // with beta 0, and with another
 };
-known_product& known(const antiphase_sgemm_args& x) noexcept {
+known_product& known(const shape& s) noexcept {
   using table = std::array<known_product, 512>;
   static thread_local const std::unique_ptr<table> all(new (std::nothrow) table);
   static thread_local known_product without_memory;
-  const key k = key_of(x);
-  known_product& here = all == nullptr ? without_memory : (*all)[hash_of(k) % all->size()];
-  if (here.key != k) here = {.key = k};
+  known_product& here = all == nullptr ? without_memory : (*all)[hash_of(s) % all->size()];
+  if (here.of != s) here = {.of = s};
   return here;
 }
 
 }  // namespace
+
+arithmetic asked_by_compute(int type) {
+  switch (type) {
+    case compute_32f: return arithmetic::fp32;
+    case compute_32f_16bfx9: return arithmetic::emulated;
+    case compute_32f_tf32: return arithmetic::tf32;
+    default: return arithmetic::other;
+  }
+}
+arithmetic asked_by_math(int mode) {
+  switch (mode & ~(math_fp64_emulated | math_without_reduced_sums)) {  // FP32 does not depend on these
+    case math_default: return arithmetic::fp32;
+    case math_16bfx9: return arithmetic::emulated;
+    case math_tf32: return arithmetic::tf32;
+    default: return arithmetic::other;
+  }
+}
+outcome refusal_of(arithmetic asked) {
+  switch (asked) {
+    case arithmetic::fp32: return outcome::computed;
+    // Predicted gains are over FP32 of cuBLAS, which the GPUs that were measured get for this too: cuBLAS
+    // emulates from compute capability 10.0 on.
+    case arithmetic::emulated:
+      return said().least || said().device == ANTIPHASE_CPU || antiphase_is_measured(said().device) != 0
+                 ? outcome::computed
+                 : outcome::unmeasured;
+    case arithmetic::tf32: return said().takes_tf32 ? outcome::computed : outcome::not_fp32;
+    default: return outcome::not_fp32;
+  }
+}
+
+std::int64_t alignments(const void* a, const void* b, const void* c, const void* added) {
+  const auto place = [](const void* at) {
+    return static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(at) % 16);
+  };
+  return place(a) + 16 * place(b) + 256 * place(c) + 4096 * place(added);
+}
+std::int64_t current_device() {
+  const driver* const d = said().device == ANTIPHASE_CPU ? nullptr : driver_of_process();
+  int number = 0;
+  return d != nullptr && d->current_device(&number) == 0 ? number : -1;
+}
 
 bool is_small(std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t count) {
   constexpr double usual = 256;
@@ -96,14 +121,16 @@ bool is_small(std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t count
   return all * static_cast<double>(count) < usual * usual * usual;
 }
 
+std::optional<decision>& remembered(const shape& s, bool adds) noexcept { return known(s).decisions[adds]; }
+
 decision& decision_of(const antiphase_sgemm_args& x) noexcept {
-  std::optional<decision>& d = known(x).decisions[x.beta != 0];
+  std::optional<decision>& d = remembered(shape_of(x), x.beta != 0);
   if (!d) d = decide(x);
   return *d;
 }
 
 const decision* known_outlook_of(const antiphase_sgemm_args& x) noexcept {
-  const auto& [without, with] = known(x).decisions;
+  const auto& [without, with] = known(shape_of(x)).decisions;
   for (const auto* const d : {&without, &with})
     if (*d && (*d)->outcome == outcome::computed) return &**d;
   return without && with ? &*with : nullptr;

@@ -3,6 +3,9 @@
 #pragma once
 #include <antiphase.h>
 
+#include <array>
+#include <optional>
+
 #include "src/cublas/report.hpp"
 
 namespace antiphase::cublas {
@@ -10,10 +13,29 @@ namespace antiphase::cublas {
 // So small that it takes only a few microseconds on any path: passed on.
 bool is_small(std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t count);
 
+// What a caller asks of products of FP32, by a compute type or by a handle's math mode. Emulated: by nine
+// products of bf16, with the error of FP32.
+enum class arithmetic { fp32, emulated, tf32, other };
+arithmetic asked_by_compute(int type);
+arithmetic asked_by_math(int mode);
+// Reason not to serve such requests; `computed`: none.
+outcome refusal_of(arithmetic asked);
+
+constexpr double least_gain = 1.1;
 struct decision {
   cublas::outcome outcome = outcome::computed;
   prediction predicted;
+  std::int64_t block = 0;  // of a triangle: the blocks on its diagonal that remain cuBLAS's
 };
+// Everything a decision depends on except beta. Of addresses only the remainder modulo 16: whether 16-byte
+// copies are possible.
+using shape = std::array<std::int64_t, 17>;
+std::int64_t alignments(const void* a, const void* b, const void* c, const void* added);
+// A process may have several devices, of different kinds; -1: none.
+std::int64_t current_device();
+// The decision of this thread for a shape, with beta 0 or another; empty: none yet. Other decisions may take
+// its place.
+std::optional<decision>& remembered(const shape& s, bool adds) noexcept;
 // The decision for x, which includes device and precision. Decisions are cached per thread: a repeated
 // product costs a look-up. What turns out later, such as a refusal, may be written into it.
 decision& decision_of(const antiphase_sgemm_args& x) noexcept;

@@ -7,6 +7,7 @@
 #include "src/cublas/abi.hpp"
 #include "src/cublas/entry_points.h"
 #include "src/cublas/products.hpp"
+#include "src/cublas/triangles.hpp"
 
 using namespace antiphase::cublas;
 
@@ -27,6 +28,18 @@ template <class Function> struct next {
     if (is_passed_on_at_once(p)) return call(nullptr);
     return carried_out([&] { return request_of(target, id, on, p); }, call);
   }
+  // For a function of a triangle: `call` calls the original with the arguments of a product.
+  template <class Call> int by_parts(const product& p, handle on, Call call) const {
+    const auto all = [&](void* other) {
+      product q = p;
+      if (other != nullptr) q.b = q.b == q.c ? other : q.b, q.c = other;
+      return call(q);
+    };
+    if (is_passed_on_at_once(p)) return all(nullptr);
+    const auto part = [](void* f, const product& q) { return (*static_cast<Call*>(f))(q); };
+    const triangle t{p, on, target, part, &call};
+    return carried_out([&] { return request_of(id, t); }, all);
+  }
   template <class... Arguments> int passed_on(Arguments... all) {
     if (target.function == nullptr) return status_not_initialized;
     const passing_on now;
@@ -36,6 +49,13 @@ template <class Function> struct next {
     return status;
   }
 };
+// A parameter's value, from the member of `product` that holds it.
+template <class T, class From> T as(From x) {
+  if constexpr (std::is_pointer_v<From>)
+    return static_cast<T>(const_cast<void*>(x));
+  else
+    return static_cast<T>(x);
+}
 template <class T> T* or_else(void* other, T* c) { return other != nullptr ? static_cast<T*>(other) : c; }
 
 template <class T> constexpr bool points_to_pointers(const T*) { return std::is_pointer_v<T>; }
@@ -58,8 +78,17 @@ extern "C" {
       return to.passed_on(on SIGNATURE(AP_ARGUMENT, INT));                  \
     });                                                                     \
   }
+#define AP_MEMBER(type, name) , as<type>(q.name)
+#define AP_DEFINE_TRIANGLE(entry, SIGNATURE, INT, of_family)                                                 \
+  int entry(handle on SIGNATURE(AP_PARAMETER, INT)) {                                                        \
+    product p;                                                                                               \
+    SIGNATURE(AP_READ, INT)                                                                                  \
+    p.kind = family::of_family;                                                                              \
+    next<decltype(entry)> to(function::entry, __builtin_return_address(0));                                  \
+    return to.by_parts(p, on, [&](const product& q) { return to.passed_on(on SIGNATURE(AP_MEMBER, INT)); }); \
+  }
 #define AP_DEFINED_BELOW(entry)
-AP_CUBLAS_ENTRIES(AP_DEFINE, AP_DEFINED_BELOW)
+AP_CUBLAS_ENTRIES(AP_DEFINE, AP_DEFINE_TRIANGLE, AP_DEFINED_BELOW)
 
 int cublasLtMatmul(handle on, description how, const void* alpha, const void* a, layout of_a, const void* b,
                    layout of_b, const void* beta, const void* c, layout of_c, void* d, layout of_d,
@@ -79,6 +108,6 @@ int cublasLtMatmul(handle on, description how, const void* alpha, const void* a,
 void* antiphase::cublas::entry_of(function which) {
 #define AP_ADDRESS(entry, ...) \
   case function::entry: return reinterpret_cast<void*>(entry);
-  switch (which) { AP_CUBLAS_ENTRIES(AP_ADDRESS, AP_ADDRESS) }
+  switch (which) { AP_CUBLAS_ENTRIES(AP_ADDRESS, AP_ADDRESS, AP_ADDRESS) }
   return nullptr;
 }

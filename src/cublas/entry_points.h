@@ -43,9 +43,34 @@
   P(const void* const*, a) P(int, type_a) P(INT, lda)                           \
   P(const void* const*, b) P(int, type_b) P(INT, ldb) P(const void*, beta)      \
   P(void* const*, c) P(int, type_c) P(INT, ldc) P(INT, count) P(int, compute) P(int, algorithm)
+// Functions of a triangle. B of solves, which X replaces, is `c`.
+#define AP_STRSM(P, INT)                                        \
+  P(int, side) P(int, fill) P(int, op_a) P(int, diagonal)       \
+  P(INT, m) P(INT, n) P(const float*, alpha)                    \
+  P(const float*, a) P(INT, lda) P(float*, c) P(INT, ldc)
+#define AP_STRMM(P, INT)                                        \
+  P(int, side) P(int, fill) P(int, op_a) P(int, diagonal)       \
+  P(INT, m) P(INT, n) P(const float*, alpha)                    \
+  P(const float*, a) P(INT, lda) P(const float*, b) P(INT, ldb) \
+  P(float*, c) P(INT, ldc)
+#define AP_SSYMM(P, INT)                                         \
+  P(int, side) P(int, fill) P(INT, m) P(INT, n)                  \
+  P(const float*, alpha) P(const float*, a) P(INT, lda)          \
+  P(const float*, b) P(INT, ldb) P(const float*, beta)           \
+  P(float*, c) P(INT, ldc)
+#define AP_SSYRK(P, INT)                                         \
+  P(int, fill) P(int, op_a) P(INT, n) P(INT, k)                  \
+  P(const float*, alpha) P(const float*, a) P(INT, lda)          \
+  P(const float*, beta) P(float*, c) P(INT, ldc)
+#define AP_SSYR2K(P, INT)                                        \
+  P(int, fill) P(int, op_a) P(INT, n) P(INT, k)                  \
+  P(const float*, alpha) P(const float*, a) P(INT, lda)          \
+  P(const float*, b) P(INT, ldb) P(const float*, beta)           \
+  P(float*, c) P(INT, ldc)
 
-// PRODUCT(name, signature, INT), in the order of profiles; OTHER(name): defined by hand in entries.cpp.
-#define AP_CUBLAS_ENTRIES(PRODUCT, OTHER)                             \
+// PRODUCT(name, signature, INT), in the order of profiles; TRIANGLE: also its family in triangles.cpp;
+// OTHER(name): defined by hand in entries.cpp.
+#define AP_CUBLAS_ENTRIES(PRODUCT, TRIANGLE, OTHER)                   \
   PRODUCT(cublasSgemm_v2, AP_SGEMM, int)                              \
   PRODUCT(cublasSgemm_v2_64, AP_SGEMM, int64_t)                       \
   PRODUCT(cublasSgemmEx, AP_SGEMM_EX, int)                            \
@@ -60,5 +85,17 @@
   PRODUCT(cublasSgemmBatched_64, AP_SGEMM_BATCHED, int64_t)           \
   PRODUCT(cublasGemmBatchedEx, AP_GEMM_BATCHED_EX, int)               \
   PRODUCT(cublasGemmBatchedEx_64, AP_GEMM_BATCHED_EX, int64_t)        \
-  OTHER(cublasLtMatmul)
+  OTHER(cublasLtMatmul)                                               \
+  TRIANGLE(cublasStrsm_v2, AP_STRSM, int, solve)                      \
+  TRIANGLE(cublasStrsm_v2_64, AP_STRSM, int64_t, solve)               \
+  TRIANGLE(cublasStrmm_v2, AP_STRMM, int, multiply)                   \
+  TRIANGLE(cublasStrmm_v2_64, AP_STRMM, int64_t, multiply)            \
+  TRIANGLE(cublasSsymm_v2, AP_SSYMM, int, symmetric)                  \
+  TRIANGLE(cublasSsymm_v2_64, AP_SSYMM, int64_t, symmetric)           \
+  TRIANGLE(cublasSsyrk_v2, AP_SSYRK, int, rank_k)                     \
+  TRIANGLE(cublasSsyrk_v2_64, AP_SSYRK, int64_t, rank_k)              \
+  TRIANGLE(cublasSsyrkx, AP_SSYR2K, int, rank_kx)                     \
+  TRIANGLE(cublasSsyrkx_64, AP_SSYR2K, int64_t, rank_kx)              \
+  TRIANGLE(cublasSsyr2k_v2, AP_SSYR2K, int, rank_2k)                  \
+  TRIANGLE(cublasSsyr2k_v2_64, AP_SSYR2K, int64_t, rank_2k)
 // clang-format on

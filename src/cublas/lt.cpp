@@ -90,7 +90,8 @@ outcome asked_of(const attributes<of_product>& says) {
   std::int32_t compute = 0, scale = -1, pointers = -1;
   if (!says.read(of_product::compute, compute) || !says.read(of_product::scale, scale))
     return outcome::unusual;
-  if (!is_fp32(compute) || scale != type_f32) return outcome::not_fp32;
+  if (scale != type_f32) return outcome::not_fp32;
+  if (const outcome why = refusal_of(asked_by_compute(compute)); why != outcome::computed) return why;
   if (!says.read(of_product::pointers, pointers)) return outcome::unusual;
   if (pointers != pointers_of_host) return outcome::factors;
   for (const of_product factor : {of_product::scale_of_a, of_product::scale_of_b, of_product::scale_of_c,

@@ -16,7 +16,7 @@ namespace antiphase::cublas {
 namespace {
 
 #define AP_NAME(entry, ...) #entry,
-constexpr std::array<const char*, functions> names = {AP_CUBLAS_ENTRIES(AP_NAME, AP_NAME)};
+constexpr std::array<const char*, functions> names = {AP_CUBLAS_ENTRIES(AP_NAME, AP_NAME, AP_NAME)};
 
 // A function, with the address that calls it, or the load address of the library that does.
 struct place {
@@ -89,6 +89,7 @@ original made_of(void* found) {
   find(all.stream, "cublasGetStream_v2");
   find(all.pointer_mode, "cublasGetPointerMode_v2");
   find(all.math_mode, "cublasGetMathMode");
+  find(all.product, "cublasSgemm_v2");
   find(all.of_product, "cublasLtMatmulDescGetAttribute");
   find(all.of_layout, "cublasLtMatrixLayoutGetAttribute");
   return all;

@@ -10,8 +10,8 @@ namespace antiphase::cublas {
 
 #define AP_ENUMERATOR(entry, ...) entry,
 #define AP_ONE_MORE(...) +1
-enum class function { AP_CUBLAS_ENTRIES(AP_ENUMERATOR, AP_ENUMERATOR) };
-constexpr int functions = 0 AP_CUBLAS_ENTRIES(AP_ONE_MORE, AP_ONE_MORE);
+enum class function { AP_CUBLAS_ENTRIES(AP_ENUMERATOR, AP_ENUMERATOR, AP_ENUMERATOR) };
+constexpr int functions = 0 AP_CUBLAS_ENTRIES(AP_ONE_MORE, AP_ONE_MORE, AP_ONE_MORE);
 #undef AP_ENUMERATOR
 #undef AP_ONE_MORE
 const char* name_of(function which);
@@ -24,6 +24,9 @@ struct original {
   int (*stream)(handle, antiphase_stream* on) = nullptr;
   int (*pointer_mode)(handle, int* mode) = nullptr;
   int (*math_mode)(handle, int* mode) = nullptr;
+  // cublasSgemm_v2, for parts of other functions
+  int (*product)(handle, int op_a, int op_b, int m, int n, int k, const float* alpha, const float* a, int lda,
+                 const float* b, int ldb, const float* beta, float* c, int ldc) = nullptr;
 
   attribute_function* of_product = nullptr;  // cuBLASLt: its functions need no others
   attribute_function* of_layout = nullptr;

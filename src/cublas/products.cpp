@@ -9,6 +9,7 @@
 #include "src/cublas/layers.hpp"
 #include "src/cublas/settings.hpp"
 #include "src/cublas/timer.hpp"
+#include "src/cublas/triangles.hpp"
 #include "src/cublas/verify.hpp"
 
 namespace antiphase::cublas {
@@ -28,21 +29,13 @@ bool is_sensible(const product& p) {
 
 // Reason not to take a product, from its arguments alone; `computed`: none.
 outcome told_by_arguments(const product& p) {
-  if (!p.is_16_bit() && (!p.is_f32() || !is_fp32(p.compute))) return outcome::not_fp32;
+  if (p.kind != family::product) return told_by_triangle(p);
+  if (!p.is_16_bit()) {
+    if (!p.is_f32()) return outcome::not_fp32;
+    if (const outcome why = refusal_of(asked_by_compute(p.compute)); why != outcome::computed) return why;
+  }
   if (!is_sensible(p)) return outcome::unusual;
   return is_small(p.m, p.n, p.k, p.count) ? outcome::small : outcome::computed;
-}
-
-// Reason not to take a handle's products; `computed`: none. `on`: the handle's stream.
-outcome asked_of(const original& of, handle of_caller, bool is_16_bit, antiphase_stream& on) {
-  int pointers = -1, math = -1;
-  if (of.math_mode(of_caller, &math) != status_success) return outcome::unusual;
-  math &= ~math_without_reduced_sums;
-  if (!is_16_bit && math != math_default && !(math == math_tf32 && said().takes_tf32))
-    return outcome::not_fp32;
-  if (of.pointer_mode(of_caller, &pointers) != status_success) return outcome::unusual;
-  if (pointers != pointers_of_host) return outcome::factors;
-  return of.stream(of_caller, &on) == status_success ? outcome::computed : outcome::unusual;
 }
 
 antiphase_sgemm_args arguments_of(const product& p) {
@@ -72,17 +65,9 @@ void add_factors(antiphase_sgemm_args& x, const void* alpha, const void* beta) {
 }
 
 // Computes a request that is worth it.
-outcome outcome_of(antiphase_status status) {
-  switch (status) {
-    case ANTIPHASE_OK: return outcome::computed;
-    case ANTIPHASE_OUT_OF_MEMORY: return outcome::no_memory;
-    case ANTIPHASE_NOT_SUPPORTED:
-    case ANTIPHASE_BAD_REQUEST: return outcome::refused;  // overlapping matrices
-    default: return outcome::failed;
-  }
-}
-outcome compute(const antiphase_sgemm_args& x, antiphase_stream on, decision& d) {
-  const antiphase_status status = antiphase_sgemm(&x, on);
+outcome compute(const request& r, decision& d) {
+  if (r.of_triangle != nullptr) return outcome_of_parts(*r.of_triangle, d.block, r.stream);
+  const antiphase_status status = antiphase_sgemm(&r.args, r.stream);
   if (status == ANTIPHASE_NOT_SUPPORTED) d.outcome = outcome::refused;  // nor will it be the next time
   return outcome_of(status);
 }
@@ -114,7 +99,7 @@ int profiled(const original_call& original, const listed_product& as, outcome wh
 // Tries to compute by antiphase. The status if it did, or if it failed and C is undefined; nullopt: call the
 // original.
 std::optional<int> computed(const request& r, decision& d, outcome& what) {
-  what = compute(r.args, r.stream, d);
+  what = compute(r, d);
   if (what != outcome::computed && what != outcome::failed) return std::nullopt;
   count(what, d.predicted);
   if (said().lists()) list(r.listed, what, d.predicted);
@@ -146,7 +131,9 @@ int carried_out_now(const reading& all, const original_call& original) {
                            : passed_on(original, no->listed, no->why, no->predicted);
   const request& r = std::get<request>(all);
   if (r.type != type_f32) return layer(original, r);
-  decision& d = decision_of(r.args);
+  decision of_triangle;
+  if (r.of_triangle != nullptr) of_triangle = decision_of(*r.of_triangle);
+  decision& d = r.of_triangle != nullptr ? of_triangle : decision_of(r.args);
   if (said().profiles) return profiled(original, r.listed, d.outcome, d.predicted, r.stream);
   if (d.outcome != outcome::computed) return passed_on(original, r.listed, d.outcome, d.predicted);
   std::optional<verification> both;
@@ -168,8 +155,23 @@ antiphase_sgemm_args arguments_as_said() {
   if (said().batch_invariant) x.reproducible = ANTIPHASE_BATCH_INVARIANT;
   return x;
 }
-bool is_fp32(int compute) {
-  return compute == compute_32f || (compute == compute_32f_tf32 && said().takes_tf32);
+outcome asked_of(const original& of, handle of_caller, bool is_16_bit, antiphase_stream& on) {
+  int pointers = -1, math = -1;
+  if (of.math_mode(of_caller, &math) != status_success) return outcome::unusual;
+  if (!is_16_bit)
+    if (const outcome why = refusal_of(asked_by_math(math)); why != outcome::computed) return why;
+  if (of.pointer_mode(of_caller, &pointers) != status_success) return outcome::unusual;
+  if (pointers != pointers_of_host) return outcome::factors;
+  return of.stream(of_caller, &on) == status_success ? outcome::computed : outcome::unusual;
+}
+outcome outcome_of(antiphase_status status) {
+  switch (status) {
+    case ANTIPHASE_OK: return outcome::computed;
+    case ANTIPHASE_OUT_OF_MEMORY: return outcome::no_memory;
+    case ANTIPHASE_NOT_SUPPORTED:
+    case ANTIPHASE_BAD_REQUEST: return outcome::refused;  // overlapping matrices
+    default: return outcome::failed;
+  }
 }
 
 passing_on::passing_on() noexcept { ++originals_under_way; }

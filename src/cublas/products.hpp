@@ -17,9 +17,13 @@ namespace antiphase::cublas {
 // if all products are to be batch-invariant.
 bool are_of_layer(int a, int b, int c, int compute);
 
+// What a call computes. All but products are split into blocks: triangles.hpp.
+enum class family { product, solve, multiply, symmetric, rank_k, rank_kx, rank_2k };
+
 // A call in cuBLAS's terms, column-major.
 struct product {
-  int op_a = 0, op_b = 0;
+  family kind = family::product;
+  int op_a = 0, op_b = 0, side = side_left, fill = fill_lower, diagonal = diagonal_stored;
   std::int64_t m = 0, n = 0, k = 0;
   const void *alpha = nullptr, *a = nullptr, *b = nullptr, *beta = nullptr, *c = nullptr;
   std::int64_t lda = 0, ldb = 0, ldc = 0;
@@ -41,6 +45,8 @@ class passing_on {
   ~passing_on();
 };
 
+struct triangle;
+
 // A product in antiphase's terms.
 struct request {
   antiphase_sgemm_args args;
@@ -48,6 +54,8 @@ struct request {
   listed_product listed;
   // The types of a product in 16 bits, of its operands and of its result. `args` then has its addresses.
   int type = type_f32, result = type_f32;
+  // Null for a product; otherwise the call, and `args` has C alone.
+  const triangle* of_triangle = nullptr;
 };
 // A product left to cuBLAS, as far as it was understood, and why.
 struct refusal {
@@ -59,7 +67,10 @@ struct refusal {
 using reading = std::variant<refusal, request>;
 // Arguments with device and precision from the environment.
 antiphase_sgemm_args arguments_as_said();
-bool is_fp32(int compute);
+// Reason not to take a handle's products; `computed`: none. `on`: the handle's stream.
+outcome asked_of(const original& of, handle of_caller, bool is_16_bit, antiphase_stream& on);
+// What became of a product whose call returned this.
+outcome outcome_of(antiphase_status status);
 
 // A request only where cuBLAS would compute: invalid calls are left for cuBLAS to reject.
 reading request_of(const original& of, function by, handle of_caller, const product& p);

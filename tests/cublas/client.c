@@ -12,7 +12,7 @@
 
 static struct {
 #define MEMBER(entry, SIGNATURE, INT) int (*entry)(fake_handle * SIGNATURE(FAKE_PARAMETER, INT));
-  AP_CUBLAS_ENTRIES(MEMBER, FAKE_NONE)
+  AP_CUBLAS_ENTRIES(MEMBER, FAKE_NONE, FAKE_NONE)
 } f;
 
 // The entries, with a bit for each of their parameters.
@@ -23,7 +23,7 @@ typedef struct entry {
   const char* name;
   unsigned long long has;
 } entry;
-static const entry entries[] = {AP_CUBLAS_ENTRIES(ENTRY, FAKE_NONE)};
+static const entry entries[] = {AP_CUBLAS_ENTRIES(ENTRY, FAKE_NONE, FAKE_NONE)};
 static int has_types(const entry* e) { return (e->has & BIT(type_a)) != 0; }
 static int has_compute(const entry* e) { return (e->has & BIT(compute)) != 0; }
 static int has_count(const entry* e) { return (e->has & BIT(count)) != 0; }
@@ -41,14 +41,14 @@ find_functions(void) {
 #else
 #define FIND(entry, SIGNATURE, INT) f.entry = entry;
 #endif
-  AP_CUBLAS_ENTRIES(FIND, FAKE_NONE)
+  AP_CUBLAS_ENTRIES(FIND, FAKE_NONE, FAKE_NONE)
 }
 
 static int call(fake_handle* on, const fake_call* x) {
 #define FIELD(type, field) , (type)x->field
 #define CALL(entry, SIGNATURE, INT) \
   if (strcmp(x->name, #entry) == 0) return f.entry(on SIGNATURE(FIELD, INT));
-  AP_CUBLAS_ENTRIES(CALL, FAKE_NONE)
+  AP_CUBLAS_ENTRIES(CALL, FAKE_NONE, FAKE_NONE)
   return -1;
 }
 
@@ -142,7 +142,8 @@ int client_main(int taken) {
 #endif
   const int count = sizeof entries / sizeof *entries;
 #define IS_THERE(entry, SIGNATURE, INT) &&f.entry != NULL
-  if (!(count > 0 AP_CUBLAS_ENTRIES(IS_THERE, FAKE_NONE))) return printf("the functions are missing\n"), 1;
+  if (!(count > 0 AP_CUBLAS_ENTRIES(IS_THERE, FAKE_NONE, FAKE_NONE)))
+    return printf("the functions are missing\n"), 1;
   const int takes_tf32 = getenv("ANTIPHASE_TF32") != NULL;
   for (const entry* e = entries; e < entries + count; ++e) {
     fake_handle on = {0};
@@ -156,6 +157,11 @@ int client_main(int taken) {
     CASE("no sums in 16 bits", 0, 0, 1, on.math_mode = 16);
     CASE("tf32", 0, 0, takes_tf32, on.math_mode = 3);
     CASE("pedantic", 0, 0, 0, on.math_mode = 2);
+    CASE("emulated by bf16", 0, 0, 1, on.math_mode = 4);
+    CASE("emulated by bf16, FP64 too", 1, 0, 1, on.math_mode = 4 + 8 + 16);
+    CASE("FP64 emulated", 0, 1, 1, on.math_mode = 8);
+    CASE("tf32 and FP64 emulated", 0, 0, takes_tf32, on.math_mode = 3 + 8);
+    CASE("a mode that is none", 0, 0, 0, on.math_mode = 3 + 4);
     on.math_mode = 0;
     CASE("factors on the device", 1, 0, 0, on.pointer_mode = 1);
     on.pointer_mode = 0;
@@ -170,6 +176,8 @@ int client_main(int taken) {
     }
     if (has_compute(e)) {
       CASE("compute pedantic", 0, 0, 0, x.compute = 69);
+      CASE("compute emulated by bf16", 0, 1, 1, x.compute = 78);
+      CASE("compute FP64 emulated", 0, 0, 0, x.compute = 79);
       CASE("compute tf32", 0, 0, takes_tf32, x.compute = 77);
     }
     CASE("no rows", 0, 0, 0, x.m = 0);

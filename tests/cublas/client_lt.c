@@ -154,6 +154,7 @@ int client_main(int taken) {
   CASE("gelu and bias", 1,
        (alpha = 0.0625f, set(&how, EPILOGUE, 4, 36), set(&how, BIAS, 8, (uint64_t)(uintptr_t)bias)));
   CASE("gradient of the bias", 0, set(&how, EPILOGUE, 4, 256));
+  CASE("emulated by bf16", 1, set(&how, COMPUTE, 4, 78));
   CASE("tf32", getenv("ANTIPHASE_TF32") != NULL, set(&how, COMPUTE, 4, 77));
   CASE("pedantic", 0, set(&how, COMPUTE, 4, 69));
   CASE("factors of another type", 0, set(&how, SCALE, 4, 1));

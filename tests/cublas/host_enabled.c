@@ -11,7 +11,10 @@
 
 #define ONE_MORE(...) +1
 #define NONE(...)
-enum { MOST = 8, FUNCTIONS = 0 AP_CUBLAS_ENTRIES(ONE_MORE, NONE) };  // each has its own address of these
+enum {
+  MOST = 8,
+  FUNCTIONS = 0 AP_CUBLAS_ENTRIES(ONE_MORE, NONE, NONE)
+};  // each has its own address of these
 static int (*clients[MOST])(int);
 static int count, faults;
 

@@ -14,6 +14,7 @@ executor.
     enabled     a program that switches to the interposer at runtime
     settings    environment variables, predictions, the report
     calls       single products: the environment's effect on them, and their reports
+    triangles   functions of triangles and symmetric matrices, split into blocks
     ended       programs that are killed, crash or leave, as children of antiphase_cublas_run()
     symbols     the interposer's exported symbols and its dependencies
     signatures  types of its entries' parameters, against cuBLAS's own header
@@ -95,7 +96,8 @@ class Clients:
                            #define TYPE(type, name) , type
                            #define OTHER(entry) entry takes;
                            #define PRODUCT(entry, SIGNATURE, INT) entry takes void* SIGNATURE(TYPE, INT);
-                           AP_CUBLAS_ENTRIES(PRODUCT, OTHER)"""
+                           #define TRIANGLE(entry, SIGNATURE, INT, family) PRODUCT(entry, SIGNATURE, INT)
+                           AP_CUBLAS_ENTRIES(PRODUCT, TRIANGLE, OTHER)"""
         )
         said = self.execute("gcc", "-E", "-P", f"-I{self.root}", rows).stdout
         return {
@@ -370,6 +372,22 @@ def calls(clients):
                 else "antiphase: 2 of 2"
             )
             expect(found[: len(begins)], begins, f"{words} with {library}")
+    # Requests for emulation: only GPUs that were measured are known not to emulate.
+    for is_measured, math, begins in (
+        (0, 4, "0 of 2 products computed (0 %); passed on: 2 not measured on this GPU"),
+        (0, 8, "2 of 2"),
+        (1, 4, "2 of 2"),
+    ):
+        gains = clients.compile(
+            "neighbours.c", f"libgains{is_measured}.so", "-shared", f"-DGAINS={is_measured}"
+        )
+        found = said(
+            f"nowhere:4096:4096:4096:2:{math}",
+            ANTIPHASE_REPORT="1",
+            ANTIPHASE_DEVICE="",
+            LD_PRELOAD=f"{gains}:{clients.interposer}",
+        )
+        expect(found.startswith(f"antiphase: {begins}"), True, found)
     # Conditions for the summary line.
     expect(
         said(one, **least).startswith("antiphase: 1 of 1 products computed (100 %), "), True, "a line unasked"
@@ -609,6 +627,78 @@ def calls(clients):
             sys.exit("a call that is passed on costs too much")
 
 
+def triangles(clients):
+    """Functions of triangles: their errors compared with the fake's, which computes in FP32 as cuBLAS may."""
+    program = clients.compile("client_triangles.c", "triangles", clients.folder / "libcublas.so.13")
+
+    def run(*words, **environment):
+        return clients.execute(program, *words, LD_PRELOAD=str(clients.interposer), **environment)
+
+    def errors(done):
+        """Of each call: its error in units of rounding, and how often the fake was called."""
+        lines = [line.rsplit(": ", 1) for line in done.stdout.splitlines()]
+        return {call: (float(values.split()[0]), int(values.split()[1])) for call, values in lines}
+
+    # 101 rows in blocks of 32: four calls for the diagonal, and products that are all ours.
+    original, ours = (
+        errors(start("residuals", 101, 37))
+        for start in (
+            lambda *words: clients.execute(program, *words),
+            lambda *words: run(*words, **ON_THE_CPU, ANTIPHASE_REPORT="0"),
+        )
+    )
+    expect((len(original) > 200, ours.keys()), (True, original.keys()), "calls")
+    expect({calls for _, calls in original.values()}, {1}, "calls of the fake by the program alone")
+    expect({calls for _, calls in ours.values()}, {4}, "calls of the fake by the interposer")
+    for call, (error, _) in original.items():
+        expect(error < 20, True, f"{call}: an error of {error}")
+        # Two roundings are allowed everywhere: of updates by two products there is one more.
+        expect(ours[call][0] <= max(1.2 * error, 2), True, f"{call}: {ours[call][0]} after {error}")
+    # Small products are left to cublasSgemm_v2: of blocks of 33, which are four on the diagonal, two of three.
+    for environment, calls in (
+        ({"ANTIPHASE_LEAST": "33"}, 6),
+        ({"ANTIPHASE_LEAST": "0", "ANTIPHASE_DISABLE": "1"}, 1),
+        ({"ANTIPHASE_LEAST": "0", "ANTIPHASE_BATCH_INVARIANT": "1"}, 1),
+        ({"ANTIPHASE_LEAST": "0", "ANTIPHASE_PRECISION": "strict"}, 4),
+        ({"ANTIPHASE_LEAST": "63"}, 1),
+    ):
+        environment |= {"ANTIPHASE_DEVICE": "cpu", "ANTIPHASE_REPORT": "0"}
+        found = errors(run("residuals", 101, 21, "cublasStrsm_v2", **environment))
+        expect({values[1] for values in found.values()}, {calls}, f"calls of the fake with {environment}")
+        # The fake's products are off by 1e-6, which is 17 roundings.
+        expect(all(error < 60 for error, _ in found.values()), True, environment)
+    told = run("residuals", 70, 33, **ON_THE_CPU, ANTIPHASE_VERIFY="1").stderr
+    compared = re.search(r"(\d+) of \1 products computed .*; compared with cuBLAS: \1, .* by (\S+), of", told)
+    expect(compared is not None and float(compared[2]) < 1e-3, True, told)
+    run("rules", **ON_THE_CPU)
+    # Predictions: solves gain with many rows and right sides, updates of a symmetric matrix with many terms.
+    calls = {
+        "cublasStrsm_v2": ((0, 8192, 4096, 0), (1, 2048, 8192, 0), (0, 2048, 4096, 0), (0, 2047, 8192, 0)),
+        "cublasStrmm_v2_64": ((0, 8192, 8192, 0), (0, 8192, 255, 0)),
+        "cublasSsyrk_v2": ((0, 0, 8192, 8192), (0, 0, 2048, 256)),
+        "cublasSsyr2k_v2": ((0, 0, 8192, 64),),
+    }
+    words = [word for name, all_of in calls.items() for one in all_of for word in (name, *one)]
+    profile = clients.folder / "triangles.json"
+    run("nowhere", *words, ANTIPHASE_DEVICE="cpu", ANTIPHASE_PROFILE="1", ANTIPHASE_PROFILE_JSON=str(profile))
+    found = {
+        (one["m"], one["n"], one["k"]): (one["why"], one["predicted"]["cublas"] > one["predicted"]["ours"])
+        for one in json.loads(profile.read_text())["products"]
+    }
+    gains, none, small = ("computed", True), ("no gain predicted", True), ("small", False)
+    expected = {
+        (8192, 4096, 8192): gains,
+        (2048, 8192, 8192): gains,
+        (2048, 4096, 2048): none,
+        (2047, 8192, 2047): small,
+        (8192, 8192, 8192): gains,
+        (8192, 255, 8192): small,
+        (2048, 2048, 256): none,
+        (8192, 8192, 64): small,
+    }
+    expect(found, expected, "predictions")
+
+
 STARTER = """
 import ctypes, sys
 words = [word.encode() for word in sys.argv[2:]]
@@ -759,7 +849,9 @@ def signatures(clients):
 
     def plain(parameter):
         kind, _, is_array = re.fullmatch(r"(.*?)(\w+)(\[\])?", parameter.strip(), re.DOTALL).groups()
-        kind = re.sub("cublas(Operation|ComputeType|GemmAlgo)_t|cudaDataType", "int", kind)
+        kind = re.sub(
+            "cublas(Operation|SideMode|FillMode|DiagType|ComputeType|GemmAlgo)_t|cudaDataType", "int", kind
+        )
         kind = kind.replace("cublasHandle_t", "void*").replace("long long int", "long long")
         return "".join((kind + "*" * bool(is_array)).split())
 
@@ -785,6 +877,7 @@ def main():
             "enabled",
             "settings",
             "calls",
+            "triangles",
             "ended",
             "symbols",
             "signatures",
