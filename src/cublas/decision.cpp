@@ -12,10 +12,6 @@
 namespace antiphase::cublas {
 namespace {
 
-double outputs_times_k(std::int64_t m, std::int64_t n, std::int64_t k) {
-  return static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k);
-}
-
 // A process may have several devices, of different kinds.
 std::int64_t current_device() {
   const driver* const d = said().device == ANTIPHASE_CPU ? nullptr : driver_of_process();
@@ -63,13 +59,17 @@ std::size_t hash_of(const key& k) {
 decision decide(const antiphase_sgemm_args& x) {
   constexpr double gain = 1.1;
   decision d;
-  double times = 0;
+  double times = 0, eager_times = 0;
   std::size_t bytes = 0;
-  if (antiphase_sgemm_judge(&x, &d.predicted.seconds, &d.predicted.cublas_seconds, &times, &bytes) !=
-      ANTIPHASE_OK)
-    return {.outcome = outcome::refused, .predicted = {}};
-  if (!said().least && !(times > gain)) d.outcome = times > 0 ? outcome::no_gain : outcome::unmeasured;
-  if (bytes > said().most_workspace) d.outcome = outcome::workspace;
+  if (antiphase_sgemm_judge(&x, &d.predicted.seconds, &d.predicted.cublas_seconds, &times, &eager_times,
+                            &d.predicted.host_saved, &bytes) != ANTIPHASE_OK)
+    return {.eager = outcome::refused, .captured = outcome::refused, .predicted = {}};
+  const auto outcome_of = [&](double by) {
+    if (bytes > said().most_workspace) return outcome::workspace;
+    if (said().least || by > gain) return outcome::computed;
+    return by > 0 ? outcome::no_gain : outcome::unmeasured;
+  };
+  d.eager = outcome_of(eager_times), d.captured = outcome_of(times);
   return d;
 }
 
@@ -89,11 +89,15 @@ known_product& known(const antiphase_sgemm_args& x) noexcept {
 
 }  // namespace
 
-bool is_small(std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t count) {
-  constexpr double usual = 256;
-  const double all = outputs_times_k(m, n, k);
-  if (const auto least = said().least) return all < *least * *least * *least;
-  return all * static_cast<double>(count) < usual * usual * usual;
+bool is_small(std::int64_t m, std::int64_t n, std::int64_t k) {
+  const double least = said().least.value_or(0);
+  return static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k) < least * least * least;
+}
+
+outcome decision::outcome_on(antiphase_stream on) const {
+  if (eager == captured) return eager;
+  const driver* const d = said().device == ANTIPHASE_CPU ? nullptr : driver_of_process();
+  return d != nullptr && d->captures(on) ? captured : eager;
 }
 
 decision& decision_of(const antiphase_sgemm_args& x) noexcept {
@@ -105,7 +109,7 @@ decision& decision_of(const antiphase_sgemm_args& x) noexcept {
 const decision* known_outlook_of(const antiphase_sgemm_args& x) noexcept {
   const auto& [without, with] = known(x).decisions;
   for (const auto* const d : {&without, &with})
-    if (*d && (*d)->outcome == outcome::computed) return &**d;
+    if (*d && (*d)->is_for_any()) return &**d;
   return without && with ? &*with : nullptr;
 }
 

@@ -30,7 +30,7 @@ bool is_sensible(const product& p) {
 outcome told_by_arguments(const product& p) {
   if (!p.is_16_bit() && (!p.is_f32() || !is_fp32(p.compute))) return outcome::not_fp32;
   if (!is_sensible(p)) return outcome::unusual;
-  return is_small(p.m, p.n, p.k, p.count) ? outcome::small : outcome::computed;
+  return is_small(p.m, p.n, p.k) ? outcome::small : outcome::computed;
 }
 
 // Reason not to take a handle's products; `computed`: none. `on`: the handle's stream.
@@ -83,7 +83,7 @@ outcome outcome_of(antiphase_status status) {
 }
 outcome compute(const antiphase_sgemm_args& x, antiphase_stream on, decision& d) {
   const antiphase_status status = antiphase_sgemm(&x, on);
-  if (status == ANTIPHASE_NOT_SUPPORTED) d.outcome = outcome::refused;  // nor will it be the next time
+  if (status == ANTIPHASE_NOT_SUPPORTED) d.eager = d.captured = outcome::refused;  // so will it be later
   return outcome_of(status);
 }
 
@@ -147,11 +147,11 @@ int carried_out_now(const reading& all, const original_call& original) {
   const request& r = std::get<request>(all);
   if (r.type != type_f32) return layer(original, r);
   decision& d = decision_of(r.args);
-  if (said().profiles) return profiled(original, r.listed, d.outcome, d.predicted, r.stream);
-  if (d.outcome != outcome::computed) return passed_on(original, r.listed, d.outcome, d.predicted);
+  outcome what = d.outcome_on(r.stream);
+  if (said().profiles) return profiled(original, r.listed, what, d.predicted, r.stream);
+  if (what != outcome::computed) return passed_on(original, r.listed, what, d.predicted);
   std::optional<verification> both;
   if (is_to_be_verified()) both.emplace(r.args, r.stream);
-  outcome what{};
   const std::optional<int> status = computed(r, d, what);
   if (!status) return passed_on(original, r.listed, what, d.predicted);
   if (both && what == outcome::computed) compare(original, r, *both);
@@ -200,7 +200,7 @@ reading request_of(const original& of, function by, handle of_caller, const prod
       outlook = &outlook_of(r.args);
     }
     otherwise.predicted = outlook->predicted;
-    if (outlook->outcome != outcome::computed) return no(outlook->outcome);
+    if (!outlook->is_for_any()) return no(outlook->eager);
   }
   if (const outcome why = asked_of(of, of_caller, p.is_16_bit(), r.stream); why != outcome::computed)
     return no(why);

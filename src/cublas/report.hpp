@@ -15,10 +15,10 @@ enum class outcome {
   not_fp32,       // other types, TF32 or pedantic
   factors,        // alpha and beta on the device
   unusual,        // invalid, only for cuBLAS, or an empty product
-  small,
-  no_gain,     // no gain predicted
-  unmeasured,  // neither a cost model nor a tuning of this GPU
-  workspace,   // more than ANTIPHASE_WORKSPACE_LIMIT
+  small,          // smaller than ANTIPHASE_LEAST
+  no_gain,        // no gain predicted
+  unmeasured,     // neither a cost model nor a tuning of this GPU
+  workspace,      // more than ANTIPHASE_WORKSPACE_LIMIT
   no_memory,
   refused,  // by antiphase: overlapping matrices, a precision the device cannot keep
   failed,   // while being queued
@@ -38,7 +38,8 @@ struct listed_product {
 };
 
 struct prediction {
-  double seconds = 0, cublas_seconds = 0;  // 0: no prediction
+  double seconds = 0, cublas_seconds = 0;  // of the GPU; 0: no prediction
+  double host_saved = 0;                   // seconds
 };
 
 // None of these fails: without memory the product is not counted.
