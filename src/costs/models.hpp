@@ -150,8 +150,8 @@ struct cublas_cost {
   // rates: where C has so few lines that a product is read like a matrix times a vector; the highest seen
   // where C has two to four rows and the long operand lies along k; elsewhere
   double vector_rate, few_rows_rate, rate;
-  // a matrix times a vector: rate as long as the L2 cache holds it; the most that the sum of a line waits, and
-  // from which K on
+  // a matrix times a vector: rate as long as the L2 cache holds it; the most that the sum of a line waits,
+  // and from which K on
   double kept_vector_rate, deep_line, deep_k;
   double unaligned;  // surcharge on reading if lines do not begin at multiples of 16 bytes
   double worse;      // factor: cuBLAS's own heuristic against the best tile and split-K factor
@@ -161,8 +161,9 @@ struct cublas_cost {
   double add_up, add_up_rate;  // split-K: once; of writing and reading partial sums
   double clock;                // cycles: multiply-adds of each of a multiprocessor's 128 FP32 lanes
   std::array<double, std::size(tiles)> reached;  // share of the peak by a tile
-  // Safety factors on a predicted gain over cuBLAS where predictions were seen to err: batches of small members,
-  // larger ones if both operands lie along k; few k with C read, and so few that C is nearly all that moves.
+  // Safety factors on a predicted gain over cuBLAS where predictions were seen to err: batches of small
+  // members, larger ones if both operands lie along k; few k with C read, and so few that C is nearly all that
+  // moves.
   double doubt_of_small, doubt_of_few_k;
   // The least for which cuBLAS is replaced: time saved, or a share of cuBLAS's, if that is less.
   double least_saved, least_share;
@@ -191,9 +192,9 @@ struct cublas_cost {
   }
 };
 
-// What a call takes the host until its work is queued: cuBLAS's least of most, ours, and more of ours where it
-// has a workspace and thus several launches. host_us of bench/results, 20261129T050115, on the host of an
-// H200: cuBLAS 6.4 to 15.4, 10.6 in the median; ours 3.3 to 5.7 and 6.4 to 12.
+// What a call takes the host until its work is queued: cuBLAS, less than most of its calls; ours, and more of
+// ours where it has a workspace and thus several launches. host_us of bench/results, 20261129T050115, on the
+// host of an H200: cuBLAS 6.4 to 15.4, 10.6 in the median; ours 3.3 to 5.7 and 6.4 to 12.
 struct host_cost {
   double cublas, call, more_with_workspace;
   void each(constant_visitor& v) {

@@ -10,8 +10,8 @@ namespace antiphase::cublas {
 // Smaller than ANTIPHASE_LEAST, if that is set.
 bool is_small(std::int64_t m, std::int64_t n, std::int64_t k);
 
-// For calls of which the host issues each, and for calls that are captured into a graph, where the host's time
-// does not count.
+// For calls of which the host issues each, and for calls that are captured into a graph, where the host's
+// time does not count.
 struct decision {
   outcome eager = outcome::computed, captured = outcome::computed;
   prediction predicted;

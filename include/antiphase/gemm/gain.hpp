@@ -24,8 +24,8 @@ double multiply_adds_seconds(const device_limits& device, const gemms::problem& 
 // by a cost model fitted to that, on others multiply_adds_seconds(). M, N, K and the count must be positive.
 double cublas_seconds(const device_limits& device, const gemms::problem& p, const gemms::batch& of = {});
 
-// Seconds by which a call of cuBLAS takes the host longer than one of ours: less with a workspace, which means
-// several launches.
+// Seconds by which a call of cuBLAS takes the host longer than one of ours: less with a workspace, which
+// means several launches.
 double host_saved(const device_limits& device, std::size_t workspace);
 
 // Expected speed-up over cuBLAS for a product with `seconds` predicted (gemm_choice::predicted). Where cuBLAS
@@ -34,8 +34,8 @@ double host_saved(const device_limits& device, std::size_t workspace);
 // time, which counts where a product is part of a graph.
 double gain_over_cublas(const device_limits& device, const gemms::problem& p, const gemms::batch& of,
                         double seconds);
-// The same of a call outside of graphs. Where cuBLAS takes the host longer than the GPU, it is the gain of the
-// longer of both times or of their sum, whichever is less: they may or may not overlap.
+// The same of a call outside of graphs. Where cuBLAS takes the host longer than the GPU, it is the gain of
+// the longer of both times or of their sum, whichever is less: they may or may not overlap.
 double eager_gain_over_cublas(const device_limits& device, const gemms::problem& p, const gemms::batch& of,
                               double seconds, std::size_t workspace);
 
