@@ -107,7 +107,7 @@ int profiled(const original_call& original, const listed_product& as, outcome wh
   list(as, what, predicted);
   timing time(on);
   const int status = original();
-  time.ends_with(as, what);
+  time.ends_with(as, what, predicted);
   return status;
 }
 

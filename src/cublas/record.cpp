@@ -174,6 +174,15 @@ void list_time(const listed_product& p, outcome what, double measured) noexcept 
     ++to->timed;
   });
 }
+void list_saved(double gpu, double program) noexcept {
+  change([&](record& r) { r.gpu_saved = gpu, r.saved = program; });
+}
+void list_others(other_calls kind, std::uint64_t calls, double seconds, double left) noexcept {
+  change([&](record& r) {
+    record::others& all = r.of_others[static_cast<std::size_t>(kind)];
+    all.calls += calls, all.seconds = all.seconds + seconds, all.left = all.left + left;
+  });
+}
 void count_verified(const listed_product& p, double difference) noexcept {
   change([&](record& r) {
     const std::uint32_t worst = r.worst;

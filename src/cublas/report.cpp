@@ -69,6 +69,27 @@ double left_of(const row& r) {
   return share * seconds_of(r);
 }
 
+// What the calls of a program are, for the sums that a profile ends with.
+enum class kind { products, small_products, solvers, attention, scans };
+constexpr std::array<const char*, 5> kinds = {"products", "small products", "solvers", "attention", "scans"};
+// Entries that are not products, by the beginning of their names.
+constexpr std::pair<const char*, kind> kinds_of_entries[] = {{"cublasStrsm", kind::solvers},
+                                                             {"cublasStrmm", kind::solvers},
+                                                             {"cublasSsyrk", kind::solvers},
+                                                             {"cublasSsyr2k", kind::solvers}};
+kind kind_of(const listed_product& p) {
+  constexpr double small = 256. * 256 * 256;
+  for (const auto& [beginning, what] : kinds_of_entries)
+    if (std::strncmp(name_of(p.function), beginning, std::strlen(beginning)) == 0) return what;
+  const auto real = [](std::int64_t x) { return static_cast<double>(x); };
+  return real(p.m) * real(p.n) * real(p.k) * real(p.count) < small ? kind::small_products : kind::products;
+}
+struct sum {
+  std::uint64_t calls = 0;
+  double seconds = 0, left = 0;  // now, and with antiphase
+};
+using sums = std::array<sum, kinds.size()>;
+
 // The slowest first.
 using rows = std::vector<const row*>;
 rows by_time(const record& b) {
@@ -82,6 +103,37 @@ rows by_time(const record& b) {
     if (one.calls > 0) all.push_back(&one);
   std::ranges::sort(all, {}, words);
   return all;
+}
+
+sums sums_of(const rows& all, const record* b) {
+  sums of_all;
+  for (const row* const r : all) {
+    sum& s = of_all[static_cast<std::size_t>(kind_of(r->product))];
+    s.calls += r->calls, s.seconds += seconds_of(*r);
+    s.left += r->became == outcome::computed ? left_of(*r) : seconds_of(*r);
+  }
+  for (std::size_t i = 0; b != nullptr && i < b->of_others.size(); ++i) {
+    const record::others& o = b->of_others[i];
+    of_all[static_cast<std::size_t>(kind::attention) + i] = {o.calls, o.seconds, o.left};
+  }
+  return of_all;
+}
+// What the GPU would save, and what the program would gain by that. Calls that were not measured, such as
+// those captured into graphs, are taken not to wait for the host.
+struct gain_of_program {
+  double gpu = 0, program = 0;
+  bool measured = false;
+};
+gain_of_program gain_of(const rows& all, const record& b) {
+  gain_of_program g{.gpu = b.gpu_saved, .program = b.saved};
+  for (const row* const r : all) {
+    const double calls = static_cast<double>(r->calls), timed = static_cast<double>(r->timed);
+    g.measured |= timed > 0;
+    if (r->became != outcome::computed) continue;
+    const double rest = (seconds_of(*r) - left_of(*r)) * std::max(0., calls - timed) / calls;
+    g.gpu += rest, g.program += rest;
+  }
+  return g;
 }
 
 // Text for the bits of cuBLASLt's epilogue.
@@ -183,7 +235,21 @@ std::string table(const rows& all, std::uint64_t not_listed, const telling& how)
   return text;
 }
 
-std::string json(const rows& all, std::uint64_t not_listed, const subject& of) {
+// The table of kinds, and what the program gains.
+std::string summary_of_profile(const rows& all, const record& b) {
+  std::string text = written("%8s %11s %11s  %s\n", "calls", "seconds ", "would be ", "kind");
+  const sums of_all = sums_of(all, &b);
+  for (std::size_t i = 0; i < kinds.size(); ++i)
+    if (const sum& s = of_all[i]; s.calls > 0)
+      text += written("%8" PRIu64 " %10.3g  %10.3g   %s\n", s.calls, s.seconds, s.left, kinds[i]);
+  const gain_of_program g = gain_of(all, b);
+  if (!g.measured || g.gpu == 0) return text;
+  return text + written("of %.3g s that the GPU would save in products the program would gain %.3g s%s\n", g.gpu,
+                        g.program,
+                        g.program < .9 * g.gpu ? ": for the rest, the GPU would wait for the host" : "");
+}
+
+std::string json(const rows& all, std::uint64_t not_listed, const subject& of, const record* b) {
   std::string text = "{\n  \"schema\": 1,\n  \"products\": [";
   const char* separator = "\n";
   for (const row* const r : all) {
@@ -204,7 +270,19 @@ std::string json(const rows& all, std::uint64_t not_listed, const subject& of) {
   }
   std::string sentence = judgement(all, of);
   sentence.pop_back();
-  text += written("\n  ],\n  \"calls_not_listed\": %" PRIu64 ",\n", not_listed);
+  text += "\n  ],\n  \"kinds\": {";
+  separator = "";
+  const sums of_all = sums_of(all, b);
+  for (std::size_t i = 0; i < kinds.size(); ++i)
+    if (const sum& s = of_all[i]; s.calls > 0) {
+      text += written("%s\n    \"%s\": {\"calls\": %" PRIu64 ", \"seconds\": %.6g, \"would_be\": %.6g}", separator,
+                      kinds[i], s.calls, s.seconds, s.left);
+      separator = ",";
+    }
+  const gain_of_program g = b == nullptr ? gain_of_program() : gain_of(all, *b);
+  text += written("\n  },\n  \"gain\": {\"gpu_seconds\": %.6g, \"seconds\": %.6g, \"measured\": %s},\n", g.gpu,
+                  g.program, g.measured ? "true" : "false");
+  text += written("  \"calls_not_listed\": %" PRIu64 ",\n", not_listed);
   return text + "  \"decision\": \"" + sentence + "\"\n}\n";
 }
 
@@ -249,7 +327,7 @@ void tell(const record* b, const subject& of, const telling& how) {
   const std::uint64_t not_listed = none ? 0 : b->not_listed.load();
   std::string text, in_file;
   if (!none && how.profiles) {
-    in_file = table(all, not_listed, how) + judgement(all, of);
+    in_file = table(all, not_listed, how) + summary_of_profile(all, *b) + judgement(all, of);
     text = "products of this program, all computed by cuBLAS\n" + in_file;
   } else {
     text = none ? judgement(all, of) : summary(*b);
@@ -259,7 +337,7 @@ void tell(const record* b, const subject& of, const telling& how) {
     std::fputs((of.name() + ": " + text).c_str(), stderr);
   else
     write_to(how.log_file, in_file, of);
-  if (how.profiles && !how.profile_json.empty()) write_to(how.profile_json, json(all, not_listed, of), of);
+  if (how.profiles && !how.profile_json.empty()) write_to(how.profile_json, json(all, not_listed, of, b), of);
 }
 
 void tell_of_this_process() noexcept try {
@@ -330,6 +408,16 @@ void tell_what_is_left(const std::string& folder, std::int64_t started) noexcept
 }
 
 }  // namespace antiphase::cublas
+
+int antiphase_cublas_account(const char* kind, unsigned long long calls, double seconds, double would_be) {
+  using namespace antiphase::cublas;
+  const auto is = [&](antiphase::cublas::kind one) {
+    return kind != nullptr && std::strcmp(kind, kinds[static_cast<std::size_t>(one)]) == 0;
+  };
+  if (!is(kind::attention) && !is(kind::scans)) return -1;
+  list_others(is(kind::attention) ? other_calls::attention : other_calls::scans, calls, seconds, would_be);
+  return 0;
+}
 
 size_t antiphase_cublas_report(char* text, size_t room) try {
   const std::string all = antiphase::cublas::report();

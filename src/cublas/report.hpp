@@ -47,6 +47,12 @@ void count(outcome what, const prediction& predicted = {}) noexcept;
 // For listed products. `measured`: seconds.
 void list(const listed_product& p, outcome what, const prediction& predicted) noexcept;
 void list_time(const listed_product& p, outcome what, double measured) noexcept;
+// Totals so far of the measured calls: what the GPU would save, and what the program would gain by it.
+void list_saved(double gpu, double program) noexcept;
+// Calls that are not products, such as those of torch's attention.
+enum class other_calls { attention, scans };
+constexpr int other_kinds = 2;
+void list_others(other_calls kind, std::uint64_t calls, double seconds, double left) noexcept;
 
 // For a product computed twice: norm of the difference, relative to the result's.
 void count_verified(const listed_product& p, double difference) noexcept;

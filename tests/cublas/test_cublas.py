@@ -315,6 +315,38 @@ def settings(clients):
     )
 
 
+def tell_gain(clients, program, eager, driver, profile):
+    work, wait = "nowhere:512:512:16:25:0", "rest:20"
+    for words, saved, least, most in (
+        ((work, wait), 25, 0.95, 1.05),
+        ((work, wait, work, wait), 50, 0.95, 1.05),
+        (("paced:512:512:16:25:1500", wait), 25, 0.02, 0.2),
+    ):
+        told = clients.execute(
+            program,
+            *words,
+            LD_PRELOAD=f"{eager}:{clients.interposer}:{driver}",
+            FAKE_GPU_US="400",
+            ANTIPHASE_PROFILE="1",
+            ANTIPHASE_PROFILE_JSON=str(profile),
+        )
+        expect(told.stdout, "", "what the driver complains of")
+        read = json.loads(profile.read_text())
+        gain, kinds = read["gain"], read["kinds"]
+        expect(
+            abs(gain["gpu_seconds"] / (saved * 300e-6) - 1) < 0.05, True, f"what the GPU saves: {gain}, {words}"
+        )
+        share = gain["seconds"] / gain["gpu_seconds"]
+        expect(least <= share <= most and gain["measured"], True, f"what the program gains: {gain}, {words}")
+        expect(
+            (list(kinds), kinds["small products"]["calls"], abs(kinds["small products"]["would_be"] * 1e4 / saved - 1) < 0.1),
+            (["small products"], saved, True),
+            f"kinds: {kinds}",
+        )
+        line = told.stderr.splitlines()[-2]
+        expect(line.endswith(": for the rest, the GPU would wait for the host"), most < 0.9, line)
+
+
 def calls(clients):
     """Single products: the environment's effect on them, and their reports."""
     program = clients.compile("calls.c", "calls", clients.folder / "libcublas.so.13")
@@ -586,6 +618,9 @@ def calls(clients):
         {("computed", 20), ("no gain predicted", 10)},
         "a decision for each kind of stream",
     )
+    # What the program would gain: all that the GPU saves where the host has waited for it, next to nothing
+    # where the GPU waits for the host.
+    tell_gain(clients, program, eager, driver, profile)
     # Invalid values: one sentence each.
     refused("ANTIPHASE_TF32", "yes", "pass or take; they are passed on", "taken")
     refused("ANTIPHASE_LEAST", "big", "a number from 0 on; it is ignored", "taken")
@@ -756,7 +791,7 @@ def symbols(clients):
         ).stdout.splitlines()
     }
     served = set(clients.table())
-    own = {f"antiphase_cublas_{name}" for name in ("enable", "disable", "report", "run")}
+    own = {f"antiphase_cublas_{name}" for name in ("account", "enable", "disable", "report", "run")}
     expect(shown, served | {"dlsym"} | own, "symbols that it shows")
     page = (clients.root / "docs/cublas.md").read_text()
     listed = re.search(r"^## Which calls\n+(.*?) All other calls", page, re.DOTALL | re.MULTILINE)[1]
