@@ -237,11 +237,13 @@ std::string table(const rows& all, std::uint64_t not_listed, const telling& how)
 
 // The table of kinds, and what the program gains.
 std::string summary_of_profile(const rows& all, const record& b) {
-  std::string text = written("%8s %11s %11s  %s\n", "calls", "seconds ", "would be ", "kind");
+  std::string text;
   const sums of_all = sums_of(all, &b);
   for (std::size_t i = 0; i < kinds.size(); ++i)
-    if (const sum& s = of_all[i]; s.calls > 0)
+    if (const sum& s = of_all[i]; s.calls > 0) {
+      if (text.empty()) text = written("%8s %11s %11s  %s\n", "calls", "seconds ", "would be ", "kind");
       text += written("%8" PRIu64 " %10.3g  %10.3g   %s\n", s.calls, s.seconds, s.left, kinds[i]);
+    }
   const gain_of_program g = gain_of(all, b);
   if (!g.measured || g.gpu == 0) return text;
   return text + written("of %.3g s that the GPU would save in products the program would gain %.3g s%s\n", g.gpu,
@@ -331,6 +333,7 @@ void tell(const record* b, const subject& of, const telling& how) {
     text = "products of this program, all computed by cuBLAS\n" + in_file;
   } else {
     text = none ? judgement(all, of) : summary(*b);
+    if (none && how.profiles && b != nullptr) text += summary_of_profile(all, *b);
     in_file = of.name() + ": " + text + (none ? "" : table(all, not_listed, how));
   }
   if (how.log_file.empty())
