@@ -162,8 +162,8 @@ struct cublas_cost {
   double clock;                // cycles: multiply-adds of each of a multiprocessor's 128 FP32 lanes
   std::array<double, std::size(tiles)> reached;  // share of the peak by a tile
   // Safety factors on a predicted gain over cuBLAS where predictions were seen to err: batches of small
-  // members, larger ones if both operands lie along k; few k with C read, and so few that C is nearly all that
-  // moves.
+  // members, larger ones if both operands lie along k; few k with C read, and so few that C is nearly all
+  // that moves.
   double doubt_of_small, doubt_of_few_k;
   // The least for which cuBLAS is replaced: time saved, or a share of cuBLAS's, if that is less.
   double least_saved, least_share;

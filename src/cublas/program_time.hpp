@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a program's time would become if calls took less: it queues work on the host, which the GPU does later.
+// What a program would gain if calls took less: it queues work on the host, which the GPU does later.
 #pragma once
 #include <algorithm>
 
@@ -13,8 +13,8 @@ struct timed_call {
   double gpu_saved, host_saved;
 };
 
-// Work of the GPU that ends earlier makes the program faster only as far as the GPU lags behind the host: then
-// it waits for the host. Where the host has waited for the GPU, all of it counts.
+// Work of the GPU that ends earlier makes the program faster only up to the GPU's lag, the time from a call
+// to its work: then the GPU waits for the host. Where the host has waited for the GPU, all of it counts.
 class program_time {
  public:
   void add(const timed_call& call) {
@@ -48,8 +48,8 @@ class program_time {
     const double time = call.end - call.begin;
     return time > 0 ? std::clamp((call.end - last_.end) / time, 0., 1.) : 1;
   }
-  // Whether the host has waited for the GPU: it stopped when it was several calls ahead, or goes on as soon as
-  // the last call ends. Otherwise it was busy.
+  // Whether the host has waited for the GPU: it stopped when it was several calls ahead, or goes on as soon
+  // as the last call ends. Otherwise it was busy.
   bool has_waited(const timed_call& call) const {
     if (!call.drained || calls_ == 0) return false;
     constexpr double several = 4, at_once = .05;

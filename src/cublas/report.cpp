@@ -246,8 +246,8 @@ std::string summary_of_profile(const rows& all, const record& b) {
     }
   const gain_of_program g = gain_of(all, b);
   if (!g.measured || g.gpu == 0) return text;
-  return text + written("of %.3g s that the GPU would save in products the program would gain %.3g s%s\n", g.gpu,
-                        g.program,
+  return text + written("of %.3g s that the GPU would save in products the program would gain %.3g s%s\n",
+                        g.gpu, g.program,
                         g.program < .9 * g.gpu ? ": for the rest, the GPU would wait for the host" : "");
 }
 
@@ -277,13 +277,13 @@ std::string json(const rows& all, std::uint64_t not_listed, const subject& of, c
   const sums of_all = sums_of(all, b);
   for (std::size_t i = 0; i < kinds.size(); ++i)
     if (const sum& s = of_all[i]; s.calls > 0) {
-      text += written("%s\n    \"%s\": {\"calls\": %" PRIu64 ", \"seconds\": %.6g, \"would_be\": %.6g}", separator,
-                      kinds[i], s.calls, s.seconds, s.left);
+      text += written("%s\n    \"%s\": {\"calls\": %" PRIu64 ", \"seconds\": %.6g, \"would_be\": %.6g}",
+                      separator, kinds[i], s.calls, s.seconds, s.left);
       separator = ",";
     }
   const gain_of_program g = b == nullptr ? gain_of_program() : gain_of(all, *b);
-  text += written("\n  },\n  \"gain\": {\"gpu_seconds\": %.6g, \"seconds\": %.6g, \"measured\": %s},\n", g.gpu,
-                  g.program, g.measured ? "true" : "false");
+  text += written("\n  },\n  \"gain\": {\"gpu_seconds\": %.6g, \"seconds\": %.6g, \"measured\": %s},\n",
+                  g.gpu, g.program, g.measured ? "true" : "false");
   text += written("  \"calls_not_listed\": %" PRIu64 ",\n", not_listed);
   return text + "  \"decision\": \"" + sentence + "\"\n}\n";
 }

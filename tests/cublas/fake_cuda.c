@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The CUDA driver functions that profiles call, with the driver's soname and no device. Two events are 2.5
 // milliseconds apart, from the second query on. With FAKE_GPU_US there is a GPU with a clock: between every
-// two events that are recorded it works for so long, after what it has to do already, and nothing is captured.
+// two events that are recorded it works for so long, after what it has to do already; nothing is captured.
 // At exit, reports events that were not destroyed, and events recorded during a stream capture.
 #include <stdio.h>
 #include <stdlib.h>

@@ -334,12 +334,18 @@ def tell_gain(clients, program, eager, driver, profile):
         read = json.loads(profile.read_text())
         gain, kinds = read["gain"], read["kinds"]
         expect(
-            abs(gain["gpu_seconds"] / (saved * 300e-6) - 1) < 0.05, True, f"what the GPU saves: {gain}, {words}"
+            abs(gain["gpu_seconds"] / (saved * 300e-6) - 1) < 0.05,
+            True,
+            f"what the GPU saves: {gain}, {words}",
         )
         share = gain["seconds"] / gain["gpu_seconds"]
         expect(least <= share <= most and gain["measured"], True, f"what the program gains: {gain}, {words}")
         expect(
-            (list(kinds), kinds["small products"]["calls"], abs(kinds["small products"]["would_be"] * 1e4 / saved - 1) < 0.1),
+            (
+                list(kinds),
+                kinds["small products"]["calls"],
+                abs(kinds["small products"]["would_be"] * 1e4 / saved - 1) < 0.1,
+            ),
             (["small products"], saved, True),
             f"kinds: {kinds}",
         )
