@@ -117,6 +117,7 @@ std::optional<int> computed(const request& r, decision& d, outcome& what) {
   what = compute(r.args, r.stream, d);
   if (what != outcome::computed && what != outcome::failed) return std::nullopt;
   count(what, d.predicted);
+  if (what == outcome::computed) count_computed(kind_of(r.listed));
   if (said().lists()) list(r.listed, what, d.predicted);
   return what == outcome::computed ? status_success : status_execution_failed;
 }

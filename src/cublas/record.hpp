@@ -41,7 +41,8 @@ struct record {
     std::atomic<std::uint64_t> calls;
     std::atomic<double> seconds, left;
   };
-  std::array<others, other_kinds> of_others;  // list_others()
+  std::array<others, call_kinds> of_others;                     // list_others()
+  std::array<std::atomic<std::uint64_t>, call_kinds> computed;  // count_computed()
   std::atomic<std::uint64_t> verified, not_verified;
   std::array<difference, 2> differences;
   std::atomic<std::uint32_t> worst;  // index of the worst difference

@@ -69,21 +69,13 @@ double left_of(const row& r) {
   return share * seconds_of(r);
 }
 
-// What the calls of a program are, for the sums that a profile ends with.
-enum class kind { products, small_products, solvers, attention, scans };
-constexpr std::array<const char*, 5> kinds = {"products", "small products", "solvers", "attention", "scans"};
+constexpr std::array<const char*, call_kinds> kinds = {"products", "small products", "solvers", "attention",
+                                                       "scans"};
 // Entries that are not products, by the beginning of their names.
-constexpr std::pair<const char*, kind> kinds_of_entries[] = {{"cublasStrsm", kind::solvers},
-                                                             {"cublasStrmm", kind::solvers},
-                                                             {"cublasSsyrk", kind::solvers},
-                                                             {"cublasSsyr2k", kind::solvers}};
-kind kind_of(const listed_product& p) {
-  constexpr double small = 256. * 256 * 256;
-  for (const auto& [beginning, what] : kinds_of_entries)
-    if (std::strncmp(name_of(p.function), beginning, std::strlen(beginning)) == 0) return what;
-  const auto real = [](std::int64_t x) { return static_cast<double>(x); };
-  return real(p.m) * real(p.n) * real(p.k) * real(p.count) < small ? kind::small_products : kind::products;
-}
+constexpr std::pair<const char*, call_kind> kinds_of_entries[] = {{"cublasStrsm", call_kind::solvers},
+                                                                  {"cublasStrmm", call_kind::solvers},
+                                                                  {"cublasSsyrk", call_kind::solvers},
+                                                                  {"cublasSsyr2k", call_kind::solvers}};
 struct sum {
   std::uint64_t calls = 0;
   double seconds = 0, left = 0;  // now, and with antiphase
@@ -112,10 +104,8 @@ sums sums_of(const rows& all, const record* b) {
     s.calls += r->calls, s.seconds += seconds_of(*r);
     s.left += r->became == outcome::computed ? left_of(*r) : seconds_of(*r);
   }
-  for (std::size_t i = 0; b != nullptr && i < b->of_others.size(); ++i) {
-    const record::others& o = b->of_others[i];
-    of_all[static_cast<std::size_t>(kind::attention) + i] = {o.calls, o.seconds, o.left};
-  }
+  for (std::size_t i = 0; b != nullptr && i < call_kinds; ++i)
+    if (const record::others& o = b->of_others[i]; o.calls > 0) of_all[i] = {o.calls, o.seconds, o.left};
   return of_all;
 }
 // What the GPU would save, and what the program would gain by that. Calls that were not measured, such as
@@ -294,6 +284,9 @@ std::string summary(const record& b) {
   const std::uint64_t verified = b.verified, not_verified = b.not_verified;
   std::string text = written("%" PRIu64 " of %" PRIu64 " products computed (%.0f %%)", computed, all,
                              all == 0 ? 0. : 100. * static_cast<double>(computed) / static_cast<double>(all));
+  for (const call_kind kind : {call_kind::small_products, call_kind::solvers})
+    if (const std::uint64_t n = b.computed[static_cast<std::size_t>(kind)]; n > 0)
+      text += written(", %" PRIu64 " of them %s", n, kinds[static_cast<std::size_t>(kind)]);
   if (computed > 0)
     text += written(", %.3g s saved as predicted", 1e-12 * static_cast<double>(b.picoseconds_saved.load()));
   const char* separator = "; passed on: ";
@@ -379,6 +372,15 @@ bool lives(std::int64_t process) {
 
 }  // namespace
 
+call_kind kind_of(const listed_product& p) {
+  constexpr double small = 256. * 256 * 256;
+  for (const auto& [beginning, kind] : kinds_of_entries)
+    if (std::strncmp(name_of(p.function), beginning, std::strlen(beginning)) == 0) return kind;
+  const auto real = [](std::int64_t x) { return static_cast<double>(x); };
+  return real(p.m) * real(p.n) * real(p.k) * real(p.count) < small ? call_kind::small_products
+                                                                  : call_kind::products;
+}
+
 const char* text_of(outcome what) { return texts[static_cast<std::size_t>(what)]; }
 
 std::string report() {
@@ -414,12 +416,10 @@ void tell_what_is_left(const std::string& folder, std::int64_t started) noexcept
 
 int antiphase_cublas_account(const char* kind, unsigned long long calls, double seconds, double would_be) {
   using namespace antiphase::cublas;
-  const auto is = [&](antiphase::cublas::kind one) {
-    return kind != nullptr && std::strcmp(kind, kinds[static_cast<std::size_t>(one)]) == 0;
-  };
-  if (!is(kind::attention) && !is(kind::scans)) return -1;
-  list_others(is(kind::attention) ? other_calls::attention : other_calls::scans, calls, seconds, would_be);
-  return 0;
+  for (const call_kind one : {call_kind::attention, call_kind::scans})
+    if (kind != nullptr && std::strcmp(kind, kinds[static_cast<std::size_t>(one)]) == 0)
+      return list_others(one, calls, seconds, would_be), 0;
+  return -1;
 }
 
 size_t antiphase_cublas_report(char* text, size_t room) try {

@@ -300,7 +300,7 @@ def settings(clients):
     count = re.search(r"(\d+) taken, (\d+) passed on, 0 faults", said.stdout)
     # The last two come from an original that calls another.
     report = re.fullmatch(
-        r"antiphase: (\d+) of (\d+) products computed \(\d+ %\), \S+ s saved as predicted; passed on: (.*)\n",
+        r"antiphase: (\d+) of (\d+) products computed \(\d+ %\), \d+ of them small products, \S+ s saved as predicted; passed on: (.*)\n",
         said.stderr,
     )
     if not report:
@@ -486,7 +486,7 @@ def calls(clients):
     err = said("threads:40:30:30:20:0", ANTIPHASE_LEAST="30")
     expect(
         re.sub("[0-9.e-]+ s saved", "S s saved", err),
-        "antiphase: 80 of 160 products computed (50 %), S s saved as predicted; passed on: 80 below ANTIPHASE_LEAST\n",
+        "antiphase: 80 of 160 products computed (50 %), 80 of them small products, S s saved as predicted; passed on: 80 below ANTIPHASE_LEAST\n",
         "products of threads",
     )
     out = clients.execute(
