@@ -159,8 +159,9 @@ ANTIPHASE_API antiphase_status antiphase_sgemm(const antiphase_sgemm_args* args,
 ANTIPHASE_API antiphase_status antiphase_sgemm_workspace(const antiphase_sgemm_args* args, size_t* bytes);
 // Predicted speed-up over cuBLAS's FP32, as a lower estimate. Where cuBLAS was measured (NVIDIA H200 and H100
 // SXM), its time comes from a cost model fitted to that; elsewhere from multiply-adds at four fifths of the
-// device's peak rate, which no measured BLAS exceeds. At most 1 if less than 1.5 microseconds are saved. 0 on
-// a GPU that was not measured (antiphase_is_measured) and for which there is no tuning.
+// device's peak rate, which no measured BLAS exceeds. Of the GPU's time alone: what counts in a graph. At
+// most 1 if less than a fifth is saved and less than 1.6 microseconds. 0 on a GPU that was not measured
+// (antiphase_is_measured) and for which there is no tuning.
 // ANTIPHASE_CPU: that of the simulated GPU.
 ANTIPHASE_API antiphase_status antiphase_sgemm_gain(const antiphase_sgemm_args* args, double* times);
 // Predicted seconds of the call and of cuBLAS's FP32 (a lower estimate where that was not measured), and the
@@ -168,10 +169,14 @@ ANTIPHASE_API antiphase_status antiphase_sgemm_gain(const antiphase_sgemm_args* 
 // antiphase_sgemm_workspace() says.
 ANTIPHASE_API antiphase_status antiphase_sgemm_predict(const antiphase_sgemm_args* args, double* seconds,
                                                        double* cublas_seconds, size_t* borrowed);
-// The results of the two functions above, for the price of one. If the thread's next call is the same
-// product, it does not choose again what it runs.
+// The results of the two functions above, for the price of one; also eager_times, the speed-up of a call
+// outside of graphs, where the host may take longer than the GPU; and host_saved, the seconds by which a call
+// of cuBLAS takes the host longer. If the thread's next call is the same product, it does not choose again
+// what it runs.
 ANTIPHASE_API antiphase_status antiphase_sgemm_judge(const antiphase_sgemm_args* args, double* seconds,
-                                                     double* cublas_seconds, double* times, size_t* borrowed);
+                                                     double* cublas_seconds, double* times,
+                                                     double* eager_times, double* host_saved,
+                                                     size_t* borrowed);
 // What the call would run, and why, as lines of text, truncated to `room` bytes with the final 0 (4096 is
 // enough for most).
 ANTIPHASE_API antiphase_status antiphase_sgemm_explain(const antiphase_sgemm_args* args, char* text,

@@ -10,7 +10,7 @@
                   products computed alone
     batched       cublasSgemmBatched called by a small C program, without and with the interposer
     fortran       a Fortran program with memory of the GPU
-    passed        the time added to torch's calls that are passed on to cuBLAS: fails if the median exceeds
+    passed        the time added to torch's small calls, computed or passed on: fails if the median exceeds
                   --most-passed-us (default 1)
     call          host time of a Python matmul call, of its parts, and of torch.mm: fails beyond --most-us
                   (default 6)

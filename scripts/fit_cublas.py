@@ -17,13 +17,15 @@ from scipy.optimize import least_squares
 
 import experiments
 
-LEAST = 200  # (m n k)^(1/3): below, the time is that of the launch
+LEAST = 200  # (m n k)^(1/3): below, most of the time is latency
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 CARD = json.loads((ROOT / "src/costs/h200.json").read_text())
 COST = CARD["constants"]["cublas"]
 MULTIPROCESSORS = CARD["multiprocessors"]
 # Constants of the model that are not fitted.
 CLOCK, VECTOR_RATE, FEW_ROWS_RATE = COST["clock"], COST["vector rate"], COST["few rows rate"]
+KEPT_VECTOR_RATE, DEEP_LINE, DEEP_K = COST["kept vector rate"], COST["deep line"], COST["deep k"]
+KEPT, NOT_KEPT = (CARD["constants"]["products"][name] for name in ("kept", "not kept"))
 TILES = ((128, 128), (64, 64), (128, 32), (32, 32))
 PARTS = (1, 2, 4, 8, 16, 32)
 # (name, initial value, least, most). The fit finds a local optimum: put its results into the file until they stay.
@@ -70,26 +72,37 @@ def model(p, of):
     moved = 4 * count * (m * k + k * n + m * n * (1 + adds))
     begins_anywhere = (numpy.where(a > 0, k, m) % 4 != 0) | (numpy.where(b > 0, n, k) % 4 != 0)
     read = moved / rate * numpy.where(begins_anywhere, 1 + unaligned, 1)
-    best = numpy.full(len(of), numpy.inf)
-    for (longer, shorter), share in zip(TILES, reached):
-        tiles = count * numpy.minimum(
-            numpy.ceil(m / longer) * numpy.ceil(n / shorter), numpy.ceil(m / shorter) * numpy.ceil(n / longer)
-        )
+
+    def least(tile, share, tiles, prologue, read):
+        best = numpy.full(len(of), numpy.inf)
         for parts in PARTS:
             rounds = numpy.maximum(alone, numpy.ceil(tiles * parts / MULTIPROCESSORS))
             time = numpy.maximum(
-                read, longer * shorter * (numpy.ceil(k / parts) + fill) * rounds / (128 * CLOCK * share)
+                read, tile * (numpy.ceil(k / parts) + prologue) * rounds / (128 * CLOCK * share)
             )
             if parts > 1:
                 time = numpy.where(
                     k >= 64 * parts, time + add_up + parts * count * m * n * 8 / add_up_rate, numpy.inf
                 )
             best = numpy.minimum(best, time)
+        return best
+
+    best = numpy.full(len(of), numpy.inf)
+    for (longer, shorter), share in zip(TILES, reached):
+        tiles = count * numpy.minimum(
+            numpy.ceil(m / longer) * numpy.ceil(n / shorter), numpy.ceil(m / shorter) * numpy.ceil(n / longer)
+        )
+        best = numpy.minimum(best, least(longer * shorter, share, tiles, fill, read))
     few = (numpy.minimum(m, n) <= 4) | ((n <= 8) & (a == 0))
     few_rows = (m > 1) & (m <= 4) & (b == 0)
-    return start + numpy.where(
-        few_rows, moved / FEW_ROWS_RATE, numpy.where(few, moved / VECTOR_RATE, worse * best)
+    steps = worse * least(TILES[-1][0] * TILES[-1][1], reached[-1], count, 0, 0)
+    of_few = numpy.maximum(moved / numpy.where(few_rows, FEW_ROWS_RATE, VECTOR_RATE), steps)
+    far = numpy.clip((moved - KEPT) / (NOT_KEPT - KEPT), 0, 1)
+    of_vector = numpy.maximum(
+        moved * ((1 - far) / KEPT_VECTOR_RATE + far / VECTOR_RATE), DEEP_LINE * numpy.minimum(1, k / DEEP_K)
     )
+    of_few = numpy.where(numpy.minimum(m, n) == 1, of_vector, of_few)
+    return start + numpy.where(few_rows | few, of_few, worse * best)
 
 
 def fitted(of, times):

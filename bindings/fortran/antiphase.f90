@@ -194,10 +194,11 @@ module antiphase
       real(c_double), intent(out) :: seconds, cublas_seconds
       integer(c_size_t), intent(out) :: borrowed
     end function
-    integer(c_int) function antiphase_sgemm_judge(args, seconds, cublas_seconds, times, borrowed) bind(c)
+    integer(c_int) function antiphase_sgemm_judge(args, seconds, cublas_seconds, times, eager_times, &
+                                                  host_saved, borrowed) bind(c)
       import
       type(antiphase_sgemm_args), intent(in) :: args
-      real(c_double), intent(out) :: seconds, cublas_seconds, times
+      real(c_double), intent(out) :: seconds, cublas_seconds, times, eager_times, host_saved
       integer(c_size_t), intent(out) :: borrowed
     end function
     integer(c_int) function antiphase_sgemm_explain(args, text, room) bind(c)

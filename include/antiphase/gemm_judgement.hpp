@@ -8,9 +8,11 @@ namespace antiphase {
 
 struct gemm_judgement {
   double seconds = 0;         // gemm_choice::predicted
-  double cublas_seconds = 0;  // of gemm/gain.hpp, like gain
-  // likewise; 0 where nothing is known of the card: neither is_measured(), nor does a tuning apply
-  double gain = 0;
+  double cublas_seconds = 0;  // of gemm/gain.hpp, like the gains
+  // Speed-up of the GPU's time, and of the host's and the GPU's together for a call outside of graphs; both 0
+  // where nothing is known of the card: neither is_measured(), nor does a tuning apply.
+  double gain = 0, eager_gain = 0;
+  double host_saved = 0;      // seconds by which a call of cuBLAS takes the host longer
   std::size_t workspace = 0;  // bytes that the call takes
 };
 

@@ -181,6 +181,13 @@ def report():
     return text.value.decode(errors="replace") + (f"; {led}" if led else "")
 
 
+def account(kind, calls, seconds, would_be):
+    """Adds calls of "attention" or "scans" to the sums that a profile of this process ends with."""
+    types = ctypes.c_char_p, ctypes.c_ulonglong, ctypes.c_double, ctypes.c_double
+    with contextlib.suppress(RuntimeError):  # no library for cuBLAS: there are no such sums
+        _function("antiphase_cublas_account", *types)(kind.encode(), calls, seconds, would_be)
+
+
 def run(words):
     """Runs the program that these words name, and ends this process as it ends. Raises OSError if it cannot
     be executed."""

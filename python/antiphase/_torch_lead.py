@@ -141,6 +141,15 @@ class Led:
             + (f", {self.unmeasured} passed on: {_UNMEASURED}" if self.unmeasured else "")
         )
 
+    def sums(self):
+        """Of a profile: the number of calls, their predicted seconds now, and with ours where they are faster."""
+        rows = [(row, calls) for row, calls in self.rows.items() if row]
+        return (
+            sum(calls for _, calls in rows),
+            sum(calls * row.theirs for row, calls in rows) / 1e6,
+            sum(calls * (row.ours if row.wins else row.theirs) for row, calls in rows) / 1e6,
+        )
+
     def profile(self):
         """The list that --profile ends with."""
         lines = [f"{'calls':>8} {'seconds':>10} {'gain':>7}  {self.noun}"]

@@ -614,6 +614,7 @@ class Programs(support.Case):
         self.assertRegex(
             said, r" 1 +[\de.-]+~ +\d+\.\d+  attention forward of 2 x 3 x 128 x 128 x 8 +would be computed"
         )
+        self.assertRegex(said, r"\n +1 +[\de.-]+ +[\de.-]+ +attention\n")
 
 
 def divided(rank, file, world):

@@ -150,6 +150,9 @@ struct cublas_cost {
   // rates: where C has so few lines that a product is read like a matrix times a vector; the highest seen
   // where C has two to four rows and the long operand lies along k; elsewhere
   double vector_rate, few_rows_rate, rate;
+  // a matrix times a vector: rate as long as the L2 cache holds it; the most that the sum of a line waits,
+  // and from which K on
+  double kept_vector_rate, deep_line, deep_k;
   double unaligned;  // surcharge on reading if lines do not begin at multiples of 16 bytes
   double worse;      // factor: cuBLAS's own heuristic against the best tile and split-K factor
   // least number of waves: nothing hides the latency of a multiprocessor's only block
@@ -158,14 +161,20 @@ struct cublas_cost {
   double add_up, add_up_rate;  // split-K: once; of writing and reading partial sums
   double clock;                // cycles: multiply-adds of each of a multiprocessor's 128 FP32 lanes
   std::array<double, std::size(tiles)> reached;  // share of the peak by a tile
-  // Safety factors on a predicted gain over cuBLAS where our own predictions were seen to be too low: batches
-  // of small members; few k with C read. The least time saved for which cuBLAS is replaced.
-  double doubt_of_small, doubt_of_few_k, least_saved;
+  // Safety factors on a predicted gain over cuBLAS where predictions were seen to err: batches of small
+  // members, larger ones if both operands lie along k; few k with C read, and so few that C is nearly all
+  // that moves.
+  double doubt_of_small, doubt_of_few_k;
+  // The least for which cuBLAS is replaced: time saved, or a share of cuBLAS's, if that is less.
+  double least_saved, least_share;
   void each(constant_visitor& v) {
     v.number("start", start, .5, 6);
     v.number("vector rate", vector_rate, 1e6, 1e7);
     v.number("few rows rate", few_rows_rate, 5e5, 1e7);
     v.number("rate", rate, 1e6, 6e6);
+    v.number("kept vector rate", kept_vector_rate, 1e6, 2e7);
+    v.number("deep line", deep_line, 0, 4);
+    v.number("deep k", deep_k, 100, 4000);
     v.number("unaligned", unaligned, 0, 2);
     v.number("worse", worse, .9, 1.4);
     v.number("alone", alone, 1, 3);
@@ -179,6 +188,19 @@ struct cublas_cost {
     v.number("doubt of small", doubt_of_small, 1, 3);
     v.number("doubt of few k", doubt_of_few_k, 1, 3);
     v.number("least saved", least_saved, 0, 20);
+    v.number("least share", least_share, 0, 1);
+  }
+};
+
+// What a call takes the host until its work is queued: cuBLAS, less than most of its calls; ours, and more of
+// ours where it has a workspace and thus several launches. host_us of bench/results, 20261129T050115, on the
+// host of an H200: cuBLAS 6.4 to 15.4, 10.6 in the median; ours 3.3 to 5.7 and 6.4 to 12.
+struct host_cost {
+  double cublas, call, more_with_workspace;
+  void each(constant_visitor& v) {
+    v.number("cublas", cublas, 1, 50);
+    v.number("call", call, 1, 50);
+    v.number("more with workspace", more_with_workspace, 0, 50);
   }
 };
 
@@ -264,6 +286,7 @@ struct models {
   attention_cost attention;
   linear_cost linear;
   cublas_cost cublas;
+  host_cost host;
   torch_cost torch;
   void each(constant_visitor& v) {
     v.enter("products");
@@ -288,6 +311,7 @@ struct models {
     v.inside("attention", attention);
     v.inside("linear", linear);
     v.inside("cublas", cublas);
+    v.inside("host", host);
     v.inside("torch", torch);
   }
 };

@@ -12,10 +12,6 @@
 namespace antiphase::cublas {
 namespace {
 
-double outputs_times_k(std::int64_t m, std::int64_t n, std::int64_t k) {
-  return static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k);
-}
-
 shape shape_of(const antiphase_sgemm_args& x) {
   const std::int64_t kinds = x.function + 8 * (x.added != nullptr) + 16 * (x.row_bias != nullptr) +
                              32 * (x.a_members != nullptr) + 64 * (x.alpha == 0) +
@@ -47,13 +43,17 @@ std::size_t hash_of(const shape& s) {
 
 decision decide(const antiphase_sgemm_args& x) {
   decision d;
-  double times = 0;
+  double times = 0, eager_times = 0;
   std::size_t bytes = 0;
-  if (antiphase_sgemm_judge(&x, &d.predicted.seconds, &d.predicted.cublas_seconds, &times, &bytes) !=
-      ANTIPHASE_OK)
-    return {.outcome = outcome::refused, .predicted = {}};
-  if (!said().least && !(times > least_gain)) d.outcome = times > 0 ? outcome::no_gain : outcome::unmeasured;
-  if (bytes > said().most_workspace) d.outcome = outcome::workspace;
+  if (antiphase_sgemm_judge(&x, &d.predicted.seconds, &d.predicted.cublas_seconds, &times, &eager_times,
+                            &d.predicted.host_saved, &bytes) != ANTIPHASE_OK)
+    return {.eager = outcome::refused, .captured = outcome::refused, .predicted = {}};
+  const auto outcome_of = [&](double by) {
+    if (bytes > said().most_workspace) return outcome::workspace;
+    if (said().least || by > least_gain) return outcome::computed;
+    return by > 0 ? outcome::no_gain : outcome::unmeasured;
+  };
+  d.eager = outcome_of(eager_times), d.captured = outcome_of(times);
   return d;
 }
 
@@ -114,11 +114,15 @@ std::int64_t current_device() {
   return d != nullptr && d->current_device(&number) == 0 ? number : -1;
 }
 
-bool is_small(std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t count) {
-  constexpr double usual = 256;
-  const double all = outputs_times_k(m, n, k);
-  if (const auto least = said().least) return all < *least * *least * *least;
-  return all * static_cast<double>(count) < usual * usual * usual;
+bool is_small(std::int64_t m, std::int64_t n, std::int64_t k) {
+  const double least = said().least.value_or(0);
+  return static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k) < least * least * least;
+}
+
+outcome decision::outcome_on(antiphase_stream on) const {
+  if (eager == captured) return eager;
+  const driver* const d = said().device == ANTIPHASE_CPU ? nullptr : driver_of_process();
+  return d != nullptr && d->captures(on) ? captured : eager;
 }
 
 std::optional<decision>& remembered(const shape& s, bool adds) noexcept { return known(s).decisions[adds]; }
@@ -132,7 +136,7 @@ decision& decision_of(const antiphase_sgemm_args& x) noexcept {
 const decision* known_outlook_of(const antiphase_sgemm_args& x) noexcept {
   const auto& [without, with] = known(shape_of(x)).decisions;
   for (const auto* const d : {&without, &with})
-    if (*d && (*d)->outcome == outcome::computed) return &**d;
+    if (*d && (*d)->is_for_any()) return &**d;
   return without && with ? &*with : nullptr;
 }
 

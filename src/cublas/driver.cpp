@@ -25,6 +25,7 @@ std::optional<driver> found_driver() {
   find(all.destroy_event, "cuEventDestroy_v2");
   find(all.record_event, "cuEventRecord");
   find(all.query_event, "cuEventQuery");
+  find(all.query_stream, "cuStreamQuery");
   find(all.milliseconds, "cuEventElapsedTime");
   find(all.allocate, "cuMemAlloc_v2");
   find(all.release, "cuMemFree_v2");

@@ -19,6 +19,7 @@ struct driver {
   int (*destroy_event)(event) = nullptr;
   int (*record_event)(event, antiphase_stream) = nullptr;
   int (*query_event)(event) = nullptr;
+  int (*query_stream)(antiphase_stream) = nullptr;
   int (*milliseconds)(float*, event from, event to) = nullptr;
   int (*allocate)(address*, std::size_t) = nullptr;
   int (*release)(address) = nullptr;

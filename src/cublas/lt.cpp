@@ -111,19 +111,6 @@ bool reads_operand(const attributes<of_product>& says, of_product which, std::op
   return true;
 }
 
-// True if a product is small, by as few queries as possible; its validity is not checked.
-bool is_surely_small(const attributes<of_product>& says, attribute_function* ask, const lt_product& p) {
-  const attributes<of_layout> a(ask, p.of_a), d(ask, p.of_d);
-  std::uint64_t m = 0, n = 0, k = 0;
-  std::int32_t count = 0, op = 0;
-  return p.of_a != nullptr && p.of_d != nullptr && d.read(of_layout::rows, m) &&
-         d.read(of_layout::columns, n) && d.read(of_layout::count, count) &&
-         says.read(of_product::op_a, op) &&
-         a.read(op == as_it_is ? of_layout::columns : of_layout::rows, k) &&
-         is_small(static_cast<std::int64_t>(m), static_cast<std::int64_t>(n), static_cast<std::int64_t>(k),
-                  count);
-}
-
 }  // namespace
 
 reading request_of(const original& of, handle of_caller, const lt_product& p) {
@@ -133,7 +120,6 @@ reading request_of(const original& of, handle of_caller, const lt_product& p) {
       p.beta == nullptr)
     return no(outcome::unusual);
   const attributes<of_product> says(of.of_product, p.desc);
-  if (!said().lists() && is_surely_small(says, of.of_layout, p)) return no(outcome::small);
   if (const outcome why = asked_of(says); why != outcome::computed) return no(why);
   antiphase_sgemm_args x = arguments_as_said();
   std::optional<matrix> a = matrix_of(of.of_layout, p.of_a), b = matrix_of(of.of_layout, p.of_b);
@@ -153,7 +139,7 @@ reading request_of(const original& of, handle of_caller, const lt_product& p) {
   if (x.m <= 0 || x.n <= 0 || x.k <= 0 || x.batch <= 0) return no(outcome::unusual);
   if (!a->has_extents(x.m, x.k) || !b->has_extents(x.k, x.n) || a->count != d->count || b->count != d->count)
     return no(outcome::unusual);
-  if (is_small(x.m, x.n, x.k, x.batch)) return no(outcome::small);
+  if (is_small(x.m, x.n, x.k)) return no(outcome::small);
   if (!reads_epilogue(says, d->type, x, as.epilogue)) return no(outcome::unusual);
   x.alpha = *static_cast<const float*>(p.alpha), x.beta = *static_cast<const float*>(p.beta);
   as.adds = x.beta != 0;

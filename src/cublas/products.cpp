@@ -35,7 +35,7 @@ outcome told_by_arguments(const product& p) {
     if (const outcome why = refusal_of(asked_by_compute(p.compute)); why != outcome::computed) return why;
   }
   if (!is_sensible(p)) return outcome::unusual;
-  return is_small(p.m, p.n, p.k, p.count) ? outcome::small : outcome::computed;
+  return is_small(p.m, p.n, p.k) ? outcome::small : outcome::computed;
 }
 
 antiphase_sgemm_args arguments_of(const product& p) {
@@ -68,7 +68,7 @@ void add_factors(antiphase_sgemm_args& x, const void* alpha, const void* beta) {
 outcome compute(const request& r, decision& d) {
   if (r.of_triangle != nullptr) return outcome_of_parts(*r.of_triangle, d.block, r.stream);
   const antiphase_status status = antiphase_sgemm(&r.args, r.stream);
-  if (status == ANTIPHASE_NOT_SUPPORTED) d.outcome = outcome::refused;  // nor will it be the next time
+  if (status == ANTIPHASE_NOT_SUPPORTED) d.eager = d.captured = outcome::refused;  // so will it be later
   return outcome_of(status);
 }
 
@@ -92,7 +92,7 @@ int profiled(const original_call& original, const listed_product& as, outcome wh
   list(as, what, predicted);
   timing time(on);
   const int status = original();
-  time.ends_with(as, what);
+  time.ends_with(as, what, predicted);
   return status;
 }
 
@@ -102,6 +102,7 @@ std::optional<int> computed(const request& r, decision& d, outcome& what) {
   what = compute(r, d);
   if (what != outcome::computed && what != outcome::failed) return std::nullopt;
   count(what, d.predicted);
+  if (what == outcome::computed) count_computed(kind_of(r.listed));
   if (said().lists()) list(r.listed, what, d.predicted);
   return what == outcome::computed ? status_success : status_execution_failed;
 }
@@ -134,11 +135,11 @@ int carried_out_now(const reading& all, const original_call& original) {
   decision of_triangle;
   if (r.of_triangle != nullptr) of_triangle = decision_of(*r.of_triangle);
   decision& d = r.of_triangle != nullptr ? of_triangle : decision_of(r.args);
-  if (said().profiles) return profiled(original, r.listed, d.outcome, d.predicted, r.stream);
-  if (d.outcome != outcome::computed) return passed_on(original, r.listed, d.outcome, d.predicted);
+  outcome what = d.outcome_on(r.stream);
+  if (said().profiles) return profiled(original, r.listed, what, d.predicted, r.stream);
+  if (what != outcome::computed) return passed_on(original, r.listed, what, d.predicted);
   std::optional<verification> both;
   if (is_to_be_verified()) both.emplace(r.args, r.stream);
-  outcome what{};
   const std::optional<int> status = computed(r, d, what);
   if (!status) return passed_on(original, r.listed, what, d.predicted);
   if (both && what == outcome::computed) compare(original, r, *both);
@@ -202,7 +203,7 @@ reading request_of(const original& of, function by, handle of_caller, const prod
       outlook = &outlook_of(r.args);
     }
     otherwise.predicted = outlook->predicted;
-    if (outlook->outcome != outcome::computed) return no(outlook->outcome);
+    if (!outlook->is_for_any()) return no(outlook->eager);
   }
   if (const outcome why = asked_of(of, of_caller, p.is_16_bit(), r.stream); why != outcome::computed)
     return no(why);

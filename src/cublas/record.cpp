@@ -153,6 +153,11 @@ void count(outcome what, const prediction& predicted) noexcept {
   r->picoseconds_saved.fetch_add(static_cast<std::int64_t>(saved * 1e12), std::memory_order_relaxed);
 }
 
+void count_computed(call_kind kind) noexcept {
+  if (record* const r = counted(); r != nullptr)
+    r->computed[static_cast<std::size_t>(kind)].fetch_add(1, std::memory_order_relaxed);
+}
+
 void list(const listed_product& p, outcome what, const prediction& predicted) noexcept {
   change([&](record& r) {
     row* const to = row_of(r, p, what);
@@ -172,6 +177,15 @@ void list_time(const listed_product& p, outcome what, double measured) noexcept 
     // A running mean stays valid if a crash lets only one of both stores through.
     to->mean = to->mean + (measured - to->mean) / static_cast<double>(to->timed + 1);
     ++to->timed;
+  });
+}
+void list_saved(double gpu, double program) noexcept {
+  change([&](record& r) { r.gpu_saved = gpu, r.saved = program; });
+}
+void list_others(call_kind kind, std::uint64_t calls, double seconds, double left) noexcept {
+  change([&](record& r) {
+    record::others& all = r.of_others[static_cast<std::size_t>(kind)];
+    all.calls += calls, all.seconds = all.seconds + seconds, all.left = all.left + left;
   });
 }
 void count_verified(const listed_product& p, double difference) noexcept {

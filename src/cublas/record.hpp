@@ -36,6 +36,13 @@ struct record {
   std::array<std::atomic<std::uint64_t>, outcomes> counts;
   std::atomic<std::int64_t> picoseconds_saved;  // negative if products were taken at a loss
   std::atomic<std::uint64_t> not_listed;        // calls for which there was no row
+  std::atomic<double> gpu_saved, saved;         // list_saved()
+  struct others {
+    std::atomic<std::uint64_t> calls;
+    std::atomic<double> seconds, left;
+  };
+  std::array<others, call_kinds> of_others;                     // list_others()
+  std::array<std::atomic<std::uint64_t>, call_kinds> computed;  // count_computed()
   std::atomic<std::uint64_t> verified, not_verified;
   std::array<difference, 2> differences;
   std::atomic<std::uint32_t> worst;  // index of the worst difference

@@ -40,7 +40,7 @@ constexpr std::array<const char*, outcomes> texts = {"computed",
                                                      "not FP32",
                                                      "factors on the device",
                                                      "unusual arguments",
-                                                     "small",
+                                                     "below ANTIPHASE_LEAST",
                                                      "no gain predicted",
                                                      "not measured on this GPU (see antiphase tune)",
                                                      "workspace beyond the limit",
@@ -69,6 +69,19 @@ double left_of(const row& r) {
   return share * seconds_of(r);
 }
 
+constexpr std::array<const char*, call_kinds> kinds = {"products", "small products", "solvers", "attention",
+                                                       "scans"};
+// Entries that are not products, by the beginning of their names.
+constexpr std::pair<const char*, call_kind> kinds_of_entries[] = {{"cublasStrsm", call_kind::solvers},
+                                                                  {"cublasStrmm", call_kind::solvers},
+                                                                  {"cublasSsyrk", call_kind::solvers},
+                                                                  {"cublasSsyr2k", call_kind::solvers}};
+struct sum {
+  std::uint64_t calls = 0;
+  double seconds = 0, left = 0;  // now, and with antiphase
+};
+using sums = std::array<sum, kinds.size()>;
+
 // The slowest first.
 using rows = std::vector<const row*>;
 rows by_time(const record& b) {
@@ -82,6 +95,35 @@ rows by_time(const record& b) {
     if (one.calls > 0) all.push_back(&one);
   std::ranges::sort(all, {}, words);
   return all;
+}
+
+sums sums_of(const rows& all, const record* b) {
+  sums of_all;
+  for (const row* const r : all) {
+    sum& s = of_all[static_cast<std::size_t>(kind_of(r->product))];
+    s.calls += r->calls, s.seconds += seconds_of(*r);
+    s.left += r->became == outcome::computed ? left_of(*r) : seconds_of(*r);
+  }
+  for (std::size_t i = 0; b != nullptr && i < call_kinds; ++i)
+    if (const record::others& o = b->of_others[i]; o.calls > 0) of_all[i] = {o.calls, o.seconds, o.left};
+  return of_all;
+}
+// What the GPU would save, and what the program would gain by that. Calls that were not measured, such as
+// those captured into graphs, are taken not to wait for the host.
+struct gain_of_program {
+  double gpu = 0, program = 0;
+  bool measured = false;
+};
+gain_of_program gain_of(const rows& all, const record& b) {
+  gain_of_program g{.gpu = b.gpu_saved, .program = b.saved};
+  for (const row* const r : all) {
+    const double calls = static_cast<double>(r->calls), timed = static_cast<double>(r->timed);
+    g.measured |= timed > 0;
+    if (r->became != outcome::computed) continue;
+    const double rest = (seconds_of(*r) - left_of(*r)) * std::max(0., calls - timed) / calls;
+    g.gpu += rest, g.program += rest;
+  }
+  return g;
 }
 
 // Text for the bits of cuBLASLt's epilogue.
@@ -183,7 +225,23 @@ std::string table(const rows& all, std::uint64_t not_listed, const telling& how)
   return text;
 }
 
-std::string json(const rows& all, std::uint64_t not_listed, const subject& of) {
+// The table of kinds, and what the program gains.
+std::string summary_of_profile(const rows& all, const record& b) {
+  std::string text;
+  const sums of_all = sums_of(all, &b);
+  for (std::size_t i = 0; i < kinds.size(); ++i)
+    if (const sum& s = of_all[i]; s.calls > 0) {
+      if (text.empty()) text = written("%8s %11s %11s  %s\n", "calls", "seconds ", "would be ", "kind");
+      text += written("%8" PRIu64 " %10.3g  %10.3g   %s\n", s.calls, s.seconds, s.left, kinds[i]);
+    }
+  const gain_of_program g = gain_of(all, b);
+  if (!g.measured || g.gpu == 0) return text;
+  return text + written("of %.3g s that the GPU would save in products the program would gain %.3g s%s\n",
+                        g.gpu, g.program,
+                        g.program < .9 * g.gpu ? ": for the rest, the GPU would wait for the host" : "");
+}
+
+std::string json(const rows& all, std::uint64_t not_listed, const subject& of, const record* b) {
   std::string text = "{\n  \"schema\": 1,\n  \"products\": [";
   const char* separator = "\n";
   for (const row* const r : all) {
@@ -204,7 +262,19 @@ std::string json(const rows& all, std::uint64_t not_listed, const subject& of) {
   }
   std::string sentence = judgement(all, of);
   sentence.pop_back();
-  text += written("\n  ],\n  \"calls_not_listed\": %" PRIu64 ",\n", not_listed);
+  text += "\n  ],\n  \"kinds\": {";
+  separator = "";
+  const sums of_all = sums_of(all, b);
+  for (std::size_t i = 0; i < kinds.size(); ++i)
+    if (const sum& s = of_all[i]; s.calls > 0) {
+      text += written("%s\n    \"%s\": {\"calls\": %" PRIu64 ", \"seconds\": %.6g, \"would_be\": %.6g}",
+                      separator, kinds[i], s.calls, s.seconds, s.left);
+      separator = ",";
+    }
+  const gain_of_program g = b == nullptr ? gain_of_program() : gain_of(all, *b);
+  text += written("\n  },\n  \"gain\": {\"gpu_seconds\": %.6g, \"seconds\": %.6g, \"measured\": %s},\n",
+                  g.gpu, g.program, g.measured ? "true" : "false");
+  text += written("  \"calls_not_listed\": %" PRIu64 ",\n", not_listed);
   return text + "  \"decision\": \"" + sentence + "\"\n}\n";
 }
 
@@ -214,6 +284,9 @@ std::string summary(const record& b) {
   const std::uint64_t verified = b.verified, not_verified = b.not_verified;
   std::string text = written("%" PRIu64 " of %" PRIu64 " products computed (%.0f %%)", computed, all,
                              all == 0 ? 0. : 100. * static_cast<double>(computed) / static_cast<double>(all));
+  for (const call_kind kind : {call_kind::small_products, call_kind::solvers})
+    if (const std::uint64_t n = b.computed[static_cast<std::size_t>(kind)]; n > 0)
+      text += written(", %" PRIu64 " of them %s", n, kinds[static_cast<std::size_t>(kind)]);
   if (computed > 0)
     text += written(", %.3g s saved as predicted", 1e-12 * static_cast<double>(b.picoseconds_saved.load()));
   const char* separator = "; passed on: ";
@@ -249,17 +322,18 @@ void tell(const record* b, const subject& of, const telling& how) {
   const std::uint64_t not_listed = none ? 0 : b->not_listed.load();
   std::string text, in_file;
   if (!none && how.profiles) {
-    in_file = table(all, not_listed, how) + judgement(all, of);
+    in_file = table(all, not_listed, how) + summary_of_profile(all, *b) + judgement(all, of);
     text = "products of this program, all computed by cuBLAS\n" + in_file;
   } else {
     text = none ? judgement(all, of) : summary(*b);
+    if (none && how.profiles && b != nullptr) text += summary_of_profile(all, *b);
     in_file = of.name() + ": " + text + (none ? "" : table(all, not_listed, how));
   }
   if (how.log_file.empty())
     std::fputs((of.name() + ": " + text).c_str(), stderr);
   else
     write_to(how.log_file, in_file, of);
-  if (how.profiles && !how.profile_json.empty()) write_to(how.profile_json, json(all, not_listed, of), of);
+  if (how.profiles && !how.profile_json.empty()) write_to(how.profile_json, json(all, not_listed, of, b), of);
 }
 
 void tell_of_this_process() noexcept try {
@@ -298,6 +372,15 @@ bool lives(std::int64_t process) {
 
 }  // namespace
 
+call_kind kind_of(const listed_product& p) {
+  constexpr double small = 256. * 256 * 256;
+  for (const auto& [beginning, kind] : kinds_of_entries)
+    if (std::strncmp(name_of(p.function), beginning, std::strlen(beginning)) == 0) return kind;
+  const auto real = [](std::int64_t x) { return static_cast<double>(x); };
+  return real(p.m) * real(p.n) * real(p.k) * real(p.count) < small ? call_kind::small_products
+                                                                  : call_kind::products;
+}
+
 const char* text_of(outcome what) { return texts[static_cast<std::size_t>(what)]; }
 
 std::string report() {
@@ -330,6 +413,14 @@ void tell_what_is_left(const std::string& folder, std::int64_t started) noexcept
 }
 
 }  // namespace antiphase::cublas
+
+int antiphase_cublas_account(const char* kind, unsigned long long calls, double seconds, double would_be) {
+  using namespace antiphase::cublas;
+  for (const call_kind one : {call_kind::attention, call_kind::scans})
+    if (kind != nullptr && std::strcmp(kind, kinds[static_cast<std::size_t>(one)]) == 0)
+      return list_others(one, calls, seconds, would_be), 0;
+  return -1;
+}
 
 size_t antiphase_cublas_report(char* text, size_t room) try {
   const std::string all = antiphase::cublas::report();

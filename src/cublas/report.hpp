@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Outcomes of products: counted, listed one by one on request, and reported at the end of the program.
 #pragma once
+#include <cstddef>
 #include <cstdint>
 #include <string>
 
@@ -15,10 +16,10 @@ enum class outcome {
   not_fp32,       // other types, TF32 or pedantic
   factors,        // alpha and beta on the device
   unusual,        // invalid, only for cuBLAS, or an empty product
-  small,
-  no_gain,     // no gain predicted
-  unmeasured,  // neither a cost model nor a tuning of this GPU
-  workspace,   // more than ANTIPHASE_WORKSPACE_LIMIT
+  small,          // smaller than ANTIPHASE_LEAST
+  no_gain,        // no gain predicted
+  unmeasured,     // neither a cost model nor a tuning of this GPU
+  workspace,      // more than ANTIPHASE_WORKSPACE_LIMIT
   no_memory,
   refused,  // by antiphase: overlapping matrices, a precision the device cannot keep
   failed,   // while being queued
@@ -37,15 +38,26 @@ struct listed_product {
   bool operator==(const listed_product&) const = default;
 };
 
+// Kinds of calls, for the sums in reports. Those of torch's attention and scans are not cuBLAS's.
+enum class call_kind { products, small_products, solvers, attention, scans };
+constexpr std::size_t call_kinds = 5;
+call_kind kind_of(const listed_product& p);
+
 struct prediction {
-  double seconds = 0, cublas_seconds = 0;  // 0: no prediction
+  double seconds = 0, cublas_seconds = 0;  // of the GPU; 0: no prediction
+  double host_saved = 0;                   // seconds
 };
 
 // None of these fails: without memory the product is not counted.
 void count(outcome what, const prediction& predicted = {}) noexcept;
+void count_computed(call_kind kind) noexcept;
 // For listed products. `measured`: seconds.
 void list(const listed_product& p, outcome what, const prediction& predicted) noexcept;
 void list_time(const listed_product& p, outcome what, double measured) noexcept;
+// Totals so far of the measured calls: what the GPU would save, and what the program would gain by it.
+void list_saved(double gpu, double program) noexcept;
+// For calls that are not cuBLAS's: what they took in all, and what they would take.
+void list_others(call_kind kind, std::uint64_t calls, double seconds, double left) noexcept;
 
 // For a product computed twice: norm of the difference, relative to the result's.
 void count_verified(const listed_product& p, double difference) noexcept;

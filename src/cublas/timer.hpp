@@ -15,11 +15,13 @@ class timing {
   timing(const timing&) = delete;
   timing& operator=(const timing&) = delete;
   ~timing();
-  void ends_with(const listed_product& p, outcome what) noexcept;
+  void ends_with(const listed_product& p, outcome what, const prediction& predicted) noexcept;
 
  private:
   antiphase_stream on_;
   void* begin_ = nullptr;
+  bool drained_ = false;
+  double issued_ = 0, profiled_ = 0;  // seconds
 };
 
 // Lists all measurements that are available without waiting.

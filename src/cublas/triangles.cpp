@@ -156,8 +156,9 @@ product part_of(const product& p, const range& r) {
 
 // ---- What a call is predicted to take
 
+// The host is ahead of the GPU, so its time does not count.
 bool is_ours(const antiphase_sgemm_args& x) {
-  return decision_of(x).outcome == outcome::computed && !(said().least && is_small(x.m, x.n, x.k, 1));
+  return decision_of(x).captured == outcome::computed && !is_small(x.m, x.n, x.k);
 }
 double cublas_seconds(const antiphase_sgemm_args& x) { return decision_of(x).predicted.cublas_seconds; }
 
@@ -195,7 +196,7 @@ struct costs {
     products += ours ? d.predicted.seconds : d.predicted.cublas_seconds;
     products_of_cublas += d.predicted.cublas_seconds;
     is_any_ours |= ours;
-    why_none = d.outcome == outcome::computed ? outcome::small : d.outcome;
+    why_none = d.captured == outcome::computed ? outcome::small : d.captured;
     return true;
   }
   bool on_diagonal(const range& r, float) {
@@ -210,7 +211,7 @@ double seconds_of_cublas(const product& p, const costs& c) {
 }
 
 decision decide(const product& p) {
-  decision best{.outcome = outcome::no_gain, .predicted = {}};
+  decision best{.eager = outcome::no_gain, .captured = outcome::no_gain, .predicted = {}};
   const block_costs known = costs_of(p.kind);
   constexpr std::int64_t smallest = 32;  // if the user says how small products may be
   const std::int64_t said_size =
@@ -219,11 +220,13 @@ decision decide(const product& p) {
     if (size >= order_of(p)) break;
     costs c{p};
     splitting(p, 1, p.kind == family::solve || p.beta == nullptr ? 0 : 1, size, c).run();
-    const prediction is{c.products + known.alone * c.blocks, seconds_of_cublas(p, c)};
+    const prediction is{.seconds = c.products + known.alone * c.blocks,
+                        .cublas_seconds = seconds_of_cublas(p, c)};
     if (best.block != 0 && !(is.seconds < best.predicted.seconds)) continue;
-    best = {.outcome = c.is_any_ours ? outcome::computed : c.why_none, .predicted = is, .block = size};
+    outcome what = c.is_any_ours ? outcome::computed : c.why_none;
     if (c.is_any_ours && !said().least && !(is.cublas_seconds > least_gain * is.seconds))
-      best.outcome = outcome::no_gain;
+      what = outcome::no_gain;
+    best = {.eager = what, .captured = what, .predicted = is, .block = size};
   }
   return best;
 }
@@ -242,7 +245,7 @@ struct execution {
     if (is_ours(x)) {
       const antiphase_status status = antiphase_sgemm(&x, on);
       if (status == ANTIPHASE_OK) return true;
-      if (status == ANTIPHASE_NOT_SUPPORTED) decision_of(x).outcome = outcome::refused;
+      if (status == ANTIPHASE_NOT_SUPPORTED) decision_of(x).eager = decision_of(x).captured = outcome::refused;
       if (outcome_of(status) == outcome::failed) return stop(outcome::failed);
     }
     const passing_on now;
@@ -297,7 +300,7 @@ outcome told_by_triangle(const product& p) {
   const std::int64_t order = order_of(p), width = width_of(p);
   if (!said().least) return order < least_order || width < least_width ? outcome::small : outcome::computed;
   const bool is_rank = is_rank_update(p.kind);
-  return is_small(order, is_rank ? order : width, is_rank ? width : order, 1) ? outcome::small
+  return is_small(order, is_rank ? order : width, is_rank ? width : order) ? outcome::small
                                                                               : outcome::computed;
 }
 
@@ -318,7 +321,7 @@ reading request_of(function by, const triangle& t) {
   if (!t.of.is_whole() || t.of.product == nullptr || t.of_caller == nullptr) return no(outcome::unusual);
   const decision d = decision_of(t);
   otherwise.predicted = d.predicted;
-  if (d.outcome != outcome::computed && !said().profiles) return no(d.outcome);
+  if (!d.is_for_any() && !said().profiles) return no(d.captured);
   antiphase_stream on = nullptr;
   if (const outcome why = asked_of(t.of, t.of_caller, false, on); why != outcome::computed) return no(why);
   if (*static_cast<const float*>(p.alpha) == 0) return no(outcome::unusual);

@@ -351,12 +351,19 @@ static void gains(void) {
           "cublas_seconds is a null pointer");
   REFUSED(antiphase_sgemm_predict(&args, &here, &there, NULL), ANTIPHASE_BAD_REQUEST,
           "borrowed is a null pointer");
-  double seconds = 0, cublas_seconds = 0, times = 0;
+  double seconds = 0, cublas_seconds = 0, times = 0, eager = 0, saved = 0;
   size_t bytes = 1;
-  EXPECT(antiphase_sgemm_judge(&args, &seconds, &cublas_seconds, &times, &bytes) == ANTIPHASE_OK);
+  EXPECT(antiphase_sgemm_judge(&args, &seconds, &cublas_seconds, &times, &eager, &saved, &bytes) ==
+         ANTIPHASE_OK);
   EXPECT(seconds == here && cublas_seconds == there && times == added && bytes == borrowed);
-  REFUSED(antiphase_sgemm_judge(&args, &seconds, &cublas_seconds, NULL, &bytes), ANTIPHASE_BAD_REQUEST,
-          "times is a null pointer");
+  EXPECT(fabs(eager / times - 1) < .01);  // the host's time is hidden
+  EXPECT(saved > 0 && saved < 1e-5);
+  REFUSED(antiphase_sgemm_judge(&args, &seconds, &cublas_seconds, NULL, &eager, &saved, &bytes),
+          ANTIPHASE_BAD_REQUEST, "times is a null pointer");
+  REFUSED(antiphase_sgemm_judge(&args, &seconds, &cublas_seconds, &times, NULL, &saved, &bytes),
+          ANTIPHASE_BAD_REQUEST, "eager_times is a null pointer");
+  REFUSED(antiphase_sgemm_judge(&args, &seconds, &cublas_seconds, &times, &eager, NULL, &bytes),
+          ANTIPHASE_BAD_REQUEST, "host_saved is a null pointer");
 }
 
 static void workspaces_of_products(void) {

@@ -16,6 +16,8 @@
 //   children the same, in forked children too
 //   nowhere  for profiles: addresses are invalid and never dereferenced
 //   sweep    as nowhere; N grows by one per call, and every other call has a single row
+//   paced    as nowhere, with a pause of MATH microseconds after each call; rest: no call, sleeps for M
+//            milliseconds
 //   bench    as nowhere; prints the nanoseconds per call
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -164,6 +166,8 @@ int main(int count, char** words) {
     if (strcmp(kind, "adds") == 0) product(1, m, n, k, times, math, 1);
     if (strcmp(kind, "threads") == 0 || strcmp(kind, "storm") == 0) threads(m, n, k, times, kind[0] == 's');
     if (strcmp(kind, "nowhere") == 0) nowhere(m, n, k, times, math);
+    for (int t = 0; strcmp(kind, "paced") == 0 && t < times; ++t) nowhere(m, n, k, 1, 0), usleep(math);
+    if (strcmp(kind, "rest") == 0) usleep(1000 * m);
     for (int t = 0; strcmp(kind, "sweep") == 0 && t < times; ++t)
       nowhere(t % 2 == 0 ? m : 1, n + t, k, 1, math);
     if (strcmp(kind, "bench") == 0)

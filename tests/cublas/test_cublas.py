@@ -297,12 +297,12 @@ def settings(clients):
     clients.run(1, *program, **ON_THE_CPU | {"ANTIPHASE_LEAST": "10"})  # (13 * 9 * 11)^(1/3) = 10.9
     clients.run(0, *program, **ON_THE_CPU | {"ANTIPHASE_LEAST": "11"})
     clients.run(1, *program, **ON_THE_CPU, ANTIPHASE_TF32="take")
-    clients.run(0, *program, ANTIPHASE_DEVICE="cpu")  # no gain is predicted for small ones
+    clients.run(1, *program, ANTIPHASE_DEVICE="cpu")  # a gain is predicted for small ones
     said = clients.run(1, *program, **ON_THE_CPU)
     count = re.search(r"(\d+) taken, (\d+) passed on, 0 faults", said.stdout)
     # The last two come from an original that calls another.
     report = re.fullmatch(
-        r"antiphase: (\d+) of (\d+) products computed \(\d+ %\), \S+ s saved as predicted; passed on: (.*)\n",
+        r"antiphase: (\d+) of (\d+) products computed \(\d+ %\), \d+ of them small products, \S+ s saved as predicted; passed on: (.*)\n",
         said.stderr,
     )
     if not report:
@@ -315,6 +315,44 @@ def settings(clients):
         {"within cuBLAS", "not FP32", "factors on the device", "unusual arguments", "refused"},
         "kinds of reasons",
     )
+
+
+def tell_gain(clients, program, eager, driver, profile):
+    work, wait = "nowhere:512:512:16:25:0", "rest:20"
+    for words, saved, least, most in (
+        ((work, wait), 25, 0.95, 1.05),
+        ((work, wait, work, wait), 50, 0.95, 1.05),
+        (("paced:512:512:16:25:1500", wait), 25, 0.02, 0.2),
+    ):
+        told = clients.execute(
+            program,
+            *words,
+            LD_PRELOAD=f"{eager}:{clients.interposer}:{driver}",
+            FAKE_GPU_US="400",
+            ANTIPHASE_PROFILE="1",
+            ANTIPHASE_PROFILE_JSON=str(profile),
+        )
+        expect(told.stdout, "", "what the driver complains of")
+        read = json.loads(profile.read_text())
+        gain, kinds = read["gain"], read["kinds"]
+        expect(
+            abs(gain["gpu_seconds"] / (saved * 300e-6) - 1) < 0.05,
+            True,
+            f"what the GPU saves: {gain}, {words}",
+        )
+        share = gain["seconds"] / gain["gpu_seconds"]
+        expect(least <= share <= most and gain["measured"], True, f"what the program gains: {gain}, {words}")
+        expect(
+            (
+                list(kinds),
+                kinds["small products"]["calls"],
+                abs(kinds["small products"]["would_be"] * 1e4 / saved - 1) < 0.1,
+            ),
+            (["small products"], saved, True),
+            f"kinds: {kinds}",
+        )
+        line = told.stderr.splitlines()[-2]
+        expect(line.endswith(": for the rest, the GPU would wait for the host"), most < 0.9, line)
 
 
 def calls(clients):
@@ -393,10 +431,11 @@ def calls(clients):
         said(one, **least).startswith("antiphase: 1 of 1 products computed (100 %), "), True, "a line unasked"
     )
     expect(said(one, **least, ANTIPHASE_REPORT="0"), "", "no line")
-    expect(said(one), "", "nothing was computed")
+    none = {"ANTIPHASE_LEAST": "100"}
+    expect(said(one, **none), "", "nothing was computed")
     expect(
-        said(one, ANTIPHASE_REPORT="1"),
-        "antiphase: 0 of 1 products computed (0 %); passed on: 1 small\n",
+        said(one, **none, ANTIPHASE_REPORT="1"),
+        "antiphase: 0 of 1 products computed (0 %); passed on: 1 below ANTIPHASE_LEAST\n",
         "nothing was computed, and it is asked for",
     )
     expect(said(ANTIPHASE_REPORT="1"), "", "no products")
@@ -465,7 +504,7 @@ def calls(clients):
     err = said("threads:40:30:30:20:0", ANTIPHASE_LEAST="30")
     expect(
         re.sub("[0-9.e-]+ s saved", "S s saved", err),
-        "antiphase: 80 of 160 products computed (50 %), S s saved as predicted; passed on: 80 small\n",
+        "antiphase: 80 of 160 products computed (50 %), 80 of them small products, S s saved as predicted; passed on: 80 below ANTIPHASE_LEAST\n",
         "products of threads",
     )
     out = clients.execute(
@@ -534,7 +573,7 @@ def calls(clients):
         [
             (4096, 3, True, "computed", "TNN"),
             (1, 7, False, "no gain predicted", "TNN"),
-            (512, 5, False, "small", "TNN"),
+            (512, 5, False, "no gain predicted", "TNN"),
             (2048, 2, False, "not FP32", "TNN"),
         ],
         "the profile",
@@ -544,10 +583,13 @@ def calls(clients):
         lines[0], "antiphase: products of this program, all computed by cuBLAS", "the profile's first line"
     )
     expect(
-        [re.sub(r" +|\d\.\d+", lambda of: "#" if of[0].strip() else " ", lines[at]).strip() for at in (2, 4)],
+        [
+            re.sub(r" +|\d\.\d+(e-\d+)?", lambda of: "#" if of[0].strip() else " ", lines[at]).strip()
+            for at in (2, 4)
+        ],
         [
             "3 #~ # 4096 x 4096 x 4096 TN cublasSgemm_v2 would be computed",
-            "5 ? 512 x 512 x 16 TN cublasSgemm_v2 passed on: small",
+            "5 #~ # 512 x 512 x 16 TN cublasSgemm_v2 passed on: no gain predicted",
         ],
         "its lines",
     )
@@ -583,13 +625,30 @@ def calls(clients):
             (one["why"], one["calls"], one["measured"], one["seconds"])
             for one in json.loads(profile.read_text())["products"]
         ],
-        [("refused", 30, True, 0.075), ("small", 3, True, 0.0075)],
+        [("refused", 30, True, 0.075), ("refused", 3, True, 0.0075)],
         "times measured",
     )
+    # A product that gains only by the host's time is passed on while its stream is captured.
+    eager = clients.compile("neighbours.c", "libeager.so", "-shared", "-DEAGER")
+    clients.execute(
+        program,
+        "nowhere:512:512:16:30:0",
+        LD_PRELOAD=f"{eager}:{clients.interposer}:{driver}",
+        ANTIPHASE_PROFILE="1",
+        ANTIPHASE_PROFILE_JSON=str(profile),
+    )
+    expect(
+        {(one["why"], one["calls"]) for one in json.loads(profile.read_text())["products"]},
+        {("computed", 20), ("no gain predicted", 10)},
+        "a decision for each kind of stream",
+    )
+    # What the program would gain: all that the GPU saves where the host has waited for it, next to nothing
+    # where the GPU waits for the host.
+    tell_gain(clients, program, eager, driver, profile)
     # Invalid values: one sentence each.
     refused("ANTIPHASE_TF32", "yes", "pass or take; they are passed on", "taken")
-    refused("ANTIPHASE_LEAST", "big", "a number from 0 on; it is ignored", "passed")
-    refused("ANTIPHASE_LEAST", "-1", "a number from 0 on; it is ignored", "passed")
+    refused("ANTIPHASE_LEAST", "big", "a number from 0 on; it is ignored", "taken")
+    refused("ANTIPHASE_LEAST", "-1", "a number from 0 on; it is ignored", "taken")
     refused("ANTIPHASE_PRECISION", "double", "fp32 or strict; all products are passed on", "passed")
     refused("ANTIPHASE_VERIFY", "2x", "a number, or 0 for none; it is ignored", "taken")
     for value in ("1T", "M", "-1", "1KB", "99999999999G"):
@@ -828,7 +887,7 @@ def symbols(clients):
         ).stdout.splitlines()
     }
     served = set(clients.table())
-    own = {f"antiphase_cublas_{name}" for name in ("enable", "disable", "report", "run")}
+    own = {f"antiphase_cublas_{name}" for name in ("account", "enable", "disable", "report", "run")}
     expect(shown, served | {"dlsym"} | own, "symbols that it shows")
     page = (clients.root / "docs/cublas.md").read_text()
     listed = re.search(r"^## Which calls\n+(.*?) All other calls", page, re.DOTALL | re.MULTILINE)[1]

@@ -4,6 +4,7 @@
 #include <antiphase/executor/limits.hpp>
 #include <antiphase/gemm/batch.hpp>
 #include <antiphase/gemm/problem.hpp>
+#include <cstddef>
 
 namespace antiphase {
 
@@ -23,11 +24,19 @@ double multiply_adds_seconds(const device_limits& device, const gemms::problem& 
 // by a cost model fitted to that, on others multiply_adds_seconds(). M, N, K and the count must be positive.
 double cublas_seconds(const device_limits& device, const gemms::problem& p, const gemms::batch& of = {});
 
+// Seconds by which a call of cuBLAS takes the host longer than one of ours: less with a workspace, which
+// means several launches.
+double host_saved(const device_limits& device, std::size_t workspace);
+
 // Expected speed-up over cuBLAS for a product with `seconds` predicted (gemm_choice::predicted). Where cuBLAS
-// was measured it is below the ratio of the times for products whose predictions were found to err, and for
-// devices whose memory is slower than an H200's, which the predictions assume. At most 1 where less than 1.5
-// microseconds are saved.
+// was measured it is below the ratio of the times for products whose predictions were found to err, and at
+// most 1 where less than a fifth of the time is saved and less than 1.6 microseconds. That is the gain of GPU
+// time, which counts where a product is part of a graph.
 double gain_over_cublas(const device_limits& device, const gemms::problem& p, const gemms::batch& of,
                         double seconds);
+// The same of a call outside of graphs. Where cuBLAS takes the host longer than the GPU, it is the gain of
+// the longer of both times or of their sum, whichever is less: they may or may not overlap.
+double eager_gain_over_cublas(const device_limits& device, const gemms::problem& p, const gemms::batch& of,
+                              double seconds, std::size_t workspace);
 
 }  // namespace antiphase

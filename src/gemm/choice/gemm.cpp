@@ -108,10 +108,14 @@ gemm_judgement judge(const context& where, const gemm_problem& p, const gemm_opt
   // What is simulated is what predictions say it is.
   const bool is_known = is_measured(where.limits()) || where.limits().name == simulated_device().name ||
                         gemms::tuning_for(where.limits(), options.tuning) != nullptr;
-  const gemm_judgement is{.seconds = seconds,
-                          .cublas_seconds = cublas_seconds(where.limits(), p, options.batch),
-                          .gain = is_known ? gain_over_cublas(where.limits(), p, options.batch, seconds) : 0,
-                          .workspace = c.runs.workspace};
+  gemm_judgement is{.seconds = seconds,
+                    .cublas_seconds = cublas_seconds(where.limits(), p, options.batch),
+                    .host_saved = host_saved(where.limits(), c.runs.workspace),
+                    .workspace = c.runs.workspace};
+  if (is_known) {
+    is.gain = gain_over_cublas(where.limits(), p, options.batch, seconds);
+    is.eager_gain = eager_gain_over_cublas(where.limits(), p, options.batch, seconds, is.workspace);
+  }
   const std::optional<choices::call_key> key = key_of(where, p, options);
   if (!key || c.runs_several_plans()) return is;
   try {

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a program would gain if calls took less: it queues work on the host, which the GPU does later.
+#pragma once
+#include <algorithm>
+
+namespace antiphase::cublas {
+
+// A call of the original. All are seconds; begin and end, of the GPU, are by the host's clock, too.
+struct timed_call {
+  double issued, begin, end;
+  bool drained;     // the GPU had nothing left to do when the call was issued
+  double profiled;  // of the host, by measuring
+  double gpu_saved, host_saved;
+};
+
+// Work of the GPU that ends earlier makes the program faster only up to the GPU's lag, the time from a call
+// to its work: then the GPU waits for the host. Where the host has waited for the GPU, all of it counts.
+class program_time {
+ public:
+  void add(const timed_call& call) {
+    const double saved = call.gpu_saved * unshared(call);
+    gpu_saved_ += saved;
+    const bool waited = has_waited(call);
+    for (shift* const s : {&measured_, &ours_}) s->issue(std::max(0., call.begin - call.issued), waited);
+    measured_.add(0, call.profiled), ours_.add(saved, call.profiled + call.host_saved);
+    if (calls_++ > 0 && !waited) pauses_ += call.issued - last_.issued, ++usual_;
+    const double end = std::max(last_.end, call.end);
+    last_ = call, last_.end = end;
+  }
+  double gpu_saved() const { return gpu_saved_; }
+  // Of the program. What measuring itself took is not saved.
+  double saved() const { return std::max(0., ours_.all() - measured_.all()); }
+
+ private:
+  // How much earlier the GPU and the host are than they were.
+  struct shift {
+    double gpu = 0, host = 0, before_waits = 0;
+    void issue(double lag, bool waited) {
+      if (waited) before_waits += gpu, gpu = host = 0;
+      gpu = std::min(gpu, lag + host);
+    }
+    void add(double of_gpu, double of_host) { gpu += of_gpu, host += of_host; }
+    double all() const { return before_waits + gpu; }
+  };
+
+  // Share of the call's time in which no call before it ran, in another stream.
+  double unshared(const timed_call& call) const {
+    const double time = call.end - call.begin;
+    return time > 0 ? std::clamp((call.end - last_.end) / time, 0., 1.) : 1;
+  }
+  // Whether the host has waited for the GPU: it stopped when it was several calls ahead, or goes on as soon
+  // as the last call ends. Otherwise it was busy.
+  bool has_waited(const timed_call& call) const {
+    if (!call.drained || calls_ == 0) return false;
+    constexpr double several = 4, at_once = .05;
+    const double ahead = last_.end - last_.issued;
+    return (usual_ > 0 && ahead > several * pauses_ / usual_) || call.issued - last_.end < at_once * ahead;
+  }
+
+  double gpu_saved_ = 0, pauses_ = 0;
+  double usual_ = 0, calls_ = 0;
+  timed_call last_{};
+  shift measured_, ours_;
+};
+
+}  // namespace antiphase::cublas
