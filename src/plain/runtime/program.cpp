@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <antiphase/plain/launch.h>
 #include <dlfcn.h>
 #include <fmt/format.h>
 #include <link.h>
@@ -108,6 +109,7 @@ plain::main_function plain::load(const std::string& object, bool driven) {
   // Only programs refer to these parts, so that the linker must be told to keep them.
   [[maybe_unused]] static volatile const auto kept_calls = &plain::python::serve;
   [[maybe_unused]] static volatile const auto kept_tensors = &at::cuda::current_stream;
+  [[maybe_unused]] static volatile const auto kept_symbols = &plain::register_entry;
   [[maybe_unused]] static volatile const auto kept_acts = &antiphase_plain_recorded;
   void* const library = dlopen(object.c_str(), (driven ? RTLD_LAZY : RTLD_NOW) | RTLD_LOCAL);
   if (library == nullptr) throw bad_source(why_not_loaded(dlerror()));

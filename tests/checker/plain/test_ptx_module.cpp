@@ -196,7 +196,7 @@ TEST(ptx_module, an_instance_with_clusters_says_so_when_host_code_launches_it) {
   const std::string out =
       unit_of(module_of(".visible .entry _Z1kILi1EEvv() { ret; }\n"
                         ".visible .entry _Z1kILi2EEvv() .reqnctapercluster 2, 1, 1 { ret; }"),
-              0, "ap_anonymous_0");
+              0, launched_by::host_part, "ap_anonymous_0");
   EXPECT_THAT(out, HasSubstr("tells_cluster(1)) return; _Z1kILi1EEvv("));
   EXPECT_THAT(out, HasSubstr("tells_cluster(2, 1, 1)) return; _Z1kILi2EEvv("));
   EXPECT_THAT(out, HasSubstr("register_cluster(\"k\", 0)"));
