@@ -7,6 +7,7 @@
 #include <cctype>
 #include <charconv>
 
+#include "flow.hpp"
 #include "module.hpp"
 #include "ptx_instruction.hpp"
 
@@ -181,6 +182,7 @@ void reader::read_function(bool is_kernel) {
   f.attributes = on_one_line(up_to("{;"));
   if (at_ >= text_.size()) fail(fmt::format("expected the body of {}", f.name));
   if (text_[at_] == '{') read_body(f);
+  drop_unread_numbers(f);
   all_.functions.push_back(std::move(f));
 }
 

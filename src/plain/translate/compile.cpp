@@ -237,9 +237,10 @@ void compilation::take_modules() {
     modules_.push_back(ptx_module::read(read_file(ptx_by_nvcc(program_, s, folder_, number)), s));
     place_asm_at_first_lines(modules_.back());
     compiled_.push_back(made);
-    if (program_.driver.empty() && has_launches_of_libraries(modules_.back())) {
+    if (program_.driver.empty() && belongs_to_libraries(modules_.back())) {
       write_file(made, ptx_module::unit_of(modules_.back(), number, ptx_module::launched_by::host_of_nvcc));
-      hosts_.push_back(host_by_nvcc(folder_, number++));
+      hosts_.push_back(fs::path(made).replace_extension(".whole.ii"));
+      write_file(hosts_.back(), read_file(host_by_nvcc(folder_, number++)) + more_of_host());
       std::erase(sources_, s);
     } else {
       write_file(made, ptx_module::unit_of(modules_.back(), number, ptx_module::launched_by::host_part,
@@ -421,7 +422,6 @@ std::future<int> compilation::compile(words command, const fs::path& input) {
   });
 }
 std::future<int> compilation::compile_host(const fs::path& input) {
-  write_file(input, read_file(input) + more_of_host());
   words command = common_;
   for (const std::string& o : program_.compiler_options)
     if (is_standard(o)) command.push_back(o);

@@ -89,8 +89,8 @@ fs::path host_by_nvcc(const fs::path& folder, int number) {
   return folder / fmt::format("nvcc{}.host.cpp.ii", number);
 }
 
-bool has_launches_of_libraries(const ptx_module::module_text& m) {
-  return std::ranges::any_of(m.functions, [](const ptx_module::function& f) {
+bool belongs_to_libraries(const ptx_module::module_text& m) {
+  return m.functions.empty() || std::ranges::any_of(m.functions, [](const ptx_module::function& f) {
     const std::string_view name = f.name;
     return f.is_kernel && std::ranges::any_of(std::array{"N3cub", "N6thrust", "N7cutlass", "N4cute"},
                                               [&](const char* scope) { return name.find(scope) < 4; });
