@@ -2,6 +2,10 @@
 // The CUDA runtime's functions with C linkage, for host code that nvcc has made from a source with the
 // toolkit's own headers (--nvcc): its launches name kernels by the addresses of their host functions.
 #pragma once
+#include <dlfcn.h>
+
+#include <cstring>
+
 #include "cuda_runtime.h"
 
 namespace antiphase::plain {
@@ -281,4 +285,79 @@ AP_E(cudaGetDriverEntryPoint, const char* symbol, void** function, unsigned long
 AP_E(cudaGetDriverEntryPointByVersion, const char* symbol, void** function, unsigned, unsigned long flags,
      cudaDriverEntryPointQueryResult* found) {
   return cudaGetDriverEntryPoint(symbol, function, flags, found);
+}
+
+// The driver, as headers of the toolkit load it: libcuda.so.1 by dlopen(), its functions by cuGetProcAddress()
+// -----------------------------------------------------------------------------------------------------------
+#define AP_D(name, result, ...) \
+  { name, reinterpret_cast<void*>(+[](__VA_ARGS__) -> int { return result; }) }
+namespace antiphase::plain {
+struct driver_function {
+  const char* name;
+  void* address;
+};
+inline constexpr std::uintptr_t only_context = 16;
+inline int set_context(void** c) { return *c = reinterpret_cast<void*>(only_context), 0; }
+inline const driver_function driver_functions[] = {
+    AP_D("cuInit", 0, unsigned),
+    AP_D("cuDriverGetVersion", (*v = 13000, 0), int* v),
+    AP_D("cuDeviceGet", (*d = 0, 0), int* d, int),
+    AP_D("cuDeviceGetCount", (*n = 1, 0), int* n),
+    AP_D("cuDeviceGetAttribute", cudaDeviceGetAttribute(v, static_cast<cudaDeviceAttr>(a), d), int* v, int a, int d),
+    AP_D("cuDeviceGetName", (std::strncpy(to, "antiphase's simulated device", n), 0), char* to, int n, int),
+    AP_D("cuDevicePrimaryCtxRetain", set_context(c), void** c, int),
+    AP_D("cuDevicePrimaryCtxRelease", 0, int),
+    AP_D("cuDevicePrimaryCtxGetState", (*flags = 0, *active = 1, 0), int, unsigned* flags, int* active),
+    AP_D("cuCtxGetCurrent", set_context(c), void** c),
+    AP_D("cuCtxSetCurrent", 0, void*),
+    AP_D("cuCtxPushCurrent", 0, void*),
+    AP_D("cuCtxPopCurrent", set_context(c), void** c),
+    AP_D("cuCtxGetDevice", (*d = 0, 0), int* d),
+    AP_D("cuStreamGetCtx", set_context(c), cudaStream_t, void** c),
+    AP_D("cuStreamGetDevice", (*d = 0, 0), cudaStream_t, int* d),
+    AP_D("cuStreamGetPriority", (*p = 0, 0), cudaStream_t, int* p),
+    AP_D("cuStreamGetId", cudaStreamGetId(AP_S, id), cudaStream_t s, unsigned long long* id),
+    AP_D("cuStreamCreateWithPriority", cudaStreamCreateWithFlags(s, f), cudaStream_t* s, unsigned f, int),
+    AP_D("cuStreamDestroy", cudaStreamDestroy(AP_S, AP_HERE), cudaStream_t s),
+    AP_D("cuStreamSynchronize", cudaStreamSynchronize(AP_S, AP_HERE), cudaStream_t s),
+    AP_D("cuStreamQuery", cudaStreamQuery(AP_S, AP_HERE), cudaStream_t s),
+    AP_D("cuStreamWaitEvent", cudaStreamWaitEvent(AP_S, e, f, AP_HERE), cudaStream_t s, cudaEvent_t e, unsigned f),
+    AP_D("cuEventCreate", cudaEventCreate(e, f), cudaEvent_t* e, unsigned f),
+    AP_D("cuEventDestroy", cudaEventDestroy(e, AP_HERE), cudaEvent_t e),
+    AP_D("cuEventRecord", cudaEventRecord(e, AP_S, AP_HERE), cudaEvent_t e, cudaStream_t s),
+    AP_D("cuEventSynchronize", cudaEventSynchronize(e, AP_HERE), cudaEvent_t e),
+    AP_D("cuEventQuery", cudaEventQuery(e, AP_HERE), cudaEvent_t e),
+    AP_D("cuMemcpyAsync", cudaMemcpyAsync(to, from, n, cudaMemcpyDefault, AP_S, AP_HERE), void* to, const void* from,
+         ap_size n, cudaStream_t s),
+    AP_D("cuMemsetD8Async", cudaMemsetAsync(p, v, n, AP_S, AP_HERE), void* p, unsigned char v, ap_size n,
+         cudaStream_t s),
+    AP_D("cuDeviceGetDefaultMemPool", set_context(p), void** p, int),
+    AP_D("cuMemGetDefaultMemPool", set_context(p), void** p, const void*, int),
+    AP_D("cuMemPoolCreate", set_context(p), void** p, const void*),
+    AP_D("cuMemPoolDestroy", 0, void*),
+    AP_D("cuMemPoolSetAttribute", 0, void*, int, void*),
+    AP_D("cuMemPoolGetAttribute", (*static_cast<int*>(v) = 0, 0), void*, int, void* v),
+    AP_D("cuMemPoolTrimTo", 0, void*, ap_size),
+    AP_D("cuMemPoolSetAccess", 0, void*, const void*, ap_size),
+    AP_D("cuMemAllocFromPoolAsync", cudaMallocAsync(p, n, AP_S, AP_HERE), void** p, ap_size n, void*, cudaStream_t s),
+    AP_D("cuMemFreeAsync", cudaFreeAsync(p, AP_S, AP_HERE), void* p, cudaStream_t s),
+    AP_D("cuMemFree", cudaFree(p, AP_HERE), void* p),
+    AP_D("cuMemAllocManaged", cudaMallocManaged(p, n, 1, AP_HERE), void** p, ap_size n, unsigned),
+    AP_D("cuMemAllocHost", cudaMallocHost(p, n, 0, AP_HERE), void** p, ap_size n),
+    AP_D("cuMemFreeHost", cudaFreeHost(p, AP_HERE), void* p),
+    {"cuTensorMapEncodeTiled", reinterpret_cast<void*>(&cuTensorMapEncodeTiled)}};
+}  // namespace antiphase::plain
+extern "C" __attribute__((used)) CUresult cuGetProcAddress_v2(const char* name, void** function, int,
+                                                              unsigned long, int* found) {
+  *function = nullptr;
+  for (const auto& f : ap_plain::driver_functions)
+    if (std::strcmp(f.name, name) == 0) *function = f.address;
+  if (found != nullptr) *found = *function != nullptr ? 0 : 1;
+  return *function != nullptr ? CUDA_SUCCESS : static_cast<CUresult>(500);
+}
+AP_C(void*, dlopen, const char* name, int mode) {
+  const bool of_driver = name != nullptr && std::strncmp(name, "libcuda.so", 10) == 0;
+  Dl_info self;
+  if (of_driver && dladdr(reinterpret_cast<void*>(&cuGetProcAddress_v2), &self) != 0) name = self.dli_fname;
+  return dlmopen(LM_ID_BASE, name, mode);
 }

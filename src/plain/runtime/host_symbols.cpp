@@ -72,6 +72,7 @@ int register_variable(const char* name, void* address, std::size_t bytes) {
   symbols().variables[name] = {address, bytes};
   return 0;
 }
+bool has_host_of_nvcc() { return !symbols().entries.empty(); }
 const void* kernel_of_host(const void* host) {
   const auto name = symbols().names.find(host);
   if (name == symbols().names.end()) return nullptr;

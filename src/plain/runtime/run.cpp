@@ -126,6 +126,7 @@ void run_main(const std::string& object, const plain_program& of, const context&
   follow_memory(m);
   follow_ordinary_memory(m);
   m.loops.before_store = keep_before_store;
+  m.reads_unwritten = unwritten_may_be_read;
   m.findings.shared_place = shared_place;
   m.findings.mbarrier_name = mbarrier_name;
   static std::vector<std::string> words;
