@@ -34,7 +34,9 @@ FOLDER = ROOT / "tests/checker/corpus_languages"
 LIST, OUTCOME, READINGS = (FOLDER / f"{name}.json" for name in ("list", "outcome", "readings"))
 PAGE = ROOT / "docs/corpus_languages.md"
 DRIVERS = {"Triton": "triton", "Gluon": "gluon", "Numba": "numba", "CuTe DSL": "cute"}
-BY_NVCC = json.loads((FOLDER / "drivers/by_nvcc.json").read_text())  # include folders and arguments of programs
+BY_NVCC = json.loads(
+    (FOLDER / "drivers/by_nvcc.json").read_text()
+)  # include folders and arguments of programs
 SCHEDULES, MUTANT_SCHEDULES, SECONDS, MOST = 6, 4, 60, 12
 
 # language, repository, how many, path and text that are wanted, path or text that is not
@@ -226,7 +228,7 @@ class Runner:
         includes = [f"-I{self.sources / one}" for one in BY_NVCC["includes"][entry["language"]]]
         one = {
             "sources": [str(self.sources / entry["repository"].replace("/", "+") / entry["path"])],
-            "options": ["--nvcc", *includes],
+            "options": ["--nvcc", *BY_NVCC["options"].get(name, []), *includes],
             "arguments": BY_NVCC["arguments"].get(name, []),
             "object": "",
             "label": name,

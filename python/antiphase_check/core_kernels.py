@@ -1,10 +1,24 @@
 # SPDX-License-Identifier: Apache-2.0
 """Kernels of cuda.core: programs in CUDA C++, their launches, buffers and streams, with the host as the device."""
+import contextlib
 import ctypes
+import sys
 import types
 
-from .fakes import _array_type, _Kernel, _nothing
+from .fakes import _array_type, _Kernel, _modules, _nothing
 from .session import Memory
+
+
+@contextlib.contextmanager
+def cuda_core(session):
+    """Within fakes.cuda_python(), whose package it adds to."""
+    if not session.uses("cuda"):
+        yield
+        return
+    made = modules(session)
+    sys.modules["cuda"].core = made["cuda.core"]
+    with _modules(made):
+        yield
 
 
 def modules(session):

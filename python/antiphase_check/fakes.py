@@ -771,8 +771,6 @@ def cuda_python(session):
         return
     import numpy
 
-    from . import core_kernels
-
     ndarray = _array_type(numpy, session)
     package, bindings = types.ModuleType("cuda"), types.ModuleType("cuda.bindings")
     nvrtc, driver = types.ModuleType("cuda.bindings.nvrtc"), types.ModuleType("cuda.bindings.driver")
@@ -901,7 +899,5 @@ def cuda_python(session):
     package.bindings, bindings.nvrtc, bindings.driver = bindings, nvrtc, driver
     package.nvrtc, package.cuda = nvrtc, driver  # the names of older versions
     made = {"cuda": package, "cuda.bindings": bindings, "cuda.nvrtc": nvrtc, "cuda.cuda": driver}
-    made |= core_kernels.modules(session)
-    package.core = made["cuda.core"]
     with _modules({**made, "cuda.bindings.nvrtc": nvrtc, "cuda.bindings.driver": driver}):
         yield

@@ -2,6 +2,9 @@
 // The CUDA runtime's functions with C linkage, for host code that nvcc has made from a source with the
 // toolkit's own headers (--nvcc): its launches name kernels by the addresses of their host functions.
 #pragma once
+#ifndef AP_COMPUTE_CAPABILITY
+#define AP_COMPUTE_CAPABILITY 90
+#endif
 #include <dlfcn.h>
 
 #include <cstring>
@@ -21,8 +24,9 @@ inline cudaStream_t stream_of_host(cudaStream_t s) {  // cudaStreamLegacy of the
 }
 }  // namespace antiphase::plain
 
+// AP_COMPUTE_CAPABILITY: of the GPU that kernels are compiled for, such as 90.
 // A function of this C name with these parameters. AP_HERE: the place of its caller; AP_S: its stream.
-#define AP_C(result, name, ...)                         \
+#define AP_C(result, name, ...)                                                                          \
   extern "C" __attribute__((visibility("hidden"), used)) result ap_c_##name(__VA_ARGS__) __asm__(#name); \
   result ap_c_##name(__VA_ARGS__)
 #define AP_E(name, ...) AP_C(cudaError_t, name, __VA_ARGS__)
@@ -38,8 +42,8 @@ AP_C(void**, __cudaRegisterFatBinary, void*) {
 }
 AP_C(void, __cudaRegisterFatBinaryEnd, void**) {}
 AP_C(void, __cudaUnregisterFatBinary, void**) {}
-AP_C(void, __cudaRegisterFunction, void**, const char* host, char*, const char* name, int, void*, void*, void*,
-     void*, int*) {
+AP_C(void, __cudaRegisterFunction, void**, const char* host, char*, const char* name, int, void*, void*,
+     void*, void*, int*) {
   ap_plain::name_host_symbol(host, name);
 }
 AP_C(void, __cudaRegisterVar, void**, char* host, char*, const char* name, int, ap_size, int, int) {
@@ -52,7 +56,8 @@ struct managed_pointer {
 };
 inline managed_pointer* managed_pointers = nullptr;
 }  // namespace antiphase::plain
-AP_C(void, __cudaRegisterManagedVar, void**, void** pointer, char*, const char* name, int, ap_size, int, int) {
+AP_C(void, __cudaRegisterManagedVar, void**, void** pointer, char*, const char* name, int, ap_size, int,
+     int) {
   ap_plain::name_host_symbol(pointer, name);
   ap_plain::managed_pointers = new ap_plain::managed_pointer{pointer, ap_plain::managed_pointers};
 }
@@ -99,7 +104,7 @@ AP_C(int, memcmp, const void* a, const void* b, ap_size n) { return memcmp(a, b,
 
 // Launches
 // -----------------------------------------------------------------------------------------------------------
-#define AP_KERNEL                                           \
+#define AP_KERNEL                                            \
   const void* const kernel = ap_plain::kernel_of_host(host); \
   if (kernel == nullptr) return cudaErrorInvalidDeviceFunction
 AP_E(cudaLaunchKernel, const void* host, dim3 g, dim3 b, void** a, ap_size n, cudaStream_t s) {
@@ -122,15 +127,17 @@ AP_E(cudaFuncSetAttribute, const void* host, cudaFuncAttribute which, int value)
 }
 AP_E(cudaFuncGetAttributes, cudaFuncAttributes* to, const void* host) {
   AP_KERNEL;
-  return cudaFuncGetAttributes(to, kernel);
+  const cudaError_t e = cudaFuncGetAttributes(to, kernel);
+  to->ptxVersion = to->binaryVersion = AP_COMPUTE_CAPABILITY;
+  return e;
 }
 AP_E(cudaFuncSetCacheConfig, const void*, cudaFuncCache) { return cudaSuccess; }
 AP_E(cudaOccupancyMaxActiveBlocksPerMultiprocessor, int* blocks, const void* host, int threads, ap_size n) {
   AP_KERNEL;
   return cudaOccupancyMaxActiveBlocksPerMultiprocessor(blocks, kernel, threads, n);
 }
-AP_E(cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags, int* blocks, const void* host, int threads, ap_size n,
-     unsigned) {
+AP_E(cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags, int* blocks, const void* host, int threads,
+     ap_size n, unsigned) {
   AP_KERNEL;
   return cudaOccupancyMaxActiveBlocksPerMultiprocessor(blocks, kernel, threads, n);
 }
@@ -173,7 +180,8 @@ AP_E(cudaMemcpy, void* to, const void* from, ap_size n, cudaMemcpyKind k) {
 AP_E(cudaMemcpyAsync, void* to, const void* from, ap_size n, cudaMemcpyKind k, cudaStream_t s) {
   return cudaMemcpyAsync(to, from, n, k, AP_S, AP_HERE);
 }
-AP_E(cudaMemcpy2D, void* to, ap_size tp, const void* from, ap_size fp, ap_size w, ap_size h, cudaMemcpyKind k) {
+AP_E(cudaMemcpy2D, void* to, ap_size tp, const void* from, ap_size fp, ap_size w, ap_size h,
+     cudaMemcpyKind k) {
   return cudaMemcpy2D(to, tp, from, fp, w, h, k, AP_HERE);
 }
 AP_E(cudaMemcpy2DAsync, void* to, ap_size tp, const void* from, ap_size fp, ap_size w, ap_size h,
@@ -190,9 +198,9 @@ AP_E(cudaMemset2D, void* p, ap_size pitch, int v, ap_size w, ap_size h) {
 AP_E(cudaMemset2DAsync, void* p, ap_size pitch, int v, ap_size w, ap_size h, cudaStream_t s) {
   return cudaMemset2DAsync(p, pitch, v, w, h, AP_S, AP_HERE);
 }
-#define AP_SYMBOL                                                                       \
-  const ap_plain::device_variable v = ap_plain::variable_of_host(symbol);     \
-  if (v.address == nullptr) return cudaErrorInvalidSymbol;                             \
+#define AP_SYMBOL                                                         \
+  const ap_plain::device_variable v = ap_plain::variable_of_host(symbol); \
+  if (v.address == nullptr) return cudaErrorInvalidSymbol;                \
   if (!ap_plain::holds(v.bytes, offset, n, AP_HERE)) return cudaErrorInvalidValue
 AP_E(cudaMemcpyToSymbol, const void* symbol, const void* from, ap_size n, ap_size offset, cudaMemcpyKind k) {
   AP_SYMBOL;
@@ -202,8 +210,8 @@ AP_E(cudaMemcpyFromSymbol, void* to, const void* symbol, ap_size n, ap_size offs
   AP_SYMBOL;
   return cudaMemcpy(to, static_cast<char*>(v.address) + offset, n, k, AP_HERE);
 }
-AP_E(cudaMemcpyToSymbolAsync, const void* symbol, const void* from, ap_size n, ap_size offset, cudaMemcpyKind k,
-     cudaStream_t s) {
+AP_E(cudaMemcpyToSymbolAsync, const void* symbol, const void* from, ap_size n, ap_size offset,
+     cudaMemcpyKind k, cudaStream_t s) {
   AP_SYMBOL;
   return cudaMemcpyAsync(static_cast<char*>(v.address) + offset, from, n, k, AP_S, AP_HERE);
 }
@@ -240,7 +248,9 @@ AP_E(cudaStreamSynchronize, cudaStream_t s) { return cudaStreamSynchronize(AP_S,
 AP_E(cudaStreamQuery, cudaStream_t s) { return cudaStreamQuery(AP_S, AP_HERE); }
 AP_E(cudaStreamCreate, cudaStream_t* s) { return cudaStreamCreate(s); }
 AP_E(cudaStreamCreateWithFlags, cudaStream_t* s, unsigned f) { return cudaStreamCreateWithFlags(s, f); }
-AP_E(cudaStreamCreateWithPriority, cudaStream_t* s, unsigned f, int) { return cudaStreamCreateWithFlags(s, f); }
+AP_E(cudaStreamCreateWithPriority, cudaStream_t* s, unsigned f, int) {
+  return cudaStreamCreateWithFlags(s, f);
+}
 AP_E(cudaDeviceGetStreamPriorityRange, int* least, int* most) {
   return cudaDeviceGetStreamPriorityRange(least, most);
 }
@@ -272,7 +282,11 @@ AP_E(cudaGetDevice, int* d) { return cudaGetDevice(d); }
 AP_E(cudaSetDevice, int d) { return cudaSetDevice(d); }
 AP_E(cudaSetDeviceFlags, unsigned) { return cudaSuccess; }
 AP_E(cudaDeviceReset) { return cudaDeviceReset(); }
-AP_E(cudaDeviceGetAttribute, int* v, cudaDeviceAttr a, int d) { return cudaDeviceGetAttribute(v, a, d); }
+AP_E(cudaDeviceGetAttribute, int* v, cudaDeviceAttr a, int d) {
+  if (a == cudaDevAttrComputeCapabilityMajor) return *v = AP_COMPUTE_CAPABILITY / 10, cudaSuccess;
+  if (a == cudaDevAttrComputeCapabilityMinor) return *v = AP_COMPUTE_CAPABILITY % 10, cudaSuccess;
+  return cudaDeviceGetAttribute(v, a, d);
+}
 AP_E(cudaDriverGetVersion, int* v) { return *v = 13000, cudaSuccess; }
 AP_E(cudaRuntimeGetVersion, int* v) { return *v = 13000, cudaSuccess; }
 AP_E(cudaProfilerStart) { return cudaSuccess; }
@@ -287,10 +301,12 @@ AP_E(cudaGetDriverEntryPointByVersion, const char* symbol, void** function, unsi
   return cudaGetDriverEntryPoint(symbol, function, flags, found);
 }
 
-// The driver, as headers of the toolkit load it: libcuda.so.1 by dlopen(), its functions by cuGetProcAddress()
+// The driver as the toolkit's headers load it: libcuda.so.1 by dlopen(), functions by cuGetProcAddress()
 // -----------------------------------------------------------------------------------------------------------
-#define AP_D(name, result, ...) \
-  { name, reinterpret_cast<void*>(+[](__VA_ARGS__) -> int { return result; }) }
+#define AP_D(name, result, ...)                                               \
+  {                                                                           \
+    name, reinterpret_cast<void*>(+[](__VA_ARGS__) -> int { return result; }) \
+  }
 namespace antiphase::plain {
 struct driver_function {
   const char* name;
@@ -303,7 +319,8 @@ inline const driver_function driver_functions[] = {
     AP_D("cuDriverGetVersion", (*v = 13000, 0), int* v),
     AP_D("cuDeviceGet", (*d = 0, 0), int* d, int),
     AP_D("cuDeviceGetCount", (*n = 1, 0), int* n),
-    AP_D("cuDeviceGetAttribute", cudaDeviceGetAttribute(v, static_cast<cudaDeviceAttr>(a), d), int* v, int a, int d),
+    AP_D("cuDeviceGetAttribute", ap_c_cudaDeviceGetAttribute(v, static_cast<cudaDeviceAttr>(a), d), int* v,
+         int a, int d),
     AP_D("cuDeviceGetName", (std::strncpy(to, "antiphase's simulated device", n), 0), char* to, int n, int),
     AP_D("cuDevicePrimaryCtxRetain", set_context(c), void** c, int),
     AP_D("cuDevicePrimaryCtxRelease", 0, int),
@@ -321,14 +338,15 @@ inline const driver_function driver_functions[] = {
     AP_D("cuStreamDestroy", cudaStreamDestroy(AP_S, AP_HERE), cudaStream_t s),
     AP_D("cuStreamSynchronize", cudaStreamSynchronize(AP_S, AP_HERE), cudaStream_t s),
     AP_D("cuStreamQuery", cudaStreamQuery(AP_S, AP_HERE), cudaStream_t s),
-    AP_D("cuStreamWaitEvent", cudaStreamWaitEvent(AP_S, e, f, AP_HERE), cudaStream_t s, cudaEvent_t e, unsigned f),
+    AP_D("cuStreamWaitEvent", cudaStreamWaitEvent(AP_S, e, f, AP_HERE), cudaStream_t s, cudaEvent_t e,
+         unsigned f),
     AP_D("cuEventCreate", cudaEventCreate(e, f), cudaEvent_t* e, unsigned f),
     AP_D("cuEventDestroy", cudaEventDestroy(e, AP_HERE), cudaEvent_t e),
     AP_D("cuEventRecord", cudaEventRecord(e, AP_S, AP_HERE), cudaEvent_t e, cudaStream_t s),
     AP_D("cuEventSynchronize", cudaEventSynchronize(e, AP_HERE), cudaEvent_t e),
     AP_D("cuEventQuery", cudaEventQuery(e, AP_HERE), cudaEvent_t e),
-    AP_D("cuMemcpyAsync", cudaMemcpyAsync(to, from, n, cudaMemcpyDefault, AP_S, AP_HERE), void* to, const void* from,
-         ap_size n, cudaStream_t s),
+    AP_D("cuMemcpyAsync", cudaMemcpyAsync(to, from, n, cudaMemcpyDefault, AP_S, AP_HERE), void* to,
+         const void* from, ap_size n, cudaStream_t s),
     AP_D("cuMemsetD8Async", cudaMemsetAsync(p, v, n, AP_S, AP_HERE), void* p, unsigned char v, ap_size n,
          cudaStream_t s),
     AP_D("cuDeviceGetDefaultMemPool", set_context(p), void** p, int),
@@ -339,7 +357,8 @@ inline const driver_function driver_functions[] = {
     AP_D("cuMemPoolGetAttribute", (*static_cast<int*>(v) = 0, 0), void*, int, void* v),
     AP_D("cuMemPoolTrimTo", 0, void*, ap_size),
     AP_D("cuMemPoolSetAccess", 0, void*, const void*, ap_size),
-    AP_D("cuMemAllocFromPoolAsync", cudaMallocAsync(p, n, AP_S, AP_HERE), void** p, ap_size n, void*, cudaStream_t s),
+    AP_D("cuMemAllocFromPoolAsync", cudaMallocAsync(p, n, AP_S, AP_HERE), void** p, ap_size n, void*,
+         cudaStream_t s),
     AP_D("cuMemFreeAsync", cudaFreeAsync(p, AP_S, AP_HERE), void* p, cudaStream_t s),
     AP_D("cuMemFree", cudaFree(p, AP_HERE), void* p),
     AP_D("cuMemAllocManaged", cudaMallocManaged(p, n, 1, AP_HERE), void** p, ap_size n, unsigned),

@@ -29,7 +29,7 @@ struct statement {
 struct variable {
   std::string space, type, name;  // such as "shared", "b8"
   int align = 0;                  // 0: that of the type
-  bool is_array = false, is_external = false, is_visible = false, is_pointer = false;
+  bool is_array = false, is_external = false, is_visible = false, is_pointer = false, is_managed = false;
   std::size_t count = 1;  // 0: an array without a size
   std::string initial;    // {1, 2, generic(other)}
   int line = 0;
@@ -81,8 +81,8 @@ class places {
   bool in_toolkit_ = false, in_memcpy_async_ = false;
 };
 
-// What launches a module's kernels: a driver, by extern "C" functions of their names; a program's host code as
-// our stand-ins compile it, or as nvcc has made it, for which kernels are registered by their names.
+// What launches a module's kernels: a driver, by extern "C" functions of their names; or a program's host code,
+// as it is compiled with stand-ins or as nvcc has made it, for which kernels are registered by their names.
 enum class launched_by { driver, host_part, host_of_nvcc };
 
 // The module as one translation unit of CUDA C++. `number`: tells modules of one program apart. `anonymous`

@@ -119,8 +119,10 @@ std::string unit_writer::declared(const variable& v, const std::string& name) co
     return fmt::format("__shared__ __align__({}) unsigned char {}[{}];", align, name,
                        std::max<std::size_t>(v.count * bytes, 1));
   return fmt::format("{}{} __attribute__((aligned({}))) {} {}[{}]", v.is_external ? "extern " : "",
-                     v.space == "const" ? "__constant__" : "__device__", align, type_of_element(v.type), name,
-                     std::max<std::size_t>(v.count, 1));
+                     v.space == "const" ? "__constant__"
+                     : v.is_managed     ? "__managed__"
+                                        : "__device__",
+                     align, type_of_element(v.type), name, std::max<std::size_t>(v.count, 1));
 }
 
 // {1, 0f3F800000, generic(other)+4} in C++.
@@ -152,7 +154,8 @@ void unit_writer::declare_variables() {
     if (!is_identifier(name) || taken.contains(name)) name = fmt::format("ap_v{}", known_.size());
     taken.insert(name);
     const std::string line = fmt::format("\n#line {} \"{}\"\n", v.line, m_.file);
-    const bool of_host = host_ == launched_by::host_part && v.space != "shared" && v.name.find('$') == v.name.npos;
+    const bool of_host =
+        host_ == launched_by::host_part && v.space != "shared" && v.name.find('$') == v.name.npos;
     if (v.space == "shared") {
       known_[v.name] =
           fmt::format("::antiphase::plain::ptx::to_shared(reinterpret_cast<unsigned long>({}))", name);

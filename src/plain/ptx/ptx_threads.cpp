@@ -96,9 +96,12 @@ text voting_barrier(instruction& i, bool aligned) {  // bar.red
   i.skip({"u32", "pred"});
   if (how.empty() || i.count() < 3) i.refuse();
   if (i.operand(1) != "0" || i.count() != 3)
-    return i.put(0, fmt::format("::antiphase::plain::barrier_votes({}, {}, {}, {}, {}).{}", i.get("int", 1),
-                                i.count() == 4 ? i.get("int", 2) : "0", i.get("bool", i.count() - 1), aligned,
-                                here, how == "popc" ? "yes" : how == "or" ? "yes != 0" : "no == 0"));
+    return i.put(
+        0, fmt::format("::antiphase::plain::barrier_votes({}, {}, {}, {}, {}).{}", i.get("int", 1),
+                       i.count() == 4 ? i.get("int", 2) : "0", i.get("bool", i.count() - 1), aligned, here,
+                       how == "popc" ? "yes"
+                       : how == "or" ? "yes != 0"
+                                     : "no == 0"));
   return i.put(
       0, fmt::format("__syncthreads_{}({}, {})", how == "popc" ? "count" : how, i.get("bool", 2), here));
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Atomic operations of threads and of the host, and the schedules that show what they miss.
-#include <array>
 #include <antiphase/plain/device.h>
 #include <fmt/format.h>
+#include <array>
 
 #include <cstring>
 #include <optional>

@@ -22,7 +22,7 @@ host_symbols& symbols() {  // programs register before main
   static host_symbols all;
   return all;
 }
-// The innermost line of a return address that is the user's; of several, what the toolkit's headers do not have.
+// The innermost line of a return address that is the user's, not in a header of the toolkit.
 code_place users_line(const void* code) {
   static std::map<const void*, code_place> known;
   const auto [at, fresh] = known.try_emplace(code);

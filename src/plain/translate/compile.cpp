@@ -250,7 +250,10 @@ void compilation::take_modules() {
   }
   if (hosts_.empty()) return;
   compiled_.push_back(folder_ / "toolkit_host.cu");
-  write_file(compiled_.back(), "#include <antiphase/plain/toolkit_host.h>\n");
+  const std::size_t digits = program_.nvcc.find_first_of("123456789");
+  write_file(compiled_.back(),
+             fmt::format("#define AP_COMPUTE_CAPABILITY {}\n#include <antiphase/plain/toolkit_host.h>\n",
+                         std::strtol(program_.nvcc.c_str() + digits, nullptr, 10)));
 }
 
 // One unit for driver and kernels, so that the driver can instantiate templates.

@@ -91,10 +91,10 @@ fs::path host_by_nvcc(const fs::path& folder, int number) {
 
 bool belongs_to_libraries(const ptx_module::module_text& m) {
   return m.functions.empty() || std::ranges::any_of(m.functions, [](const ptx_module::function& f) {
-    const std::string_view name = f.name;
-    return f.is_kernel && std::ranges::any_of(std::array{"N3cub", "N6thrust", "N7cutlass", "N4cute"},
-                                              [&](const char* scope) { return name.find(scope) < 4; });
-  });
+           const std::string_view name = f.name;
+           return f.is_kernel && std::ranges::any_of(std::array{"N3cub", "N6thrust", "N7cutlass", "N4cute"},
+                                                     [&](const char* scope) { return name.find(scope) < 4; });
+         });
 }
 
 std::string more_of_host() {
@@ -139,8 +139,10 @@ std::string more_of_host() {
   all += "  return cudaSuccess;\n}\n";
   for (const char* name : {"cudaGetDeviceProperties", "cudaGetDeviceProperties_v2"})
     all += fmt::format(
-        "extern \"C\" __attribute__((weak)) cudaError_t antiphase_plain_{0}(cudaDeviceProp*, int) __asm__(\"{0}\");\n"
-        "cudaError_t antiphase_plain_{0}(cudaDeviceProp* p, int) {{ return antiphase_plain_properties(p); }}\n",
+        "extern \"C\" __attribute__((weak)) cudaError_t antiphase_plain_{0}(cudaDeviceProp*, int) "
+        "__asm__(\"{0}\");\n"
+        "cudaError_t antiphase_plain_{0}(cudaDeviceProp* p, int) {{ return antiphase_plain_properties(p); "
+        "}}\n",
         name);
   return all;
 }

@@ -177,9 +177,11 @@ class Nvcc(unittest.TestCase):
 
     def test_kernels_of_libraries_are_launched_by_the_host_code_of_nvcc(self):
         (self.folder / "l.cu").write_text(LIBRARY)
-        line = next(k for k, text in enumerate(LIBRARY.splitlines(), 1) if "s[threadIdx.x + 1]" in text)
+        lines = LIBRARY.splitlines()
+        line = next(k for k, text in enumerate(lines, 1) if "s[threadIdx.x + 1]" in text)
+        stored = next(k for k, text in enumerate(lines, 1) if "s[threadIdx.x] = x" in text)
         self.assertEqual(self.findings("l.cu", "--nvcc"), set())
-        self.assertIn(("race", line), self.findings("l.cu", "--nvcc", "-DBROKEN"))
+        self.assertIn(("overwritten in use", stored), self.findings("l.cu", "--nvcc", "-DBROKEN"))
         self.assertEqual(self.findings("l.cu", "--nvcc", "-DUSED"), {("uninitialised memory read", line)})
 
     def test_a_fix_is_compiled_by_nvcc_too(self):
