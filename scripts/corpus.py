@@ -248,7 +248,8 @@ class Runner:
             at = f["access"]["at"]
             file = at["file"].removeprefix(str(self.sources) + "/")
             found.append([f["severity"], f["kind"], f"{file}:{at['line']}"])
-        said = "" if done.returncode in (0, 4, 5) else done.stderr.strip()[-300:]
+        refused = done.returncode not in (0, 4, 5) or "not supported here" in done.stderr
+        said = done.stderr.strip()[-300:] if refused else ""
         return done.returncode, sorted(map(tuple, set(map(tuple, found)))), said
 
 
@@ -271,7 +272,7 @@ def checked(runner, entry, name):
         record["findings"] += [[label, *one] for one in found]
         if code == 4:
             said.append(f"{label}: not known in time")
-        elif code not in (0, 5):
+        elif stopped:
             said.append(f"{label}: {stopped}")
     errors = any(severity == "error" for _, severity, *_ in record["findings"])
     record["said"] = [without_folders(s) for s in said]

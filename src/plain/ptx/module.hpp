@@ -81,8 +81,8 @@ class places {
   bool in_toolkit_ = false, in_memcpy_async_ = false;
 };
 
-// What launches a module's kernels: a driver, by extern "C" functions of their names; or a program's host code,
-// as it is compiled with stand-ins or as nvcc has made it, for which kernels are registered by their names.
+// What launches a module's kernels: a driver, by extern "C" functions of their names; or a program's host
+// code, as it is compiled with stand-ins or as nvcc has made it, for which kernels are registered.
 enum class launched_by { driver, host_part, host_of_nvcc };
 
 // The module as one translation unit of CUDA C++. `number`: tells modules of one program apart. `anonymous`

@@ -103,6 +103,14 @@ void join_lanes(check_report& r) {
       f.in_practice = sentence::gpu_one_store;
 }
 
+// Libraries of the toolkit leave out this fence, as they say by the memory model.
+void pass_own_mbarriers(check_report& r) {
+  for (finding& f : r.findings)
+    if (f.missing.row == sentence::fence_mbarrier && f.earlier && f.access.block == f.earlier->block &&
+        f.access.thread == f.earlier->thread && f.in_practice.empty())
+      f.in_practice = sentence::gpu_own_mbarrier;
+}
+
 }  // namespace
 
 plain::main_function plain::load(const std::string& object, bool driven) {
@@ -136,6 +144,7 @@ check_report check_plain(const plain_program& program, check_options options) {
   for (const std::string& source : program.sources) {
     if (!source.ends_with(".ptx") && program.nvcc.empty()) continue;
     join_lanes(all);
+    if (!program.nvcc.empty()) pass_own_mbarriers(all);
     if (program.nvcc.empty() && plain::read_file(source).starts_with(barriers_of_compiler))
       leave_to_compiler(all);
   }
