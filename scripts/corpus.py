@@ -34,6 +34,9 @@ FOLDER = ROOT / "tests/checker/corpus_languages"
 LIST, OUTCOME, READINGS = (FOLDER / f"{name}.json" for name in ("list", "outcome", "readings"))
 PAGE = ROOT / "docs/corpus_languages.md"
 DRIVERS = {"Triton": "triton", "Gluon": "gluon", "Numba": "numba", "CuTe DSL": "cute"}
+BY_NVCC = json.loads(
+    (FOLDER / "drivers/by_nvcc.json").read_text()
+)  # include folders and arguments of programs
 SCHEDULES, MUTANT_SCHEDULES, SECONDS, MOST = 6, 4, 60, 12
 
 # language, repository, how many, path and text that are wanted, path or text that is not
@@ -160,6 +163,7 @@ WHOLE = {
     "fla-org/flash-linear-attention": ["fla"],
     "unslothai/unsloth": ["unsloth/kernels"],
     "NVIDIA/cutlass": ["examples", "include", "tools/util"],
+    "NVIDIA/cccl": ["cub", "thrust", "libcudacxx/include", "c2h"],
     "tile-ai/tilelang": ["examples"],
 }
 
@@ -193,6 +197,8 @@ class Runner:
 
     def captured(self, entry, name):
         """Runs a driver; the programs that it launched stay in a folder. Returns their manifest and the time."""
+        if entry["language"] in BY_NVCC["includes"]:
+            return self.program(entry, name), 0.0
         folder = self.sources / "captured" / re.sub(r"\W", "_", f"{entry['language']} {name}")
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir(parents=True)
@@ -217,11 +223,24 @@ class Runner:
             return {"programs": [], "refused": [{"text": done.stderr[-300:]}]}, 0.0
         return json.loads(manifest.read_text()), time.monotonic() - before
 
+    def program(self, entry, name):
+        """A program of C++ as it is, for check --nvcc, in place of what a driver launches."""
+        includes = [f"-I{self.sources / one}" for one in BY_NVCC["includes"][entry["language"]]]
+        one = {
+            "sources": [str(self.sources / entry["repository"].replace("/", "+") / entry["path"])],
+            "options": ["--nvcc", *BY_NVCC["options"].get(name, []), *includes],
+            "arguments": BY_NVCC["arguments"].get(name, []),
+            "object": "",
+            "label": name,
+        }
+        return {"programs": [one], "refused": []}
+
     def check(self, program, entry, schedules):
         """The exit code, and what was found: severity, kind, file:line."""
         words = [self.tool, "check", *program["sources"], *program["options"], "--schedules", str(schedules)]
         words += ["--workers", "1", "--seconds", str(SECONDS), "--json", "--", *program["arguments"]]
-        environment = {**self.environment(entry), "ANTIPHASE_CHECK_OBJECT": program["object"]}
+        environment = {**self.environment(entry)}
+        environment |= {"ANTIPHASE_CHECK_OBJECT": program["object"]} if program["object"] else {}
         done = subprocess.run(words, env=environment, capture_output=True, text=True, errors="replace")
         report = json.loads(done.stdout)["programs"][0] if done.stdout.strip() else {}
         found = []
@@ -229,7 +248,8 @@ class Runner:
             at = f["access"]["at"]
             file = at["file"].removeprefix(str(self.sources) + "/")
             found.append([f["severity"], f["kind"], f"{file}:{at['line']}"])
-        said = "" if done.returncode in (0, 4, 5) else done.stderr.strip()[-300:]
+        refused = done.returncode not in (0, 4, 5) or "not supported here" in done.stderr
+        said = done.stderr.strip()[-300:] if refused else ""
         return done.returncode, sorted(map(tuple, set(map(tuple, found)))), said
 
 
@@ -252,7 +272,7 @@ def checked(runner, entry, name):
         record["findings"] += [[label, *one] for one in found]
         if code == 4:
             said.append(f"{label}: not known in time")
-        elif code not in (0, 5):
+        elif stopped:
             said.append(f"{label}: {stopped}")
     errors = any(severity == "error" for _, severity, *_ in record["findings"])
     record["said"] = [without_folders(s) for s in said]
@@ -360,7 +380,8 @@ def noted(name, key, result):
 def each(tool, folder, names, act, key):
     entries = json.loads(LIST.read_text())
     runner = Runner(tool, folder)
-    work = [(e, name_of(e, entries)) for e in entries if e["language"] in DRIVERS]
+    languages = {*DRIVERS, *(BY_NVCC["includes"] if key == "run" else ())}
+    work = [(e, name_of(e, entries)) for e in entries if e["language"] in languages]
     work = [(e, n) for e, n in work if not names or n in names or e["language"] in names]
 
     def one(job):
@@ -373,7 +394,7 @@ def each(tool, folder, names, act, key):
                 "findings": [],
             }
 
-    with concurrent.futures.ThreadPoolExecutor(2) as pool:
+    with concurrent.futures.ThreadPoolExecutor(int(os.environ.get("CORPUS_JOBS", "2"))) as pool:
         for (entry, name), result in pool.map(one, work):
             noted(f"{entry['language']}: {name}", key, result)
             if isinstance(result, dict):

@@ -22,7 +22,7 @@ import weakref
 
 if __name__ == "__main__":  # run by `antiphase check model.py`: without installing the package
     sys.path[0] = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-from antiphase_check import cute_kernels, fakes, numba_kernels, triton_kernels
+from antiphase_check import core_kernels, cute_kernels, fakes, numba_kernels, triton_kernels
 from antiphase_check.session import Session, Stopped, Unsupported, _shown
 
 
@@ -49,6 +49,7 @@ def _captured(session):
             fakes.cupy,
             fakes.pycuda,
             fakes.cuda_python,
+            core_kernels.cuda_core,
             triton_kernels.triton,
             numba_kernels.numba,
             cute_kernels.cute,

@@ -179,7 +179,9 @@ struct cudaPointerAttributes {
 };
 struct cudaFuncAttributes {
   std::size_t sharedSizeBytes, constSizeBytes, localSizeBytes;
-  int maxThreadsPerBlock, numRegs, ptxVersion, binaryVersion, maxDynamicSharedSizeBytes;
+  int maxThreadsPerBlock, numRegs, ptxVersion, binaryVersion, cacheModeCA, maxDynamicSharedSizeBytes,
+      preferredShmemCarveout, clusterDimMustBeSet, requiredClusterWidth, requiredClusterHeight,
+      requiredClusterDepth, clusterSchedulingPolicyPreference, nonPortableClusterSizeAllowed;
 };
 enum cudaLimit {
   cudaLimitStackSize,
@@ -592,7 +594,9 @@ template <class... P> AP_CALL cudaFuncSetAttribute(void (*f)(P...), cudaFuncAttr
 }
 AP_CALL cudaFuncGetAttributes(cudaFuncAttributes* a, const void* f) {
   if (f == nullptr) return cudaErrorInvalidDeviceFunction;
-  return *a = {0, 0, 0, 1024, 32, 90, 90, 49152}, cudaSuccess;
+  *a = {};
+  a->maxThreadsPerBlock = 1024, a->numRegs = 32, a->maxDynamicSharedSizeBytes = 49152;
+  return a->ptxVersion = a->binaryVersion = 90, cudaSuccess;
 }
 template <class... P> AP_CALL cudaFuncGetAttributes(cudaFuncAttributes* a, void (*f)(P...)) {
   return cudaFuncGetAttributes(a, reinterpret_cast<const void*>(f));

@@ -78,6 +78,17 @@ int add_note(const char* text);              // for the report; before main
 int register_kernel(const char* name, void (*call)(const void* const*));
 // The body of such a kernel in the host's part of its source.
 void by_nvcc(std::initializer_list<const void*> arguments);
+// Kernels and variables that nvcc's own host code names by their mangled names; before main.
+int register_entry(const char* name, const void* entry, const char* shown, dim3 cluster);
+int register_variable(const char* name, void* address, std::size_t bytes);
+void name_host_symbol(const void* host, const char* name);  // the address that stands for it there
+const void* kernel_of_host(const void* host);               // null: no such kernel
+struct device_variable {
+  void* address = nullptr;
+  std::size_t bytes = 0;
+};
+device_variable variable_of_host(const void* host);
+place place_of_host(const void* code);  // the user's line that has led to a call, by its return address
 int register_shared(std::size_t bytes, std::size_t align);  // before main
 int align_shared(std::size_t least);                        // of all variables; before main
 // In the running block. `number` is read inside, where accesses are not instrumented.

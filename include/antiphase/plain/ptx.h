@@ -11,6 +11,11 @@
 
 namespace antiphase::plain {
 // Finds a tensor map in a parameter of which each thread has a copy.
+// Meets `threads` threads of the block, 0: all, at a barrier of any number; what their conditions were.
+struct condition_count {
+  int yes = 0, no = 0;
+};
+condition_count barrier_votes(int id, int threads, bool condition, bool aligned, place where);
 void judge_map(const void* map, place where);
 // start of the running block's shared memory: its 32-bit addresses are offsets from here
 [[gnu::const]] unsigned char* shared_base() noexcept;

@@ -169,5 +169,7 @@ SENTENCE(gpu_cub_storage, none, none, "CUB requires a TempStorage for each logic
          "by shuffles where that has 2, 4, 8, 16 or 32 lanes, and does not use the storage")
 SENTENCE(gpu_pinned, none, none, "drivers wait for running work before they free pinned memory; CUDA's "
          "documents do not say so")
+SENTENCE(gpu_own_mbarrier, none, none, "PTX requires a fence between an mbarrier's initialization and a copy that "
+         "arrives there; CUDA's libraries leave it out for copies of the thread that has initialized it")
 SENTENCE(gpu_one_store, none, none, "lanes of a warp that come to a bulk store together issue one")
 SENTENCE(gpu_frees, none, none, "the driver frees the memory when the process ends")

@@ -510,6 +510,9 @@ void model::host_acquires(const knowledge_ptr& released) {
 void model::report(const accessor& w, const conflict& c) {
   if (w.thread.misled) return say_misled();
   const bool by_thread = &w.thread == current_;
+  if (c.kind == finding_kind::uninitialised && by_thread && !w.asynchronous() && reads_unwritten != nullptr &&
+      reads_unwritten(w, c.offset))
+    return;
   if (c.in_practice.empty() && !pedantic_.empty())
     for (const place_number place : {w.place, c.write != nullptr ? c.write->place : w.place})
       if (const auto known = pedantic_.find(place); known != pedantic_.end()) {

@@ -168,6 +168,9 @@ class model {
   // Called at accesses by the host to any memory, with the reach of an atomic one; null: not checked.
   void (*host_touches)(const void* p, std::size_t bytes, access_kind kind, const void* code,
                        scope reach) = nullptr;
+  // Called at reads by threads of memory that nothing was written to; true: it finds out whether the value is
+  // used. Null, or false: the read is a finding.
+  bool (*reads_unwritten)(const accessor& w, std::size_t offset) = nullptr;
   // An atomic load of the host may find what was there before; null: never.
   std::optional<std::uint64_t> (*host_finds_old)(const void* p, std::size_t bytes) = nullptr;
   // Called at those of its atomic operations that read, before host_touches; null: nothing to learn there.

@@ -127,6 +127,7 @@ class register_uses {
   std::optional<load_condition> unless_dropped(std::size_t load) const;
   // The condition under which a store takes the value of a load of global memory, which nothing else uses.
   std::optional<load_condition> if_stored(std::size_t load) const;
+  bool reads(view name) const { return reads_.find(name) != reads_.end(); }
 
  private:
   // The predicates of the stores to which the load's value goes, as what they store or as its address, if it
@@ -370,6 +371,28 @@ std::map<std::size_t, std::vector<load_condition>> conditional_loads(const funct
     if (auto stored = uses->if_stored(k)) all[k].push_back(std::move(*stored));
   }
   return all;
+}
+
+void drop_unread_numbers(function& f) {
+  std::optional<register_uses> uses;
+  for (statement& s : f.body) {
+    if (s.kind != statement_kind::instruction || s.of_asm) continue;
+    const operation o = operation_of(s);
+    const std::size_t open = s.text.find('{'), close = s.text.find('}');
+    if (o.base() != "ld" || !o.rest.starts_with("{") || close == s.text.npos ||
+        o.name.find(".volatile") != view::npos || o.name.find(".relaxed") != view::npos ||
+        o.name.find(".acquire") != view::npos)
+      continue;
+    if (!uses) uses.emplace(f);
+    std::string all;
+    bool any = false;
+    for (const view one : split(view(s.text).substr(open + 1, close - open - 1), ',')) {
+      all += all.empty() ? "" : ", ";
+      any |= uses->reads(trimmed(one));
+      all += uses->reads(trimmed(one)) ? trimmed(one) : view("_");
+    }
+    if (any) s.text.replace(open + 1, close - open - 1, all);
+  }
 }
 
 std::vector<std::size_t> moves_before_fence(const function& f, std::size_t fence) {

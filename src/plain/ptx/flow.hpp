@@ -48,6 +48,9 @@ struct load_condition {
 // threads than a tensor has elements, Triton's threads all load, and some of them store.
 std::map<std::size_t, std::vector<load_condition>> conditional_loads(const function& f);
 
+// Vectors that compilers load with a number more than they use, such as the fourth of three: _ stands for it.
+void drop_unread_numbers(function& f);
+
 // Loops around block barriers, by the statement of the label where each round begins. Lanes of a warp are to
 // come to a barrier in the same round of all.
 struct barrier_loop {

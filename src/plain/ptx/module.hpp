@@ -29,7 +29,7 @@ struct statement {
 struct variable {
   std::string space, type, name;  // such as "shared", "b8"
   int align = 0;                  // 0: that of the type
-  bool is_array = false, is_external = false, is_visible = false, is_pointer = false;
+  bool is_array = false, is_external = false, is_visible = false, is_pointer = false, is_managed = false;
   std::size_t count = 1;  // 0: an array without a size
   std::string initial;    // {1, 2, generic(other)}
   int line = 0;
@@ -57,6 +57,9 @@ module_text read(std::string_view text, const std::string& file);
 bool read_variable(std::string_view text, variable& v);
 std::size_t bytes_of(std::string_view type);  // 0: no such type
 
+// True for headers of toolkits and systems, and the languages' own functions.
+bool is_of_compiler(std::string_view file);
+
 // Finds the user's source in the places that .loc gives, with the calls that the compiler has inlined.
 class places {
  public:
@@ -78,9 +81,13 @@ class places {
   bool in_toolkit_ = false, in_memcpy_async_ = false;
 };
 
-// The module as one translation unit of CUDA C++: a kernel is an extern "C" function of its name. `number`:
-// tells modules of one program apart. `anonymous`: not empty where a program's own host code launches the
-// kernels, which are registered for it by their names; it stands for the source's anonymous namespaces.
-std::string unit_of(const module_text& m, int number, const std::string& anonymous = {});
+// What launches a module's kernels: a driver, by extern "C" functions of their names; or a program's host
+// code, as it is compiled with stand-ins or as nvcc has made it, for which kernels are registered.
+enum class launched_by { driver, host_part, host_of_nvcc };
+
+// The module as one translation unit of CUDA C++. `number`: tells modules of one program apart. `anonymous`
+// stands for the anonymous namespaces of a host part.
+std::string unit_of(const module_text& m, int number, launched_by host = launched_by::driver,
+                    const std::string& anonymous = {});
 
 }  // namespace antiphase::plain::ptx_module

@@ -7,6 +7,7 @@
 #include <cctype>
 #include <charconv>
 
+#include "flow.hpp"
 #include "module.hpp"
 #include "ptx_instruction.hpp"
 
@@ -181,6 +182,7 @@ void reader::read_function(bool is_kernel) {
   f.attributes = on_one_line(up_to("{;"));
   if (at_ >= text_.size()) fail(fmt::format("expected the body of {}", f.name));
   if (text_[at_] == '{') read_body(f);
+  drop_unread_numbers(f);
   all_.functions.push_back(std::move(f));
 }
 
@@ -278,7 +280,9 @@ bool read_variable(view text, variable& v) {
       if (error != std::errc()) return false;
       i = static_cast<std::size_t>(stop - text.data());
     } else if (w == ".attribute") {
-      i = std::min(text.find(')', i), text.size() - 1) + 1;
+      const std::size_t close = std::min(text.find(')', i), text.size() - 1);
+      v.is_managed = text.substr(i, close - i).find(".managed") != view::npos;
+      i = close + 1;
     } else if (w == ".v2" || w == ".v4") {
       vector = static_cast<std::size_t>(w[2] - '0');
     } else if (w == ".ptr") {

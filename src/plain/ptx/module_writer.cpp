@@ -76,8 +76,8 @@ std::vector<long> numbers_after(const function& f, std::string_view attribute) {
 
 class unit_writer {
  public:
-  unit_writer(const module_text& m, int number, const std::string& anonymous)
-      : m_(m), number_(number), anonymous_(anonymous) {}
+  unit_writer(const module_text& m, int number, launched_by host, const std::string& anonymous)
+      : m_(m), number_(number), host_(host), anonymous_(anonymous) {}
   std::string text();
 
  private:
@@ -88,11 +88,13 @@ class unit_writer {
   std::size_t users(const std::string& name) const;  // functions in which a variable stands
   void write(const function& f);
   void register_kernel(const function& f, const std::vector<long>& cluster);
+  void register_entry(const function& f, const std::vector<long>& cluster);
   void register_cluster(const std::string& name, const std::string& size);
   std::string name_of_host(const std::string& name) const;
 
   const module_text& m_;
   int number_;
+  launched_by host_;
   std::string anonymous_;
   int clusters_ = 0, registered_ = 0;
   symbols known_;
@@ -117,8 +119,10 @@ std::string unit_writer::declared(const variable& v, const std::string& name) co
     return fmt::format("__shared__ __align__({}) unsigned char {}[{}];", align, name,
                        std::max<std::size_t>(v.count * bytes, 1));
   return fmt::format("{}{} __attribute__((aligned({}))) {} {}[{}]", v.is_external ? "extern " : "",
-                     v.space == "const" ? "__constant__" : "__device__", align, type_of_element(v.type), name,
-                     std::max<std::size_t>(v.count, 1));
+                     v.space == "const" ? "__constant__"
+                     : v.is_managed     ? "__managed__"
+                                        : "__device__",
+                     align, type_of_element(v.type), name, std::max<std::size_t>(v.count, 1));
 }
 
 // {1, 0f3F800000, generic(other)+4} in C++.
@@ -144,12 +148,14 @@ std::string unit_writer::initial(const variable& v) const {
 void unit_writer::declare_variables() {
   std::set<std::string> taken;
   for (const variable& v : m_.variables) {
-    const bool is_linked = v.space != "shared" && (v.is_visible || v.is_external) && is_identifier(v.name);
+    const bool is_linked = v.space != "shared" && (v.is_visible || v.is_external) && is_identifier(v.name) &&
+                           host_ != launched_by::host_of_nvcc;
     std::string name = is_linked ? v.name : name_in_source(v.name);
     if (!is_identifier(name) || taken.contains(name)) name = fmt::format("ap_v{}", known_.size());
     taken.insert(name);
     const std::string line = fmt::format("\n#line {} \"{}\"\n", v.line, m_.file);
-    const bool of_host = !anonymous_.empty() && v.space != "shared" && v.name.find('$') == v.name.npos;
+    const bool of_host =
+        host_ == launched_by::host_part && v.space != "shared" && v.name.find('$') == v.name.npos;
     if (v.space == "shared") {
       known_[v.name] =
           fmt::format("::antiphase::plain::ptx::to_shared(reinterpret_cast<unsigned long>({}))", name);
@@ -176,6 +182,10 @@ void unit_writer::declare_variables() {
     if (is_linked) out_ += "\nextern \"C\" {";
     out_ +=
         line + declared(v, name) + (values.empty() ? "" : " = {" + values + "}") + (is_linked ? ";\n}" : ";");
+    if (host_ == launched_by::host_of_nvcc && v.name.find('$') == v.name.npos)
+      out_ += fmt::format(
+          " static const int ap_variable_{} = ::antiphase::plain::register_variable(\"{}\", {}, sizeof {});",
+          registered_++, v.name, name, name);
   }
 }
 
@@ -198,8 +208,8 @@ std::string unit_writer::head_of(const function& f) const {
       limits += fmt::format("__launch_bounds__({}) ", threads);
       break;
     }
-  return fmt::format("{} __global__ void {}{}({})", anonymous_.empty() ? "extern \"C\"" : "static", limits,
-                     f.name, takes);
+  return fmt::format("{} __global__ void {}{}({})", host_ == launched_by::driver ? "extern \"C\"" : "static",
+                     limits, f.name, takes);
 }
 
 // The mangled name that g++ gives what nvcc calls `name`, with another name for anonymous namespaces.
@@ -246,14 +256,24 @@ void unit_writer::register_kernel(const function& f, const std::vector<long>& cl
   if (!cluster.empty()) register_cluster(function_in_source(f.name), "0");
 }
 
+void unit_writer::register_entry(const function& f, const std::vector<long>& cluster) {
+  out_ += fmt::format(
+      "\n#line 1 \"/include/antiphase/plain/ptx_module.h\"\nstatic const int ap_kernel_{} = "
+      "::antiphase::plain::register_entry(\"{}\", ::antiphase::plain::address_of(&{}), \"{}\", "
+      "dim3({}));\n",
+      registered_++, f.name, f.name, function_in_source(f.name), fmt::join(cluster, ", "));
+}
+
 void unit_writer::write(const function& f) {
   const function_text body = body_of(f, known_);
+  const auto size = numbers_after(f, ".reqnctapercluster");
   out_ += fmt::format("\n#line {} \"{}\"\n{} {{", f.line, m_.file, head_of(f));
   for (const std::string& used : body.uses)
     if (const auto shared = shared_.find(used); shared != shared_.end()) out_ += shared->second;
   out_ += "\n" + body.text + "}\n";
-  const auto size = numbers_after(f, ".reqnctapercluster");
-  if (f.is_kernel && !anonymous_.empty())
+  if (f.is_kernel && host_ == launched_by::host_of_nvcc)
+    register_entry(f, size);
+  else if (f.is_kernel && host_ == launched_by::host_part)
     register_kernel(f, size);
   else if (!size.empty())
     for (const std::string& name : {f.name, function_in_source(f.name)})  // launches have one or the other
@@ -275,15 +295,15 @@ std::string unit_writer::text() {
     if (f.is_defined) write(f);
   out_ += "}\n";
   for (const function& f : m_.functions)
-    if (f.is_kernel && f.is_defined && anonymous_.empty())
+    if (f.is_kernel && f.is_defined && host_ == launched_by::driver)
       out_ += fmt::format("using ap_module_{}::{};\n", number_, f.name);
   return out_;
 }
 
 }  // namespace
 
-std::string unit_of(const module_text& m, int number, const std::string& anonymous) {
-  return unit_writer(m, number, anonymous).text();
+std::string unit_of(const module_text& m, int number, launched_by host, const std::string& anonymous) {
+  return unit_writer(m, number, host, anonymous).text();
 }
 
 }  // namespace antiphase::plain::ptx_module

@@ -23,7 +23,8 @@ std::string_view package_of(std::string_view file) {
 bool has_any(std::string_view file, std::initializer_list<std::string_view> parts) {
   return std::ranges::any_of(parts, [&](std::string_view p) { return file.find(p) != file.npos; });
 }
-// Headers of toolkits and systems, and the languages' own functions.
+}  // namespace
+
 bool is_of_compiler(std::string_view file) {
   static constexpr std::array languages{std::string_view("triton"),
                                         std::string_view("numba"),
@@ -37,8 +38,6 @@ bool is_of_compiler(std::string_view file) {
                         "cuda_device_runtime", "/include/antiphase/", "/triton/language/"}) ||
          std::ranges::find(languages, package_of(file)) != languages.end();
 }
-
-}  // namespace
 
 places::places(std::string_view module) {
   for (std::size_t i = 0; (i = module.find(".file", i)) != module.npos; ++i) {

@@ -37,7 +37,7 @@ text fence(instruction& i);
 text proxy_fence(instruction& i);
 text barrier_fence(instruction& i);
 text block_barrier(instruction& i, bool waits, bool aligned = false);
-text voting_barrier(instruction& i);
+text voting_barrier(instruction& i, bool aligned = false);
 text cluster_barrier(instruction& i, bool waits);
 text async_store(instruction& i);
 text rank_of(instruction& i);

@@ -11,6 +11,7 @@ text numbers_of(int n, const text& type, const text& at) {
   return fmt::format("auto* const ap_p = const_cast<{0}*>(::antiphase::plain::ptx::vector_at<{0}, {1}>({2}))",
                      type, n, at);
 }
+constexpr const char* nowhere = "::antiphase::plain::ptx::nowhere";  // where _ stands
 // A vector's numbers, one after the other: each is an access of its own.
 template <class Do>
 text of_each(instruction& i, int n, const text& type, const text& at, std::size_t values, Do one) {
@@ -40,6 +41,17 @@ text load(instruction& i) {
       code += "; " + call("put", to[static_cast<std::size_t>(k)],
                           call("atomic_load<" + type + ">", fmt::format("ap_p + {}", k), reach, order_of(how),
                                here));
+    return code;
+  }
+  if (const auto to = i.list(0); std::ranges::find(to, nowhere) != to.end() && how.empty()) {
+    if (static_cast<int>(to.size()) != n) i.refuse();
+    text code = numbers_of(n, type, at);
+    for (int k = 0; k < n; ++k)  // what goes nowhere is not read
+      if (to[static_cast<std::size_t>(k)] != nowhere)
+        code += "; " + call("put", to[static_cast<std::size_t>(k)],
+                            call(fmt::format("{}<{}, 1>", constant ? "load_constant" : "load", type),
+                                 fmt::format("ap_p + {}", k)) +
+                                ".x[0]");
     return code;
   }
   text code = fmt::format("const auto ap_v = {}", call(fmt::format("{}<{}, {}>",

@@ -89,11 +89,19 @@ text block_barrier(instruction& i, bool waits, bool aligned) {  // bar is barrie
   return fmt::format("::antiphase::machine::barrier({}, {}, {{{}, {}}}, {})", i.get("int", 0), threads, waits,
                      aligned, here);
 }
-text voting_barrier(instruction& i) {  // bar.red: of the whole block
-  i.skip({"cta", "aligned"});
+text voting_barrier(instruction& i, bool aligned) {  // bar.red
+  i.take("cta");
+  aligned |= i.take("aligned");
   const view how = i.take_one({"popc", "and", "or"});
   i.skip({"u32", "pred"});
-  if (how.empty() || i.operand(1) != "0" || i.count() != 3) i.refuse();
+  if (how.empty() || i.count() < 3) i.refuse();
+  if (i.operand(1) != "0" || i.count() != 3)
+    return i.put(
+        0, fmt::format("::antiphase::plain::barrier_votes({}, {}, {}, {}, {}).{}", i.get("int", 1),
+                       i.count() == 4 ? i.get("int", 2) : "0", i.get("bool", i.count() - 1), aligned, here,
+                       how == "popc" ? "yes"
+                       : how == "or" ? "yes != 0"
+                                     : "no == 0"));
   return i.put(
       0, fmt::format("__syncthreads_{}({}, {})", how == "popc" ? "count" : how, i.get("bool", 2), here));
 }

@@ -2,6 +2,7 @@
 // Atomic operations of threads and of the host, and the schedules that show what they miss.
 #include <antiphase/plain/device.h>
 #include <fmt/format.h>
+#include <array>
 
 #include <cstring>
 #include <optional>
@@ -134,6 +135,18 @@ void keep_before_store(const void* p) {
   kept.store = nullptr;
 }
 namespace {
+finding use_of(checker_detail::place_number at, const std::string& action, std::size_t offset,
+               std::size_t bytes) {
+  model& m = followed();
+  finding f;
+  f.kind = finding_kind::uninitialised;
+  f.access = m.side_here(at, "");
+  f.access.action = action;
+  f.memory = m.findings.describe(
+      {.thread = *m.current(), .kind = access_kind::read, .place = at, .bytes = bytes}, offset);
+  f.missing = sentence::write;
+  return f;
+}
 // True for an update that leaves the same whatever was there, such as an exchange.
 bool overwrites(std::uint64_t (*change)(std::uint64_t, const void*), const void* with, std::uint64_t before,
                 std::size_t bytes) {
@@ -149,19 +162,26 @@ std::uint64_t undefined_result(const void* p, std::size_t bytes, std::uint64_t a
   if (after == 0) instead[0][0] = 1;
   std::uint64_t result = 0;
   undefined_results().bring(at, &result, bytes, instead, [&] {
-    finding f;
-    f.kind = finding_kind::uninitialised;
-    f.access = m.side_here(at, "");
-    f.access.action = fmt::format("use of an atomic read of {} bytes", bytes);
-    f.memory =
-        m.findings.describe({.thread = *m.current(), .kind = access_kind::read, .place = at, .bytes = bytes},
-                            m.memory.offset_of(p, bytes));
-    f.missing = sentence::write;
-    return f;
+    return use_of(at, fmt::format("use of an atomic read of {} bytes", bytes), m.memory.offset_of(p, bytes),
+                  bytes);
   });
   return result;
 }
 }  // namespace
+
+// Libraries load an element too many, as at the end of a tile, and drop it: an error only if it is used.
+bool unwritten_may_be_read(const checker_detail::accessor& w, std::size_t offset) {
+  if (!has_host_of_nvcc()) return false;
+  model& m = followed();
+  std::array<unsigned char, 4> value{};
+  undefined_results().bring(w.place, value.data(), value.size(), undefined_values::extreme(), [&] {
+    return use_of(w.place, fmt::format("use of a read of {} bytes", w.bytes), offset, w.bytes);
+  });
+  for (std::size_t k = 0; k < value.size(); ++k)
+    if (m.memory.byte(offset + k).state == checker_detail::cell_state::uninitialised)
+      reinterpret_cast<unsigned char*>(m.memory.lowest())[offset + k] = value[k];
+  return true;
+}
 
 std::uint64_t update(void* p, int bytes, scope reach, ordering how,
                      std::uint64_t (*change)(std::uint64_t, const void*), const void* with, unchanged same,

@@ -150,7 +150,7 @@ void launch(const char* name, const config& c, place where, const void* entry, s
   begin_schedule();
   coverage.overlapped |= c.overlaps || c.lets_begin != nullptr;
   count_launch();
-  const dim3 cluster = cluster_of(name, c, body, params);
+  const dim3 cluster = cluster_of(name, c, entry, body, params);
   if (!fits(name, c, cluster, entry, where)) return;
   const kernel k = begin_launch(name, c, cluster, where, bytes, body, params);
   const std::uint64_t blocks = std::uint64_t{c.grid.x} * c.grid.y * c.grid.z;

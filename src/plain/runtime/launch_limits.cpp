@@ -19,6 +19,7 @@ struct kernel_attributes {
   std::map<const void*, int> dynamic_shared;          // that a kernel may have
   std::set<const void*> large_clusters;               // kernels that may have them
   std::map<std::string, dim3, std::less<>> clusters;  // what __cluster_dims__ says, by name
+  std::map<const void*, dim3> entries;                // the same of kernels that host code by nvcc launches
   dim3* asked_cluster = nullptr;                      // if a kernel's body is called for it
 };
 kernel_attributes& attributes() {  // programs register before main
@@ -28,8 +29,11 @@ kernel_attributes& attributes() {  // programs register before main
 }  // namespace
 
 // A launch's attribute, or what __cluster_dims__ says; a template's name is followed by its arguments.
-dim3 cluster_of(std::string_view name, const config& c, void (*body)(const void*), const void* params) {
+dim3 cluster_of(std::string_view name, const config& c, const void* entry, void (*body)(const void*),
+                const void* params) {
   if (c.cluster[0] != 0) return {c.cluster[0], c.cluster[1], c.cluster[2]};
+  if (const auto known = attributes().entries.find(entry); known != attributes().entries.end())
+    return known->second;
   name = name.substr(0, name.find('<'));
   name.remove_prefix(name.rfind(':') + 1);  // npos: nothing
   const auto at = attributes().clusters.find(name);
@@ -105,6 +109,7 @@ bool fits(const char* name, const config& c, dim3 cluster, const void* entry, pl
                                                                                     : static_shared);
   return true;
 }
+void set_cluster(const void* entry, dim3 size) { attributes().entries[entry] = size; }
 int register_cluster(const char* kernel, int x, int y, int z) {
   attributes().clusters.insert_or_assign(kernel, dim3(x, y, z));
   return 0;

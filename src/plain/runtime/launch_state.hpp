@@ -55,7 +55,11 @@ void begin_schedule();
 void count_launch();
 
 // Limits of launches; what is beyond them is a finding.
-dim3 cluster_of(std::string_view name, const config& c, void (*body)(const void*), const void* params);
+dim3 cluster_of(std::string_view name, const config& c, const void* entry, void (*body)(const void*),
+                const void* params);
+bool has_host_of_nvcc();  // the program's launches are by host code that nvcc has made
+bool unwritten_may_be_read(const checker_detail::accessor& w, std::size_t offset);
+void set_cluster(const void* entry, dim3 size);
 bool fits(const char* name, const config& c, dim3 cluster, const void* entry, place where);
 bool holds_together(const char* name, std::uint64_t blocks, int threads, std::size_t shared, place where);
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <antiphase/plain/launch.h>
 #include <dlfcn.h>
 #include <fmt/format.h>
 #include <link.h>
@@ -102,12 +103,21 @@ void join_lanes(check_report& r) {
       f.in_practice = sentence::gpu_one_store;
 }
 
+// Libraries of the toolkit leave out this fence, as they say by the memory model.
+void pass_own_mbarriers(check_report& r) {
+  for (finding& f : r.findings)
+    if (f.missing.row == sentence::fence_mbarrier && f.earlier && f.access.block == f.earlier->block &&
+        f.access.thread == f.earlier->thread && f.in_practice.empty())
+      f.in_practice = sentence::gpu_own_mbarrier;
+}
+
 }  // namespace
 
 plain::main_function plain::load(const std::string& object, bool driven) {
   // Only programs refer to these parts, so that the linker must be told to keep them.
   [[maybe_unused]] static volatile const auto kept_calls = &plain::python::serve;
   [[maybe_unused]] static volatile const auto kept_tensors = &at::cuda::current_stream;
+  [[maybe_unused]] static volatile const auto kept_symbols = &plain::register_entry;
   [[maybe_unused]] static volatile const auto kept_acts = &antiphase_plain_recorded;
   void* const library = dlopen(object.c_str(), (driven ? RTLD_LAZY : RTLD_NOW) | RTLD_LOCAL);
   if (library == nullptr) throw bad_source(why_not_loaded(dlerror()));
@@ -134,6 +144,7 @@ check_report check_plain(const plain_program& program, check_options options) {
   for (const std::string& source : program.sources) {
     if (!source.ends_with(".ptx") && program.nvcc.empty()) continue;
     join_lanes(all);
+    if (!program.nvcc.empty()) pass_own_mbarriers(all);
     if (program.nvcc.empty() && plain::read_file(source).starts_with(barriers_of_compiler))
       leave_to_compiler(all);
   }

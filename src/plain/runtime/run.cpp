@@ -117,6 +117,7 @@ void run_main(const std::string& object, const plain_program& of, const context&
   checker_detail::model& m = checker_detail::model_of(where.runs_on());
   current_run = {&where.runs_on(), &m, pthread_self()};
   forget_textures();
+  take_larger_stacks(!of.nvcc.empty() || of.sources.front().ends_with(".ptx"));
   follow_stacks();
   coverage.most_threads = of.most_threads;
   coverage.most_accesses = of.most_accesses;
@@ -125,6 +126,7 @@ void run_main(const std::string& object, const plain_program& of, const context&
   follow_memory(m);
   follow_ordinary_memory(m);
   m.loops.before_store = keep_before_store;
+  m.reads_unwritten = unwritten_may_be_read;
   m.findings.shared_place = shared_place;
   m.findings.mbarrier_name = mbarrier_name;
   static std::vector<std::string> words;
@@ -134,7 +136,7 @@ void run_main(const std::string& object, const plain_program& of, const context&
   for (std::string& w : words) argv.push_back(w.data());
   argv.push_back(nullptr);
   if (setjmp(ending.jump) == 0)
-    run_host(object, !of.driver.empty(), static_cast<int>(words.size()), argv.data());
+    run_host(object, !of.driver.empty() || !of.nvcc.empty(), static_cast<int>(words.size()), argv.data());
   checker_detail::end_if_forked(ending.thrown ? 1 : ending.exit_code);
   begin_schedule();
   checker_detail::active = nullptr;

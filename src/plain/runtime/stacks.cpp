@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Stacks of a plain CUDA program's threads: as large as local memory may be, and a finding where one
 // overflows.
+#include <fmt/format.h>
 #include <sys/mman.h>
 #include <ucontext.h>
 #include <unistd.h>
@@ -21,7 +22,8 @@ using cpu_detail::stack_arena;
 
 // GPUs give a thread 512 KiB at most; instrumented code takes more of the host's stack than machine code
 // there.
-constexpr std::size_t bytes_of_stack = 1024 * 1024, bytes_of_guard = 64 * 1024;
+constexpr std::size_t mebibyte = 1024 * 1024, bytes_of_guard = 64 * 1024;
+std::size_t mebibytes_of_stack = 1;
 
 std::uintptr_t overflowed_at = 0;  // code
 struct sigaction before = {};
@@ -31,7 +33,8 @@ struct sigaction before = {};
   auto& m = *checker_detail::active;
   m.note_here(finding_kind::outside_memory,
               m.places.number_of_code(reinterpret_cast<const void*>(overflowed_at)),
-              "local variables and calls of a thread take more than 1 MiB", "", sentence::local_memory);
+              fmt::format("local variables and calls of a thread take more than {} MiB", mebibytes_of_stack),
+              "", sentence::local_memory);
   m.history.stop("a thread's stack has overflowed");
   __builtin_unreachable();
 }
@@ -60,9 +63,11 @@ void on_fault(int, siginfo_t* info, void* interrupted) {
 
 }  // namespace
 
+// Each register of PTX takes room in a frame.
+void take_larger_stacks(bool larger) { mebibytes_of_stack = larger ? 4 : 1; }
 void follow_stacks() {
   if (ANTIPHASE_ASAN != 0) return;
-  stack_arena::grow({bytes_of_stack, bytes_of_guard});
+  stack_arena::grow({mebibytes_of_stack * mebibyte, bytes_of_guard});
   static std::array<unsigned char, 64 * 1024> memory;
   const stack_t own{.ss_sp = memory.data(), .ss_flags = 0, .ss_size = memory.size()};
   struct sigaction how = {};

@@ -3,11 +3,14 @@
 #include <fmt/format.h>
 
 #include <antiphase/plain/cooperative_groups.h>
+#include <antiphase/plain/ptx.h>
+#include <antiphase/executor/cpu/machine_verbs.hpp>
 #include <atomic>
 #include <bit>
 #include <cstring>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -231,6 +234,26 @@ void grid_waits(unsigned phase, place where) {
     machine::polled();
   }
   machine::block_barrier(where);
+}
+condition_count barrier_votes(int id, int threads, bool condition, bool aligned, place where) {
+  struct votes : condition_count {
+    int read = 0;
+  };
+  static std::map<std::pair<const void*, int>, votes> open;  // by block
+  static std::mutex lock;
+  const auto locked = [&](auto act) {
+    const std::scoped_lock hold(lock);
+    return act(open[{machine::current->block, id}]);
+  };
+  locked([&](votes& v) { ++(condition ? v.yes : v.no); });
+  machine::barrier(id, threads, {.waits = true, .aligned = aligned}, where);
+  const condition_count all = locked([&](votes& v) {
+    const condition_count now = v;
+    if (++v.read == v.yes + v.no) v = {};
+    return now;
+  });
+  machine::barrier(id, threads, {.waits = true, .aligned = aligned}, where);  // all have read
+  return all;
 }
 void grid_barrier(place where) { grid_waits(grid_arrives(where), where); }
 }  // namespace antiphase::plain

@@ -167,6 +167,7 @@ class compilation {
     return folder_ / (std::to_string(unit) + ending);
   }
   std::future<int> compile(words command, const fs::path& input);
+  std::future<int> compile_host(const fs::path& input);
   std::future<int> compile_counted(words command, const fs::path& input);  // for plain_program::timed
   words after_compiler(const words& options) const {
     words all = compiler_;
@@ -182,6 +183,7 @@ class compilation {
   driven driven_;
   std::vector<ptx_module::module_text> modules_;
   words compiled_;                           // units of kernels by nvcc
+  std::vector<fs::path> hosts_;              // host code that nvcc has made of sources
   std::map<std::string, int> made_by_nvcc_;  // numbers of sources
   words sources_;                            // the program's, with a translation in place of each PTX module
   words units_;                              // their sources
@@ -234,10 +236,24 @@ void compilation::take_modules() {
     const fs::path made = folder_ / fmt::format("nvcc{}.cu", number);
     modules_.push_back(ptx_module::read(read_file(ptx_by_nvcc(program_, s, folder_, number)), s));
     place_asm_at_first_lines(modules_.back());
-    write_file(made, ptx_module::unit_of(modules_.back(), number, anonymous_of(number)));
-    made_by_nvcc_[s] = number++;
     compiled_.push_back(made);
+    if (program_.driver.empty() && belongs_to_libraries(modules_.back())) {
+      write_file(made, ptx_module::unit_of(modules_.back(), number, ptx_module::launched_by::host_of_nvcc));
+      hosts_.push_back(fs::path(made).replace_extension(".whole.ii"));
+      write_file(hosts_.back(), read_file(host_by_nvcc(folder_, number++)) + more_of_host());
+      std::erase(sources_, s);
+    } else {
+      write_file(made, ptx_module::unit_of(modules_.back(), number, ptx_module::launched_by::host_part,
+                                           anonymous_of(number)));
+      made_by_nvcc_[s] = number++;
+    }
   }
+  if (hosts_.empty()) return;
+  compiled_.push_back(folder_ / "toolkit_host.cu");
+  const std::size_t digits = program_.nvcc.find_first_of("123456789");
+  write_file(compiled_.back(),
+             fmt::format("#define AP_COMPUTE_CAPABILITY {}\n#include <antiphase/plain/toolkit_host.h>\n",
+                         std::strtol(program_.nvcc.c_str() + digits, nullptr, 10)));
 }
 
 // One unit for driver and kernels, so that the driver can instantiate templates.
@@ -381,7 +397,7 @@ std::string compilation::text_of(std::size_t unit) {
 
 void compilation::translate_all() {
   int numbers = 0;
-  bool has_main = false, fails = false;
+  bool has_main = !hosts_.empty(), fails = false;
   std::string refused;
   for (std::size_t i = 0; i < units_.size(); ++i) {
     translation t = is_c(units_[i]) ? translation{read_file(file(i, ".ii"))}
@@ -408,6 +424,14 @@ std::future<int> compilation::compile(words command, const fs::path& input) {
     return run_command(command, input.string() + ".said");
   });
 }
+std::future<int> compilation::compile_host(const fs::path& input) {
+  words command = common_;
+  for (const std::string& o : program_.compiler_options)
+    if (is_standard(o)) command.push_back(o);
+  command.insert(command.end(), instrumented.begin(), instrumented.end());
+  command.insert(command.end(), {"-x", "c++-cpp-output"});
+  return compile(command, input);
+}
 std::future<int> compilation::compile_counted(words command, const fs::path& input) {
   const std::string assembly = input.string() + ".s", object = input.string() + ".o";
   command.insert(command.end(), {"-fsanitize-coverage=trace-pc", "-S", input, "-o", assembly});
@@ -429,6 +453,10 @@ void compilation::compile_all() {
     words command = of_c ? without_cpp(of_unit) : of_unit;
     command.insert(command.end(), {"-x", of_c ? "cpp-output" : "c++-cpp-output"});
     compilations.push_back(program_.timed ? compile_counted(command, input) : compile(command, input));
+  }
+  for (const fs::path& host : hosts_) {
+    inputs_.push_back(host);
+    compilations.push_back(compile_host(host));
   }
   if (!parts_) {
     const fs::path& own = inputs_.emplace_back(folder_ / "own_part.cpp");

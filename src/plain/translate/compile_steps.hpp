@@ -50,6 +50,11 @@ bool apply_edits(std::string& line, const std::string& file, int number,
 // not_supported without nvcc.
 std::filesystem::path ptx_by_nvcc(const plain_program& p, const std::string& source,
                                   const std::filesystem::path& folder, int number);
+std::filesystem::path host_by_nvcc(const std::filesystem::path& folder,
+                                   int number);  // what it left for a host
+std::string more_of_host();  // C++ that such a text lacks here, as its types are the toolkit's
+// True if kernels are of libraries whose host code launches them, CUB, Thrust, CUTLASS, or if there are none.
+bool belongs_to_libraries(const ptx_module::module_text& m);
 // nvcc gives an asm statement of several lines its last one: here it gets its first one, where the source is.
 void place_asm_at_first_lines(ptx_module::module_text& m);
 std::string anonymous_of(int number);  // what anonymous namespaces of a source are called

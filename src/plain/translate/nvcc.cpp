@@ -2,10 +2,12 @@
 // Kernels that nvcc compiles to PTX, with the headers of its toolkit.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdlib>
 #include <map>
 #include <sstream>
+#include <utility>
 
 #include "compile.hpp"
 #include "compile_steps.hpp"
@@ -83,11 +85,84 @@ void place_asm_at_first_lines(ptx_module::module_text& m) {
 
 std::string anonymous_of(int number) { return fmt::format("ap_anonymous_{}", number); }
 
+fs::path host_by_nvcc(const fs::path& folder, int number) {
+  return folder / fmt::format("nvcc{}.host.cpp.ii", number);
+}
+
+bool belongs_to_libraries(const ptx_module::module_text& m) {
+  return m.functions.empty() || std::ranges::any_of(m.functions, [](const ptx_module::function& f) {
+           const std::string_view name = f.name;
+           return f.is_kernel && std::ranges::any_of(std::array{"N3cub", "N6thrust", "N7cutlass", "N4cute"},
+                                                     [&](const char* scope) { return name.find(scope) < 4; });
+         });
+}
+
+std::string more_of_host() {
+  std::string all =
+      "\nstatic cudaError_t antiphase_plain_properties(cudaDeviceProp* p) {\n"
+      "  const auto set = [&](auto& to, cudaDeviceAttr a) {\n"
+      "    int v = 0;\n    cudaDeviceGetAttribute(&v, a, 0), to = v;\n  };\n  *p = {};\n"
+      "  __builtin_strcpy(p->name, \"antiphase's simulated device\");\n  p->totalGlobalMem = 1ul << 30;\n";
+  constexpr std::pair<const char*, const char*> members[] = {
+      {"major", "ComputeCapabilityMajor"},
+      {"minor", "ComputeCapabilityMinor"},
+      {"multiProcessorCount", "MultiProcessorCount"},
+      {"warpSize", "WarpSize"},
+      {"maxThreadsPerBlock", "MaxThreadsPerBlock"},
+      {"maxThreadsPerMultiProcessor", "MaxThreadsPerMultiProcessor"},
+      {"maxThreadsDim[0]", "MaxBlockDimX"},
+      {"maxThreadsDim[1]", "MaxBlockDimY"},
+      {"maxThreadsDim[2]", "MaxBlockDimZ"},
+      {"maxGridSize[0]", "MaxGridDimX"},
+      {"maxGridSize[1]", "MaxGridDimY"},
+      {"maxGridSize[2]", "MaxGridDimZ"},
+      {"sharedMemPerBlock", "MaxSharedMemoryPerBlock"},
+      {"sharedMemPerBlockOptin", "MaxSharedMemoryPerBlockOptin"},
+      {"sharedMemPerMultiprocessor", "MaxSharedMemoryPerMultiprocessor"},
+      {"reservedSharedMemPerBlock", "ReservedSharedMemoryPerBlock"},
+      {"regsPerBlock", "MaxRegistersPerBlock"},
+      {"regsPerMultiprocessor", "MaxRegistersPerMultiprocessor"},
+      {"totalConstMem", "TotalConstantMemory"},
+      {"memPitch", "MaxPitch"},
+      {"l2CacheSize", "L2CacheSize"},
+      {"memoryBusWidth", "GlobalMemoryBusWidth"},
+      {"maxBlocksPerMultiProcessor", "MaxBlocksPerMultiprocessor"},
+      {"asyncEngineCount", "AsyncEngineCount"},
+      {"concurrentKernels", "ConcurrentKernels"},
+      {"managedMemory", "ManagedMemory"},
+      {"concurrentManagedAccess", "ConcurrentManagedAccess"},
+      {"cooperativeLaunch", "CooperativeLaunch"},
+      {"unifiedAddressing", "UnifiedAddressing"},
+      {"canMapHostMemory", "CanMapHostMemory"}};
+  for (const auto& [member, attribute] : members)
+    all += fmt::format("  set(p->{}, cudaDevAttr{});\n", member, attribute);
+  all += "  return cudaSuccess;\n}\n";
+  for (const char* name : {"cudaGetDeviceProperties", "cudaGetDeviceProperties_v2"})
+    all += fmt::format(
+        "extern \"C\" __attribute__((weak)) cudaError_t antiphase_plain_{0}(cudaDeviceProp*, int) "
+        "__asm__(\"{0}\");\n"
+        "cudaError_t antiphase_plain_{0}(cudaDeviceProp* p, int) {{ return antiphase_plain_properties(p); "
+        "}}\n",
+        name);
+  return all;
+}
+
 fs::path ptx_by_nvcc(const plain_program& p, const std::string& source, const fs::path& folder, int number) {
-  const fs::path ptx = folder / fmt::format("nvcc{}.ptx", number);
+  const fs::path kept = folder / fmt::format("nvcc{}", number), ptx = kept / "kernels.ptx",
+                 host = host_by_nvcc(folder, number);
   std::error_code ignored;
   if (fs::exists(ptx, ignored)) return ptx;
-  words command{nvcc_of_toolkit().string(), "-ptx", "-lineinfo", "-w", "-arch=" + p.nvcc, "--extended-lambda",
+  fs::create_directories(kept, ignored);
+  // Both halves by one run, so that names of what has internal linkage are the same.
+  const std::string arch = "compute" + p.nvcc.substr(p.nvcc.find('_'));
+  words command{nvcc_of_toolkit().string(),
+                "-cuda",
+                "--keep",
+                "--keep-dir=" + kept.string(),
+                "-lineinfo",
+                "-w",
+                fmt::format("-gencode=arch={0},code={0}", arch),
+                "--extended-lambda",
                 "--expt-relaxed-constexpr"};
   bool has_standard = false;
   for (const std::string& o : p.compiler_options) {
@@ -100,10 +175,11 @@ fs::path ptx_by_nvcc(const plain_program& p, const std::string& source, const fs
   if (!has_standard) command.emplace_back("-std=c++20");
   const fs::path own = changed(p, source, folder, number);
   command.insert(command.end(),
-                 {"-I" + fs::absolute(source).parent_path().string(), own.string(), "-o", ptx.string()});
+                 {"-I" + fs::absolute(source).parent_path().string(), own.string(), "-o", host.string()});
   const fs::path said = folder / fmt::format("nvcc{}.said", number);
   if (run_command(command, said) != 0)
     throw bad_source(fmt::format("nvcc does not compile {}:\n{}", source, read_file(said)));
+  fs::rename(kept / (own.stem().string() + ".ptx"), ptx);
   return ptx;
 }
 

@@ -89,6 +89,60 @@ int main() {
 }
 """
 
+# A kernel in a library's namespace: the host code is what nvcc makes of it, and calls the runtime in C. Like a
+# merge sort, the kernel loads an element that no thread has written, and drops it.
+LIBRARY = """
+#include <cstdlib>
+#include <cuda.h>
+#include <dlfcn.h>
+__constant__ int limit;
+__managed__ int total = 4;
+static __device__ int own[2] = {3, 5};
+namespace cub {
+template <class T> __global__ void next_of(T* x, const int* masks, int n) {
+  __shared__ T s[65];
+  if (threadIdx.x < n) s[threadIdx.x] = x[threadIdx.x];
+#ifndef BROKEN
+  __syncthreads();
+#endif
+  x[threadIdx.x] = (s[threadIdx.x + 1] & masks[threadIdx.x]) + limit + own[1];
+  if (threadIdx.x == 0) total += own[0];
+}
+}
+int main() {
+  using get = CUresult (*)(const char*, void**, int, cuuint64_t, CUdriverProcAddressQueryResult*);
+  const auto found = (get)dlsym(dlopen("libcuda.so.1", RTLD_NOW), "cuGetProcAddress_v2");
+  void* attribute = nullptr;
+  int major = 0;
+  if (found("cuDeviceGetAttribute", &attribute, 12000, 0, nullptr) != CUDA_SUCCESS) return 1;
+  ((CUresult(*)(int*, CUdevice_attribute, CUdevice))attribute)(&major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, 0);
+  cudaDeviceProp device;
+  if (cudaGetDeviceProperties(&device, 0) != cudaSuccess || device.major != major || device.warpSize != 32) return 2;
+  int *x, *masks, host[64], own_now[2], n = 64, ten = 10;
+  cudaMalloc(&x, sizeof host), cudaMalloc(&masks, sizeof host);
+  for (int i = 0; i < 64; ++i) host[i] = i;
+  cudaMemcpy(x, host, sizeof host, cudaMemcpyHostToDevice);
+#ifdef USED
+  for (int& one : host) one = -1;
+#else
+  for (int& one : host) one = &one - host < 63 ? -1 : 0;
+#endif
+  cudaMemcpyAsync(masks, host, sizeof host, cudaMemcpyDefault, cudaStreamLegacy);
+  cudaMemcpyToSymbol(limit, &ten, sizeof ten);
+  cudaLaunchConfig_t how{};
+  how.gridDim = how.blockDim = dim3(1), how.blockDim.x = 64;
+  cudaLaunchKernelEx(&how, cub::next_of<int>, x, (const int*)masks, n);
+  if (cudaDeviceSynchronize() != cudaSuccess || total != 7) return 3;
+  cudaMemcpy(host, x, sizeof host, cudaMemcpyDeviceToHost);
+  cudaMemcpyFromSymbol(own_now, own, sizeof own_now);
+  cudaFree(x), cudaFree(masks);
+#if !defined(BROKEN) && !defined(USED)
+  if (host[62] != 78 || host[63] != 15 || own_now[1] != 5) return 4;
+#endif
+  std::exit(0);
+}
+"""
+
 
 @unittest.skipIf(NVCC is None, "no CUDA toolkit: nvcc is neither in PATH nor in /usr/local/cuda/bin")
 class Nvcc(unittest.TestCase):
@@ -120,6 +174,15 @@ class Nvcc(unittest.TestCase):
         self.assertEqual(refused.returncode, 3, refused.stderr)
         self.assertIn("--nvcc", refused.stderr)
         self.assertEqual(self.findings("d.cu", "--nvcc"), set())
+
+    def test_kernels_of_libraries_are_launched_by_the_host_code_of_nvcc(self):
+        (self.folder / "l.cu").write_text(LIBRARY)
+        lines = LIBRARY.splitlines()
+        line = next(k for k, text in enumerate(lines, 1) if "s[threadIdx.x + 1]" in text)
+        stored = next(k for k, text in enumerate(lines, 1) if "s[threadIdx.x] = x" in text)
+        self.assertEqual(self.findings("l.cu", "--nvcc"), set())
+        self.assertIn(("overwritten in use", stored), self.findings("l.cu", "--nvcc", "-DBROKEN"))
+        self.assertEqual(self.findings("l.cu", "--nvcc", "-DUSED"), {("uninitialised memory read", line)})
 
     def test_a_fix_is_compiled_by_nvcc_too(self):
         text = (ROOT / "examples/plain_cuda/sum.cu").read_text()

@@ -44,6 +44,16 @@ TEST(ptx_module, labels_belong_to_their_scope) {
   EXPECT_EQ(count(out, "goto ap_l_OUT_0;"), 1u);
 }
 
+TEST(ptx_module, numbers_of_a_vector_that_nothing_reads_are_not_loaded) {
+  const std::string use = "st.shared.u32 [b], r; st.shared.u32 [b+4], s; st.shared.u32 [b+8], t;";
+  const auto loads = [&](const std::string& how) {
+    return count(in_kernel(".reg .b32 r, s, t, u, a, b;\n" + how + use), "load<unsigned, 1>(ap_p");
+  };
+  EXPECT_EQ(loads("ld.shared.v4.u32 {r, s, t, u}, [a];"), 3u);
+  EXPECT_EQ(loads("ld.shared.v4.u32 {r, s, t, u}, [a]; st.shared.u32 [b], u;"), 0u) << "one access";
+  EXPECT_EQ(loads("ld.volatile.shared.v4.u32 {r, s, t, u}, [a];"), 0u) << "as it is written";
+}
+
 TEST(ptx_module, registers_of_a_range_are_declared_when_they_are_used) {
   const std::string out =
       in_kernel(".reg .b32 %r<4000>; .reg .pred %p<3>;\nmov.u32 %r3999, 7;\nsetp.eq.s32 %p2, %r3999, 7;");
@@ -196,7 +206,7 @@ TEST(ptx_module, an_instance_with_clusters_says_so_when_host_code_launches_it) {
   const std::string out =
       unit_of(module_of(".visible .entry _Z1kILi1EEvv() { ret; }\n"
                         ".visible .entry _Z1kILi2EEvv() .reqnctapercluster 2, 1, 1 { ret; }"),
-              0, "ap_anonymous_0");
+              0, launched_by::host_part, "ap_anonymous_0");
   EXPECT_THAT(out, HasSubstr("tells_cluster(1)) return; _Z1kILi1EEvv("));
   EXPECT_THAT(out, HasSubstr("tells_cluster(2, 1, 1)) return; _Z1kILi2EEvv("));
   EXPECT_THAT(out, HasSubstr("register_cluster(\"k\", 0)"));

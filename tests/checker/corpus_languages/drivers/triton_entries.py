@@ -218,8 +218,8 @@ def fla(module):
 def wy_fast_fwd():
     made = fla("generalized_delta_rule.dplr.wy_fast_fwd")
     for size in (32, 64):
-        ag, v = normal(1, 100, 2, 32), normal(1, 100, 2, 32)
-        parts = [torch.rand(1, 100, 2, size) * 0.1 for _ in range(2)]
+        ag, v = normal(1, 70, 1, 32), normal(1, 70, 1, 32)
+        parts = [torch.rand(1, 70, 1, size) * 0.1 for _ in range(2)]
         made.prepare_wy_repr_fwd(ag, v, *parts, None, size)
 
 
@@ -259,7 +259,7 @@ def fused_recurrent_gdn2():
 
 def parallel_simple_gla():
     made = fla("simple_gla.parallel")
-    q, k, v, g = normal(1, 150, 2, 32), normal(1, 150, 2, 32), normal(1, 150, 2, 32), -torch.rand(1, 150, 2)
+    q, k, v, g = *(normal(1, 130, 1, 32) for _ in range(3)), -torch.rand(1, 130, 1)
     gradients(lambda *a: made.parallel_simple_gla(*a)[0], q, k, v, g)
 
 

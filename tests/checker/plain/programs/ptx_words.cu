@@ -4,7 +4,7 @@
 #include <cstdio>
 
 struct results {
-  unsigned bits, signs, merged, bytes, funnel, count, all, any, first, second;
+  unsigned bits, signs, merged, bytes, funnel, count, all, any, first, second, of_warp;
 };
 
 __global__ void words(results* to, unsigned* pairs, float* sums) {
@@ -38,6 +38,15 @@ __global__ void words(results* to, unsigned* pairs, float* sums) {
       : "=r"(r.any)
       : "r"(other)
       : "memory");
+  r.of_warp = 0;
+  for (unsigned round = 0; round < 2 && t >= 32; ++round) {  // one warp at a barrier of its own
+    unsigned lanes;
+    asm volatile("{ .reg .pred q; setp.gt.u32 q, %1, %2; barrier.cta.red.popc.u32 %0, 3, 32, q; }"
+                 : "=r"(lanes)
+                 : "r"(t), "r"(39 + 8 * round)
+                 : "memory");
+    r.of_warp = 100 * r.of_warp + lanes;
+  }
   asm volatile("st.relaxed.gpu.global.v2.u32 [%0], {%1, %2};" ::"l"(pairs + 2 * t), "r"(t), "r"(t + 1)
                : "memory");
   asm volatile("ld.relaxed.gpu.global.v2.u32 {%0, %1}, [%2];"
@@ -74,6 +83,7 @@ int main() {
     EXPECT(r.any, 1u);
     EXPECT(r.first, t);
     EXPECT(r.second, t + 1);
+    EXPECT(r.of_warp, t < 32 ? 0u : 2416u);
   }
   return sums[0] == 64 && sums[1] == 64 && sums[2] == 128 && sums[3] == 128 ? 0 : 1;
 }
