@@ -18,12 +18,13 @@ struct order_words {
 AP_VERB unsigned* words() { return shared<order_words, 16, 0>("tensor memory").x; }
 
 // alloc, dealloc; `pair`: cta_group::2
-unsigned reserve(unsigned* words, unsigned count, bool pair, place where);
+unsigned reserve(unsigned count, bool pair, place where);
 void release(unsigned* words, unsigned address, unsigned count, bool pair, place where);
 void relinquish(bool pair, place where);
 AP_VERB void allocate(void* to, unsigned count, bool pair, place where) {
   machine::whole_warp("tcgen05.alloc", where);
-  const unsigned address = reserve(words(), count, pair, where);
+  words();  // the order of accesses to what is reserved
+  const unsigned address = reserve(count, pair, where);
   if (lane() == 0) ptx::store<unsigned, 1>(to, {{address}});
   machine::warp_exchange(all_lanes, nullptr, 0, where);
 }
@@ -82,6 +83,7 @@ void commit(unsigned long* word, unsigned ranks, bool pair, place where);
 
 // Cluster launch control: the answer's first word is 1 if a launch was canceled, then the block's index.
 void cancel_launch(void* to, unsigned long* word, bool all_blocks, place where);
+std::uint64_t take_canceled_blocks();  // how many since the last call
 AP_VERB unsigned canceled(auto answer, int word) {  // 128 bits
   return static_cast<unsigned>(answer >> 32 * word);
 }

@@ -137,12 +137,9 @@ std::shared_ptr<const tensor_box> box_of(const thread_state& self, const tensor_
   if (t.dimensions != dimensions)
     fail(self, fault::bad_copy, where,
          fmt::format("a {} by {} indices of a tensor of {} dimensions", what, dimensions, t.dimensions));
-  const std::uint32_t alignment = std::max(128u, t.pattern == swizzle::none ? 0u : period_of(t.pattern));
-  if (const auto at = static_cast<const unsigned char*>(in_shared) - self.block->shared; at % alignment != 0)
+  if (const auto at = static_cast<const unsigned char*>(in_shared) - self.block->shared; at % 128 != 0)
     fail(self, fault::bad_copy, where,
-         fmt::format(
-             "a {} {} byte {} of shared memory: expected a multiple of {} with rows of {} bytes swizzled",
-             what, direction, at, alignment, width_of(t.pattern)));
+         fmt::format("a {} {} byte {} of shared memory: expected a multiple of 128", what, direction, at));
   if (const std::int64_t at = std::int64_t{first.index[0]} * t.element_bytes; at % 16 != 0)
     fail(self, fault::bad_copy, where,
          fmt::format("a {} from index {} on, {} bytes into a row: the engine takes multiples of 16 bytes",

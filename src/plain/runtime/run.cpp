@@ -117,6 +117,7 @@ void run_main(const std::string& object, const plain_program& of, const context&
   checker_detail::model& m = checker_detail::model_of(where.runs_on());
   current_run = {&where.runs_on(), &m, pthread_self()};
   forget_textures();
+  forget_tensor_memory();
   follow_stacks();
   coverage.most_threads = of.most_threads;
   coverage.most_accesses = of.most_accesses;

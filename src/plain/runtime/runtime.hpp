@@ -26,6 +26,7 @@ void run_main(const std::string& object, const plain_program& of, const context&
 // From now on, stacks of this process's kernels have room for 512 KiB of local memory, and one that overflows
 // is a finding. Again after handlers of signals have changed.
 void follow_stacks();
-void forget_textures();  // of an earlier run
+void forget_textures();       // of an earlier run
+void forget_tensor_memory();  // the same
 
 }  // namespace antiphase::plain

@@ -10,6 +10,7 @@
 #include <memory>
 #include <optional>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -195,10 +196,11 @@ std::optional<unsigned> free_columns(const block_memory& m, unsigned count) {
   return {};
 }
 // Both blocks of the pair take part: each must know that the other has begun.
-unsigned reserve_in_pair(block_memory& m, unsigned* words, unsigned count, place where) {
-  const memory_range begun{other_words(words, where), 4, true};
-  machine::tensor_wait(tensor_work::store, machine::tensor_begin(tensor_work::store, "tcgen05.alloc", &begun, 1, where));
+unsigned reserve_in_pair(block_memory& m, unsigned count, place where) {
   block_memory& other = memory_at(other_base(where));
+  if (checker_detail::model& checked = followed(); !checked.clocks.has_begun(*checked.current(), other.number))
+    checked.note_here(finding_kind::race, place_here(where), "tcgen05.alloc for a pair of blocks",
+                      "tensor memory", sentence::other_block_runs, sentence::none);
   if (m.offered.empty()) {  // the first of the two
     std::optional<unsigned> first = free_columns(m, count);
     for (; !first; first = free_columns(m, count)) machine::yield(where);
@@ -214,14 +216,14 @@ unsigned reserve_in_pair(block_memory& m, unsigned* words, unsigned count, place
 }
 }  // namespace
 
-unsigned reserve(unsigned* words, unsigned count, bool pair, place where) {
+unsigned reserve(unsigned count, bool pair, place where) {
   if (count < 32 || count > columns || !std::has_single_bit(count))
     machine::trap("tcgen05.alloc of a number of columns that is no power of two from 32 to 512", where);
   if (lane_here() != 0) return 0;
   block_memory& m = memory_here();
   require_group(m, pair, where);
   if (m.relinquished) machine::trap("tcgen05.alloc after tcgen05.relinquish_alloc_permit", where);
-  if (pair) return reserve_in_pair(m, words, count, where);
+  if (pair) return reserve_in_pair(m, count, where);
   std::optional<unsigned> first = free_columns(m, count);
   for (; !first; first = free_columns(m, count)) machine::yield(where);
   m.reserved.push_back({*first, count, place_here(where)});
@@ -237,8 +239,7 @@ void release(unsigned* words, unsigned address, unsigned count, bool pair, place
   });
   if (at == m.reserved.end())
     machine::trap("tcgen05.dealloc of columns that tcgen05.alloc has not reserved", where);
-  // A write of the words, which accesses in progress must not overlap with; in a pair also a look at the
-  // other block, which must not have ended.
+  // A write of the words, which accesses in progress must not overlap with.
   std::vector<memory_range> all;
   for (int q = 0; q < quarters; ++q)
     all.push_back({words + q * words_of_quarter + static_cast<int>(address & 0xFFFF) / columns_of_word,
@@ -659,12 +660,22 @@ void commit(unsigned long* word, unsigned ranks, bool pair, place where) {
 // Cluster launch control
 // -----------------------------------------------------------------------------------------------------------
 
+namespace {
+std::uint64_t canceled_blocks = 0;
+}
+std::uint64_t take_canceled_blocks() { return std::exchange(canceled_blocks, 0); }
+
 void cancel_launch(void* to, unsigned long* word, bool all_blocks, place where) {
   const extent3 first = machine::cancel_launch();
   const bool any = first.x != ~0u;
+  if (any) canceled_blocks += static_cast<std::uint64_t>(machine::current->block->cluster_extent);
   const unsigned answer[4] = {any ? 1u : 0u, any ? first.x : 0, any ? first.y : 0, any ? first.z : 0};
   const unsigned ranks = all_blocks ? (1u << machine::current->block->cluster_extent) - 1 : 0;
   machine::answer_launch(to, answer, word, ranks, where);
 }
 
 }  // namespace antiphase::plain::ptx::tensor_memory
+
+namespace antiphase::plain {
+void forget_tensor_memory() { ptx::tensor_memory::blocks.clear(); }
+}  // namespace antiphase::plain
