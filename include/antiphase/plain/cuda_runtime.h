@@ -15,6 +15,6 @@
 #include "graphs.h"
 #include "mathematics.h"
 #include "ptx.h"
-#include "tensor_memory.h"
 #include "tensor_maps.h"
+#include "tensor_memory.h"
 #include "textures.h"

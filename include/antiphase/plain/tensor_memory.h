@@ -68,8 +68,8 @@ struct multiplication {
   unsigned instruction;  // descriptor
   unsigned a_scales, b_scales;
   bool adds, a_in_tensor_memory;
-  int shift;                // the old sums are divided by 2 to this power
-  unsigned disabled[8];     // lanes that are not written
+  int shift;             // the old sums are divided by 2 to this power
+  unsigned disabled[8];  // lanes that are not written
 };
 void multiply(unsigned* words, const multiplication& m, place where);
 struct copied_shape {
@@ -83,7 +83,7 @@ void commit(unsigned long* word, unsigned ranks, bool pair, place where);
 
 // Cluster launch control: the answer's first word is 1 if a launch was canceled, then the block's index.
 void cancel_launch(void* to, unsigned long* word, bool all_blocks, place where);
-std::uint64_t take_canceled_blocks();  // how many since the last call
+std::uint64_t take_canceled_blocks();               // how many since the last call
 AP_VERB unsigned canceled(auto answer, int word) {  // 128 bits
   return static_cast<unsigned>(answer >> 32 * word);
 }

@@ -155,8 +155,8 @@ bool happens_before::knows(const thread_model& t, block_number block, actor a, s
   const bool is_thread = a < r.threads;
   if (block == t.block) {
     if (is_thread) return a == t.index || time <= t.known->own->of_thread(a);
-    for (const own_actor* mine : {&t.copies, &t.stores_read, &t.stores_written, &t.matrix, &t.tensor[0],
-                                  &t.tensor[1], &t.tensor[2]})
+    for (const own_actor* mine :
+         {&t.copies, &t.stores_read, &t.stores_written, &t.matrix, &t.tensor[0], &t.tensor[1], &t.tensor[2]})
       if (mine->number == a && time <= mine->waited) return true;
   }
   const view* v = t.known->of(block);

@@ -305,8 +305,9 @@ class model_observer final : public cpu_detail::observer {
     return m_.async.issue_tensor(owner_of(t, kind), kind, name, all, at(t, where));
   }
   void tensor_waited(thread_state& t, machine::tensor_work kind, std::uint64_t last) override {
-    m_.async.wait_tensor(model_of(t), owner_of(t, kind), kind,
-                         static_cast<stamp>(std::min<std::uint64_t>(last, std::numeric_limits<stamp>::max())));
+    m_.async.wait_tensor(
+        model_of(t), owner_of(t, kind), kind,
+        static_cast<stamp>(std::min<std::uint64_t>(last, std::numeric_limits<stamp>::max())));
   }
   void tensor_committed(thread_state& t, const std::uint64_t* word) override {
     m_.barriers.arrive_with_products(model_of(t), word);

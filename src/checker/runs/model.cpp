@@ -125,8 +125,8 @@ void model::end_thread(const thread_model& t) {
     left_behind(t.block, t.index, t.copies.last_place, "asynchronous copy in flight when its thread ended",
                 sentence::copy_until_end);
   if (const own_actor& products = t.tensor[0]; products.in_flight())
-    left_behind(t.block, t.index, products.last_place, "Tensor Core operation in flight when its thread ended",
-                sentence::tensor_commit_until_end);
+    left_behind(t.block, t.index, products.last_place,
+                "Tensor Core operation in flight when its thread ended", sentence::tensor_commit_until_end);
   if (t.stores_read.in_flight())
     left_behind(t.block, t.index, t.stores_read.last_place,
                 "bulk store that had not read its source when its thread ended", sentence::store_until_end);

@@ -330,7 +330,8 @@ std::string function_writer::with_loads(std::size_t index, std::string code) con
   std::string before;
   for (const std::size_t number : reader->second)
     before += fmt::format(
-        "if (ap_loads[{0}] != 0) {{ ::antiphase::plain::ptx::tensor_memory::registers_read(ap_loads[{0}], {1}); "
+        "if (ap_loads[{0}] != 0) {{ ::antiphase::plain::ptx::tensor_memory::registers_read(ap_loads[{0}], "
+        "{1}); "
         "ap_loads[{0}] = 0; }} ",
         number, ptx_code::here);
   return before + code;

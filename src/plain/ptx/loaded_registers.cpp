@@ -32,7 +32,8 @@ bool reads_first_operand(const operation& o, view first) {
 std::map<std::size_t, std::size_t> tensor_loads(const function& f) {
   std::map<std::size_t, std::size_t> all;
   for (std::size_t k = 0; k < f.body.size(); ++k)
-    if (f.body[k].kind == statement_kind::instruction && operation_of(f.body[k]).name.starts_with("tcgen05.ld."))
+    if (f.body[k].kind == statement_kind::instruction &&
+        operation_of(f.body[k]).name.starts_with("tcgen05.ld."))
       all.emplace(k, all.size());
   return all;
 }
@@ -44,7 +45,8 @@ std::map<std::size_t, numbers> readers_of_loads(const function& f,
   std::map<std::string, numbers, std::less<>> loaded;  // registers
   const auto first_of = [](const operation& o) { return ptx_code::split(o.rest, ',').front(); };
   for (const auto& [k, number] : loads)
-    for (const view r : registers_in(first_of(operation_of(f.body[k])))) loaded[std::string(r)].insert(number);
+    for (const view r : registers_in(first_of(operation_of(f.body[k]))))
+      loaded[std::string(r)].insert(number);
   for (bool more = true; more;) {
     more = false;
     for (const statement& s : f.body) {
@@ -69,7 +71,8 @@ std::map<std::size_t, numbers> readers_of_loads(const function& f,
     if (f.body[k].kind != statement_kind::instruction || loads.contains(k)) continue;
     const operation o = operation_of(f.body[k]);
     if (o.base() == "mov" || o.rest.empty()) continue;
-    const view first = first_of(o), read = reads_first_operand(o, first) ? o.rest : o.rest.substr(first.size());
+    const view first = first_of(o),
+               read = reads_first_operand(o, first) ? o.rest : o.rest.substr(first.size());
     for (const view r : registers_in(read))
       if (const auto known = loaded.find(r); known != loaded.end())
         readers[k].insert(known->second.begin(), known->second.end());

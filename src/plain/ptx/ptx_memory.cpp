@@ -210,8 +210,8 @@ text tensor_copy(instruction& i) {
     i.refuse();
   const bool several = i.take("multicast::cluster");
   if (group.ends_with("2"))
-    return call("tensor_load_of_pair", i.pointer(0, "in_shared"), map, place, count, i.barrier(2, "in_shared"),
-                several ? i.get("unsigned short", 3) : "0u", here);
+    return call("tensor_load_of_pair", i.pointer(0, "in_shared"), map, place, count,
+                i.barrier(2, "in_shared"), several ? i.get("unsigned short", 3) : "0u", here);
   if (several)
     return call("tensor_load_multicast", i.pointer(0, "in_shared"), map, place, count,
                 i.barrier(2, "in_shared"), i.get("unsigned short", 3), here);

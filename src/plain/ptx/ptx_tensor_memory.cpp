@@ -65,9 +65,9 @@ text tensor_load(instruction& i) {
     const bool absolute = i.take("abs"), nan = i.take("NaN");
     const text type = i.type();
     if (how.empty() || (type != "float" && type != "unsigned" && type != "int")) i.refuse();
-    code += "; " + i.put(1, in_tensor_memory(fmt::format("reduced<{}>", type), "ap_v", std::to_string(to.size()),
-                                             how == "min" ? "true" : "false", absolute ? "true" : "false",
-                                             nan ? "true" : "false"));
+    code += "; " + i.put(1, in_tensor_memory(fmt::format("reduced<{}>", type), "ap_v",
+                                             std::to_string(to.size()), how == "min" ? "true" : "false",
+                                             absolute ? "true" : "false", nan ? "true" : "false"));
   }
   i.take("b32");
   return code;
@@ -100,8 +100,8 @@ int scales_of(instruction& i, view kind) {
 text tensor_multiply(instruction& i) {
   const bool separate = i.take("ws");
   const text pair = of_pair(i);
-  view kind = i.take_one({"kind::f16", "kind::tf32", "kind::f8f6f4", "kind::i8", "kind::mxf8f6f4", "kind::mxf4",
-                          "kind::mxf4nvf4"});
+  view kind = i.take_one({"kind::f16", "kind::tf32", "kind::f8f6f4", "kind::i8", "kind::mxf8f6f4",
+                          "kind::mxf4", "kind::mxf4nvf4"});
   if (kind.empty()) i.refuse();
   kind = kind.substr(6);
   const int scales = scales_of(i, kind);
@@ -122,11 +122,12 @@ text tensor_multiply(instruction& i) {
   const bool in_memory = i.operand(1).starts_with("[");
   return in_tensor_memory(
       "multiply", words,
-      fmt::format("{{::antiphase::plain::ptx::tensor_memory::operand_kind::{}, {}, {}, {}, {}, {}, {}, {}, {}, {}, "
-                  "{}, {}, {}, {}, {{{}}}}}",
-                  kind, pair, separate, scales, address(i, 0), in_memory ? address(i, 1) : "0u",
-                  in_memory ? "0ul" : i.get("unsigned long", 1), i.get("unsigned long", 2),
-                  i.get("unsigned", 3), a_scales, b_scales, adds, in_memory, shift, disabled),
+      fmt::format(
+          "{{::antiphase::plain::ptx::tensor_memory::operand_kind::{}, {}, {}, {}, {}, {}, {}, {}, {}, {}, "
+          "{}, {}, {}, {}, {{{}}}}}",
+          kind, pair, separate, scales, address(i, 0), in_memory ? address(i, 1) : "0u",
+          in_memory ? "0ul" : i.get("unsigned long", 1), i.get("unsigned long", 2), i.get("unsigned", 3),
+          a_scales, b_scales, adds, in_memory, shift, disabled),
       here);
 }
 text tensor_copy_to(instruction& i) {
@@ -161,8 +162,8 @@ text cancel_launch(instruction& i) {
   const text space = i.space();
   const bool all = i.take("multicast::cluster::all");
   i.skip({"b128"});
-  return in_tensor_memory("cancel_launch", i.pointer(0, space), i.barrier(1, "in_shared"), all ? "true" : "false",
-                          here);
+  return in_tensor_memory("cancel_launch", i.pointer(0, space), i.barrier(1, "in_shared"),
+                          all ? "true" : "false", here);
 }
 text is_canceled(instruction& i) {
   i.skip({"pred", "b128"});
@@ -174,10 +175,11 @@ text canceled_block(instruction& i, view first) {  // first: x, y or z; empty: a
   text code;
   int word = first.empty() ? 1 : first[0] - 'x' + 1;
   for (const text& one : to)
-    code += (code.empty() ? "" : "; ") +
-            call("put", one,
-                 word > 3 ? text("0u")
-                          : in_tensor_memory("canceled", i.get("unsigned __int128", 1), std::to_string(word++)));
+    code +=
+        (code.empty() ? "" : "; ") +
+        call("put", one,
+             word > 3 ? text("0u")
+                      : in_tensor_memory("canceled", i.get("unsigned __int128", 1), std::to_string(word++)));
   return code;
 }
 

@@ -128,8 +128,9 @@ text map_address(instruction& i) {
   const bool of_shared = i.take("shared::cluster");
   i.skip({"u64", "u32"});
   if (of_shared)  // an address alone: its use shows whether there is such a block
-    return i.put(0, fmt::format("{} % ::antiphase::plain::bytes_of_rank + {} * ::antiphase::plain::bytes_of_rank",
-                                i.get("unsigned", 1), i.get("unsigned", 2)));
+    return i.put(
+        0, fmt::format("{} % ::antiphase::plain::bytes_of_rank + {} * ::antiphase::plain::bytes_of_rank",
+                       i.get("unsigned", 1), i.get("unsigned", 2)));
   return i.put(0, fmt::format("reinterpret_cast<unsigned long>(::antiphase::plain::in_block({}, {}, {}))",
                               call("generic", i.get("unsigned long", 1)), i.get("int", 2), here));
 }

@@ -2,8 +2,8 @@
 // Which blocks of a launch run, and what is not checked after blocks have been left out.
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <antiphase/plain/tensor_memory.h>
+#include <algorithm>
 #include <map>
 #include <random>
 #include <set>

@@ -2,8 +2,8 @@
 // __shared__ variables: where they lie in a block, and how much a kernel may have.
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <antiphase/plain/ptx.h>
+#include <algorithm>
 #include <string>
 #include <string_view>
 #include <utility>

@@ -65,16 +65,20 @@ void block_ended(checker_detail::block_number number) {
   const auto at = std::ranges::find_if(blocks, [&](const auto& b) { return b.second->number == number; });
   if (at == blocks.end()) return;
   for (const block_memory::reservation& r : at->second->reserved)
-    followed().note_here(finding_kind::leak, r.at_place,
-                         fmt::format("tcgen05.alloc of {} columns, which the block still has when it ends", r.count),
-                         "tensor memory", sentence::tensor_free, sentence::none);
+    followed().note_here(
+        finding_kind::leak, r.at_place,
+        fmt::format("tcgen05.alloc of {} columns, which the block still has when it ends", r.count),
+        "tensor memory", sentence::tensor_free, sentence::none);
   blocks.erase(at);
 }
 block_memory& memory_at(const unsigned char* shared) {
   checker_detail::model& checked = followed();
   checked.block_ends = block_ended;
   const checker_detail::block_number mine = checked.current()->block,
-      number = shared == shared_base() ? mine : checked.clocks.owner_of(mine, checked.memory.offset_of(shared), 1);
+                                     number = shared == shared_base()
+                                                  ? mine
+                                                  : checked.clocks.owner_of(
+                                                        mine, checked.memory.offset_of(shared), 1);
   auto& m = blocks[shared];
   if (m == nullptr || m->number != number) {
     m = std::make_unique<block_memory>();
@@ -122,11 +126,9 @@ struct access {
   place where;
   int thread() const { return kind == tensor_work::product ? thread_here() : first_of_warp(); }
 };
-void note_missing(const char* action, const explanation& missing, sentence in_practice,
-                  place where) {
-  followed().note_here(finding_kind::race,
-                       followed().places.number_of(__builtin_return_address(0), where), action,
-                       "tensor memory", missing, in_practice);
+void note_missing(const char* action, const explanation& missing, sentence in_practice, place where) {
+  followed().note_here(finding_kind::race, followed().places.number_of(__builtin_return_address(0), where),
+                       action, "tensor memory", missing, in_practice);
 }
 // Accesses of two threads are in order only with a fence on both sides of what synchronizes them; commit
 // implies the first one.
@@ -165,12 +167,13 @@ class ordered_accesses {
     for (std::size_t k = 0; k < pieces.size();) {
       std::size_t end = k + 1;
       while (end < pieces.size() && pieces[end] <= pieces[end - 1] + 16) ++end;
-      all_.push_back(
-          {base + pieces[k], static_cast<std::size_t>(pieces[end - 1] + 16 - pieces[k]), false});
+      all_.push_back({base + pieces[k], static_cast<std::size_t>(pieces[end - 1] + 16 - pieces[k]), false});
       k = end;
     }
   }
-  std::uint64_t begin() const { return machine::tensor_begin(a_.kind, a_.name, all_.data(), all_.size(), a_.where); }
+  std::uint64_t begin() const {
+    return machine::tensor_begin(a_.kind, a_.name, all_.data(), all_.size(), a_.where);
+  }
 
  private:
   access a_;
@@ -198,7 +201,8 @@ std::optional<unsigned> free_columns(const block_memory& m, unsigned count) {
 // Both blocks of the pair take part: each must know that the other has begun.
 unsigned reserve_in_pair(block_memory& m, unsigned count, place where) {
   block_memory& other = memory_at(other_base(where));
-  if (checker_detail::model& checked = followed(); !checked.clocks.has_begun(*checked.current(), other.number))
+  if (checker_detail::model& checked = followed();
+      !checked.clocks.has_begun(*checked.current(), other.number))
     checked.note_here(finding_kind::race, place_here(where), "tcgen05.alloc for a pair of blocks",
                       "tensor memory", sentence::other_block_runs, sentence::none);
   if (m.offered.empty()) {  // the first of the two
@@ -283,7 +287,8 @@ int columns_of(const shape& s) {
   return s.bits == 0 ? n + s.half : s.bits == 32 ? n : n * 2;
 }
 std::uint64_t begin_of_warp(unsigned* words, const shape& s, unsigned address, bool stores, place where) {
-  const access a{stores ? tensor_work::store : tensor_work::load, stores ? "tcgen05.st" : "tcgen05.ld", where};
+  const access a{stores ? tensor_work::store : tensor_work::load, stores ? "tcgen05.st" : "tcgen05.ld",
+                 where};
   if (static_cast<int>(address >> 16) / 32 != thread_here() / 32 % quarters)
     machine::trap(
         "a warp accesses lanes of Tensor Memory that are not its own: warp w of four has 32 w and on", where);
@@ -301,7 +306,7 @@ std::uint64_t begin_of_warp(unsigned* words, const shape& s, unsigned address, b
 }
 unsigned& number_at(block_memory& m, unsigned address, element_place p) {
   return m.x[(static_cast<std::size_t>(address >> 16) + static_cast<std::size_t>(p.lane)) % lanes]
-                        [((address & 0xFFFF) + static_cast<std::size_t>(p.column)) % columns];
+            [((address & 0xFFFF) + static_cast<std::size_t>(p.column)) % columns];
 }
 }  // namespace
 
@@ -335,8 +340,8 @@ void wait(tensor_work kind, place where) {
 void registers_read(std::uint64_t load, place where) {
   followed().note_here(finding_kind::read_before_landing,
                        followed().places.number_of(__builtin_return_address(0), where),
-                       "use of a register that tcgen05.ld loads", "tensor memory",
-                       sentence::tensor_registers, sentence::gpu_tensor_registers);
+                       "use of a register that tcgen05.ld loads", "tensor memory", sentence::tensor_registers,
+                       sentence::gpu_tensor_registers);
   machine::tensor_wait(tensor_work::load, load);
 }
 
@@ -348,9 +353,9 @@ namespace {
 float small_number(unsigned bits, int e, int m, bool has_infinities) {
   const unsigned exponent = bits >> m & ((1u << e) - 1), fraction = bits & ((1u << m) - 1);
   const int bias = (1 << (e - 1)) - 1;
-  float x = exponent == 0 ? std::ldexp(static_cast<float>(fraction), 1 - bias - m)
-                          : std::ldexp(static_cast<float>(fraction | 1u << m),
-                                       static_cast<int>(exponent) - bias - m);
+  float x = exponent == 0
+                ? std::ldexp(static_cast<float>(fraction), 1 - bias - m)
+                : std::ldexp(static_cast<float>(fraction | 1u << m), static_cast<int>(exponent) - bias - m);
   if (has_infinities && exponent == (1u << e) - 1) x = fraction == 0 ? INFINITY : NAN;
   return bits >> (e + m) & 1 ? -x : x;
 }
@@ -366,18 +371,19 @@ struct operand_format {
   operand_kind kind;
 
   bool packed() const { return kind == operand_kind::mxf4 || kind == operand_kind::mxf4nvf4; }
-  int bits_between() const { return kind == operand_kind::tf32 ? 32 : kind == operand_kind::f16 ? 16 : packed() ? 4 : 8; }
+  int bits_between() const {
+    return kind == operand_kind::tf32 ? 32 : kind == operand_kind::f16 ? 16 : packed() ? 4 : 8;
+  }
   int bytes_of_row() const { return depth * bits_between() / 8; }
   // Where element k begins, in bits. Of 6 and 4 bits, 16 numbers follow each other in 16 bytes.
-  int bit_of(int k) const {
-    return bits == bits_between() ? k * bits : k / 16 * 128 + k % 16 * bits;
-  }
+  int bit_of(int k) const { return bits == bits_between() ? k * bits : k / 16 * 128 + k % 16 * bits; }
   float value(unsigned raw) const {
     const unsigned x = raw & (bits == 32 ? ~0u : (1u << bits) - 1);
     switch (kind) {
       case operand_kind::f16: return code == 1 ? std::bit_cast<float>(x << 16) : small_number(x, 5, 10, true);
       case operand_kind::tf32: return std::bit_cast<float>(x & 0xFFFFE000u);
-      case operand_kind::i8: return static_cast<float>(code == 1 ? static_cast<signed char>(x) : static_cast<int>(x));
+      case operand_kind::i8:
+        return static_cast<float>(code == 1 ? static_cast<signed char>(x) : static_cast<int>(x));
       case operand_kind::mxf4:
       case operand_kind::mxf4nvf4: return small_number(x, 2, 1, false);
       default: break;
@@ -487,9 +493,11 @@ void scale(std::vector<float>& all, int rows, int depth, const scale_factors& by
 class product {
  public:
   product(unsigned* words, const multiplication& m, place where)
-      : words_(words), m_(m), where_(where),
-        shape_{static_cast<int>(m.instruction >> 24 & 31) * 16, static_cast<int>(m.instruction >> 17 & 63) * 8,
-               m.pair, m.separate},
+      : words_(words),
+        m_(m),
+        where_(where),
+        shape_{static_cast<int>(m.instruction >> 24 & 31) * 16,
+               static_cast<int>(m.instruction >> 17 & 63) * 8, m.pair, m.separate},
         a_format_(format_of(m, static_cast<int>(m.instruction >> 7 & 7))),
         b_format_(format_of(m, static_cast<int>(m.instruction >> 10 & 7))),
         a_{m.a, (m.instruction >> 15 & 1) == 0, a_format_.bits_between() / 8},
@@ -502,7 +510,8 @@ class product {
       machine::trap("a tcgen05.mma whose descriptor says sparse: antiphase check has none", where_);
     sums_ = scaled ? 1 : static_cast<int>(m_.instruction >> 4 & 3);
     halves_.push_back({&mine, words_, shared_base()});
-    if (m_.pair) halves_.push_back({&memory_at(other_base(where_)), other_words(words_, where_), other_base(where_)});
+    if (m_.pair)
+      halves_.push_back({&memory_at(other_base(where_)), other_words(words_, where_), other_base(where_)});
     if (m_.pair && rank_here() % 2 != 0) std::swap(halves_[0], halves_[1]);
     order();
     for (const half& h : halves_) multiply_in(h);
@@ -557,7 +566,8 @@ class product {
     }
     if (m_.scales != 0) {
       scale(a, rows, depth, {*h.memory, m_, m_.a_scales, static_cast<int>(m_.instruction >> 29 & 3)});
-      scale(b, shape_.columns, depth, {*h.memory, m_, m_.b_scales, static_cast<int>(m_.instruction >> 4 & 3)});
+      scale(b, shape_.columns, depth,
+            {*h.memory, m_, m_.b_scales, static_cast<int>(m_.instruction >> 4 & 3)});
     }
     const float sign = ((m_.instruction >> 13 ^ m_.instruction >> 14) & 1) != 0 ? -1.0F : 1.0F;
     for (int r = 0; r < rows; ++r)
@@ -578,7 +588,8 @@ class product {
         if (m_.adds) sum = sums_ == 1 ? std::bit_cast<float>(word) : small_number(word & 0xFFFF, 5, 10, true);
         sum = std::ldexp(sum, -m_.shift);
         for (int k = 0; k < depth; ++k)
-          sum += sign * a[static_cast<std::size_t>(r * depth + k)] * b[static_cast<std::size_t>(n * depth + k)];
+          sum +=
+              sign * a[static_cast<std::size_t>(r * depth + k)] * b[static_cast<std::size_t>(n * depth + k)];
         word = sums_ == 1 ? std::bit_cast<unsigned>(sum) : to_half(sum);
       }
   }

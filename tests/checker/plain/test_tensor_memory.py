@@ -26,9 +26,13 @@ W: mbarrier.try_wait.parity.shared.b64 done, [{barrier}], {parity};
 """
 
 
-def product(wait_for_load=True, used_early=False, fences=True, early_free=False, commit=True, release=True, free=True):
+def product(
+    wait_for_load=True, used_early=False, fences=True, early_free=False, commit=True, release=True, free=True
+):
     """Warp 4 multiplies twice into the same sums; warps 0 to 3 take them out in between."""
-    before, after = (f"tcgen05.fence::{side}_thread_sync;\n" if fences else "" for side in ("before", "after"))
+    before, after = (
+        f"tcgen05.fence::{side}_thread_sync;\n" if fences else "" for side in ("before", "after")
+    )
     sums = multiply = ""
     for i in range(ROUNDS):
         sums += wait("full", i % 2) + after
@@ -211,16 +215,45 @@ class TensorMemory(unittest.TestCase):
     def test_what_is_missing_is_reported_at_its_line(self):
         cases = [  # without what, severity, kind, instruction of the line, what is missing
             # like flashinfer#5334
-            ({"wait_for_load": False}, "error", "overwritten in use", "tcgen05.mma", "tcgen05.wait::ld by the warp"),
+            (
+                {"wait_for_load": False},
+                "error",
+                "overwritten in use",
+                "tcgen05.mma",
+                "tcgen05.wait::ld by the warp",
+            ),
             # like its look-alikes: a register is read before, which GPUs wait for
             (
                 {"wait_for_load": False, "used_early": True},
-                *("pedantic", "read before landing", "st.global", "tcgen05.wait::ld before the loaded registers"),
+                *(
+                    "pedantic",
+                    "read before landing",
+                    "st.global",
+                    "tcgen05.wait::ld before the loaded registers",
+                ),
             ),
-            ({"commit": False}, "error", "read before landing", "tcgen05.ld", "tcgen05.commit after the Tensor Core"),
+            (
+                {"commit": False},
+                "error",
+                "read before landing",
+                "tcgen05.ld",
+                "tcgen05.commit after the Tensor Core",
+            ),
             ({"fences": False}, "pedantic", "race", "tcgen05.ld", "tcgen05.fence::after_thread_sync between"),
-            ({"fences": False}, "pedantic", "race", "tcgen05.mma", "tcgen05.fence::before_thread_sync by thread 0"),
-            ({"free": False}, "error", "memory leak", "tcgen05.alloc", "tcgen05.dealloc before the block ends"),
+            (
+                {"fences": False},
+                "pedantic",
+                "race",
+                "tcgen05.mma",
+                "tcgen05.fence::before_thread_sync by thread 0",
+            ),
+            (
+                {"free": False},
+                "error",
+                "memory leak",
+                "tcgen05.alloc",
+                "tcgen05.dealloc before the block ends",
+            ),
         ]
         for changes, severity, kind, instruction, missing in cases:
             with self.subTest(missing):

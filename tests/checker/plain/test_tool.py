@@ -797,9 +797,7 @@ int main() {
             )
         )
         self.assertEqual(done.returncode, 3)
-        self.assertIn(
-            "my.cu:2: inline PTX 'tcgen05.mma.sp' is not supported here: use ", done.stderr
-        )
+        self.assertIn("my.cu:2: inline PTX 'tcgen05.mma.sp' is not supported here: use ", done.stderr)
         self.assertIn("my.cu:4: texture is not supported here: use cudaCreateTextureObject()", done.stderr)
         for defined, of in (
             ("struct { short a; } t", "t.a"),
