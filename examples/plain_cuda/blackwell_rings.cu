@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Two rings of Blackwell: sums in Tensor Memory, and tiles from cluster launch control. C = A B^T of f16, in
 // tiles of 32 columns; a block multiplies its own tile, and those of blocks whose launch it cancels.
+#include <cstdio>
 #include <cuda_fp16.h>
 
-#include <cstdio>
-
 constexpr int rows = 128, columns = 32, depth = 16, tiles = 4, wide = tiles * columns, slots = 2;
-
 #define PTX(code, ...) asm volatile(code ::__VA_ARGS__ : "memory")
 using mbarrier = unsigned long long;
 struct ring {
@@ -18,7 +16,6 @@ struct memory {
   ring tile, sum;
   unsigned sums;  // address in Tensor Memory
 };
-
 __device__ unsigned address(const void* p) { return static_cast<unsigned>(__cvta_generic_to_shared(p)); }
 __device__ void initialize(ring& r, int slot, int parties) {
   PTX("mbarrier.init.shared.b64 [%0], 1;", "r"(address(&r.full[slot])));
@@ -32,7 +29,6 @@ __device__ void wait(mbarrier& b, int phase) {
 __device__ void wait_for_slot(ring& r, int i) {  // in the first rounds all slots are empty
   if (i >= slots) wait(r.empty[i % slots], i / slots - 1);
 }
-
 __device__ void ask_for_tile(memory& m, int i) {
   const unsigned to = address(&m.answer[i % slots]), full = address(&m.tile.full[i % slots]);
   PTX("mbarrier.arrive.expect_tx.shared.b64 _, [%0], 16;", "r"(full));
@@ -53,7 +49,6 @@ __device__ int next_tile(memory& m, int i) {  // -1: all blocks have begun
   arrive(m.tile.empty[i % slots]);
   return tile;
 }
-
 __device__ unsigned long long matrix(const half* first) {  // the descriptor of an operand
   return address(first) >> 4 | 8ull << 16 | 16ull << 32 | 1ull << 46;
 }
@@ -62,7 +57,6 @@ __device__ void multiply(memory& m, unsigned to, int tile) {
   PTX("{ .reg .pred p; setp.ne.b32 p, 0, 0; tcgen05.mma.cta_group::1.kind::f16 [%0], %1, %2, %3, p; }",
       "r"(to), "l"(matrix(m.a)), "l"(matrix(m.a + (rows + tile * columns) * depth)), "r"(form));
 }
-
 __global__ void __launch_bounds__(192) product(const half* a, const half* b, float* c) {
   __shared__ __align__(1024) memory m;
   const int warp = threadIdx.x / 32, lane = threadIdx.x % 32, lanes = warp % 4 * 32;
@@ -105,17 +99,16 @@ __global__ void __launch_bounds__(192) product(const half* a, const half* b, flo
   __syncthreads();
   if (warp == 1) PTX("tcgen05.dealloc.cta_group::1.sync.aligned.b32 %0, 64;", "r"(m.sums));
 }
-
 int main() {
   half *a, *b;
   float* c;
+  int wrong = 0;
   cudaMallocManaged(&a, rows * depth * sizeof *a), cudaMallocManaged(&b, wide * depth * sizeof *b);
   cudaMallocManaged(&c, rows * wide * sizeof *c);
   for (int i = 0; i < rows * depth; ++i) a[i] = __float2half(i * 7 % 11 - 5);
   for (int i = 0; i < wide * depth; ++i) b[i] = __float2half(i * 5 % 13 - 6);
   product<<<tiles, 192>>>(a, b, c);
   cudaDeviceSynchronize();
-  int wrong = 0;
   for (int i = 0; i < rows * wide; ++i) {
     float sum = 0;
     for (int k = 0; k < depth; ++k) sum += float(a[i / wide * depth + k]) * float(b[i % wide * depth + k]);
