@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Two rings of Blackwell: sums in Tensor Memory, and tiles from cluster launch control. C = A B^T of f16, in
 // tiles of 32 columns; a block multiplies its own tile, and those of blocks whose launch it cancels.
-#include <cstdio>
 #include <cuda_fp16.h>
+#include <cstdio>
 
 constexpr int rows = 128, columns = 32, depth = 16, tiles = 4, wide = tiles * columns, slots = 2;
 #define PTX(code, ...) asm volatile(code ::__VA_ARGS__ : "memory")
