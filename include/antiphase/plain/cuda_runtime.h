@@ -16,4 +16,5 @@
 #include "mathematics.h"
 #include "ptx.h"
 #include "tensor_maps.h"
+#include "tensor_memory.h"
 #include "textures.h"

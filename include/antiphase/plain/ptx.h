@@ -3,6 +3,7 @@
 // CUDA under the checker.
 #pragma once
 #include <antiphase/executor/cpu/machine_plain.hpp>
+#include <antiphase/executor/cpu/machine_tensor_memory.hpp>
 #include <antiphase/executor/cpu/machine_wgmma.hpp>
 
 #include "device.h"
@@ -19,6 +20,12 @@ condition_count barrier_votes(int id, int threads, bool condition, bool aligned,
 void judge_map(const void* map, place where);
 // start of the running block's shared memory: its 32-bit addresses are offsets from here
 [[gnu::const]] unsigned char* shared_base() noexcept;
+// Bits 24 and on of a 32-bit address of shared memory are the block's rank in its cluster, as on GPUs: those of
+// the running block; and addresses that are not, or pointers that do not lie, in its own memory.
+constexpr unsigned bytes_of_rank = 1u << 24;
+[[gnu::const]] unsigned shared_rank_bits() noexcept;
+void* in_cluster(unsigned address);
+unsigned to_cluster(const void* p);
 // Finds lanes missing from the exchange that an instruction of whole warps has just made.
 void judge_whole_warp(const char* what, place where);
 // in_block: where block `rank` of the cluster has what this block has at `mine`. block_of: rank of the block
@@ -33,12 +40,14 @@ namespace antiphase::plain::ptx {
 // memory
 // -----------------------------------------------------------------------------------------------------------
 AP_VERB void* generic(unsigned long address) { return reinterpret_cast<void*>(address); }
-// signed offset: another block of the cluster may lie below this one
 AP_VERB void* in_shared(unsigned long address) {
-  return shared_base() + static_cast<int>(static_cast<unsigned>(address));
+  const unsigned offset = static_cast<unsigned>(address) - shared_rank_bits();
+  return offset < bytes_of_rank ? shared_base() + offset : in_cluster(static_cast<unsigned>(address));
 }
 AP_VERB unsigned long to_shared(unsigned long address) {
-  return address - reinterpret_cast<unsigned long>(shared_base());
+  const unsigned long offset = address - reinterpret_cast<unsigned long>(shared_base());
+  return offset < machine::current->block->shared_bytes ? offset + shared_rank_bits()
+                                                        : to_cluster(reinterpret_cast<void*>(address));
 }
 AP_VERB unsigned long from_shared(unsigned long address) {
   return reinterpret_cast<unsigned long>(in_shared(address));
@@ -290,6 +299,10 @@ AP_VERB void tensor_load(void* to, unsigned long map, machine::tensor_place firs
 AP_VERB void tensor_load_multicast(void* to, unsigned long map, machine::tensor_place first, int dimensions,
                                    unsigned long* word, unsigned ranks, place where) {
   machine::tensor_load_multicast(to, map_at(map, where), first, dimensions, word, ranks, where);
+}
+AP_VERB void tensor_load_of_pair(void* to, unsigned long map, machine::tensor_place first, int dimensions,
+                                 unsigned long* word, unsigned ranks, place where) {
+  machine::tensor_load_of_pair(to, map_at(map, where), first, dimensions, word, ranks, where);
 }
 AP_VERB void tensor_store(unsigned long map, const void* from, machine::tensor_place first, int dimensions,
                           place where) {

@@ -10,7 +10,6 @@
 #include "launch.h"
 #include "mma.h"
 #include "ptx.h"
-#include "tensor_memory.h"
 
 namespace antiphase::plain::ptx {
 

@@ -126,6 +126,9 @@ const char* copy_name(actor_kind k) {
     case actor_kind::stores_writing: return "bulk store";
     case actor_kind::matrix: return "Tensor Core operation";
     case actor_kind::loads: return "bulk load";
+    case actor_kind::tensor_products: return "Tensor Core operation";
+    case actor_kind::tensor_loads: return "tcgen05.ld";
+    case actor_kind::tensor_stores: return "tcgen05.st";
     case actor_kind::thread: break;
   }
   return "access";
@@ -223,6 +226,13 @@ explanation finding_list::missing_wait(const thread_model& t, block_number other
     case actor_kind::matrix:
       return copier.thread / 32 == t.index / 32 && other == t.block ? sentence::own_tensor_group
                                                                     : sentence::other_tensor_group;
+    case actor_kind::tensor_products: return sentence::tensor_commit;
+    case actor_kind::tensor_loads:
+      return copier.thread / 32 == t.index / 32 && other == t.block ? sentence::own_tensor_load
+                                                                    : sentence::other_tensor_load;
+    case actor_kind::tensor_stores:
+      return copier.thread / 32 == t.index / 32 && other == t.block ? sentence::own_tensor_store
+                                                                    : sentence::other_tensor_store;
     case actor_kind::thread: break;
   }
   return {};

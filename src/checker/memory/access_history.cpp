@@ -207,6 +207,7 @@ void access_history::check_writer(const accessor& w, cell& c, std::size_t offset
                ? clocks_.knows_over(t, c.block, c.writer, c.time)
                : clocks_.knows(t, c.block, c.writer, c.time);
   };
+  if (w.follows(c.block, c.writer)) return;
   if (!surely_knows_writer(t, c) && !known()) {
     if (!strong(c.strength, c.block, w.strength(), t.block))
       found_(w, {.kind = c.state == cell_state::copied ? if_copied : finding_kind::race,
@@ -306,6 +307,7 @@ void access_history::check_readers(const accessor& w, cell& c, std::size_t offse
                         .read = &r,
                         .missing = sentence::fence_after_reads});
     if (!r.by_copy() && r.block == t.block && r.unit == t.warp && r.lanes == t.lane) return;  // itself
+    if (r.by_copy() && w.follows(r.block, r.unit)) return;
     if (strong(r.strength, r.block, w.strength(), t.block)) return;
     if (!knows(t, r) && !observed(t, c, r))
       found_(w, {.kind = r.wrote() || r.kind == made ? finding_kind::race : finding_kind::overwritten_in_use,

@@ -39,7 +39,14 @@ struct accessor {
   bool asynchronous() const { return role != actor_kind::thread; }
   // Bulk copies and Tensor Cores see ordinary writes only after a proxy fence; cp.async sees them as the
   // thread does.
-  bool behind_proxy() const { return asynchronous() && role != actor_kind::copies; }
+  bool behind_proxy() const {
+    return asynchronous() && role != actor_kind::copies && role != actor_kind::tensor_loads &&
+           role != actor_kind::tensor_stores;
+  }
+  // Products of a thread are done in their order.
+  bool follows(block_number block, actor a) const {
+    return role == actor_kind::tensor_products && block == thread.block && a == number;
+  }
   actor as() const { return asynchronous() ? number : thread.as_actor(); }
   strength_bits strength() const { return strength_of(reach, operand != 0 ? operand : bytes); }
   stamp time() const { return asynchronous() ? group : *thread.time; }

@@ -150,4 +150,31 @@ void async_work::wait_matrix(thread_model& t, int groups_left) {
   clocks_.write_down_wait(t, "waits for Tensor Cores", group_of(t, actor_kind::matrix, t.matrix.waited));
 }
 
+stamp async_work::issue_tensor(thread_model& t, machine::tensor_work kind, const char* name,
+                               std::span<const machine::memory_range> all, place_number at) {
+  static constexpr actor_kind roles[] = {actor_kind::tensor_products, actor_kind::tensor_loads,
+                                         actor_kind::tensor_stores};
+  const auto of = static_cast<std::size_t>(kind);
+  own_actor& a = t.tensor[of];
+  const stamp group = clocks_.open_group(t, a, roles[of], at);
+  a.closed = group;
+  clocks_.block(t.block).published |= clocks_.block(t.block).cluster != 0;
+  accessor w{.thread = t, .kind = access_kind::read, .place = at, .bytes = 4, .text = name};
+  w.become(roles[of], a.number, group);
+  if (!all.empty())
+    write_down(t, {reinterpret_cast<std::uintptr_t>(&a), group}, all.back().first, all.back().bytes, at);
+  for (const machine::memory_range& r : all) {
+    w.kind = r.writes ? access_kind::write : access_kind::read;
+    w.bytes = r.bytes;
+    history_.visit(w, r.first, r.bytes);
+  }
+  return group;
+}
+void async_work::wait_tensor(thread_model& t, thread_model& owner, machine::tensor_work kind, stamp last) {
+  own_actor& a = owner.tensor[static_cast<std::size_t>(kind)];
+  a.waited = std::max(a.waited, std::min(last, a.closed));
+  clocks_.write_down_wait(t, "waits for Tensor Memory", {reinterpret_cast<std::uintptr_t>(&a), a.waited});
+  if (&t != &owner && a.number != 0) clocks_.acquire(t, clocks_.landed(t.block, a.number, a.waited));
+}
+
 }  // namespace antiphase::checker_detail

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Asynchronous work of threads: cp.async, bulk loads and stores (TMA), Tensor Core operations.
 #pragma once
+#include <antiphase/executor/cpu/machine_tensor_memory.hpp>
+
 #include "access_history.hpp"
 #include "src/checker/order/mbarrier_order.hpp"
 
@@ -44,6 +46,12 @@ class async_work {
   void issue_matrix(std::span<thread_model* const> warp, ranges from, place_number at);
   void commit_matrix(thread_model& t);
   void wait_matrix(thread_model& t, int groups_left);
+
+  // tcgen05 by this thread, or by the warp of which it is the first lane. Returns the group's number.
+  stamp issue_tensor(thread_model& t, machine::tensor_work kind, const char* name,
+                     std::span<const machine::memory_range> all, place_number at);
+  // `t` knows that the work of `owner`, itself or its warp's first lane, is done up to this group.
+  void wait_tensor(thread_model& t, thread_model& owner, machine::tensor_work kind, stamp last);
 
  private:
   void write_down(const thread_model& t, copy_group in, const void* to, std::size_t bytes,

@@ -155,7 +155,8 @@ bool happens_before::knows(const thread_model& t, block_number block, actor a, s
   const bool is_thread = a < r.threads;
   if (block == t.block) {
     if (is_thread) return a == t.index || time <= t.known->own->of_thread(a);
-    for (const own_actor* mine : {&t.copies, &t.stores_read, &t.stores_written, &t.matrix})
+    for (const own_actor* mine :
+         {&t.copies, &t.stores_read, &t.stores_written, &t.matrix, &t.tensor[0], &t.tensor[1], &t.tensor[2]})
       if (mine->number == a && time <= mine->waited) return true;
   }
   const view* v = t.known->of(block);
@@ -240,7 +241,8 @@ void raise(std::vector<stamp>& to, std::size_t at, stamp value) {
 // Raises the entries of a thread's own asynchronous actors to what it has waited for: others learn that only
 // from it.
 void raise_own(view& v, const thread_model& t) {
-  for (const own_actor* a : {&t.copies, &t.stores_read, &t.stores_written, &t.matrix})
+  for (const own_actor* a :
+       {&t.copies, &t.stores_read, &t.stores_written, &t.matrix, &t.tensor[0], &t.tensor[1], &t.tensor[2]})
     if (a->number != 0) raise(v.copies, static_cast<std::size_t>(a->number - t.block_threads), a->waited);
 }
 

@@ -2,6 +2,7 @@
 // The happens-before relation: vector clocks of a run.
 #pragma once
 #include <antiphase/executor/cpu/machine.hpp>
+#include <array>
 #include <deque>
 #include <initializer_list>
 #include <map>
@@ -20,7 +21,17 @@ enum class order : std::uint8_t { relaxed, acquire, release, both, total };
 
 // Kinds of actors in a block. An asynchronous actor knows what its issuer knew; others know how many of its
 // groups are done.
-enum class actor_kind : std::uint8_t { thread, copies, stores_reading, stores_writing, matrix, loads };
+enum class actor_kind : std::uint8_t {
+  thread,
+  copies,
+  stores_reading,
+  stores_writing,
+  matrix,
+  loads,
+  tensor_products,  // tcgen05: products and copies of a thread; loads and stores of a warp
+  tensor_loads,
+  tensor_stores
+};
 struct actor_record {
   actor_kind kind = actor_kind::thread;
   int thread = -1;  // the issuer
@@ -114,6 +125,7 @@ struct thread_model {
   // old values.
   knowledge_ptr heard;
   own_actor copies, stores_read, stores_written, matrix;
+  std::array<own_actor, 3> tensor;  // by machine::tensor_work; loads and stores: of a warp's first lane
   // number of the latest atomic write seen, by location
   std::map<std::uintptr_t, std::uint64_t> seen;
   int barriers = 0;  // block barriers passed

@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <antiphase/executor/cpu/machine_tensor_memory.hpp>
+
 #include <algorithm>
 #include <bit>
 
@@ -122,6 +124,7 @@ void mbarrier_order::wait(thread_model& t, const void* word, machine::mbarrier_s
     patterns_.take_in(t, operation(word, order::acquire, how), {{{0, t.block}, b.ended.landed}});
   patterns_.take_in(t, operation(word, order::acquire, how), b.ended.by_threads);
   if (!how.relaxed && b.ended.far != nullptr) clocks_.learn_over(t, b.ended.far);
+  if (b.ended.products != nullptr) clocks_.learn_over(t, b.ended.products);
   std::vector<block_number>& begun = clocks_.block(t.block).begun;
   for (const block_number other : b.ended.blocks)
     if (std::ranges::find(begun, other) == begun.end()) begun.push_back(other);
@@ -142,6 +145,15 @@ void mbarrier_order::arrive_with_copies(const thread_model& t, const void* word,
   if (t.copies.number == 0) return;
   knowledge_ptr& arrived = at(word).arrived.landed;
   arrived = join(arrived, clocks_.landed(t.block, t.copies.number, tracked), t.block);
+}
+
+void mbarrier_order::arrive_with_products(thread_model& t, const void* word) {
+  released& to = at(word).arrived;
+  to.products = join(to.products, clocks_.publish(t), at(word).owner);
+  own_actor& products = t.tensor[static_cast<std::size_t>(machine::tensor_work::product)];
+  if (products.number == 0) return;
+  products.tracked = products.closed;
+  to.landed = join(to.landed, clocks_.landed(t.block, products.number, products.closed), at(word).owner);
 }
 
 // Loads issued by threads of one block and counted by one mbarrier, in this block or another, share an actor

@@ -58,6 +58,8 @@ class mbarrier_order {
   // for arrive_with_copies().
   stamp track_copies(thread_model& t, const void* word);
   void arrive_with_copies(const thread_model& t, const void* word, stamp tracked);
+  // tcgen05.commit: the thread's products so far, and what they came after
+  void arrive_with_products(thread_model& t, const void* word);
   struct load {
     actor number;
     stamp phase;
@@ -69,10 +71,10 @@ class mbarrier_order {
   // What arrivals have released, as that of atomic writes. `landed`: copies, for whoever waits. `far`: what
   // threads of other blocks knew when they arrived, with whatever scope. Where the scopes are too narrow, a
   // wait takes their reads as over, as libraries do that load into several blocks' shared memory, but does
-  // not see their writes.
+  // not see their writes. `products`: what issuers of products knew when these were committed.
   struct released {
     atomic_order::state by_threads;
-    knowledge_ptr landed, far;
+    knowledge_ptr landed, far, products;
     std::vector<block_number> blocks;  // the others, of whatever order: they have begun
   };
   struct mbarrier {

@@ -55,6 +55,22 @@ SENTENCE(other_store, bulk_wait, block, "bulk_wait by the thread that stores, an
 SENTENCE(own_tensor_group, tensor_wait, warp, "a wait for the group of the Tensor Core operation")
 SENTENCE(other_tensor_group, tensor_wait, block, "a wait for the group of the Tensor Core operation by the "
          "warp that issued it, and a barrier after it")
+SENTENCE(tensor_commit, tensor_wait, block, "tcgen05.commit after the Tensor Core operation, to an mbarrier, and "
+         "a wait for its phase")
+SENTENCE(own_tensor_load, tensor_wait, none, "tcgen05.wait::ld between the two")
+SENTENCE(other_tensor_load, tensor_wait, block, "tcgen05.wait::ld by the warp that loads, before the arrival or "
+         "barrier that orders the two")
+SENTENCE(own_tensor_store, tensor_wait, none, "tcgen05.wait::st between the two")
+SENTENCE(other_tensor_store, tensor_wait, block, "tcgen05.wait::st by the warp that stores, before the arrival "
+         "or barrier that orders the two")
+SENTENCE(tensor_registers, tensor_wait, none, "tcgen05.wait::ld before the loaded registers are read")
+SENTENCE(tensor_after, tensor_wait, block, "tcgen05.fence::after_thread_sync between the barrier or wait and "
+         "this")
+SENTENCE(tensor_before, tensor_wait, block, "tcgen05.fence::before_thread_sync by thread {}, between its access "
+         "and the barrier or arrival")
+SENTENCE(tensor_commit_until_end, tensor_wait, none, "tcgen05.commit, and a wait for its mbarrier's phase, "
+         "before the block ends")
+SENTENCE(tensor_free, deallocation, block, "tcgen05.dealloc before the block ends")
 SENTENCE(copy_until_end, copy_wait, none, "copy_async_wait for its group before the thread ends (in CUDA: "
          "__pipeline_wait_prior, cp.async.wait_group)")
 SENTENCE(store_until_end, bulk_wait, none, "bulk_commit and bulk_wait before the thread that issued it ends "
@@ -167,6 +183,10 @@ SENTENCE(gpu_restrict, none, none, "C leaves open what such a launch does; here 
          "nvcc may place them, give the same numbers")
 SENTENCE(gpu_cub_storage, none, none, "CUB requires a TempStorage for each logical warp; its code exchanges "
          "by shuffles where that has 2, 4, 8, 16 or 32 lanes, and does not use the storage")
+SENTENCE(gpu_tensor_registers, none, none, "GPUs read a register after its load has ended, whatever waits there "
+         "are; the PTX ISA requires the wait")
+SENTENCE(gpu_tensor_fence, none, none, "compilers seldom move tcgen05 instructions over a barrier or a wait; the "
+         "PTX ISA requires the fence")
 SENTENCE(gpu_pinned, none, none, "drivers wait for running work before they free pinned memory; CUDA's "
          "documents do not say so")
 SENTENCE(gpu_own_mbarrier, none, none, "PTX requires a fence between an mbarrier's initialization and a copy that "

@@ -23,6 +23,10 @@ using cpu_detail::condition;
 using cpu_detail::thread_state;
 
 thread_model& model_of(const thread_state& t) { return *static_cast<thread_model*>(t.watched); }
+thread_model& owner_of(const thread_state& t, machine::tensor_work kind) {
+  if (kind == machine::tensor_work::product) return model_of(t);
+  return model_of(*t.home->thread[static_cast<std::size_t>(t.index / 32 * 32)]);
+}
 
 // Memory of the simulated machine that kernels may touch: their place in the grid, values exchanged in a
 // warp, and `next_scope`, which device functions write.
@@ -295,6 +299,19 @@ class model_observer final : public cpu_detail::observer {
   }
   void copies_arrived(thread_state& t, const std::uint64_t* word, std::uint32_t tracked) override {
     m_.barriers.arrive_with_copies(model_of(t), word, tracked);
+  }
+  std::uint64_t tensor_begun(thread_state& t, machine::tensor_work kind, const char* name,
+                             std::span<const machine::memory_range> all, cpu_detail::place where) override {
+    return m_.async.issue_tensor(owner_of(t, kind), kind, name, all, at(t, where));
+  }
+  void tensor_waited(thread_state& t, machine::tensor_work kind, std::uint64_t last) override {
+    m_.async.wait_tensor(
+        model_of(t), owner_of(t, kind), kind,
+        static_cast<stamp>(std::min<std::uint64_t>(last, std::numeric_limits<stamp>::max())));
+  }
+  void tensor_committed(thread_state& t, const std::uint64_t* word) override {
+    m_.barriers.arrive_with_products(model_of(t), word);
+    m_.did(model_of(t), lane_event::kind::copies_arrive, t.code, word);
   }
   void bulk_store_issued(thread_state& t, const cpu_detail::bulk_store_state& s,
                          cpu_detail::place where) override {

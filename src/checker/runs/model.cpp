@@ -50,6 +50,7 @@ void model::reset() {
   host_touches = nullptr;
   host_finds_old = nullptr;
   host_reads_atomically = nullptr;
+  block_ends = nullptr;
   schedule_begins = nullptr;
 }
 
@@ -105,6 +106,7 @@ block_model* model::begin_block(extent3 index, int threads, unsigned char* share
 }
 
 void model::end_block(block_model& b) {
+  if (block_ends != nullptr) block_ends(b.number);
   lockstep.end_block(b.number);
   if (streams) streams->end_block(b.number);
   if (times) times->end_block(b.number);
@@ -122,6 +124,9 @@ void model::end_thread(const thread_model& t) {
   if (t.copies.in_flight())
     left_behind(t.block, t.index, t.copies.last_place, "asynchronous copy in flight when its thread ended",
                 sentence::copy_until_end);
+  if (const own_actor& products = t.tensor[0]; products.in_flight())
+    left_behind(t.block, t.index, products.last_place,
+                "Tensor Core operation in flight when its thread ended", sentence::tensor_commit_until_end);
   if (t.stores_read.in_flight())
     left_behind(t.block, t.index, t.stores_read.last_place,
                 "bulk store that had not read its source when its thread ended", sentence::store_until_end);

@@ -183,6 +183,7 @@ class model {
                       sentence in_practice);
   void host_fence(order how);
   // Called before the first event that depends on the schedule; may be null.
+  void (*block_ends)(block_number b) = nullptr;  // all of its threads have ended
   std::function<void()> schedule_begins;
 
   // Findings of the current thread that are no conflicts.

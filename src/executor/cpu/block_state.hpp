@@ -112,6 +112,7 @@ struct bulk_load_state {
   std::uint64_t copies = 0;
   std::uint32_t mark = 0;                       // the observer's, for these copies
   std::shared_ptr<const void> value = nullptr;  // holds what `from` points to, if it came from registers
+  int half = -1;  // of a pair of blocks, which one has the mbarrier; -1: the destination's own block
 };
 
 // Warps that have met at different block barriers.

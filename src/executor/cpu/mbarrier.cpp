@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <antiphase/executor/cpu/machine.hpp>
 #include <antiphase/executor/cpu/machine_plain.hpp>
+#include <antiphase/executor/cpu/machine_tensor_memory.hpp>
 #include <cstring>
 #include <utility>
 
@@ -153,14 +154,16 @@ void land_arrivals(thread_state& self) {
 }
 
 namespace {
-void issue_to(thread_state& self, block_state& block, bulk_load_state load, place where) {
+// `block` has the mbarrier, `to` the destination.
+void issue_to(thread_state& self, block_state& block, const block_state& to, bulk_load_state load,
+              place where) {
   require_barrier(self, block, load.word, where);
   const char* what = load.box != nullptr ? "tensor load" : "bulk load";
   const auto* at = static_cast<const unsigned char*>(load.destination);
-  if (at < block.shared || at + load.bytes > block.shared + block.shared_bytes)
+  if (at < to.shared || at + load.bytes > to.shared + to.shared_bytes)
     fail(self, fault::bad_copy, where,
          fmt::format("a {} of {} bytes does not lie in the block's {} bytes of shared memory", what,
-                     load.bytes, block.shared_bytes));
+                     load.bytes, to.shared_bytes));
   if (observer* watch = self.owner->watch()) watch->bulk_load_issued(self, load, where);
   if (self.owner->lands_now()) {
     land(block, *self.owner, load);
@@ -177,15 +180,23 @@ void issue(thread_state& self, const bulk_load_state& load, unsigned ranks, plac
   self.time.instruction_alone();
   self.owner->in_turn(self);
   const std::int64_t lands = self.time.landing_by_engine(load.bytes) + self.home->later(self.time.costs());
+  const auto blocks = self.home->cluster->blocks;
+  const std::ptrdiff_t place_of_word = reinterpret_cast<unsigned char*>(load.word) - self.home->shared;
   const auto issue_in = [&](block_state& block, std::ptrdiff_t away) {
+    block_state* counts = &block;
+    std::ptrdiff_t offset = place_of_word;
+    if (load.half >= 0) {  // of the pair, the block that the mbarrier's address names
+      counts = blocks[static_cast<std::size_t>((block.cluster_rank & ~1) | load.half)].get();
+      offset -= blocks[static_cast<std::size_t>((self.home->cluster_rank & ~1) | load.half)]->shared -
+                self.home->shared;
+    }
     bulk_load_state l = load;
     l.destination = static_cast<unsigned char*>(load.destination) + away;
-    l.word = reinterpret_cast<std::uint64_t*>(reinterpret_cast<unsigned char*>(load.word) + away);
+    l.word = reinterpret_cast<std::uint64_t*>(counts->shared + offset);
     l.lands = lands;
-    issue_to(self, block, std::move(l), where);
+    issue_to(self, *counts, block, std::move(l), where);
   };
   if (ranks == 0) return issue_in(*self.home, 0);
-  const auto blocks = self.home->cluster->blocks;
   if (ranks >> blocks.size() != 0)
     fail(self, fault::bad_copy, where,
          fmt::format("a load for the ranks {:#x} of a cluster of {} blocks", ranks, blocks.size()));
@@ -421,7 +432,7 @@ void copy_to(thread_state& self, block_state& theirs, bulk_load_state load, plac
   self.time.instruction_alone();
   self.owner->in_turn(self);
   load.lands = self.time.landing_by_engine(load.bytes);
-  issue_to(self, theirs, std::move(load), where);
+  issue_to(self, theirs, theirs, std::move(load), where);
 }
 }  // namespace
 
@@ -455,6 +466,20 @@ void mbarrier_arrive_at(int rank, std::uint64_t* word, int count, int bytes_expe
                         mbarrier_semantics how) {
   thread_state& self = called_from(__builtin_return_address(0));
   arrive_at(self, block_of(self, rank, "an arrival", where), word, count, bytes_expected, where, how);
+}
+void tensor_commit(std::uint64_t* word, int rank, place where) {
+  thread_state& self = called_from(__builtin_return_address(0));
+  block_state& theirs = block_of(self, rank, "an arrival", where);
+  require_barrier(self, theirs, word, where);
+  if (observer* watch = self.owner->watch()) watch->tensor_committed(self, word);
+  arrive_at(self, theirs, word, 1, 0, where, {.relaxed = true, .reach = scope::cluster});
+}
+void answer_launch(void* to, const void* answer, std::uint64_t* word, unsigned ranks, place where) {
+  thread_state& self = called_from(__builtin_return_address(0));
+  const std::shared_ptr<unsigned char[]> held(new unsigned char[16]);
+  std::memcpy(held.get(), answer, 16);
+  load_in_bulk(self, {.destination = to, .source = held.get(), .bytes = 16, .word = word, .value = held},
+               ranks, where);
 }
 void mbarrier_expect_at(int rank, std::uint64_t* word, int bytes, place where) {
   thread_state& self = called_from(__builtin_return_address(0));

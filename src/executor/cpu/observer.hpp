@@ -3,6 +3,7 @@
 #pragma once
 #include <antiphase/core/error.hpp>
 #include <antiphase/core/finding_kind.hpp>
+#include <antiphase/executor/cpu/machine_tensor_memory.hpp>
 #include <antiphase/executor/cpu/machine_verbs.hpp>
 #include <span>
 #include <string>
@@ -121,6 +122,13 @@ class observer {
   virtual void bulk_store_issued(thread_state& t, const bulk_store_state& store, place where) = 0;
   virtual void bulk_stores_committed(thread_state& t) = 0;
   virtual void bulk_stores_waited(thread_state& t, int groups_left, machine::bulk_done what) = 0;
+  // Asynchronous work on Tensor Memory: its number; that up to a number is done; an arrival follows it.
+  virtual std::uint64_t tensor_begun(thread_state&, machine::tensor_work, const char* /*name*/,
+                                     std::span<const machine::memory_range>, place /*where*/) {
+    return 0;
+  }
+  virtual void tensor_waited(thread_state&, machine::tensor_work, std::uint64_t /*last*/) {}
+  virtual void tensor_committed(thread_state&, const std::uint64_t* /*word*/) {}
   virtual void proxy_fence(thread_state& t, machine::proxy of) = 0;
   virtual void mbarrier_fence(thread_state& t) = 0;
 

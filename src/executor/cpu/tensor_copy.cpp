@@ -137,12 +137,9 @@ std::shared_ptr<const tensor_box> box_of(const thread_state& self, const tensor_
   if (t.dimensions != dimensions)
     fail(self, fault::bad_copy, where,
          fmt::format("a {} by {} indices of a tensor of {} dimensions", what, dimensions, t.dimensions));
-  const std::uint32_t alignment = std::max(128u, t.pattern == swizzle::none ? 0u : period_of(t.pattern));
-  if (const auto at = static_cast<const unsigned char*>(in_shared) - self.block->shared; at % alignment != 0)
+  if (const auto at = static_cast<const unsigned char*>(in_shared) - self.block->shared; at % 128 != 0)
     fail(self, fault::bad_copy, where,
-         fmt::format(
-             "a {} {} byte {} of shared memory: expected a multiple of {} with rows of {} bytes swizzled",
-             what, direction, at, alignment, width_of(t.pattern)));
+         fmt::format("a {} {} byte {} of shared memory: expected a multiple of 128", what, direction, at));
   if (const std::int64_t at = std::int64_t{first.index[0]} * t.element_bytes; at % 16 != 0)
     fail(self, fault::bad_copy, where,
          fmt::format("a {} from index {} on, {} bytes into a row: the engine takes multiples of 16 bytes",
@@ -152,10 +149,15 @@ std::shared_ptr<const tensor_box> box_of(const thread_state& self, const tensor_
 std::uint32_t bytes_of(const tensor_box& b) { return rows(b.layout) * row_bytes(b.layout); }
 
 void load_box(thread_state& self, void* to, const tensor_map& map, tensor_place first, int dimensions,
-              std::uint64_t* word, unsigned ranks, place where) {
+              std::uint64_t* word, unsigned ranks, place where, int half = -1) {
   const auto box = box_of(self, map, first, dimensions, to, "tensor load", "to", where);
   issue(self,
-        {.destination = to, .source = box->layout.data, .bytes = bytes_of(*box), .word = word, .box = box},
+        {.destination = to,
+         .source = box->layout.data,
+         .bytes = bytes_of(*box),
+         .word = word,
+         .box = box,
+         .half = half},
         ranks, where);
 }
 
@@ -170,6 +172,19 @@ void tensor_load_multicast(void* to, const tensor_map& map, tensor_place first, 
   thread_state& self = called_from(__builtin_return_address(0));
   if (ranks == 0) fail(self, fault::bad_copy, where, "a tensor load for no block of the cluster");
   load_box(self, to, map, first, dimensions, word, ranks, where);
+}
+void tensor_load_of_pair(void* to, const tensor_map& map, tensor_place first, int dimensions,
+                         std::uint64_t* word, unsigned ranks, place where) {
+  thread_state& self = called_from(__builtin_return_address(0));
+  const auto blocks = self.home->cluster->blocks;
+  const auto* const at = reinterpret_cast<const unsigned char*>(word);
+  for (std::size_t half = 0; half < 2; ++half) {
+    const std::size_t rank = (static_cast<std::size_t>(self.home->cluster_rank) & ~std::size_t{1}) | half;
+    if (rank >= blocks.size()) break;
+    if (const block_state& b = *blocks[rank]; at >= b.shared && at < b.shared + b.shared_bytes)
+      return load_box(self, to, map, first, dimensions, word, ranks, where, static_cast<int>(half));
+  }
+  fail(self, fault::bad_copy, where, "the mbarrier of a tensor load for a pair of blocks is in neither");
 }
 void tensor_store(const tensor_map& map, const void* from, tensor_place first, int dimensions, place where) {
   thread_state& self = called_from(__builtin_return_address(0));

@@ -79,6 +79,7 @@ class worker {
     idle_turns_ = 0;
     changed();
   }
+  extent3 cancel_cluster();  // as machine::cancel_launch
   // Ends the launch from within a fiber that must not be unwound: the compiler assumes that the checker's
   // hooks do not throw.
   void abandon(thread_state& self, std::exception_ptr why);
@@ -91,6 +92,7 @@ class worker {
   void discard();
   bool begin_cluster(cluster_state& cluster);
   void begin_block(block_state& block, std::uint64_t index);
+  extent3 index_of(std::uint64_t block) const;
   void finish_thread(thread_state& self);
   void no_longer_missing(const thread_state& self);
   void note_way_out(const thread_state& self);

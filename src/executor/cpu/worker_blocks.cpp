@@ -150,10 +150,21 @@ bool worker::begin_cluster(cluster_state& cluster) {
   return true;
 }
 
+extent3 worker::index_of(std::uint64_t block) const {
+  return {static_cast<unsigned>(block % launch_->grid.x),
+          static_cast<unsigned>(block / launch_->grid.x % launch_->grid.y),
+          static_cast<unsigned>(block / launch_->grid.x / launch_->grid.y)};
+}
+extent3 worker::cancel_cluster() {
+  const std::uint64_t size = static_cast<std::uint64_t>(launch_->kernel.cluster),
+                      first = launch_->next_block.fetch_add(size, std::memory_order_relaxed);
+  if (first >= launch_->blocks()) return {~0u, ~0u, ~0u};
+  progress();
+  return index_of(launch_->chosen.empty() ? first : launch_->chosen[first]);
+}
+
 void worker::begin_block(block_state& block, std::uint64_t index) {
-  block.index = {static_cast<unsigned>(index % launch_->grid.x),
-                 static_cast<unsigned>(index / launch_->grid.x % launch_->grid.y),
-                 static_cast<unsigned>(index / launch_->grid.x / launch_->grid.y)};
+  block.index = index_of(index);
   block.grid = launch_->grid;
   block.running = block.threads;
 #if ANTIPHASE_ASAN

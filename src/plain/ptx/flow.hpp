@@ -59,6 +59,12 @@ struct barrier_loop {
 std::map<std::size_t, barrier_loop> loops_around_barriers(const function& f);
 bool is_block_barrier(const operation& o);
 
+// tcgen05.ld by its statement: a number, from 0; and instructions that read registers of such loads, or of moves
+// from these: the numbers of those loads.
+std::map<std::size_t, std::size_t> tensor_loads(const function& f);
+std::map<std::size_t, std::set<std::size_t>> readers_of_loads(
+    const function& f, const std::map<std::size_t, std::size_t>& loads);
+
 // Moves into registers that may as well come before an asm statement's wgmma.fence: only asm statements are
 // in the order of the source, so that compilers set a sum's first value anywhere before the product.
 std::vector<std::size_t> moves_before_fence(const function& f, std::size_t fence);

@@ -64,6 +64,7 @@ class function_writer final : public names {
   void emit(const statement& s, const std::string& code);
   void instruction(std::size_t index);
   std::string code_for(std::size_t index, const std::string& guard, bool polls);
+  std::string with_loads(std::size_t index, std::string code) const;
   std::string round_code(std::size_t jump) const;
   std::string barrier_code(std::size_t barrier);
   std::string branch_by_index(view operands) const;
@@ -74,6 +75,8 @@ class function_writer final : public names {
   const symbols& known_;
   const std::set<std::size_t> polls_ = polling_waits(f_);
   const std::map<std::size_t, std::vector<load_condition>> conditional_ = conditional_loads(f_);
+  const std::map<std::size_t, std::size_t> loads_ = tensor_loads(f_);
+  const std::map<std::size_t, std::set<std::size_t>> readers_ = readers_of_loads(f_, loads_);
   const label_targets label_targets_{f_};
   const std::map<std::size_t, barrier_loop> loops_ = loops_around_barriers(f_);
   const bool fences_barriers_ = std::ranges::any_of(f_.body, [](const statement& s) {
@@ -315,6 +318,25 @@ std::string function_writer::barrier_code(std::size_t barrier) {
   return fmt::format("ap_rounds.set({}); ", number);
 }
 
+// Which tcgen05.ld are in flight: after one of them, after a wait, and before a register is read that one loads.
+std::string function_writer::with_loads(std::size_t index, std::string code) const {
+  if (loads_.empty()) return code;
+  if (const auto load = loads_.find(index); load != loads_.end())
+    return fmt::format("{}; ap_loads[{}] = ap_load", code, load->second);
+  if (operation_of(f_.body[index]).name.starts_with("tcgen05.wait::ld"))
+    return code + "; for (auto& ap_one : ap_loads) ap_one = 0";
+  const auto reader = readers_.find(index);
+  if (reader == readers_.end()) return code;
+  std::string before;
+  for (const std::size_t number : reader->second)
+    before += fmt::format(
+        "if (ap_loads[{0}] != 0) {{ ::antiphase::plain::ptx::tensor_memory::registers_read(ap_loads[{0}], "
+        "{1}); "
+        "ap_loads[{0}] = 0; }} ",
+        number, ptx_code::here);
+  return before + code;
+}
+
 std::string function_writer::code_for(std::size_t index, const std::string& guard, bool polls) {
   const operation o = operation_of(f_.body[index]);
   const view base = o.base();
@@ -323,7 +345,7 @@ std::string function_writer::code_for(std::size_t index, const std::string& guar
   if (base == "ret" || (base == "exit" && f_.is_kernel)) return guard + "goto ap_end;";
   if (base == "call") return fmt::format("{}{{ {}; }}", guard, call(o.rest));
   const std::string name = std::string(o.name) + (polls ? ".ap::polled" : "");
-  const std::string code = code_of(name, o.rest, *this);
+  const std::string code = with_loads(index, code_of(name, o.rest, *this));
   // On a line of its own, so that its place is the same wherever the compiler has copied it to.
   if (is_block_barrier(o))
     return fmt::format("{}{{ {}\n{}; }}", guard, barrier_code(index) + marker(f_.body[index].place), code);
@@ -399,6 +421,7 @@ function_text function_writer::run() {
   }
   std::string declarations = "unsigned ap_carry = 0; " + arrays_;
   if (counts_rounds_) declarations += "::antiphase::plain::rounds ap_rounds; ";
+  if (!loads_.empty()) declarations += fmt::format("unsigned long ap_loads[{}] = {{}}; ", loads_.size());
   for (const auto& [first, loop] : loops_) declarations += fmt::format("unsigned ap_round{} = 0; ", first);
   for (const auto& [type, list] : declared_)
     declarations += fmt::format("{}{} {}; ", type == "unsigned __int128" ? "__extension__ " : "", type, list);

@@ -283,8 +283,6 @@ void unit_writer::write(const function& f) {
 std::string unit_writer::text() {
   out_ = fmt::format("#include <antiphase/plain/ptx_module.h>\nnamespace ap_module_{} {{\n", number_);
   if (users("%envreg") > 0) out_ += "static __device__ unsigned ap_grid_workspace[2];\n";
-  if (users("clusterlaunchcontrol") > 0)
-    out_ += "static __constant__ __attribute__((aligned(16))) unsigned ap_no_block[4] = {};\n";
   for (const function& f : m_.functions)
     if (f.is_defined && !f.is_kernel) {
       known_[f.name] = fmt::format("reinterpret_cast<unsigned long>(&{})", symbol_of(f.name));

@@ -142,9 +142,8 @@ class writer final : public names {
     }
     if (name == "ret" || name == "exit" || name.find(".param") != std::string_view::npos)
       throw unknown{std::string(name)};
-    // The headers of these are included by modules alone.
-    for (const char* const of_modules : {"tcgen05.", "wmma.", "clusterlaunchcontrol."})
-      if (std::string_view(name).starts_with(of_modules)) throw unknown{std::string(name)};
+    // Its header is included by modules alone.
+    if (std::string_view(name).starts_with("wmma.")) throw unknown{std::string(name)};
     body_ += fmt::format("{}{{ {}; }} ", guard, code_of(name, rest, *this));
   }
 

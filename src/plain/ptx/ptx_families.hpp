@@ -67,12 +67,15 @@ text tensor_deallocate(instruction& i);
 text tensor_relinquish(instruction& i);
 text tensor_load(instruction& i);
 text tensor_store(instruction& i);
-text tensor_wait(instruction& i);
+text tensor_wait(instruction& i, view kind);
+text tensor_fence(view side);
 text tensor_multiply(instruction& i);
+text tensor_copy_to(instruction& i);
+text tensor_shift(instruction& i);
 text tensor_commit(instruction& i);
 text cancel_launch(instruction& i);
 text is_canceled(instruction& i);
-text canceled_block(instruction& i);
+text canceled_block(instruction& i, view first);
 
 // arithmetic
 text arithmetic(instruction& i, view function, std::size_t operands);

@@ -199,6 +199,7 @@ text bulk_copy(instruction& i) {
 text tensor_copy(instruction& i) {
   i.skip_cache_hints();
   i.take("tile");
+  const view group = i.take_one({"cta_group::1", "cta_group::2"});
   const view dimensions = i.take_one({"1d", "2d", "3d", "4d"});
   const bool stores = i.take("bulk_group");
   const auto tensor = i.inside(stores ? 0 : 1);
@@ -219,7 +220,11 @@ text tensor_copy(instruction& i) {
   if (!i.take("mbarrier::complete_tx::bytes") || i.take_one({"shared::cluster", "shared::cta"}).empty() ||
       !i.take("global"))
     i.refuse();
-  if (i.take("multicast::cluster"))
+  const bool several = i.take("multicast::cluster");
+  if (group.ends_with("2"))
+    return call("tensor_load_of_pair", i.pointer(0, "in_shared"), map, place, count,
+                i.barrier(2, "in_shared"), several ? i.get("unsigned short", 3) : "0u", here);
+  if (several)
     return call("tensor_load_multicast", i.pointer(0, "in_shared"), map, place, count,
                 i.barrier(2, "in_shared"), i.get("unsigned short", 3), here);
   return call("tensor_load", i.pointer(0, "in_shared"), map, place, count, i.barrier(2, "in_shared"), here);

@@ -135,11 +135,12 @@ text rank_of(instruction& i) {
 text map_address(instruction& i) {
   const bool of_shared = i.take("shared::cluster");
   i.skip({"u64", "u32"});
-  const text mine =
-      of_shared ? call("in_shared", i.get("unsigned long", 1)) : call("generic", i.get("unsigned long", 1));
-  const text there = fmt::format("::antiphase::plain::in_block({}, {}, {})", mine, i.get("int", 2), here);
-  const text address = fmt::format("reinterpret_cast<unsigned long>({})", there);
-  return i.put(0, of_shared ? call("to_shared", address) : address);
+  if (of_shared)  // an address alone: its use shows whether there is such a block
+    return i.put(
+        0, fmt::format("{} % ::antiphase::plain::bytes_of_rank + {} * ::antiphase::plain::bytes_of_rank",
+                       i.get("unsigned", 1), i.get("unsigned", 2)));
+  return i.put(0, fmt::format("reinterpret_cast<unsigned long>(::antiphase::plain::in_block({}, {}, {}))",
+                              call("generic", i.get("unsigned long", 1)), i.get("int", 2), here));
 }
 text set_registers(instruction& i) {
   i.skip({"inc", "dec", "sync", "aligned", "u32"});

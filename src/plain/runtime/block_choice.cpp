@@ -2,6 +2,7 @@
 // Which blocks of a launch run, and what is not checked after blocks have been left out.
 #include <fmt/format.h>
 
+#include <antiphase/plain/tensor_memory.h>
 #include <algorithm>
 #include <map>
 #include <random>
@@ -121,7 +122,7 @@ std::optional<block_choice> choose_blocks(const char* name, std::uint64_t blocks
   return block_choice{.blocks = chosen_blocks(blocks, most), .accesses = limit};
 }
 void note_begun_blocks(const char* name, std::uint64_t blocks, const block_choice& choice) {
-  if (checker_detail::blocks_begun(device()) >= blocks) return;
+  if (checker_detail::blocks_begun(device()) + ptx::tensor_memory::take_canceled_blocks() >= blocks) return;
   if (choice.blocks.empty() || choice.accesses == 1)
     followed().findings.say(
         fmt::format("only some of the {} blocks of kernel {} run, after {} million memory accesses: {}",

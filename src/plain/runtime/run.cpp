@@ -118,6 +118,7 @@ void run_main(const std::string& object, const plain_program& of, const context&
   current_run = {&where.runs_on(), &m, pthread_self()};
   forget_textures();
   take_larger_stacks(!of.nvcc.empty() || of.sources.front().ends_with(".ptx"));
+  forget_tensor_memory();
   follow_stacks();
   coverage.most_threads = of.most_threads;
   coverage.most_accesses = of.most_accesses;

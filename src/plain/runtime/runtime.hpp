@@ -27,6 +27,7 @@ void run_main(const std::string& object, const plain_program& of, const context&
 // is a finding. Again after handlers of signals have changed.
 void take_larger_stacks(bool larger);  // before follow_stacks()
 void follow_stacks();
-void forget_textures();  // of an earlier run
+void forget_textures();       // of an earlier run
+void forget_tensor_memory();  // the same
 
 }  // namespace antiphase::plain

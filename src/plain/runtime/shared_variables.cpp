@@ -2,6 +2,7 @@
 // __shared__ variables: where they lie in a block, and how much a kernel may have.
 #include <fmt/format.h>
 
+#include <antiphase/plain/ptx.h>
 #include <algorithm>
 #include <string>
 #include <string_view>
@@ -173,4 +174,24 @@ int block_of(const void* p, place where) {
   return 0;
 }
 unsigned char* shared_base() noexcept { return machine::current->block->shared; }
+unsigned shared_rank_bits() noexcept {
+  return static_cast<unsigned>(machine::current->block->cluster_rank) * bytes_of_rank;
+}
+void* in_cluster(unsigned address) {
+  const machine::block_view& block = *machine::current->block;
+  const unsigned rank = address / bytes_of_rank, offset = address % bytes_of_rank;
+  if (rank >= static_cast<unsigned>(block.cluster_extent) || offset >= block.shared_bytes)
+    return block.shared + static_cast<int>(address - shared_rank_bits());  // no memory, as its use will show
+  return in_block(block.shared + offset, static_cast<int>(rank), place::current());
+}
+unsigned to_cluster(const void* p) {
+  const machine::block_view& block = *machine::current->block;
+  const auto* const at = static_cast<const unsigned char*>(p);
+  for (int rank = 0; rank < block.cluster_extent; ++rank) {
+    const auto* const first = block.shared + machine::to_shared_of(block.shared, rank, place::current());
+    if (at >= first && at < first + block.shared_bytes)
+      return static_cast<unsigned>(at - first) + static_cast<unsigned>(rank) * bytes_of_rank;
+  }
+  return static_cast<unsigned>(at - block.shared) + shared_rank_bits();
+}
 }  // namespace antiphase::plain

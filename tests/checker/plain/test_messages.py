@@ -150,7 +150,7 @@ class Messages(unittest.TestCase):
             "__device__ float to(int v, int) { return v; }\n"
             '__device__ float to(float v, int) { asm("frob.f32 %0, %0;" : "+f"(v)); return v; }\n'
             "template <int Arch> __device__ void fence() {\n"
-            '  if constexpr (Arch >= 100) asm volatile("tcgen05.shift.cta_group::1.down;");\n}\n'
+            '  if constexpr (Arch >= 100) asm volatile("tcgen05.mma.sp;");\n}\n'
             '__global__ void unused() { asm volatile("frob;"); }\n'
             "__global__ void k(float* p) {\n  p[0] = to<float>(1.0) + to(2, 0);\n  fence<90>();\n"
             '  if (p[0] != 3) asm volatile("frob \\"%0\\";" :: "f"(p[0]));\n'

@@ -259,8 +259,8 @@ TEST(inline_ptx, what_the_table_lacks_is_named_with_its_line) {
   constexpr const char* rest =
       " is not supported here: use an instruction that antiphase check --dialect lists, or the intrinsic "
       "that does the same";
-  EXPECT_EQ(refusal_of_asm("asm(\"membar.gl;\\n\"\n\"tcgen05.shift.cta_group::1.down;\");"),
-            std::string("my.cu:3: inline PTX 'tcgen05.shift.cta_group::1.down'") + rest);
+  EXPECT_EQ(refusal_of_asm("asm(\"membar.gl;\\n\"\n\"tcgen05.mma.sp;\");"),
+            std::string("my.cu:3: inline PTX 'tcgen05.mma.sp'") + rest);
   for (const char* instruction :
        {"ld.global.f16 %0, [%1];", "add.sat.u32 %0, %0, %0;", "mov.b32 %0, %%pm0;",
         "cp.async.bulk.tensor.5d.global.shared::cta.bulk_group [%1, {%0}], [%0];",

@@ -257,12 +257,12 @@ SKIP:
     def test_what_is_not_supported_matters_if_it_is_reached(self):
         body = (
             ".visible .entry k(.param .u32 n) {\n.reg .b32 %r<3>; .reg .pred %p<2>;\nld.param.u32 %r0, [n];\n"
-            "setp.eq.s32 %p0, %r0, 0;\n@%p0 bra OUT;\ntcgen05.shift.cta_group::1.down [%r0];\nOUT: ret;\n}\n"
+            "setp.eq.s32 %p0, %r0, 0;\n@%p0 bra OUT;\ntcgen05.mma.sp [%r0];\nOUT: ret;\n}\n"
         )
         self.assertEqual(self.findings(*self.module(body, {"arguments": [0]})), [])
         done = self.run_tool("check", *self.module(body, {"arguments": [1]}))
         self.assertEqual(done.returncode, 3, done.stdout)
-        self.assertIn("k.ptx:9: PTX 'tcgen05.shift.cta_group::1.down' is not supported here", done.stderr)
+        self.assertIn("k.ptx:9: PTX 'tcgen05.mma.sp' is not supported here", done.stderr)
 
     def test_a_load_that_a_selection_drops_is_no_race(self):
         body = """.visible .entry k(.param .u64 to) {
