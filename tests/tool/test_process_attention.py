@@ -2,10 +2,17 @@
 """antiphase attention as a process."""
 import json
 import math
+import random
 
 from process import ToolTest, main, pattern
 
 CPU = ("--on", "cpu")
+
+
+def numbers(count, seed):
+    """Numbers of f4, by which weights differ and none is nearly 1."""
+    drawn = random.Random(seed)
+    return [drawn.randint(-48, 48) / 32 for _ in range(count)]
 
 
 def attend(q, k, v, queries, keys, depth, scale=None, sees=lambda i, j: True, bias=lambda i, j: 0.0):
@@ -29,7 +36,7 @@ class Attention(ToolTest):
         """Writes Q, K and V; returns their elements."""
         all = []
         for seed, (name, shape) in enumerate((("Q", shape_q), ("K", shape_k), ("V", shape_k))):
-            all.append([x / 4 for x in pattern(math.prod(shape), seed)])
+            all.append(numbers(math.prod(shape), seed))
             self.write(f"{name}.npy", all[-1], shape, **options)
         return all
 
@@ -90,7 +97,7 @@ class Attention(ToolTest):
     def test_bias_and_visible(self):
         heads, queries, keys, depth = 2, 4, 6, 3
         q, k, v = self.operands((heads, queries, depth), (heads, keys, depth))
-        bias, seen = pattern(queries * keys, 4), [(3 * n + n // 7) % 4 != 0 for n in range(heads * keys)]
+        bias, seen = numbers(queries * keys, 4), [(3 * n + n // 7) % 4 != 0 for n in range(heads * keys)]
         self.write("bias.npy", bias, (queries, keys))
         self.write("seen.npy", seen, (heads, 1, keys), type_name="b1", mark="|")
         found, *_ = self.attend("--bias", "bias.npy", "--visible", "seen.npy")

@@ -18,12 +18,12 @@ std::string type_name(const npy_array& array) {
 }  // namespace
 
 npy_array read_operand(const std::string& path, std::string_view operand, const casts& done,
-                       std::string_view verb) {
+                       std::string_view taker) {
   npy_array array = read_npy(path, booleans::taken);
   if (array.type != element::f32 && !done.allowed)
     throw bad_request(
         fmt::format("{} ({}): the elements are {}, but {} f4; --cast converts them, and says what that loses",
-                    array.name, operand, type_name(array), verb));
+                    array.name, operand, type_name(array), taker));
   return array;
 }
 

@@ -16,10 +16,10 @@ struct casts {
   json value = json::object();
 };
 
-// Reads an operand. Throws bad_request if its elements are not f4 and `done` does not allow others; `verb` is for the message:
-// "gemm multiplies".
+// Reads an operand. Throws bad_request if its elements are not f4 and `done` does not allow others. `taker`
+// is for the message: "gemm multiplies".
 npy_array read_operand(const std::string& path, std::string_view operand, const casts& done,
-                       std::string_view verb);
+                       std::string_view taker);
 // Converts an operand to f4 unless it has that type.
 void cast(npy_array& array, std::string_view operand, casts& done);
 
