@@ -100,6 +100,7 @@ LAYERS = {
     "tool/commands/check": 27,
     "tool/commands/model": 27,
     "tool/commands/advise": 28,
+    "tool/commands/attention": 28,
     "tool/commands/bench": 28,
     "tool/commands/gemm": 28,
     "tool/commands/ladder": 28,

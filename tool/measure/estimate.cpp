@@ -85,6 +85,29 @@ expected_time estimate(const context& where, const scans::problem& p, const scan
   return time * (1 / share);
 }
 
+expected_time estimate(const context& where, const attention_problem& p, std::string_view policy) {
+  const auto pairs = [](const attention_problem& of) {
+    return static_cast<double>(of.members * of.heads) * static_cast<double>(of.queries) *
+           static_cast<double>(of.keys);
+  };
+  if (where.kind() != target::cpu || pairs(p) * static_cast<double>(p.depth) < surely_quick / 8) return {};
+  const std::int64_t queries = std::min(p.queries, probe_extent), keys = std::min(p.keys, probe_extent);
+  const auto zeros = [&](std::int64_t rows) {
+    return std::vector<float>(static_cast<std::size_t>(rows * p.depth));
+  };
+  const device_array<float> q(where, zeros(queries)), k(where, zeros(keys)), v(where, zeros(keys));
+  device_array<float> out(where, zeros(queries));
+  const attention_problem probe{.q = packed_heads(q.data(), 1, queries, p.depth),
+                                .k = packed_heads(k.data(), 1, keys, p.depth),
+                                .v = packed_heads(v.data(), 1, keys, p.depth),
+                                .out = packed_heads(out.data(), 1, queries, p.depth),
+                                .queries = queries,
+                                .keys = keys,
+                                .depth = p.depth};
+  const double share = p.mask == causal::no ? 1 : 0.5;  // of the pairs that are computed
+  return time_of([&] { attention(where, probe, {.policy = policy}); }) * (share * pairs(p) / pairs(probe));
+}
+
 progress_line warn_if_slow(const common_options& options, std::string_view what, const expected_time& time,
                            std::string_view faster) {
   if (time.seconds >= worth_a_word)

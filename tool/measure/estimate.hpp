@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Expected duration of work on the CPU executor.
 #pragma once
+#include <antiphase/attention.hpp>
 #include <antiphase/gemm.hpp>
 #include <antiphase/scan.hpp>
 
@@ -15,6 +16,8 @@ expected_time estimate(const context& where, const gemm_problem& p, const gemm_o
 // Likewise for a scan; `keys` may be null.
 expected_time estimate(const context& where, const scans::problem& p, const scans::scan_keys* keys,
                        const scan_options& how);
+// Likewise for attention without bias, which takes as long: one head of few queries and keys stands for all.
+expected_time estimate(const context& where, const attention_problem& p, std::string_view policy);
 
 // If the work will take more than about ten seconds, says how long, and what would be faster, if anything is.
 // `what` names the kernel, or all of a command's work. Keep the returned line alive while the work runs.

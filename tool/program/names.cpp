@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <antiphase/attention/ladder.hpp>
 #include <antiphase/core/error.hpp>
 #include <antiphase/core/names.hpp>
 #include <antiphase/gemm/policies.hpp>
@@ -60,6 +61,11 @@ element parse_type(std::string_view option, std::string_view text, std::span<con
 std::vector<std::string> policies_of_gemm() {
   std::vector<std::string> names{"auto"};
   for (const gemms::policy_info& p : gemms::policies()) names.emplace_back(p.name);
+  return names;
+}
+std::vector<std::string> policies_of_attention() {
+  std::vector<std::string> names{"auto", "fp16", "fp32"};
+  for (const attentions::step& s : attentions::steps) names.emplace_back(s.name);
   return names;
 }
 std::vector<std::string> policies_of_scan() {

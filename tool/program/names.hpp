@@ -25,8 +25,9 @@ inline constexpr element all_types[] = {element::f32, element::f64, element::i8,
                                         element::u32, element::u64, element::f16};
 inline constexpr std::span<const element> types_to_calculate_with = std::span(all_types).first(10);
 
-// Names that gemm and scan take as --policy, auto first.
+// Names that gemm, attention and scan take as --policy, auto first.
 std::vector<std::string> policies_of_gemm();
+std::vector<std::string> policies_of_attention();
 std::vector<std::string> policies_of_scan();
 std::vector<std::string> names_of_types(std::span<const element> types);
 

@@ -20,6 +20,9 @@ struct address_range {
 // executor allows. Such accesses are not tracked. Assumes: whoever switches threads sets `stack`.
 struct host_memory {
   address_range stack, params;
+  // Called for accesses to the stack more than `shallow` bytes below its top, once for each depth; null: not.
+  void (*deep)(std::uintptr_t address, std::uintptr_t& looked_down_to) = nullptr;
+  std::uintptr_t shallow = 0, looked_down_to = 0;
   bool (*also)(std::uintptr_t address, std::size_t bytes, access_kind kind) = nullptr;  // null: nothing else
   // A library's operation runs: a thread whose code is the host's, and all of the host's memory is its own.
   bool runs_library = false;
@@ -33,6 +36,20 @@ struct host_memory {
     const auto address = reinterpret_cast<std::uintptr_t>(p);
     return stack.holds(address) || (kind == access_kind::read && params.holds(address, bytes)) ||
            (also != nullptr && also(address, bytes, kind));
+  }
+  // Whether the address is on the running thread's stack, which may be asked for each access.
+  bool on_stack(std::uintptr_t address) {
+    if (!stack.holds(address)) return false;
+    if (address < looked_down_to) [[unlikely]]
+      deep(address, looked_down_to);
+    return true;
+  }
+  // Another thread runs, on this stack.
+  void switch_to(address_range of_thread) {
+    stack = of_thread;
+    looked_down_to =
+        deep == nullptr || runs_library || shallow >= stack.size ? 0 : stack.low + stack.size - shallow;
+    pass_over(looked_down_to == 0 ? stack : address_range{looked_down_to, shallow});
   }
   void pass_over(address_range these) const {
     if (passed_over != nullptr) *passed_over = these;

@@ -134,6 +134,8 @@ SENTENCE(copy_to_variable, memory, system, "cudaMemcpyToSymbol() or cudaMemcpyFr
          "access to it")
 SENTENCE(copy_to_device, memory, system, "cudaMemcpy(): the host has no access to it")
 SENTENCE(local_memory, memory, none, "at most 512 KiB of local memory for each thread")
+SENTENCE(stack_limit, memory, none, "cudaDeviceSetLimit(cudaLimitStackSize, ...) before the launch: the "
+         "compiler does not know how deep a recursion goes, and a thread has {} bytes for it")
 SENTENCE(within_array, memory, none, "an index within the array")
 SENTENCE(aligned, alignment, none, "an address that is a multiple of {}")
 SENTENCE(checked_divisor, argument, none, "a check of the divisor: the result on a GPU is undefined")

@@ -124,10 +124,9 @@ class model_observer final : public cpu_detail::observer {
   void runs(thread_state* t) override {
     m_.set_current(t != nullptr ? &model_of(*t) : nullptr);
     if (t == nullptr) return m_.host.host_goes_on(m_.memory);
-    m_.host.stack = m_.host.runs_library
-                        ? everything_but(m_.memory)
-                        : address_range{reinterpret_cast<std::uintptr_t>(t->self.bottom), t->self.size};
-    m_.host.pass_over(m_.host.stack);
+    m_.host.switch_to(m_.host.runs_library
+                          ? everything_but(m_.memory)
+                          : address_range{reinterpret_cast<std::uintptr_t>(t->self.bottom), t->self.size});
   }
   void thread_ends(thread_state& t, cpu_detail::place) override {
     m_.end_thread(model_of(t));

@@ -16,7 +16,7 @@ namespace {
 // model::access().
 [[gnu::always_inline]] inline bool quick_read(model& m, const void* p, std::size_t words, const void* code) {
   const std::size_t offset = reinterpret_cast<std::uintptr_t>(p) - m.memory.lowest();
-  if (offset >= m.memory.size()) return m.host.stack.holds(reinterpret_cast<std::uintptr_t>(p));
+  if (offset >= m.memory.size()) return m.host.on_stack(reinterpret_cast<std::uintptr_t>(p));
   const std::uintptr_t place = reinterpret_cast<std::uintptr_t>(code) - code_base;
   if (offset % 4 != 0 || place >= place_table::far_code) return false;
   const thread_model& t = *m.current();
@@ -47,7 +47,7 @@ namespace {
 
 [[gnu::always_inline]] inline bool quick_write(model& m, const void* p, std::size_t words, const void* code) {
   const std::size_t offset = reinterpret_cast<std::uintptr_t>(p) - m.memory.lowest();
-  if (offset >= m.memory.size()) return m.host.stack.holds(reinterpret_cast<std::uintptr_t>(p));
+  if (offset >= m.memory.size()) return m.host.on_stack(reinterpret_cast<std::uintptr_t>(p));
   const std::uintptr_t place = reinterpret_cast<std::uintptr_t>(code) - code_base;
   if (offset % 4 != 0 || place >= place_table::far_code) return false;
   if (m.history.effort.too_much()) return false;  // an endless loop may come by here alone

@@ -176,7 +176,7 @@ void model::access(const void* p, std::size_t bytes, access_kind kind, const voi
     if (host_touches != nullptr) host_touches(p, bytes, kind, code, {});
     return;
   }
-  if (host.stack.holds(reinterpret_cast<std::uintptr_t>(p))) return;
+  if (host.on_stack(reinterpret_cast<std::uintptr_t>(p))) return;
   if (constants.holds(reinterpret_cast<std::uintptr_t>(p))) {
     if (kind == access_kind::write)
       constants_written_ = true;
@@ -197,7 +197,7 @@ void model::access(const void* p, std::size_t bytes, access_kind kind, const voi
 
 void model::read_constant(const void* p, std::size_t bytes, const void* code, const char* by_cache) {
   old.put_back();
-  if (host.stack.holds(reinterpret_cast<std::uintptr_t>(p))) return;
+  if (host.on_stack(reinterpret_cast<std::uintptr_t>(p))) return;
   if (by_cache != nullptr && history.written_before(*current_, p, bytes) && reads_anew(p, bytes, code))
     return;
   if (std::exchange(last_slow_read_, std::pair(p, code)) == std::pair(p, code))

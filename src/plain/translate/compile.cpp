@@ -61,6 +61,7 @@ const words instrumented{"-O1",
                          "-fno-optimize-sibling-calls",
                          "-fno-omit-frame-pointer",  // to see by which calls lanes come to a barrier
                          "-fno-gnu-unique",  // -Bsymbolic then binds all that sources share to the program
+                         "-fstack-protector-strong",  // finds writes beyond an array through a pointer
                          "-fstack-clash-protection",  // a frame too large meets the guard of its stack
                          "-fpermissive",
                          "-fmax-errors=20",

@@ -76,7 +76,7 @@ const std::vector<dialect_group>& plain_dialect() {
          "cudaStreamAttachMemAsync",
          "do nothing here"},
         {yes, "cudaDeviceSetLimit cudaDeviceGetLimit",
-         "of the heap of kernels: without it, their malloc() has 8 MiB; other limits do nothing here"},
+         "of the heap of kernels (8 MiB without it) and of recursions (1 KiB); other limits do nothing here"},
         {partly,
          "cuTensorMapEncodeTiled cuGetErrorString cuGetErrorName cudaGetDriverEntryPoint "
          "cudaGetDriverEntryPointByVersion",

@@ -38,6 +38,8 @@ __attribute__((constructor(101))) static void antiphase_plain_load() {
   }
 void* antiphase_plain_malloc(unsigned long);
 void antiphase_plain_free_at(void*, const void*);
+[[noreturn]] void antiphase_plain_overwritten_stack(const void*);
+__attribute__((visibility("hidden"))) void __stack_chk_fail() { antiphase_plain_overwritten_stack(__builtin_return_address(0)); }
 ACCESS(read1) ACCESS(read2) ACCESS(read4) ACCESS(read8) ACCESS(read16)
 ACCESS(write1) ACCESS(write2) ACCESS(write4) ACCESS(write8) ACCESS(write16)
 }

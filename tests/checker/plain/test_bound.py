@@ -61,18 +61,23 @@ class Bound(unittest.TestCase):
     def solution(self, name: str) -> str:
         return (ROOT / "docs/course/solutions" / name).read_text()
 
-    def test_template_of_new(self):
+    def template(self, *form: str) -> str:
         with tempfile.TemporaryDirectory() as folder:
-            subprocess.run([str(TOOL), "new", "k"], cwd=folder, check=True, capture_output=True)
+            subprocess.run([str(TOOL), "new", "k", *form], cwd=folder, check=True, capture_output=True)
             made = pathlib.Path(folder) / "k"
             source = (made / "k.cu").read_text().replace('#include "k.cuh"', (made / "k.cuh").read_text())
             source = source.replace("#pragma once\n", "").replace(
                 "height = count > 2 ? std::atoi(words[1]) : 100", "height = 640"
             )
-            source = source.replace(
+            return source.replace(
                 '#include "ring.cuh"', (made / "ring.cuh").read_text().replace("#pragma once\n", "")
             )
-        self.check(source, "k_kernel")
+
+    def test_template_of_new(self):
+        self.check(self.template(), "k_kernel")
+
+    def test_template_of_new_by_roles(self):
+        self.check(self.template("--form", "roles"), "k_kernel")
 
     def test_lab_6(self):
         self.check(self.solution("06-stages.cu").replace("K = 27", "K = 320"), "product")

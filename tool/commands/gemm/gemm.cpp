@@ -11,7 +11,7 @@
 #include <optional>
 #include <vector>
 
-#include "tool/files/convert.hpp"
+#include "tool/commands/common/operands.hpp"
 #include "tool/files/file_names.hpp"
 #include "tool/files/npy.hpp"
 #include "tool/files/output_file.hpp"
@@ -72,24 +72,16 @@ struct request {
   std::string policy = "auto";
   std::string precision = "fp32";
   std::string if_weaker = "take";
-  bool explain = false, cast = false;
+  bool explain = false;
+  casts casted = {};
   place_options place;
   common_options common;
 };
 
 float beta_of(const request& r) { return r.beta.value_or(r.c.empty() ? 0.f : 1.f); }
 
-std::string type_name(const npy_array& array) {
-  return array.means == meaning::truths ? "b1" : numpy_name(array.type);
-}
-
 npy_array read_matrix(const request& r, const std::string& path, const char* operand) {
-  npy_array array = read_npy(path, booleans::taken);
-  if (array.type != element::f32 && !r.cast)
-    throw bad_request(
-        fmt::format("{} ({}): the elements are {}, but gemm multiplies f4; --cast converts them, and says "
-                    "what that loses",
-                    array.name, operand, type_name(array)));
+  npy_array array = read_operand(path, operand, r.casted, "gemm multiplies");
   if (array.shape.size() != 2)
     throw bad_request(fmt::format("{} ({}): the shape is {}, but gemm takes 2-D arrays; {}", array.name,
                                   operand, shape_text(array.shape),
@@ -161,32 +153,6 @@ void require_fitting(const npy_array& a, const npy_array& b, const std::optional
     throw bad_request(fmt::format("{} (C0) has the shape {}, but the product of {} and {} has the shape {}",
                                   c->name, shape_text(c->shape), shape_text(a.shape), shape_text(b.shape),
                                   shape_text(result)));
-}
-
-// Conversions by --cast, as a sentence and as JSON.
-struct casts {
-  std::string text;
-  json value = json::object();
-};
-
-// Converts an operand to f4 unless it has that type.
-void cast(npy_array& array, const char* operand, casts& done) {
-  if (array.type == element::f32) return;
-  const auto as_floats =
-      std::make_shared<const cast_floats>(cast_to_floats(array.bytes(), array.type, array.means));
-  const cast_loss& loss = as_floats->loss;
-  done.text += fmt::format("{}{} from {}: {}", done.text.empty() ? "cast to f4: " : "; ", operand,
-                           type_name(array), loss_text(loss));
-  done.value[operand] = {{"from", type_name(array)},
-                         {"elements", loss.elements},
-                         {"changed", loss.changed},
-                         {"became_infinite", loss.infinite},
-                         {"became_zero", loss.zero},
-                         {"became_denormal", loss.denormal},
-                         {"largest_relative_error", loss.largest_relative_error}};
-  array.type = element::f32;
-  array.means = meaning::numbers;
-  array.data = {as_floats, reinterpret_cast<const std::byte*>(as_floats->values.data())};
 }
 
 struct outcome {
@@ -274,7 +240,7 @@ void report(const request& r, const place& at, const npy_array& a, const npy_arr
              {"alpha", r.alpha},
              {"beta", beta_of(r)},
              {"output", r.output}};
-  if (r.cast) value["cast"] = casted.value;
+  if (casted.allowed) value["cast"] = casted.value;
   value.update(result.bounds);
   if (at.context && at.context->kind() == target::cpu) value["counts"] = to_json(result.counts);
   print_json(value);
@@ -290,7 +256,7 @@ void run(const request& r) {
   say_place(r.common, at);
   if (r.explain) return tell_choice(r, at, a, b);
 
-  casts casted;
+  casts casted = r.casted;
   cast(a, "A", casted);
   cast(b, "B", casted);
   if (c0) cast(*c0, "C0", casted);
@@ -349,7 +315,7 @@ void add_gemm(arguments program) {
       .offers(policies_of_gemm())
       .otherwise("--step")
       .otherwise("--kernel");
-  command.add_flag("--cast", r->cast,
+  command.add_flag("--cast", r->casted.allowed,
                    "Take f2, f8, integers and booleans too: make f4 of them and say what that loses");
   command.add_flag("--explain", r->explain, "Do not multiply: say which kernel would, and why");
   add_place_options(command, r->place, reference::offered);

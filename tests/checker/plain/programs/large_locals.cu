@@ -22,6 +22,7 @@ __global__ void descend(int* to, int n) {
 
 int main() {
   int *to, got[threads];
+  cudaDeviceSetLimit(cudaLimitStackSize, 512 << 10);
   cudaMalloc(&to, sizeof got);
   gather<<<1, threads>>>(to, numbers);
   cudaMemcpy(got, to, sizeof got, cudaMemcpyDeviceToHost);
