@@ -5,6 +5,8 @@
 
 #include <cstddef>
 
+#include "letters.h"
+
 namespace cuda {
 
 class access_property {
@@ -66,3 +68,5 @@ class stream_ref {
 };
 
 }  // namespace cuda
+
+#include "letters.h"

@@ -6,6 +6,8 @@
 
 #include "cuda_runtime.h"
 
+#include "letters.h"
+
 namespace antiphase::plain {
 
 inline int piece_of(const void* to, const void* from, std::size_t bytes) {
@@ -50,3 +52,5 @@ template <class Group, class Size> AP_VERB void copy_async_of_group(const Group&
 }
 
 }  // namespace antiphase::plain
+
+#include "letters.h"

@@ -4,6 +4,8 @@
 #pragma once
 #include "async_copies.h"
 
+#include "letters.h"
+
 namespace cuda::device {
 namespace ap = antiphase::plain;
 namespace machine = antiphase::machine;
@@ -56,3 +58,5 @@ template <int Left> AP_VERB void cp_async_bulk_wait_group_read(AP_AT) {
 }  // namespace experimental
 
 }  // namespace cuda::device
+
+#include "letters.h"

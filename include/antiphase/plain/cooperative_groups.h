@@ -3,6 +3,8 @@
 #pragma once
 #include "cuda/atomic"
 
+#include "letters.h"
+
 namespace antiphase::plain {
 void grid_barrier(place where);
 unsigned grid_arrives(place where);
@@ -344,3 +346,5 @@ AP_VERB auto invoke_one_broadcast(const Group& g, F&& f, A&&... a) {
 #undef AP_CG_AT
 
 }  // namespace cooperative_groups
+
+#include "letters.h"

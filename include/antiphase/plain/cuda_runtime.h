@@ -10,6 +10,7 @@
 #define __CUDA_RUNTIME_API_H__
 #include <climits>
 
+#include "atomic_builtins.h"
 #include "clusters.h"
 #include "device.h"
 #include "graphs.h"

@@ -17,6 +17,8 @@
 
 #include "cuda_std.h"
 
+#include "letters.h"
+
 namespace cuda {
 struct maximum_of {
   template <class A, class B> constexpr auto operator()(const A& a, const B& b) const {
@@ -36,3 +38,5 @@ template <class A, class B> constexpr auto ceil_div(A a, B b) { return (a + b - 
 template <class A, class B> constexpr auto round_up(A a, B b) { return (a + b - 1) / b * b; }
 template <class A, class B> constexpr auto round_down(A a, B b) { return a / b * b; }
 }  // namespace cuda
+
+#include "letters.h"

@@ -3,6 +3,8 @@
 #pragma once
 #include "cuda_std.h"
 
+#include "letters.h"
+
 namespace cuda::std {
 
 template <class I, ::std::size_t... Sizes> class extents {
@@ -234,3 +236,5 @@ template <class T, class Extents, class Layout> mdspan(T*, const antiphase_mdspa
     -> mdspan<T, Extents, Layout>;
 
 }  // namespace cuda::std
+
+#include "letters.h"

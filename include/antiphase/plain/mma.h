@@ -7,6 +7,8 @@
 #include "cuda_bf16.h"
 #include "cuda_fp16.h"
 
+#include "letters.h"
+
 namespace nvcuda::wmma {
 namespace ap = antiphase::plain;
 namespace machine = antiphase::machine;
@@ -212,3 +214,5 @@ AP_VERB void wmma_multiply(RD (&d)[ND], const RA (&a)[NA], const RB (&b)[NB], co
   std::memcpy(d, static_cast<const void*>(sums.x), sizeof d);
 }
 }  // namespace antiphase::plain::ptx
+
+#include "letters.h"

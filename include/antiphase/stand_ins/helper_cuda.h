@@ -4,6 +4,8 @@
 #include <antiphase/plain/cuda_runtime.h>
 #include "helper_string.h"
 
+#include <antiphase/plain/letters.h>
+
 namespace antiphase::plain {
 template <class T> void must(T status, const char* call, const char* file, int line) {
   if (status == T(0)) return;
@@ -21,3 +23,5 @@ inline int gpuDeviceInit(int device) { return cudaSetDevice(device) == cudaSucce
 inline int gpuGetMaxGflopsDeviceId() { return 0; }
 inline int findCudaDevice(int, const char**) { return gpuDeviceInit(0); }
 inline bool checkCudaCapabilities(int major, int) { return major <= 9; }
+
+#include <antiphase/plain/letters.h>

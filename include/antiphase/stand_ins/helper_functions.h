@@ -9,6 +9,8 @@
 #include "helper_string.h"
 #include "helper_timer.h"
 
+#include <antiphase/plain/letters.h>
+
 template <class T> bool compareData(const T* expected, const T* is, unsigned n, float within, float share) {
   unsigned differ = 0;
   for (unsigned i = 0; i < n; ++i)
@@ -96,3 +98,5 @@ inline bool sdkLoadPPM4(const char* name, unsigned char** to, unsigned* width, u
 inline bool sdkSavePPM4ub(const char* name, unsigned char* from, unsigned width, unsigned height) {
   return antiphase::plain::save_picture(name, from, width, height, 4);
 }
+
+#include <antiphase/plain/letters.h>

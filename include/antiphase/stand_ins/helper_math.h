@@ -8,6 +8,8 @@
 
 #include <antiphase/plain/cuda_runtime.h>
 
+#include <antiphase/plain/letters.h>
+
 using uint = unsigned;
 using ushort = unsigned short;
 
@@ -129,3 +131,5 @@ inline float3 cross(float3 a, float3 b) {
 #undef AP_OF
 #undef AP_VECTOR
 #undef AP_NUMBER
+
+#include <antiphase/plain/letters.h>

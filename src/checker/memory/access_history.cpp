@@ -26,6 +26,7 @@ reader warp_reader(const thread_model& t, place_number place) {
 void access_history::reset() {
   updates_.clear();
   forgiving_ = misled_ = false;
+  host_tables_.clear();
   effort = {};
 }
 
@@ -49,9 +50,12 @@ void access_history::judge(const accessor& w, std::size_t offset, std::size_t by
 }
 
 void access_history::report_outside(const accessor& w, const void* p) const {
+  const auto address = reinterpret_cast<std::uintptr_t>(p);
+  constexpr std::uintptr_t near_null = 1 << 16;
+  const bool is_null = address + near_null < 2 * near_null;  // with an index, also a negative one
   found_(w, {.kind = finding_kind::outside_memory,
-             .missing =
-                 explain(sentence::host_memory, fmt::format("{:#x}", reinterpret_cast<std::uintptr_t>(p)))});
+             .missing = explain(is_null ? sentence::null_pointer : sentence::host_memory,
+                                fmt::format("{:#x}", address))});
   if (stop != nullptr) stop("a kernel left the memory it may touch");
 }
 
@@ -229,6 +233,11 @@ void access_history::holds_barrier(const void* word) {
     if (cell& c = memory_.touched(at); c.state == cell_state::written) c.state = cell_state::barrier;
 }
 
+void access_history::holds_host_table(const void* word) {
+  memory_.set(word, sizeof(void*), cell_state::uninitialised);
+  host_tables_.insert(memory_.offset_of(word) / sizeof(void*));
+}
+
 void access_history::check_barrier(const accessor& w, const cell& c, std::size_t offset) const {
   if (c.state != cell_state::barrier || w.of_barrier) return;
   found_(w, {.kind = finding_kind::barrier_misuse,
@@ -248,6 +257,8 @@ void access_history::read_cell(const accessor& w, cell& c, std::size_t offset) {
                .missing = w.constant ? sentence::ordinary_load : sentence::own_launch});
   else if (c.state != cell_state::uninitialised)
     check_writer(w, c, offset, finding_kind::read_before_landing);
+  else if (host_tables_.contains(offset / sizeof(void*)))
+    found_(w, {.kind = finding_kind::outside_memory, .offset = offset, .missing = sentence::object_of_kernel});
   else if (forgives(offset))
     w.thread.misled = misled_ = true;
   else

@@ -147,6 +147,9 @@ class access_history {
   void allocated(const accessor& w, const void* p);
 
   void holds_barrier(const void* word);                    // its last write has initialised an mbarrier
+  // The host has written the address of its virtual functions there, which are none of the device's: a kernel
+  // must not read it.
+  void holds_host_table(const void* word);
   void updates_at(place_number p) { updates_.insert(p); }  // a read-modify-write is at this place
   bool updates(place_number p) const { return updates_.contains(p); }
   // From here on memory that was never written is no fault: launches ran only some of their blocks.
@@ -197,6 +200,7 @@ class access_history {
   const host_memory& host_;
   conflict_sink found_;
   std::unordered_set<place_number> updates_;  // of read-modify-writes
+  std::unordered_set<std::size_t> host_tables_;  // words of objects that the host has constructed
   bool forgiving_ = false, misled_ = false;
 };
 

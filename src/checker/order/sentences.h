@@ -123,6 +123,9 @@ SENTENCE(volatile_loop, atomic, device, "volatile, or an atomic operation, for w
 SENTENCE(write, write, none, "a write before it")
 SENTENCE(host_memory, memory, none, "an address that the executor allocated: {} is host memory or "
          "unallocated")
+SENTENCE(null_pointer, memory, none, "a pointer that is not null: the address is {}")
+SENTENCE(object_of_kernel, memory, none, "an object that a kernel constructs: the host has constructed this one, "
+         "so its virtual functions are the host's")
 SENTENCE(freed, memory, none, "an allocation that has not been freed")
 SENTENCE(unallocated, memory, none, "an allocation at this address")
 SENTENCE(shared_size, memory, block, "an address within the block's {} bytes of shared memory")

@@ -32,7 +32,7 @@ thread_model& owner_of(const thread_state& t, machine::tensor_work kind) {
 // warp, and `next_scope`, which device functions write.
 bool machine_allows(std::uintptr_t address, std::size_t bytes, access_kind kind) {
   const auto within = [&](const void* start, std::size_t size) {
-    return address - reinterpret_cast<std::uintptr_t>(start) < size && bytes <= size;
+    return start != nullptr && address - reinterpret_cast<std::uintptr_t>(start) < size && bytes <= size;
   };
   if (within(&machine::next_scope, sizeof machine::next_scope)) return true;
   if (kind == access_kind::write) return false;

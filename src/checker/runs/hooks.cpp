@@ -133,6 +133,12 @@ void write_volatile(const void* p, std::size_t bytes, const void* code) {
   m->loops.wrote(p);
 }
 
+void constructed(void** object, const void* code) {
+  any(object, sizeof *object, access_kind::write, code);
+  if (active != nullptr && active->current() == nullptr && active->memory.follows(object))
+    active->history.holds_host_table(object);
+}
+
 void copied(const void* to, const void* from, std::size_t bytes, const void* code) {
   model* m = active;
   if (m == nullptr) return;
@@ -221,6 +227,7 @@ using antiphase::checker_detail::atomic_kind;
 using antiphase::checker_detail::brings_old;
 using antiphase::checker_detail::comes_to_atomic;
 using antiphase::checker_detail::compares;
+using antiphase::checker_detail::constructed;
 using antiphase::checker_detail::copied;
 using antiphase::checker_detail::found;
 using antiphase::checker_detail::read_volatile;
@@ -266,7 +273,7 @@ ACCESS(16)
 
 void __tsan_read_range(void* p, unsigned long bytes) { any(p, bytes, access_kind::read, CODE); }
 void __tsan_write_range(void* p, unsigned long bytes) { any(p, bytes, access_kind::write, CODE); }
-void __tsan_vptr_update(void** p, void*) { any(p, sizeof *p, access_kind::write, CODE); }
+void __tsan_vptr_update(void** p, void*) { constructed(p, CODE); }
 void __tsan_vptr_read(void** p) { any(p, sizeof *p, access_kind::read, CODE); }
 
 // Instrumented units call these in place of the library's functions: see checked_prelude.hpp.

@@ -65,7 +65,7 @@ void model::begin_launch(const char* kernel, const void* params, std::size_t par
   if (counts) counts->begin_launch(kernel);
   effort_before_ = history.effort.total();
   misled_before_ = history.misled();  // what a misled thread wrote may mislead later ones
-  host.params = {reinterpret_cast<std::uintptr_t>(params), params_bytes};
+  host.params = {reinterpret_cast<std::uintptr_t>(params), params != nullptr ? params_bytes : 0};
   launches.begin(on, clocks.next_block(), with_previous);
   if (launches.previous() != 0) clocks.add_block({});
   if (launches.previous() == 0) atomics.begin_launch();

@@ -92,7 +92,8 @@ std::exception_ptr worker::stall() const {
     std::vector<std::pair<std::string, std::vector<int>>> groups;
     for (const auto& t : block->thread) {
       const std::string what = waits_for(*t, launch_->watch);
-      if (t->now == condition::polling) t->loads.each_place([&](const void* p) { polled.push_back(p); });
+      if (t->now == condition::polling || (t->now == condition::ready && t->loads.is_waiting()))
+        t->loads.each_place([&](const void* p) { polled.push_back(p); });
       auto at = std::find_if(groups.begin(), groups.end(), [&](const auto& g) { return g.first == what; });
       if (at == groups.end()) at = groups.insert(groups.end(), {what, {}});
       at->second.push_back(t->index);

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <antiphase/core/error.hpp>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "function_writer.hpp"
@@ -28,6 +29,8 @@ constexpr element elements[] = {{"f16", "__half", 2, false},      {"bf16", "__nv
                                 {"i32", "int", 4, true},          {"i64", "long", 8, true},
                                 {"u8", "unsigned char", 1, true}, {"u16", "unsigned short", 2, true},
                                 {"u32", "unsigned", 4, true},     {"u64", "unsigned long", 8, true}};
+
+constexpr std::size_t most_bytes = std::size_t{4} << 30;  // of an array: of the simulated device
 
 std::string literal(view text) { return json(std::string(text)).dump(); }
 
@@ -84,6 +87,8 @@ const function* launch_writer::find_kernel(const std::string& name) {
              name, found->name, f.name);
       if (found == nullptr || f.name == name) found = &f;
     }
+  if (found == nullptr && all.empty() && !modules_.empty())
+    fail("the PTX has no kernel: expected '{}', with its body", name);
   if (found == nullptr && !modules_.empty()) fail("there is no kernel '{}': expected one of {}", name, all);
   kernel_ = found != nullptr ? found->name : name;
   return found;
@@ -122,6 +127,11 @@ std::string launch_writer::number(const json& value, const element& e, const std
   if (!value.is_number() || (e.is_whole && !value.is_number_integer()))
     fail("{} has {}: expected {} of type {}", where, value.dump(), e.is_whole ? "a whole number" : "a number",
          e.name);
+  const int bits = static_cast<int>(e.bytes) * 8;
+  const auto unsigned_value = value.is_number_unsigned() ? value.get<std::uint64_t>() : 0;
+  const auto signed_value = value.is_number_integer() && unsigned_value == 0 ? value.get<std::int64_t>() : 0;
+  if (e.is_whole && bits < 64 && (unsigned_value >> bits != 0 || signed_value < -(std::int64_t{1} << (bits - 1))))
+    fail("{} has {}: expected a number of {} bits", where, value.dump(), bits);
   if (value.is_number_unsigned() && e.is_whole) return value.dump() + "ul";
   return e.is_whole ? fmt::format("({}l)", value.dump()) : fmt::format("({} * 1.0)", value.dump());
 }
@@ -160,6 +170,9 @@ std::string launch_writer::array(const json& a, const std::string& where) {
   if (!a.contains("count") || !a["count"].is_number_integer() || a["count"].get<long>() < 1)
     fail("\"count\" of {} is {}: expected a whole number from 1 on", where, a.value("count", json()).dump());
   const auto count = a["count"].get<std::size_t>();
+  if (count > most_bytes / e.bytes)
+    fail("\"count\" of {} is {}: expected at most {}, as the simulated device allocates up to 4 GiB", where,
+         count, most_bytes / e.bytes);
   const std::string type = fmt::format("using value = {}; ", e.cpp);
   const std::string name = fmt::format("ap_a{}", arrays_++);
   if (a.value("data", json()) == "none")
@@ -185,6 +198,11 @@ std::string launch_writer::array(const json& a, const std::string& where) {
   if (a.contains("output")) {
     if (!a["output"].is_string() || a["output"].get<std::string>().empty())
       fail("\"output\" of {} is {}: expected the name of a file", where, a["output"].dump());
+    const std::filesystem::path to = a["output"].get<std::string>();
+    std::error_code ignored;
+    if (std::filesystem::is_directory(to, ignored) ||
+        !std::filesystem::is_directory(std::filesystem::absolute(to, ignored).parent_path(), ignored))
+      fail("\"output\" of {} is {}: expected a file in a folder that exists", where, a["output"].dump());
     after_ += fmt::format("  ::antiphase::driver::write_contents({}, {});\n",
                           literal(a["output"].get<std::string>()), name);
   }
@@ -199,7 +217,10 @@ std::string launch_writer::scalar(const json& a, const std::string& where, const
                                           real ? bytes == 8 || bytes == 0 ? "f64"
                                                  : bytes == 2             ? "f16"
                                                                           : "f32"
-                                               : "i64",
+                                          : bytes == 4 ? "u32"
+                                          : bytes == 2 ? "u16"
+                                          : bytes == 1 ? "u8"
+                                                       : "i64",
                                           &element::name);
     if (parameter != nullptr && a.is_number_float() && !real)
       fail(
@@ -251,9 +272,18 @@ std::string launch_writer::argument(const json& a, std::size_t index, const vari
   if (a.is_object() && a.contains("bytes")) {
     allow(a, where, {"bytes"});
     const element& e = elements[8];
-    const std::size_t count = is_bytes ? parameter->count * bytes_of(parameter->type) : a["bytes"].size();
-    return fmt::format("[] {{ using value = unsigned char; return std::array<value, {}>{{{}}}; }}()", count,
-                       values(a["bytes"], e, count, fmt::format("\"bytes\" of {}", where)));
+    const std::size_t count = is_bytes               ? parameter->count * bytes_of(parameter->type)
+                              : parameter != nullptr ? bytes_of(parameter->type)
+                                                     : a["bytes"].size();
+    const std::string all = fmt::format("[] {{ using value = unsigned char; return std::array<value, {}>{{{}}}; }}()",
+                                        count, values(a["bytes"], e, count, fmt::format("\"bytes\" of {}", where)));
+    if (is_bytes || parameter == nullptr) return all;
+    const bool real = parameter->type[0] == 'f';
+    const char* const type = count == 8   ? real ? "double" : "unsigned long"
+                             : count == 4 ? real ? "float" : "unsigned"
+                             : count == 2 ? "unsigned short"
+                                          : "unsigned char";
+    return fmt::format("std::bit_cast<{}>({})", type, all);
   }
   if (is_bytes && a.is_object() && a.contains("struct")) {
     allow(a, where, {"struct"});
@@ -292,7 +322,7 @@ std::string launch_writer::driver(const std::string& text) {
   const json arguments = launch.value("arguments", json::array());
   if (!arguments.is_array()) fail("\"arguments\" is {}: expected a list", arguments.dump());
   if (kernel != nullptr && kernel->parameters.size() != arguments.size())
-    fail("there are {} arguments: expected {}, as {} has parameters", arguments.size(),
+    fail("\"arguments\" has {}: expected {}, as {} has parameters", arguments.size(),
          kernel->parameters.size(), kernel->name);
   const json shared = launch.value("shared", json(0));
   if (!shared.is_number_integer() || shared.get<long>() < 0)

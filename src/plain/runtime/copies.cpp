@@ -75,7 +75,7 @@ cudaError_t copy_now(void* to, const void* from, std::size_t bytes, cudaMemcpyKi
   if (to_device && from_device)
     device().copy(to, from, bytes, on);
   else if (to_device)
-    device().copy_in(to, from, bytes, on);
+    device().copy_in(to, from, bytes, on), find_virtual_tables(from, to, bytes);
   else if (from_device)
     device().copy_out(to, from, bytes, on);
   else

@@ -5,8 +5,10 @@
 #include <link.h>
 
 #include <algorithm>
+#include <cstring>
 #include <map>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -178,6 +180,36 @@ void visit_memory(const std::function<void(const void* start, std::size_t bytes)
     visit(reinterpret_cast<const void*>(r.low), r.bytes);  // NOLINT: an address of the program
   for (int i = 0; i < 6; i += 2)
     visit(owned.sections[i], static_cast<std::size_t>(owned.sections[i + 1] - owned.sections[i]));
+}
+namespace {
+// Relocated constants of the program, where the compiler places virtual tables; empty: there are none.
+checker_detail::address_range relocated_constants() {
+  checker_detail::address_range all;
+  dl_iterate_phdr(
+      [](dl_phdr_info* info, std::size_t, void* to) {
+        if (info->dlpi_addr != checker_detail::code_base) return 0;
+        for (int i = 0; i < info->dlpi_phnum; ++i)
+          if (const auto& h = info->dlpi_phdr[i]; h.p_type == PT_GNU_RELRO)
+            *static_cast<checker_detail::address_range*>(to) = {info->dlpi_addr + h.p_vaddr, h.p_memsz};
+        return 1;
+      },
+      &all);
+  return all;
+}
+bool is_virtual_table(std::uintptr_t address) {
+  static const checker_detail::address_range constants = relocated_constants();
+  Dl_info info{};
+  if (!constants.holds(address) || dladdr(reinterpret_cast<void*>(address), &info) == 0) return false;
+  return info.dli_sname == nullptr || std::string_view(info.dli_sname).starts_with("_ZTV");  // of a local class: null
+}
+}  // namespace
+void find_virtual_tables(const void* from, void* to, std::size_t bytes) {
+  std::uintptr_t word = 0;
+  if (reinterpret_cast<std::uintptr_t>(to) % sizeof word != 0) return;
+  for (std::size_t i = 0; i + sizeof word <= bytes; i += sizeof word) {
+    std::memcpy(&word, static_cast<const char*>(from) + i, sizeof word);
+    if (is_virtual_table(word)) followed().history.holds_host_table(static_cast<char*>(to) + i);
+  }
 }
 namespace {
 // Parts of the program's image that kernels may read: constants, virtual tables.

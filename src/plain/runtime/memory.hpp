@@ -26,6 +26,9 @@ void visit_memory(const std::function<void(const void* start, std::size_t bytes)
 void report_leaks();
 void follow_memory(checker_detail::model& m);  // of a run that begins
 
+// Finds the addresses of virtual functions in what the host has copied: kernels must not call them.
+void find_virtual_tables(const void* from, void* to, std::size_t bytes);
+
 // Ends the run if the host has less memory there than a copy takes.
 void require_allocated(const void* p, std::size_t bytes, const char* what, place where);
 // True for memory of malloc() in kernels, which no call of the host may be given; that is a finding.

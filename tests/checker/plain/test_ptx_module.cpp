@@ -402,7 +402,7 @@ TEST(ptx_launch, says_in_one_sentence_what_is_wrong) {
             "l.json: there is no kernel 'add': expected one of _Z3sumPfij");
   EXPECT_EQ(launch_refusal(R"({"kernel": "sum", "block": 1, "arguments": [null, 1, 1]})"),
             "l.json: \"grid\" is missing: expected 1 to 3 numbers");
-  EXPECT_EQ(with(array), "l.json: there are 1 arguments: expected 3, as _Z3sumPfij has parameters");
+  EXPECT_EQ(with(array), "l.json: \"arguments\" has 1: expected 3, as _Z3sumPfij has parameters");
   EXPECT_EQ(with(array + ", 1, 1", ", \"shard\": 1"),
             "l.json: the launch has 'shard': expected kernel, grid, block, cluster, shared, arguments");
   EXPECT_EQ(with(array + ", 1.5, 1"),

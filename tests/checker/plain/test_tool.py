@@ -769,7 +769,7 @@ int main() {
         (self.folder / "folder.cu").mkdir()
         done = self.check("folder.cu")
         self.assertEqual(
-            (done.returncode, done.stderr), (3, "antiphase: 'folder.cu' is a directory: expected a source\n")
+            (done.returncode, done.stderr), (3, "antiphase: 'folder.cu' is a directory: expected a file\n")
         )
         done = self.check(self.source("int f();\n"))
         self.assertEqual(done.returncode, 3)

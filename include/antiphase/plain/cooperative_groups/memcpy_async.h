@@ -4,6 +4,8 @@
 #include "../async_copies.h"
 #include "../cooperative_groups.h"
 
+#include <antiphase/plain/letters.h>
+
 namespace cooperative_groups {
 template <class Group, class T, class U, class Size>
 AP_VERB void memcpy_async(const Group& g, T* to, const U* from, const Size& bytes, AP_AT) {
@@ -19,3 +21,5 @@ template <unsigned Left, class Group> AP_VERB void wait_prior(const Group& g, AP
   g.sync(ap_at);
 }
 }  // namespace cooperative_groups
+
+#include <antiphase/plain/letters.h>
