@@ -43,7 +43,7 @@ def follow():
             if family.profiles and family.rows:
                 print(f"{name}: {family.noun}\n{family.profile()}", file=sys.stderr)
         told = _torch_lead.report() or ("no scans of torch were seen" if len(led) > 1 else "")
-        if wish != "0" and told and (wish == "1" or any(family.computed for family in led)):
+        if wish != "0" and told and (wish == "1" or any(family.counts()[0] for family in led)):
             print(f"{name}: {told}", file=sys.stderr)
 
     atexit.register(tell)
