@@ -120,15 +120,13 @@ class Scans(Family):
                         self.assertTrue(torch.equal(f, e))
 
     def test_errors_are_torchs(self):
-        x, other = R(100, 33), torch.empty(100, 33, dtype=torch.int64, device=DEVICE)
+        x = R(100, 33)
         for takes_all in (True, False):
             self.begin(takes_all)
             users = x._use_count()
             for _ in range(3):
                 with self.assertRaisesRegex(IndexError, "Dimension out of range"):
                     x.cumsum(2)
-            with self.assertRaisesRegex(RuntimeError, "[Rr]esult|dtype|type"):
-                torch.cumsum(x, 0, out=other)
             self.assertEqual(x._use_count(), users)  # the operator has let go of it
             self.family.end()
 

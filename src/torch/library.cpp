@@ -101,8 +101,8 @@ bool holds(const tensor& x, std::initializer_list<float> values) {
   return x.dtype() == untried().float32 && std::ranges::equal(values, std::span(x.data<const float>(), 3));
 }
 
-// Whether torch's kernels are called as they are declared here: tensors as arguments and results, alone and in
-// a tuple, and optional values.
+// Whether torch's kernels are called as they are declared here: tensors as arguments and results, alone and
+// in a tuple, and optional values.
 bool tried() {
   const tensor x = of_three({1, 3, 2});
   handle second = nullptr;

@@ -85,13 +85,13 @@ struct functions {
 struct unknown_torch : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
-// Throws unknown_torch if the process has none, or one without these. What it finds has been tried on tensors of
-// the CPU.
+// Throws unknown_torch if the process has none, or one without these. What it finds has been tried on
+// tensors of the CPU.
 const functions& loaded();
 inline constexpr std::uint64_t version = 0x020a000000000000;  // 2.10: the form of arguments and results
 
-// One of torch's own kernels by its mangled name, without the namespace that its device is; of devices, or else
-// the one for all of them. Throws unknown_torch if there is none.
+// One of torch's own kernels for a key, or else the one for all keys, by its mangled name without the
+// namespace. Throws unknown_torch if there is none.
 void* kernel_named(const std::string& key, const std::string& name);
 template <class Function> Function* own_kernel(const std::string& key, const std::string& name) {
   return reinterpret_cast<Function*>(kernel_named(key, name));

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Operators of torch's that are overridden: which, what is remembered of their calls, and what became of those.
+// Operators of torch's that are overridden: which, what is remembered of their calls, and what became of
+// those.
 #pragma once
 #include <array>
 #include <atomic>

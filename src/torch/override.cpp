@@ -45,9 +45,10 @@ void override_family(int number, const std::string& key, bool takes_all) {
 
 }  // namespace
 
-// Overrides the operators of a family for a key of torch's dispatcher, "CUDA" or, which is slow and meant for tests,
-// "CPU". Calls that are predicted to be faster here are computed (takes_all is not 0: all that can be), and the
-// others by torch's own kernels. Returns 1; or 0, with the reason in why_not, and nothing has changed.
+// Overrides the operators of a family for a key of torch's dispatcher, "CUDA" or, which is slow and meant for
+// tests, "CPU". Calls that are predicted to be faster here are computed (takes_all is not 0: all that can
+// be), and the others by torch's own kernels. Returns 1; or 0, with the reason in why_not, and nothing has
+// changed.
 AP_TO_PYTHON int antiphase_torch_override(int family, const char* key, int takes_all, char* why_not,
                                           std::size_t room) {
   try {
