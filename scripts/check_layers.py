@@ -15,7 +15,7 @@ Exceptions:
 - tool and bench include what users can, kernels of their own (.cuh) device too; neither src nor scan/detail.
   bench/costs, which fits the library's cost models, includes everything.
 - antiphase.h and antiphase_cublas.h include nothing of the project.
-- src/c_api includes the public headers that it wraps for C, src/cublas only those for C; both also include
+- src/c_api includes the public headers that it wraps for C, src/cublas and src/torch only those for C; they also include
   src/per_process.hpp, the state that a forked child recreates.
 - A public .hpp needs only a host compiler, so no path leads from it to a .cuh.
 - core includes neither CUDA headers nor those for files.
@@ -88,6 +88,7 @@ LAYERS = {
     "c": 5,
     "src/c_api": 20,
     "src/cublas": 21,
+    "src/torch": 21,
     "bench": 21,
     "bench/costs": 28,
     "tool/base": 21,
@@ -149,6 +150,7 @@ HOLDS = {
     "src/plain/repair": "plain CUDA: fixes that are tried; stand-ins for libraries of CUDA",
     "c": "declarations for C; functions for C, made of the public calls, and what the shared library needs besides",
     "src/cublas": "the library in front of cuBLAS, which knows antiphase.h alone",
+    "src/torch": "the library that overrides operators of torch, which knows antiphase.h alone",
     "bench": "small benchmarks of executor, checker and host calls",
     "bench/costs": "the times that cost models are fitted to, and those of tile sizes",
     "tool/base": "the command-line tool, through the public headers only: shared libraries, text",
@@ -177,6 +179,7 @@ BRIDGES = {
     },
     "src/c_api": {"src/per_process.hpp"},
     "src/cublas": {"src/per_process.hpp"},
+    "src/torch": {"src/per_process.hpp"},
 }
 # Headers of include/antiphase/plain below cuda_runtime.h, which all others include.
 PLAIN = {
@@ -195,6 +198,7 @@ USERS_SEE = {
     "tool": ("the library's public headers", PUBLIC | {"channel"}),
     "src/c_api": ("the library's public headers and antiphase.h", PUBLIC | {"c"}),
     "src/cublas": ("antiphase.h", {"c"}),
+    "src/torch": ("antiphase.h", {"c"}),
     "bench": ("the library's public headers", PUBLIC | {"channel", "device"}),
 }
 # Files that may use .major and .minor.

@@ -57,7 +57,7 @@ READ = (
     ("", ".yml", "docs"),
 )  # fmt: skip
 # Folders that tests of the tool's other parts do not depend on, although it links them.
-FAMILIES = tuple(f"src/{folder}/" for folder in "gemm scan attention choice costs c_api cublas".split())
+FAMILIES = tuple(f"src/{folder}/" for folder in "gemm scan attention choice costs c_api cublas torch".split())
 APART = {
     "checker.plain": FAMILIES,
     "checker.count": FAMILIES,

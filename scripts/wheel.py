@@ -4,7 +4,7 @@
 
     wheel.py BUILD FOLDER
 
-BUILD is a build folder in which antiphase_shared, antiphase_cublas and antiphase_tool are built. The wheel's
+BUILD is a build folder in which antiphase_shared, antiphase_cublas, antiphase_torch and antiphase_tool are built. The wheel's
 platform tag is the oldest manylinux whose C library has the symbol versions that they need. Prints the wheel's file and size.
 Needs pip, scikit-build-core and wheel. Exit status: 0, or 1 with a message.
 """
@@ -112,11 +112,12 @@ def pack(build, folder):
         # with debug information: the checker reads the source lines of the tool's kernels
         run("cmake", "--install", build, "--component", "python", "--prefix", stage / "python")
         package = stage / "python/antiphase"
-        names = ("lib/libantiphase.so.0", "lib/libantiphase_cublas.so", "bin/antiphase")
+        libraries = ("antiphase.so.0", "antiphase_cublas.so", "antiphase_torch.so")
+        names = (*(f"lib/lib{name}" for name in libraries), "bin/antiphase")
         binaries = [path for path in (package / name for name in names) if path.exists()]
-        if len(binaries) != 3:
+        if len(binaries) != len(names):
             sys.exit(
-                f"wheel.py: {build} has {', '.join(path.name for path in binaries)}: expected a build with the two shared libraries and the tool"
+                f"wheel.py: {build} has {', '.join(path.name for path in binaries)}: expected a build with the three shared libraries and the tool"
             )
         platform = platform_of(binaries)
         share_gpu_code(package / "bin/antiphase", package / "lib/libantiphase.so.0")

@@ -111,13 +111,13 @@ _scans = _Switch(_lead_scans, _leave_scans)
 _attention = _Switch(_lead_attention, _leave_attention)
 
 
-def _turn_on(asked, scans):
+def _turn_on(asked, attention, scans):
     """What has been turned on: the number of call sites that have changed, and the switches."""
     on = []
     try:
         for switch in (
             *((_scans,) if scans else ()),
-            *((_attention,) if "torch" in sys.modules else ()),
+            *((_attention,) if attention and "torch" in sys.modules else ()),
             _products,
         ):
             changed = switch.on(asked)
@@ -129,12 +129,13 @@ def _turn_on(asked, scans):
     return changed, on
 
 
-def enable(*, scans=False):
+def enable(*, attention=True, scans=False):
     """Reroutes this process's FP32 cuBLAS products, those of torch, CuPy and others, to antiphase where that
     is faster, and torch's FP32 attention on CUDA devices of compute capability 9.0 (from torch 2.9 on). It affects
     the libraries loaded so far: call it again after importing others.
 
-    scans: lead torch's cumsum, cumprod, cummax, cummin and logcumsumexp of CUDA tensors, too, where that is
+    attention: False: torch's attention is left alone.
+    scans: override torch's cumsum, cumprod, cummax, cummin and logcumsumexp of CUDA tensors, too, where that is
     predicted to be faster, also within torch's own functions and gradients. It imports torch.
 
     Returns the number of call sites of cuBLAS that have been changed. docs/cublas.md lists the calls taken
@@ -142,7 +143,7 @@ def enable(*, scans=False):
     process, or torch is older than 2.9 and scans are asked for; MemoryError if there is no memory for it.
     """
     with _change:
-        return _turn_on(True, scans)[0]
+        return _turn_on(True, attention, scans)[0]
 
 
 def disable():
@@ -155,12 +156,12 @@ def disable():
 
 
 @contextlib.contextmanager
-def enabled(*, scans=False):
+def enabled(*, attention=True, scans=False):
     """`with antiphase.enabled():` is enable() for its block, in all threads of the process. Blocks may be
     nested and may overlap in several threads: the last one to end restores cuBLAS and torch's operators, unless
     enable() holds. Raises what enable() raises."""
     with _change:
-        _, on = _turn_on(False, scans)
+        _, on = _turn_on(False, attention, scans)
     try:
         yield
     finally:

@@ -44,7 +44,7 @@ def follow():
                 print(f"{name}: {family.noun}\n{family.profile()}", file=sys.stderr)
                 _cublas.account(family.noun.split()[-1], *family.sums())
         told = _torch_lead.report() or ("no scans of torch were seen" if len(led) > 1 else "")
-        if wish != "0" and told and (wish == "1" or any(family.computed for family in led)):
+        if wish != "0" and told and (wish == "1" or any(family.counts()[0] for family in led)):
             print(f"{name}: {told}", file=sys.stderr)
 
     atexit.register(tell)

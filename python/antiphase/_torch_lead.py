@@ -2,8 +2,10 @@
 """Overrides torch's operators where ours are predicted to be faster: how they are registered, and what is reported
 of them."""
 import collections
+import ctypes
 import inspect
 import math
+import os
 import threading
 import warnings
 
@@ -38,16 +40,90 @@ def is_measured(device):
 families = []
 
 
+def _spend_the_warning():
+    """torch warns once in a process that a kernel is overridden: here, where it is not shown."""
+    spent = torch.library.Library("antiphase", "FRAGMENT")
+    spent.define("overridden() -> ()")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for _ in range(2):
+            spent.impl("overridden", lambda: None, "CPU", allow_override=True)
+    spent._destroy()
+
+
+def _why_not_torchs(names, key):
+    """Why operators in C++ would pass calls on to other kernels than those in use: another program's have taken the
+    place of torch's own. None: they would not."""
+    for name in names:
+        for line in torch._C._dispatch_dump(f"aten::{name}").splitlines():
+            if line.startswith(f"{key}: ") and f"Register{key}_" not in line:
+                return f"another kernel has taken the place of torch's {name}"
+    return None
+
+
+_in_cpp = None  # libantiphase_torch.so, once it is loaded
+
+
+def _loaded():
+    """The library that overrides operators in C++: ANTIPHASE_TORCH_LIBRARY, else next to libantiphase.so.0. Raises
+    OSError."""
+    global _in_cpp
+    if _in_cpp is None:
+        place = os.environ.get("ANTIPHASE_TORCH_LIBRARY")
+        place = place or os.path.join(os.path.dirname(_library.PLACE), "libantiphase_torch.so")
+        library = ctypes.CDLL(place)
+        override = library.antiphase_torch_override
+        override.argtypes = [ctypes.c_int, ctypes.c_char_p, ctypes.c_int, ctypes.c_char_p, ctypes.c_size_t]
+        library.antiphase_torch_counts.argtypes = [ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p]
+        library.antiphase_torch_counts.restype = None
+        library.antiphase_torch_restore.restype = None
+        _in_cpp = library
+    return _in_cpp
+
+
+class _Overridden:
+    """A family whose operators are overridden in C++. Raises RuntimeError, with the reason, where they cannot be."""
+
+    def __init__(self, number, names, key, takes_all):
+        self.number = number
+        why_not = _why_not_torchs(names, key)
+        if why_not is None:
+            try:
+                library = _loaded()
+            except (OSError, AttributeError) as error:
+                raise RuntimeError(str(error)) from None
+            _spend_the_warning()
+            text = ctypes.create_string_buffer(1024)
+            if library.antiphase_torch_override(number, key.encode(), takes_all, text, len(text)):
+                return
+            why_not = text.value.decode(errors="replace")
+        raise RuntimeError(why_not)
+
+    def _destroy(self):
+        _loaded().antiphase_torch_restore(self.number)
+
+
+def _counted_in_cpp(number):
+    """What became of a family's calls there: computed, passed on, unmeasured, and us saved."""
+    calls, saved = (ctypes.c_int64 * 3)(), ctypes.c_double()
+    if _in_cpp is not None:
+        _in_cpp.antiphase_torch_counts(number, calls, ctypes.byref(saved))
+    return *calls, 1e6 * saved.value
+
+
 class Led:
-    """A family of torch's operators."""
+    """A family of torch's operators, overridden in C++ from torch 2.10 on, and otherwise in Python."""
 
     profiles = False  # lead nothing, and list what would be
+    takes_all = False  # in C++: all calls that can be computed, whatever is predicted
+    why_python = None  # why not in C++
     computed = passed = 0
     saved = 0.0  # us
     unmeasured = 0  # calls passed on because nothing was measured on their GPU
 
-    def __init__(self, noun, operators, later=()):
+    def __init__(self, noun, number, operators, later=()):
         self.noun = noun
+        self.number = number  # in src/torch
         self.operators = operators  # by name: what makes our kernel of torch's
         # those that only take() takes: a kernel in Python takes the host 10 us and more
         self.later = later
@@ -62,10 +138,18 @@ class Led:
         self.kept = []
         families.append(self)
 
-    def begin(self, key="CUDA"):
-        """Takes the operators. Raises RuntimeError for a torch that cannot lend its own kernels (before 2.9)."""
+    def begin(self, key="CUDA", in_python=False):
+        """Takes the operators. Raises RuntimeError for a torch that cannot lend its own kernels (before 2.9).
+        in_python: whatever torch allows."""
         if self.library is not None:
             return
+        if not (in_python or self.profiles):
+            self.why_python = None
+            try:
+                self.library = _Overridden(self.number, self.operators, key, self.takes_all)
+                return
+            except RuntimeError as error:
+                self.why_python = str(error)
         find = getattr(torch.library, "get_kernel", None)
         if find is None:
             raise RuntimeError(
@@ -82,7 +166,7 @@ class Led:
                 self.take(name)
 
     def take(self, name):
-        """Replaces torch's kernel of an operator, while the family is overridden."""
+        """Replaces torch's kernel of an operator, while the family is overridden in Python."""
         if self.library is None or name not in self.kernels:
             return
         kernel, how = self.kernels.pop(name), {"with_keyset": True}
@@ -130,15 +214,22 @@ class Led:
         self.passes()
         return None
 
+    def counts(self):
+        """What became of the calls: computed, passed on, of these unmeasured, and what was saved, in us."""
+        here = self.computed, self.passed, self.unmeasured, self.saved
+        return tuple(map(sum, zip(here, _counted_in_cpp(self.number))))
+
     def report(self):
         """What became of the calls, as a part of a sentence; empty if none was seen."""
-        seen = self.computed + self.passed
+        computed, passed, unmeasured, saved = self.counts()
+        seen = computed + passed
         if not seen:
             return ""
         return (
-            f"{self.computed} of {seen} {self.noun} computed ({100 * self.computed // seen} %), "
-            f"{self.saved / 1e6:.3g} s saved as predicted"
-            + (f", {self.unmeasured} passed on: {_UNMEASURED}" if self.unmeasured else "")
+            f"{computed} of {seen} {self.noun} computed ({100 * computed // seen} %), "
+            f"{saved / 1e6:.3g} s saved as predicted"
+            + (f", {unmeasured} passed on: {_UNMEASURED}" if unmeasured else "")
+            + (f", by operators in Python: {self.why_python}" if self.why_python else "")
         )
 
     def sums(self):

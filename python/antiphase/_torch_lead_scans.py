@@ -111,5 +111,6 @@ _OPERATORS = {
 
 scans = _torch_lead.Led(
     "scans",
+    1,
     {n: lambda original, make=make, op=op: make(op, original) for n, (make, op) in _OPERATORS.items()},
 )

@@ -230,6 +230,7 @@ def main():
             "antiphase/bin/antiphase",
             "antiphase/lib/libantiphase.so.0",
             "antiphase/lib/libantiphase_cublas.so",
+            "antiphase/lib/libantiphase_torch.so",
         }
         in_c = {
             "lib/libantiphase.so",
