@@ -245,7 +245,8 @@ struct execution {
     if (is_ours(x)) {
       const antiphase_status status = antiphase_sgemm(&x, on);
       if (status == ANTIPHASE_OK) return true;
-      if (status == ANTIPHASE_NOT_SUPPORTED) decision_of(x).eager = decision_of(x).captured = outcome::refused;
+      if (status == ANTIPHASE_NOT_SUPPORTED)
+        decision_of(x).eager = decision_of(x).captured = outcome::refused;
       if (outcome_of(status) == outcome::failed) return stop(outcome::failed);
     }
     const passing_on now;
@@ -298,10 +299,10 @@ outcome told_by_triangle(const product& p) {
   // another shape.
   constexpr std::int64_t least_order = 2048, least_width = 256;
   const std::int64_t order = order_of(p), width = width_of(p);
-  if (!said().least) return order < least_order || width < least_width ? outcome::small : outcome::computed;
+  if (!said().least) return order < least_order || width < least_width ? outcome::no_gain : outcome::computed;
   const bool is_rank = is_rank_update(p.kind);
   return is_small(order, is_rank ? order : width, is_rank ? width : order) ? outcome::small
-                                                                              : outcome::computed;
+                                                                           : outcome::computed;
 }
 
 reading request_of(function by, const triangle& t) {

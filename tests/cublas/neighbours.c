@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Small libraries around the interposer: two chained by RTLD_NEXT; one that counts the interposer's
-// decisions, or makes them those of a GPU that was not measured, or of one where only the host gains; one that
-// stands in for a GPU on which all is twice as fast; and one that defines a function with a cuBLAS name.
+// decisions, or makes them those of a GPU that was not measured, or of one where only the host gains; one
+// that stands in for a GPU on which all is twice as fast; and one that defines a function with a cuBLAS name.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <stddef.h>
