@@ -295,7 +295,7 @@ outcome told_by_triangle(const product& p) {
   // another shape.
   constexpr std::int64_t least_order = 2048, least_width = 256;
   const std::int64_t order = order_of(p), width = width_of(p);
-  if (!said().least) return order < least_order || width < least_width ? outcome::small : outcome::computed;
+  if (!said().least) return order < least_order || width < least_width ? outcome::no_gain : outcome::computed;
   const bool is_rank = is_rank_update(p.kind);
   return is_small(order, is_rank ? order : width, is_rank ? width : order, 1) ? outcome::small
                                                                               : outcome::computed;
