@@ -378,7 +378,7 @@ call_kind kind_of(const listed_product& p) {
     if (std::strncmp(name_of(p.function), beginning, std::strlen(beginning)) == 0) return kind;
   const auto real = [](std::int64_t x) { return static_cast<double>(x); };
   return real(p.m) * real(p.n) * real(p.k) * real(p.count) < small ? call_kind::small_products
-                                                                  : call_kind::products;
+                                                                   : call_kind::products;
 }
 
 const char* text_of(outcome what) { return texts[static_cast<std::size_t>(what)]; }
