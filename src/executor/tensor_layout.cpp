@@ -28,8 +28,7 @@ void require_copyable(const tensor_layout& t) {
     require(t.box[d] >= 1 && t.box[d] <= 256, "the box is {} wide in dimension {}, expected 1 to 256",
             t.box[d], d);
     if (d > 0)
-      require(t.stride[d] % 16 == 0 && (t.stride[d] > 0 || t.extent[d] == 1) &&
-                  t.stride[d] < std::uint64_t{1} << 40,
+      require(t.stride[d] % 16 == 0 && t.stride[d] < std::uint64_t{1} << 40,
               "stride {} is {} bytes, expected a multiple of 16 below 2^40", d, t.stride[d]);
   }
   require(t.pattern == swizzle::none || t.pattern == swizzle::bytes_32 || t.pattern == swizzle::bytes_64 ||
