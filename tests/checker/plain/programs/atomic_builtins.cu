@@ -6,15 +6,15 @@
 #define T 64
 #include <cooperative_groups.h>
 #include <cooperative_groups/memcpy_async.h>
+#include <cuda_fp8.h>
+#include <helper_cuda.h>
+#include <mma.h>
 #include <cuda/barrier>
 #include <cuda/latch>
 #include <cuda/pipeline>
 #include <cuda/ptx>
 #include <cuda/semaphore>
 #include <cuda/std/mdspan>
-#include <cuda_fp8.h>
-#include <helper_cuda.h>
-#include <mma.h>
 
 __device__ int flag, data;
 __global__ void pass(int* to, unsigned* bits) {
