@@ -155,20 +155,21 @@ def _run(session, files, constants):
 
 
 def main(words):
-    """Runs a program and writes a manifest: capture.py MANIFEST [-D NAME=VALUE ...] file.py ..."""
-    target, seconds, words = words[0], int(words[1]), words[2:]
+    """Runs a program and writes a manifest: capture.py MANIFEST [-D NAME=VALUE ...] file.py ... [-- ARGUMENT ...]"""
+    arguments = words[words.index("--") + 1 :] if "--" in words else []
+    target, seconds, words = words[0], int(words[1]), words[2 : len(words) - len(arguments)]
     constants, files = {}, []
     for word in words:
         if word.startswith("-D"):
             name, _, value = word[2:].partition("=")
             constants[name] = value or "1"
-        else:
+        elif word != "--":
             files.append(word)
     session = Session(seconds, os.path.dirname(target))
     session.files = files
     session.text = "\n".join(pathlib.Path(f).read_text(errors="replace") for f in files)
     failed = None
-    sys.argv = [files[0]]
+    sys.argv = [files[0], *arguments]
     try:
         with _captured(session):
             _run(session, files, constants)

@@ -84,18 +84,18 @@ AP_T bool __nv_atomic_compare_exchange_n(T* p, AP_VALUE* expected, AP_VALUE v, b
   *expected = was;
   return false;
 }
-AP_T bool __nv_atomic_compare_exchange(T* p, AP_VALUE* expected, AP_VALUE* v, bool weak, int order, int if_not,
-                                       AP_SCOPE) {
+AP_T bool __nv_atomic_compare_exchange(T* p, AP_VALUE* expected, AP_VALUE* v, bool weak, int order,
+                                       int if_not, AP_SCOPE) {
   return __nv_atomic_compare_exchange_n(p, expected, *v, weak, order, if_not, s, ap_at);
 }
-#define AP_FETCH(name, expression)                                                                \
-  AP_T AP_VALUE __nv_atomic_fetch_##name(T* p, AP_VALUE v, int order, AP_SCOPE) {                 \
+#define AP_FETCH(name, expression)                                                                 \
+  AP_T AP_VALUE __nv_atomic_fetch_##name(T* p, AP_VALUE v, int order, AP_SCOPE) {                  \
     return ::antiphase::plain::built_in(AP_MUTABLE, order, s, ap_at, [&](AP_VALUE a) -> AP_VALUE { \
-      return static_cast<AP_VALUE>(expression);                                                   \
-    });                                                                                           \
-  }                                                                                               \
-  AP_T void __nv_atomic_##name(T* p, AP_VALUE v, int order, AP_SCOPE) {                           \
-    __nv_atomic_fetch_##name(p, v, order, s, ap_at);                                              \
+      return static_cast<AP_VALUE>(expression);                                                    \
+    });                                                                                            \
+  }                                                                                                \
+  AP_T void __nv_atomic_##name(T* p, AP_VALUE v, int order, AP_SCOPE) {                            \
+    __nv_atomic_fetch_##name(p, v, order, s, ap_at);                                               \
   }
 AP_FETCH(add, a + v)
 AP_FETCH(sub, a - v)

@@ -258,7 +258,8 @@ void access_history::read_cell(const accessor& w, cell& c, std::size_t offset) {
   else if (c.state != cell_state::uninitialised)
     check_writer(w, c, offset, finding_kind::read_before_landing);
   else if (host_tables_.contains(offset / sizeof(void*)))
-    found_(w, {.kind = finding_kind::outside_memory, .offset = offset, .missing = sentence::object_of_kernel});
+    found_(w,
+           {.kind = finding_kind::outside_memory, .offset = offset, .missing = sentence::object_of_kernel});
   else if (forgives(offset))
     w.thread.misled = misled_ = true;
   else

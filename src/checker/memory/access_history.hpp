@@ -146,7 +146,7 @@ class access_history {
   // Memory that was never written, allocated in stream order: it is there for what comes after `w`.
   void allocated(const accessor& w, const void* p);
 
-  void holds_barrier(const void* word);                    // its last write has initialised an mbarrier
+  void holds_barrier(const void* word);  // its last write has initialised an mbarrier
   // The host has written the address of its virtual functions there, which are none of the device's: a kernel
   // must not read it.
   void holds_host_table(const void* word);
@@ -199,7 +199,7 @@ class access_history {
   const launch_order& launches_;
   const host_memory& host_;
   conflict_sink found_;
-  std::unordered_set<place_number> updates_;  // of read-modify-writes
+  std::unordered_set<place_number> updates_;     // of read-modify-writes
   std::unordered_set<std::size_t> host_tables_;  // words of objects that the host has constructed
   bool forgiving_ = false, misled_ = false;
 };

@@ -130,7 +130,8 @@ std::string launch_writer::number(const json& value, const element& e, const std
   const int bits = static_cast<int>(e.bytes) * 8;
   const auto unsigned_value = value.is_number_unsigned() ? value.get<std::uint64_t>() : 0;
   const auto signed_value = value.is_number_integer() && unsigned_value == 0 ? value.get<std::int64_t>() : 0;
-  if (e.is_whole && bits < 64 && (unsigned_value >> bits != 0 || signed_value < -(std::int64_t{1} << (bits - 1))))
+  if (e.is_whole && bits < 64 &&
+      (unsigned_value >> bits != 0 || signed_value < -(std::int64_t{1} << (bits - 1))))
     fail("{} has {}: expected a number of {} bits", where, value.dump(), bits);
   if (value.is_number_unsigned() && e.is_whole) return value.dump() + "ul";
   return e.is_whole ? fmt::format("({}l)", value.dump()) : fmt::format("({} * 1.0)", value.dump());
@@ -214,9 +215,9 @@ std::string launch_writer::scalar(const json& a, const std::string& where, const
   if (!a.is_object()) {  // a number: of the parameter's type
     const bool real = parameter != nullptr ? parameter->type[0] == 'f' : a.is_number_float();
     const element& e = *std::ranges::find(elements,
-                                          real ? bytes == 8 || bytes == 0 ? "f64"
-                                                 : bytes == 2             ? "f16"
-                                                                          : "f32"
+                                          real         ? bytes == 8 || bytes == 0 ? "f64"
+                                                         : bytes == 2             ? "f16"
+                                                                                  : "f32"
                                           : bytes == 4 ? "u32"
                                           : bytes == 2 ? "u16"
                                           : bytes == 1 ? "u8"
@@ -275,8 +276,9 @@ std::string launch_writer::argument(const json& a, std::size_t index, const vari
     const std::size_t count = is_bytes               ? parameter->count * bytes_of(parameter->type)
                               : parameter != nullptr ? bytes_of(parameter->type)
                                                      : a["bytes"].size();
-    const std::string all = fmt::format("[] {{ using value = unsigned char; return std::array<value, {}>{{{}}}; }}()",
-                                        count, values(a["bytes"], e, count, fmt::format("\"bytes\" of {}", where)));
+    const std::string all =
+        fmt::format("[] {{ using value = unsigned char; return std::array<value, {}>{{{}}}; }}()", count,
+                    values(a["bytes"], e, count, fmt::format("\"bytes\" of {}", where)));
     if (is_bytes || parameter == nullptr) return all;
     const bool real = parameter->type[0] == 'f';
     const char* const type = count == 8   ? real ? "double" : "unsigned long"

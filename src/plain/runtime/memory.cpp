@@ -200,7 +200,8 @@ bool is_virtual_table(std::uintptr_t address) {
   static const checker_detail::address_range constants = relocated_constants();
   Dl_info info{};
   if (!constants.holds(address) || dladdr(reinterpret_cast<void*>(address), &info) == 0) return false;
-  return info.dli_sname == nullptr || std::string_view(info.dli_sname).starts_with("_ZTV");  // of a local class: null
+  return info.dli_sname == nullptr ||
+         std::string_view(info.dli_sname).starts_with("_ZTV");  // of a local class: null
 }
 }  // namespace
 void find_virtual_tables(const void* from, void* to, std::size_t bytes) {

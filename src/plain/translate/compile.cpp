@@ -84,7 +84,8 @@ const words options_of_own_part{"-O2", "-fPIC", "-fno-plt"};
 void require_file(const std::string& name, std::string_view whose) {
   std::error_code ignored;
   if (fs::is_directory(name, ignored))
-    throw bad_request(fmt::format("'{}'{}{} is a directory: expected a file", name, whose, whose.empty() ? "" : ","));
+    throw bad_request(
+        fmt::format("'{}'{}{} is a directory: expected a file", name, whose, whose.empty() ? "" : ","));
   if (!fs::is_regular_file(name, ignored))
     throw bad_request(fmt::format("there is no file '{}'{}", name, whose));
 }

@@ -125,6 +125,10 @@ const std::vector<dialect_group>& plain_dialect() {
          "atomicAdd atomicSub atomicExch atomicMin atomicMax atomicInc atomicDec atomicCAS atomicAnd "
          "atomicOr atomicXor",
          "and each with _block and _system; integers, float, double; relaxed, as on the device"},
+        {yes,
+         "__nv_atomic_load_n __nv_atomic_store_n __nv_atomic_exchange_n __nv_atomic_compare_exchange_n "
+         "__nv_atomic_fetch_add __nv_atomic_add __nv_atomic_thread_fence",
+         "and the like, with orders and scopes"},
         {yes, "cuda::atomic cuda::atomic_ref cuda::atomic_thread_fence",
          "of cuda/atomic, with scopes and orders; on the host too"}}},
       {"cooperative groups",

@@ -423,6 +423,18 @@ TEST(ptx_launch, says_in_one_sentence_what_is_wrong) {
       "l.json: \"data\" of argument 0 is \"one\": expected zeros, iota, random, none, or a list of 2 values");
   EXPECT_EQ(with(R"({"scalar": "f32", "value": 1}, 1, 1)"),
             "l.json: argument 0 is f32 of 4 bytes: expected 8, as the kernel's parameter .u64 has");
+  EXPECT_EQ(with(array + ", 5000000000, 1"),
+            "l.json: argument 1 has 5000000000: expected a number of 32 bits");
+  EXPECT_EQ(with(R"({"array": "i8", "count": 1, "data": [-129]}, 1, 1)"),
+            "l.json: \"data\" of argument 0 has -129: expected a number of 8 bits");
+  EXPECT_EQ(
+      with(R"({"array": "f32", "count": 2000000000}, 1, 1)"),
+      "l.json: \"count\" of argument 0 is 2000000000: expected at most 1073741824, as the simulated device "
+      "allocates up to 4 GiB");
+  EXPECT_EQ(with(R"({"array": "f32", "count": 1, "output": "none/there"}, 1, 1)"),
+            "l.json: \"output\" of argument 0 is \"none/there\": expected a file in a folder that exists");
+  EXPECT_EQ(with(array + R"(, {"bytes": [1, 2]}, 1)"),
+            "l.json: \"bytes\" of argument 1 has 2 values: expected 4");
   EXPECT_EQ(with(R"("x", 1, 1)"),
             "l.json: argument 0 is \"x\": expected a number, null, or an object with \"array\", "
             "\"scalar\" or \"bytes\"");

@@ -79,9 +79,10 @@ namespace {
 void require_file(const std::string& name, const char* whose) {
   std::error_code ignored;
   if (std::filesystem::is_regular_file(name, ignored)) return;
-  throw bad_input(std::filesystem::is_directory(name, ignored)
-                      ? fmt::format("'{}'{}{} is a directory: expected a file", name, whose, *whose != 0 ? "," : "")
-                      : fmt::format("there is no file '{}'{}", name, whose));
+  throw bad_input(
+      std::filesystem::is_directory(name, ignored)
+          ? fmt::format("'{}'{}{} is a directory: expected a file", name, whose, *whose != 0 ? "," : "")
+          : fmt::format("there is no file '{}'{}", name, whose));
 }
 
 }  // namespace

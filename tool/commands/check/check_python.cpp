@@ -53,6 +53,8 @@ json captured(const check_request& r, const plain_program& p, const fs::path& fo
     words.push_back(o);
   }
   words.insert(words.end(), p.sources.begin(), p.sources.end());
+  words.emplace_back("--");
+  words.insert(words.end(), p.arguments.begin(), p.arguments.end());
   std::vector<char*> argv;
   for (std::string& w : words) argv.push_back(w.data());
   argv.push_back(nullptr);
