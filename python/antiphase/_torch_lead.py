@@ -40,14 +40,22 @@ def is_measured(device):
 families = []
 
 
+def _allowing(library):
+    """The argument that lets a torch.library.Library override kernels, where torch asks for one."""
+    known = inspect.signature(library.impl).parameters
+    return {"allow_override": True} if "allow_override" in known else {}
+
+
 def _spend_the_warning():
     """torch warns once in a process that a kernel is overridden: here, where it is not shown."""
     spent = torch.library.Library("antiphase", "FRAGMENT")
+    if not _allowing(spent):  # torch 2.9, whose kernels are overridden in Python
+        return
     spent.define("overridden() -> ()")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for _ in range(2):
-            spent.impl("overridden", lambda: None, "CPU", allow_override=True)
+            spent.impl("overridden", lambda: None, "CPU", **_allowing(spent))
     spent._destroy()
 
 
@@ -169,9 +177,9 @@ class Led:
         """Replaces torch's kernel of an operator, while the family is overridden in Python."""
         if self.library is None or name not in self.kernels:
             return
-        kernel, how = self.kernels.pop(name), {"with_keyset": True}
-        if "allow_override" in inspect.signature(self.library.impl).parameters:
-            how["allow_override"] = True  # other code may have replaced it: theirs is the original here
+        kernel = self.kernels.pop(name)
+        # other code may have replaced it: theirs is the original here
+        how = {"with_keyset": True, **_allowing(self.library)}
         with warnings.catch_warnings():  # that a kernel is overridden
             warnings.simplefilter("ignore")
             self.library.impl(name, kernel, self.key, **how)
