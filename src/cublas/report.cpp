@@ -74,6 +74,7 @@ constexpr std::array<const char*, call_kinds> kinds = {"products", "small produc
 // Entries that are not products, by the beginning of their names.
 constexpr std::pair<const char*, call_kind> kinds_of_entries[] = {{"cublasStrsm", call_kind::solvers},
                                                                   {"cublasStrmm", call_kind::solvers},
+                                                                  {"cublasSsymm", call_kind::solvers},
                                                                   {"cublasSsyrk", call_kind::solvers},
                                                                   {"cublasSsyr2k", call_kind::solvers}};
 struct sum {
