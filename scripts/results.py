@@ -16,15 +16,6 @@ EXTENTS = {
 SIZES = {"f64": 8, "i8": 1, "u8": 1, "i16": 2, "u16": 2, "f16": 2, "bf16": 2, "i64": 8, "u64": 8}
 NO_LIST = (None, None, None)  # set, group and name of a figure that belongs to no list of products
 PROTOCOLS = ("rested", "hot", "graph", "event")
-# Former names of gemm's policies, as files have them, and those of today.
-FORMER = {
-    "stream": "fp64",
-    "dots": "fp64-dots",
-    "short": "fp64-short",
-    "narrow": "tf32",
-    "split": "fp16",
-    "split-mma": "fp16-mma",
-}
 CHOSEN = ("gemm.fp32", "gemm.strict")  # kernels of products that are computed as auto chooses
 
 

@@ -16,9 +16,9 @@ expected_time estimate(const context& where, const gemm_problem& p, const gemm_o
 expected_time estimate(const context& where, const scans::problem& p, const scans::scan_keys* keys,
                        const scan_options& how);
 
-// If the work will take more than about ten seconds, says how long, and what would be faster, if anything is.
-// `what` names the kernel, or all of a command's work. Keep the returned line alive while the work runs.
+// If the work will take more than about ten seconds, says how long. `what` names the kernel, or all of a
+// command's work. Keep the returned line alive while the work runs.
 [[nodiscard]] progress_line warn_if_slow(const common_options& options, std::string_view what,
-                                         const expected_time& time, std::string_view faster = "");
+                                         const expected_time& time);
 
 }  // namespace antiphase::tool

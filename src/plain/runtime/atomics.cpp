@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <cstring>
-#include <optional>
 #include <utility>
 
 #include "launch_state.hpp"

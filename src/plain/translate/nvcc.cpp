@@ -2,7 +2,6 @@
 // Kernels that nvcc compiles to PTX, with the headers of its toolkit.
 #include <fmt/format.h>
 
-#include <array>
 #include <cstdlib>
 #include <map>
 #include <sstream>
