@@ -50,20 +50,6 @@ def codes(values):
     return pairs
 
 
-def with_names_of_today(record):
-    """Renames the policies of a product's record, in place."""
-    choice = record.get("choice", {})
-    for names, key in (
-        (record, "policy"),
-        (choice, "kernel"),
-        *((one, "kernel") for one in choice.get("considered", [])),
-        (record.get("batch_invariant", {}), "policy"),
-        (record.get("prepared", {}), "unprepared_policy"),
-    ):
-        if names.get(key) in FORMER:
-            names[key] = FORMER[names[key]]
-
-
 class Figure:
     """One record of a result file."""
 
@@ -81,8 +67,6 @@ class Figure:
         self.set, self.name, self.group = record.get("set"), record.get("name"), record.get("group")
         self.count, self.beta = record.get("count", 1), record.get("beta", 0)
         self.chosen = self.kernel in CHOSEN
-        if self.chosen:
-            with_names_of_today(record)
         self.times = record["time_us"]
         self.code = codes(record["code"]) if file.schema != WITHOUT_CODE else []
         self.overlap = record.get("overlap", {}).get("formula")
