@@ -17,7 +17,6 @@ import xml.etree.ElementTree
 sys.path.insert(0, sys.argv.pop())
 import idea_plots  # noqa: E402
 import report  # noqa: E402
-import results  # noqa: E402
 
 README = "# A project\n\nBefore.\n\n<!-- ladder:begin -->\n<!-- ladder:end -->\n\nAfter.\n"
 MACHINE = {"name": "Some GPU", "driver": "1.2", "cuda": {"built_with": "13.0"}}
