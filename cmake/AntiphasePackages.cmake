@@ -39,7 +39,6 @@ endif()
 # check compiles programs with the headers; run preloads the shared libraries.
 set(CPACK_DEBIAN_TOOL_PACKAGE_DEPENDS "libantiphase-dev (= ${version})")
 set(CPACK_DEBIAN_TOOL_PACKAGE_RECOMMENDS g++)
-set(CPACK_DEBIAN_TOOL_PACKAGE_SUGGESTS libopenblas0)
 
 foreach(part "RUNTIME=shared libraries" "DEVELOPMENT=development files" "TOOL=command-line tool with the checker")
   string(REGEX MATCH "^(.*)=(.*)$" _ "${part}")

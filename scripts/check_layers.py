@@ -106,7 +106,6 @@ LAYERS = {
     "tool/commands/gemm": 28,
     "tool/commands/ladder": 28,
     "tool/commands/machine": 28,
-    "tool/commands/report": 28,
     "tool/commands/scan": 28,
     "tool/commands/start": 28,
     "tool/commands/trace": 28,

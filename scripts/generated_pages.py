@@ -4,10 +4,9 @@
 
     generated_pages.py TOOL FOLDER
 
-TOOL is the program antiphase. In FOLDER: report_h200.html, what `antiphase report` makes of the newest results;
-overlap.html, what `antiphase bench overlap --read` makes of its newest measurement; and, if the tool has the
-checker, course.ipynb, the labs with what `antiphase course check` says of each unfilled start. `./run docs` puts
-them into the site. Exit status: 0, 1 if a page cannot be made, 2 usage.
+TOOL is the program antiphase. In FOLDER: overlap.html, what `antiphase bench overlap --read` makes of its newest
+measurement; and, if the tool has the checker, course.ipynb, the labs with what `antiphase course check` says of
+each unfilled start. `./run docs` puts them into the site. Exit status: 0, 1 if a page cannot be made, 2 usage.
 """
 import pathlib
 import subprocess
@@ -17,15 +16,6 @@ import course_notebook
 import overlap_plot
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-REPORTED = (
-    "gemm-4096x4096x4096-rested",
-    "gemm-1024x1024x1024-rested",
-    "scan-268435456-rested",
-    "scan-1048576-rested",
-    "bench-suite-rested",
-    "bench-random-rested",
-    "bench-sizes-rested",
-)
 
 
 def main():
@@ -35,8 +25,6 @@ def main():
     tool, folder = pathlib.Path(sys.argv[1]).resolve(), pathlib.Path(sys.argv[2])
     results = ROOT / "bench" / "results"
     folder.mkdir(parents=True, exist_ok=True)
-    newest = [max(results.glob(f"*-{kind}.json")) for kind in REPORTED]
-    subprocess.run([tool, "report", "--quiet", "--output", folder / "report_h200.html", *newest], check=True)
     overlap = ["bench", "overlap", "--quiet", "--read", overlap_plot.newest_file(results)]
     subprocess.run(
         [tool, *overlap, "--output", folder / "overlap.html"], check=True, stdout=subprocess.DEVNULL

@@ -16,15 +16,6 @@ EXTENTS = {
 SIZES = {"f64": 8, "i8": 1, "u8": 1, "i16": 2, "u16": 2, "f16": 2, "bf16": 2, "i64": 8, "u64": 8}
 NO_LIST = (None, None, None)  # set, group and name of a figure that belongs to no list of products
 PROTOCOLS = ("rested", "hot", "graph", "event")
-# Former names of gemm's policies, as files have them, and those of today.
-FORMER = {
-    "stream": "fp64",
-    "dots": "fp64-dots",
-    "short": "fp64-short",
-    "narrow": "tf32",
-    "split": "fp16",
-    "split-mma": "fp16-mma",
-}
 CHOSEN = ("gemm.fp32", "gemm.strict")  # kernels of products that are computed as auto chooses
 
 
@@ -59,20 +50,6 @@ def codes(values):
     return pairs
 
 
-def with_names_of_today(record):
-    """Renames the policies of a product's record, in place."""
-    choice = record.get("choice", {})
-    for names, key in (
-        (record, "policy"),
-        (choice, "kernel"),
-        *((one, "kernel") for one in choice.get("considered", [])),
-        (record.get("batch_invariant", {}), "policy"),
-        (record.get("prepared", {}), "unprepared_policy"),
-    ):
-        if names.get(key) in FORMER:
-            names[key] = FORMER[names[key]]
-
-
 class Figure:
     """One record of a result file."""
 
@@ -90,8 +67,6 @@ class Figure:
         self.set, self.name, self.group = record.get("set"), record.get("name"), record.get("group")
         self.count, self.beta = record.get("count", 1), record.get("beta", 0)
         self.chosen = self.kernel in CHOSEN
-        if self.chosen:
-            with_names_of_today(record)
         self.times = record["time_us"]
         self.code = codes(record["code"]) if file.schema != WITHOUT_CODE else []
         self.overlap = record.get("overlap", {}).get("formula")

@@ -3,7 +3,6 @@
 // device runs.
 #pragma once
 #include <cstdint>
-#include <span>
 #include <string>
 #include <vector>
 

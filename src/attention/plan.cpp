@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <algorithm>
 #include <antiphase/core/error.hpp>
 
 #include "src/attention/fp16/fp16_plan.hpp"

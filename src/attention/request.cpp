@@ -7,7 +7,6 @@
 #include <antiphase/core/error.hpp>
 #include <antiphase/core/names.hpp>
 #include <cmath>
-#include <initializer_list>
 #include <iterator>
 #include <string_view>
 #include <vector>

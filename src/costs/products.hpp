@@ -105,19 +105,6 @@ struct ring_cost {
   }
 };
 
-// Kernels of kind lanes: warps enough to hide latency, so throughput counts.
-struct lanes_cost {
-  double start, wait;  // startup latency; latency of every 16 k after the first
-  double tile, half;   // what a tile costs the whole card: fixed; for every 16 k
-  moving_cost moving;
-  void each(constant_visitor& v) {
-    v.number("start", start, .3, 3);
-    v.number("wait", wait, .01, 2);
-    v.number("tile", tile, 1e-4, 2e-2);
-    v.number("half", half, 1e-4, 1e-2);
-    v.inside("moving", moving);
-  }
-};
 // Kernels of kind kept_lines: a warp walks over tiles, each of which waits for the one before.
 //   start, deep        startup latency; more of it where K is above 16
 //   wave               between the walks of a place, which come one after the other
@@ -210,13 +197,11 @@ struct warp_cost {
 };
 struct fp64_cost {
   ring_cost ring;
-  lanes_cost lanes;
   kept_cost kept;
   block_cost block;
   warp_cost warp;
   void each(constant_visitor& v) {
     v.inside("ring", ring);
-    v.inside("lanes", lanes);
     v.inside("kept", kept);
     v.inside("block", block);
     v.inside("warp", warp);

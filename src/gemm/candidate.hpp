@@ -5,7 +5,6 @@
 #include <antiphase/executor/machine.hpp>
 #include <antiphase/gemm/bound.hpp>
 #include <antiphase/gemm/policies.hpp>
-#include <array>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -43,15 +42,11 @@ struct way {
 // All ways of all policies, on that device.
 std::vector<way> ways_of(const product_shape& p, const device_limits& device, const costs::models& l);
 
-// A policy that is gone: its kernels were the fastest for 2 % of products.
-constexpr std::string_view gone_policy = "split-inside";
-
 // The columns that products alone have.
 struct product_traits {
-  std::optional<gemm_sums> sums = {};           // policy_info::sums
-  tensor_work work = {};                        // policy_info::work
-  std::array<std::string_view, 2> former = {};  // names, which are accepted for one release
-  std::string_view why = {};                    // the reason that explain() gives if auto takes it
+  std::optional<gemm_sums> sums = {};  // policy_info::sums
+  tensor_work work = {};               // policy_info::work
+  std::string_view why = {};           // the reason that explain() gives if auto takes it
   row_bits rows = row_bits::vary;
   // True if auto takes it where rows' bits are kept: by K, the device and the kind of call.
   bool (*keeps)(const request&) = nullptr;

@@ -2,7 +2,6 @@
 // From a linear layer to the launch of a kernel.
 #pragma once
 #include <antiphase/linear.hpp>
-#include <string>
 #include <string_view>
 #include <vector>
 

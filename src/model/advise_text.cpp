@@ -7,7 +7,6 @@
 #include <antiphase/advise.hpp>
 #include <antiphase/core/error.hpp>
 #include <antiphase/core/names.hpp>
-#include <cctype>
 #include <charconv>
 #include <nlohmann/json.hpp>
 

@@ -11,9 +11,7 @@
 #include <optional>
 #include <span>
 #include <string>
-#include <string_view>
 #include <utility>
-#include <vector>
 
 #include "src/choice/plan.hpp"
 

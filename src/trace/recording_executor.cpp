@@ -8,7 +8,6 @@
 #include <cstddef>
 #include <cstring>
 #include <string_view>
-#include <utility>
 
 #include "src/trace/launch_twin.hpp"
 #include "src/trace/spans.hpp"

@@ -4,7 +4,6 @@
 #include <antiphase/context.hpp>
 #include <antiphase/executor/forwarding_executor.hpp>
 #include <antiphase/trace.hpp>
-#include <memory>
 #include <optional>
 #include <vector>
 

@@ -4,7 +4,6 @@
 #include <antiphase/trace.hpp>
 #include <cstdint>
 #include <span>
-#include <vector>
 
 #include "src/trace/twin.hpp"
 

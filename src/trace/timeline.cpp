@@ -3,7 +3,6 @@
 #include <antiphase/trace.hpp>
 
 #include <algorithm>
-#include <cmath>
 #include <cstddef>
 #include <limits>
 #include <map>

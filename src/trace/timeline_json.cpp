@@ -6,7 +6,6 @@
 
 #include <antiphase/core/error.hpp>
 #include <cstddef>
-#include <limits>
 #include <nlohmann/json.hpp>
 
 namespace antiphase {

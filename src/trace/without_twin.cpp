@@ -20,7 +20,6 @@ constexpr kernels_without_twin list[] = {
     {"gemm.naive", "it has no pipeline: every thread reads global memory as it goes"},
     {"gemm.fp64-short", in_registers},
     {"gemm.fp64-dots-", in_registers},
-    {"gemm.fp64-lanes-", in_registers},
     {"gemm.fp64-kept-", in_registers},
     {"gemm.fp64-block-", in_registers},
     {"gemm.fp64-warp-", in_registers},

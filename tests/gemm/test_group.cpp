@@ -107,8 +107,7 @@ TEST_P(gemm_groups, by_name) {
   on_the_device d(where, all);
   gemm_group(where, d.problems, {.policy = "fp64"});
   where.runs_on().synchronize(nullptr);
-  for (const char* const name : {"fp64", "stream"})  // its former name
-    EXPECT_EQ(explain(where, d.problems, {.policy = name}).together, all.size()) << name;
+  EXPECT_EQ(explain(where, d.problems, {.policy = "fp64"}).together, all.size());
   for (std::size_t i = 0; i < all.size(); ++i)
     EXPECT_TRUE(
         same_bits(d.result(i),

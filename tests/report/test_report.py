@@ -17,7 +17,6 @@ import xml.etree.ElementTree
 sys.path.insert(0, sys.argv.pop())
 import idea_plots  # noqa: E402
 import report  # noqa: E402
-import results  # noqa: E402
 
 README = "# A project\n\nBefore.\n\n<!-- ladder:begin -->\n<!-- ladder:end -->\n\nAfter.\n"
 MACHINE = {"name": "Some GPU", "driver": "1.2", "cuda": {"built_with": "13.0"}}
@@ -1218,39 +1217,6 @@ class Choices(PublicCalls):
             self.run_report("--check")
             self.assertEqual(self.times(), ["20.0" if now == "fp64" else "20.0 ‡"])
         self.assertFalse((self.root / self.LIST).exists())
-
-    def test_former_names_are_those_of_today(self):
-        self.suite(
-            "stream",
-            "dots",
-            "short",
-            "narrow",
-            "split",
-            "split-mma",
-            "split-inside",
-            now=["fp64", "fp64-dots", "fp64-short", "tf32", "fp16", "fp16-mma", "fp16"],
-        )
-        self.run_report()
-        self.assertEqual(self.times(), ["20.0"] * 6 + ["20.0 ‡"])
-        self.assertEqual(
-            [row[2] for row in self.table("suite")[2:]],
-            ["`fp64`", "`fp64-dots`", "`fp64-short`", "`tf32`", "`fp16`", "`fp16-mma`", "`split-inside`"],
-        )
-
-    def test_former_names_in_all_of_a_record(self):
-        choice = {"kernel": "split", "considered": [{"kernel": "stream"}, {"kernel": "fp64"}]}
-        record = Lists.listed(self, "serving", "one", 20, 30, policy="split", choice=choice)
-        record |= {"batch_invariant": {"policy": "stream"}, "prepared": {"unprepared_policy": "narrow"}}
-        step = self.gemm("short", 5)  # no policy of the public product
-        self.result("a", [record, step])
-        product, of_ladder = (f.record for f in results.Results(self.root / "bench/results").figures.values())
-        self.assertEqual(
-            (product["policy"], product["choice"]),
-            ("fp16", {"kernel": "fp16", "considered": [{"kernel": "fp64"}, {"kernel": "fp64"}]}),
-        )
-        self.assertEqual(product["batch_invariant"]["policy"], "fp64")
-        self.assertEqual(product["prepared"]["unprepared_policy"], "tf32")
-        self.assertEqual(of_ladder, step)
 
     def test_without_a_program_marks_stay(self):
         self.suite("fp64", "fp64", now=["fp64", "tf32"])

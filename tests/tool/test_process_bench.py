@@ -556,18 +556,6 @@ class Explain(ToolTest):
         self.refused(
             2, ["--explain", "--output", "one of the two"], *both, "--explain", "--output", "C.npy", *CPU
         )
-        self.refused(2, ["--explain", "--on reference"], *both, "--explain", "--on", "reference")
-        self.refused(
-            2,
-            ["--precision strict", "--on reference"],
-            *both,
-            "--output",
-            "C.npy",
-            "--precision",
-            "strict",
-            "--on",
-            "reference",
-        )
         self.refused(
             2,
             ["--precision 'double'", "fp32 or strict"],

@@ -80,7 +80,7 @@ class Completion(ToolTest):
             ("gemm", "--policy", "=", "tile"): ["tiled"],
             ("gemm", "--if-weaker", "="): ["take", "refuse"],
             ("ladder", "gemm", "--policy", "tiled,padd"): ["tiled,padded"],
-            ("scan", "--on", "re"): ["reference"],
+            ("scan", "--on", "cu"): ["cuda"],
             ("trace", "s"): ["scan"],
             ("help", "adv"): ["advise"],
             ("completion", ""): ["bash", "fish", "man", "zsh"],

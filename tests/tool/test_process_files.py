@@ -308,8 +308,7 @@ class Output(ToolTest):
             "Z.npy",
             "--output",
             "C.npy",
-            "--on",
-            "reference",
+            *CPU,
             preexec_fn=little_disk,
         )
         self.assertEqual((self.folder / "C.npy").read_bytes(), b"old")

@@ -41,7 +41,6 @@ COMMANDS = (
     ("advise", "gemm"),
     ("advise", "scan"),
     ("model",),
-    ("report",),
     ("completion",),
     ("help",),
 )
@@ -175,7 +174,6 @@ class Program(ToolTest):
             ("'copy' cub, memcpy or none", ("bench", "scan", "--against", "copy", *CPU)),
             ("'cuad' did mean cuda", ("gemm", "A.npy", "B.npy", "--explain", "--on", "cuad")),
             ("'gpu:1' did mean cuda", ("scan", "X.npy", "-o", "Y.npy", "--on", "gpu:1")),
-            ("'openblas' did mean reference", ("gemm", "A.npy", "B.npy", "--explain", "--on", "openblas")),
             ("'ben' did mean bench", ("ben",)),
             ("'--pollicy' did mean --policy", (*gemm, "--pollicy", "tiled")),
         ):
@@ -282,27 +280,7 @@ class Program(ToolTest):
         self.assertNotIn(b"\x1b", text)
 
 
-class Libraries(ToolTest):
-    """OpenBLAS is loaded only for --on reference: it starts a thread for each core."""
-
-    def loaded(self, *arguments):
-        done = self.run_tool(*arguments, env={**os.environ, "LD_DEBUG": "libs"})
-        self.assertIn("libc.so", done.message)
-        return "openblas" in done.message
-
-    def test_openblas_only_where_it_multiplies(self):
-        self.write("A.npy", pattern(4), (2, 2))
-        product = ("gemm", "A.npy", "A.npy", "--output", "C.npy", "--on")
-        for arguments in (
-            ("--version",),
-            ("info",),
-            ("info", "--json"),
-            ("gemm", "--help"),
-            (*product, "cpu"),
-        ):
-            self.assertFalse(self.loaded(*arguments), arguments)
-        self.assertTrue(self.loaded(*product, "reference"))
-
+class Memory(ToolTest):
     @unittest.skipIf(os.environ["ANTIPHASE_SANITIZED"] == "1", "AddressSanitizer reserves more than there is")
     def test_little_memory(self):
         def limit():
@@ -310,25 +288,6 @@ class Libraries(ToolTest):
 
         for arguments in (("--version",), ("--help",), ("info",)):
             self.run_tool(*arguments, preexec_fn=limit)
-
-    def test_openblas_that_is_none(self):
-        self.write("A.npy", pattern(4), (2, 2))
-        (self.folder / "libraries").mkdir()
-        (self.folder / "libraries" / "libopenblas.so.0").write_bytes(b"nothing to load")
-        environment = {**os.environ, "LD_LIBRARY_PATH": str(self.folder / "libraries")}
-        self.run_tool("gemm", "A.npy", "A.npy", "--output", "C.npy", "--on", "cpu", env=environment)
-        self.refused(
-            4,
-            ["--on reference", "OpenBLAS", "libopenblas.so.0"],
-            "gemm",
-            "A.npy",
-            "A.npy",
-            "--output",
-            "D.npy",
-            "--on",
-            "reference",
-            env=environment,
-        )
 
 
 class Info(ToolTest):
@@ -341,7 +300,6 @@ class Info(ToolTest):
         if info["gpu_part"] is not None:
             self.assertRegex(info["gpu_part"], r"^\d+\.\d+")
         self.assertEqual(info["no_gpu_because"] is None, len(info["devices"]) > 1)
-        self.assertIn("OpenBLAS", info["reference"])
         self.assertIn("async-2", info["gemm_policies"])
         self.assertIn("double-buffer", info["scan_policies"])
 
@@ -350,7 +308,6 @@ class Info(ToolTest):
         info = json.loads(self.run_tool("info", "--json").stdout)
         for word in (
             "cpu",
-            "reference",
             "default: " + info["default"]["on"],
             info["version"],
             *info["gemm_policies"],

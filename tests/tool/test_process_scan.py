@@ -153,15 +153,13 @@ class Scan(ScanTest):
         keys = [i // 5 % 2 for i in range(40)]
         for key_type in ("b1", "f2"):
             self.by_key(whole(40, "i4"), keys, "i4", key_type)
-            self.by_key(whole(40, "i4"), keys, "i4", key_type, on="reference")
         nan = math.nan
-        for on in ("cpu", "reference"):
-            self.write("K.npy", [1.0, 1.0, nan, nan, 1.0], (5,), "f2")
-            self.assertEqual(self.scan([1] * 5, (5,), "i4", "--by-key", "K.npy", on=on)[0], [1, 2, 1, 1, 1])
-            self.write("K.npy", [1, 1, 2, 2, 2, 2], (2, 3), "i4")
-            self.assertEqual(
-                self.scan([1] * 6, (2, 3), "i4", "--by-key", "K.npy", on=on), ([1, 2, 1, 2, 3, 4], (6,), "i8")
-            )
+        self.write("K.npy", [1.0, 1.0, nan, nan, 1.0], (5,), "f2")
+        self.assertEqual(self.scan([1] * 5, (5,), "i4", "--by-key", "K.npy")[0], [1, 2, 1, 1, 1])
+        self.write("K.npy", [1, 1, 2, 2, 2, 2], (2, 3), "i4")
+        self.assertEqual(
+            self.scan([1] * 6, (2, 3), "i4", "--by-key", "K.npy"), ([1, 2, 1, 2, 3, 4], (6,), "i8")
+        )
 
     def test_wrong_keys(self):
         self.write("X.npy", whole(6, "i4"), (6,), "i4")
@@ -183,20 +181,20 @@ class Scan(ScanTest):
 
     def test_booleans(self):
         values = [i % 3 == 0 for i in range(20)]
-        for on, exclusive, operation in itertools.product(("cpu", "reference"), (False, True), OPERATIONS):
+        for exclusive, operation in itertools.product((False, True), OPERATIONS):
             for line in (values, [True] * 9):
                 to = accumulator("b1", operation)
                 flags = ["--exclusive"] * exclusive
                 self.assertEqual(
-                    self.scan(line, (len(line),), "b1", "--op", operation, *flags, mark="|", on=on),
+                    self.scan(line, (len(line),), "b1", "--op", operation, *flags, mark="|"),
                     (scan_line(line, operation, to, exclusive), (len(line),), to),
-                    (on, operation, exclusive),
+                    (operation, exclusive),
                 )
                 if to == "b1":  # truth values are 0 or 1 and no other bytes
                     self.assertLessEqual(
                         set((self.folder / "Y.npy").read_bytes()[-len(line) :]),
                         {0, 1},
-                        (on, operation, exclusive),
+                        (operation, exclusive),
                     )
         self.assertEqual(
             self.scan(values, (4, 5), "b1", "--axis", "0", "--op", "max", mark="|", order="F")[0],
@@ -276,7 +274,7 @@ class Scan(ScanTest):
             "i4",
             *CPU,
         )
-        self.refused(2, ["'gpu'", "cpu, cuda, cuda:N or reference"], *base, "--on", "gpu")
+        self.refused(2, ["'gpu'", "cpu, cuda or cuda:N"], *base, "--on", "gpu")
         self.refused(2, ["'--exclusiv'", "did you mean --exclusive"], *base, "--exclusiv")
 
     def test_json(self):

@@ -5,105 +5,18 @@ import json
 import math
 import os
 import signal
-import struct
 import subprocess
 import time
 
 from process import TOOL, gpu_is_usable, main, npy_bytes
-from scans import CPU, INTEGERS, OPERATIONS, ScanTest, accumulator, scan_axis, scan_line, whole
+from scans import CPU, ScanTest, accumulator, scan_line, whole
 
 
 class Places(ScanTest):
-    def test_reference(self):
-        ways = itertools.product((*INTEGERS, "f4", "f8"), OPERATIONS, (False, True), (False, True))
-        for type_name, operation, exclusive, reverse in ways:
-            values = [
-                v % 3 - 1 if operation == "product" and type_name[0] != "u" else v % 50
-                for v in whole(60, type_name)
-            ]
-            if type_name[0] == "f":
-                values = [v / 4 for v in values]
-            to, flags = (
-                accumulator(type_name, operation),
-                ["--exclusive"] * exclusive + ["--reverse"] * reverse,
-            )
-            if operation != "product":
-                self.assertEqual(
-                    self.scan(values, (60,), type_name, "--op", operation, *flags, on="reference"),
-                    (scan_line(values, operation, to, exclusive, reverse), (60,), to),
-                    (type_name, operation, flags),
-                )
-            for axis in (0, 1, 2):
-                self.assertEqual(
-                    self.scan(
-                        values,
-                        (3, 4, 5),
-                        type_name,
-                        "--op",
-                        operation,
-                        "--axis",
-                        axis,
-                        *flags,
-                        on="reference",
-                    ),
-                    (
-                        scan_axis(
-                            values, (3, 4, 5), axis, operation, to, exclusive=exclusive, reverse=reverse
-                        ),
-                        (3, 4, 5),
-                        to,
-                    ),
-                    (type_name, operation, flags, axis),
-                )
-        keys = [i * i // 90 % 7 for i in range(300)]
-        both = {"exclusive": True, "reverse": True}
-        for type_name, options in (
-            ("i1", {}),
-            ("f8", {"reverse": True}),
-            ("u2", {"exclusive": True}),
-            ("i4", both),
-        ):
-            values = (
-                [float(v) for v in whole(300, type_name)] if type_name[0] == "f" else whole(300, type_name)
-            )
-            for operation in ("sum", "max"):
-                self.by_key(values, keys, type_name, "i8", operation, on="reference", **options)
-        self.assertEqual(self.scan([], (0, 7), "f4", "--axis", "1", on="reference"), ([], (0, 7), "f4"))
-
-    def test_reference_has_numpys_order_and_roundings(self):
-        single = lambda v: struct.unpack("<f", struct.pack("<f", v))[0]
-        half = lambda v: struct.unpack("<e", struct.pack("<e", v))[0]
-        for type_name, rounded, values in (
-            ("f4", single, [single(1 + (i * 37 % 101) / 1000) for i in range(5000)]),
-            ("f2", half, [half(1 + (i * 37 % 101) / 1000) for i in range(3000)]),
-        ):
-            running, expected = 0.0, []
-            for v in values:
-                running = rounded(running + v)
-                expected.append(running)
-            self.assertEqual(self.scan(values, (len(values),), type_name, on="reference")[0], expected)
-        self.assertNotEqual(self.scan(values, (len(values),), "f2")[0], expected)  # ours is rounded once
-        self.assertEqual(
-            self.scan([0.0, 1e20, 1e20, 1e20], (4,), "f4", "--op", "product", on="reference")[0], [0.0] * 4
-        )
-        self.assertEqual(
-            self.scan([2e38, 2e38, -1e38], (3,), "f4", on="reference")[0], [single(2e38), math.inf, math.inf]
-        )
-
     def test_says_what_left_the_range(self):
         line = self.message_of([1.0, 2e38, 2e38, 1.0], (4,), "f4")
-        for word in (
-            "2 of 4 outputs",
-            "range of f4",
-            "though X is finite",
-            "index 2;",
-            "--accumulate f8",
-            "--on reference",
-        ):
+        for word in ("2 of 4 outputs", "range of f4", "though X is finite", "index 2;", "--accumulate f8"):
             self.assertIn(word, line)
-        line = self.message_of([1.0, 2e38, 2e38, 1.0], (4,), "f4", on="reference")
-        self.assertIn("--accumulate f8", line)
-        self.assertNotIn("--on", line)
         self.assertIn("index 1;", self.message_of([1.0, 2e38, 2e38, 1.0], (4,), "f4", "--reverse"))
         self.assertIn(
             "index (1, 2)", self.message_of([1.0] * 4 + [1e308, 1e308], (2, 3), "f8", "--axis", "1")
@@ -146,7 +59,6 @@ class Places(ScanTest):
             self.assertEqual(chosen["tiles"], -(-900 // chosen["tile"]), policy)
         base = ("scan", "X.npy", "--output", "Y.npy")
         self.refused(2, ["'singel-pass'", *policies, "auto"], *base, "--policy", "singel-pass", *CPU)
-        self.refused(2, ["--policy", "--on reference"], *base, "--policy", "items", "--on", "reference")
         self.refused(4, ["one-wave", "compiled for sums"], *base, "--policy", "one-wave", "--op", "max", *CPU)
 
     def test_explain(self):
@@ -171,7 +83,6 @@ class Places(ScanTest):
         self.assertGreater(chosen["workspace"], 0)
         self.assertEqual(self.names(), ["K.npy", "X.npy"])
         self.refused(2, ["--explain", "--output"], "scan", "X.npy", "--output", "Y.npy", "--explain", *CPU)
-        self.refused(2, ["--explain", "--on reference"], "scan", "X.npy", "--explain", "--on", "reference")
         self.refused(2, ["--output is required"], "scan", "X.npy", *CPU)
         self.refused(
             4,
@@ -194,17 +105,16 @@ class Places(ScanTest):
         rows, columns = [], values[:count] + [a + b for a, b in zip(values[:count], values[count:])]
         for i in range(0, 2 * count, 2):
             rows += [values[i], values[i] + values[i + 1]]
-        for on in ("cpu", "reference"):
-            for name, axis, shape, expected in (
-                ("X.npy", 1, (count, 2), rows),
-                ("T.npy", 0, (2, count), columns),
-            ):
-                begin = time.monotonic()
-                done = self.run_tool("scan", name, "--output", "Y.npy", "--axis", axis, "--json", "--on", on)
-                if os.environ.get("ANTIPHASE_SANITIZED") != "1":
-                    self.assertLess(time.monotonic() - begin, 20)  # one block per line took minutes
-                self.assertEqual(self.read("Y.npy"), (expected, shape, "i8"), (name, on))
-                self.assertEqual(json.loads(done.stdout)["policy"], {"cpu": "items-thread"}.get(on, on))
+        for name, axis, shape, expected in (
+            ("X.npy", 1, (count, 2), rows),
+            ("T.npy", 0, (2, count), columns),
+        ):
+            begin = time.monotonic()
+            done = self.run_tool("scan", name, "--output", "Y.npy", "--axis", axis, "--json", *CPU)
+            if os.environ.get("ANTIPHASE_SANITIZED") != "1":
+                self.assertLess(time.monotonic() - begin, 20)  # one block per line took minutes
+            self.assertEqual(self.read("Y.npy"), (expected, shape, "i8"), name)
+            self.assertEqual(json.loads(done.stdout)["policy"], "items-thread")
 
     def test_estimate(self):
         (self.folder / "X.npy").write_bytes(npy_bytes([], (400_000, 2), "f4") + bytes(8 * 400_000))
@@ -217,10 +127,7 @@ class Places(ScanTest):
         message, deadline = b"", time.monotonic() + 60
         while b"take about" not in message and process.poll() is None and time.monotonic() < deadline:
             message += os.read(process.stderr.fileno(), 1000)
-        self.assertRegex(
-            message.decode(),
-            r"items will take about \d+ (seconds|minutes) on the CPU executor; --on reference",
-        )
+        self.assertRegex(message.decode(), r"items will take about \d+ (seconds|minutes) on the CPU executor")
         self.assertIsNone(process.poll())
         process.send_signal(signal.SIGINT)
         process.communicate(timeout=20)

@@ -108,11 +108,9 @@ expected_time estimate(const context& where, const attention_problem& p, std::st
   return time_of([&] { attention(where, probe, {.policy = policy}); }) * (share * pairs(p) / pairs(probe));
 }
 
-progress_line warn_if_slow(const common_options& options, std::string_view what, const expected_time& time,
-                           std::string_view faster) {
+progress_line warn_if_slow(const common_options& options, std::string_view what, const expected_time& time) {
   if (time.seconds >= worth_a_word)
-    say(options,
-        fmt::format("{} will take about {} on the CPU executor{}", what, time_text(time.seconds), faster));
+    say(options, fmt::format("{} will take about {} on the CPU executor", what, time_text(time.seconds)));
   return {options, time};
 }
 

@@ -19,9 +19,9 @@ expected_time estimate(const context& where, const scans::problem& p, const scan
 // Likewise for attention without bias, which takes as long: one head of few queries and keys stands for all.
 expected_time estimate(const context& where, const attention_problem& p, std::string_view policy);
 
-// If the work will take more than about ten seconds, says how long, and what would be faster, if anything is.
-// `what` names the kernel, or all of a command's work. Keep the returned line alive while the work runs.
+// If the work will take more than about ten seconds, says how long. `what` names the kernel, or all of a
+// command's work. Keep the returned line alive while the work runs.
 [[nodiscard]] progress_line warn_if_slow(const common_options& options, std::string_view what,
-                                         const expected_time& time, std::string_view faster = "");
+                                         const expected_time& time);
 
 }  // namespace antiphase::tool

@@ -101,7 +101,7 @@ json power_of(const nvml& library, device of) {
 
 json machine_of(const place& at) {
   json machine{{"name", at.name}};
-  if (at.context->kind() != target::cuda) return machine;
+  if (at.context.kind() != target::cuda) return machine;
   machine["cuda"] = {{"built_with", build_info().gpu_compiler}};
   const nvml library;
   if (!library) return machine;

@@ -3,7 +3,6 @@
 #include "tool/measure/product_memory.hpp"
 
 #include <algorithm>
-#include <utility>
 #include <vector>
 
 namespace antiphase::tool {

@@ -3,7 +3,6 @@
 #pragma once
 #include <antiphase/scan.hpp>
 #include <cstdint>
-#include <span>
 #include <type_traits>
 #include <utility>
 #include <vector>

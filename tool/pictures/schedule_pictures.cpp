@@ -3,7 +3,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <antiphase/core/error.hpp>
 #include <nlohmann/json.hpp>
 

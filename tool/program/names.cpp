@@ -81,12 +81,4 @@ std::vector<std::string> names_of_types(std::span<const element> types) {
   return names;
 }
 
-std::string current_policy(const std::string& name) {
-  const std::string_view now = gemms::renamed_policy(name);
-  if (now.empty()) return name;
-  fmt::print(stderr, "antiphase: policy {} is called {} now; the former name is taken until version 0.2\n",
-             name, now);
-  return std::string(now);
-}
-
 }  // namespace antiphase::tool

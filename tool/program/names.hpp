@@ -31,7 +31,4 @@ std::vector<std::string> policies_of_attention();
 std::vector<std::string> policies_of_scan();
 std::vector<std::string> names_of_types(std::span<const element> types);
 
-// The policy's name of today. For a former one, taken until 0.2, a line on stderr says so.
-std::string current_policy(const std::string& name);
-
 }  // namespace antiphase::tool

@@ -36,11 +36,6 @@ context cuda_context(const place_options& options, int device) {
       {.device = device, .shared_limit = static_cast<std::size_t>(options.shared_limit) * 1024}));
 }
 
-bool is_offered(reference also) { return also != reference::not_offered; }
-std::string_view reference_text(reference also) {
-  return also == reference::offered ? "OpenBLAS" : "plain loops on the host";
-}
-
 // N of "cuda:N", 0 of "cuda"; nothing for any other text.
 std::optional<int> cuda_device(std::string_view on) {
   if (on == "cuda") return 0;
@@ -67,15 +62,12 @@ place on_cpu(const place_options& options, std::string why) {
 
 }  // namespace
 
-void add_place_options(arguments command, place_options& options, reference also) {
+void add_place_options(arguments command, place_options& options) {
   command
-      .add_option(
-          "--on", options.executor,
-          fmt::format("Where to run: cpu, cuda, cuda:N{} (default: a GPU if one is usable, else cpu)",
-                      is_offered(also) ? fmt::format(", or reference ({})", reference_text(also)) : ""))
+      .add_option("--on", options.executor,
+                  "Where to run: cpu, cuda, cuda:N (default: a GPU if one is usable, else cpu)")
       .check(not_empty())
-      .offers(is_offered(also) ? std::vector<std::string>{"cpu", "cuda", "reference"}
-                               : std::vector<std::string>{"cpu", "cuda"})
+      .offers({"cpu", "cuda"})
       .type_name("WHERE");
   command
       .add_option("--shared-limit", options.shared_limit,
@@ -90,11 +82,8 @@ void add_place_options(arguments command, place_options& options, reference also
       .type_name("N");
 }
 
-place choose_place(const place_options& options, reference also) {
+place choose_place(const place_options& options) {
   const std::string asked(as_asked);
-  if (options.executor == "reference" && is_offered(also) && options.shared_limit > 0)
-    throw bad_request(
-        "--shared-limit limits our kernels, --on reference uses none of them: give one of the two");
   if (options.executor.empty()) {
     std::string why;
     if (!cuda_devices(&why).empty()) {
@@ -107,26 +96,19 @@ place choose_place(const place_options& options, reference also) {
     return on_cpu(options, std::string(no_gpu) + why);
   }
   if (options.executor == "cpu") return on_cpu(options, asked);
-  if (options.executor == "reference" && is_offered(also))
-    return {.context = {}, .executor = "reference", .name = std::string(reference_text(also)), .why = asked};
   if (const auto device = cuda_device(options.executor)) return on_cuda(options, *device, asked);
-  std::vector<std::string> known{"cpu", "cuda", "cuda:N"};
-  if (is_offered(also)) known.push_back("reference");
+  const std::vector<std::string> known{"cpu", "cuda", "cuda:N"};
   // By spelling, the closest name to gpu would be cpu.
   const bool means_cuda = options.executor.starts_with("gpu") || options.executor.starts_with("GPU");
-  const bool means_reference = also == reference::offered && options.executor == "openblas";
   throw bad_request(fmt::format("--on {}: {}", tool::quoted(options.executor),
-                                suggestion(means_cuda        ? "cuda"
-                                           : means_reference ? "reference"
-                                                             : options.executor,
-                                           known)));
+                                suggestion(means_cuda ? "cuda" : options.executor, known)));
 }
 
 void say_place(const common_options& options, const place& chosen) {
   constexpr std::size_t prefix = 11;  // "antiphase: "
   if (chosen.why.starts_with(no_gpu))
     say(options, wrapped(chosen.why, terminal_columns(STDERR_FILENO) - prefix));
-  const bool simulated = chosen.context && chosen.context->kind() == target::cpu;
+  const bool simulated = chosen.context.kind() == target::cpu;
   say(options, fmt::format("running on {} ({}){}", chosen.name, chosen.executor,
                            simulated                ? ", which simulates a GPU: right, but slow"
                            : chosen.why == as_asked ? ""

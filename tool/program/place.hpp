@@ -4,7 +4,6 @@
 #include <antiphase/context.hpp>
 #include <antiphase/executor/cpu/cpu_executor.hpp>
 #include <cstdint>
-#include <optional>
 #include <string>
 
 #include "tool/program/command.hpp"
@@ -13,25 +12,23 @@
 namespace antiphase::tool {
 
 struct place_options {
-  // cpu, cuda, cuda:N or, where offered, reference; empty: a GPU if one is usable, else cpu
+  // cpu, cuda or cuda:N; empty: a GPU if one is usable, else cpu
   std::string executor;
   std::int64_t shared_limit = 0;  // limit on shared memory per block, KiB; 0: the device's own
   unsigned seed = 1;              // seed of the CPU executor's schedule
   // limits of the device that the CPU executor simulates
   device_limits simulated = simulated_device();
 };
-// Whether --on reference exists, and what it is: OpenBLAS, or plain loops on the host.
-enum class reference { offered, offered_as_loops, not_offered };
-void add_place_options(arguments command, place_options& options, reference also);
+void add_place_options(arguments command, place_options& options);
 
 // The chosen place, and why it was chosen.
 struct place {
-  std::optional<antiphase::context> context;  // absent: the reference
-  std::string executor;                       // in the notation of --on
-  std::string name;                           // name of the device
+  antiphase::context context;
+  std::string executor;  // in the notation of --on
+  std::string name;      // name of the device
   std::string why;
 };
-place choose_place(const place_options& options, reference also);
+place choose_place(const place_options& options);
 // Reports which place was chosen and why.
 void say_place(const common_options& options, const place& chosen);
 json to_json(const place& chosen);

@@ -39,15 +39,8 @@ struct policy_info {
 // the ladder's steps, of which auto considers the last one that fits the device.
 std::span<const policy_info> policies();
 
-// The policy of that name, null for auto; former names are accepted. Throws bad_request, with the known
-// names.
+// The policy of that name, null for auto. Throws bad_request, with the known names.
 const policy_info* find_policy(std::string_view name);
-// The present name for a policy's former one, which is accepted for one release; empty for other names.
-std::string_view renamed_policy(std::string_view name);
-// Today's name of a policy: what a former name stands for, any other name as it is.
-std::string_view current_policy_name(std::string_view name);
-// Whether that name is of a policy whose kernels are gone: what was measured of it is of no use.
-bool is_gone(std::string_view name);
 
 // The asynchronous kernel with one buffer. Not a step of the ladder: the baseline of those with more stages.
 constexpr const char* async_one = "async-1";

@@ -168,7 +168,6 @@ std::string case_of(const gemms::fp64_policy& how) {
     case gemms::kernel_kind::ring:
       if (how.finishes) return "gemm/fp64-finish";
       return how.loader == gemms::loader::tma ? "gemm/fp64" : "gemm/fp64-async";
-    case gemms::kernel_kind::lanes: return fmt::format("gemm/fp64-lanes{}", end);
     case gemms::kernel_kind::kept_lines: return fmt::format("gemm/fp64-kept{}", end);
     case gemms::kernel_kind::block_tile: return fmt::format("gemm/fp64-block{}", end);
     case gemms::kernel_kind::warp_tile: return fmt::format("gemm/fp64-warp{}", end);
@@ -183,9 +182,8 @@ std::string about(const gemms::fp64_policy& how) {
     case gemms::kernel_kind::ring:
       return fmt::format("sums in FP64 on Tensor Cores, by a ring that {}{}",
                          how.loader == gemms::loader::tma ? "TMA fills" : "copying warps fill", end);
-    case gemms::kernel_kind::lanes: return fmt::format("the same, lanes read operands into registers{}", end);
     case gemms::kernel_kind::kept_lines:
-      return fmt::format("the same, for few k: an operand stays in registers{}", end);
+      return fmt::format("the same, without a ring, for few k: an operand stays in registers{}", end);
     case gemms::kernel_kind::block_tile:
       return fmt::format("the same, for small products: each warp has a share of K in registers{}", end);
     case gemms::kernel_kind::warp_tile:

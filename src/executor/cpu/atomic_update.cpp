@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Atomic read-modify-write operations.
-#include <algorithm>
 #include <type_traits>
 
 #include "worker.hpp"

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <antiphase/core/tile.hpp>
 #include <antiphase/executor/cpu/machine.hpp>
-#include <bit>
-#include <cstring>
 
 #include <fmt/format.h>
 

@@ -5,8 +5,6 @@
 
 #include <algorithm>
 #include <antiphase/executor/cpu/machine_tf32.hpp>
-#include <bit>
-#include <cmath>
 #include <cstring>
 
 #include <fmt/format.h>

@@ -8,7 +8,6 @@
 #include <antiphase/core/half.hpp>
 #include <bit>
 #include <cmath>
-#include <cstring>
 #include <vector>
 
 namespace antiphase::cpu_detail {

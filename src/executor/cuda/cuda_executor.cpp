@@ -11,11 +11,8 @@
 #include <antiphase/core/out_of_memory.hpp>
 #include <array>
 #include <atomic>
-#include <chrono>
 #include <cstring>
-#include <limits>
 #include <mutex>
-#include <thread>
 
 #include "src/executor/cuda/cuda_calls.hpp"
 #include "src/executor/cuda/graph_memory.hpp"

@@ -5,7 +5,6 @@
 #include <antiphase/gemm/policies.hpp>
 #include <cstddef>
 #include <span>
-#include <string>
 
 #include "src/gemm/candidate.hpp"
 

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <utility>
 
 #include "src/costs/models.hpp"
 #include "src/gemm/operands/cost_terms.hpp"

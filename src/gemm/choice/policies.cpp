@@ -17,7 +17,6 @@ namespace antiphase::gemms {
 namespace {
 
 const policy_info* look_for(std::string_view name) {
-  name = current_policy_name(name);
   const auto found = std::ranges::find(policies(), name, &policy_info::name);
   return found == policies().end() ? nullptr : &*found;
 }
@@ -55,20 +54,6 @@ void refuse_policy(std::string_view name, std::string_view what, const std::vect
   if (other.empty()) refuse_name(what, name, known);
   throw bad_request(fmt::format("'{}' is {}, not a {}: expected {}", name, other, what, listed(known)));
 }
-
-std::string_view renamed_policy(std::string_view name) {
-  for (const candidate& row : candidates())
-    if (!name.empty() && std::ranges::find(row.traits.former, name) != row.traits.former.end())
-      return row.name;
-  return {};
-}
-
-std::string_view current_policy_name(std::string_view name) {
-  const std::string_view now = renamed_policy(name);
-  return now.empty() ? name : now;
-}
-
-bool is_gone(std::string_view name) { return name == gone_policy; }
 
 const policy_info* find_policy(std::string_view name) {
   if (name == "auto") return nullptr;

@@ -9,7 +9,6 @@
 #include <limits>
 #include <optional>
 #include <string>
-#include <utility>
 
 #include "src/gemm/fp16/split_plan.hpp"
 #include "src/gemm/operands/checks.hpp"

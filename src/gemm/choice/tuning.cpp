@@ -9,7 +9,6 @@
 #include <antiphase/core/names.hpp>
 #include <antiphase/gemm/policies.hpp>
 #include <antiphase/version.hpp>
-#include <cmath>
 #include <cstdlib>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -103,8 +102,7 @@ void read_factors(const reader& from, const std::string& policy, const json& val
     from.wrong(policy, value, expected_factors);
   for (const json& one : value) read_factors(from, policy, one, depth + 1, to);
 }
-tuning::of_policy read_policy(const reader& from, const std::string& name, const json& value) {
-  const std::string policy(current_policy_name(name));
+tuning::of_policy read_policy(const reader& from, const std::string& policy, const json& value) {
   std::vector<std::string> known;
   for (const policy_info& p : policies())
     if (p.ladder == nullptr) known.emplace_back(p.name);
@@ -144,8 +142,7 @@ tuning parse(std::string_view text, std::string from) {
   require_ends(classes, "k", tuning_class::k);
   const json& factors = whole.at("factors", "an object with the factors of each policy");
   if (!factors.is_object()) whole.wrong("factors", factors, "an object with the factors of each policy");
-  for (const auto& [policy, value] : factors.items())
-    if (!is_gone(policy)) t.policies.push_back(read_policy(whole, policy, value));
+  for (const auto& [policy, value] : factors.items()) t.policies.push_back(read_policy(whole, policy, value));
   return t;
 }
 

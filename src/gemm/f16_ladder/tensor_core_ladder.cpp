@@ -9,7 +9,6 @@
 #include <antiphase/core/tile.hpp>
 #include <cstdint>
 #include <limits>
-#include <vector>
 
 #include "src/gemm/f16_ladder/f16_lists.hpp"
 #include "src/gemm/operands/views.hpp"

@@ -72,9 +72,8 @@ template <multiplier By> void split_ways(const product_shape& p, const device_li
                  }});
 }
 
-template <multiplier By> constexpr product_traits traits(std::array<std::string_view, 2> former) {
+template <multiplier By> constexpr product_traits traits() {
   return {.work = {.rate = &machine_profile::tensor_fp16, .products = 3, .converts = false},
-          .former = former,
           .why = "three products of FP16 parts on Tensor Cores, certified, are the fastest way to it",
           .rows = row_bits::keep_if_asked,
           .finishes = [](const request& r) { return ends_in_product(r.problem, r.epilogue); },
@@ -90,7 +89,7 @@ const candidate rows::fp16{
     .considered = is_certain,
     .seconds = seconds_of_split<multiplier::warpgroups>,
     .plan_for = plan_split_product<multiplier::warpgroups>,
-    .traits = traits<multiplier::warpgroups>({"split", gone_policy})};
+    .traits = traits<multiplier::warpgroups>()};
 
 const candidate rows::fp16_mma{.name = "fp16-mma",
                                .summary = "the same through mma.sync; compute capability 8.0 and above",
@@ -98,6 +97,6 @@ const candidate rows::fp16_mma{.name = "fp16-mma",
                                .considered = is_certain,
                                .seconds = seconds_of_split<multiplier::warps>,
                                .plan_for = plan_split_product<multiplier::warps>,
-                               .traits = traits<multiplier::warps>({"split-mma"})};
+                               .traits = traits<multiplier::warps>()};
 
 }  // namespace antiphase::gemms

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <antiphase/context.hpp>
 #include <antiphase/gemm/problem.hpp>
-#include <optional>
 #include <span>
 #include <vector>
 

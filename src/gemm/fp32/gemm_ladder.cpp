@@ -15,7 +15,6 @@
 #include <iterator>
 #include <limits>
 #include <utility>
-#include <vector>
 
 #include "src/gemm/fp32/fp32_lists.hpp"
 #include "src/gemm/fp32/ladder_plan.hpp"

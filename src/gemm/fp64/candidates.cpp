@@ -222,7 +222,6 @@ const candidate fp64_short{
     .plan_for = plan_short_product,
     .traits =
         {.sums = gemm_sums::doubles,
-         .former = {"short"},
          .why = "with so few values of K there is little to multiply, and sums in FP64 need no certificate",
          .rows = row_bits::keep_if_asked,
          .batches = true,
@@ -238,7 +237,6 @@ const candidate fp64{
     .seconds = [](const candidate&, const request& r) { return division_of(r).seconds; },
     .plan_for = plan_fp64_product,
     .traits = {.sums = gemm_sums::doubles,
-               .former = {"stream"},
                .why = "sums in FP64 on Tensor Cores read operands as they are, and need no certificate",
                .rows = row_bits::keep,
                .keeps = [](const request& r) { return !is_for_tf32_rows(r); },
@@ -260,7 +258,6 @@ const candidate fp64_dots{
                   const request& r) { return slow_fp64(r, 3) + inner_division_of(r).seconds; },
     .plan_for = plan_inner_products,
     .traits = {.sums = gemm_sums::doubles,
-               .former = {"dots"},
                .why =
                    "C has few rows or columns or is small, so reading operands is the work, and sums in FP64 "
                    "need no certificate",

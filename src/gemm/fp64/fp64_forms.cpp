@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <antiphase/core/tile.hpp>
 #include <array>
-#include <cmath>
 #include <iterator>
 #include <limits>
 
@@ -32,7 +31,7 @@ constexpr fp64_form form_of(std::string_view name, std::size_t index) {
   throw "no kernel has this form";
 }
 constexpr auto forms = [] {
-  std::array<fp64_form, std::size(costs::ring_cost::forms) + 2 + std::size(costs::block_cost::forms) +
+  std::array<fp64_form, std::size(costs::ring_cost::forms) + 1 + std::size(costs::block_cost::forms) +
                             std::size(costs::warp_cost::forms)>
       all{};
   std::size_t n = 0;
@@ -40,7 +39,6 @@ constexpr auto forms = [] {
     for (std::size_t i = 0; i < std::size(names); ++i) all[n++] = form_of(names[i], i);
   };
   add(costs::ring_cost::forms), add(costs::block_cost::forms), add(costs::warp_cost::forms);
-  all[n++] = form_of("lanes-64x8", 0);
   all[n++] = form_of("kept", 0);
   return all;
 }();
@@ -67,12 +65,6 @@ double places_of(const fp64_form& f, const shape& s, int cluster) {
 }
 double halves_of(const shape& s) { return up(s.k / (slab_k / 2)); }
 
-double us_of_lanes(const costs::models& l, const fp64_form& f, const shape& s) {
-  const costs::lanes_cost& us = l.fp64.lanes;
-  const double work = tiles_of(f.tile, s) * (us.tile + us.half * halves_of(s)) * s.slower;
-  return us.start + us.wait * (halves_of(s) - 1) + us_before_moving(l, us.moving, s.moved) +
-         longer(work, us_to_move(l, us.moving, s.moved)) / s.cards;
-}
 // If there are more walks than places, they run in waves.
 double us_of_kept(const costs::models& l, const fp64_form& f, const shape& s) {
   const costs::kept_cost& us = l.fp64.kept;
@@ -192,7 +184,6 @@ double us_of_rings(const costs::models& l, const fp64_form& f, const shape& s, c
 // Mean over layouts: TMA takes the operands in some of them only.
 double seconds_of(const costs::models& l, const fp64_form& f, const shape& s, const fp64_division& d) {
   switch (f.kind) {
-    case kernel_kind::lanes: return 1e-6 * us_of_lanes(l, f, s);
     case kernel_kind::kept_lines: return 1e-6 * us_of_kept(l, f, s);
     case kernel_kind::block_tile: return 1e-6 * us_of_block(l, f, s);
     case kernel_kind::warp_tile: return 1e-6 * us_of_warp(l, f, s);

@@ -46,8 +46,6 @@ constexpr fp64_policy by_lanes(kernel_kind kind, fp64_policy p) {
   p.kind = kind, p.loader = loader::lanes;
   return p;
 }
-constexpr fp64_policy lanes_64x8 = by_lanes(
-    kernel_kind::lanes, {.tile = {64, 8}, .warps = {4, 1}, .slabs = 1, .blocks = 4, .stages = 0, .held = 2});
 constexpr fp64_policy kept(int held) {
   return by_lanes(kernel_kind::kept_lines, {.tile = {16, 32},
                                             .warps = {1, 1},
@@ -108,7 +106,6 @@ constexpr fp64_kernel kernels_that_finish[] = {
 
 // From global memory straight to registers (sm_80).
 constexpr fp64_kernel kernels_in_registers[] = {
-    {.name = "gemm.fp64-lanes-64x8", .form = "lanes-64x8", .policy = lanes_64x8},
     {.name = "gemm.fp64-kept-16", .form = "kept", .policy = kept(1)},
     {.name = "gemm.fp64-kept-32", .form = "kept", .policy = kept(2)},
     {.name = "gemm.fp64-kept-finish-16", .form = "kept", .policy = finishing(kept(1))},

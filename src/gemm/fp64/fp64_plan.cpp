@@ -52,7 +52,6 @@ bool can(const context& where, const fp64_instance& with, const both_operands& o
     case kernel_kind::warp_tile:
       if (!side_by_side(o.long_one, k) || !side_by_side(o.short_one, k)) return false;
       break;
-    case kernel_kind::lanes: break;
     case kernel_kind::kept_lines:
       if (with.policy.whole && (k != most_kept_k(with.policy) || !is_whole(o.long_one, with.policy.tile.m) ||
                                 !is_whole(o.short_one, with.policy.tile.n)))
@@ -141,7 +140,6 @@ bool has(const fp64_instance& with, const fp64_form& f) {
   if (!with.policy.finishes) return with.form == f.name;
   const bool fits = with.policy.tile.n >= f.tile.n;
   switch (f.kind) {
-    case kernel_kind::lanes: return false;
     case kernel_kind::kept_lines: return with.policy.kind == f.kind;
     case kernel_kind::block_tile:
     case kernel_kind::warp_tile: return with.policy.kind == f.kind && fits;

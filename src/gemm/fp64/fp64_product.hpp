@@ -18,7 +18,7 @@ struct fp64_policy {
   int slabs = 1;
   int blocks = 1;  // resident ones per multiprocessor that registers have to allow
   int stages = 0;  // ring: slots, each with 32 k of every slab
-  int held = 0;    // lanes, kept_lines: groups of 16 k that a lane holds in registers
+  int held = 0;    // kept_lines: groups of 16 k that a lane holds in registers
   kernel_kind kind = kernel_kind::ring;
   gemms::loader loader = loader::tma;
   int copying_warps = 0;  // cp_async
@@ -45,8 +45,7 @@ constexpr int most_warp_tile_k = 128;                              // beyond it 
 constexpr int kept_blocks(int held) { return held == 1 ? 4 : 3; }  // per multiprocessor
 constexpr bool valid(const fp64_policy& p) {
   const int rows = p.tile.m / p.warps.m, columns = p.tile.n / p.warps.n;
-  const bool ring = p.kind == kernel_kind::ring,
-             holds = p.kind == kernel_kind::lanes || p.kind == kernel_kind::kept_lines;
+  const bool ring = p.kind == kernel_kind::ring, holds = p.kind == kernel_kind::kept_lines;
   return p.tile.m % 16 == 0 && rows % 16 == 0 && rows * p.warps.m == p.tile.m &&
          (columns == 8 || columns % 16 == 0) && columns * p.warps.n == p.tile.n &&
          (p.slabs == 1 || p.shares || p.kind == kernel_kind::block_tile) && p.slabs >= 1 &&

@@ -6,17 +6,15 @@
 #include "src/gemm/fp64/block_tile.cuh"
 #include "src/gemm/fp64/fp64_kernels.hpp"
 #include "src/gemm/fp64/kept_lines.cuh"
-#include "src/gemm/fp64/lanes_product.cuh"
 #include "src/gemm/fp64/warp_tile.cuh"
 #include "src/gemm/operands/from_table.cuh"
 
 namespace antiphase::gemms {
 inline namespace AP_TARGET {
 
-template <auto P> using register_kernel = std::conditional_t<
-    P.kind == kernel_kind::kept_lines, kept_lines<P>,
-    std::conditional_t<P.kind == kernel_kind::block_tile, block_tile<P>,
-                       std::conditional_t<P.kind == kernel_kind::warp_tile, warp_tile<P>, lanes_product<P>>>>;
+template <auto P> using register_kernel =
+    std::conditional_t<P.kind == kernel_kind::kept_lines, kept_lines<P>,
+                       std::conditional_t<P.kind == kernel_kind::block_tile, block_tile<P>, warp_tile<P>>>;
 std::vector<fp64_instance> fp64_lanes_kernels() {
   return from_table<fp64::kernels_in_registers, register_kernel>();
 }

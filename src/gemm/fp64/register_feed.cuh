@@ -13,45 +13,6 @@
 namespace antiphase::gemms {
 inline namespace AP_TARGET {
 
-// A lane's elements of `Halves` groups of 16 k of a warp's lines, in slots that are loaded and used in turn.
-// Each line has its own address, and an element's offset from it is its k times a 32-bit stride
-// (lanes_reach() in fp64_plan.cpp): one instruction in either layout. Lines and k past the operand's end are
-// read from its last ones, such k as zero.
-template <int Lines, int Two, int Halves> struct lane_lines {
-  static constexpr int count = Lines / 8;
-  const char* line[count];
-  int apart;  // bytes from one k to the next
-  float x[Halves][count][4];
-
-  // data: of the member. The warp's lines begin at line top + first, its k at first_k. left: lines of the
-  // operand from `top` on.
-  AP_DEV void place(const line_operand& o, const float* data, std::int64_t top, int left, int first,
-                    std::int64_t first_k, int g) {
-    const auto* const begin =
-        reinterpret_cast<const char*>(data + top * o.line_stride + first_k * o.k_stride);
-    const int between = static_cast<int>(4 * o.line_stride);
-    apart = static_cast<int>(4 * o.k_stride);
-    AP_UNROLL
-    for (int l = 0; l < count; ++l) {
-      const int at = line_of_lane<Two>(first, l, g);
-      line[l] = begin + std::int64_t{at < left ? at : left - 1} * between;
-    }
-  }
-  // Loads 16 k into a slot. at: the lane's first k of them; k: end of all k.
-  AP_DEV void load(int slot, int at, int k) {
-    AP_UNROLL
-    for (int i = 0; i < 4; ++i) {
-      const int here = at + k_of_lane(i, 0), there = here < k ? here : k - 1;
-      AP_UNROLL
-      for (int l = 0; l < count; ++l) {
-        const float read =
-            *reinterpret_cast<const float*>(in_global_memory(line[l]) + std::int64_t{there} * apart);
-        x[slot][l][i] = here < k ? read : 0;
-      }
-    }
-  }
-};
-
 // A lane's elements of all k, up to 16 * Stages, of `Lines` lines; adjacent ones are loaded in pairs.
 template <int Lines, int Stages> struct lane_block {
   static constexpr int count = Lines / 8;

@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <limits>
 #include <utility>
-#include <vector>
 
 #include "src/gemm/fp64/fp64_lists.hpp"
 

@@ -101,7 +101,6 @@ const candidate rows::tf32{
     .seconds = [](const candidate&, const request& r) { return division_of(r).seconds; },
     .plan_for = plan_tf32_product,
     .traits = {.work = {.rate = &machine_profile::tensor_tf32, .products = 3, .converts = false},
-               .former = {"narrow"},
                .why = "three products of TF32 parts on Tensor Cores, certified, take operands as they are",
                .rows = row_bits::keep,
                .keeps = is_for_tf32_rows,

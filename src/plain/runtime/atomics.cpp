@@ -5,7 +5,6 @@
 #include <array>
 
 #include <cstring>
-#include <optional>
 #include <utility>
 
 #include "launch_state.hpp"

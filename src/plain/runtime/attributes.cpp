@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the simulated device reports: properties, limits, names of errors.
 #include <algorithm>
-#include <cstring>
 #include <map>
 #include <utility>
 

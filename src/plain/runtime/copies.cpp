@@ -8,7 +8,6 @@
 #include <cstring>
 #include <span>
 #include <string>
-#include <utility>
 
 #include <antiphase/plain/libraries.h>
 #include <antiphase/plain/tensor_maps.h>

@@ -4,9 +4,7 @@
 #include <fmt/format.h>
 #include <link.h>
 
-#include <algorithm>
 #include <array>
-#include <memory>
 #include <string>
 #include <utility>
 

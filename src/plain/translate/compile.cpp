@@ -7,8 +7,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdio>
-#include <cstdlib>
 #include <functional>
 #include <future>
 #include <iterator>
@@ -23,53 +21,13 @@
 #include "prepared.hpp"
 #include "prepass.hpp"
 #include "sides.hpp"
-#include "src/checker/order/places.hpp"
 #include "src/plain/ptx/launch_file.hpp"
-#include "statements.hpp"
 
 namespace antiphase::plain {
 
 namespace fs = std::filesystem;
 
 namespace {
-
-fs::path headers_of(const plain_program& p) {
-  std::vector<fs::path> candidates;
-  if (!p.headers.empty()) candidates.emplace_back(p.headers);
-  std::error_code ignored;
-  const fs::path self = fs::read_symlink("/proc/self/exe", ignored);
-  candidates.push_back(self.parent_path().parent_path() / "include");
-  candidates.emplace_back(ANTIPHASE_SOURCE_INCLUDE);
-  for (const fs::path& c : candidates)
-    if (fs::exists(c / "antiphase/plain/cuda_runtime.h", ignored)) return c;
-  throw not_supported(fmt::format(
-      "the stand-in headers for plain CUDA are not where they should be: {} has no antiphase/plain",
-      candidates.front().string()));
-}
-
-// Compiler options for units; cmake/AntiphaseChecked.cmake has the reasons. Alignment and array bounds are
-// checked by UndefinedBehaviorSanitizer's calls, which the runtime answers.
-const words instrumented{"-O1",
-                         "-fno-tree-loop-optimize",
-                         "-g1",
-                         "-fPIC",
-                         "-fno-semantic-interposition",
-                         "-fsanitize=thread",
-                         "-fsanitize=alignment,bounds",
-                         "-fsanitize-recover=alignment,bounds",
-                         "-fno-builtin",
-                         "-fno-optimize-sibling-calls",
-                         "-fno-omit-frame-pointer",  // to see by which calls lanes come to a barrier
-                         "-fno-gnu-unique",  // -Bsymbolic then binds all that sources share to the program
-                         "-fstack-protector-strong",  // finds writes beyond an array through a pointer
-                         "-fstack-clash-protection",  // a frame too large meets the guard of its stack
-                         "-fpermissive",
-                         "-fmax-errors=20",
-                         "-w",
-                         "--param",
-                         "tsan-instrument-func-entry-exit=0",
-                         "--param",
-                         "tsan-distinguish-volatile=1"};
 
 // Included before a unit's text; the last one only before CUDA.
 constexpr std::array first_headers{"antiphase/executor/cpu/checked_prelude.hpp", "antiphase/plain/ends.h",
@@ -95,45 +53,6 @@ void require_files(const plain_program& p) {
   if (!p.driver.empty()) require_file(p.driver, ", which --kernels names");
 }
 
-}  // namespace
-
-bool apply_edits(std::string& line, const std::string& file, int number,
-                 const std::vector<plain_edit>& edits) {
-  bool changes = false;
-  for (const plain_edit& e : edits) {
-    if (e.line != number || e.file != file) continue;
-    const statement old =
-        e.former.empty() ? statement{line.size(), line.size()} : find_loosely(line, e.former);
-    if (!e.former.empty() && old.end == 0) continue;
-    line.replace(old.begin, old.end - old.begin, e.replacement);
-    changes = true;
-  }
-  return changes;
-}
-
-namespace {
-
-// Preprocessed text with edits. Lines that the preprocessor has left empty stay so.
-std::string edited(std::string text, const std::vector<plain_edit>& edits) {
-  if (edits.empty()) return text;
-  std::istringstream in(text);
-  std::string out, line, file;
-  int number = 0;
-  for (; std::getline(in, line); ++number) {
-    int marked = 0, name = 0;
-    if (std::sscanf(line.c_str(), "# %d \"%n", &marked, &name) == 1 && name > 0) {
-      file = checker_detail::shown(
-          line.substr(static_cast<std::size_t>(name),
-                      line.find('"', static_cast<std::size_t>(name)) - static_cast<std::size_t>(name)));
-      number = marked - 1;
-    } else if (line.find_first_not_of(" \t\r") != std::string::npos) {
-      apply_edits(line, file, number, edits);
-    }
-    out += line + '\n';
-  }
-  return out;
-}
-
 // Compiles a program's sources to a shared object, through files in one folder. Each step reads what the last
 // one left. Throws bad_source for faults of the program.
 class compilation {
@@ -157,7 +76,6 @@ class compilation {
   void translate_all();
   void compile_all();
   void link(const std::string& object) const;
-  words preprocessing() const;
   bool is_extension() const;
 
   void take_modules();
@@ -274,39 +192,6 @@ void compilation::include_together() {
   write_file(units_.front(), all + fmt::format("#include \"{}\"\n", driver));
 }
 
-// A unit's options except for those of the user. What a precompiled header was compiled with must be the same
-// where it is used; macros that tell of it are undone.
-words compilation::preprocessing() const {
-  words all{"-D__CUDACC__",
-            "-D__NVCC__",
-            "-D__CUDA_ARCH__=900",
-            "-D__CUDA_ARCH_SPECIFIC__=900",
-            "-D__CUDA_ARCH_FAMILY_SPECIFIC__=900",
-            "-D__CUDA_ARCH_FEAT_SM90_ALL",
-            "-D__CUDA_ARCH_LIST__=900",
-            "-D__CUDA_ARCH_HAS_FEATURE__(f)=__CUDA_ARCH_FEAT_##f",
-            "-D__CUDA_API_VER_MAJOR__=12",
-            "-D__CUDA_API_VER_MINOR__=0",
-            "-D__CUDACC_VER_MAJOR__=12",
-            "-D__CUDACC_VER_MINOR__=0",
-            "-D__CUDACC_VER_BUILD__=140",
-            "-D__CUDACC_EXTENDED_LAMBDA__",
-            "-D__CUDACC_RELAXED_CONSTEXPR__",
-            "-DCUDART_VERSION=12000",
-            "-DAP_CHECKED",
-            "-remap",
-            "-U__OPTIMIZE__",
-            "-D__NO_INLINE__",
-            "-U__SANITIZE_THREAD__"};
-  all.insert(all.end(), instrumented.begin(), instrumented.end());
-  for (const char* folder : {"antiphase/stand_ins/bindings", "antiphase/stand_ins"})
-    all.insert(all.end(), {"-isystem", include_ / folder});
-  // The C library's headers, if they are there too, must stay after those of C++.
-  const char* const place = fs::exists(include_ / "stdlib.h") ? "-idirafter" : "-isystem";
-  all.insert(all.end(), {"-isystem", include_ / "antiphase/plain", place, include_});
-  return all;
-}
-
 // The text before a unit's own, after the first headers: macros and files that options name.
 void compilation::write_beginning(const fs::path& to, bool of_c, bool for_host) const {
   std::ostringstream file;
@@ -331,7 +216,7 @@ void compilation::preprocess(std::size_t unit, bool for_host) {
   const fs::path beginning = file(unit, for_host ? ".host.h" : ".h");
   write_beginning(beginning, of_c, for_host);
   words command = common_;
-  const words more = preprocessing();
+  const words more = preprocessing_options(include_);
   command.insert(command.end(), more.begin(), more.end());
   if (!program_.driver.empty()) command.emplace_back("-DAP_DRIVEN");
   if (parts_ && of_cuda) {
@@ -504,7 +389,7 @@ preparation compilation::how_to_prepare() const {
   words header;
   std::ranges::copy_if(common_, std::back_inserter(header),
                        [](const std::string& o) { return !is_for_preprocessor(o); });
-  const words more = preprocessing();
+  const words more = preprocessing_options(include_);
   header.insert(header.end(), more.begin(), more.end());
   header.insert(header.end(), {"-x", "c++-header"});
   words own = after_compiler(options_of_own_part);

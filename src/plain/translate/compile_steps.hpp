@@ -34,16 +34,25 @@ words compiler_of(const plain_program& p);
 void require_gcc(const words& compiler);
 std::string needs_gcc(const std::string& but);
 words without_cpp(words command);  // a command for C, made of one for C++
+std::filesystem::path headers_of(
+    const plain_program& p);  // the stand-ins'; throws not_supported without them
+// Options for units. Alignment and array bounds are checked by UndefinedBehaviorSanitizer's calls, which the
+// runtime answers.
+extern const words instrumented;
+// A unit's options except for those of the user. What a precompiled header was compiled with must be the same
+// where it is used; macros that tell of it are undone.
+words preprocessing_options(const std::filesystem::path& include);
 
 // compile_errors.cpp
 constexpr const char* does_not_compile = "the program does not compile:\n";
 [[noreturn]] void fail(const std::filesystem::path& errors);
 void run_or_fail(const words& command, const std::filesystem::path& errors);
 
-// compile.cpp
+// edits.cpp
 // Makes the changes of one line of `file`, as findings name it. False: that line has none.
 bool apply_edits(std::string& line, const std::string& file, int number,
                  const std::vector<plain_edit>& edits);
+std::string edited(std::string text, const std::vector<plain_edit>& edits);  // preprocessed text
 
 // nvcc.cpp
 // Compiles a source's kernels to PTX, unless that has been done, and returns the file. Throws bad_source, or

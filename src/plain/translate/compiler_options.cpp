@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Options of compilers: what each is for, and which compiler takes them.
+// Options of compilers: what each is for, which compiler takes them, and those of a program's units.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -96,6 +96,74 @@ words without_cpp(words command) {
     return is_standard(o) || begins(o, {"-fpermissive", "-fno-char8_t", "-faligned-new"});
   });
   return command;
+}
+
+fs::path headers_of(const plain_program& p) {
+  std::vector<fs::path> candidates;
+  if (!p.headers.empty()) candidates.emplace_back(p.headers);
+  std::error_code ignored;
+  const fs::path self = fs::read_symlink("/proc/self/exe", ignored);
+  candidates.push_back(self.parent_path().parent_path() / "include");
+  candidates.emplace_back(ANTIPHASE_SOURCE_INCLUDE);
+  for (const fs::path& c : candidates)
+    if (fs::exists(c / "antiphase/plain/cuda_runtime.h", ignored)) return c;
+  throw not_supported(fmt::format(
+      "the stand-in headers for plain CUDA are not where they should be: {} has no antiphase/plain",
+      candidates.front().string()));
+}
+
+// cmake/AntiphaseChecked.cmake has the reasons.
+const words instrumented{"-O1",
+                         "-fno-tree-loop-optimize",
+                         "-g1",
+                         "-fPIC",
+                         "-fno-semantic-interposition",
+                         "-fsanitize=thread",
+                         "-fsanitize=alignment,bounds",
+                         "-fsanitize-recover=alignment,bounds",
+                         "-fno-builtin",
+                         "-fno-optimize-sibling-calls",
+                         "-fno-omit-frame-pointer",  // to see by which calls lanes come to a barrier
+                         "-fno-gnu-unique",  // -Bsymbolic then binds all that sources share to the program
+                         "-fstack-protector-strong",  // finds writes beyond an array through a pointer
+                         "-fstack-clash-protection",  // a frame too large meets the guard of its stack
+                         "-fpermissive",
+                         "-fmax-errors=20",
+                         "-w",
+                         "--param",
+                         "tsan-instrument-func-entry-exit=0",
+                         "--param",
+                         "tsan-distinguish-volatile=1"};
+
+words preprocessing_options(const fs::path& include) {
+  words all{"-D__CUDACC__",
+            "-D__NVCC__",
+            "-D__CUDA_ARCH__=900",
+            "-D__CUDA_ARCH_SPECIFIC__=900",
+            "-D__CUDA_ARCH_FAMILY_SPECIFIC__=900",
+            "-D__CUDA_ARCH_FEAT_SM90_ALL",
+            "-D__CUDA_ARCH_LIST__=900",
+            "-D__CUDA_ARCH_HAS_FEATURE__(f)=__CUDA_ARCH_FEAT_##f",
+            "-D__CUDA_API_VER_MAJOR__=12",
+            "-D__CUDA_API_VER_MINOR__=0",
+            "-D__CUDACC_VER_MAJOR__=12",
+            "-D__CUDACC_VER_MINOR__=0",
+            "-D__CUDACC_VER_BUILD__=140",
+            "-D__CUDACC_EXTENDED_LAMBDA__",
+            "-D__CUDACC_RELAXED_CONSTEXPR__",
+            "-DCUDART_VERSION=12000",
+            "-DAP_CHECKED",
+            "-remap",
+            "-U__OPTIMIZE__",
+            "-D__NO_INLINE__",
+            "-U__SANITIZE_THREAD__"};
+  all.insert(all.end(), instrumented.begin(), instrumented.end());
+  for (const char* folder : {"antiphase/stand_ins/bindings", "antiphase/stand_ins"})
+    all.insert(all.end(), {"-isystem", include / folder});
+  // The C library's headers, if they are there too, must stay after those of C++.
+  const char* const place = fs::exists(include / "stdlib.h") ? "-idirafter" : "-isystem";
+  all.insert(all.end(), {"-isystem", include / "antiphase/plain", place, include});
+  return all;
 }
 
 }  // namespace antiphase::plain

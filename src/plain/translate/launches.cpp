@@ -2,9 +2,6 @@
 // Launches, and addresses of kernels.
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <array>
-
 #include "dialect.hpp"
 #include "source_pass.hpp"
 

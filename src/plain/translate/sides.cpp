@@ -7,7 +7,6 @@
 #include <cstdint>
 #include <fstream>
 #include <iterator>
-#include <map>
 #include <sstream>
 #include <utility>
 #include <vector>

@@ -5,7 +5,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <antiphase/context.hpp>
 #include <antiphase/core/error.hpp>
 #include <antiphase/core/names.hpp>

@@ -26,9 +26,7 @@ namespace {
 
 constexpr const char* examples =
     "Without a GPU it runs on the CPU executor, right but slow; what takes long is announced.\n\n"
-    "Q, K and V are .npy files of f4 (with --cast of any other numbers): of shape (rows, depth) for one "
-    "head, "
-    "(heads, rows, depth), or (batch, heads, rows, depth). K and V may have fewer heads than Q, a divisor of "
+    "Q, K and V are .npy files of f4: of shape (rows, depth) for one head, (heads, rows, depth), or (batch, heads, rows, depth). K and V may have fewer heads than Q, a divisor of "
     "them: then neighboring heads of Q share one. O has Q's shape, f4, in C order; '-' is standard input and "
     "output. A query that sees no key gives zeros.\n"
     "\n"
@@ -60,7 +58,6 @@ struct request {
   std::optional<float> scale;
   std::string policy = "auto";
   bool explain = false;
-  casts casted = {};
   place_options place;
   common_options common;
 
@@ -182,7 +179,7 @@ void tell_choice(const request& r, const place& at, const operands& x, attention
   if (x.bias) p.bias = pairs_of<float>(*x.bias, "BIAS", p, address(5));
   if (x.visible)
     p.visible = pairs_of(*x.visible, "VISIBLE", p, reinterpret_cast<const unsigned char*>(address(6)));
-  const attention_choice chosen = explain(*at.context, p, {.policy = r.policy});
+  const attention_choice chosen = explain(at.context, p, {.policy = r.policy});
   if (r.common.json)
     return print_json({{"schema", 1},
                        {"command", "attention"},
@@ -232,16 +229,14 @@ outcome attend(const request& r, const context& where, const operands& x, attent
   return result;
 }
 
-void report(const request& r, const place& at, const attention_problem& p, const casts& casted,
-            const outcome& result) {
+void report(const request& r, const place& at, const attention_problem& p, const outcome& result) {
   say(r.common,
       fmt::format("{}: {}, policy {}, on {}", output_name(r.output), text_of(p), result.policy, at.name));
   if (!r.common.json) return;
   json value{
       {"schema", 1},          {"command", "attention"}, {"place", to_json(at)}, {"policy", result.policy},
       {"shape", shape_of(p)}, {"causal", r.mask},       {"output", r.output}};
-  if (casted.allowed) value["cast"] = casted.value;
-  if (at.context->kind() == target::cpu) value["counts"] = to_json(result.counts);
+  if (at.context.kind() == target::cpu) value["counts"] = to_json(result.counts);
   print_json(value);
 }
 
@@ -255,9 +250,9 @@ npy_array read_visible(const std::string& path) {
 
 void run(const request& r) {
   require_sensible(r);
-  const place at = choose_place(r.place, reference::not_offered);
+  const place at = choose_place(r.place);
   const auto floats = [&](const std::string& path, std::string_view operand) {
-    return in_c_order(read_operand(path, operand, r.casted, "attention takes"));
+    return in_c_order(read_operand(path, operand, "attention takes"));
   };
   operands x{floats(r.q, "Q"), floats(r.k, "K"), floats(r.v, "V"), {}, {}};
   if (!r.bias.empty()) x.bias = floats(r.bias, "BIAS");
@@ -266,15 +261,11 @@ void run(const request& r) {
   say_place(r.common, at);
   if (r.explain) return tell_choice(r, at, x, p);
 
-  casts casted = r.casted;
-  cast(x.q, "Q", casted), cast(x.k, "K", casted), cast(x.v, "V", casted);
-  if (x.bias) cast(*x.bias, "BIAS", casted);
-  if (!casted.text.empty()) say(r.common, casted.text);
   output_file out{r.output};  // before the work: fail early if the folder is not writable
-  const outcome result = attend(r, *at.context, x, p);
+  const outcome result = attend(r, at.context, x, p);
   write_npy(out, element::f32, x.q.shape, std::as_bytes(std::span{result.out}));
   out.commit();
-  report(r, at, p, casted, result);
+  report(r, at, p, result);
 }
 
 }  // namespace
@@ -317,10 +308,8 @@ void add_attention(arguments program) {
       .offers(policies_of_attention())
       .otherwise("--step")
       .otherwise("--kernel");
-  command.add_flag("--cast", r->casted.allowed,
-                   "Take f2, f8, integers and booleans too: make f4 of them and say what that loses");
   command.add_flag("--explain", r->explain, "Compute nothing: say which kernels would, and why");
-  add_place_options(command, r->place, reference::not_offered);
+  add_place_options(command, r->place);
   add_common_options(command, r->common);
   command.footer(examples);
   command.runs([r] { run(*r); });

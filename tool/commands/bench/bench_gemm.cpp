@@ -9,7 +9,6 @@
 #include <antiphase/gemm.hpp>
 #include <antiphase/gemm/policies.hpp>
 #include <limits>
-#include <memory>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -367,8 +366,8 @@ void run_bench_gemm(const bench_gemm_request& asked) {
   const std::vector<const distribution*> data = data_of(r);
   const protocol how{.kind = parse_protocol(r.protocol), .samples = r.repeats};
 
-  const place at = choose_place(r.place, reference::not_offered);
-  const context& where = *at.context;
+  const place at = choose_place(r.place);
+  const context& where = at.context;
   const bool timed = where.kind() == target::cuda;
   std::vector<subject> subjects;
   for (const extents& e : shapes_of(r, where.kind()))

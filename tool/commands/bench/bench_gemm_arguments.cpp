@@ -101,10 +101,7 @@ void add_bench_gemm(arguments bench) {
       .offers({"cublas", "none"});
   add_bench_options(command, *r);
   command.footer(explanation);
-  command.runs([r] {
-    r->policy = current_policy(r->policy);
-    run_bench_gemm(*r);
-  });
+  command.runs([r] { run_bench_gemm(*r); });
 }
 
 }  // namespace antiphase::tool

@@ -120,8 +120,8 @@ void measure_one(const product_list_request& r, const context& where, product_me
 
 void bench_products(const product_list_request& r) {
   const common_options& common = r.options.common;
-  const place at = choose_place(r.options.place, reference::not_offered);
-  const context& where = *at.context;
+  const place at = choose_place(r.options.place);
+  const context& where = at.context;
   const bool timed = where.kind() == target::cuda;
   if (!timed) require_little(r.list.products);
   say_place(common, at);

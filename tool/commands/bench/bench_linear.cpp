@@ -240,9 +240,9 @@ json records_of(const std::vector<line>& all, const request& r) {
 }
 
 void run(const request& r) {
-  const place at = choose_place(r.options.place, reference::not_offered);
+  const place at = choose_place(r.options.place);
   say_place(r.options.common, at);
-  const bool gpu = at.context->kind() == target::cuda;
+  const bool gpu = at.context.kind() == target::cuda;
   const element type = choice_of("--type", r.type, {"bf16", "f2"}) == 0 ? element::bf16 : element::f16;
   std::vector<std::string> shapes = r.shapes;
   if (shapes.empty())
@@ -258,11 +258,11 @@ void run(const request& r) {
   for (const std::string& shape : shapes) {
     const layer of = parse_shape(shape);
     say_progress(r.options.common, fmt::format("{}: making operands", shape));
-    operands data(*at.context, type, of, *std::ranges::max_element(rows), gpu ? std::int64_t{260} << 20 : 0);
+    operands data(at.context, type, of, *std::ranges::max_element(rows), gpu ? std::int64_t{260} << 20 : 0);
     for (const std::int64_t m : rows) {
       say_progress(r.options.common, fmt::format("{} of {} rows", shape, m));
       for (const std::string& kernel : r.kernels) {
-        all.push_back(measure_line(r, *at.context, data, of, m, kernel));
+        all.push_back(measure_line(r, at.context, data, of, m, kernel));
         moved += std::max<std::int64_t>(0, all.back().moved);
       }
     }
@@ -299,7 +299,7 @@ void add_bench_linear(arguments benches) {
   command.add_option("--repeats", r->options.repeats, "Samples of each time (default 9)")
       .check(integer_between(1, 1000))
       .type_name("N");
-  add_place_options(command, r->options.place, reference::not_offered);
+  add_place_options(command, r->options.place);
   add_common_options(command, r->options.common);
   command.footer(explanation);
   command.runs([r] { run(*r); });

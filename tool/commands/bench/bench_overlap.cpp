@@ -117,7 +117,7 @@ void find_models(const machine_profile& on, std::vector<setting>& all, std::int6
 class bench {
  public:
   bench(const request& r, const place& at)
-      : where_(*at.context), kernels_(kernels_on(at.context->kind())), gpu_(where_.kind() == target::cuda) {
+      : where_(at.context), kernels_(kernels_on(at.context.kind())), gpu_(where_.kind() == target::cuda) {
     const int most = static_cast<int>(*std::ranges::max_element(r.blocks));
     const std::int64_t block_bytes = overlap_tile * sizeof(float);
     const std::int64_t all = gpu_ ? r.bytes : 64 * block_bytes * most;
@@ -299,10 +299,10 @@ void run_read(const request& r) {
 void run(const request& r) {
   if (!r.file.empty()) return run_read(r);
   const protocol_kind how = parse_protocol(r.options.protocol);
-  const place at = choose_place(r.options.place, reference::not_offered);
+  const place at = choose_place(r.options.place);
   say_place(r.options.common, at);
-  const bool timed = at.context->kind() == target::cuda;
-  const machine_profile profile = profile_of(at.context->limits());
+  const bool timed = at.context.kind() == target::cuda;
+  const machine_profile profile = profile_of(at.context.limits());
   if (!timed && !r.output.empty())
     throw not_supported(
         "a page is made of times, which take a GPU: expected one, or a file of times (--read)");
@@ -332,7 +332,7 @@ void run(const request& r) {
   if (timed) {
     say_progress(r.options.common, "taking times");
     const std::vector<timing> times =
-        measure(at.context->runs_on(), works,
+        measure(at.context.runs_on(), works,
                 {.kind = how, .samples = r.options.repeats, .rest_ms = 10, .sample_ms = 1});
     for (std::size_t i = 0; i < works.size(); ++i) *to[i] = times[i].median_us * 1e3 / steps[i];
   }

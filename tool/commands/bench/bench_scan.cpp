@@ -330,13 +330,13 @@ expected_time estimate_all(const scan_request& r, const context& where, const st
 void run(const scan_request& r) {
   require_sensible(r);
   const std::vector<contents> arrays = contents_of(r);
-  const place at = choose_place(r.place, reference::not_offered);
-  const std::vector<std::int64_t> sizes = sizes_of(r, at.context->kind());
+  const place at = choose_place(r.place);
+  const std::vector<std::int64_t> sizes = sizes_of(r, at.context.kind());
   for (const std::int64_t size : sizes)
     if (size % r.rows != 0)
       throw bad_request(fmt::format("--size {}: expected a multiple of --rows {}", size, r.rows));
   say_place(r.common, at);
-  if (at.context->kind() != target::cuda)
+  if (at.context.kind() != target::cuda)
     say(r.common, "nothing is timed: times of the CPU executor would say nothing about a GPU");
 
   std::vector<outcome> all;
@@ -355,13 +355,13 @@ void run(const scan_request& r) {
   };
   unfinished_results so_far(r.common, result_envelope("bench scan", at), "records",
                             arrays.size() * sizes.size(), "arrays");
-  const progress_line line = warn_if_slow(r.common, "this", estimate_all(r, *at.context, arrays, sizes));
+  const progress_line line = warn_if_slow(r.common, "this", estimate_all(r, at.context, arrays, sizes));
   for (const contents& array : arrays)
     for (const std::int64_t size : sizes) {
       if (!all.empty()) so_far.show(all.size(), records_of, text_of);
       say_progress(r.common, fmt::format("{} of {}", size, array.called));
       outcome& o = all.emplace_back(outcome{.type = array.type, .called = array.called, .count = size});
-      measure_all(r, *at.context, *array.make(*at.context, size), o);
+      measure_all(r, at.context, *array.make(at.context, size), o);
       for (const std::string& why : o.why_not) say(r.common, why);
     }
 

@@ -3,9 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <algorithm>
 #include <antiphase/core/error.hpp>
-#include <charconv>
 #include <cstring>
 
 #include "tool/base/parallel.hpp"

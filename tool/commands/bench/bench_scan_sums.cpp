@@ -4,7 +4,6 @@
 
 #include <antiphase/core/error.hpp>
 #include <antiphase/scan.hpp>
-#include <utility>
 
 #include "tool/base/parallel.hpp"
 #include "tool/commands/bench/bench_scan.hpp"

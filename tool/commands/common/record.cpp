@@ -16,7 +16,7 @@ void add_measuring_options(arguments command, measuring_options& options) {
                   "On a GPU: rested (default), idle before each sample; or hot, busy throughout")
       .type_name("NAME")
       .offers({"rested", "hot"});
-  add_place_options(command, options.place, reference::not_offered);
+  add_place_options(command, options.place);
   add_common_options(command, options.common);
 }
 

@@ -17,7 +17,6 @@
 #include "tool/files/output_file.hpp"
 #include "tool/measure/estimate.hpp"
 #include "tool/measure/product.hpp"
-#include "tool/measure/reference.hpp"
 #include "tool/program/command.hpp"
 #include "tool/program/console.hpp"
 #include "tool/program/names.hpp"
@@ -27,11 +26,9 @@ namespace antiphase::tool {
 namespace {
 
 constexpr const char* examples =
-    "Without a GPU it runs on the CPU executor, right but slow, or by --on reference; what takes long is "
-    "announced.\n\n"
-    "A, B and C0 are .npy files of 2-D arrays of f4 (float32; with --cast of any other numbers), in C or "
-    "Fortran order; '-' is standard "
-    "input. C is written as f4 in C order, '-' to standard output. With alpha = 0 A and B are not read into "
+    "Without a GPU it runs on the CPU executor, right but slow; what takes long is announced.\n\n"
+    "A, B and C0 are .npy files of 2-D arrays of f4 (float32), in C or Fortran order; '-' is standard input. "
+    "C is written as f4 in C order, '-' to standard output. With alpha = 0 A and B are not read into "
     "it, with beta = 0 C0 "
     "is not.\n"
     "\n"
@@ -56,12 +53,8 @@ constexpr const char* examples =
     "      one step of the ladder, on the simulated GPU\n"
     "  antiphase gemm A.npy B.npy --output C.npy --policy fp16-mma\n"
     "      Tensor Cores by mma.sync, as on devices before sm_90\n"
-    "  antiphase gemm A.npy B.npy --output C.npy --cast\n"
-    "      of f8, say: rounded to f4, with a message about what that loses\n"
     "  antiphase gemm A.npy B.npy --explain\n"
     "      which kernel that would be, and why\n"
-    "  antiphase gemm A.npy B.npy --output - --on reference > C.npy\n"
-    "      by OpenBLAS\n"
     "  antiphase info\n"
     "      lists the policies";
 
@@ -73,15 +66,14 @@ struct request {
   std::string precision = "fp32";
   std::string if_weaker = "take";
   bool explain = false;
-  casts casted = {};
   place_options place;
   common_options common;
 };
 
 float beta_of(const request& r) { return r.beta.value_or(r.c.empty() ? 0.f : 1.f); }
 
-npy_array read_matrix(const request& r, const std::string& path, const char* operand) {
-  npy_array array = read_operand(path, operand, r.casted, "gemm multiplies");
+npy_array read_matrix(const std::string& path, const char* operand) {
+  npy_array array = read_operand(path, operand, "gemm multiplies");
   if (array.shape.size() != 2)
     throw bad_request(fmt::format("{} ({}): the shape is {}, but gemm takes 2-D arrays; {}", array.name,
                                   operand, shape_text(array.shape),
@@ -109,20 +101,6 @@ void require_sensible(const request& r) {
         fmt::format("--policy {} does not add up as --precision strict wants it, by IEEE FP32 multiply-adds: "
                     "give one of the two",
                     r.policy));
-  if (r.place.executor == "reference" && r.policy != "auto")
-    throw bad_request(
-        "--policy chooses one of our kernels, --on reference uses none of them: give one of the two");
-  if (r.place.executor == "reference" && strict)
-    throw bad_request(
-        "--precision strict is a guarantee of our kernels, --on reference uses none of them: give one of the "
-        "two");
-  if (r.place.executor == "reference" && options_of(r).if_weaker == weaker_bound::refuse)
-    throw bad_request(
-        "--if-weaker refuse is about the bounds of our kernels, --on reference uses none of them: give one "
-        "of the two");
-  if (r.place.executor == "reference" && r.explain)
-    throw bad_request(
-        "--explain tells about our kernels, --on reference uses none of them: give one of the two");
   if (r.explain && !r.output.empty())
     throw bad_request("--explain multiplies nothing, --output has nothing to receive: give one of the two");
   if (!r.explain && r.output.empty()) throw bad_usage("--output is required (see antiphase gemm --help)");
@@ -158,7 +136,7 @@ void require_fitting(const npy_array& a, const npy_array& b, const std::optional
 struct outcome {
   std::vector<float> c;
   std::string policy;
-  json bounds = json::object();  // empty for the reference
+  json bounds = json::object();
   launch_counts counts = {};
 };
 
@@ -166,16 +144,8 @@ outcome multiply(const place& at, const request& r, const npy_array& a, const np
                  std::vector<float> c) {
   const std::int64_t m = a.shape[0], n = b.shape[1];
   const float beta = beta_of(r);
-  if (!at.context) {
-    reference_gemm({.a = view_of(a, a.values<float>().data()),
-                    .b = view_of(b, b.values<float>().data()),
-                    .c = row_major(c.data(), m, n),
-                    .alpha = r.alpha,
-                    .beta = beta});
-    return {.c = std::move(c), .policy = "reference"};
-  }
-  const device_array<float> on_a(*at.context, a.values<float>()), on_b(*at.context, b.values<float>());
-  device_array<float> on_c(*at.context, c.size());
+  const device_array<float> on_a(at.context, a.values<float>()), on_b(at.context, b.values<float>());
+  device_array<float> on_c(at.context, c.size());
   if (beta != 0) on_c.copy_from(c);
   const gemm_problem p{.a = view_of(a, on_a.data()),
                        .b = view_of(b, on_b.data()),
@@ -184,14 +154,13 @@ outcome multiply(const place& at, const request& r, const npy_array& a, const np
                        .beta = beta};
   gemm_options options = options_of(r);
   const progress_line line =
-      warn_if_slow(r.common, explain(*at.context, p, options).kernel, estimate(*at.context, p, options),
-                   "; --on reference (OpenBLAS) takes a fraction of that");
+      warn_if_slow(r.common, explain(at.context, p, options).kernel, estimate(at.context, p, options));
   gemm_choice ran;
   options.ran = &ran;
-  const launch_counts counts = gemm(*at.context, p, options);
+  const launch_counts counts = gemm(at.context, p, options);
   if (!keeps(ran.bound, ran.asked))
     say(r.common, fmt::format("{}: {}", ran.kernel, bound_text(ran, options.accuracy)));
-  at.context->runs_on().copy_out(c.data(), on_c.data(), c.size() * sizeof(float), nullptr);
+  at.context.runs_on().copy_out(c.data(), on_c.data(), c.size() * sizeof(float), nullptr);
   return {.c = std::move(c), .policy = ran.kernel, .bounds = bound_json(ran), .counts = counts};
 }
 
@@ -205,7 +174,7 @@ void tell_choice(const request& r, const place& at, const npy_array& a, const np
                        .c = row_major(address(3), m, n),
                        .alpha = r.alpha,
                        .beta = beta_of(r)};
-  const gemm_choice chosen = antiphase::explain(*at.context, p, options_of(r));
+  const gemm_choice chosen = antiphase::explain(at.context, p, options_of(r));
   if (r.common.json) {
     json value{{"schema", 1},
                {"command", "gemm"},
@@ -225,7 +194,7 @@ void tell_choice(const request& r, const place& at, const npy_array& a, const np
   print_lines(text);
 }
 
-void report(const request& r, const place& at, const npy_array& a, const npy_array& b, const casts& casted,
+void report(const request& r, const place& at, const npy_array& a, const npy_array& b,
             const outcome& result) {
   const std::int64_t m = a.shape[0], n = b.shape[1], k = a.shape[1];
   say(r.common, fmt::format("{}: {} x {} with K = {}, policy {}, on {}", output_name(r.output), m, n, k,
@@ -240,27 +209,21 @@ void report(const request& r, const place& at, const npy_array& a, const npy_arr
              {"alpha", r.alpha},
              {"beta", beta_of(r)},
              {"output", r.output}};
-  if (casted.allowed) value["cast"] = casted.value;
   value.update(result.bounds);
-  if (at.context && at.context->kind() == target::cpu) value["counts"] = to_json(result.counts);
+  if (at.context.kind() == target::cpu) value["counts"] = to_json(result.counts);
   print_json(value);
 }
 
 void run(const request& r) {
   require_sensible(r);
-  const place at = choose_place(r.place, reference::offered);
-  npy_array a = read_matrix(r, r.a, "A"), b = read_matrix(r, r.b, "B");
+  const place at = choose_place(r.place);
+  const npy_array a = read_matrix(r.a, "A"), b = read_matrix(r.b, "B");
   std::optional<npy_array> c0;
-  if (!r.c.empty()) c0 = in_c_order(read_matrix(r, r.c, "C0"));
+  if (!r.c.empty()) c0 = in_c_order(read_matrix(r.c, "C0"));
   require_fitting(a, b, c0);
   say_place(r.common, at);
   if (r.explain) return tell_choice(r, at, a, b);
 
-  casts casted = r.casted;
-  cast(a, "A", casted);
-  cast(b, "B", casted);
-  if (c0) cast(*c0, "C0", casted);
-  if (!casted.text.empty()) say(r.common, casted.text);
   output_file out{r.output};  // before the work: fail early if the folder is not writable
   std::vector<float> c(static_cast<std::size_t>(a.shape[0] * b.shape[1]));
   if (c0) std::ranges::copy(c0->values<float>(), c.begin());
@@ -268,7 +231,7 @@ void run(const request& r) {
   const std::vector<std::int64_t> shape{a.shape[0], b.shape[1]};
   write_npy(out, element::f32, shape, std::as_bytes(std::span{result.c}));
   out.commit();
-  report(r, at, a, b, casted, result);
+  report(r, at, a, b, result);
 }
 
 std::string names_beside_the_ladder() {
@@ -315,16 +278,11 @@ void add_gemm(arguments program) {
       .offers(policies_of_gemm())
       .otherwise("--step")
       .otherwise("--kernel");
-  command.add_flag("--cast", r->casted.allowed,
-                   "Take f2, f8, integers and booleans too: make f4 of them and say what that loses");
   command.add_flag("--explain", r->explain, "Do not multiply: say which kernel would, and why");
-  add_place_options(command, r->place, reference::offered);
+  add_place_options(command, r->place);
   add_common_options(command, r->common);
   command.footer(examples);
-  command.runs([r] {
-    r->policy = current_policy(r->policy);
-    run(*r);
-  });
+  command.runs([r] { run(*r); });
 }
 
 }  // namespace antiphase::tool

@@ -204,8 +204,8 @@ void run(const request& r) {
   for (const std::string& name : r.options.policies) steps.push_back(&attentions::find_step(name));
   if (steps.empty())
     for (const attentions::step& s : attentions::steps) steps.push_back(&s);
-  const place at = choose_place(r.options.place, reference::not_offered);
-  const context& where = *at.context;
+  const place at = choose_place(r.options.place);
+  const context& where = at.context;
   const bool timed = where.kind() == target::cuda;
   say_place(r.options.common, at);
   const std::int64_t members = r.members.value_or(timed ? 8 : 1), heads = r.heads.value_or(timed ? 12 : 2),

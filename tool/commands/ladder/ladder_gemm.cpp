@@ -247,8 +247,8 @@ void compute_gains(std::vector<gemm_row>& rows) {
 void run(const request& r) {
   const chosen_steps steps = choose(r.options.policies);
   const protocol_kind how = parse_protocol(r.options.protocol);
-  const place at = choose_place(r.options.place, reference::not_offered);
-  const context& where = *at.context;
+  const place at = choose_place(r.options.place);
+  const context& where = at.context;
   const extents e = extents_of(r, where.kind());
   say_place(r.options.common, at);
   const progress_line line = warn_if_slow(r.options.common, "this", estimate_all(where, e, steps));

@@ -268,7 +268,7 @@ void compute_gains(std::vector<scan_row>& rows) {
 
 template <class T>
 void run_with(const request& r, const place& at, const std::vector<const scans::step*>& steps) {
-  const target kind = at.context->kind();
+  const target kind = at.context.kind();
   const std::int64_t count =
       r.size.value_or(kind == target::cuda ? std::int64_t{1} << 26 : std::int64_t{1} << 16);
   constexpr std::int64_t most = std::int64_t{1} << 40;
@@ -298,13 +298,13 @@ void run_with(const request& r, const place& at, const std::vector<const scans::
     quiet.options.common.quiet = true;
     std::vector<scan_row> unused;
     whole = time_of([&] {
-              bench<T> piece{*at.context, little};
+              bench<T> piece{at.context, little};
               run_steps(quiet, piece, steps, unused, [] {});
             }) *
             (static_cast<double>(count) / little);
   }
   const progress_line line = warn_if_slow(r.options.common, "this", whole);
-  bench<T> data{*at.context, count};
+  bench<T> data{at.context, count};
   run_steps(r, data, steps, rows, progress);
   if (timed) {
     say_progress(r.options.common, "taking times");
@@ -327,7 +327,7 @@ void run(const request& r) {
   for (const std::string& name : r.options.policies) steps.push_back(&scans::find_step(name));
   if (steps.empty())
     for (const scans::step& s : scans::steps) steps.push_back(&s);
-  const place at = choose_place(r.options.place, reference::not_offered);
+  const place at = choose_place(r.options.place);
   say_place(r.options.common, at);
   if (type == element::f32) return run_with<float>(r, at, steps);
   if (type == element::f64) return run_with<double>(r, at, steps);

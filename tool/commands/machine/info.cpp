@@ -24,7 +24,6 @@
 #include "tool/commands/machine/info_device.hpp"
 #include "tool/files/output_file.hpp"
 #include "tool/measure/provenance.hpp"
-#include "tool/measure/reference.hpp"
 #include "tool/program/command.hpp"
 #include "tool/program/console.hpp"
 #include "tool/program/place.hpp"
@@ -120,15 +119,15 @@ struct request {
 
 // Writes a machine profile of the GPU to a file or standard output.
 void measure(const request& r) {
-  const place at = choose_place(r.place, reference::not_offered);
-  if (at.context->kind() != target::cuda)
+  const place at = choose_place(r.place);
+  if (at.context.kind() != target::cuda)
     throw not_supported(fmt::format(
         "info --measure measures a GPU, and it would run on the CPU executor ({}): expected a usable GPU",
         at.why));
   say_place(r.common, at);
   std::optional<output_file> out;
   if (!r.output.empty()) out.emplace(r.output);  // before the work: fail early
-  const std::string text = to_text(measure_machine(*at.context));
+  const std::string text = to_text(measure_machine(at.context));
   if (!out) return print(text);
   out->write(text);
   out->commit();
@@ -141,7 +140,7 @@ void run(const common_options& options) {
   std::vector<device> devices{{"cpu", simulated_device()}};
   for (const device_limits& limits : cuda_devices(&why_no_gpu))
     devices.push_back({fmt::format("cuda:{}", devices.size() - 1), limits});
-  const place chosen = choose_place({}, reference::not_offered);
+  const place chosen = choose_place({});
 
   if (options.json) {
     json list = json::array();
@@ -152,7 +151,6 @@ void run(const common_options& options) {
                     {"gpu_part", has_gpu_part ? json(b.gpu_compiler) : json(nullptr)},
                     {"devices", list},
                     {"no_gpu_because", why_no_gpu.empty() ? json(nullptr) : json(why_no_gpu)},
-                    {"reference", reference_name()},
                     {"default", to_json(chosen)},
                     {"gemm_policies", names_of(gemm_policies())},
                     {"gemm_f16_steps", names_of(gemms::tensor_core_steps)},
@@ -165,7 +163,6 @@ void run(const common_options& options) {
                                  built_from().empty() ? "" : fmt::format(" (commit {})", built_from()),
                                  has_gpu_part ? fmt::format("CUDA {}", b.gpu_compiler) : "not in this build");
   for (const device& d : devices) text += to_text(d);
-  text += fmt::format("  reference  {}, for gemm; plain loops for scan\n", reference_name());
   if (!why_no_gpu.empty()) text += fmt::format("  no GPU:    {}\n", why_no_gpu);
   text += fmt::format("\ndefault: {} ({})\n", chosen.executor, chosen.why);
   text +=
@@ -201,7 +198,7 @@ void add_info(arguments program) {
       .add_option("-o,--output", r->output,
                   "Where --measure writes it, a JSON file (default: standard output)")
       .type_name("FILE");
-  add_place_options(command, r->place, reference::not_offered);
+  add_place_options(command, r->place);
   add_common_options(command, r->common);
   command.footer(examples);
   command.runs([r] {

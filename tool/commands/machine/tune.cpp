@@ -172,8 +172,8 @@ void report(const request& r, const place& at, std::span<const contest> measured
 
 void run(const request& r) {
   refuse_mixed_results(r.common, r.output);
-  const place at = choose_place(r.place, reference::not_offered);
-  const context& where = *at.context;
+  const place at = choose_place(r.place);
+  const context& where = at.context;
   if (where.kind() != target::cuda)
     throw not_supported(fmt::format(
         "tune measures a GPU, and it would run on the CPU executor ({}): expected a usable GPU", at.why));
@@ -220,7 +220,7 @@ void add_tune(arguments program) {
   command.add_option("--seconds", r->seconds, "How long to measure (default 60)")
       .check(integer_between(1, 3600))
       .type_name("N");
-  add_place_options(command, r->place, reference::not_offered);
+  add_place_options(command, r->place);
   add_common_options(command, r->common);
   command.footer(explanation);
   command.runs([r] { run(*r); });

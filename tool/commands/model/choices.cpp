@@ -35,10 +35,6 @@ prepared_operand imagined_prepared(const context& where, const listed_product& p
   return prepare(where, gemm_operand::b, b, {.memory = {memory, prepared_size(where, gemm_operand::b, b)}});
 }
 
-std::string name_of_today(const std::string& policy) {
-  return gemms::is_gone(policy) ? policy : std::string(gemms::current_policy_name(policy));
-}
-
 class reader {
  public:
   reader(const device_limits& on, std::vector<stored_choice>& to)
@@ -49,7 +45,7 @@ class reader {
     if ((kernel != "gemm.fp32" && kernel != "gemm.strict") || !r.contains("policy")) return;
     const listed_product p = product_of(r);
     const auto add = [&](std::string_view way, const std::string& then, const gemm_options& how) {
-      to_.push_back({number, way, shape_text(p), name_of_today(then), taken(p, how)});
+      to_.push_back({number, way, shape_text(p), then, taken(p, how)});
     };
     gemm_options how{.accuracy = kernel == "gemm.strict" ? precision::strict : precision::fp32};
     if (r.contains("prepared")) {

@@ -101,9 +101,8 @@ class reader {
   void read_product(const json& r, const std::string& protocol, double seconds) {
     if (r.value("data", "normal") != "normal" || r.value("set", "").starts_with("prepared")) return;
     const listed_product p = product_of(r);
-    const std::string named = r.contains("policy") ? r.at("policy") : r.at("choice").at("kernel");
-    const std::string policy(gemms::current_policy_name(named));
-    if (gemms::is_gone(named) || !is_beside_the_ladder(policy)) return;
+    const std::string policy = r.contains("policy") ? r.at("policy") : r.at("choice").at("kernel");
+    if (!is_beside_the_ladder(policy)) return;
     if (const auto takes = predict_policy(on_, where_, policy, p))
       add({policy, policy, fmt::format("{} {}", shape_text(p), protocol), {}, false, seconds, *takes});
   }

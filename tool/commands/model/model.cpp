@@ -2,7 +2,6 @@
 // The subcommand model: predictions next to the measurements in result files.
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <antiphase/core/error.hpp>
 #include <antiphase/executor/machine.hpp>
 #include <filesystem>

@@ -28,8 +28,7 @@ namespace antiphase::tool {
 namespace {
 
 constexpr const char* examples =
-    "Without a GPU it runs on the CPU executor, right but slow, or by --on reference; what takes long is "
-    "announced.\n\n"
+    "Without a GPU it runs on the CPU executor, right but slow; what takes long is announced.\n\n"
     "X is a .npy file of f2, f4, f8, i1 to i8, u1 to u8 or bool of any rank, in C or Fortran order; '-' is "
     "standard input. Y is "
     "written in C order. The rules are numpy's (cumsum, cumprod, minimum.accumulate, maximum.accumulate):\n"
@@ -52,8 +51,7 @@ constexpr const char* examples =
     "else it may be infinite "
     "or NaN where numpy has a number. Likewise products: the factors above 1 and those below 1 in magnitude "
     "(then also 0). A message "
-    "says so. Sums of f4 with --accumulate f8 stay in range; --on reference is numpy's order, and all of "
-    "numpy's rules.\n"
+    "says so. Sums of f4 with --accumulate f8 stay in range.\n"
     "\n"
     "Examples:\n"
     "  antiphase scan X.npy --output Y.npy\n"
@@ -66,8 +64,6 @@ constexpr const char* examples =
     "      sums that start anew wherever the key changes\n"
     "  antiphase scan - --output - --exclusive < X.npy > Y.npy\n"
     "      offsets from counts\n"
-    "  antiphase scan X.npy --output Y.npy --on reference\n"
-    "      plain loops on the host\n"
     "  antiphase scan X.npy --explain\n"
     "      which kernel that would be, and why\n"
     "  antiphase info\n"
@@ -157,13 +153,11 @@ npy_array read_keys(const request& r, const npy_array& x) {
 void say_range(const request& r, const scan_job& job, const std::optional<left_range>& left,
                const std::vector<std::int64_t>& shape) {
   if (!left) return;
-  const bool adds = job.operation != scan_operation::product, on_reference = r.place.executor == "reference";
+  const bool adds = job.operation != scan_operation::product;
   std::string help;
   if (job.type != element::f64)
     help = fmt::format("; --accumulate {} has {}", job.type == element::f16 ? "f4" : "f8",
                        adds ? "the range" : "more range");
-  if (!on_reference)
-    help += fmt::format("{} --on reference numpy's order of operations", help.empty() ? ";" : ",");
   const std::string where =
       shape.size() == 1 ? fmt::format("{}", left->first) : shape_text(index_of(left->first, shape));
   say(r.common,
@@ -200,13 +194,13 @@ void report(const request& r, const place& at, const scan_job& job, const std::v
              {"output", r.output}};
   if (!r.keys.empty()) value["by_key"] = r.keys;
   if (left) value["left_range"] = {{"count", left->count}, {"first", index_of(left->first, shape)}};
-  if (at.context && at.context->kind() == target::cpu) value["counts"] = to_json(result.counts);
+  if (at.context.kind() == target::cpu) value["counts"] = to_json(result.counts);
   print_json(value);
 }
 
 void tell_choice(const request& r, const place& at, const scan_job& job, const npy_array& x,
                  const std::optional<npy_array>& keys) {
-  const scan_choice chosen = choice_of_scan(*at.context, job, r.policy, x, keys);
+  const scan_choice chosen = choice_of_scan(at.context, job, r.policy, x, keys);
   if (r.common.json) {
     json value{{"schema", 1},          {"command", "scan"},
                {"place", to_json(at)}, {"operation", r.operation},
@@ -225,12 +219,6 @@ void require_sensible(const request& r) {
   parse_operation(r.operation);
   if (!r.accumulate.empty()) parse_type("--accumulate", r.accumulate, all_types);
   if (r.policy != "auto") scans::find_policy(r.policy);
-  if (r.place.executor == "reference" && r.policy != "auto")
-    throw bad_request(
-        "--policy chooses one of our kernels, --on reference uses none of them: give one of the two");
-  if (r.place.executor == "reference" && r.explain)
-    throw bad_request(
-        "--explain tells about our kernels, --on reference uses none of them: give one of the two");
   if (r.explain && !r.output.empty())
     throw bad_request("--explain scans nothing, --output has nothing to receive: give one of the two");
   if (!r.explain && r.output.empty()) throw bad_usage("--output is required (see antiphase scan --help)");
@@ -245,7 +233,7 @@ void require_sensible(const request& r) {
 
 void run(const request& r) {
   require_sensible(r);
-  const place at = choose_place(r.place, reference::offered_as_loops);
+  const place at = choose_place(r.place);
   const npy_array x = in_c_order(read_npy(r.x, booleans::taken));
   const lines by = split(r, x);
   const scan_job job = job_of(r, x, result_type(r, x), by);
@@ -254,8 +242,7 @@ void run(const request& r) {
   if (r.explain) return tell_choice(r, at, job, x, keys);
 
   output_file out{r.output};
-  const scan_outcome result = at.context ? scan_on_device(r.common, *at.context, job, r.policy, x, keys)
-                                         : scan_on_reference(job, x, keys);
+  const scan_outcome result = scan_on_device(r.common, at.context, job, r.policy, x, keys);
   write_npy(out, job.type, by.shape, result.data, job.means);
   out.commit();
   report(r, at, job, by.shape, result, find_left_range(job, x.bytes(), x.type, result.data));
@@ -297,7 +284,7 @@ void add_scan(arguments program) {
       .type_name("NAME")
       .offers(policies_of_scan());
   command.add_flag("--explain", r->explain, "Do not scan: say which kernel would, and why");
-  add_place_options(command, r->place, reference::offered_as_loops);
+  add_place_options(command, r->place);
   add_common_options(command, r->common);
   command.footer(examples);
   command.runs([r] { run(*r); });

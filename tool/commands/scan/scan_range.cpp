@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tool/commands/scan/scan_range.hpp"
 
-#include <algorithm>
 #include <cmath>
 #include <type_traits>
 

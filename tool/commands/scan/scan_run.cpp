@@ -5,14 +5,11 @@
 
 #include <span>
 
-#include "tool/commands/scan/scan_reference.hpp"
 #include "tool/files/convert.hpp"
 #include "tool/measure/estimate.hpp"
 
 namespace antiphase::tool {
 namespace {
-
-constexpr std::string_view plain_loops = "; --on reference (plain loops) takes a fraction of that";
 
 // Types for the library's scan: elements have type `in`; results have type `out` and are converted to the
 // job's type afterwards. Elements are passed unconverted if the library can accumulate them in the wanted
@@ -84,28 +81,18 @@ scan_outcome scan_on_device(const common_options& common, const context& where, 
     const device_array<std::byte> told(where, keys->bytes());
     const scan_keys by{.data = told.data(), .type = keys->type};
     result.policy = explain(where, p, by, options).kernel;
-    const progress_line line =
-        warn_if_slow(common, result.policy, estimate(where, p, &by, options), plain_loops);
+    const progress_line line = warn_if_slow(common, result.policy, estimate(where, p, &by, options));
     result.counts = scan_by_key(where, p, by, options);
     where.runs_on().synchronize(nullptr);
   } else {
     result.policy = explain(where, p, options).kernel;
-    const progress_line line =
-        warn_if_slow(common, result.policy, estimate(where, p, nullptr, options), plain_loops);
+    const progress_line line = warn_if_slow(common, result.policy, estimate(where, p, nullptr, options));
     result.counts = scan(where, p, options);
     where.runs_on().synchronize(nullptr);
   }
   result.data = to.to_host();
   if (types.out != job.type) result.data = converted(result.data, types.out, job.type);
   return result;
-}
-
-scan_outcome scan_on_reference(const scan_job& job, const npy_array& x,
-                               const std::optional<npy_array>& keys) {
-  const elements_as input(x, job.type);
-  const std::vector<std::uint8_t> heads =
-      keys ? heads_of(keys->bytes(), keys->type) : std::vector<std::uint8_t>();
-  return {.data = reference_scan(job, input.bytes, heads), .policy = "reference"};
 }
 
 scan_choice choice_of_scan(const context& where, const scan_job& job, const std::string& policy,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs one scan: by the library, or by plain loops.
+// Runs one scan by the library.
 #pragma once
 #include <antiphase/scan.hpp>
 #include <cstddef>
@@ -25,7 +25,6 @@ struct scan_outcome {
 scan_outcome scan_on_device(const common_options& common, const context& where, const scan_job& job,
                             const std::string& policy, const npy_array& x,
                             const std::optional<npy_array>& keys);
-scan_outcome scan_on_reference(const scan_job& job, const npy_array& x, const std::optional<npy_array>& keys);
 
 // What scan_on_device() would run. Uses only the arrays' types and shapes.
 scan_choice choice_of_scan(const context& where, const scan_job& job, const std::string& policy,

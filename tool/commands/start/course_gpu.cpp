@@ -6,7 +6,6 @@
 #include <antiphase/core/error.hpp>
 #include <regex>
 #include <sstream>
-#include <system_error>
 
 #include "tool/base/errors.hpp"
 #include "tool/base/shell.hpp"
@@ -97,7 +96,7 @@ std::vector<lab_time> time_on_gpu(const fs::path& course, int lab, const std::st
   const shell_output ran =
       output_of_shell(fmt::format("timeout {} {} 2>&1", seconds, quoted_for_shell(program.string())));
   if (ran.status != 0) {
-    choose_place({.executor = "cuda"}, reference::not_offered);  // says why there is no GPU
+    choose_place({.executor = "cuda"});  // says why there is no GPU
     throw bad_input(ran.status == 124
                         ? fmt::format("{} had not ended on the GPU after {} seconds", file, seconds)
                         : fmt::format("{} failed on the GPU: {}", file, ran.text));

@@ -11,7 +11,6 @@
 #include <string>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 #include "tool/base/errors.hpp"
 #include "tool/commands/start/ring_files.hpp"

@@ -15,11 +15,8 @@
 #include <antiphase/gemm/policies.hpp>
 #include <antiphase/gemm/tensor_core_ladder.hpp>
 #include <charconv>
-#include <limits>
 #include <memory>
-#include <optional>
 #include <span>
-#include <tuple>
 #include <utility>
 
 #include "tool/base/errors.hpp"
@@ -131,8 +128,7 @@ std::vector<std::string> compared_policies(const request& r, std::span<const sta
 std::vector<std::string> gemm_policies_of(const request& r) {
   std::vector<std::string> policies;
   const std::vector<std::string> known = recorded_gemm_policies();
-  for (const std::string& named : r.compare.empty() ? r.policies : compared_policies(r, gemm_families)) {
-    const std::string policy = current_policy(named);
+  for (const std::string& policy : r.compare.empty() ? r.policies : compared_policies(r, gemm_families)) {
     if (policy == "naive")
       throw bad_request("--policy naive: it has no pipeline to record, expected another step");
     if (std::ranges::find(known, policy) == known.end())
@@ -324,8 +320,8 @@ trace_options options_of(const request& r) {
 
 // Where it runs. On the CPU, `options` and the simulated device become those of the modelled machine.
 place choose_machine(const request& r, trace_options& options) {
-  place at = choose_place(r.place, reference::not_offered);
-  if (at.context->kind() == target::cuda) {
+  place at = choose_place(r.place);
+  if (at.context.kind() == target::cuda) {
     if (!r.profile.empty() || r.blocks != "auto" || !r.data.empty())
       throw bad_request(
           "--as, --blocks and --data are of the clock that is modelled on the CPU executor: expected --on "
@@ -338,7 +334,7 @@ place choose_machine(const request& r, trace_options& options) {
   place_options simulated = r.place;
   simulated.simulated = options.profile->limits;
   simulated.simulated.name = simulated_device().name;
-  return choose_place(simulated, reference::not_offered);
+  return choose_place(simulated);
 }
 
 }  // namespace
@@ -365,7 +361,7 @@ void run_trace(const trace_request& r) {
   const auto record = of == family::scan        ? record_scans
                       : of == family::attention ? record_attentions
                                                 : record_products;
-  const std::vector<timeline> timelines = record(*at.context, r, policies, options);
+  const std::vector<timeline> timelines = record(at.context, r, policies, options);
   picture.draw(timelines,
                r.without_waits ? waits_taken_from(timelines, r.common) : std::vector<taken_wait>{});
   report(r, at, timelines);

@@ -173,7 +173,7 @@ void add_trace(arguments program) {
                   "A program's run that takes longer is stopped, and not drawn (default: 60)")
       .check(integer_from(1))
       .type_name("S");
-  add_place_options(command, r->place, reference::not_offered);
+  add_place_options(command, r->place);
   add_common_options(command, r->common);
   command.footer(examples);
   command.runs([r] {
