@@ -241,7 +241,7 @@ class TensorMemory(unittest.TestCase):
             ),
             ({"fences": ["before"]}, "pedantic", "race", "tcgen05.ld", "tcgen05.fence::after_thread_sync between"),
             (
-                {"fences": False},
+                {"fences": ["after"]},
                 "pedantic",
                 "race",
                 "tcgen05.mma",
