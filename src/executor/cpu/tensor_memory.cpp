@@ -8,8 +8,8 @@ namespace antiphase::machine {
 using namespace cpu_detail;
 
 std::uint64_t tensor_begin(tensor_work kind, const char* name, const memory_range* all, std::size_t count,
-                           place where) {
-  thread_state& self = called_from(__builtin_return_address(0));
+                           place where, const void* code) {
+  thread_state& self = called_from(code);
   self.time.instructions(1);
   self.owner->in_turn(self);
   observer* const watch = self.owner->watch();

@@ -69,9 +69,9 @@ void require_columns(const block_memory& m, unsigned address, int count, place w
 // -----------------------------------------------------------------------------------------------------------
 
 namespace {
-void note_missing(const char* action, const explanation& missing, sentence in_practice, place where) {
-  followed().note_here(finding_kind::race, followed().places.number_of(__builtin_return_address(0), where),
-                       action, "tensor memory", missing, in_practice);
+void note_missing(const access& a, const explanation& missing) {
+  followed().note_here(finding_kind::race, a.number(), a.name, "tensor memory", missing,
+                       sentence::gpu_tensor_fence);
 }
 // When the thread that made the access has last fenced; of a block that has ended, long ago.
 long fenced_before(const last_access& last) {
@@ -84,11 +84,9 @@ void judge_fences(const block_memory& mine, last_access& last, const access& a, 
   const int me = a.thread();
   const bool others = last.block != 0 && (last.block != mine.number || last.thread != me);
   if (others && (last.wrote || writes)) {
-    if (mine.after[static_cast<std::size_t>(me)] <= last.time)
-      note_missing(a.name, sentence::tensor_after, sentence::gpu_tensor_fence, a.where);
+    if (mine.after[static_cast<std::size_t>(me)] <= last.time) note_missing(a, sentence::tensor_after);
     if (!last.product && fenced_before(last) <= last.time)
-      note_missing(a.name, checker_detail::explain(sentence::tensor_before, last.thread),
-                   sentence::gpu_tensor_fence, a.where);
+      note_missing(a, checker_detail::explain(sentence::tensor_before, last.thread));
   }
   last = {mine.number, me, now, writes, a.kind == tensor_work::product};
 }
@@ -119,7 +117,7 @@ void ordered_accesses::add_bytes(const unsigned char* base, std::vector<int>& pi
   }
 }
 std::uint64_t ordered_accesses::begin() const {
-  return machine::tensor_begin(a_.kind, a_.name, all_.data(), all_.size(), a_.where);
+  return machine::tensor_begin(a_.kind, a_.name, all_.data(), all_.size(), a_.where, a_.code);
 }
 
 void fence_before() { memory_here().before[static_cast<std::size_t>(thread_here())] = ++now; }
@@ -139,41 +137,43 @@ std::optional<unsigned> free_columns(const block_memory& m, unsigned count) {
   return {};
 }
 // Both blocks of the pair take part: each must know that the other has begun.
-unsigned reserve_in_pair(block_memory& m, unsigned count, place where) {
+unsigned reserve_in_pair(block_memory& m, unsigned count, place where, checker_detail::place_number number) {
   block_memory& other = memory_at(other_base(where));
   if (checker_detail::model& checked = followed();
       !checked.clocks.has_begun(*checked.current(), other.number))
-    checked.note_here(finding_kind::race, place_here(where), "tcgen05.alloc for a pair of blocks",
-                      "tensor memory", sentence::other_block_runs, sentence::none);
+    checked.note_here(finding_kind::race, number, "tcgen05.alloc for a pair of blocks", "tensor memory",
+                      sentence::other_block_runs, sentence::none);
   if (m.offered.empty()) {  // the first of the two
     std::optional<unsigned> first = free_columns(m, count);
     for (; !first; first = free_columns(m, count)) machine::yield(where);
     other.offered.push_back(*first);
-    m.reserved.push_back({*first, count, place_here(where)});
+    m.reserved.push_back({*first, count, number});
     while (std::ranges::find(other.offered, *first) != other.offered.end()) machine::yield(where);
     return *first;
   }
   const unsigned first = m.offered.front();
   m.offered.erase(m.offered.begin());
-  m.reserved.push_back({first, count, place_here(where)});
+  m.reserved.push_back({first, count, number});
   return first;
 }
 }  // namespace
 
 unsigned reserve(unsigned count, bool pair, place where) {
+  const auto number = followed().places.number_of(__builtin_return_address(0), where);
   if (count < 32 || count > columns || !std::has_single_bit(count))
     machine::trap("tcgen05.alloc of a number of columns that is no power of two from 32 to 512", where);
   if (lane_here() != 0) return 0;
   block_memory& m = memory_here();
   require_group(m, pair, where);
   if (m.relinquished) machine::trap("tcgen05.alloc after tcgen05.relinquish_alloc_permit", where);
-  if (pair) return reserve_in_pair(m, count, where);
+  if (pair) return reserve_in_pair(m, count, where, number);
   std::optional<unsigned> first = free_columns(m, count);
   for (; !first; first = free_columns(m, count)) machine::yield(where);
-  m.reserved.push_back({*first, count, place_here(where)});
+  m.reserved.push_back({*first, count, number});
   return *first;
 }
 void release(unsigned* words, unsigned address, unsigned count, bool pair, place where) {
+  const void* const code = __builtin_return_address(0);
   machine::whole_warp("tcgen05.dealloc", where);
   if (lane_here() != 0) return;
   block_memory& m = memory_here();
@@ -189,7 +189,7 @@ void release(unsigned* words, unsigned address, unsigned count, bool pair, place
     all.push_back({words + q * words_of_quarter + static_cast<int>(address & 0xFFFF) / columns_of_word,
                    count / columns_of_word * 4, true});
   machine::tensor_wait(tensor_work::store, machine::tensor_begin(tensor_work::store, "tcgen05.dealloc",
-                                                                 all.data(), all.size(), where));
+                                                                 all.data(), all.size(), where, code));
   m.reserved.erase(at);
   if (!pair) return;
   block_memory& other = memory_at(other_base(where));
@@ -223,9 +223,10 @@ int columns_of(const shape& s) {
   const int n = elements_of(s);
   return s.bits == 0 ? n + s.half : s.bits == 32 ? n : n * 2;
 }
-std::uint64_t begin_of_warp(unsigned* words, const shape& s, unsigned address, bool stores, place where) {
-  const access a{stores ? tensor_work::store : tensor_work::load, stores ? "tcgen05.st" : "tcgen05.ld",
-                 where};
+std::uint64_t begin_of_warp(unsigned* words, const shape& s, unsigned address, bool stores, place where,
+                            const void* code) {
+  const access a{stores ? tensor_work::store : tensor_work::load, stores ? "tcgen05.st" : "tcgen05.ld", where,
+                 code};
   if (static_cast<int>(address >> 16) / 32 != thread_here() / 32 % quarters)
     machine::trap(
         "a warp accesses lanes of Tensor Memory that are not its own: warp w of four has 32 w and on", where);
@@ -248,8 +249,9 @@ unsigned& number_at(block_memory& m, unsigned address, element_place p) {
 }  // namespace
 
 std::uint64_t load(unsigned* words, shape of, unsigned address, unsigned* to, place where) {
+  const void* const code = __builtin_return_address(0);
   machine::whole_warp("tcgen05.ld", where);
-  const std::uint64_t number = begin_of_warp(words, of, address, false, where);
+  const std::uint64_t number = begin_of_warp(words, of, address, false, where, code);
   block_memory& m = memory_here();
   for (int i = 0; i < of.registers; ++i)
     to[i] = of.packed ? (number_at(m, address, place_of(of, 2 * i)) & 0xFFFF) |
@@ -258,8 +260,9 @@ std::uint64_t load(unsigned* words, shape of, unsigned address, unsigned* to, pl
   return number;
 }
 void store(unsigned* words, shape of, unsigned address, const unsigned* from, place where) {
+  const void* const code = __builtin_return_address(0);
   machine::whole_warp("tcgen05.st", where);
-  begin_of_warp(words, of, address, true, where);
+  begin_of_warp(words, of, address, true, where, code);
   block_memory& m = memory_here();
   for (int i = 0; i < of.registers; ++i) {
     if (!of.packed) {

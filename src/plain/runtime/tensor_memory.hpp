@@ -51,9 +51,6 @@ inline block_memory& memory_here() { return memory_at(shared_base()); }
 inline int thread_here() { return machine::current->index; }
 inline int lane_here() { return thread_here() % 32; }
 inline int rank_here() { return machine::current->block->cluster_rank; }
-[[gnu::always_inline]] inline checker_detail::place_number place_here(place where) {
-  return followed().places.number_of(__builtin_return_address(0), where);
-}
 
 // The pair's other block: its shared memory, and its words of order.
 unsigned char* other_base(place where);
@@ -66,6 +63,8 @@ struct access {
   tensor_work kind;
   const char* name;
   place where;
+  const void* code;  // return address of the function that the kernel has called
+  checker_detail::place_number number() const { return followed().places.number_of(code, where); }
   int thread() const { return kind == tensor_work::product ? thread_here() : thread_here() / 32 * 32; }
 };
 class ordered_accesses {

@@ -157,10 +157,11 @@ void scale(std::vector<float>& all, int rows, int depth, const scale_factors& by
 
 class product {
  public:
-  product(unsigned* words, const multiplication& m, place where)
+  product(unsigned* words, const multiplication& m, place where, const void* code)
       : words_(words),
         m_(m),
         where_(where),
+        code_(code),
         shape_{static_cast<int>(m.instruction >> 24 & 31) * 16,
                static_cast<int>(m.instruction >> 17 & 63) * 8, m.pair, m.separate},
         a_format_(format_of(m, static_cast<int>(m.instruction >> 7 & 7))),
@@ -191,7 +192,7 @@ class product {
   int rows_of_b() const { return shape_.columns / (m_.pair ? 2 : 1); }
   int columns_of_a() const { return a_format_.bytes_of_row() / 4; }
   void order() {
-    ordered_accesses all({tensor_work::product, "tcgen05.mma", where_});
+    ordered_accesses all({tensor_work::product, "tcgen05.mma", where_, code_});
     for (const half& h : halves_) {
       if (m_.a_in_tensor_memory) {
         all.add_columns(*h.memory, h.words, m_.from, columns_of_a(), true, false);
@@ -262,6 +263,7 @@ class product {
   unsigned* words_;
   const multiplication& m_;
   place where_;
+  const void* code_;
   product_shape shape_;
   operand_format a_format_, b_format_;
   matrix_bytes a_, b_;
@@ -270,7 +272,9 @@ class product {
 };
 }  // namespace
 
-void multiply(unsigned* words, const multiplication& m, place where) { product(words, m, where).run(); }
+void multiply(unsigned* words, const multiplication& m, place where) {
+  product(words, m, where, __builtin_return_address(0)).run();
+}
 
 // cp, shift, commit
 // -----------------------------------------------------------------------------------------------------------
@@ -278,7 +282,7 @@ void multiply(unsigned* words, const multiplication& m, place where) { product(w
 void copy(unsigned* words, copied_shape of, unsigned to, unsigned long from, bool pair, place where) {
   block_memory& mine = memory_here();
   require_group(mine, pair, where);
-  ordered_accesses all({tensor_work::product, "tcgen05.cp", where});
+  ordered_accesses all({tensor_work::product, "tcgen05.cp", where, __builtin_return_address(0)});
   const matrix_bytes source{from, true, 1};
   for (int half = 0; half < (pair ? 2 : 1); ++half) {
     block_memory& m = half == 0 ? mine : memory_at(other_base(where));
@@ -310,7 +314,7 @@ void shift_down(unsigned* words, unsigned address, bool pair, place where) {
   constexpr int width = 8;  // columns: 32 bytes
   block_memory& mine = memory_here();
   require_group(mine, pair, where);
-  ordered_accesses all({tensor_work::product, "tcgen05.shift", where});
+  ordered_accesses all({tensor_work::product, "tcgen05.shift", where, __builtin_return_address(0)});
   for (int half = 0; half < (pair ? 2 : 1); ++half) {
     block_memory& m = half == 0 ? mine : memory_at(other_base(where));
     all.add_columns(m, half == 0 ? words : other_words(words, where), address, width, true, true);

@@ -27,11 +27,11 @@ W: mbarrier.try_wait.parity.shared.b64 done, [{barrier}], {parity};
 
 
 def product(
-    wait_for_load=True, used_early=False, fences=True, early_free=False, commit=True, release=True, free=True
+    wait_for_load=True, used_early=False, fences=("before", "after"), early_free=False, commit=True, release=True, free=True
 ):
     """Warp 4 multiplies twice into the same sums; warps 0 to 3 take them out in between."""
     before, after = (
-        f"tcgen05.fence::{side}_thread_sync;\n" if fences else "" for side in ("before", "after")
+        f"tcgen05.fence::{side}_thread_sync;\n" if side in fences else "" for side in ("before", "after")
     )
     sums = multiply = ""
     for i in range(ROUNDS):
@@ -239,9 +239,9 @@ class TensorMemory(unittest.TestCase):
                 "tcgen05.ld",
                 "tcgen05.commit after the Tensor Core",
             ),
-            ({"fences": False}, "pedantic", "race", "tcgen05.ld", "tcgen05.fence::after_thread_sync between"),
+            ({"fences": ["before"]}, "pedantic", "race", "tcgen05.ld", "tcgen05.fence::after_thread_sync between"),
             (
-                {"fences": False},
+                {"fences": ["after"]},
                 "pedantic",
                 "race",
                 "tcgen05.mma",

@@ -14,9 +14,9 @@ struct memory_range {
   bool writes;
 };
 // Asynchronous work on shared memory, of this block or others of the cluster. Returns its number among the
-// work of that kind; `name`, a literal: for reports.
+// work of that kind. For reports: `name`, a literal; `code`, the kernel's address that `where` belongs to.
 std::uint64_t tensor_begin(tensor_work kind, const char* name, const memory_range* all, std::size_t count,
-                           place where);
+                           place where, const void* code);
 // The work up to this number is done; ~0: all.
 void tensor_wait(tensor_work kind, std::uint64_t last);
 // Arrives, when the thread's products so far are done, at an mbarrier of the cluster's block `rank`.
