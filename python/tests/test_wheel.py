@@ -109,7 +109,15 @@ def try_shared_gpu_code(root, build, package, work):
     (work / "gpu/bin").mkdir(parents=True)
     (work / "driver.cpp").write_text(DRIVER)
     driver = work / "gpu/bin/driver"
-    run("c++", "-std=c++20", "-O2", work / "driver.cpp", root / "src/portable/shared_gpu_code.cpp", "-o", driver)
+    run(
+        "c++",
+        "-std=c++20",
+        "-O2",
+        work / "driver.cpp",
+        root / "src/portable/shared_gpu_code.cpp",
+        "-o",
+        driver,
+    )
     words = [driver, tool, build / "antiphase", *(number for piece in every for number in piece)]
     expect(int(run(*words)) == len(every) - len(shared), "GPU code was found without the library")
     shutil.copytree(library.parent, work / "gpu/lib")

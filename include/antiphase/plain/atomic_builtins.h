@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// nvcc's built-in atomic functions, __nv_atomic_*(), with orders and scopes as arguments. Plain CUDA under the
-// checker.
+// nvcc's built-in atomic functions, __nv_atomic_*(), with orders and scopes as arguments, for plain CUDA
+// under the checker.
 #pragma once
 #include "device.h"
 

@@ -20,8 +20,8 @@ condition_count barrier_votes(int id, int threads, bool condition, bool aligned,
 void judge_map(const void* map, place where);
 // start of the running block's shared memory: its 32-bit addresses are offsets from here
 [[gnu::const]] unsigned char* shared_base() noexcept;
-// Bits 24 and on of a 32-bit address of shared memory are the block's rank in its cluster, as on GPUs: those of
-// the running block; and addresses that are not, or pointers that do not lie, in its own memory.
+// Bits 24 and on of a 32-bit address of shared memory are the block's rank in its cluster, as on GPUs:
+// those of the running block; and addresses that are not, or pointers that do not lie, in its own memory.
 constexpr unsigned bytes_of_rank = 1u << 24;
 [[gnu::const]] unsigned shared_rank_bits() noexcept;
 void* in_cluster(unsigned address);

@@ -318,7 +318,8 @@ std::string function_writer::barrier_code(std::size_t barrier) {
   return fmt::format("ap_rounds.set({}); ", number);
 }
 
-// Which tcgen05.ld are in flight: after one of them, after a wait, and before a register is read that one loads.
+// Which tcgen05.ld are in flight: after one of them, after a wait, and before a register is read that one
+// loads.
 std::string function_writer::with_loads(std::size_t index, std::string code) const {
   if (loads_.empty()) return code;
   if (const auto load = loads_.find(index); load != loads_.end())

@@ -27,7 +27,13 @@ W: mbarrier.try_wait.parity.shared.b64 done, [{barrier}], {parity};
 
 
 def product(
-    wait_for_load=True, used_early=False, fences=("before", "after"), early_free=False, commit=True, release=True, free=True
+    wait_for_load=True,
+    used_early=False,
+    fences=("before", "after"),
+    early_free=False,
+    commit=True,
+    release=True,
+    free=True,
 ):
     """Warp 4 multiplies twice into the same sums; warps 0 to 3 take them out in between."""
     before, after = (
@@ -239,7 +245,13 @@ class TensorMemory(unittest.TestCase):
                 "tcgen05.ld",
                 "tcgen05.commit after the Tensor Core",
             ),
-            ({"fences": ["before"]}, "pedantic", "race", "tcgen05.ld", "tcgen05.fence::after_thread_sync between"),
+            (
+                {"fences": ["before"]},
+                "pedantic",
+                "race",
+                "tcgen05.ld",
+                "tcgen05.fence::after_thread_sync between",
+            ),
             (
                 {"fences": ["after"]},
                 "pedantic",

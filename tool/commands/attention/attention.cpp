@@ -26,7 +26,8 @@ namespace {
 
 constexpr const char* examples =
     "Without a GPU it runs on the CPU executor, right but slow; what takes long is announced.\n\n"
-    "Q, K and V are .npy files of f4: of shape (rows, depth) for one head, (heads, rows, depth), or (batch, heads, rows, depth). K and V may have fewer heads than Q, a divisor of "
+    "Q, K and V are .npy files of f4: of shape (rows, depth) for one head, (heads, rows, depth), or (batch, "
+    "heads, rows, depth). K and V may have fewer heads than Q, a divisor of "
     "them: then neighboring heads of Q share one. O has Q's shape, f4, in C order; '-' is standard input and "
     "output. A query that sees no key gives zeros.\n"
     "\n"

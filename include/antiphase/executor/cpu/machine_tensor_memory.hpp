@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tensor Memory of Blackwell on the CPU executor: the order of tcgen05 instructions, and cluster launch control.
+// Tensor Memory of Blackwell on the CPU executor: the order of tcgen05 instructions, and cluster launch
+// control.
 #pragma once
 #include <antiphase/executor/cpu/machine.hpp>
 #include <cstdint>
