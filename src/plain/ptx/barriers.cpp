@@ -160,8 +160,8 @@ bool block_graph::is_gone_past(std::size_t barrier) const {
 }  // namespace
 
 bool is_block_barrier(const operation& o) {
-  static constexpr std::string_view all[] = {"bar.sync",         "barrier.sync", "bar.cta.sync",
-                                             "barrier.cta.sync", "bar.red",      "barrier.red"};
+  static constexpr std::string_view all[] = {"bar.sync", "barrier.sync", "bar.cta.sync", "barrier.cta.sync",
+                                             "bar.red",  "barrier.red",  "bar.cta.red",  "barrier.cta.red"};
   return std::ranges::any_of(all, [&](std::string_view one) { return o.name.starts_with(one); });
 }
 

@@ -41,7 +41,7 @@ __global__ void words(results* to, unsigned* pairs, float* sums) {
   r.of_warp = 0;
   for (unsigned round = 0; round < 2 && t >= 32; ++round) {  // one warp at a barrier of its own
     unsigned lanes;
-    asm volatile("{ .reg .pred q; setp.gt.u32 q, %1, %2; barrier.cta.red.popc.u32 %0, 3, 32, q; }"
+    asm volatile("{ .reg .pred q; setp.gt.u32 q, %1, %2; bar.cta.red.popc.u32 %0, 3, 32, q; }"
                  : "=r"(lanes)
                  : "r"(t), "r"(39 + 8 * round)
                  : "memory");
