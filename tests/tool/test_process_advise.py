@@ -120,19 +120,19 @@ class Model(ToolTest):
         return [(c["record"], c["way"], c["then"], c["now"]) for c in said["choices"]]
 
     def test_what_auto_takes_today(self):
-        def product(m, n, k, policy="split", precision="fp32", **members):
+        def product(m, n, k, policy="fp16", precision="fp32", **members):
             shape = {"m": m, "n": n, "k": k}
             return {"kernel": f"gemm.{precision}", "policy": policy, "shape": shape, **members}
 
         large, wide, cube = (4096, 4096, 4096), (10051, 10984, 42), (512, 512, 512)
-        tokens = product(32, 32000, 4096, "fp16", layout="nt", prepared={"unprepared_policy": "stream"})
+        tokens = product(32, 32000, 4096, "fp16", layout="nt", prepared={"unprepared_policy": "fp64"})
         records = [
             product(*large),
             {"kernel": "gemm.ladder.tiled", "policy": "tiled", "shape": {"m": 1, "n": 1, "k": 1}},
             product(*large, "strict", "strict"),
             *(product(*wide, "fp16", beta=beta) for beta in (0, 1)),
-            product(*cube, "short", count=64),  # which is for a K of up to 4
-            product(512, 4096, 4096, batch_invariant={"policy": "split"}),
+            product(*cube, "fp64-short", count=64),  # which is for a K of up to 4
+            product(512, 4096, 4096, batch_invariant={"policy": "fp16"}),
             tokens,
         ]
         of_all = self.choices(*records)
