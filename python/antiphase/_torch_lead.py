@@ -72,13 +72,18 @@ def _why_not_torchs(names, key):
 _in_cpp = None  # libantiphase_torch.so, once it is loaded
 
 
+def _asked():
+    """ANTIPHASE_TORCH_LIBRARY: empty; "1" for the library next to libantiphase.so.0; or its file."""
+    return os.environ.get("ANTIPHASE_TORCH_LIBRARY", "")
+
+
 def _loaded():
-    """The library that overrides operators in C++: ANTIPHASE_TORCH_LIBRARY, else next to libantiphase.so.0. Raises
-    OSError."""
+    """The library that overrides operators in C++. Raises OSError."""
     global _in_cpp
     if _in_cpp is None:
-        place = os.environ.get("ANTIPHASE_TORCH_LIBRARY")
-        place = place or os.path.join(os.path.dirname(_library.PLACE), "libantiphase_torch.so")
+        place = _asked()
+        if place in ("", "1"):
+            place = os.path.join(os.path.dirname(_library.PLACE), "libantiphase_torch.so")
         library = ctypes.CDLL(place)
         override = library.antiphase_torch_override
         override.argtypes = [ctypes.c_int, ctypes.c_char_p, ctypes.c_int, ctypes.c_char_p, ctypes.c_size_t]
@@ -120,7 +125,8 @@ def _counted_in_cpp(number):
 
 
 class Led:
-    """A family of torch's operators, overridden in C++ from torch 2.10 on, and otherwise in Python."""
+    """A family of torch's operators, overridden in Python, or in C++ from torch 2.10 on: on GPUs only where
+    ANTIPHASE_TORCH_LIBRARY asks for it, as operators in C++ have not run on a GPU yet."""
 
     profiles = False  # lead nothing, and list what would be
     takes_all = False  # in C++: all calls that can be computed, whatever is predicted
@@ -151,7 +157,7 @@ class Led:
         in_python: whatever torch allows."""
         if self.library is not None:
             return
-        if not (in_python or self.profiles):
+        if not (in_python or self.profiles) and (key != "CUDA" or _asked()):
             self.why_python = None
             try:
                 self.library = _Overridden(self.number, self.operators, key, self.takes_all)

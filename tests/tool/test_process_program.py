@@ -220,7 +220,9 @@ class Program(ToolTest):
     def test_commands_that_do_not_exist(self):
         self.refused(2, ["a command is missing", "info, gemm, attention, scan, ladder, bench, trace, check"])
         self.refused(2, ["'gem'", "did you mean gemm"], "gem")
-        self.refused(2, ["'multiply'", "info, gemm, attention, scan, ladder, bench, trace, check"], "multiply")
+        self.refused(
+            2, ["'multiply'", "info, gemm, attention, scan, ladder, bench, trace, check"], "multiply"
+        )
         self.refused(2, ["'--colour'"], "--colour")
         self.refused(2, ["a command is missing", "gemm, scan or attention"], "ladder")
         self.refused(2, ["'sort'", "gemm, scan or attention"], "ladder", "sort")
