@@ -192,9 +192,9 @@ struct cublas_cost {
   }
 };
 
-// What a call takes the host until its work is queued: cuBLAS, less than most of its calls; ours, and more of
-// ours where it has a workspace and thus several launches. host_us of bench/results, 20261129T050115, on the
-// host of an H200: cuBLAS 6.4 to 15.4, 10.6 in the median; ours 3.3 to 5.7 and 6.4 to 12.
+// Microseconds of the host until a call's work is queued: cuBLAS, less than most of its calls; ours, and more
+// of ours where it has a workspace and thus several launches. host_us of bench/results, 20261129T050115, on
+// the host of an H200: cuBLAS 6.4 to 15.4, 10.6 in the median; ours 3.3 to 5.7 and 6.4 to 12.
 struct host_cost {
   double cublas, call, more_with_workspace;
   void each(constant_visitor& v) {

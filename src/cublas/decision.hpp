@@ -13,8 +13,8 @@ namespace antiphase::cublas {
 // Smaller than ANTIPHASE_LEAST, if that is set.
 bool is_small(std::int64_t m, std::int64_t n, std::int64_t k);
 
-// What a caller asks of products of FP32, by a compute type or by a handle's math mode. Emulated: by nine
-// products of bf16, with the error of FP32.
+// Arithmetic that a caller asks of products of FP32, by a compute type or by a handle's math mode. Emulated:
+// by nine products of bf16, with the error of FP32.
 enum class arithmetic { fp32, emulated, tf32, other };
 arithmetic asked_by_compute(int type);
 arithmetic asked_by_math(int mode);

@@ -12,8 +12,17 @@ namespace antiphase::cublas {
 #define AP_ONE_MORE(...) +1
 enum class function { AP_CUBLAS_ENTRIES(AP_ENUMERATOR, AP_ENUMERATOR, AP_ENUMERATOR) };
 constexpr int functions = 0 AP_CUBLAS_ENTRIES(AP_ONE_MORE, AP_ONE_MORE, AP_ONE_MORE);
+// True for functions of a triangle, which triangles.hpp splits.
+#define AP_TRUE(...) true,
+#define AP_FALSE(...) false,
+constexpr bool splits_a_triangle(function which) {
+  constexpr bool of_entries[] = {AP_CUBLAS_ENTRIES(AP_FALSE, AP_TRUE, AP_FALSE)};
+  return of_entries[static_cast<int>(which)];
+}
 #undef AP_ENUMERATOR
 #undef AP_ONE_MORE
+#undef AP_TRUE
+#undef AP_FALSE
 const char* name_of(function which);
 // Our own replacement.
 void* entry_of(function which);

@@ -17,7 +17,7 @@ namespace antiphase::cublas {
 // if all products are to be batch-invariant.
 bool are_of_layer(int a, int b, int c, int compute);
 
-// What a call computes. All but products are split into blocks: triangles.hpp.
+// Form of a call. All but products are split into blocks: triangles.hpp.
 enum class family { product, solve, multiply, symmetric, rank_k, rank_kx, rank_2k };
 
 // A call in cuBLAS's terms, column-major.
@@ -69,7 +69,7 @@ using reading = std::variant<refusal, request>;
 antiphase_sgemm_args arguments_as_said();
 // Reason not to take a handle's products; `computed`: none. `on`: the handle's stream.
 outcome asked_of(const original& of, handle of_caller, bool is_16_bit, antiphase_stream& on);
-// What became of a product whose call returned this.
+// Outcome of a product whose call returned this status.
 outcome outcome_of(antiphase_status status);
 
 // A request only where cuBLAS would compute: invalid calls are left for cuBLAS to reject.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a program would gain if calls took less: it queues work on the host, which the GPU does later.
+// Gain of a program whose calls would take less: it queues work on the host, which the GPU does later.
 #pragma once
 #include <algorithm>
 
@@ -28,11 +28,11 @@ class program_time {
     last_ = call, last_.end = end;
   }
   double gpu_saved() const { return gpu_saved_; }
-  // Of the program. What measuring itself took is not saved.
+  // Gain of the program, without the time that measuring took.
   double saved() const { return std::max(0., ours_.all() - measured_.all()); }
 
  private:
-  // How much earlier the GPU and the host are than they were.
+  // Seconds by which the GPU and the host are earlier than they were.
   struct shift {
     double gpu = 0, host = 0, before_waits = 0;
     void issue(double lag, bool waited) {
@@ -48,7 +48,7 @@ class program_time {
     const double time = call.end - call.begin;
     return time > 0 ? std::clamp((call.end - last_.end) / time, 0., 1.) : 1;
   }
-  // Whether the host has waited for the GPU: it stopped when it was several calls ahead, or goes on as soon
+  // True if the host has waited for the GPU: it stopped when it was several calls ahead, or goes on as soon
   // as the last call ends. Otherwise it was busy.
   bool has_waited(const timed_call& call) const {
     if (!call.drained || calls_ == 0) return false;

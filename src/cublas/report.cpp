@@ -71,12 +71,6 @@ double left_of(const row& r) {
 
 constexpr std::array<const char*, call_kinds> kinds = {"products", "small products", "solvers", "attention",
                                                        "scans"};
-// Entries that are not products, by the beginning of their names.
-constexpr std::pair<const char*, call_kind> kinds_of_entries[] = {{"cublasStrsm", call_kind::solvers},
-                                                                  {"cublasStrmm", call_kind::solvers},
-                                                                  {"cublasSsymm", call_kind::solvers},
-                                                                  {"cublasSsyrk", call_kind::solvers},
-                                                                  {"cublasSsyr2k", call_kind::solvers}};
 struct sum {
   std::uint64_t calls = 0;
   double seconds = 0, left = 0;  // now, and with antiphase
@@ -109,7 +103,7 @@ sums sums_of(const rows& all, const record* b) {
     if (const record::others& o = b->of_others[i]; o.calls > 0) of_all[i] = {o.calls, o.seconds, o.left};
   return of_all;
 }
-// What the GPU would save, and what the program would gain by that. Calls that were not measured, such as
+// Time that the GPU would save, and that the program would gain by it. Calls that were not measured, such as
 // those captured into graphs, are taken not to wait for the host.
 struct gain_of_program {
   double gpu = 0, program = 0;
@@ -375,8 +369,7 @@ bool lives(std::int64_t process) {
 
 call_kind kind_of(const listed_product& p) {
   constexpr double small = 256. * 256 * 256;
-  for (const auto& [beginning, kind] : kinds_of_entries)
-    if (std::strncmp(name_of(p.function), beginning, std::strlen(beginning)) == 0) return kind;
+  if (splits_a_triangle(p.function)) return call_kind::solvers;
   const auto real = [](std::int64_t x) { return static_cast<double>(x); };
   return real(p.m) * real(p.n) * real(p.k) * real(p.count) < small ? call_kind::small_products
                                                                    : call_kind::products;

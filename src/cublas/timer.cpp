@@ -44,7 +44,7 @@ double seconds_between(const driver& d, driver::event from, driver::event to) {
 void list_measured(const driver& d, queue& q, const pending& p) {
   const double between = seconds_between(d, p.begin, p.end), theirs = p.predicted.cublas_seconds;
   if (between < 0) return;
-  // Where the GPU was idle, the time between the events contains the host's until the launch.
+  // Time between the events contains the host's until the launch where the GPU was idle.
   const double each = p.drained && theirs > 0 ? std::min(between, theirs) : between;
   list_time(p.product, p.became, each);
   const double since = p.begin == q.anchor ? 0 : seconds_between(d, q.anchor, p.begin);

@@ -100,7 +100,7 @@ template <class Work> class splitting {
     return run(first, scale) && (is_last || products(first, second, scale)) &&
            run(second, is_solve ? 1 : scale) && (!is_last || products(first, second, scale));
   }
-  // What one half contributes to the other.
+  // Contribution of one half to the other.
   bool products(const range& first, const range& second, float scale) {
     const auto rows = [](const view& of, const range& r) { return of.block(r.begin, 0); };
     const auto block = [](const view& of, const range& r, const range& s) {

@@ -249,6 +249,21 @@ template <class Make> auto computed_scan(const scan_call& c, Make make) {
   return found;
 }
 
+// Gives the scan as a new tensor, or what `original` returns.
+template <class Original> void give_new(word* stack, const scan_call& c, Original original) {
+  if (auto made = computed_scan(
+          c, [&](const scan_decision& d, const location& where) { return scanned(c, d, where, nullptr); }))
+    give(stack, std::move(*made));
+  else
+    give(stack, original());
+}
+// Writes the scan to `out`; false if it is not computed here.
+bool computed_into(const scan_call& c, tensor& out) {
+  return computed_scan(
+             c, [&](const scan_decision& d, const location& where) { return scanned(c, d, where, &out); })
+      .has_value();
+}
+
 // ---- Forms of operators
 // -----------------------------------------------------------------------------------------------------------
 
@@ -260,11 +275,7 @@ template <int Op> struct functional {
     const std::int64_t axis = a.integer();
     const dtype_or_none dtype = a.dtype_or_none();
     const scan_call c{Op, x, counted_axis(axis, x), result_type(Op, x, dtype)};
-    if (auto made = computed_scan(
-            c, [&](const scan_decision& d, const location& where) { return scanned(c, d, where, nullptr); }))
-      give(stack, std::move(*made));
-    else
-      give(stack, original(x.as_argument(), axis, dtype));
+    give_new(stack, c, [&] { return original(x.as_argument(), axis, dtype); });
   }
 };
 
@@ -279,10 +290,7 @@ template <int Op> struct to_out {
     const scan_call c{Op, x, counted_axis(axis, x), result_type(Op, x, dtype)};
     const bool fits = std::ranges::equal(out.sizes(), x.sizes()) && out.dtype() == c.to &&
                       location_of(out) == location_of(x);
-    if (!fits || !computed_scan(c, [&](const scan_decision& d, const location& where) {
-          return scanned(c, d, where, &out);
-        }))
-      original(x.as_argument(), axis, dtype, out.as_argument());
+    if (!fits || !computed_into(c, out)) original(x.as_argument(), axis, dtype, out.as_argument());
     give(stack, std::move(out));
   }
 };
@@ -295,10 +303,7 @@ template <int Op> struct in_place {
     const std::int64_t axis = a.integer();
     const dtype_or_none dtype = a.dtype_or_none();
     const scan_call c{Op, x, counted_axis(axis, x), result_type(Op, x, dtype)};
-    if (c.to != x.dtype() || !computed_scan(c, [&](const scan_decision& d, const location& where) {
-          return scanned(c, d, where, &x);
-        }))
-      original(x.as_argument(), axis, dtype);
+    if (c.to != x.dtype() || !computed_into(c, x)) original(x.as_argument(), axis, dtype);
     give(stack, std::move(x));
   }
 };
@@ -324,11 +329,7 @@ struct of_logarithms {
     const tensor x = a.a_tensor();
     const std::int64_t axis = a.integer();
     const scan_call c{ANTIPHASE_LOG_SUM_EXP, x, counted_axis(axis, x), x.dtype()};
-    if (auto made = computed_scan(
-            c, [&](const scan_decision& d, const location& where) { return scanned(c, d, where, nullptr); }))
-      give(stack, std::move(*made));
-    else
-      give(stack, original(x.as_argument(), axis));
+    give_new(stack, c, [&] { return original(x.as_argument(), axis); });
   }
 };
 

@@ -37,7 +37,7 @@ struct host_memory {
     return stack.holds(address) || (kind == access_kind::read && params.holds(address, bytes)) ||
            (also != nullptr && also(address, bytes, kind));
   }
-  // Whether the address is on the running thread's stack, which may be asked for each access.
+  // True if the address is on the running thread's stack, which may be asked for each access.
   bool on_stack(std::uintptr_t address) {
     if (!stack.holds(address)) return false;
     if (address < looked_down_to) [[unlikely]]
