@@ -740,9 +740,11 @@ def triangles(clients):
     words = [word for name, all_of in calls.items() for one in all_of for word in (name, *one)]
     profile = clients.folder / "triangles.json"
     run("nowhere", *words, ANTIPHASE_DEVICE="cpu", ANTIPHASE_PROFILE="1", ANTIPHASE_PROFILE_JSON=str(profile))
+    read = json.loads(profile.read_text())
+    expect({kind: one["calls"] for kind, one in read["kinds"].items()}, {"solvers": 9}, "kinds of calls")
     found = {
         (one["m"], one["n"], one["k"]): (one["why"], one["predicted"]["cublas"] > one["predicted"]["ours"])
-        for one in json.loads(profile.read_text())["products"]
+        for one in read["products"]
     }
     gains, none, small = ("computed", True), ("no gain predicted", True), ("no gain predicted", False)
     expected = {
