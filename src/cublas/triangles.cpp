@@ -174,15 +174,19 @@ antiphase_sgemm_args full_product(const product& p) {
 }
 
 // What cuBLAS takes for blocks on the diagonal, compared with a product of all their matrices. Substitution
-// waits for row after row: 5.5 times, fitted to solves of 4096 to 16384 rows on an H200, in blocks of 256.
+// waits for row after row: 5.5 times, fitted to solves of 4096 to 16384 rows on an H200, in blocks of 256. They
+// are solved in blocks of 128, which is faster: 8192 and 16384 rows take 7.4 and 38.1 ms, 8.1 and 40.9 in blocks of
+// 256, 7.5 and 37.4 in blocks of 64.
 struct block_costs {
   std::span<const std::int64_t> sizes;
   double of_products;
   double alone;  // how much longer a block takes in a call of its own than within a larger one, at most
+  int parts;     // of such a block, each a call
 };
 block_costs costs_of(family f) {
   static constexpr std::int64_t sizes[] = {256, 512, 1024, 2048};
-  return f == family::solve ? block_costs{std::span(sizes).first(1), 5.5, 1.25} : block_costs{sizes, 1, 1.5};
+  return f == family::solve ? block_costs{std::span(sizes).first(1), 5.5, 1.25, 2}
+                            : block_costs{sizes, 1, 1.5, 1};
 }
 
 struct costs {
@@ -226,7 +230,8 @@ decision decide(const product& p) {
     outcome what = c.is_any_ours ? outcome::computed : c.why_none;
     if (c.is_any_ours && !said().least && !(is.cublas_seconds > least_gain * is.seconds))
       what = outcome::no_gain;
-    best = {.eager = what, .captured = what, .predicted = is, .block = size};
+    best = {
+        .eager = what, .captured = what, .predicted = is, .block = said().least ? size : size / known.parts};
   }
   return best;
 }

@@ -57,7 +57,7 @@ template <class Rows> void lay(Rows& rows, std::span<const std::int64_t> strides
   rows.row_stride = step(strides[2]);
 }
 
-// Whether rows can be read in place.
+// Rows can be read in place. Gradients of a sum cannot: they are one number with strides of 0.
 bool is_readable(const tensor& x) {
   const std::span<const std::int64_t> strides = x.strides();
   return (x.sizes()[3] <= 1 || strides[3] == 1) && std::ranges::min(strides) >= 0;
@@ -78,8 +78,8 @@ bool fits(const attention_call& c) {
       if ((bias[i] != 1 && bias[i] != most[i]) || strides[i] < 0) return false;
   }
   for (const tensor* of_queries : {c.out, c.grad})
-    if (of_queries != nullptr && (!std::ranges::equal(of_queries->sizes(), q) || !is_readable(*of_queries)))
-      return false;
+    if (of_queries != nullptr && !std::ranges::equal(of_queries->sizes(), q)) return false;
+  if (c.out != nullptr && !is_readable(*c.out)) return false;
   return is_readable(c.q) && is_readable(c.k) && is_readable(c.v);
 }
 
@@ -100,7 +100,11 @@ antiphase_attention_args described(const attention_call& c) {
     lay(args.out, strides_by_rows(q));
     return args;
   }
-  lay(args.out, c.out->strides()), lay(args.out_gradient, c.grad->strides());
+  lay(args.out, c.out->strides());
+  if (is_readable(*c.grad))
+    lay(args.out_gradient, c.grad->strides());
+  else  // it is copied
+    lay(args.out_gradient, strides_by_rows(q));
   lay(args.q_gradient, strides_by_rows(q)), lay(args.k_gradient, strides_by_rows(k));
   lay(args.v_gradient, strides_by_rows(v));
   return args;
@@ -270,8 +274,13 @@ four_tensors made(const attention_call& c, const attention_decision& d, const lo
   tensor q = by_rows(c.q.sizes(), where), k = by_rows(c.k.sizes(), where), v = by_rows(c.v.sizes(), where);
   handle none = nullptr;
   require(loaded().new_tensor(&none));
-  tensor of_bias(none), copy;
+  tensor of_bias(none), copy, grad;
   point(args, c);
+  if (!is_readable(*c.grad)) {
+    grad = by_rows(c.q.sizes(), where);
+    require(loaded().copy(grad.get(), c.grad->get(), 0));
+    args.out_gradient.data = grad.data<float>();
+  }
   args.logsumexp = packed(logsumexp, args, copy);
   args.q_gradient.data = q.data<float>(), args.k_gradient.data = k.data<float>();
   args.v_gradient.data = v.data<float>();
