@@ -12,7 +12,7 @@
     python -m antiphase run [options] script.py ...
     python -m antiphase run [options] -m module ...
         runs a program and computes its FP32 cuBLAS products, and torch's FP32 attention, by antiphase where that
-        is faster. Arguments after its name are passed to it. The exit code is the program's; 127 if it is not found, 126 if it
+        is faster. Arguments after its name are passed to it; `python3` before it is this Python. The exit code is the program's; 127 if it is not found, 126 if it
         cannot be executed, 2 for wrong options
           --report                   print at the end how many products were computed
           --least N                  compute all products of at least this size, the cube root of m n k,
@@ -27,6 +27,7 @@
 """
 import importlib.util
 import os
+import re
 import shlex
 import sys
 
@@ -90,6 +91,11 @@ def fail(code, why):
 
 def usage(why):
     fail(2, f"{why}\n\n{__doc__.partition(chr(10))[2].strip(chr(10))}")
+
+
+def is_python(word):
+    """The word is what shells call Python, as in the tool's `antiphase run python3 script.py`: it is this one."""
+    return re.fullmatch(r"python(3(\.\d+)?)?", word) is not None and not os.path.isfile(word)
 
 
 def require_program(words):
@@ -166,6 +172,8 @@ def run(words):
         )
     if "ANTIPHASE_PROFILE_JSON" in settings and "ANTIPHASE_PROFILE" not in settings:
         usage("antiphase run: --json is for --profile")
+    if len(words) > 1 and is_python(words[0]):
+        words = words[1:]
     require_program(words)
     library = _cublas.place()
     if _is_missing(library):

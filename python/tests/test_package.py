@@ -383,6 +383,8 @@ class Program(Scratch):
         self.assertEqual(
             run("--", "-m", "module_of_mine", "y", PYTHONPATH=paths), "['y'] True 0 None None None None None"
         )
+        for name in ("python3", "python"):  # as the tool's command has it
+            self.assertEqual(run(name, script, "z"), "['z'] True 0 None None None None None")
         another = self.built("libanother.so", "int another;")
         self.assertEqual(run(script, LD_PRELOAD=another), "[] True 1 None None None None None")
 
