@@ -280,7 +280,6 @@ struct models {
   tf32_cost tf32;
   fp16_cost fp16;
 
-  group_cost group;
   ladder_cost ladder;
   roofline_cost roofline;
   scan_cost scans;
@@ -305,7 +304,6 @@ struct models {
     v.inside("tf32", tf32);
     v.inside("fp16", fp16);
     v.leave();
-    v.inside("group", group);
     v.inside("ladder", ladder);
     v.inside("roofline", roofline);
     v.inside("scans", scans);

@@ -374,36 +374,4 @@ struct fp16_cost {
   }
 };
 
-// A group of small products in one launch, for products of 64 to 4096 lines, measured with former kernels,
-// whose computing threads copied too, and with three resident blocks of 128 x 16.
-//   step_alone, step  a block's time for 32 k: alone on its multiprocessor; at full occupancy
-//   tile              what a tile takes besides its steps
-struct group_times {
-  double step_alone, step, tile;
-  void each(constant_visitor& v) {
-    v.number("step alone", step_alone, .1, 10);
-    v.number("step", step, .1, 10);
-    v.number("tile", tile, .1, 20);
-  }
-};
-struct group_cost {
-  static constexpr std::string_view forms[] = {"32", "64", "128"};  // rows of a tile
-  std::array<group_times, std::size(forms)> tiles;
-  double launch, table;  // the first launch; each further table of products
-  double uneven;         // factor on a block's times where K is no multiple of 4
-  double rate;           // of everything
-  // a product that takes less than `shortest` in a group is not predicted as a launch of its own: that takes
-  // `usual` and its sums
-  double shortest, usual;
-  void each(constant_visitor& v) {
-    for (std::size_t i = 0; i < std::size(forms); ++i) v.inside(forms[i], tiles[i]);
-    v.number("launch", launch, .5, 10);
-    v.number("table", table, .5, 10);
-    v.number("uneven", uneven, 1, 3);
-    v.number("rate", rate, 1e6, 2e7);
-    v.number("shortest", shortest, .1, 10);
-    v.number("usual", usual, .1, 10);
-  }
-};
-
 }  // namespace antiphase::costs

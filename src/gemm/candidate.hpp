@@ -52,7 +52,6 @@ struct product_traits {
   bool (*keeps)(const request&) = nullptr;
   bool batches = false;   // takes a batch in one launch; else there is a launch for each member
   bool pointers = false;  // takes arrays of pointers
-  bool groups = false;    // takes groups of products in one launch
   // Whether its kernel applies the epilogue; else a finishing pass does.
   bool (*finishes)(const request&) = [](const request&) { return false; };
   // The workspace that is offered, in bytes, which grows with the problem's size; null: that of the plan.

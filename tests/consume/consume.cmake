@@ -2,7 +2,7 @@
 # Configures, builds and runs the consumer's project: cmake -DHOW=subdirectory|package|pkg_config
 # -DREPOSITORY=... -DBUILD=... -DWORK=... -P consume.cmake
 #   subdirectory   antiphase is a part of the consumer's build, with the project's own warnings as errors;
-#                  kernels are those of BUILD
+#                  kernels are those of BUILD, and so are objects whose sources do not read the configuration
 #   package        antiphase has been built in BUILD; it is installed below WORK, where its tool runs and the
 #                  package is found, with CHECKER
 #                  also the checker
@@ -65,8 +65,20 @@ if(HOW STREQUAL "pkg_config")
   return()
 endif()
 
-# A compiler launcher that copies the kernel objects of the test's own build instead of compiling them again.
+# A compiler launcher that copies objects of the test's own build instead of compiling them again: kernels, and,
+# where Ninja knows what they include, those that do not depend on how the build is configured.
 if(HOW STREQUAL "subdirectory" AND NOT KERNELS STREQUAL "")
+  file(WRITE "${WORK}/same" "")
+  if(GENERATOR STREQUAL "Ninja")
+    execute_process(COMMAND "${NINJA}" -C "${BUILD}" -t deps OUTPUT_VARIABLE known COMMAND_ERROR_IS_FATAL ANY)
+    string(REPLACE ";" "," known "${known}")
+    string(REPLACE "\n\n" ";" known "${known}")
+    foreach(one IN LISTS known)
+      if(NOT one MATCHES "/build_config\\.hpp" AND one MATCHES "^src/CMakeFiles/antiphase\\.dir/([^:\n]*\\.o):")
+        file(APPEND "${WORK}/same" "${CMAKE_MATCH_1}\n")
+      endif()
+    endforeach()
+  endif()
   file(WRITE "${WORK}/launcher" [=[
 #!/bin/sh
 before=
@@ -78,6 +90,12 @@ case $object in
   */antiphase.dir/kernels/*)
     echo "$object: @KERNELS@/${object##*/}" >"$dependencies"
     exec cp "@KERNELS@/${object##*/}" "$object" ;;
+  */antiphase.dir/*)
+    name=${object##*/antiphase.dir/}
+    if grep -qxF "$name" "@WORK@/same"; then
+      echo "$object: @BUILD@/src/CMakeFiles/antiphase.dir/$name" >"$dependencies"
+      exec cp "@BUILD@/src/CMakeFiles/antiphase.dir/$name" "$object"
+    fi ;;
 esac
 exec @LAUNCHER@ "$@"
 ]=])

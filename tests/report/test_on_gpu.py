@@ -63,7 +63,6 @@ BENCHES = [
         "accuracy-rested",
         "data-rested",
         "suite-rested",
-        "prepared-rested",
         "random-rested",
         "serving-rested",
         "map-rested",

@@ -159,7 +159,7 @@ class Program(ToolTest):
             ("'single-pas' did mean single-pass", (*trace, "scan", "--policy", "single-pas")),
             ("'padde' did mean padded", (*trace, "--policy", "padde")),
             ("'fp23' did mean fp32", (*gemm, "--precision", "fp23")),
-            ("'gif' html, svg, json or timelines", (*trace, "--format", "gif")),
+            ("'gif' html, svg or json", (*trace, "--format", "gif")),
             ("'vsg' did mean svg", (*trace, "--format", "vsg")),
             ("'rseted' did mean rested", ("bench", "gemm", "--protocol", "rseted", *CPU)),
             ("'maximum' did mean max", ("scan", "X.npy", "-o", "Y.npy", "--op", "maximum", *CPU)),
@@ -583,23 +583,6 @@ class Trace(ToolTest):
         self.assertEqual(len({run.communicate()[0] for run in runs}), 1)
         self.assertEqual({run.returncode for run in runs}, {0})
 
-    def test_perfetto(self):
-        done = self.run_tool(
-            "trace",
-            "--policy",
-            "double-buffered,warp-tile",
-            "--k",
-            "128",
-            "--output",
-            "t.json",
-            "--json",
-            *CPU,
-        )
-        self.assertGreater(len(json.loads((self.folder / "t.json").read_text())["traceEvents"]), 20)
-        timelines = json.loads(done.stdout)["timelines"]
-        self.assertEqual([t["policy"] for t in timelines], ["double-buffered", "warp-tile"])
-        self.assertEqual(timelines[0]["steps_hidden"], 3)
-
     def test_comparing_stages(self):
         done = self.run_tool(
             "trace", "gemm", "--compare", "stages=1,2", "--k", "64", "--output", "t.html", "--json", *CPU
@@ -876,9 +859,7 @@ class Trace(ToolTest):
 
     def test_timelines_with_every_warp_are_read_again(self):
         asked = ("trace", "--stages", "1,2", "--k", "96", *CPU)
-        recorded = self.run_tool(
-            *asked, "--format", "timelines", "-o", "both.json", "--quiet"
-        ).stdout.decode()
+        recorded = self.run_tool(*asked, "-o", "both.json", "--quiet").stdout.decode()
         self.assertEqual(
             [len(t["spans"]) > 500 for t in json.loads((self.folder / "both.json").read_text())], [True, True]
         )
@@ -897,7 +878,7 @@ class Trace(ToolTest):
     def test_refusals(self):
         base = ("trace", "--k", "64", *CPU)
         self.refused(2, ["'t.png'", ".svg", "--format"], *base, "--output", "t.png")
-        self.refused(2, ["'gif'", "html, svg, json or timelines"], *base, "--output", "t", "--format", "gif")
+        self.refused(2, ["'gif'", "html, svg or json"], *base, "--output", "t", "--format", "gif")
         self.refused(2, ["naive", "no pipeline"], *base, "--output", "t.svg", "--policy", "naive")
         self.refused(2, ["'asynk'", "async-2"], *base, "--output", "t.svg", "--policy", "asynk")
         for stages, found in (("9", "9"), ("0", "0"), ("1,x", "x"), ("", "")):

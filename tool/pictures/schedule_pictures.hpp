@@ -19,7 +19,7 @@ struct drawn_finding {
 
 // Lanes for threads, their copies in flight and the memory, in the order of the schedule; the two sides of
 // the finding are framed. schedule_page(): an HTML page (timeline_page.hpp). schedule_svg(): a still picture.
-// schedule_json(): a trace for Perfetto, one microsecond per event. Equal findings give equal text. Throws
+// schedule_json(): Trace Event Format, one microsecond per event. Equal findings give equal text. Throws
 // bad_request if there are none.
 std::string schedule_page(std::span<const drawn_finding> findings);
 std::string schedule_svg(std::span<const drawn_finding> findings);

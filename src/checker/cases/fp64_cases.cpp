@@ -4,7 +4,6 @@
 #include "src/checker/cases/product_cases.hpp"
 #include "src/gemm/fp64/dots_plan.hpp"
 #include "src/gemm/fp64/fp64_plan.hpp"
-#include "src/gemm/fp64/group_plan.hpp"
 
 #include <algorithm>
 #include <memory>
@@ -131,30 +130,6 @@ void multiply_short(const context& where) {
           product(64, 128, 4, 1, 2, neither, neither)})
       multiply(where, "gemm.fp64-short", "fp64-short", p, finishes);
 }
-// More members than go with one launch, so that the table is written, whole tiles and edges of each layout;
-// then a few.
-void multiply_group(const context& where, const gemms::group_instance& with, int count) {
-  using enum storage_order;
-  std::vector<product> all;
-  for (std::int64_t i = 0; i < count; ++i) {
-    const storage_order of_a = i % 2 == 0 ? rows : columns, of_b = i % 3 == 0 ? columns : rows;
-    all.push_back({i % 7 == 0 ? with.policy.tile.m : 5 + 11 * (i % 5),
-                   i % 7 == 0 ? with.policy.tile.n : 3 + 13 * (i % 4), 5 + 37 * (i % 3), 1,
-                   i % 2 == 0 ? 0.f : 0.5f, of_a, of_b, i % 4 == 0 ? 4 : 1});
-    if (i % 5 == 4) all.back() = with_odd_lines(all.back());
-  }
-  std::vector<std::unique_ptr<on_device>> memory;
-  std::vector<const gemms::problem*> problems;
-  for (const product& p : all)
-    problems.push_back(&memory.emplace_back(std::make_unique<on_device>(where, p))->problem);
-  gemms::group_plan plan = gemms::plan_group(where, with, problems);
-  plan.grid.x = std::min(plan.grid.x, 3u);  // each block comes to tiles of many members
-  device_array<std::byte> workspace(where, anything(plan.workspace()));
-  gemms::run(where, plan, {workspace.data(), plan.workspace()}, nullptr);
-  where.runs_on().synchronize(nullptr);
-  for (std::size_t i = 0; i < all.size(); ++i)
-    require_kept(where, with.code.name, all[i], memory[i]->c.to_host());
-}
 void finish_results(const context& where) {
   for (const std::int64_t k : {0, 7})
     multiply(where, "gemm.finish", "naive", {21, 133, k, -1.5f, 0.5f}, true);
@@ -202,12 +177,6 @@ std::vector<checked_case> fp64_cases() {
                      for (const gemms::dots_instance& i : gemms::dots_instances(target::checked))
                        inner_products_by(where, i);
                    }});
-  cases.push_back(
-      {"gemm/group", "products of different shapes in one launch, as by fp64", [](const context& where) {
-         for (const gemms::group_instance& i : gemms::group_instances(target::checked))
-           multiply_group(where, i, 5);
-         multiply_group(where, gemms::group_instances(target::checked).front(), gemms::group_inline + 2);
-       }});
   // A case for each kind of kernel, in the order of the table.
   std::vector<std::pair<std::string, std::vector<gemms::fp64_instance>>> kinds;
   for (const gemms::fp64_instance& i : gemms::fp64_instances(target::checked)) {

@@ -56,12 +56,6 @@ void add(std::vector<library_kernel>& all, const gemms::finish_instance& i) {
 void add(std::vector<library_kernel>& all, const gemms::fp64_instance& i) {
   all.push_back({checker_detail::case_of(i.policy), i.code.name, i.code});
 }
-void add(std::vector<library_kernel>& all, const gemms::group_instance& i) {
-  all.push_back({"gemm/group", i.code.name, i.code});
-}
-void add(std::vector<library_kernel>& all, const gemms::group_table_instance& i) {
-  all.push_back({"gemm/group", i.code.name, i.code});
-}
 void add(std::vector<library_kernel>& all, const gemms::tf32_instance& i) {
   all.push_back({checker_detail::case_of(i.policy), i.code.name, i.code});
 }

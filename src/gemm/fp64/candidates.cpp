@@ -242,7 +242,6 @@ const candidate fp64{
                .keeps = [](const request& r) { return !is_for_tf32_rows(r); },
                .batches = true,
                .pointers = true,
-               .groups = true,
                .finishes = finishes_all,
                .offer =
                    [](const request& r) {

@@ -3,7 +3,6 @@
 #pragma once
 #include "src/gemm/fp64/dots_product.hpp"
 #include "src/gemm/fp64/fp64_product.hpp"
-#include "src/gemm/fp64/group_product.hpp"
 #include "src/gemm/fp64/short_product.hpp"
 #include "src/registry.hpp"
 
@@ -13,9 +12,7 @@
   LIST(fp64_instance, fp64_finish_kernels) \
   LIST(fp64_instance, fp64_lanes_kernels)  \
   LIST(short_instance, short_kernels)      \
-  LIST(dots_instance, dots_kernels)        \
-  LIST(group_instance, group_kernels)      \
-  LIST(group_table_instance, group_table_kernels)
+  LIST(dots_instance, dots_kernels)
 
 namespace antiphase::gemms {
 

@@ -260,7 +260,7 @@ void add_check(arguments program) {
   command
       .add_option("--trace", r->trace,
                   "Draw the schedules that show what was found: .html is a page to zoom into, .svg a "
-                  "picture, .json a trace for Perfetto")
+                  "picture, .json in the Trace Event Format")
       .check(not_empty())
       .type_name("FILE");
   command

@@ -52,8 +52,7 @@ finding_trace::finding_trace(const check_request& r) : file_(r.trace) {
   switch (picture_format_of(file_, "", "")) {
     case picture_format::page: draw_ = schedule_page; break;
     case picture_format::still: draw_ = schedule_svg; break;
-    case picture_format::timelines: break;  // of trace alone
-    case picture_format::perfetto: draw_ = schedule_json; break;
+    case picture_format::data: draw_ = schedule_json; break;
   }
 }
 

@@ -30,7 +30,7 @@ struct trace_request {
   common_options common;
 };
 inline picture_format format_of(const trace_request& r) {
-  return picture_format_of(r.output, r.format, "; give --format html, svg, json or timelines");
+  return picture_format_of(r.output, r.format, "; give --format html, svg or json");
 }
 // What can be recorded, and by which policies.
 std::vector<std::string> trace_families();

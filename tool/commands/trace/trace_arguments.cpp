@@ -24,8 +24,7 @@ constexpr const char* examples =
     "(docs/timelines.md): "
     "times are not measured, and the same in every run.\n"
     "The output's name says the format: .html is a page to zoom into, with what the figures say; .svg a "
-    "picture; .json a trace for "
-    "ui.perfetto.dev or chrome://tracing; --format for others.\n"
+    "picture; .json what was recorded, which --read draws again; --format for other names.\n"
     "\n"
     "Of a program in plain CUDA it draws a block of each kernel of its run, timed by the same model: buffers "
     "are "
@@ -162,11 +161,10 @@ void add_trace(arguments program) {
       .type_name("FILE");
   command
       .add_option("--format", r->format,
-                  "html, svg or json (for Perfetto), where the output's name does not say; or timelines, "
-                  "which --read draws again with every warp")
+                  "html, svg or json (which --read draws again), where the output's name does not say")
       .check(not_empty())
       .type_name("FORMAT")
-      .offers({"html", "svg", "json", "timelines"});
+      .offers({"html", "svg", "json"});
   add_compiler_options(command, {r, &r->program}, " o ");
   command
       .add_option("--seconds", r->program.seconds,

@@ -9,7 +9,6 @@
 #include "tool/commands/trace/trace_files.hpp"
 #include "tool/files/file_names.hpp"
 #include "tool/pictures/origin.hpp"
-#include "tool/pictures/perfetto.hpp"
 #include "tool/pictures/timeline_page.hpp"
 #include "tool/pictures/timeline_svg.hpp"
 #include "tool/program/table.hpp"
@@ -46,10 +45,9 @@ std::string drawn(picture_format as, std::span<const timeline> timelines, std::s
   switch (as) {
     case picture_format::page: return timeline_page(timelines, "Timelines of a kernel's pipeline", taken);
     case picture_format::still: return timeline_svg(timelines);
-    case picture_format::timelines: return text_of(timelines);
-    case picture_format::perfetto: break;
+    case picture_format::data: break;
   }
-  return perfetto_json(timelines);
+  return text_of(timelines);
 }
 
 // Ticks or cycles from a step's computation to the next one's, once every slot has been filled and until none
