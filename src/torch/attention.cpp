@@ -140,8 +140,8 @@ attention_decision decided(const attention_call& c, const location& where) {
   if (antiphase_attention_workspace(&asked, &d.workspace) != ANTIPHASE_OK ||
       antiphase_attention_predict(&asked, &predicted) != ANTIPHASE_OK ||
       antiphase_torch_attention_judge(d.call.device, c.grad != nullptr, asked.members, asked.heads,
-                                      asked.queries, asked.keys, asked.depth, c.is_causal, predicted, &ours,
-                                      &torchs, &wins) != ANTIPHASE_OK)
+                                      asked.queries, asked.keys, asked.depth, c.is_causal, c.bias != nullptr,
+                                      predicted, &ours, &torchs, &wins) != ANTIPHASE_OK)
     return d;  // antiphase does not compute it
   decide(d, attention_operators(), where, wins != 0, torchs - ours);
   return d;

@@ -391,6 +391,34 @@ template <gradient_policy P, class Waits = gradient_waits<P>> struct gradient_ke
       pairs.load(p.problem, member_of(p.problem, b.w.member), of_keys ? head : b.w.head, b.r.first,
                  tile * N + scores::column());
   }
+  // The gradient of the bias: dS, of which each row is scaled.
+  AP_DEV static void store_slopes(const params& p, const scores& y, const job& b, int tile,
+                                  const float (&back)[2]) {
+    const written_pairs& x = p.bias_gradient;
+    if (x.data == nullptr) return;
+    const member m = member_of(p.problem, b.w.member);
+    const int first = tile * N + scores::column();
+    const bool in_twos = x.key_stride == 1 && (x.member_stride | x.head_stride | x.query_stride) % 2 == 0 &&
+                         reinterpret_cast<std::uintptr_t>(x.data) % 8 == 0;
+    AP_UNROLL
+    for (int h = 0; h < 2; ++h) {
+      const int row = b.r.first + 8 * h;
+      if (row >= m.queries) continue;
+      float* const to = in_global_memory(x.data) + m.index * x.member_stride + b.w.head * x.head_stride +
+                        row * x.query_stride;
+      AP_UNROLL
+      for (int i = 2 * h; i < y.count; i += 4) {
+        const int key = first + y.column_of(i);
+        const pack<float, 2> two{{y.value[i] * back[h], y.value[i + 1] * back[h]}};
+        if (in_twos && key + 1 < m.keys) {
+          store_pack<2>(to + key, two);
+        } else {
+          if (key < m.keys) to[key * x.key_stride] = two.element[0];
+          if (key + 1 < m.keys) to[(key + 1) * x.key_stride] = two.element[1];
+        }
+      }
+    }
+  }
   // Slots that the warpgroup has no use for.
   AP_DEV static void skip(storage& s, slot_cursor& at, int tiles) {
     for (int i = 0; i < 2 * tiles; ++i, ++at) {
@@ -458,6 +486,7 @@ template <gradient_policy P, class Waits = gradient_waits<P>> struct gradient_ke
         if (last) s.owned.release(own, by_warp{});
         float back[2];
         differentiate(y, x, b.r, numbers_in(s, second), b.own_scale * scale1, back);
+        if constexpr (P.biased && !of_keys) store_slopes(p, y, b, j, back);
         if constexpr (of_keys) {
           wgmma_wait<0>();
           part1.pin();
