@@ -265,14 +265,17 @@ class Attention(Family):
         self.begin(takes_all=True)
         for name, tensors, how in self.operands():
             with self.subTest(name):
-                q, k, v = (x.detach().requires_grad_() for x in tensors)
+                q, k, v = of = [x.detach().requires_grad_() for x in tensors]
+                if "bias" in how and how["bias"].shape == (2, 4, 33, 48):
+                    how["bias"] = how["bias"].detach().requires_grad_()
+                    of.append(how["bias"])
                 weights = R(*q.shape, seed=7)
-                expected = torch.autograd.grad((formula(q, k, v, **how)[0] * weights).sum(), (q, k, v))
+                expected = torch.autograd.grad((formula(q, k, v, **how)[0] * weights).sum(), of)
 
                 def run():
                     causal, scale = how.get("is_causal", False), how.get("scale")
                     out = FORWARD(q, k, v, how.get("bias"), True, 0.0, causal, scale=scale)[0]
-                    return torch.autograd.grad((out * weights).sum(), (q, k, v))
+                    return torch.autograd.grad((out * weights).sum(), of)
 
                 found, counts = self.counted(run)
                 self.assertEqual(counts, (2, 0))

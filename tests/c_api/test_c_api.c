@@ -759,6 +759,26 @@ static void attending(void) {
     }
   EXPECT(wrong == 0);
 
+  subject = "the gradient of a bias";
+  static float of_bias[MEMBERS * HEADS * QUERIES * KEYS];
+  args.bias_gradient.data = of_bias;
+  REFUSED(antiphase_attention_backward(&args, NULL), ANTIPHASE_NOT_SUPPORTED, "the gradient of a bias");
+  args.causal = ANTIPHASE_ALL_KEYS, args.out_gradient.data = NULL;
+  EXPECT(antiphase_attention(&args, NULL) == ANTIPHASE_OK);
+  args.out_gradient.data = grad;
+  EXPECT(antiphase_attention_backward(&args, NULL) == ANTIPHASE_OK);
+  double largest = 0;
+  for (int i = 0; i < MEMBERS * HEADS * QUERIES; ++i) {
+    double sum = 0;
+    for (int j = 0; j < KEYS; ++j) {
+      sum += of_bias[i * KEYS + j], largest = fmax(largest, fabs(of_bias[i * KEYS + j]));
+      wrong += visible[i / (HEADS * QUERIES) * KEYS + j] == 0 && of_bias[i * KEYS + j] != 0;
+    }
+    wrong += !(fabs(sum) < 1e-5);  // weights add up to 1 with any bias
+  }
+  EXPECT(wrong == 0 && largest > 1e-3);
+  args.causal = ANTIPHASE_CAUSAL_BOTTOM_RIGHT, args.bias_gradient.data = NULL;
+
   subject = "arguments of attention";
   size_t bytes = 77, forward_bytes = 77;
   double seconds = 0;
