@@ -338,6 +338,10 @@ typedef struct antiphase_bias {
   const float* data;
   int64_t member_stride, head_stride, query_stride, key_stride;
 } antiphase_bias;
+typedef struct antiphase_bias_gradient {
+  float* data;
+  int64_t member_stride, head_stride, query_stride, key_stride;
+} antiphase_bias_gradient;
 typedef struct antiphase_visible {
   const unsigned char* data;
   int64_t member_stride, head_stride, query_stride, key_stride;
@@ -388,6 +392,9 @@ typedef struct antiphase_attention_args {
   // for antiphase_attention_backward(): the gradient of out, and where to write those of q, k and v
   antiphase_heads out_gradient;
   antiphase_written_heads q_gradient, k_gradient, v_gradient;
+  // likewise, of the bias for each pair, also where the bias is shared. NULL: none. Where `causal`, a window or
+  // packed members leave pairs out, it is not supported.
+  antiphase_bias_gradient bias_gradient;
 } antiphase_attention_args;
 
 #define ANTIPHASE_ATTENTION_ARGS_INIT                                                                      \
@@ -395,15 +402,15 @@ typedef struct antiphase_attention_args {
     sizeof(antiphase_attention_args), ANTIPHASE_CURRENT_DEVICE, 0, 1, 1, 0, 0, 0, 0, {NULL, 0, 0, 0},      \
         {NULL, 0, 0, 0}, {NULL, 0, 0, 0}, {NULL, 0, 0, 0}, 0, 0, -1, -1, {NULL, 0, 0, 0, 0},               \
         {NULL, 0, 0, 0, 0}, NULL, NULL, 0, 0, NULL, NULL, NULL, NULL, 0, {NULL, 0, 0, 0}, {NULL, 0, 0, 0}, \
-        {NULL, 0, 0, 0}, {                                                                                 \
-      NULL, 0, 0, 0                                                                                        \
+        {NULL, 0, 0, 0}, {NULL, 0, 0, 0}, {                                                                \
+      NULL, 0, 0, 0, 0                                                                                     \
     }                                                                                                      \
   }
 
 ANTIPHASE_API antiphase_status antiphase_attention(const antiphase_attention_args* args, antiphase_stream on);
 // Computes the gradients of q, k and v from out_gradient, the operands, and `out` and `softmax` as
 // antiphase_attention() has left them; if `softmax` is NULL, from `logsumexp`, whose rounding error is then
-// one of every weight. The gradient of a bias is not computed.
+// one of every weight.
 ANTIPHASE_API antiphase_status antiphase_attention_backward(const antiphase_attention_args* args,
                                                             antiphase_stream on);
 // What follows is of antiphase_attention_backward() if out_gradient is given. Bytes of workspace that the
@@ -424,13 +431,13 @@ ANTIPHASE_API antiphase_status antiphase_attention_explain(const antiphase_atten
 // For programs that override them on GPUs: predicted seconds of our call through torch, with what it takes
 // the host, and of torch's own; ours are infinite for calls unlike those that were measured. *wins: 1 where
 // ours takes at most 0.9 of torch's time; 0 on a GPU that was not measured (antiphase_is_measured). FP32
-// attention, or its gradients (backward is not 0). predicted: of antiphase_attention_predict(); infinite if
-// that refuses the call.
+// attention, or its gradients (backward is not 0); `causal` and `biased` are 0 or 1. predicted: of
+// antiphase_attention_predict(); infinite if that refuses the call.
 ANTIPHASE_API antiphase_status antiphase_torch_attention_judge(int device, int backward, int64_t members,
                                                                int64_t heads, int64_t queries, int64_t keys,
-                                                               int64_t depth, int causal, double predicted,
-                                                               double* seconds, double* torch_seconds,
-                                                               int* wins);
+                                                               int64_t depth, int causal, int biased,
+                                                               double predicted, double* seconds,
+                                                               double* torch_seconds, int* wins);
 // The same for a scan of outer x inner lines of `length` elements, of which each is read and written with so
 // many bytes. ANTIPHASE_MIN and ANTIPHASE_MAX: with their indices.
 ANTIPHASE_API antiphase_status antiphase_torch_scan_judge(int device, int operation, int64_t outer,

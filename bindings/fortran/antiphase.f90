@@ -141,6 +141,7 @@ module antiphase
     integer(c_size_t) :: workspace_size = 0
     type(antiphase_heads) :: out_gradient
     type(antiphase_written_heads) :: q_gradient, k_gradient, v_gradient
+    type(antiphase_bias) :: bias_gradient
   end type
 
   ! Streams are the cudaStream_t of C, by value: c_null_ptr is the default stream.
@@ -266,9 +267,10 @@ module antiphase
       integer(c_size_t), value :: room
     end function
     integer(c_int) function antiphase_torch_attention_judge(device, backward, members, heads, queries, keys, depth, &
-                                                            causal, predicted, seconds, torch_seconds, wins) bind(c)
+                                                            causal, biased, predicted, seconds, torch_seconds, &
+                                                            wins) bind(c)
       import
-      integer(c_int), value :: device, backward, causal
+      integer(c_int), value :: device, backward, causal, biased
       integer(c_int64_t), value :: members, heads, queries, keys, depth
       real(c_double), value :: predicted
       real(c_double), intent(out) :: seconds, torch_seconds

@@ -54,7 +54,8 @@ def _decide(part, q, k, v, bias, grad, how, is_causal):
         except (NotImplementedError, ValueError):
             pass
     number, backward = _torch_lead.number_of(q.device), part == "backward"
-    ours, theirs, wins = _judge(number, backward, *most, depth, is_causal, max(predicted, _HOST[part]))
+    call = number, backward, *most, depth, is_causal, bias is not None, max(predicted, _HOST[part])
+    ours, theirs, wins = _judge(*call)
     ours, theirs = 1e6 * ours, 1e6 * theirs
     text = f"attention {part} of {members} x {heads} x {queries} x {keys} x {depth}"
     text += ", causal" * is_causal + ", with a mask" * (bias is not None)

@@ -545,7 +545,7 @@ class Led(support.Case):
                 for part, work, rate in (("forward", 4, measured[0]), ("backward", 10, measured[1])):
                     if rate:
                         work *= members * heads * rows * rows * depth / (2 if is_causal else 1)
-                        call = -1, part == "backward", members, heads, rows, rows, depth, is_causal, 0
+                        call = -1, part == "backward", members, heads, rows, rows, depth, is_causal, False, 0
                         found = 1e6 * lead._library.judge_torch_attention(*call)[1]
                         self.assertLess(found / (work / rate * 1e-6), 9 / 8, (shape, part, is_causal))
                         self.assertGreater(found / (work / rate * 1e-6), 0.45, (shape, part, is_causal))

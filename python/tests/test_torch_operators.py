@@ -267,7 +267,10 @@ class Attention(Family):
         self.begin(takes_all=True)
         for name, tensors, how in self.operands():
             with self.subTest(name):
-                q, k, v = (x.detach().requires_grad_() for x in tensors)
+                q, k, v = of = [x.detach().requires_grad_() for x in tensors]
+                if "bias" in how and how["bias"].shape == (2, 4, 33, 48):
+                    how["bias"] = how["bias"].detach().requires_grad_()
+                    of.append(how["bias"])
                 weights = R(*q.shape, seed=7)
 
                 def run():
@@ -276,8 +279,8 @@ class Attention(Family):
 
                 # the gradient of a sum is one number with strides of 0
                 for loss in (lambda out: (out * weights).sum(), torch.sum):
-                    expected = torch.autograd.grad(loss(formula(q, k, v, **how)[0]), (q, k, v))
-                    found, counts = self.counted(lambda: torch.autograd.grad(loss(run()), (q, k, v)))
+                    expected = torch.autograd.grad(loss(formula(q, k, v, **how)[0]), of)
+                    found, counts = self.counted(lambda: torch.autograd.grad(loss(run()), of))
                     self.assertEqual(counts, (2, 0))
                     for f, e in zip(found, expected):
                         torch.testing.assert_close(f, e, rtol=1e-5, atol=2e-5)

@@ -47,6 +47,7 @@ std::optional<choices::call_key> key_of(const context& where, const attention_pr
   if (back != nullptr) {
     key.add(back->out.data, back->k.data, back->v.data);
     add_rows(back->out), add_rows(back->q), add_rows(back->k), add_rows(back->v);
+    add_pairs(back->bias);
   }
   key.add_device(choices::family::attention);
   return key;

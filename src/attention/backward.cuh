@@ -133,7 +133,19 @@ template <backward_policy P> struct attention_gradient {
       if constexpr (of_keys) mine.weight[r][lane_index()] = weight;
     }
     mine.hidden[lane_index()] = hidden;
+    if constexpr (!of_keys)
+      if (a.bias_gradient.data != nullptr) store_slopes(mine, a, s, own + first, other + lane_index());
     warp_sync();
+  }
+  // The gradient of the bias: a lane's own elements of dS.
+  AP_DEV static void store_slopes(const warp_part& mine, const params& a, const scores& s, int first_row,
+                                  int key) {
+    const written_pairs& x = a.bias_gradient;
+    if (key >= s.m.keys) return;
+    float* const to = in_global_memory(x.data) + s.m.index * x.member_stride + s.head * x.head_stride +
+                      key * x.key_stride;
+    for (int r = 0; r < P.rows && first_row + r < s.m.queries; ++r)
+      to[(first_row + r) * x.query_stride] = mine.slope[r][lane_index()];
   }
 
   // All tiles of `count` others from `first` on that one of the block's own rows meets.

@@ -59,12 +59,21 @@ struct naive_arguments {
   float* scores;  // [member][head][query][key]
 };
 
+// attentions::gradients without the bias's.
+struct row_gradients {
+  heads<const float> out;
+  heads<float> q, k, v;
+
+  row_gradients() = default;
+  row_gradients(const gradients& of) : out(of.out), q(of.q), k(of.k), v(of.v) {}
+};
 struct backward_arguments {
   attentions::problem problem;
-  gradients results;
+  row_gradients results;
   const float* dots;   // of rows of dO and O, in the order of problem::softmax
   unsigned tiles = 0;  // as of the forward
   const std::uint32_t* flags = nullptr;
+  written_pairs bias_gradient = {};
 };
 struct dots_arguments {
   attentions::problem problem;

@@ -110,7 +110,14 @@ plan plan_of(const request& r, const tiled_instance& with) {
 
 }  // namespace
 
-std::string fp32_unsuited(const request& r) { return too_many_tiles(r); }
+// Tiles without visible pairs are left out: nothing would write the gradient of their biases.
+std::string fp32_unsuited(const request& r) {
+  const problem& p = r.problem;
+  if (r.back.has_value() && r.back->bias.data != nullptr &&
+      (p.mask != causal::no || p.window_before >= 0 || p.window_behind >= 0 || r.packed()))
+    return "the gradient of a bias is computed where there is neither a mask nor a window nor packed members";
+  return too_many_tiles(r);
+}
 std::string tiled_unsuited(const request& r) {
   return r.back.has_value() ? forward_only(r) : too_many_tiles(r);
 }
@@ -176,7 +183,7 @@ std::vector<launchable> fp32_backward(const request& r, cutter& memory, const st
     const backward_instance& with = backward_of(r, of);
     const std::int64_t tiles = blocks_of(r, extent, heads, with.policy.tile());
     launches.push_back(launch_of(with.code, grid_with(r, tiles, flags),
-                                 backward_arguments{p, *r.back, dots, static_cast<unsigned>(tiles), flags}));
+                                 backward_arguments{p, *r.back, dots, static_cast<unsigned>(tiles), flags, r.back->bias}));
   };
   add(owned::keys, p.keys, p.kv_heads);
   add(owned::queries, p.queries, p.heads);

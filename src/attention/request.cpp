@@ -9,6 +9,7 @@
 #include <cmath>
 #include <iterator>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 #include "src/attention/members.hpp"
@@ -53,7 +54,8 @@ template <class T> array_of_call rows_of(std::string_view name, const request& r
            p.depth * size},
           alignof(T)};
 }
-template <class T> array_of_call pairs_of(std::string_view name, const problem& p, const pairs<T>& x) {
+template <class Pairs> array_of_call pairs_of(std::string_view name, const problem& p, const Pairs& x) {
+  using T = std::remove_cvref_t<decltype(*x.data)>;
   constexpr std::int64_t size = sizeof(T);
   return {
       name,
@@ -94,6 +96,7 @@ arrays arrays_of(const request& r) {
     all.written = {rows_of("the gradient of q", r, g.q, p.heads, false),
                    rows_of("the gradient of k", r, g.k, p.kv_heads, true),
                    rows_of("the gradient of v", r, g.v, p.kv_heads, true)};
+    if (g.bias.data != nullptr) all.written.push_back(pairs_of("the gradient of the bias", p, g.bias));
     return all;
   }
   all.written = {out};
@@ -153,7 +156,7 @@ template <class T> void forget_idle(heads<T>& x, const problem& p, bool of_keys)
   if (p.heads <= 1 || (of_keys && p.kv_heads <= 1)) x.head_stride = 0;
   if (p.lengths.query_offsets == nullptr && (of_keys ? p.keys : p.queries) <= 1) x.row_stride = 0;
 }
-template <class T> void forget_idle(pairs<T>& x, const problem& p) {
+template <class Pairs> void forget_idle(Pairs& x, const problem& p) {
   if (p.members <= 1) x.member_stride = 0;
   if (p.heads <= 1) x.head_stride = 0;
   if (p.queries <= 1) x.query_stride = 0;
@@ -193,6 +196,8 @@ request judged(const executor& on, const problem& p, const gradients* back) {
   for (const std::int64_t rows : {r.query_rows(), r.key_rows()})
     if (rows > 0 && p.heads > most_bytes / 8 / rows)
       throw bad_request(fmt::format("{}: expected less than 2^52 bytes of numbers for all rows", r.text()));
+  if (back != nullptr && back->bias.data != nullptr && p.bias.data == nullptr)
+    throw bad_request("there is a gradient of the bias, but no bias: expected both");
   const arrays all = arrays_of(r);
   for (const array_of_call& a : all.read) require_memory(a);
   for (const array_of_call& a : all.written) {
@@ -209,6 +214,7 @@ request judged(const executor& on, const problem& p, const gradients* back) {
   if (r.back.has_value()) {
     forget_idle(r.back->out, p, false), forget_idle(r.back->q, p, false);
     forget_idle(r.back->k, q, true), forget_idle(r.back->v, q, true);
+    forget_idle(r.back->bias, p);
   }
   return r;
 }

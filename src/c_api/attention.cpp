@@ -35,7 +35,7 @@ auto rows_of(const Heads& x, std::int64_t count, std::int64_t rows, std::int64_t
   return rows_of(x.data, x.member_stride, x.head_stride, x.row_stride, count, rows, depth);
 }
 
-template <class T, class Pairs> attentions::pairs<T> pairs_of(const Pairs& x, const attention_problem& p) {
+template <class To, class Pairs> To pairs_of(const Pairs& x, const attention_problem& p) {
   if (x.member_stride == 0 && x.head_stride == 0 && x.query_stride == 0 && x.key_stride == 0)
     return {x.data, times(p.heads, times(p.queries, p.keys)), times(p.queries, p.keys), p.keys, 1};
   return {x.data, step(x.member_stride), step(x.head_stride), step(x.query_stride), step(x.key_stride)};
@@ -67,14 +67,16 @@ attending attending_of(const antiphase_attention_args* given, antiphase_stream o
   if (x.scale_given == 1 || x.scale != 0) p.scale = x.scale;
   p.mask = one_of<causal>("causal", x.causal, std::size(attentions::causal_names));
   p.window_before = x.window_before, p.window_behind = x.window_behind;
-  p.bias = pairs_of<float>(x.bias, p), p.visible = pairs_of<unsigned char>(x.visible, p);
+  p.bias = pairs_of<attentions::pairs<float>>(x.bias, p);
+  p.visible = pairs_of<attentions::pairs<unsigned char>>(x.visible, p);
   p.logsumexp = x.logsumexp, p.softmax = x.softmax;
   attention_options how{.policy = policy_of(x.policy), .stream = on};
   if (x.workspace != nullptr) how.workspace = {static_cast<std::byte*>(x.workspace), x.workspace_size};
   std::optional<attention_gradients> back;
   if (x.out_gradient.data != nullptr)
     back = attention_gradients{of_queries(x.out_gradient), of_queries(x.q_gradient), of_keys(x.k_gradient),
-                               of_keys(x.v_gradient)};
+                               of_keys(x.v_gradient),
+                               pairs_of<attentions::written_pairs>(x.bias_gradient, p)};
   return {where(x.device), p, back, how};
 }
 

@@ -23,8 +23,8 @@ void hand_out(const torch_judgement& j, double* seconds, double* torch_seconds, 
 
 antiphase_status antiphase_torch_attention_judge(int device, int backward, int64_t members, int64_t heads,
                                                  int64_t queries, int64_t keys, int64_t depth, int causal,
-                                                 double predicted, double* seconds, double* torch_seconds,
-                                                 int* wins) {
+                                                 int biased, double predicted, double* seconds,
+                                                 double* torch_seconds, int* wins) {
   return guarded([&] {
     const torch_attention_call call{.backward = backward != 0,
                                     .members = members,
@@ -32,7 +32,8 @@ antiphase_status antiphase_torch_attention_judge(int device, int backward, int64
                                     .queries = queries,
                                     .keys = keys,
                                     .depth = depth,
-                                    .causal = causal != 0};
+                                    .causal = causal != 0,
+                                    .biased = biased != 0};
     hand_out(judge(where(device), call, predicted), seconds, torch_seconds, wins);
   });
 }

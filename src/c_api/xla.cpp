@@ -201,7 +201,7 @@ XLA_FFI_Error* antiphase_xla_attention(XLA_FFI_CallFrame* frame) {
         take(args.logsumexp, false), take(args.softmax, backward);
         take(args.out_gradient.data, true);
         take(args.q_gradient.data, false), take(args.k_gradient.data, false),
-            take(args.v_gradient.data, false);
+            take(args.v_gradient.data, false), take(args.bias_gradient.data, false);
         if (!call.all_taken()) return {};
         return backward ? antiphase_attention_backward(&args, call.stream)
                         : antiphase_attention(&args, call.stream);

@@ -42,6 +42,7 @@ struct attention_call {
   // of the backward pass, else null
   const tensor* out = nullptr;
   const tensor* grad = nullptr;
+  bool of_bias = false;  // the bias's gradient is asked for, too
 };
 
 // All heads of a row lie next to each other, as torch's own kernels lay them.
@@ -76,6 +77,7 @@ bool fits(const attention_call& c) {
     if (bias.size() != 4) return false;
     for (std::size_t i = 0; i < 4; ++i)
       if ((bias[i] != 1 && bias[i] != most[i]) || strides[i] < 0) return false;
+    if (c.of_bias && !has_shape(*c.bias, most)) return false;  // torch's has its shape
   }
   for (const tensor* of_queries : {c.out, c.grad})
     if (of_queries != nullptr && !std::ranges::equal(of_queries->sizes(), q)) return false;
@@ -121,14 +123,15 @@ void point(antiphase_attention_args& args, const attention_call& c) {
 }
 
 // Addresses of results that are not there yet, to ask what a call would do.
-void make_up_results(antiphase_attention_args& args, bool is_backward) {
+void make_up_results(antiphase_attention_args& args, const attention_call& c) {
   std::uint64_t next = std::uint64_t{1} << 50;
   const auto address = [&] { return std::bit_cast<float*>(next += std::uint64_t{1} << 50); };
   args.logsumexp = address();
-  if (is_backward)
-    args.q_gradient.data = address(), args.k_gradient.data = address(), args.v_gradient.data = address();
-  else
+  if (c.grad == nullptr)
     args.out.data = address();
+  else
+    args.q_gradient.data = address(), args.k_gradient.data = address(), args.v_gradient.data = address();
+  if (c.of_bias) args.bias_gradient.data = address();
 }
 
 attention_decision decided(const attention_call& c, const location& where) {
@@ -138,14 +141,14 @@ attention_decision decided(const attention_call& c, const location& where) {
   d.call.device = where.device();
   antiphase_attention_args asked = d.call;
   point(asked, c);
-  make_up_results(asked, c.grad != nullptr);
+  make_up_results(asked, c);
   double predicted = 0, ours = 0, torchs = 0;
   int wins = 0;
   if (antiphase_attention_workspace(&asked, &d.workspace) != ANTIPHASE_OK ||
       antiphase_attention_predict(&asked, &predicted) != ANTIPHASE_OK ||
       antiphase_torch_attention_judge(d.call.device, c.grad != nullptr, asked.members, asked.heads,
-                                      asked.queries, asked.keys, asked.depth, c.is_causal, predicted, &ours,
-                                      &torchs, &wins) != ANTIPHASE_OK)
+                                      asked.queries, asked.keys, asked.depth, c.is_causal, c.bias != nullptr,
+                                      predicted, &ours, &torchs, &wins) != ANTIPHASE_OK)
     return d;  // antiphase does not compute it
   decide(d, attention_operators(), where, wins != 0, torchs - ours);
   return d;
@@ -160,7 +163,7 @@ std::shared_ptr<const attention_decision> decision_of(const attention_call& c, c
   if (allows_tf32() || (!all && c.q.numel() < least_work / std::max<std::int64_t>(1, c.k.sizes()[2])))
     return nullptr;
   call_words call;
-  call.add(where.type, where.index, c.is_causal, all, c.scale.has_value(),
+  call.add(where.type, where.index, c.is_causal, c.of_bias, all, c.scale.has_value(),
            std::bit_cast<std::int64_t>(c.scale.value_or(0)));
   for (const tensor* x : {&c.q, &c.k, &c.v}) call.add(*x);
   for (const tensor* x : {c.bias, c.out, c.grad}) {
@@ -275,6 +278,11 @@ four_tensors made(const attention_call& c, const attention_decision& d, const lo
   handle none = nullptr;
   require(loaded().new_tensor(&none));
   tensor of_bias(none), copy, grad;
+  if (c.of_bias) {
+    const std::span<const std::int64_t> s = c.bias->sizes();
+    of_bias = empty(s, four{s[1] * s[2] * s[3], s[2] * s[3], s[3], 1}, loaded().float32, where);
+    args.bias_gradient.data = of_bias.data<float>();
+  }
   point(args, c);
   if (!is_readable(*c.grad)) {
     grad = by_rows(c.q.sizes(), where);
@@ -297,15 +305,17 @@ void backward(word* stack, std::uint64_t, std::uint64_t) {
   const bool is_causal = a.boolean();
   const std::optional<double> scale = a.real_or_none();
   operators& family = attention_operators();
-  if (dropout == 0 && !gradients[3] && grad.defined()) {
+  const bool biased = bias.defined();
+  if (dropout == 0 && (biased || !gradients[3]) && grad.defined()) {
     const attention_call c{.q = q,
                            .k = k,
                            .v = v,
-                           .bias = bias.defined() ? &bias : nullptr,
+                           .bias = biased ? &bias : nullptr,
                            .is_causal = is_causal,
                            .scale = scale,
                            .out = &out,
-                           .grad = &grad};
+                           .grad = &grad,
+                           .of_bias = gradients[3]};
     const location where = location_of(q);
     if (const auto asked = decision_of(c, where))
       if (auto results = computed(family, *asked,

@@ -183,9 +183,11 @@ void call::forward(const context& where, const attention_options& options) {
 void call::backward(const context& where, const attention_options& options, bool from_logsumexp) {
   attention_problem p = problem_;
   if (from_logsumexp) p.softmax = nullptr;
+  if (!d_bias.empty()) on_d_bias_.emplace(where, std::span<const float>(d_bias));
   attention_backward(where, p, gradients(), options);
   where.runs_on().synchronize(options.stream);
   for (rows* const one : {&d_q, &d_k, &d_v}) one->download();
+  if (!d_bias.empty()) d_bias = on_d_bias_->to_host();
 }
 
 // A query's exact weights, and how wrong each may be: the eps of docs/accuracy.md#attention.
@@ -276,7 +278,7 @@ std::string call::wrong_backward(arithmetic by, double* worst) const {
   };
   // exact gradients and their bounds, where the results lie
   std::vector<double> q_is = sized(d_q), q_may = q_is, k_is = sized(d_k), k_may = k_is, v_is = k_is,
-                      v_may = k_is;
+                      v_may = k_is, bias_is(d_bias.size()), bias_may = bias_is;
   const double scale = static_cast<double>(of.scale_used()), depth = static_cast<double>(of.depth);
   // What FP16 parts lose of numbers far below the largest of their tile, here of their member and head.
   // Weights are at most 1.
@@ -322,6 +324,7 @@ std::string call::wrong_backward(arithmetic by, double* worst) const {
               w.p[n] * ((depth + 8) * unit * magnitude[n] + dot_may + 4 * unit * std::abs(dot)) +
               4 * lost * most_product + least_weight * (std::abs(of_weight[n]) + std::abs(dot)) +
               (depth + 8) * denormal;
+          if (!d_bias.empty()) bias_is[pair(b, h, i, j)] = slope, bias_may[pair(b, h, i, j)] = slope_may;
           for (std::int64_t c = 0; c < of.depth; ++c) {
             const double x = static_cast<double>(k(b, kv, j, c)), y = static_cast<double>(q(b, h, i, c)),
                          g = static_cast<double>(d_out(b, h, i, c));
@@ -352,6 +355,10 @@ std::string call::wrong_backward(arithmetic by, double* worst) const {
   judge_all("dQ of ", d_q, q_is, q_may);
   judge_all("dK of ", d_k, k_is, k_may);
   judge_all("dV of ", d_v, v_is, v_may);
+  for (std::size_t n = 0; n < d_bias.size(); ++n)
+    if (std::isfinite(bias_may[n]))
+      all.within(static_cast<double>(d_bias[n]), bias_is[n], bias_may[n],
+                 [&] { return fmt::format("the gradient of the bias, pair {},", n); });
   if (worst != nullptr) *worst = std::max(*worst, all.worst);
   return all.first;
 }

@@ -95,6 +95,7 @@ struct call {
   std::vector<float> bias;                // [member][head][query][key]
   std::vector<unsigned char> visible;     // [head][query][key], one for all members
   std::vector<float> logsumexp, softmax;  // results
+  std::vector<float> d_bias;              // the same of `bias`; empty: it is not asked for
 
   explicit call(const shape& s, std::uint64_t seed = 1);
   std::size_t pair(std::int64_t b, std::int64_t h, std::int64_t i, std::int64_t j) const {
@@ -108,7 +109,10 @@ struct call {
   // The problem on the device, from the last forward().
   const attention_problem& problem() const { return problem_; }
   attention_gradients gradients() {
-    return {d_out.view<const float>(), d_q.view<float>(), d_k.view<float>(), d_v.view<float>()};
+    return {d_out.view<const float>(), d_q.view<float>(), d_k.view<float>(), d_v.view<float>(),
+            d_bias.empty() ? attentions::written_pairs{}
+                           : attentions::written_pairs{on_d_bias_->data(), of.heads * of.queries * of.keys,
+                                                       of.queries * of.keys, of.keys, 1}};
   }
 
   // The first result that is wrong or beyond its bound; empty: none. `worst`, if given, receives the largest
@@ -119,7 +123,7 @@ struct call {
  private:
   struct weights;
   weights weights_of(std::int64_t b, std::int64_t h, std::int64_t i, arithmetic by) const;
-  std::optional<device_array<float>> on_bias_, on_logsumexp_, on_softmax_;
+  std::optional<device_array<float>> on_bias_, on_d_bias_, on_logsumexp_, on_softmax_;
   std::optional<device_array<unsigned char>> on_visible_;
   std::optional<device_array<std::int32_t>> on_query_offsets_, on_key_offsets_;
   attention_problem problem_;

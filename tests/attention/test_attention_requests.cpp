@@ -234,6 +234,18 @@ TEST(attention_requests, gradients_are_judged_too) {
             "the gradient of q overlaps logsumexp: expected memory of its own");
   EXPECT_EQ(of([](auto&, auto& g) { g.out.data = nullptr; }),
             "the gradient of out is a null pointer: expected 307200 bytes");
+  const auto of_bias = [&](auto change) {
+    return of([&](auto& p, auto& g) {
+      p.bias = {at<const float>(10 << 20), 0, 0, 90, 1};
+      g.bias = {at<float>(11 << 20), 6 * 9000, 9000, 90, 1};
+      change(p, g);
+    });
+  };
+  EXPECT_EQ(of_bias([](auto&, auto&) {}), "accepted");
+  EXPECT_EQ(of_bias([](auto& p, auto&) { p.bias.data = nullptr; }),
+            "there is a gradient of the bias, but no bias: expected both");
+  EXPECT_THAT(of_bias([](auto&, auto& g) { g.bias.member_stride = 0; }),
+              testing::StartsWith("the gradient of the bias has rows that overlap each other"));
   EXPECT_EQ(of([](auto&, auto& g) { g.k.data = nullptr; }),
             "the gradient of k is a null pointer: expected 138240 bytes");
   EXPECT_THAT(of([](auto&, auto& g) { g.v.head_stride = 0; }),

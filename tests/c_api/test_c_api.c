@@ -759,6 +759,26 @@ static void attending(void) {
     }
   EXPECT(wrong == 0);
 
+  subject = "the gradient of a bias";
+  static float of_bias[MEMBERS * HEADS * QUERIES * KEYS];
+  args.bias_gradient.data = of_bias;
+  REFUSED(antiphase_attention_backward(&args, NULL), ANTIPHASE_NOT_SUPPORTED, "the gradient of a bias");
+  args.causal = ANTIPHASE_ALL_KEYS, args.out_gradient.data = NULL;
+  EXPECT(antiphase_attention(&args, NULL) == ANTIPHASE_OK);
+  args.out_gradient.data = grad;
+  EXPECT(antiphase_attention_backward(&args, NULL) == ANTIPHASE_OK);
+  double largest = 0;
+  for (int i = 0; i < MEMBERS * HEADS * QUERIES; ++i) {
+    double sum = 0;
+    for (int j = 0; j < KEYS; ++j) {
+      sum += of_bias[i * KEYS + j], largest = fmax(largest, fabs(of_bias[i * KEYS + j]));
+      wrong += visible[i / (HEADS * QUERIES) * KEYS + j] == 0 && of_bias[i * KEYS + j] != 0;
+    }
+    wrong += !(fabs(sum) < 1e-5);  // weights add up to 1 with any bias
+  }
+  EXPECT(wrong == 0 && largest > 1e-3);
+  args.causal = ANTIPHASE_CAUSAL_BOTTOM_RIGHT, args.bias_gradient.data = NULL;
+
   subject = "arguments of attention";
   size_t bytes = 77, forward_bytes = 77;
   double seconds = 0;
@@ -934,10 +954,10 @@ static void torch_operators(void) {
   double seconds = 0, theirs = 0, alone = 0;
   int wins = 7;
   subject = "torch's operators";
-  EXPECT(antiphase_torch_attention_judge(ANTIPHASE_CPU, 0, 8, 12, 1024, 1024, 64, 1, 1.0, &seconds, &theirs,
+  EXPECT(antiphase_torch_attention_judge(ANTIPHASE_CPU, 0, 8, 12, 1024, 1024, 64, 1, 0, 1.0, &seconds, &theirs,
                                          &wins) == ANTIPHASE_OK);
   EXPECT(seconds == 1.0 && theirs > 1e-4 && theirs < 1e-3 && wins == 0);
-  EXPECT(antiphase_torch_attention_judge(ANTIPHASE_CPU, 1, 8, 12, 1024, 1024, 64, 0, 1.0, &seconds, &alone,
+  EXPECT(antiphase_torch_attention_judge(ANTIPHASE_CPU, 1, 8, 12, 1024, 1024, 64, 0, 0, 1.0, &seconds, &alone,
                                          &wins) == ANTIPHASE_OK);
   EXPECT(alone > theirs);
   EXPECT(antiphase_torch_scan_judge(ANTIPHASE_CPU, ANTIPHASE_LOG_SUM_EXP, 1, 1 << 20, 32, 4, 4, &seconds,

@@ -26,6 +26,12 @@ template <class T> struct pairs {
   std::int64_t member_stride = 0, head_stride = 0, query_stride = 0, key_stride = 0;
 };
 
+// A result for each pair; its strides are not shared.
+struct written_pairs {
+  float* data = nullptr;
+  std::int64_t member_stride = 0, head_stride = 0, query_stride = 0, key_stride = 0;
+};
+
 // Which keys a query sees: with the diagonal of query i at key i (top_left) or at i + keys - queries
 // (bottom_right), those up to the diagonal.
 enum class causal { no, top_left, bottom_right };
@@ -74,10 +80,13 @@ struct problem {
 };
 
 // The gradients of a problem whose `out`, and `softmax` or `logsumexp`, are there: from dO to dQ, dK and dV,
-// laid out as Q, K and V are, or not. dK and dV are sums over the heads that share them.
+// laid out as Q, K and V are, or not. dK and dV are sums over the heads that share them. The bias's, if it is
+// not null, has a number of its own for each pair, also where the bias is shared; it takes neither mask nor
+// window nor packed members.
 struct gradients {
   attentions::heads<const float> out;
   attentions::heads<float> q, k, v;
+  written_pairs bias = {};
 };
 
 }  // namespace attentions

@@ -269,11 +269,12 @@ template <gradient_policy P, class Waits = gradient_waits<P>> struct gradient_ke
     return see;
   }
   // Scores to weights: probabilities except for the factor of each query, of keys times 2^15.
+  using tile_pairs = pairs_of_tile<of_keys, N>;
   AP_DEV static void weigh(const params& p, scores& x, const rows& r, const float (&tops)[N], int member,
-                           int head, int first_column, float to_score) {
+                           int head, int first_column, float to_score, tile_pairs& pairs) {
     if constexpr (P.biased) {
-      add_bias<of_keys>(x, p.problem, member_of(p.problem, member), head, r.first, first_column + x.column(),
-                        visible_in(r, first_column), {to_score});
+      pairs.add_to(x, p.problem, member_of(p.problem, member), head, r.first, first_column + x.column(),
+                   {to_score});
       to_score = 1;
     }
     if (!all_visible(r, first_column)) hide(x, visible_in(r, first_column));
@@ -385,6 +386,39 @@ template <gradient_policy P, class Waits = gradient_waits<P>> struct gradient_ke
                                           : p.v_scale;
     return all + head * other_shape(p).tiles + other_shape(p).first_tile(b.w.member);
   }
+  AP_DEV static void load_pairs(tile_pairs& pairs, const params& p, const job& b, int head, int tile) {
+    if constexpr (P.biased)
+      pairs.load(p.problem, member_of(p.problem, b.w.member), of_keys ? head : b.w.head, b.r.first,
+                 tile * N + scores::column());
+  }
+  // The gradient of the bias: dS, of which each row is scaled.
+  AP_DEV static void store_slopes(const params& p, const scores& y, const job& b, int tile,
+                                  const float (&back)[2]) {
+    const written_pairs& x = p.bias_gradient;
+    if (x.data == nullptr) return;
+    const member m = member_of(p.problem, b.w.member);
+    const int first = tile * N + scores::column();
+    const bool in_twos = x.key_stride == 1 && (x.member_stride | x.head_stride | x.query_stride) % 2 == 0 &&
+                         reinterpret_cast<std::uintptr_t>(x.data) % 8 == 0;
+    AP_UNROLL
+    for (int h = 0; h < 2; ++h) {
+      const int row = b.r.first + 8 * h;
+      if (row >= m.queries) continue;
+      float* const to = in_global_memory(x.data) + m.index * x.member_stride + b.w.head * x.head_stride +
+                        row * x.query_stride;
+      AP_UNROLL
+      for (int i = 2 * h; i < y.count; i += 4) {
+        const int key = first + y.column_of(i);
+        const pack<float, 2> two{{y.value[i] * back[h], y.value[i + 1] * back[h]}};
+        if (in_twos && key + 1 < m.keys) {
+          store_pack<2>(to + key, two);
+        } else {
+          if (key < m.keys) to[key * x.key_stride] = two.element[0];
+          if (key + 1 < m.keys) to[(key + 1) * x.key_stride] = two.element[1];
+        }
+      }
+    }
+  }
   // Slots that the warpgroup has no use for.
   AP_DEV static void skip(storage& s, slot_cursor& at, int tiles) {
     for (int i = 0; i < 2 * tiles; ++i, ++at) {
@@ -421,11 +455,13 @@ template <gradient_policy P, class Waits = gradient_waits<P>> struct gradient_ke
       if (b.tiles.count() == 0) s.owned.release(own, by_warp{});
       outputs sum0 = {}, sum1 = {};  // sum1 of keys only
       scores x, y;
+      tile_pairs pairs;
       halves<N> parts;
       outputs part0, part1;
       for_each_tile(s, at, b, [&](int head, int j, bool last) {
         const float scale0 = other_scales(p, 0, b, head)[j], scale1 = other_scales(p, 1, b, head)[j];
         const slot_cursor first = at++, second = at++;
+        load_pairs(pairs, p, b, head, j);
         s.ring.wait(first, full);
         wgmma_fence();
         multiply_rows(x, s, mine.operand[0], held0, first, b.first_row);
@@ -436,7 +472,7 @@ template <gradient_policy P, class Waits = gradient_waits<P>> struct gradient_ke
         wgmma_wait<1>();
         x.pin();
         weigh(p, x, b.r, numbers_in(s, first), b.w.member, of_keys ? head : b.w.head, j * N,
-              power_of_two(b.own_exponent + exponent_of(scale0), p.to_score.mantissa));
+              power_of_two(b.own_exponent + exponent_of(scale0), p.to_score.mantissa), pairs);
         if constexpr (of_keys) {
           split<near_lo>(parts, x);
           wgmma_fence();
@@ -450,6 +486,7 @@ template <gradient_policy P, class Waits = gradient_waits<P>> struct gradient_ke
         if (last) s.owned.release(own, by_warp{});
         float back[2];
         differentiate(y, x, b.r, numbers_in(s, second), b.own_scale * scale1, back);
+        if constexpr (P.biased && !of_keys) store_slopes(p, y, b, j, back);
         if constexpr (of_keys) {
           wgmma_wait<0>();
           part1.pin();
@@ -491,10 +528,12 @@ template <gradient_policy P, class Waits = gradient_waits<P>> struct gradient_ke
       if (b.tiles.count() == 0) s.owned.release(own, by_warp{});
       outputs sum = {}, part;
       scores x;
+      tile_pairs pairs;
       halves<N> parts;
       for_each_tile(s, at, b, [&](int head, int j, bool last) {
         const float scale0 = other_scales(p, 0, b, head)[j], scale1 = other_scales(p, 1, b, head)[j];
         const slot_cursor first = at++, second = at++;
+        load_pairs(pairs, p, b, head, j);
         s.ring.wait(first, full);
         wgmma_fence();
         multiply_rows(x, s, mine, held, first, 0);
@@ -503,7 +542,7 @@ template <gradient_policy P, class Waits = gradient_waits<P>> struct gradient_ke
         x.pin();
         if (last) s.owned.release(own, by_warp{});
         weigh(p, x, b.r, s.numbers[first.index], b.w.member, head, j * N,
-              power_of_two(b.own_exponent + exponent_of(scale0), p.to_score.mantissa));
+              power_of_two(b.own_exponent + exponent_of(scale0), p.to_score.mantissa), pairs);
         s.ring.release(first, by_warp{});
         s.weights.ring.acquire(to);
         AP_UNROLL

@@ -2,6 +2,7 @@
 // Attention by FP16 parts, backward: its policies and params.
 #pragma once
 #include "src/attention/fp16/forward.hpp"
+#include "src/attention/fp32_kernels.hpp"
 
 namespace antiphase::attentions {
 
@@ -36,7 +37,7 @@ struct gradient_split_params {
 struct gradient_params {
   tensor_map own[2], other[2];  // K, V and Q, dO, or the other way round
   attentions::problem problem;
-  gradients results;
+  row_gradients results;
   wide_factor to_score;  // forward_params::factor
   float factor;          // of the result: of dK, |scale|; of dQ, the caller's scale
   split_shape queries, keys;
@@ -46,6 +47,7 @@ struct gradient_params {
   std::uint32_t* next_item;
   std::int32_t tiles;  // of own_rows(), of a member
   std::int32_t group;  // heads of Q that share one of K
+  written_pairs bias_gradient;
 };
 
 struct gradient_instance {

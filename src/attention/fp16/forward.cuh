@@ -273,8 +273,9 @@ template <forward_policy P, class Waits = forward_waits<P>> struct forward_kerne
   }
   // Scores to probabilities, times 2^15. `k_scale`: of each 64 keys.
   static constexpr int blocks = N / 64;
+  using tile_pairs = pairs_of_tile<false, N>;
   AP_DEV static void weigh(const params& p, score_sums& sums, rows& r, const member& m, int head,
-                           int first_key, const float (&k_scale)[blocks]) {
+                           int first_key, const float (&k_scale)[blocks], tile_pairs& pairs) {
     accumulator<N>& x = sums.main;
     float to_score[blocks], from[2];
     AP_UNROLL
@@ -285,8 +286,7 @@ template <forward_policy P, class Waits = forward_waits<P>> struct forward_kerne
       for (int i = 0; i < x.count; ++i) x.value[i] = sums.at(i);
     }
     if constexpr (P.biased) {
-      add_bias<false>(x, p.problem, m, head, r.first, first_key + x.column(), visible_in(r, first_key),
-                      to_score);
+      pairs.add_to(x, p.problem, m, head, r.first, first_key + x.column(), to_score);
       AP_UNROLL
       for (int b = 0; b < blocks; ++b) to_score[b] = 1;
     }
@@ -356,6 +356,7 @@ template <forward_policy P, class Waits = forward_waits<P>> struct forward_kerne
       const float* const k_scale = p.k_scale + kv_head * p.keys.tiles + p.keys.first_tile(w.member);
       const int tiles = static_cast<int>(tiles_in(m.keys));
       score_sums x;
+      tile_pairs pairs;
       accumulator<D> out = {};
       halves<N> parts;
       output_sums part;
@@ -378,7 +379,7 @@ template <forward_policy P, class Waits = forward_waits<P>> struct forward_kerne
         AP_UNROLL
         for (int b = 0; b < blocks; ++b)
           scale_of_keys[b] = k_scale[j * blocks + b < tiles ? j * blocks + b : 0];
-        weigh(p, x, r, m, w.head, j * N, scale_of_keys);
+        weigh(p, x, r, m, w.head, j * N, scale_of_keys, pairs);
       };
       if (keys.end <= keys.begin) {
         skip(2 * (of_block.end - of_block.begin));
@@ -391,6 +392,8 @@ template <forward_policy P, class Waits = forward_waits<P>> struct forward_kerne
       for (int j = keys.begin; j < keys.end; ++j) {
         const slot_cursor k = advanced(at);
         slot_cursor v = advanced(at);
+        if constexpr (P.biased)
+          pairs.load(p.problem, m, w.head, r.first, j * N + accumulator<N>::column());
         wait_for_keys(k);
         multiply_keys(x, s, k, group);
         wgmma_wait<0>();

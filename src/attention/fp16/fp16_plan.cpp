@@ -200,7 +200,8 @@ launchable gradient_launch(const request& r, const gradient_memory& m, side of) 
       .flags = m.flags,
       .next_item = m.next_item + (keys ? 0 : 1),
       .tiles = static_cast<std::int32_t>(ceil_div<std::int64_t>(keys ? p.keys : p.queries, own_rows)),
-      .group = static_cast<std::int32_t>(p.heads / p.kv_heads)};
+      .group = static_cast<std::int32_t>(p.heads / p.kv_heads),
+      .bias_gradient = r.back->bias};
   const std::int64_t items = all.tiles * p.members * (keys ? p.kv_heads : p.heads);
   return launch_of(
       with.code, line(std::min<std::int64_t>(items, std::max(1, r.executor.limits().multiprocessors))), all);

@@ -4,6 +4,8 @@
 #pragma once
 #include <antiphase/core/half.hpp>
 #include <antiphase/device/accumulator.cuh>
+#include <antiphase/device/global.cuh>
+#include <antiphase/device/vector.cuh>
 
 #include "src/attention/members.hpp"
 
@@ -20,26 +22,80 @@ template <int N> AP_DEV void hide(accumulator<N>& x, const visible_columns& see)
   });
 }
 
-// Adds the bias of each pair to its score, as exponents of 2, and hides what problem::visible hides. Rows are
-// queries and columns keys, or the other way round; `row` and `column` are the thread's first ones,
-// `to_score` of each 64 columns.
-template <bool RowsAreKeys, int N>
-AP_DEV void add_bias(accumulator<N>& x, const problem& p, const member& m, int head, int row, int column,
-                     const visible_columns& see, const float (&to_score)[N / 64]) {
-  constexpr float log2_e = 1.44269504f;
-  x.each([&](float& e, int half, int step) {
-    e *= to_score[step / 64];
-    const int query = RowsAreKeys ? column + step : row + 8 * half,
-              key = RowsAreKeys ? row + 8 * half : column + step;
-    if (query >= m.queries || step < see.begin[half] || step >= see.end[half]) return;
-    const auto at = [&](const auto& pairs) {
-      return pairs.data[m.index * pairs.member_stride + head * pairs.head_stride +
-                        query * pairs.query_stride + key * pairs.key_stride];
-    };
-    if (p.bias.data != nullptr) e = multiply_add(at(p.bias), log2_e, e);
-    if (p.visible.data != nullptr && at(p.visible) == 0) e = -INFINITY;
-  });
-}
+// The biases of a thread's pairs in a tile, or its bytes of problem::visible where there is no bias. They are
+// loaded before the scores are there: memory takes longer than the products do, and no load waits for
+// another. Rows are queries and columns keys, or the other way round; `row` and `column` are the thread's
+// first ones. Pairs past the last query or key have the values of the last.
+template <bool RowsAreKeys, int N> class pairs_of_tile {
+ public:
+  AP_DEV void load(const problem& p, const member& m, int head, int row, int column) {
+    if (p.bias.data != nullptr)
+      load(p.bias, m, head, row, column);
+    else
+      load(p.visible, m, head, row, column);
+  }
+  // Adds the biases to scores, as exponents of 2, and hides what problem::visible hides. `to_score`: of each
+  // 64 columns.
+  AP_DEV void add_to(accumulator<N>& x, const problem& p, const member& m, int head, int row, int column,
+                     const float (&to_score)[N / 64]) {
+    constexpr float log2_e = 1.44269504f;
+    // Queries that are none have no biases: they are columns of every key.
+    const int columns = RowsAreKeys ? m.queries - column : N;
+    const bool is_biased = p.bias.data != nullptr;
+    AP_UNROLL
+    for (int i = 0; i < x.count; ++i) x.value[i] *= to_score[x.column_of(i) / 64];
+    if (is_biased) {
+      AP_UNROLL
+      for (int i = 0; i < x.count; ++i)
+        if (x.column_of(i) < columns) x.value[i] = multiply_add(float_of(word_[i]), log2_e, x.value[i]);
+      if (p.visible.data == nullptr) return;
+      load(p.visible, m, head, row, column);
+    }
+    AP_UNROLL
+    for (int i = 0; i < x.count; ++i)
+      if (word_[i] == 0) x.value[i] = -INFINITY;
+  }
+
+ private:
+  std::uint32_t word_[N / 2];
+
+  AP_DEV static float float_of(std::uint32_t bits) { return bit_cast<float>(bits); }
+  AP_DEV static std::uint32_t word_of(float x) { return bit_cast<std::uint32_t>(x); }
+  AP_DEV static std::uint32_t word_of(unsigned char x) { return x; }
+
+  template <class T> AP_DEV void load(const pairs<T>& of, const member& m, int head, int row, int column) {
+    const std::int64_t by_row = RowsAreKeys ? of.key_stride : of.query_stride,
+                       by_column = RowsAreKeys ? of.query_stride : of.key_stride;
+    const int rows = RowsAreKeys ? m.keys : m.queries, columns = RowsAreKeys ? m.queries : m.keys;
+    const T* from[2];
+    AP_UNROLL
+    for (int h = 0; h < 2; ++h) {
+      const int r = row + 8 * h < rows ? row + 8 * h : rows - 1;
+      from[h] = in_global_memory(of.data) + m.index * of.member_stride + head * of.head_stride + r * by_row;
+    }
+    if (!RowsAreKeys && in_twos(of, columns)) {
+      AP_UNROLL
+      for (int i = 0; i < N / 2; i += 2) {
+        const int c = column + accumulator<N>::column_of(i);
+        const pack<T, 2> two =
+            load_pack<2>(from[accumulator<N>::half_of(i)] + (c < columns ? c : columns - 2));
+        word_[i] = word_of(two.element[0]), word_[i + 1] = word_of(two.element[1]);
+      }
+      return;
+    }
+    AP_UNROLL
+    for (int i = 0; i < N / 2; ++i) {
+      const int c = column + accumulator<N>::column_of(i);
+      word_[i] = word_of(from[accumulator<N>::half_of(i)][(c < columns ? c : columns - 1) * by_column]);
+    }
+  }
+  // Whether each two columns from an even one on are one access.
+  template <class T> AP_DEV static bool in_twos(const pairs<T>& of, int columns) {
+    const std::int64_t strides = of.member_stride | of.head_stride | of.query_stride | columns;
+    return of.key_stride == 1 && strides % 2 == 0 &&
+           reinterpret_cast<std::uintptr_t>(of.data) % (2 * sizeof(T)) == 0;
+  }
+};
 
 // The elements as parts, as wgmma takes A from registers: hi + lo / LoFactor.
 template <int N> struct halves { std::uint32_t part[2][N / 16][4]; };
