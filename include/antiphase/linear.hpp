@@ -54,9 +54,9 @@ struct linear_options {
   // the bits are the same.
   std::string_view kernel = "auto";
   antiphase::stream stream = nullptr;
-  // W is complete: no kernel of the stream that may still run writes it, as a weight's. The kernel then reads it
-  // while the one before ends, where that is faster: as long as one tile has all rows, of a group in the mean. Without
-  // it, the kernel waits for the end of the one before, and is only launched earlier.
+  // W is complete: no kernel of the stream that may still run writes it. The kernel then reads it while the
+  // one before ends, where that is faster: as long as one tile has all rows (of a group: in the mean).
+  // Otherwise it is launched as early, and waits for that end before it reads anything.
   bool overlap = false;
 };
 

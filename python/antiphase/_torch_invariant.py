@@ -112,7 +112,9 @@ def _row_sums(x):
     if x.is_cuda and x.shape[1] > 1:
         some = x.view(-1)[: x.shape[0]]  # means and deviations, which the sums do not depend on
         channels = x.contiguous()[None]
-        return torch.ops.aten.batch_norm_backward_reduce(channels, channels, some, some, None, True, False, False)[0]
+        return torch.ops.aten.batch_norm_backward_reduce(
+            channels, channels, some, some, None, True, False, False
+        )[0]
     while x.shape[1] > 1:
         rows, length = x.shape
         width = max(w for w in range(1, _WIDEST + 1) if length % w == 0)

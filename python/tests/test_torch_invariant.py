@@ -416,7 +416,10 @@ def linear_batch_invariant(input, weight, bias=None): return matmul_persistent(i
             mode + "def enable_batch_invariant_mode(): raise NotImplementedError\n"
             "def init_batch_invariance(): enable_batch_invariant_mode()\n",
         )
-        made("sglang_ops", mode + "def enable_batch_invariant_mode(enable_bmm=True): raise NotImplementedError\n")
+        made(
+            "sglang_ops",
+            mode + "def enable_batch_invariant_mode(enable_bmm=True): raise NotImplementedError\n",
+        )
         sglang = made("sglang", "from sglang_ops import enable_batch_invariant_mode, linear_batch_invariant")
         x, w, bias = R(9, 40), R(24, 40, seed=2), R(24, seed=3)
         with at.batch_invariant():

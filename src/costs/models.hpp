@@ -32,9 +32,10 @@ struct ladder_cost {
   }
 };
 
-// Linear layers. In a microsecond: bytes that come to a multiprocessor (intake), to two neighbors together (couple),
-// and from memory; bytes that Tensor Cores and copies move in shared memory; multiply-adds of a multiprocessor. What a
-// block waits for 64 k at least; what it takes to store 64 x 128 outputs. Fitted to times of tiles on an H200.
+// Linear layers. In a microsecond: bytes that come to a multiprocessor (intake), to two neighbors together
+// (couple), and from memory; bytes that Tensor Cores and copies move in shared memory; multiply-adds of a
+// multiprocessor. What a block waits for 64 k at least; what it takes to store 64 x 128 outputs. Fitted to
+// times of tiles on an H200.
 struct linear_cost {
   double start, intake, couple, memory, shared, multiply, step, store;
   void each(constant_visitor& v) {

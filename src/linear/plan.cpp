@@ -99,8 +99,8 @@ void encode_maps(const executor& on, const linear_problem& p, const tile_policy&
   a.loaded_rows = static_cast<int>(
       how.x_across || how.cluster > 1 ? rows : std::min(rows, ceil_div<std::int64_t>(p.m, 8) * 8));
   a.whole_blocks = p.k % depth == 0;
-  a.x_map = on.encode(
-      layout_of_map(p.x, p.m, p.k, a.x_step == 0 ? 1 : p.members, how.x_across ? depth : a.loaded_rows / how.cluster));
+  a.x_map = on.encode(layout_of_map(p.x, p.m, p.k, a.x_step == 0 ? 1 : p.members,
+                                    how.x_across ? depth : a.loaded_rows / how.cluster));
   tensor_layout w =
       layout_of_map(p.w, p.n, p.k, a.w_step == 0 ? 1 : p.members, how.w_across ? depth : how.columns);
   if (!how.w_across && slot_blocks > 1) {  // at once
@@ -134,16 +134,18 @@ double seconds_of(const costs::linear_cost& us, const linear_problem& p, const t
   const auto number = [](std::int64_t x) { return static_cast<double>(x); };
   const std::int64_t of_group = rows_of(p), whole = 64 * how.groups;
   const double blocks = number(ceil_div<std::int64_t>(p.k, depth)), line = 2 * depth * blocks;
-  const double rows = number(how.cluster > 1 ? whole : std::min(whole, ceil_div<std::int64_t>(of_group, 8) * 8));
+  const double rows =
+      number(how.cluster > 1 ? whole : std::min(whole, ceil_div<std::int64_t>(of_group, 8) * 8));
   const std::int64_t at_once = multiprocessors / how.cluster * how.cluster,
                      tiles = ceil_div(of_group, whole) * p.members * how.cluster *
                              ceil_div<std::int64_t>(p.n, how.columns * how.cluster);
-  double tile = std::max({(rows + how.columns) * line / us.intake,
-                          number(whole * std::max(how.columns, 32)) * depth * blocks / us.multiply,
-                          us.step * blocks});
+  double tile =
+      std::max({(rows + how.columns) * line / us.intake,
+                number(whole * std::max(how.columns, 32)) * depth * blocks / us.multiply, us.step * blocks});
   if (2 * tiles > multiprocessors)  // neighbors are at work, too
     tile = std::max(tile, 2 * (rows / how.cluster + how.columns) * line / us.couple);
-  if (how.groups == 2) tile = std::max(tile, (2 * (64 + how.columns) + rows + how.columns) * line / us.shared);
+  if (how.groups == 2)
+    tile = std::max(tile, (2 * (64 + how.columns) + rows + how.columns) * line / us.shared);
   const double waves = number(ceil_div(tiles, std::max<std::int64_t>(1, at_once))),
                of_memory = number(p.n * p.k * p.members) * 2 / us.memory;
   // Two warpgroups hide more of each other's waits than one with a tile of the same size, where both fill the
@@ -215,8 +217,8 @@ const std::vector<mma_instance>& mma_instances(target where) {
   return instances_of<linear_lists, mma_instance>(where);
 }
 
-// Measured on an H200: launches gain up to a fifth, except where several small tiles share a W from memory: they
-// drift apart, and W is read more than once.
+// Measured on an H200: launches gain up to a fifth, except where several small tiles share a W that comes from
+// memory: they drift apart, and W is read more than once.
 early_start early_start_of(const linear_problem& p, const tile_policy& how, bool w_complete) {
   const bool alone = rows_of(p) <= 64 * how.groups;
   if (!alone && !is_small_w(p) && how.groups * how.columns < 256) return early_start::none;

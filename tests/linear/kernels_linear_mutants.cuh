@@ -30,12 +30,14 @@ template <tile_policy P, int Slots> struct hasty_waits : tile_waits<P, Slots> {
   AP_DEV static void end() {}
 };
 
-template <slip F, tile_policy P = narrow> test::mutant<tile_policy> tile_mutant(
-    const char* name, const char* what = nullptr, finding_kind by = {}, const char* says = "") {
+template <slip F, tile_policy P = narrow>
+test::mutant<tile_policy> tile_mutant(const char* name, const char* what = nullptr, finding_kind by = {},
+                                      const char* says = "") {
   return {name, what, {by, says}, kernel_of<tile_product<P, broken<F>::template waits>>(name), P};
 }
-template <template <tile_policy, int> class Waits> test::mutant<tile_policy> pair_mutant(
-    const char* name, const char* what, finding_kind by, const char* says = "") {
+template <template <tile_policy, int> class Waits>
+test::mutant<tile_policy> pair_mutant(const char* name, const char* what, finding_kind by,
+                                      const char* says = "") {
   return {name, what, {by, says}, kernel_of<tile_product<pair, Waits>>(name), pair};
 }
 
@@ -64,8 +66,8 @@ std::vector<test::mutant<tile_policy>> tile_mutants() {
                                                     "releases slots that are still being multiplied",
                                                     overwritten_in_use, products),
       pair_mutant<selfish_waits>("pair_selfish", "releases its own slots alone", overwritten_in_use),
-      pair_mutant<hasty_waits>("pair_hasty", "ends while the other block releases its slots",
-                               outside_memory, "a cluster barrier before that block ends"),
+      pair_mutant<hasty_waits>("pair_hasty", "ends while the other block releases its slots", outside_memory,
+                               "a cluster barrier before that block ends"),
   };
 }
 

@@ -51,8 +51,11 @@ TEST(linear_chain, w_may_come_from_the_launch_before) {
       const device_array<std::uint16_t> on_x(where, std::span<const std::uint16_t>(x.bits)),
           on_w(where, std::span<const std::uint16_t>(w.bits));
       device_array<std::uint16_t> y(where, 40 * 56), z(where, 16 * 40);
-      linear(where, {.x = {on_x.data(), 72}, .w = {on_w.data(), 72}, .y = {y.data(), 56}, .m = 40, .n = 56, .k = 72});
-      linear(where, {.x = {on_w.data(), 56}, .w = {y.data(), 56}, .y = {z.data(), 40}, .m = 16, .n = 40, .k = 56},
+      linear(
+          where,
+          {.x = {on_x.data(), 72}, .w = {on_w.data(), 72}, .y = {y.data(), 56}, .m = 40, .n = 56, .k = 72});
+      linear(where,
+             {.x = {on_w.data(), 56}, .w = {y.data(), 56}, .y = {z.data(), 40}, .m = 16, .n = 40, .k = 56},
              {.overlap = overlap});
       where.runs_on().synchronize(nullptr);
     };

@@ -79,11 +79,11 @@ TEST(linear_requests, launches_overlap_where_that_pays) {
                      std::int64_t experts = 0) {
     const std::int32_t ends = 0;
     return linears::early_start_of({.m = m,
-                                .n = n,
-                                .k = 4096,
-                                .members = std::max<std::int64_t>(experts, 1),
-                                .group_ends = experts > 0 ? &ends : nullptr},
-                               {true, groups, columns}, w_complete);
+                                    .n = n,
+                                    .k = 4096,
+                                    .members = std::max<std::int64_t>(experts, 1),
+                                    .group_ends = experts > 0 ? &ends : nullptr},
+                                   {true, groups, columns}, w_complete);
   };
   EXPECT_EQ(of(1, 4096, 1, 32), early_start::launch);
   EXPECT_EQ(of(64, 4096, 1, 32, true), early_start::loads);
