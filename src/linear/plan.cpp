@@ -217,8 +217,8 @@ const std::vector<mma_instance>& mma_instances(target where) {
   return instances_of<linear_lists, mma_instance>(where);
 }
 
-// Measured on an H200: launches gain up to a fifth, except where several small tiles share a W that comes from
-// memory: they drift apart, and W is read more than once.
+// Measured on an H200: launches gain up to a fifth, except where several small tiles share a W that comes
+// from memory: they drift apart, and W is read more than once.
 early_start early_start_of(const linear_problem& p, const tile_policy& how, bool w_complete) {
   const bool alone = rows_of(p) <= 64 * how.groups;
   if (!alone && !is_small_w(p) && how.groups * how.columns < 256) return early_start::none;
