@@ -299,7 +299,7 @@ typedef struct antiphase_linear_args {
   // up to m. NULL: each member has m rows.
   const int32_t* group_ends;
   const char* kernel;  // NULL: the fastest; others have the same bits
-  int32_t overlap;     // 1: may begin while the kernel before it ends, which must not write w
+  int32_t overlap;     // 1: reads w while kernels before it end, none of which writes w
   int32_t reserved;    // 0
 } antiphase_linear_args;
 

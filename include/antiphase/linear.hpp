@@ -54,8 +54,9 @@ struct linear_options {
   // the bits are the same.
   std::string_view kernel = "auto";
   antiphase::stream stream = nullptr;
-  // The kernel may begin while the one before it in the stream ends, which must not write W, nor be one that
-  // reads Y. It does so up to 64 rows (of a group: in the mean), where that is faster.
+  // W is complete: no kernel of the stream that may still run writes it. The kernel then reads it while the
+  // one before ends, where that is faster: as long as one tile has all rows (of a group: in the mean).
+  // Otherwise it is launched as early, and waits for that end before it reads anything.
   bool overlap = false;
 };
 

@@ -6,6 +6,7 @@ import contextlib
 import functools
 import inspect
 import math
+import sys
 import warnings
 
 import torch
@@ -105,8 +106,15 @@ _WIDEST, _NARROWEST = 32, 8  # how many numbers a step adds
 
 
 def _row_sums(x):
-    """Sums of the rows of a matrix: every step divides a row into `width` parts and adds these one after the other,
-    which torch does in a thread for each element of a part. The order follows from the length of a row."""
+    """Sums of the rows of an FP32 matrix, in an order that follows from the length of a row. On a GPU a row is a channel
+    of a batch norm, whose gradient adds up each channel in a block of its own. Elsewhere every step divides a row into
+    `width` parts and adds these one after the other, in a thread for each element of a part."""
+    if x.is_cuda and x.shape[1] > 1:
+        some = x.view(-1)[: x.shape[0]]  # means and deviations, which the sums do not depend on
+        channels = x.contiguous()[None]
+        return torch.ops.aten.batch_norm_backward_reduce(
+            channels, channels, some, some, None, True, False, False
+        )[0]
     while x.shape[1] > 1:
         rows, length = x.shape
         width = max(w for w in range(1, _WIDEST + 1) if length % w == 0)
@@ -183,27 +191,55 @@ def _normalized(original):
 # ---- Attention -------------------------------------------------------------------------------------------
 
 
+def _step(t):
+    """How many rows a sequence of (members, heads, length, depth) begins after the one before, as in a cache that
+    holds more than it is asked for; None if the strides have no such number."""
+    members, _, length, _ = t.shape
+    member, _, row, last = t.stride()
+    if last != 1 or length == 1 or row == 0 or (members > 1 and member % row):
+        return None
+    return member // row if members > 1 else length
+
+
+def _rows(t, step):
+    """Rows (any, heads, depth) of such sequences: a view, or, without a step, one after the other."""
+    members, heads, length, depth = t.shape
+    if step is None:
+        return t.transpose(1, 2).reshape(-1, heads, depth)
+    return t.as_strided(((members - 1) * step + length, heads, depth), (t.stride(2), t.stride(1), 1))
+
+
 def _flash(original):
     """torch's 16-bit attention, called as for packed sequences of different lengths: the kernel then divides no keys
     among blocks, which it otherwise does where the batch is small."""
 
     def kernel(keys, q, k, v, dropout_p=0.0, is_causal=False, return_debug_mask=False, *, scale=None):
-        shape = members, heads, queries, depth = q.shape
-        length = k.shape[2]
+        shape, length = q.shape, k.shape[2]
         if dropout_p or return_debug_mask or 0 in (q.numel(), k.numel()):  # no keys are divided with dropout
             return original.call_boxed(keys, q, k, v, dropout_p, is_causal, return_debug_mask, scale=scale)
-        if queries == 1 and heads > k.shape[1] > 0:  # queries that share keys, as rows of one block
-            q = q.reshape(members, k.shape[1], -1, depth)
-            is_causal, heads, queries = False, *q.shape[1:3]
-        rows = [t.transpose(1, 2).reshape(-1, t.shape[1], depth) for t in (q, k, v)]
-        starts = [
-            torch.arange(0, (members + 1) * n, n, dtype=torch.int32, device=q.device)
-            for n in (queries, length)
-        ]
+        if shape[2] == 1 and shape[1] > k.shape[1]:  # queries that share keys, as rows of one block
+            q, is_causal = q.reshape(shape[0], k.shape[1], -1, shape[3]), False
+        members, heads, queries, depth = q.shape
+        step = _step(k) if _step(k) == _step(v) else None
+        starts = lambda n: torch.arange(0, (members + 1) * n, n, dtype=torch.int32, device=q.device)
+        used = None
+        if step not in (None, length):
+            used = torch.full((members,), length, dtype=torch.int32, device=q.device)
         # At least 2 queries: with one the kernel would exchange heads for queries where these share keys, and divide
         # the keys.
         out, logsumexp, state, unused, mask = torch.ops.aten._flash_attention_forward(
-            *rows, *starts, max(queries, 2), length, 0.0, is_causal and queries > 1, False, scale=scale
+            _rows(q, None),
+            _rows(k, step),
+            _rows(v, step),
+            starts(queries),
+            starts(step or length),
+            max(queries, 2),
+            length,
+            0.0,
+            is_causal and queries > 1,
+            False,
+            scale=scale,
+            seqused_k=used,
         )
         out = out.view(members, queries, heads, depth).transpose(1, 2).reshape(shape)
         logsumexp = logsumexp.view(heads, members, queries).transpose(0, 1).reshape(shape[:3]).contiguous()
@@ -307,6 +343,7 @@ class _Mode:
 
     def __init__(self):
         self.library, self.is_enabled, self.blocks = None, False, 0
+        self.has_bmm = True
         self.change = _library.lock()
 
     def update(self):
@@ -332,6 +369,8 @@ class _Mode:
             warnings.simplefilter("ignore")
             for name, make in _operators().items():
                 if key == "CPU" and name.startswith(_ON_CUDA_ALONE):
+                    continue
+                if self.is_enabled and not self.has_bmm and name.startswith(("bmm", "baddbmm")):
                     continue
                 try:
                     original = find(f"aten::{name}", key)
@@ -381,11 +420,12 @@ def batch_invariant():
             _mode.update()
 
 
-def enable_batch_invariant_mode():
+def enable_batch_invariant_mode(enable_bmm=True):
     """batch_invariant() until disable_batch_invariant_mode(). Names and arguments of these four functions are those of
-    the package batch_invariant_ops."""
+    the package batch_invariant_ops. enable_bmm=False, which SGLang has, leaves bmm and baddbmm to torch, unless the
+    mode is on already."""
     with _mode.change:
-        _mode.is_enabled = True
+        _mode.is_enabled, _mode.has_bmm = True, enable_bmm
         try:
             _mode.update()
         except BaseException:
@@ -422,3 +462,33 @@ def set_batch_invariant_mode(enabled=True):
         with _mode.change:
             _mode.is_enabled, _mode.blocks = before[0] or _mode.is_enabled, before[1] + _mode.blocks
             _mode.update()
+
+
+def _matmul_persistent(a, b, bias=None):
+    """a b + bias of matrices, as batch_invariant_ops names it."""
+    with batch_invariant():
+        return torch.mm(a, b) if bias is None else torch.addmm(bias, a, b)
+
+
+def replace_batch_invariant_ops(theirs):
+    """Makes a module that switches operators to ones that do not depend on the batch switch to these: the package
+    batch_invariant_ops, or the copy that an engine has.
+
+        import sglang.srt.batch_invariant_ops as theirs
+        antiphase.torch.replace_batch_invariant_ops(theirs)
+
+    Its four functions of the mode become those of this module, and matmul_persistent, which it and vLLM's layers call
+    without torch, one of these products. Call it in each process before the switch. Raises TypeError if the module
+    has no function enable_batch_invariant_mode."""
+    enable = getattr(theirs, "enable_batch_invariant_mode", None)
+    if not callable(enable):
+        raise TypeError(f"antiphase: {theirs!r} has no function enable_batch_invariant_mode")
+    for module in (theirs, sys.modules.get(enable.__module__, theirs)):
+        for function in (
+            enable_batch_invariant_mode,
+            disable_batch_invariant_mode,
+            is_batch_invariant_mode_enabled,
+            set_batch_invariant_mode,
+        ):
+            setattr(module, function.__name__, function)
+        module.matmul_persistent = _matmul_persistent

@@ -20,6 +20,7 @@ from ._torch_invariant import (
     disable_batch_invariant_mode,
     enable_batch_invariant_mode,
     is_batch_invariant_mode_enabled,
+    replace_batch_invariant_ops,
     set_batch_invariant_mode,
 )
 from ._torch_ops import KIND as _kind
@@ -42,6 +43,7 @@ __all__ = [
     "logcumsumexp",
     "matmul",
     "mm",
+    "replace_batch_invariant_ops",
     "scaled_dot_product_attention",
     "set_batch_invariant_mode",
 ]

@@ -174,7 +174,7 @@ class Library(Scratch):
                 {"mm", "bmm", "addmm", "baddbmm", "linear", "matmul"}
                 | {"cummax", "cummin", "cumprod", "cumsum", "logcumsumexp", "scaled_dot_product_attention"}
                 | {f"{x}_batch_invariant_mode" for x in ("set", "enable", "disable")}
-                | {"batch_invariant", "is_batch_invariant_mode_enabled"},
+                | {"batch_invariant", "is_batch_invariant_mode_enabled", "replace_batch_invariant_ops"},
             ),
         ):
             self.assertEqual({name for of, name in told if of == module}, names)

@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 import tempfile
+import types
 import unittest
 
 import support
@@ -395,6 +396,55 @@ class Mode(support.Case):
             self.assertTrue(at.is_batch_invariant_mode_enabled())
         self.assertFalse(at.is_batch_invariant_mode_enabled())
         self.assertTrue(same(torch.mm(R(9, 40), R(40, 24)), own))
+
+    def test_modules_of_engines_switch_to_it(self):
+        """Modules with the functions that vLLM's and SGLang's have, which call each other by name."""
+
+        def made(name, text):
+            module = sys.modules[name] = types.ModuleType(name)
+            self.addCleanup(sys.modules.pop, name)
+            exec(text, module.__dict__)
+            return module
+
+        mode = """
+on = False
+def matmul_persistent(a, b, bias=None): raise NotImplementedError("the engine's own product")
+def linear_batch_invariant(input, weight, bias=None): return matmul_persistent(input, weight.t(), bias)
+"""
+        vllm = made(
+            "vllm_batch_invariant",
+            mode + "def enable_batch_invariant_mode(): raise NotImplementedError\n"
+            "def init_batch_invariance(): enable_batch_invariant_mode()\n",
+        )
+        made(
+            "sglang_ops",
+            mode + "def enable_batch_invariant_mode(enable_bmm=True): raise NotImplementedError\n",
+        )
+        sglang = made("sglang", "from sglang_ops import enable_batch_invariant_mode, linear_batch_invariant")
+        x, w, bias = R(9, 40), R(24, 40, seed=2), R(24, seed=3)
+        with at.batch_invariant():
+            ours, added = torch.mm(x, w.t()), torch.addmm(bias, x, w.t())
+        batch = R(2, 5, 300, dtype=torch.float32), R(2, 300, 7, dtype=torch.float32)
+        own = torch.bmm(*batch)
+        with at.batch_invariant():
+            self.assertFalse(same(torch.bmm(*batch), own))
+        for engine, switch in (
+            (vllm, lambda: vllm.init_batch_invariance()),
+            (sglang, lambda: sglang.enable_batch_invariant_mode(enable_bmm=False)),
+        ):
+            at.replace_batch_invariant_ops(engine)
+            self.assertTrue(same(engine.linear_batch_invariant(x, w), ours))
+            self.assertTrue(same(engine.linear_batch_invariant(x, w, bias), added))
+            self.assertFalse(at.is_batch_invariant_mode_enabled())
+            switch()
+            self.assertTrue(engine.is_batch_invariant_mode_enabled())
+            self.assertTrue(same(torch.mm(x, w.t()), ours))
+            if engine is sglang:
+                self.assertTrue(same(torch.bmm(*batch), own))
+            engine.disable_batch_invariant_mode()
+            self.assertFalse(at.is_batch_invariant_mode_enabled())
+        with self.assertRaisesRegex(TypeError, "has no function enable_batch_invariant_mode"):
+            at.replace_batch_invariant_ops(types)
 
     def test_compiled_programs_call_our_products(self):
         x, w = R(5, 4096), R(4096, 24)

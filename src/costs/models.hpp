@@ -32,16 +32,21 @@ struct ladder_cost {
   }
 };
 
-// Linear layers: what a multiprocessor brings in a microsecond (bytes) and multiplies (multiply-adds); what a
-// block waits for 64 k at least; what it takes to store 64 x 128 outputs. From a laboratory's run on an H200.
+// Linear layers. In a microsecond: bytes that come to a multiprocessor (intake), to two neighbors together
+// (couple), and from memory; bytes that Tensor Cores and copies move in shared memory; multiply-adds of a
+// multiprocessor. What a block waits for 64 k at least; what it takes to store 64 x 128 outputs. Fitted to
+// times of tiles on an H200.
 struct linear_cost {
-  double start, intake, multiply, step, store;
+  double start, intake, couple, memory, shared, multiply, step, store;
   void each(constant_visitor& v) {
     v.number("start", start, .5, 10);
     v.number("intake", intake, 2e4, 4e5);
+    v.number("couple", couple, 2e4, 8e5);
+    v.number("memory", memory, 1e5, 2e7);
+    v.number("shared", shared, 5e4, 2e6);
     v.number("multiply", multiply, 5e5, 2e7);
     v.number("step", step, .005, .5);
-    v.number("store", store, .005, 1);
+    v.number("store", store, .005, 2);
   }
 };
 

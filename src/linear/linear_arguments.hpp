@@ -18,6 +18,9 @@ struct tile_policy {
   int groups, columns;
   bool x_across = false, w_across = false;
   int slots = 0;  // of the ring; 0: as many as fit, in all but the steps of the ladder
+  // Blocks of a cluster, whose tiles are neighbors along W and have the same rows of X: each loads a part of
+  // these for all. Not for an X across k.
+  int cluster = 1;
 };
 // A step of the ladder: B as it is in a product, row-major.
 constexpr tile_policy ladder_tile(int slots) {
@@ -43,6 +46,7 @@ struct arguments {
   int blocks;          // of 64 k
   int loaded_rows;     // of X, by a tile
   int whole_blocks;    // 1: k is a multiple of 64, and several blocks come by one copy
+  int w_complete;      // 1: no kernel that still runs writes W
   int x_step, w_step;  // from member to member of a map; 0: all have the same
   bool rows_aligned;   // pieces of 16 bytes may be copied: for mma
   element out;

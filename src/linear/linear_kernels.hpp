@@ -9,7 +9,8 @@ struct tile_row {
   const char* name;
   tile_policy policy;
 };
-// Last those of operands across k: the letters say along what X and W are contiguous.
+// Last those of operands across k, whose letters say along what X and W are contiguous, and those by pairs of
+// blocks.
 constexpr tile_row tiles[] = {{"linear.bf16-64x8", {true, 1, 8}},
                               {"linear.bf16-64x16", {true, 1, 16}},
                               {"linear.bf16-64x32", {true, 1, 32}},
@@ -19,6 +20,7 @@ constexpr tile_row tiles[] = {{"linear.bf16-64x8", {true, 1, 8}},
                               {"linear.bf16-64x128", {true, 1, 128}},
                               {"linear.bf16-64x224", {true, 1, 224}},
                               {"linear.bf16-64x256", {true, 1, 256}},
+                              {"linear.bf16-128x48", {true, 2, 48}},
                               {"linear.bf16-128x64", {true, 2, 64}},
                               {"linear.bf16-128x96", {true, 2, 96}},
                               {"linear.bf16-128x128", {true, 2, 128}},
@@ -63,6 +65,12 @@ constexpr tile_row tiles[] = {{"linear.bf16-64x8", {true, 1, 8}},
                               {"linear.f16-64x64-mn", {false, 1, 64, true, true}},
                               {"linear.f16-64x128-mn", {false, 1, 128, true, true}},
                               {"linear.f16-128x128-mn", {false, 2, 128, true, true}},
-                              {"linear.f16-128x256-mn", {false, 2, 256, true, true}}};
+                              {"linear.f16-128x256-mn", {false, 2, 256, true, true}},
+                              {"linear.bf16-64x64-pair", {true, 1, 64, false, false, 0, 2}},
+                              {"linear.bf16-64x128-pair", {true, 1, 128, false, false, 0, 2}},
+                              {"linear.bf16-128x128-pair", {true, 2, 128, false, false, 0, 2}},
+                              {"linear.f16-64x64-pair", {false, 1, 64, false, false, 0, 2}},
+                              {"linear.f16-64x128-pair", {false, 1, 128, false, false, 0, 2}},
+                              {"linear.f16-128x128-pair", {false, 2, 128, false, false, 0, 2}}};
 
 }  // namespace antiphase::linears

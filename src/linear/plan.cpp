@@ -96,10 +96,11 @@ tensor_layout layout_of_map(const linear_operand& o, std::int64_t rows, std::int
 void encode_maps(const executor& on, const linear_problem& p, const tile_policy& how, int slot_blocks,
                  arguments& a) {
   const std::int64_t rows = 64 * how.groups;
-  a.loaded_rows = static_cast<int>(how.x_across ? rows : std::min(rows, ceil_div<std::int64_t>(p.m, 8) * 8));
+  a.loaded_rows = static_cast<int>(
+      how.x_across || how.cluster > 1 ? rows : std::min(rows, ceil_div<std::int64_t>(p.m, 8) * 8));
   a.whole_blocks = p.k % depth == 0;
-  a.x_map = on.encode(
-      layout_of_map(p.x, p.m, p.k, a.x_step == 0 ? 1 : p.members, how.x_across ? depth : a.loaded_rows));
+  a.x_map = on.encode(layout_of_map(p.x, p.m, p.k, a.x_step == 0 ? 1 : p.members,
+                                    how.x_across ? depth : a.loaded_rows / how.cluster));
   tensor_layout w =
       layout_of_map(p.w, p.n, p.k, a.w_step == 0 ? 1 : p.members, how.w_across ? depth : how.columns);
   if (!how.w_across && slot_blocks > 1) {  // at once
@@ -119,25 +120,40 @@ int slot_blocks_of(const tile_policy& how) {
   return bytes >= 16384 ? 1 : bytes >= 12288 ? 2 : 4;
 }
 
+// Rows of X of a member, or of a group in the mean.
+std::int64_t rows_of(const linear_problem& p) {
+  return p.group_ends != nullptr ? ceil_div(p.m, std::max<std::int64_t>(1, p.members)) : p.m;
+}
+// A W that blocks read again and again, so that what it takes to bring it from memory matters little.
+bool is_small_w(const linear_problem& p) { return p.n * p.k <= std::int64_t{1} << 21; }
+
 // The predicted time, which decides nothing but the tile: waves of blocks, each of which takes what a
 // multiprocessor takes to bring, to multiply or to wait for its slots.
 double seconds_of(const costs::linear_cost& us, const linear_problem& p, const tile_policy& how,
                   int multiprocessors) {
-  const std::int64_t of_group = p.group_ends != nullptr ? ceil_div(p.m, p.members) : p.m;
-  const double blocks = static_cast<double>(ceil_div<std::int64_t>(p.k, depth));
+  const auto number = [](std::int64_t x) { return static_cast<double>(x); };
+  const std::int64_t of_group = rows_of(p), whole = 64 * how.groups;
+  const double blocks = number(ceil_div<std::int64_t>(p.k, depth)), line = 2 * depth * blocks;
   const double rows =
-      static_cast<double>(std::min<std::int64_t>(64 * how.groups, ceil_div<std::int64_t>(of_group, 8) * 8));
-  const double bringing = (rows + how.columns) * 2 * depth * blocks / us.intake;
-  const double multiplying = 64. * how.groups * std::max(how.columns, 32) * depth * blocks / us.multiply;
-  const std::int64_t tiles = ceil_div<std::int64_t>(of_group, 64 * how.groups) *
-                             ceil_div<std::int64_t>(p.n, how.columns) * p.members;
-  const double waves = static_cast<double>(ceil_div<std::int64_t>(tiles, multiprocessors));
+      number(how.cluster > 1 ? whole : std::min(whole, ceil_div<std::int64_t>(of_group, 8) * 8));
+  const std::int64_t at_once = multiprocessors / how.cluster * how.cluster,
+                     tiles = ceil_div(of_group, whole) * p.members * how.cluster *
+                             ceil_div<std::int64_t>(p.n, how.columns * how.cluster);
+  double tile =
+      std::max({(rows + how.columns) * line / us.intake,
+                number(whole * std::max(how.columns, 32)) * depth * blocks / us.multiply, us.step * blocks});
+  if (2 * tiles > multiprocessors)  // neighbors are at work, too
+    tile = std::max(tile, 2 * (rows / how.cluster + how.columns) * line / us.couple);
+  if (how.groups == 2)
+    tile = std::max(tile, (2 * (64 + how.columns) + rows + how.columns) * line / us.shared);
+  const double waves = number(ceil_div(tiles, std::max<std::int64_t>(1, at_once))),
+               of_memory = number(p.n * p.k * p.members) * 2 / us.memory;
   // Two warpgroups hide more of each other's waits than one with a tile of the same size, where both fill the
   // device.
   const double alone = how.groups == 1 && of_group >= 1024 ? 1.01 : 1;
   return 1e-6 * alone *
-         (us.start + waves * (std::max({bringing, multiplying, us.step * blocks}) +
-                              us.store * (1 + how.groups * how.columns / 128.)));
+         (us.start + std::max(waves * tile, of_memory) +
+          waves * us.store * (1 + how.groups * how.columns / 128.));
 }
 
 linear_plan tile_plan(const executor& on, const linear_problem& p, const tile_policy& how,
@@ -145,10 +161,12 @@ linear_plan tile_plan(const executor& on, const linear_problem& p, const tile_po
   const int rows = 64 * how.groups;
   linear_plan plan{code, {}, arguments_of(p)};
   plan.arguments.down = static_cast<int>(ceil_div<std::int64_t>(p.m, rows));
-  plan.arguments.across = static_cast<int>(ceil_div<std::int64_t>(p.n, how.columns));
+  const int columns = how.columns * how.cluster;
+  plan.arguments.across = static_cast<int>(ceil_div<std::int64_t>(p.n, columns));
   encode_maps(on, p, how, slot_blocks_of(how), plan.arguments);
   plan.grid.x = static_cast<unsigned>(
-      std::min<std::int64_t>(tiles_of(p, rows, how.columns), std::max(1, on.limits().multiprocessors)));
+      how.cluster * std::min<std::int64_t>(tiles_of(p, rows, columns),
+                                           std::max(1, on.limits().multiprocessors / how.cluster)));
   return plan;
 }
 linear_plan mma_plan(const linear_problem& p, const kernel& code) {
@@ -181,8 +199,9 @@ const mma_instance& mma_of(const executor& on, const linear_problem& p) {
 }
 
 bool is_empty(const linear_problem& p) { return p.m == 0 || p.n == 0 || p.members == 0; }
-linear_plan overlapping(linear_plan plan, bool overlaps) {
-  plan.code.overlaps_previous = overlaps;
+linear_plan overlapping(linear_plan plan, early_start how) {
+  plan.code.overlaps_previous = how != early_start::none;
+  plan.arguments.w_complete = how == early_start::loads;
   return plan;
 }
 
@@ -198,11 +217,13 @@ const std::vector<mma_instance>& mma_instances(target where) {
   return instances_of<linear_lists, mma_instance>(where);
 }
 
-// Measured on an H200: up to 64 rows gain up to a quarter. More rows lose up to a tenth, as blocks that share
-// W drift apart; a W of a gigabyte loses 3 %.
-bool overlap_pays(const linear_problem& p) {
-  constexpr std::int64_t few = 64, most_of_w = std::int64_t{1} << 27;
-  return p.m <= (p.group_ends != nullptr ? few * p.members : few) && p.n * p.k <= most_of_w;
+// Measured on an H200: launches gain up to a fifth, except where several small tiles share a W that comes
+// from memory: they drift apart, and W is read more than once.
+early_start early_start_of(const linear_problem& p, const tile_policy& how, bool w_complete) {
+  const bool alone = rows_of(p) <= 64 * how.groups;
+  if (!alone && !is_small_w(p) && how.groups * how.columns < 256) return early_start::none;
+  constexpr std::int64_t most_of_w = std::int64_t{1} << 27;  // beyond, W is in flight all the time
+  return w_complete && alone && p.n * p.k <= most_of_w ? early_start::loads : early_start::launch;
 }
 
 linear_plan plan_of(const executor& on, const linear_problem& p, const tile_policy& how, const kernel& code) {
@@ -211,8 +232,7 @@ linear_plan plan_of(const executor& on, const linear_problem& p, const tile_poli
 linear_plan plan_of(const executor&, const linear_problem& p, const kernel& mma) { return mma_plan(p, mma); }
 
 linear_plan plan_of(const executor& on, const linear_problem& p, const linear_options& options) {
-  const bool any = options.kernel == "auto",
-             overlaps = options.overlap && overlap_pays(p) && on.kind() != target::cpu;
+  const bool any = options.kernel == "auto";
   std::vector<std::string> known{"auto"};
   const tile_instance* best = nullptr;
   double least = std::numeric_limits<double>::infinity();
@@ -221,7 +241,9 @@ linear_plan plan_of(const executor& on, const linear_problem& p, const linear_op
     if (i.policy.of_bf16 != (p.in == element::bf16)) continue;
     known.emplace_back(name_in_options(i.code));
     if (!any && known.back() != options.kernel) continue;
-    if (any && (!fits(i.policy, p) || (i.policy.groups > 1 && p.m <= 64))) continue;
+    if (any && (!fits(i.policy, p) || (i.policy.groups > 1 && p.m <= 64) ||
+                (i.policy.cluster > 1 && (p.m <= 64 || !is_small_w(p)))))
+      continue;
     const double seconds = seconds_of(us, p, i.policy, std::max(1, on.limits().multiprocessors));
     if (seconds < least) best = &i, least = seconds;
   }
@@ -241,11 +263,11 @@ linear_plan plan_of(const executor& on, const linear_problem& p, const linear_op
   if (!refused) {
     linear_plan plan = tile_plan(on, p, best->policy, best->code);
     plan.seconds = least;
-    return overlapping(plan, overlaps);
+    return overlapping(plan, early_start_of(p, best->policy, options.overlap));
   }
   if (!any && !by_mma) throw not_supported(fmt::format("linear, kernel {}: {}", options.kernel, *refused));
   if (const auto why = lacks(on.limits(), needs_of_mma)) throw not_supported("linear: " + *why);
-  return overlapping(mma_plan(p, mma.code), overlaps && features_of(on.limits()).dependent_launch);
+  return overlapping(mma_plan(p, mma.code), early_start_of(p, {true, 1, mma_columns}, false));
 }
 
 }  // namespace antiphase::linears

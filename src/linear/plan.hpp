@@ -27,8 +27,11 @@ struct linear_plan {
 // takes the problem or the device.
 linear_plan plan_of(const executor& on, const linear_problem& p, const linear_options& options);
 
-// True if a launch that overlaps the one before is predicted to be faster.
-bool overlap_pays(const linear_problem& p);
+// What may begin before the grid before it in the stream has ended: nothing; the launch, which then waits for
+// it; or loads of W, too, which no kernel that still runs may write (w_complete).
+enum class early_start { none, launch, loads };
+// The one that is predicted to be the fastest.
+early_start early_start_of(const linear_problem& p, const tile_policy& how, bool w_complete);
 
 // By a kernel that does not stand in the table: for tests.
 linear_plan plan_of(const executor& on, const linear_problem& p, const tile_policy& how, const kernel& code);

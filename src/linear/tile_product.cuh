@@ -3,9 +3,12 @@
 #pragma once
 #include <antiphase/core/channel.hpp>
 #include <antiphase/device/barrier.cuh>
+#include <antiphase/device/cluster.cuh>
 #include <antiphase/device/elect.cuh>
 #include <antiphase/device/kernel.cuh>
 #include <antiphase/device/launch.cuh>
+#include <antiphase/device/mbarrier_arrivals.cuh>
+#include <antiphase/device/multicast.cuh>
 #include <antiphase/device/registers.cuh>
 #include <antiphase/device/tensor_copy.cuh>
 #include <antiphase/device/wgmma.cuh>
@@ -27,8 +30,24 @@ inline namespace AP_TARGET {
 
 // How the parts of a block wait for each other. A parameter, so that tests can take one wait away.
 template <tile_policy P, int Slots> struct tile_waits {
-  using ring = channel<mbarrier, Slots, threads(1), warps(4 * P.groups)>;
+  using ring = channel<mbarrier, Slots, threads(1), warps(4 * P.groups * P.cluster)>;
   AP_DEV static void step_before() { wgmma_wait<1>(); }
+  // A warp releases a slot: to all blocks that load parts of it.
+  AP_DEV static void release(auto& slots, cursor<Slots> at) {
+    if constexpr (P.cluster == 1) {
+      slots.release(at, by_warp{});
+    } else {
+      warp_sync();
+      AP_UNROLL
+      for (int rank = 0; rank < P.cluster; ++rank)
+        if (AP_EVERY_LANE_ARRIVES || lane_index() == rank)
+          release_remote(slots.barrier[ring::last][at.index], rank);
+    }
+  }
+  // No block ends while others release its slots.
+  AP_DEV static void end() {
+    if constexpr (P.cluster > 1) cluster_barrier();
+  }
   AP_DEV static void first_round(ring&, cursor<Slots>) {}  // all slots are free
 };
 
@@ -36,6 +55,7 @@ template <tile_policy P, template <tile_policy, int> class Waits = tile_waits> s
   using in = std::conditional_t<P.of_bf16, bf16, f16>;
   static constexpr int rows = 64 * P.groups, threads = 128 * (P.groups + 1);
   static constexpr shared_kind shared = shared_kind::dynamic;
+  static constexpr int cluster = P.cluster;
 
   // params
   // ---------------------------------------------------------------------------------------------------------
@@ -56,6 +76,7 @@ template <tile_policy P, template <tile_policy, int> class Waits = tile_waits> s
   static constexpr bool across = P.x_across || P.w_across;
   static constexpr int panel = depth * 128;  // 64 rows of an operand across k
   static_assert(!across || (slot_blocks == 1 && P.columns % 64 == 0));
+  static_assert(cluster == 1 || !P.x_across);
   // bytes to the next 16 k
   static constexpr int x_step = P.x_across ? 16 * 128 : 32, w_step = P.w_across ? 16 * 128 : 32;
   using waits = Waits<P, slots>;
@@ -69,7 +90,7 @@ template <tile_policy P, template <tile_policy, int> class Waits = tile_waits> s
   static_assert(sizeof(storage) <= 232448);
 
  private:
-  using walk = tile_walk<rows, P.columns>;
+  using walk = tile_walk<rows, P.columns, cluster>;
 
   // load
   // ---------------------------------------------------------------------------------------------------------
@@ -111,6 +132,13 @@ template <tile_policy P, template <tile_policy, int> class Waits = tile_waits> s
       AP_UNROLL
       for (int b = 0; b < P.groups; ++b)
         tensor_load(to + b * panel, tile.p.x_map, landed, tile.row + 64 * b, block * depth, tile.x_member);
+    } else if constexpr (cluster > 1) {
+      constexpr int part = rows / cluster;
+      const int first = cluster_rank() * part;
+      AP_UNROLL
+      for (int b = 0; b < slot_blocks; ++b)
+        tensor_load_multicast(to + b * x_bytes + first * 128, tile.p.x_map, landed, (1u << cluster) - 1,
+                              (block + b) * depth, tile.row + first, tile.x_member);
     } else {
       AP_UNROLL
       for (int b = 0; b < slot_blocks; ++b)
@@ -129,6 +157,8 @@ template <tile_policy P, template <tile_policy, int> class Waits = tile_waits> s
       fence_mbarrier_init();
     }
     warp_sync();
+    if constexpr (cluster > 1) cluster_arrive();
+    if (p.w_complete == 0) wait_for_previous_grid();
     int ahead = 0;  // slots that have W and no X
     slot_cursor head;
     AP_ROLLED
@@ -139,6 +169,7 @@ template <tile_policy P, template <tile_policy, int> class Waits = tile_waits> s
     }
     named_barrier_arrive(1, threads);
     wait_for_previous_grid();
+    if constexpr (cluster > 1) cluster_wait();  // the others' mbarriers are initialized
     for (; tile.valid(); tile.next(), ahead = 0) {
       const place now(tile);
       int block = 0;
@@ -165,6 +196,7 @@ template <tile_policy P, template <tile_policy, int> class Waits = tile_waits> s
                       pack<float, 4>{});
     fence_async();
     named_barrier_sync(1, threads);
+    if constexpr (cluster > 1) cluster_barrier();
   }
   // Up to 8 rows of X are loaded as 8 and read as 64, the same again and again: their groups of 8 are 0 bytes
   // apart.
@@ -203,15 +235,15 @@ template <tile_policy P, template <tile_policy, int> class Waits = tile_waits> s
       wgmma_commit();
       if constexpr (slots == 1) {  // nothing else can be loaded meanwhile
         wgmma_wait<0>();
-        s.ring.release(at, by_warp{});
+        waits::release(s.ring, at);
       } else {
         waits::step_before();
-        if (block > 0) s.ring.release(at.before(), by_warp{});
+        if (block > 0) waits::release(s.ring, at.before());
       }
     }
     wgmma_wait<0>();
     pin_registers(sum);
-    if constexpr (slots > 1) s.ring.release(at.before(), by_warp{});
+    if constexpr (slots > 1) waits::release(s.ring, at.before());
   }
   AP_DEV static void compute(storage& s, const params& p, int warp) {
     slot_cursor at;
@@ -223,7 +255,8 @@ template <tile_policy P, template <tile_policy, int> class Waits = tile_waits> s
       multiply(s, slots_of, at, p.blocks, sum);
       if (first) wait_for_previous_grid(), first = false;
       const int row = tile.row + warp * 16;
-      if (row < tile.end) store_rows<in>(p, s.box[warp], sum, row, tile.end, tile.column, tile.member);
+      if (row < tile.end && (cluster == 1 || tile.column < p.n))
+        store_rows<in>(p, s.box[warp], sum, row, tile.end, tile.column, tile.member);
     }
   }
 
@@ -245,6 +278,7 @@ template <tile_policy P, template <tile_policy, int> class Waits = tile_waits> s
       if constexpr (P.groups > 1) request_registers<232>();
       compute(s, p, warp);
     }
+    waits::end();
   }
 };
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The tiles of Y that a block computes, one after the other.
 #pragma once
+#include <antiphase/device/cluster.cuh>
 #include <antiphase/device/kernel.cuh>
 #include <antiphase/device/warp.cuh>
 #include "src/linear/linear_arguments.hpp"
@@ -9,11 +10,12 @@ namespace antiphase::linears {
 inline namespace AP_TARGET {
 
 // Tiles of Rows x Columns: of each member, or of each group, whose number of tiles the device alone knows.
-// All lanes of a warp walk alike. Rows of tiles that follow each other share W in the L2 cache.
-template <int Rows, int Columns> struct tile_walk {
+// All lanes of a warp walk alike. Rows of tiles that follow each other share W in the L2 cache. The blocks of
+// a cluster have tiles next to each other along the columns, the last of which may lie outside of Y.
+template <int Rows, int Columns, int Cluster = 1> struct tile_walk {
   static constexpr int together = 16;
   const arguments& p;
-  int index = static_cast<int>(block_index().x);
+  int index = static_cast<int>(block_index().x) / Cluster;
   int member = 0;
   int row = 0, column = 0, end = 0;    // end: of the rows of the member or group
   int first = 0, begin = 0, down = 0;  // tile and row where it begins, rows of tiles of it
@@ -24,7 +26,7 @@ template <int Rows, int Columns> struct tile_walk {
   }
   AP_DEV bool valid() const { return member < p.members; }
   AP_DEV void next() {
-    index += static_cast<int>(grid_extent().x);
+    index += static_cast<int>(grid_extent().x) / Cluster;
     place();
   }
 
@@ -43,7 +45,11 @@ template <int Rows, int Columns> struct tile_walk {
     const int tile = index - first, top = tile / (together * p.across) * together,
               within = tile - top * p.across, rows = down - top < together ? down - top : together;
     if (!valid()) return;
-    row = uniform(begin + (top + within % rows) * Rows), column = uniform(within / rows * Columns);
+    row = uniform(begin + (top + within % rows) * Rows);
+    if constexpr (Cluster > 1)
+      column = uniform((within / rows * Cluster + cluster_rank()) * Columns);
+    else
+      column = uniform(within / rows * Columns);
     member = uniform(member);
   }
 };

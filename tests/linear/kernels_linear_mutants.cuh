@@ -20,13 +20,28 @@ template <slip F> struct broken {
     }
   };
 };
+// Of pairs: releases slots of both blocks by arrivals at its own, or ends with the other still at work.
+template <tile_policy P, int Slots> struct selfish_waits : tile_waits<P, Slots> {
+  AP_DEV static void release(auto& slots, cursor<Slots> at) {
+    for (int rank = 0; rank < P.cluster; ++rank) slots.release(at, by_warp{});
+  }
+};
+template <tile_policy P, int Slots> struct hasty_waits : tile_waits<P, Slots> {
+  AP_DEV static void end() {}
+};
 
-template <slip F> test::mutant<> tile_mutant(const char* name, const char* what = nullptr,
-                                             finding_kind by = {}, const char* says = "") {
-  return {name, what, {by, says}, kernel_of<tile_product<narrow, broken<F>::template waits>>(name)};
+template <slip F, tile_policy P = narrow>
+test::mutant<tile_policy> tile_mutant(const char* name, const char* what = nullptr, finding_kind by = {},
+                                      const char* says = "") {
+  return {name, what, {by, says}, kernel_of<tile_product<P, broken<F>::template waits>>(name), P};
+}
+template <template <tile_policy, int> class Waits>
+test::mutant<tile_policy> pair_mutant(const char* name, const char* what, finding_kind by,
+                                      const char* says = "") {
+  return {name, what, {by, says}, kernel_of<tile_product<pair, Waits>>(name), pair};
 }
 
-std::vector<test::mutant<>> tile_mutants() {
+std::vector<test::mutant<tile_policy>> tile_mutants() {
   using enum finding_kind;
   constexpr const char* phase = "a wait for the end of the mbarrier's phase";
   constexpr const char* products = "a wait for the group of the Tensor Core operation";
@@ -44,6 +59,15 @@ std::vector<test::mutant<>> tile_mutants() {
       tile_mutant<slip::no_wait_for_products>("no_wait_for_products",
                                               "releases slots that are still being multiplied",
                                               overwritten_in_use, products),
+      tile_mutant<slip::none, pair>("pair"),
+      tile_mutant<slip::no_empty_wait, pair>(
+          "pair_no_empty_wait", "loads into slots of both blocks that no warp has released", barrier_misuse),
+      tile_mutant<slip::no_wait_for_products, pair>("pair_no_wait_for_products",
+                                                    "releases slots that are still being multiplied",
+                                                    overwritten_in_use, products),
+      pair_mutant<selfish_waits>("pair_selfish", "releases its own slots alone", overwritten_in_use),
+      pair_mutant<hasty_waits>("pair_hasty", "ends while the other block releases its slots", outside_memory,
+                               "a cluster barrier before that block ends"),
   };
 }
 

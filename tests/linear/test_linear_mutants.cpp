@@ -10,11 +10,12 @@
 namespace antiphase::linears {
 namespace {
 
-class linear_mutants : public testing::TestWithParam<test::mutant<>> {};
+class linear_mutants : public testing::TestWithParam<test::mutant<tile_policy>> {};
 TEST_P(linear_mutants, are_found) {
+  const tile_policy& tile = GetParam().policy;
   const auto use = [&](const context& where) {  // two tiles, whose k goes around the ring more than twice
     const test::halves x(element::bf16, test::kind::normal, 37, 9 * depth, 1),
-        w(element::bf16, test::kind::normal, 300, 9 * depth, 2);
+        w(element::bf16, test::kind::normal, tile.columns * tile.cluster + 44, 9 * depth, 2);
     const device_array<std::uint16_t> on_x(where, std::span<const std::uint16_t>(x.bits)),
         on_w(where, std::span<const std::uint16_t>(w.bits));
     device_array<std::uint32_t> y(where, static_cast<std::size_t>(x.rows * w.rows));
@@ -25,7 +26,7 @@ TEST_P(linear_mutants, are_found) {
                            .m = x.rows,
                            .n = w.rows,
                            .k = x.columns};
-    const linear_plan plan = plan_of(where.runs_on(), p, narrow, GetParam().code);
+    const linear_plan plan = plan_of(where.runs_on(), p, tile, GetParam().code);
     where.runs_on().launch(plan.code, plan.grid, &plan.arguments, nullptr);
     where.runs_on().synchronize(nullptr);
     const test::words found = y.to_host();
@@ -40,8 +41,32 @@ TEST_P(linear_mutants, are_found) {
   };
   test::expect_accused(GetParam(), use, test::on_multiprocessors(1, 10));
 }
+
+// W of a product is Y of the one before it, which the launch may overlap.
+TEST(linear_chain, w_may_come_from_the_launch_before) {
+  const auto chain = [](bool overlap) {
+    return [overlap](const context& where) {
+      const test::halves x(element::bf16, test::kind::normal, 40, 72, 1),
+          w(element::bf16, test::kind::normal, 56, 72, 2);
+      const device_array<std::uint16_t> on_x(where, std::span<const std::uint16_t>(x.bits)),
+          on_w(where, std::span<const std::uint16_t>(w.bits));
+      device_array<std::uint16_t> y(where, 40 * 56), z(where, 16 * 40);
+      linear(
+          where,
+          {.x = {on_x.data(), 72}, .w = {on_w.data(), 72}, .y = {y.data(), 56}, .m = 40, .n = 56, .k = 72});
+      linear(where,
+             {.x = {on_w.data(), 56}, .w = {y.data(), 56}, .y = {z.data(), 40}, .m = 16, .n = 40, .k = 56},
+             {.overlap = overlap});
+      where.runs_on().synchronize(nullptr);
+    };
+  };
+  const check_options options = test::on_multiprocessors(2, 10);
+  const check_report whole = check(chain(false), options), broken = check(chain(true), options);
+  EXPECT_TRUE(whole.clean()) << to_text(whole);
+  EXPECT_FALSE(broken.clean());
+}
 INSTANTIATE_TEST_SUITE_P(all, linear_mutants, testing::ValuesIn(checked::tile_mutants()),
-                         test::name_of<test::as_its_test_says>);
+                         test::name_of<tile_policy>);
 
 }  // namespace
 }  // namespace antiphase::linears

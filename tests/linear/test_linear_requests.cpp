@@ -74,21 +74,27 @@ TEST(linear_requests, nothing_to_do_and_nothing_to_multiply) {
 }
 
 TEST(linear_requests, launches_overlap_where_that_pays) {
-  const auto pays = [](std::int64_t m, std::int64_t groups, std::int64_t n = 4096) {
+  using linears::early_start;
+  const auto of = [](std::int64_t m, std::int64_t n, int groups, int columns, bool w_complete = false,
+                     std::int64_t experts = 0) {
     const std::int32_t ends = 0;
-    return linears::overlap_pays({.m = m,
-                                  .n = n,
-                                  .k = 4096,
-                                  .members = std::max<std::int64_t>(groups, 1),
-                                  .group_ends = groups > 0 ? &ends : nullptr});
+    return linears::early_start_of({.m = m,
+                                    .n = n,
+                                    .k = 4096,
+                                    .members = std::max<std::int64_t>(experts, 1),
+                                    .group_ends = experts > 0 ? &ends : nullptr},
+                                   {true, groups, columns}, w_complete);
   };
-  EXPECT_TRUE(pays(1, 0));
-  EXPECT_TRUE(pays(64, 0));
-  EXPECT_FALSE(pays(65, 0));
-  EXPECT_TRUE(pays(512, 8));
-  EXPECT_FALSE(pays(520, 8));
-  EXPECT_TRUE(pays(1, 0, 28672));
-  EXPECT_FALSE(pays(1, 0, 128256));
+  EXPECT_EQ(of(1, 4096, 1, 32), early_start::launch);
+  EXPECT_EQ(of(64, 4096, 1, 32, true), early_start::loads);
+  EXPECT_EQ(of(65, 4096, 1, 64, true), early_start::none);
+  EXPECT_EQ(of(65, 4096, 2, 64, true), early_start::loads);
+  EXPECT_EQ(of(256, 4096, 2, 96), early_start::none);
+  EXPECT_EQ(of(512, 4096, 2, 128, true), early_start::launch);
+  EXPECT_EQ(of(1024, 512, 1, 64, true), early_start::launch);
+  EXPECT_EQ(of(512, 4096, 1, 64, true, 8), early_start::loads);
+  EXPECT_EQ(of(520, 4096, 1, 64, true, 8), early_start::none);
+  EXPECT_EQ(of(1, 128256, 1, 256, true), early_start::launch);
 }
 
 // A call that is repeated is remembered: operands at other addresses are not confused.

@@ -29,7 +29,7 @@ constexpr const char* explanation =
     "turn, so that it comes from memory, as in a model\n"
     "  x cuBLAS       how many times as fast\n"
     "With --overlap\n"
-    "  overlapped us  of calls that may begin while the one before ends, up to 64 rows\n"
+    "  overlapped us  of calls that read W while the one before ends, where one tile has all rows\n"
     "With --invariant\n"
     "  moved          rows of Y in FP32, of those looked at, that have other bits than the same row computed "
     "alone; "
@@ -293,7 +293,7 @@ void add_bench_linear(arguments benches) {
       .type_name("NAME");
   command.add_option("--type", r->type, "Of X and W: bf16 (default) or f2").type_name("TYPE");
   command.add_flag("--overlap", r->overlap,
-                   "Also calls that may begin while the one before ends (linear_options::overlap)");
+                   "Also calls that read W while the one before ends (linear_options::overlap)");
   command.add_flag("--invariant", r->invariant,
                    "Count the rows that have other bits than the same row computed alone");
   command.add_option("--repeats", r->options.repeats, "Samples of each time (default 9)")
