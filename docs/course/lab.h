@@ -45,7 +45,7 @@ void same(const std::string& of, const array<T>& a, F expected, double tolerance
   for (std::size_t i = 0; i < all.size(); ++i) {
     const double is = static_cast<double>(all[i]),
                  wanted = static_cast<double>(expected(static_cast<int>(i)));
-    demand(std::fabs(is - wanted) <= tolerance, "wrong result, " + of, "element %zu is %g, expected %g", i,
+    demand(is == wanted || std::fabs(is - wanted) <= tolerance, "wrong result, " + of, "element %zu is %g, expected %g", i,
            is, wanted);
   }
 }
@@ -128,7 +128,8 @@ struct product {
   int m, n, k;
   std::vector<float> a = numbers<float>(static_cast<std::size_t>(m * k), 1);
   std::vector<float> b = numbers<float>(static_cast<std::size_t>(k * n), 2);
-  std::string name() const { return text("M x N x K = %d x %d x %d", m, n, k); }
+  std::string more = "";  // of its name
+  std::string name() const { return text("M x N x K = %d x %d x %d", m, n, k) + more; }
   float operator()(int i) const {
     float sum = 0;
     for (int x = 0; x < k; ++x)

@@ -77,6 +77,11 @@ MUTANTS = {  # lab: (text of the solution, what takes its place, what is said)
             "next_b = load_b((i + 1) * tile), b[next][y][x] = next_b;",
             "stores a number that was loaded just before",
         ),
+        (  # waits for the loads before the computation, by arithmetic that changes no finite sum
+            "for (int k = 0; k < tile; ++k) sum +=",
+            "sum += 0 * (next_a + next_b);\n    for (int k = 0; k < tile; ++k) sum +=",
+            "element 0 is -?nan, expected inf",
+        ),
     ],
     5: [
         (

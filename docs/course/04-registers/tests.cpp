@@ -4,8 +4,13 @@
 
 int main() {
   using namespace lab;
+  // Infinity times 0 is NaN: so it shows if a number of the next tile is used before this tile's are.
+  lab::product late{8, 8, 2 * tile};
+  std::ranges::fill(late.a, 1.f), std::ranges::fill(late.b, 1.f);
+  for (std::size_t y = 0; y < 8; ++y) late.a[(2 * y + 1) * tile + y] = late.b[(tile + y) * 8 + y] = INFINITY;
+  late.more = ", with infinity in the second tile, which becomes NaN if it is used before that tile's turn";
   const recording r;
-  for (const auto& p : std::vector<lab::product>{{1, 1, 1}, {9, 17, 19}, {8, 8, 40}}) {
+  for (const auto& p : std::vector<lab::product>{{1, 1, 1}, {9, 17, 19}, {8, 8, 40}, late}) {
     p.run(tile, [&](dim3 grid, const float* A, const float* B, float* C) {
       ::product<<<grid, dim3(tile, tile)>>>(A, B, C, p.m, p.n, p.k);
     });
