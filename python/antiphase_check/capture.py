@@ -15,10 +15,8 @@ import contextlib
 import json
 import os
 import pathlib
-import shutil
 import sys
 import types
-import weakref
 
 if __name__ == "__main__":  # run by `antiphase check model.py`: without installing the package
     sys.path[0] = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
@@ -36,7 +34,6 @@ def capture(seconds=60):
     was found is in the report.
     """
     session = Session(seconds)
-    weakref.finalize(session, shutil.rmtree, session.folder, True)
     with _captured(session):
         yield session
 

@@ -10,10 +10,12 @@ import json
 import os
 import pathlib
 import re
+import shutil
 import struct
 import subprocess
 import sys
 import tempfile
+import weakref
 
 from antiphase_check.each import tool
 
@@ -398,6 +400,8 @@ class Session:
 
     def __init__(self, seconds=60, folder=None):
         self.folder = folder or tempfile.mkdtemp(prefix="antiphase-capture-")
+        if not folder:
+            weakref.finalize(self, shutil.rmtree, self.folder, True)
         self.seconds, self.programs, self.refused, self.notes = seconds, [], [], []
         self.partial, self.files, self.text, self.wrong = False, [], None, []
         self.memories = {}  # by the address where they begin: those whose address Python has asked for

@@ -238,6 +238,14 @@ class Compilers(Ends):
         self.assertEqual((done.returncode, done.stderr.count("\n")), (1, 1), done.stderr)
         self.assertIn("there is no folder /no/such/folder: expected one", done.stderr)
 
+    def test_no_end_leaves_a_folder(self):
+        (self.folder / "own").mkdir()
+        environment = {**os.environ, "TMPDIR": str(self.folder / "own")}
+        for text, code in ((program(FAULTY), 5), ("int main() { syntax", 3)):
+            name = self.source(text)
+            self.assertEqual(self.check(name, *ONE, env=environment).returncode, code)
+            self.assertEqual(os.listdir(self.folder / "own"), [])
+
     def test_closed_streams(self):
         name = self.source(program(RIGHT))
         for closing, status in (("<&-", 0), (">&-", 1), ("2>&-", 0), (">&- <&-", 1)):

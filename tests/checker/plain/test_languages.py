@@ -228,6 +228,24 @@ class Kernels(unittest.TestCase):
         given = [ptx_kernels.pointer(self.session, a) for a in arrays]
         kernel.launch((blocks, 1, 1), (128, 1, 1), 0, [*given, n.to_bytes(4, "little"), None, None])
 
+    def test_no_end_leaves_a_folder(self):
+        begin = f"import sys; sys.path.insert(0, {PYTHON!r}); import antiphase_check.session as s; "
+        capture = "from antiphase_check import capture\nwith capture.capture() as c: "
+        for end, code in (
+            ("a = s.Session()", 0),
+            ("a = s.Session(); 1 / 0", 1),
+            (capture + "sys.exit(3)", 3),
+        ):
+            with self.subTest(end), tempfile.TemporaryDirectory() as folder:
+                done = subprocess.run(
+                    [sys.executable, "-c", f"{begin}print(s.tempfile.gettempdir())\n{end}"],
+                    env={**ENVIRONMENT, "TMPDIR": folder},
+                    capture_output=True,
+                    text=True,
+                )
+                self.assertEqual((done.returncode, done.stdout), (code, folder + "\n"), done.stderr)
+                self.assertEqual(os.listdir(folder), [])
+
     def test_results_and_findings(self):
         x, y, out = np.arange(300, dtype=np.float32), np.ones(300, np.float32), np.zeros(300, np.float32)
         kernel = self.kernel()
