@@ -82,36 +82,39 @@ def share_gpu_code(tool, library):
     return shared
 
 
-def add_data(wheel, data):
-    """Adds what pip puts into the environment's prefix: man pages, and completions for shells."""
+def complete(wheel, installed, platform):
+    """Adds to a wheel what a build installs: the package's files, and what pip puts into the environment's prefix,
+    man pages and completions for shells. It is compressed here for the first time, as that takes longest."""
     unpacked = wheel.parent / "unpacked"
     run(sys.executable, "-m", "wheel", "unpack", wheel, "--dest", unpacked)
     (content,) = unpacked.iterdir()
-    shutil.copytree(data, content / f"{content.name}.data/data")
+    shutil.copytree(installed / "antiphase", content / "antiphase", dirs_exist_ok=True)
+    shutil.copytree(installed / "data", content / f"{content.name}.data/data")
+    (tags,) = content.glob("*.dist-info/WHEEL")
+    text, count = re.subn(r"(?m)^(Tag: py3-none-)\S+$", rf"\g<1>{platform}", tags.read_text())
+    if count != 1:
+        sys.exit(f"wheel.py: {wheel.name} has {count} tags: expected one, py3-none-...")
+    tags.write_text(text)
     wheel.unlink()
     run(sys.executable, "-m", "wheel", "pack", content, "--dest-dir", wheel.parent)
 
 
 def pack(build, folder):
     with tempfile.TemporaryDirectory(prefix="antiphase-wheel-") as work:
-        stage, packed = pathlib.Path(work) / "stage", pathlib.Path(work) / "packed"
+        stage, packed, installed = (pathlib.Path(work) / name for name in ("stage", "packed", "installed"))
         stage.mkdir()
-        shutil.copytree(
-            ROOT / "python/antiphase",
-            stage / "python/antiphase",
-            ignore=shutil.ignore_patterns("__pycache__", "bin", "cmake", "include", "lib", "share"),
-        )
-        shutil.copytree(
-            ROOT / "python/antiphase_check",
-            stage / "python/antiphase_check",
-            ignore=shutil.ignore_patterns("__pycache__"),
-        )
+        for package in ("antiphase", "antiphase_check"):
+            shutil.copytree(
+                ROOT / "python" / package,
+                stage / "python" / package,
+                ignore=shutil.ignore_patterns("__pycache__", "bin", "cmake", "include", "lib", "share"),
+            )
         shutil.copytree(ROOT / "LICENSES", stage / "LICENSES")
         for file in ("pyproject.toml", "python/README.md", "LICENSE", "NOTICE_THIRD_PARTY"):
             shutil.copy(ROOT / file, stage / file)
         # with debug information: the checker reads the source lines of the tool's kernels
-        run("cmake", "--install", build, "--component", "python", "--prefix", stage / "python")
-        package = stage / "python/antiphase"
+        run("cmake", "--install", build, "--component", "python", "--prefix", installed)
+        package = installed / "antiphase"
         libraries = ("antiphase.so.0", "antiphase_cublas.so", "antiphase_torch.so")
         names = (*(f"lib/lib{name}" for name in libraries), "bin/antiphase")
         binaries = [path for path in (package / name for name in names) if path.exists()]
@@ -119,7 +122,6 @@ def pack(build, folder):
             sys.exit(
                 f"wheel.py: {build} has {', '.join(path.name for path in binaries)}: expected a build with the three shared libraries and the tool"
             )
-        platform = platform_of(binaries)
         share_gpu_code(package / "bin/antiphase", package / "lib/libantiphase.so.0")
         # Its symbols are there twice: programs find those of the dynamic table.
         run("objcopy", "--strip-all", "--keep-section=.debug_*", package / "bin/antiphase")
@@ -138,18 +140,9 @@ def pack(build, folder):
             "--config-settings=wheel.cmake=false",
             "--config-settings=wheel.platlib=true",
         )
-        run(
-            sys.executable,
-            "-m",
-            "wheel",
-            "tags",
-            "--remove",
-            "--platform-tag",
-            platform,
-            *packed.glob("*.whl"),
-        )
         (wheel,) = packed.glob("*.whl")
-        add_data(wheel, stage / "python/data")
+        complete(wheel, installed, platform_of(binaries))
+        (wheel,) = packed.glob("*.whl")
         folder.mkdir(parents=True, exist_ok=True)
         return pathlib.Path(shutil.copy(wheel, folder))
 

@@ -4,7 +4,7 @@
 
     run_programs.py TOOL FOLDER [NAME ... | --few]
 
---few: only so many programs that each header which a program includes is included.
+--few: only so many programs that each header which a program includes is included, and only the broken ones.
 The unchanged program is clean, except for pedantic findings in lines with such a comment: // LETTER: race.
 The broken one has an error of the kind and in the line of a comment in it: // FOUND: race, or // FOUND: race or
 overwritten in use. A finding without a line is marked // FOUND SOMEWHERE: wrong result. Exit status: 0 all as
@@ -20,6 +20,7 @@ import sys
 SCHEDULES = "6"
 LETTER = re.compile(r"// LETTER: (.*)$")
 MARK = re.compile(r"// FOUND(?: SOMEWHERE)?: (.*)$")
+NOT_FOUND = "// NOT FOUND: "
 
 
 def check(tool, program, *options):
@@ -42,37 +43,41 @@ def told(findings):
     )
 
 
-def faults_of(tool, program):
+def marked(program, mark):
+    """Lines with such a mark, and the kinds that it names."""
+    return [
+        (number, match.group(1).split(" or "))
+        for number, line in enumerate(program.read_text().splitlines(), 1)
+        if (match := mark.search(line))
+    ]
+
+
+def faults_as_it_is(tool, program):
     status, findings = check(tool, program)
-    not_found = "// NOT FOUND: " in program.read_text()
-    if status != 0 and not (not_found and status == 3):
-        yield f"{program.name} as it is: exit code {status}: {told(findings)}"
+    if status != 0:
+        if not (status == 3 and NOT_FOUND in program.read_text()):
+            yield f"{program.name} as it is: exit code {status}: {told(findings)}"
         return
-    lines = program.read_text().splitlines()
-
-    def marked(mark):
-        return [
-            (number, match.group(1).split(" or "))
-            for number, line in enumerate(lines, 1)
-            if (match := mark.search(line))
-        ]
-
-    letters, marks = marked(LETTER), marked(MARK)
+    letters = marked(program, LETTER)
     for number, kinds in letters:
         if not any(f["access"]["at"]["line"] == number and f["kind"] in kinds for f in findings):
             yield f"{program.name} as it is: expected pedantic findings in line {number}: {told(findings)}"
     for f in findings:
         if f["access"]["at"]["line"] not in [number for number, _ in letters]:
             yield f"{program.name} as it is: {told([f])}"
+
+
+def faults_broken(tool, program):
     status, findings = check(tool, program, "-D", "BROKEN")
-    if not_found:
+    if NOT_FOUND in program.read_text():
         if status == 5:
             yield f"{program.name} broken: is found now, so it needs a mark: {told(findings)}"
         return
     if status != 5:
         yield f"{program.name} broken: exit code {status}: {told(findings)}"
         return
-    for number, kinds in marks:
+    lines = program.read_text().splitlines()
+    for number, kinds in marked(program, MARK):
         somewhere = "FOUND SOMEWHERE" in lines[number - 1]
         if not any(
             f["kind"] in kinds
@@ -98,14 +103,14 @@ def with_all_headers(programs):
 def main():
     tool, folder, names = pathlib.Path(sys.argv[1]).resolve(), pathlib.Path(sys.argv[2]), sys.argv[3:]
     programs = sorted(folder.glob("*.cu"))
+    ways = [faults_as_it_is, faults_broken]
     if names == ["--few"]:
-        programs = with_all_headers(programs)
+        programs, ways = with_all_headers(programs), [faults_broken]
     elif names:
         programs = [folder / f"{name}.cu" for name in names]
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
-        faults = [
-            fault for faults in pool.map(lambda p: list(faults_of(tool, p)), programs) for fault in faults
-        ]
+        found = pool.map(lambda p: [fault for way in ways for fault in way(tool, p)], programs)
+        faults = [fault for of_program in found for fault in of_program]
     for fault in faults:
         print(fault)
     print(f"{len(programs)} programs, {len(faults)} faults")
