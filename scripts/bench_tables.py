@@ -16,7 +16,6 @@ comments:
     own_scans  scans with a user-defined type and operator
     short_sums single calls and calls in a graph, for short arrays of FP32
     suite      the products of bench/suite.json, with the roofline picture of these and of the random ones
-    prepared   single products of the suite with B prepared, against the same without
     random     geometric means over products of random shapes
     serving    products of a model that serves 1 to 512 tokens, and the cost of batch_invariant results
     map        geometric means, and the picture of the speed against cuBLAS over M x N
@@ -429,39 +428,6 @@ class Tables:
             rows,
         )
 
-    def prepared(self):
-        figures = [
-            f
-            for of_list in self.results.lists("prepared").values()
-            for f in of_list
-            if "unprepared" in f.times
-        ]
-        rows = []
-        for f in figures:
-            shape = f"{shape_text(f.shape)} {f.layout.upper()}{', + C' * (f.beta != 0)}"
-            without = f"{f.times['unprepared']:.1f} (`{f.record['prepared']['unprepared_policy']}`)"
-            without += self.marks.of_choice(f, "unprepared")
-            rows.append(
-                [
-                    f"{f.group}: {f.name}",
-                    shape,
-                    f"`{f.record['policy']}`",
-                    self.time_text(f),
-                    without,
-                    times_text(f.times["unprepared"] / f.times["ours"]),
-                    f"{f.times['preparing']:.1f}",
-                ]
-            )
-        return (
-            figures,
-            (
-                "Microseconds of a product in a CUDA graph with B prepared, of the same call without that, and of preparing B. "
-                "`antiphase bench gemm --suite --prepared`."
-            ),
-            ["", "M × N × K", "by", "µs", "without", "saves", "preparing"],
-            rows,
-        )
-
     def random(self):
         figures = [f for of_list in self.results.lists("random").values() for f in of_list]
         rows = [self.listed_row("all", figures)] if figures else []
@@ -601,7 +567,6 @@ class Tables:
             "own_scans": self.own_scans,
             "short_sums": self.short_sums,
             "suite": self.suite,
-            "prepared": self.prepared,
             "random": self.random,
             "serving": self.serving,
             "map": self.map,

@@ -123,7 +123,7 @@ HOLDS = {
     "plain": "what stands in for the toolkit's headers when a program in plain CUDA is checked; `header.gcc` there says "
     "which file answers which name",
     "stand_ins": "what stands in for headers of libraries, such as CUB, Thrust, cuBLAS and PyTorch: [stand_ins.md](stand_ins.md)",
-    "public": "the public calls: `context`, `gemm`, `prepared`, `scan`, `attention`, `trace`, `checker`, "
+    "public": "the public calls: `context`, `gemm`, `scan`, `attention`, `trace`, `checker`, "
     "`plain_cuda`, `advise`, `measure_machine`",
     "src": "what all families share: the registry, names, memos, state that a forked child makes anew",
     "src/portable": "what makes the libraries run on systems with an older glibc; demangled names",

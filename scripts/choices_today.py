@@ -12,7 +12,6 @@ LIST_HEAD = "# Products for which auto takes another policy today: file, number 
 WAYS = {
     "policy": lambda record: record.get("policy"),
     "batch_invariant": lambda record: record.get("batch_invariant", {}).get("policy"),
-    "unprepared": lambda record: record.get("prepared", {}).get("unprepared_policy"),
 }
 
 

@@ -57,7 +57,6 @@ def products(results):
                 r["protocol"] == "graph"
                 and r.get("data") == "normal"
                 and "cublas_fp32" in r.get("time_us", {})
-                and not r["set"].startswith("prepared")
             ):
                 rows.append(row({**r, **r["shape"]}, r["time_us"]["cublas_fp32"]))
     for series in experiments.read_all(results)["20261122-shapes"]["series"]:

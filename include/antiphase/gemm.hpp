@@ -65,7 +65,6 @@ enum class reproducibility {
 };
 
 struct gemm_choice;
-class prepared_operand;
 
 // Options of gemm(), gemm_workspace() and explain(). Defaults are a single product on the default stream. Set
 // what you need by designated initialisers, in the order of the members:
@@ -95,10 +94,6 @@ struct gemm_options {
   // Host memory. Corrects predicted times, so it decides what auto takes; one that was made for another
   // device is ignored. null: the tuning named by ANTIPHASE_TUNING, else the library's own: see tuning_for().
   const gemm_tuning* tuning = nullptr;
-  // Host memory (prepared.hpp): the problem's A or B as prepare() has split it before. All members of a batch
-  // share it. auto accounts for the split that is saved.
-  const prepared_operand* prepared_a = nullptr;
-  const prepared_operand* prepared_b = nullptr;
 };
 
 // C = alpha * A * B + beta * C in FP32, with A of M x K, B of K x N and C of M x N.

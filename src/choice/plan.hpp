@@ -39,7 +39,6 @@ struct description {
   int parts = 1;    // clusters that share a tile
   // sentences about the launches, and about alternatives to them
   std::vector<std::string> launches, alternatives;
-  std::array<const std::byte*, 2> prepared = {};  // prepared operands that are read
 };
 
 class plan {

@@ -9,7 +9,6 @@
 #include <memory>
 #include <tuple>
 
-#include "src/gemm/operands/ready_lines.hpp"
 #include "src/memo.hpp"
 
 namespace antiphase::gemms {
@@ -29,7 +28,6 @@ struct request {
   // the epilogue is a gradient whose input is C: sums must not be stored in C before the epilogue reads it
   bool input_is_c = false;
   const gemms::tuning* tuning;                                        // corrects predictions; null: none
-  ready_operands ready;                                               // prepared operands
   mutable std::shared_ptr<const machine_profile> machine_known = {};  // cache of machine()
 
   const device_limits& device() const { return context.limits(); }

@@ -893,7 +893,7 @@ class Products(PublicCalls):
 class Lists(PublicCalls):
     """Results of antiphase bench gemm --suite, --random, --serving and --map."""
 
-    NAMES, DOCUMENT = ("suite", "prepared", "random", "serving", "map"), "docs/gemm.md"
+    NAMES, DOCUMENT = ("suite", "random", "serving", "map"), "docs/gemm.md"
     HEAD = ["", "products", "of cuBLAS", "slower", "worst", "of the roofline", "cuBLAS of the roofline"]
 
     def listed(
@@ -929,23 +929,8 @@ class Lists(PublicCalls):
 
     def test_without_results_they_say_so(self):
         self.run_report()
-        self.assertEqual(self.read("docs/gemm.md").count("No figures yet"), 5)
+        self.assertEqual(self.read("docs/gemm.md").count("No figures yet"), 4)
         self.assertFalse((self.root / "docs/pictures").exists())
-
-    def test_prepared_operands(self):
-        times = {"ours": 10, "cublas_fp32": 40, "unprepared": 12.5, "preparing": 3}
-        record = {
-            **self.listed("prepared suite", "one", 10, 40, (1, 2, 3), beta=1),
-            "prepared": {"operand": "b", "unprepared_policy": "tf32"},
-            "time_us": times,
-        }
-        self.result("a", [record, self.listed("suite", "one", 11, 40, (1, 2, 3))])
-        self.run_report()
-        self.assertEqual(
-            self.table("prepared")[2:],
-            [["g: one", "1×2×3 NT, + C", "`fp64`", "10.0", "12.5 (`tf32`)", "1.25×", "3.0"]],
-        )
-        self.assertEqual([row[3] for row in self.table("suite")[2:]], ["11.0"])
 
     def test_the_suite(self):
         self.result(
@@ -1178,7 +1163,7 @@ class Lists(PublicCalls):
 class Choices(PublicCalls):
     """Marks of products for which auto takes another policy today."""
 
-    NAMES, DOCUMENT = ("speed", "accuracy", "suite", "serving", "prepared", "random"), "docs/gemm.md"
+    NAMES, DOCUMENT = ("speed", "accuracy", "suite", "serving", "random"), "docs/gemm.md"
     NOTE = "‡ measured with another policy than auto takes today; of means: some of the products."
     LIST = "bench/results/rechosen.txt"
 
@@ -1247,25 +1232,16 @@ class Choices(PublicCalls):
     def test_every_way_has_its_own_mark(self):
         served = Lists.listed(self, "serving", "one", 20, 30, batch_invariant={"policy": "fp64", "price": 2})
         served["time_us"]["ours_batch_invariant"] = 40
-        ready = Lists.listed(
-            self, "prepared suite", "one", 20, 30, prepared={"operand": "b", "unprepared_policy": "tf32"}
-        )
-        ready["time_us"] |= {"unprepared": 30, "preparing": 3}
-        self.result("a", [served, ready])
-        for served_by, invariant, with_b, without, marks in (
-            ("fp64", "tf32", "fp64", "fp16", ["20.0", "40.0 ‡", "20.0", "30.0 (`tf32`) ‡"]),
-            ("tf32", "fp64", "tf32", "tf32", ["20.0 ‡", "40.0", "20.0 ‡", "30.0 (`tf32`)"]),
+        self.result("a", [served])
+        for served_by, invariant, marks in (
+            ("fp64", "tf32", ["20.0", "40.0 ‡"]),
+            ("tf32", "fp64", ["20.0 ‡", "40.0"]),
         ):
-            self.tool(
-                ("a", 0, "policy", served_by),
-                ("a", 0, "batch_invariant", invariant),
-                ("a", 1, "policy", with_b),
-                ("a", 1, "unprepared", without),
-            )
+            self.tool(("a", 0, "policy", served_by), ("a", 0, "batch_invariant", invariant))
             self.run_report()
-            row, of_ready = self.table("serving")[2], self.table("prepared")[2]
-            self.assertEqual([row[3], row[5], *of_ready[3:5]], marks)
-            self.assertEqual(self.read("docs/gemm.md").count(self.NOTE), 2)
+            row = self.table("serving")[2]
+            self.assertEqual([row[3], row[5]], marks)
+            self.assertEqual(self.read("docs/gemm.md").count(self.NOTE), 1)
 
     def test_means_and_single_figures_and_both_marks(self):
         self.result(

@@ -94,34 +94,6 @@ class BenchList(ToolTest):
                 [(policy, True)] * 2,
             )
 
-    def test_prepared_operands(self):
-        name = self.list_of(
-            product("plain", 33, 20, 40, "nt"),
-            product("batch", 9, 5, 40, count=3),
-            product("added", 20, 33, 70, "tn", beta=1),
-        )
-        for policy in ("auto", "fp16", "tiled"):
-            records = self.result("--suite", name, "--prepared", "--policy", policy)["records"]
-            self.assertEqual(
-                [(r["name"], r["set"], r["verified"]) for r in records],
-                [("plain", f"prepared {name}", True), ("added", f"prepared {name}", True)],
-            )
-            self.assertEqual({r["prepared"]["operand"] for r in records}, {"b"})
-            self.assertEqual(
-                {r["prepared"]["unprepared_policy"] for r in records}, {r["policy"] for r in records}
-            )
-        self.assertNotIn("prepared", self.result("--suite", name)["records"][0])
-        self.refused(2, ["--prepared is for --random, --suite and --map"], *BENCH, "--prepared", *CPU)
-        self.refused(
-            2,
-            ["--prepared", "batches alone"],
-            *BENCH,
-            "--suite",
-            self.list_of(product("batch", 9, 5, 40, count=3)),
-            "--prepared",
-            *CPU,
-        )
-
     def test_a_map(self):
         records = self.result("--map", "9", "--largest", "8")["records"]
         self.assertEqual(
@@ -268,13 +240,6 @@ class BenchList(ToolTest):
                     self.assertLess(record["component"]["cublas_fp32"], record["shape"]["k"] + 1)
             self.assertLessEqual(set(result["rivals"]), {"cublas_sgemm", "cublas_lt"})
             self.assertEqual(result["summary"]["all"]["products"], len(result["records"]))
-        for record in json.loads(
-            self.run_tool(*BENCH, "--suite", name, "--prepared", "--json", "--on", "cuda").stdout
-        )["records"]:
-            times = record["time_us"]
-            self.assertIs(record["verified"], True)
-            self.assertAlmostEqual(record["times_unprepared"], times["unprepared"] / times["ours"])
-            self.assertGreater(times["preparing"], 0)
 
 
 if __name__ == "__main__":

@@ -13,7 +13,6 @@
 #include <utility>
 #include <vector>
 
-#include "src/gemm/choice/prepared.hpp"
 #include "src/gemm/operands/checks.hpp"
 #include "src/gemm/operands/finish_plan.hpp"
 
@@ -203,8 +202,7 @@ request request_for(const context& where, const problem& p, const gemm_options& 
             .batch = options.batch,
             .epilogue = options.epilogue,
             .invariant = options.reproducible == reproducibility::batch_invariant,
-            .tuning = tuning_for(where.limits(), options.tuning),
-            .ready = ready_of(where, p, options)};
+            .tuning = tuning_for(where.limits(), options.tuning)};
   epilogue& e = r.epilogue;
   if (is_c(e.residual, e.residual_stride, p, r.batch)) e.residual = {};  // the same as beta * C
   r.input_is_c = is_gradient(e.function) && is_c(e.input, e.input_stride, p, r.batch);

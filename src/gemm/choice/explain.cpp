@@ -13,23 +13,6 @@ namespace antiphase {
 namespace gemms {
 namespace {
 
-// Whether prepared operands are used.
-void describe_prepared(gemm_choice& text, const choice& c, const choices::description& plan) {
-  const ready_operands& ready = c.request.ready;
-  if (!ready.any()) return;
-  const auto taken = [&](const ready_lines& one) {
-    return one.parts != nullptr && std::ranges::find(plan.prepared, one.parts) != plan.prepared.end();
-  };
-  const bool a = taken(ready.a), b = taken(ready.b);
-  text.why.push_back(
-      a || b ? fmt::format("{} prepared, so the split pass leaves {} out",
-                           a && b ? "A and B are"
-                           : a    ? "A is"
-                                  : "B is",
-                           a && b ? "them" : "it")
-             : fmt::format("policy {} has no use for what was prepared: it reads the operand", text.kernel));
-}
-
 void describe_reason(gemm_choice& text, const choice& c) {
   if (c.by_name)
     text.why.push_back(choices::asked_for(c));
@@ -73,7 +56,6 @@ gemm_choice described(const choice& c) {
   text.why.insert(text.why.end(), plan.launches.begin(), plan.launches.end());
   if (!text.code.empty()) text.why.push_back(fmt::format("kernel {}", fmt::join(text.code, ", ")));
   text.why.insert(text.why.end(), plan.alternatives.begin(), plan.alternatives.end());
-  describe_prepared(text, c, plan);
   return text;
 }
 

@@ -16,7 +16,6 @@
 
 #include "src/choice/remembered.hpp"
 #include "src/gemm/choice/choose.hpp"
-#include "src/gemm/choice/prepared.hpp"
 #include "src/gemm/operands/checks.hpp"
 #include "src/gemm/operands/finish_plan.hpp"
 
@@ -37,8 +36,6 @@ std::span<std::byte> workspace_of(const gemms::choice& c, const gemm_options& op
       gemms::judged("the workspace", options.workspace.data(), static_cast<std::int64_t>(needed));
   gemms::require_own_memory(c.request.problem, c.request.batch, c.request.epilogue, used);
   if (options.recomputed != nullptr) gemms::require_apart(recomputed_of(options), used);
-  for (const prepared_operand* const one : {options.prepared_a, options.prepared_b})
-    gemms::require_apart_from(one, used);
   return options.workspace;
 }
 // The same, after all memory of the call has been checked. Throws bad_request if something overlaps.
@@ -46,8 +43,6 @@ std::span<std::byte> judged_memory(const gemms::choice& c, const gemm_problem& p
                                    std::size_t needed) {
   gemms::require_own_memory(p, how.batch, how.epilogue);
   if (how.recomputed != nullptr) gemms::require_own_memory(p, how.batch, how.epilogue, recomputed_of(how));
-  for (const prepared_operand* const one : {how.prepared_a, how.prepared_b})
-    gemms::require_own_memory(p, how, one);
   return workspace_of(c, how, needed);
 }
 
@@ -66,8 +61,7 @@ std::optional<choices::call_key> key_of(const context& where, const gemm_problem
                                         const gemm_options& options) {
   const gemm_epilogue& e = options.epilogue;
   if (options.policy != "auto" || options.ran != nullptr || options.tuning != nullptr ||
-      options.prepared_a != nullptr || options.prepared_b != nullptr || e.residual.data != nullptr ||
-      e.input.data != nullptr || e.before.data != nullptr)
+      e.residual.data != nullptr || e.input.data != nullptr || e.before.data != nullptr)
     return std::nullopt;
   const gemm_batch& batch = options.batch;
   choices::call_key key(where);

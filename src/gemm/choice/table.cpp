@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "src/gemm/candidate.hpp"
+#include "src/gemm/operands/line_operand.hpp"
 #include "src/per_process.hpp"
 
 namespace antiphase::gemms {

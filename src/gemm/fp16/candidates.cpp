@@ -21,7 +21,6 @@ void describe_split(const product_plan& p, description& text) {
   text.stages = first.instance.policy.stages;
   text.blocks = first.grid.count();
   text.cluster = first.instance.policy.cluster;
-  text.prepared = {p.ready_a, p.ready_b};
   if (text.cluster > 1)
     text.launches.push_back(fmt::format(
         "C has fewer tiles than the device multiprocessors: {} blocks share each, a part of K for each block",
@@ -49,13 +48,11 @@ template <multiplier By> judged_plan plan_split_product(const candidate&, const 
   const problem product = r.invariant ? r.problem : with_rows_together(r.problem);
   const bool turned = product.c.rows != r.problem.c.rows || product.c.row_stride != r.problem.c.row_stride;
   const ending after = ending_of(r.problem, r.epilogue);
-  return planned(
-      plan_product_of(r.context, product, By, r.ready, turned ? transposed(after) : after, r.invariant));
+  return planned(plan_product_of(r.context, product, By, turned ? transposed(after) : after, r.invariant));
 }
 template <multiplier By> double seconds_of_split(const candidate&, const request& r) {
   const product_shape p{r.problem.m(), r.problem.n(), r.k(), 1, r.problem.beta != 0};
-  return split_seconds(costs::models_of(r.device()), p, r.device(), By,
-                       {r.ready.a.parts != nullptr, r.ready.b.parts != nullptr});
+  return split_seconds(costs::models_of(r.device()), p, r.device(), By);
 }
 template <multiplier By> void split_ways(const product_shape& p, const device_limits& device,
                                          const costs::models&, std::vector<way>& all) {

@@ -58,6 +58,10 @@ std::int64_t tiles_left_over(std::int64_t tiles, std::int64_t chunks, int multip
   return chunks - ceil_div<std::int64_t>(chunks, cluster) >= chunks_of_a_launch ? left : 0;
 }
 
+// Of a view whose rows are lines.
+operand_lines lines_of_rows(const matrix_view<const float>& v) {
+  return {v.data, v.rows, v.columns, v.row_stride, v.column_stride};
+}
 tensor_map encode_parts(const context& where, const split_operand& o, const split_layout& at) {
   const auto elements = static_cast<std::uint64_t>(at.line_elements());
   return where.runs_on().encode({.data = o.parts,
@@ -67,21 +71,6 @@ tensor_map encode_parts(const context& where, const split_operand& o, const spli
                                  .stride = {sizeof(f16), elements * sizeof(f16)},
                                  .box = {2 * split_step, split_tile},
                                  .pattern = swizzle::bytes_128});
-}
-
-// One launch for the lines of both operands, none where neither has any to split.
-struct lines_to_split {
-  operand_lines source;
-  split_operand target;
-  bool done = false;  // or not wanted
-};
-launch_counts split_into(const context& where, lines_to_split one, lines_to_split other, stream on) {
-  if (one.done && other.done) return {};
-  for (lines_to_split* const side : {&one, &other})
-    if (side->done) side->source = {nullptr, 0, side->source.k, 0, 1}, side->target.lines = 0;
-  const split_launch split = plan_split(where.kind(), one.source, other.source, one.target, other.target,
-                                        features_of(where.limits()).sm_90a);
-  return where.runs_on().launch(split.kernel, split.grid, &split.arguments, on);
 }
 
 }  // namespace
@@ -111,7 +100,7 @@ product_rounds rounds_of(multiplier by, std::int64_t m, std::int64_t n, std::int
 // longer than that. Then the product reads them, a chunk of K at a time, and C goes while the next tile is
 // multiplied.
 double split_seconds(const costs::models& l, const product_shape& p, const device_limits& device,
-                     multiplier by, const parts_made& made) {
+                     multiplier by) {
   const costs::fp16_cost& us = l.fp16;
   const costs::fp16_multiply& of = by == multiplier::warpgroups ? us.wgmma : us.mma;
   const double cards = cards_of(l, device), m = static_cast<double>(p.m), n = static_cast<double>(p.n),
@@ -120,9 +109,8 @@ double split_seconds(const costs::models& l, const product_shape& p, const devic
   const auto pass_of = [&](double lines, double uneven) {
     return 2 * 4 * k * lines * (1 + (us.across - 1) / 2) * (1 + (us.odd_pass - 1) * uneven) / of.pass_rate;
   };
-  const double a = made.a ? 0 : m, b = made.b ? 0 : n;
   const double line = p.k <= split_brief_k ? us.brief_line : us.line;
-  const double pass = longer(pass_of(a, lies.a_uneven) + pass_of(b, lies.b_uneven), (a + b) * line) / cards;
+  const double pass = longer(pass_of(m, lies.a_uneven) + pass_of(n, lies.b_uneven), (m + n) * line) / cards;
 
   const product_rounds work = rounds_of(by, p.m, p.n, p.k, multiprocessors_of(device));
   const double rounds = work.whole + (work.left > 0 ? of.left + (1 - of.left) * work.left : 0);
@@ -137,14 +125,9 @@ double split_seconds(const costs::models& l, const product_shape& p, const devic
   const double odd = (p.reads_c ? us.adds_odd : us.odd_rows) * (whole + (1 - whole) * us.edges);
   const moved_bytes moved = bytes_of(p);
   const double slower = by_rows(moved.rows, adds, std::max(us.half_rows, adds), odd);
-  // Parts that the call itself has written come from the L2 cache, if they fit there; prepared ones come from
-  // memory.
-  const double prepared = 4 * k * (m + n - a - b);
   const moved_bytes of_c{
       .stored = moved.stored, .read_of_c = moved.read_of_c, .operands = 0, .rows = moved.rows};
-  const double move = std::max(us_moved(l, of_c, (of_c.stored + of_c.read_of_c) * slower / of.stored),
-                               prepared / l.memory_rate) /
-                      cards;
+  const double move = us_moved(l, of_c, (of_c.stored + of_c.read_of_c) * slower / of.stored) / cards;
   return 1e-6 * (of.start + pass + longer(multiply, move) + (p.reads_c ? rounds * us.read_of_c : 0));
 }
 
@@ -157,8 +140,8 @@ bool ends_in_product(const problem& p, const epilogue& after) {
   return is_brief(after) && (after.residual.data == nullptr || p.k() <= k_of_a_piece);
 }
 
-product_plan plan_product_of(const context& where, const problem& what, multiplier by,
-                             const ready_operands& ready, const ending& after, bool ordered) {
+product_plan plan_product_of(const context& where, const problem& what, multiplier by, const ending& after,
+                             bool ordered) {
   const std::int64_t rows = tiles_along(what.m()), columns = tiles_along(what.n()), tiles = rows * columns;
   const std::int64_t k_piece = std::min(what.k(), k_of_a_piece);
   const int multiprocessors = std::max(1, where.limits().multiprocessors);
@@ -166,15 +149,9 @@ product_plan plan_product_of(const context& where, const problem& what, multipli
                      left_over = by != multiplier::warpgroups || ordered
                                      ? 0
                                      : tiles_left_over(tiles, chunks, multiprocessors);
-  product_plan plan{what,
-                    k_piece,
-                    static_cast<std::int32_t>(rows),
-                    static_cast<std::int32_t>(columns),
-                    multiprocessors,
-                    {},
-                    ready.parts_of(lines_of_rows(what.a)),
-                    ready.parts_of(lines_of_rows(transposed(what.b))),
-                    after};
+  product_plan plan{
+      what, k_piece, static_cast<std::int32_t>(rows), static_cast<std::int32_t>(columns), multiprocessors,
+      {},   after};
   const auto add_wave = [&](std::int64_t first, std::int64_t end) {
     const int cluster = ordered ? 1 : blocks_of_cluster(by, end - first, chunks, multiprocessors);
     const std::int64_t blocks =
@@ -189,35 +166,6 @@ product_plan plan_product_of(const context& where, const problem& what, multipli
   return plan;
 }
 
-std::size_t ready_bytes(std::int64_t lines, std::int64_t k) {
-  const std::int64_t rest = k % k_of_a_piece;
-  return static_cast<std::size_t>(k / k_of_a_piece) * split_layout{lines, k_of_a_piece}.bytes() +
-         (rest > 0 ? split_layout{lines, rest}.bytes() : 0);
-}
-
-bool takes_parts(const context& where) {
-  const device_features has = features_of(where.limits());
-  const auto runs = [&](multiplier by) {
-    const kernel* const code = product_kernel(where.kind(), by);
-    return code != nullptr && shortage_of(where.limits(), *code) == shortage::none;
-  };
-  return (has.sm_90a && runs(multiplier::warpgroups)) ||
-         (has.cp_async && has.mma_sync && runs(multiplier::warps));
-}
-
-launch_counts make_ready(const context& where, const ready_lines& lines, stream on) {
-  launch_counts total;
-  for (std::int64_t first = 0; first < lines.lines.k; first += k_of_a_piece) {
-    operand_lines piece = lines.lines;
-    piece.data += first * piece.k_stride;
-    piece.k = std::min(k_of_a_piece, lines.lines.k - first);
-    const split_operand to =
-        lay_out_split(lines.parts + ready_bytes(piece.lines, first), {piece.lines, piece.k});
-    total += split_into(where, {piece, to}, {piece, to, true}, on);
-  }
-  return total;
-}
-
 const std::vector<product_instance>& product_instances(target where) {
   return instances_of<fp16_lists, product_instance>(where);
 }
@@ -226,8 +174,8 @@ launch_counts run(const context& where, const product_plan& plan, std::span<std:
                   std::uint64_t* recomputed, stream on) {
   const multiplier by = plan.by();
   const bool tensors = by != multiplier::warps;
-  std::byte* const split_b_at = workspace.data() + plan.bytes_of_a();
-  std::byte* const uncertain = split_b_at + plan.bytes_of_b();
+  std::byte* const split_b_at = workspace.data() + plan.split_a().bytes();
+  std::byte* const uncertain = split_b_at + plan.split_b().bytes();
   launch_counts total;
   for (std::int64_t first = 0; first < plan.problem.k(); first += plan.k_piece) {
     const std::int64_t k = std::min(plan.k_piece, plan.problem.k() - first);
@@ -240,12 +188,7 @@ launch_counts run(const context& where, const product_plan& plan, std::span<std:
     ending after = first + k == plan.problem.k() ? plan.after : ending_of(piece, {});
     after.beta = piece.beta;
     const split_layout left{plan.problem.m(), k}, right{plan.problem.n(), k};
-    // The split pass has no lines where parts are there, or made elsewhere.
-    const auto parts_at = [&](std::byte* ready, std::byte* own, const split_layout& at) {
-      return lay_out_split(ready != nullptr ? ready + ready_bytes(at.lines, first) : own, at);
-    };
-    const split_operand a = parts_at(plan.ready_a, workspace.data(), left),
-                        b = parts_at(plan.ready_b, split_b_at, right);
+    const split_operand a = lay_out_split(workspace.data(), left), b = lay_out_split(split_b_at, right);
     product_problem arguments{.tensor_a = tensors ? encode_parts(where, a, left) : tensor_map{},
                               .tensor_b = tensors ? encode_parts(where, b, right) : tensor_map{},
                               .split_a = a,
@@ -259,8 +202,10 @@ launch_counts run(const context& where, const product_plan& plan, std::span<std:
                               .uncertain = {reinterpret_cast<std::uint32_t*>(uncertain),
                                             reinterpret_cast<std::uint16_t*>(uncertain + plan.count_bytes())},
                               .recomputed = recomputed};
-    total += split_into(where, {lines_of_rows(piece.a), a, plan.ready_a != nullptr},
-                        {lines_of_rows(transposed(piece.b)), b, plan.ready_b != nullptr}, on);
+    const split_launch split =
+        plan_split(where.kind(), lines_of_rows(piece.a), lines_of_rows(transposed(piece.b)), a, b,
+                   features_of(where.limits()).sm_90a);
+    total += where.runs_on().launch(split.kernel, split.grid, &split.arguments, on);
     for (const product_wave& wave : plan.waves) {
       arguments.first = wave.first;
       arguments.end = wave.end;

@@ -2,7 +2,6 @@
 // Products next to other work on the device, and in graphs: what only a GPU shows.
 #include <cuda_runtime_api.h>
 
-#include <antiphase/prepared.hpp>
 #include <cstring>
 #include <utility>
 
@@ -198,37 +197,6 @@ TEST_F(gemm_split_streams_Cuda, captured_calls_of_a_stream_share_memory) {
                     bytes = gemm_workspace(where, memory.problem(), {.policy = "fp16"});
   const cudaGraph_t graph = captured(where, memory, "fp16", on.get, 40);
   EXPECT_LE(before, free_memory() + 4 * bytes);
-  AP_CUDA_OK(cudaGraphDestroy(graph));
-}
-
-// Preparing is captured as well: a replay splits what the operand holds by then, without a new split of B in
-// the call.
-TEST_F(gemm_split_streams_Cuda, graphs_that_prepare) {
-  const context where = context::on("cuda");
-  const own_stream on;
-  product p = product_with_everything(130, 333, 517, 0);
-  matrix a(where, p.a, p.place_a), c(where, p.c, p.place_c);
-  device_array<float> b(where, p.b.value);
-  const matrix_view<const float> of_b = row_major(std::as_const(b).data(), 517, 333);
-  device_array<std::byte> memory(where, prepared_size(where, gemm_operand::b, of_b));
-  cudaGraph_t graph = nullptr;
-  cudaGraphExec_t program = nullptr;
-  AP_CUDA_OK(cudaStreamBeginCapture(on.get, cudaStreamCaptureModeGlobal));
-  const prepared_operand ready =
-      prepare(where, gemm_operand::b, of_b, {.stream = on.get, .memory = {memory.data(), memory.size()}});
-  gemm_options how{.policy = "fp16", .stream = on.get};
-  how.prepared_b = &ready;
-  gemm(where, {.a = a.view(), .b = of_b, .c = c.view(), .alpha = p.alpha}, how);
-  AP_CUDA_OK(cudaStreamEndCapture(on.get, &graph));
-  AP_CUDA_OK(cudaGraphInstantiate(&program, graph, 0));
-  for (int replay = 0; replay < 5; ++replay) {
-    for (float& x : p.b.value) x = -1.5f * x;
-    b.copy_from(p.b.value);
-    AP_CUDA_OK(cudaGraphLaunch(program, on.get));
-    AP_CUDA_OK(cudaStreamSynchronize(on.get));
-    EXPECT_TRUE(same_bits(c.read(), computed(where, "fp16", p))) << "replay " << replay;
-  }
-  AP_CUDA_OK(cudaGraphExecDestroy(program));
   AP_CUDA_OK(cudaGraphDestroy(graph));
 }
 

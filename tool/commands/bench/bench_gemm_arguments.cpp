@@ -61,8 +61,6 @@ constexpr const char* explanation =
     "  antiphase bench gemm --suite                     48 shapes of models, factorisations, graphs, ..., "
     "batches among them\n"
     "  antiphase bench gemm --suite mine.json --policy fp16\n"
-    "  antiphase bench gemm --suite --prepared          what it saves to split B once for many calls "
-    "(antiphase::prepare)\n"
     "  antiphase bench gemm --map 256 --json            for a map of M x N\n"
     "  antiphase bench gemm --serving                   1 to 512 tokens; also with reproducible = "
     "batch_invariant, and what that costs";

@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <antiphase/core/error.hpp>
 #include <antiphase/gemm.hpp>
-#include <antiphase/prepared.hpp>
 #include <optional>
 #include <utility>
 
@@ -34,8 +33,6 @@ std::size_t workspace_of(const context& where, const product_list_request& r) {
     bytes = std::max(bytes, explain(where, imagined(p), in_batches(p, asked(r))).workspace);
     if (r.list.invariance == batch_invariance::measured)
       bytes = std::max(bytes, explain(where, imagined(p), in_batches(p, invariant)).workspace);
-    // without prepared operands, other policies may run
-    if (r.list.prepared) bytes = std::max(bytes, gemm_workspace(where, imagined(p), in_batches(p, asked(r))));
   }
   return bytes;
 }
@@ -83,10 +80,7 @@ void measure_one(const product_list_request& r, const context& where, product_me
                  const std::optional<fast_cublas>& cublas, product_outcome& o) {
   const listed_product& p = o.product;
   const spot_check check(p, memory.values());
-  const gemm_options usual = asked(r);
-  gemm_options how = usual;
-  std::optional<prepared_operand> ready;
-  if (r.list.prepared) how.prepared_b = &ready.emplace(prepare(where, gemm_operand::b, memory.problem(p).b));
+  const gemm_options how = asked(r);
   o.chosen = explain(where, memory.problem(p), memory.options(p, how));
   o.error = memory.judge(p, check, memory.call(p, how, true), o.chosen.bound);
   o.sample = check.outputs();
@@ -98,15 +92,11 @@ void measure_one(const product_list_request& r, const context& where, product_me
     ours.push_back(memory.call(p, invariant));
     also.error = memory.judge(p, check, ours.back(), also.chosen.bound);
   }
-  if (ready) o.unprepared = {.chosen = explain(where, memory.problem(p), memory.options(p, usual))};
   if (where.kind() != target::cuda) return;
   if (cublas) o.rivals = opponents(r.options.common, memory, *cublas, p, check);
   std::vector<work> works = ours;
   for (const product_outcome::opponent& one : o.rivals) works.push_back(one.rival.run);
-  if (ready)
-    works.insert(works.end(), {memory.call(p, usual), work([&ready](stream on) { ready->renew(on); })});
   const std::vector<timing> times = graph_times(where, works, {.samples = r.options.repeats});
-  if (ready) o.unprepared->time = times[times.size() - 2], o.unprepared->preparing = times.back();
   o.time = times[0];
   if (o.invariant) o.invariant->time = times[1];
   for (std::size_t i = 0; i < o.rivals.size(); ++i) {

@@ -18,7 +18,6 @@ struct product_list_options {
   std::optional<std::int64_t> map;   // K
   bool serving = false;
   std::int64_t largest = 0;  // extent of --random, --map and --serving; 0: the default
-  bool prepared = false;     // B of each product is prepared in advance
 };
 void add_list_options(arguments command, product_list_options& options);
 
@@ -27,10 +26,9 @@ enum class batch_invariance { left_out, measured };
 
 struct product_list {
   std::string option;  // the option that requests the list
-  std::string set;     // name of the list: suite, random 1, map 256, prepared suite
+  std::string set;     // name of the list: suite, random 1, map 256
   std::vector<listed_product> products;
   batch_invariance invariance = batch_invariance::left_out;
-  bool prepared = false;
 };
 // The requested list, if any. Throws bad_request, or bad_input for a file.
 std::optional<product_list> list_of(const product_list_options& options);

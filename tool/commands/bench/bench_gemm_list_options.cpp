@@ -69,9 +69,6 @@ void add_list_options(arguments command, product_list_options& options) {
                   "Largest extent of --random and --serving, and M, N of --map (default 16384)")
       .check(integer_between(1, most_largest))
       .type_name("N");
-  command.add_flag("--prepared", options.prepared,
-                   "With --random, --suite or --map: B of each product is prepared, compared with the same "
-                   "call without that");
 }
 
 std::optional<product_list> list_of(const product_list_options& options) {
@@ -83,18 +80,8 @@ std::optional<product_list> list_of(const product_list_options& options) {
   if (given.size() > 1) throw bad_request(fmt::format("{} and {}: expected one of them", given[0], given[1]));
   if (options.largest > 0 && (options.suite || given.empty()))
     throw bad_request("--largest is for --random, --map and --serving: expected one of them");
-  if (options.prepared && (given.empty() || options.serving))
-    throw bad_request("--prepared is for --random, --suite and --map: expected one of them");
   if (given.empty()) return std::nullopt;
-  product_list list = list_that_is_asked_for(options);
-  if (!options.prepared) return list;
-  list.prepared = true;
-  list.set = "prepared " + list.set;
-  std::erase_if(list.products, [](const listed_product& p) { return p.count > 1; });
-  if (list.products.empty())
-    throw bad_request(
-        "--prepared: the list has batches alone, whose members have a B each: expected single products");
-  return list;
+  return list_that_is_asked_for(options);
 }
 
 }  // namespace antiphase::tool

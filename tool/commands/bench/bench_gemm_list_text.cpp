@@ -44,10 +44,6 @@ std::optional<double> price_of_invariance(const product_outcome& o) {
   if (!o.invariant) return std::nullopt;
   return o.invariant->time.median_us / o.time.median_us;
 }
-std::optional<double> times_unprepared(const product_outcome& o) {
-  if (!o.unprepared) return std::nullopt;
-  return o.unprepared->time.median_us / o.time.median_us;
-}
 std::optional<double> share_of_roof(const product_outcome& o, const timing& t, const device_roof* roof) {
   const auto least = roof_time_of(o.product, roof);
   if (!least) return std::nullopt;
@@ -151,12 +147,6 @@ cells row_of(const product_outcome& o, const device_roof* roof, bool timed) {
     row.push_back(least ? fmt::format("{:.1f}", least->us) : "-");
     row.push_back(percent(share_of_roof(o, roof)));
     row.push_back(percent(rivals_share_of_roof(o, roof)));
-    if (o.unprepared) {
-      row.push_back(fmt::format("{:.1f}", o.unprepared->time.median_us));
-      row.push_back(o.unprepared->chosen.kernel);
-      row.push_back(or_dash("x{:.3f}", times_unprepared(o)));
-      row.push_back(fmt::format("{:.1f}", o.unprepared->preparing.median_us));
-    }
   }
   row.push_back(fmt::format("{:.2f}", o.error.component));
   row.push_back(fmt::format("{:.0f}", o.chosen.bound.units));
@@ -214,11 +204,6 @@ void add_times(json& record, const product_outcome& o, const device_roof* roof) 
     add_time(record, "ours_batch_invariant", o.invariant->time);
     record["batch_invariant"]["price"] = *price_of_invariance(o);
   }
-  if (o.unprepared) {
-    add_time(record, "unprepared", o.unprepared->time);
-    add_time(record, "preparing", o.unprepared->preparing);
-    record["times_unprepared"] = *times_unprepared(o);
-  }
   record["tflops"] = static_cast<double>(o.product.count) * tflops(o.product.size, o.time.median_us);
   const auto least = roof_time_of(o.product, roof);
   if (!least) return;
@@ -247,8 +232,6 @@ json record_of(const product_outcome& o, const std::string& set, const device_ro
     record["batch_invariant"] = {{"policy", o.invariant->chosen.kernel},
                                  {"component", o.invariant->error.component},
                                  {"allowed", o.invariant->chosen.bound.units}};
-  if (o.unprepared)
-    record["prepared"] = {{"operand", "b"}, {"unprepared_policy", o.unprepared->chosen.kernel}};
   if (timed) add_times(record, o, roof);
   record["predicted_us"] = o.chosen.predicted * 1e6;
   record["error"] = of_both(&accuracy::norm, "relative Frobenius");
@@ -305,8 +288,6 @@ std::string text_of_products(const std::vector<product_outcome>& all, const devi
   if (timed) heads.insert(heads.end(), {"time us", "spread"});
   if (timed && invariant) heads.insert(heads.end(), {"batch_invariant us", "price"});
   if (timed) heads.insert(heads.end(), {"cuBLAS us", "by", "cuBLAS", "roof us", "roof", "cuBLAS's roof"});
-  if (timed && !all.empty() && all.front().unprepared)
-    heads.insert(heads.end(), {"unprepared us", "by", "saves", "preparing us"});
   heads.insert(heads.end(), {"component", "allowed", "verified"});
   std::vector<cells> rows{heads};
   for (const product_outcome& o : all) rows.push_back(row_of(o, roof, timed));

@@ -35,12 +35,7 @@ struct product_outcome {
   };
   std::vector<opponent> rivals = {};
   std::optional<other_outcome> invariant = {};  // with reproducibility::batch_invariant
-  struct without {                              // the same call without prepared operands
-    gemm_choice chosen = {};
-    timing time = {}, preparing = {};
-  };
-  std::optional<without> unprepared = {};
-  std::vector<std::string> code = {};  // of the kernels that ran
+  std::vector<std::string> code = {};           // of the kernels that ran
 
   bool verified() const {
     return error.within(chosen.bound.units) &&

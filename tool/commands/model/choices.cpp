@@ -7,11 +7,9 @@
 #include <antiphase/context.hpp>
 #include <antiphase/core/error.hpp>
 #include <antiphase/executor/cpu/cpu_executor.hpp>
-#include <antiphase/executor/forwarding_executor.hpp>
 #include <antiphase/executor/machine.hpp>
 #include <antiphase/gemm.hpp>
 #include <antiphase/gemm/policies.hpp>
-#include <antiphase/prepared.hpp>
 #include <cstdint>
 #include <memory>
 
@@ -22,23 +20,10 @@
 namespace antiphase::tool {
 namespace {
 
-// Launches nothing, so that operands without memory can be prepared.
-class idle_executor final : public forwarding_executor {
- public:
-  using forwarding_executor::forwarding_executor;
-  launch_counts launch(const kernel&, extent3, const void*, stream) const override { return {}; }
-};
-
-prepared_operand imagined_prepared(const context& where, const listed_product& p) {
-  const matrix_view<const float> b = imagined(p).b;
-  auto* const memory = reinterpret_cast<std::byte*>(std::uintptr_t{4} << 44);  // next to imagined()'s
-  return prepare(where, gemm_operand::b, b, {.memory = {memory, prepared_size(where, gemm_operand::b, b)}});
-}
-
 class reader {
  public:
   reader(const device_limits& on, std::vector<stored_choice>& to)
-      : where_(std::make_shared<idle_executor>(make_cpu_executor({.limits = on}))), to_(to) {}
+      : where_(make_cpu_executor({.limits = on})), to_(to) {}
 
   void read(std::size_t number, const json& r) {
     const std::string kernel = r.value("kernel", "");
@@ -48,12 +33,6 @@ class reader {
       to_.push_back({number, way, shape_text(p), then, taken(p, how)});
     };
     gemm_options how{.accuracy = kernel == "gemm.strict" ? precision::strict : precision::fp32};
-    if (r.contains("prepared")) {
-      add("unprepared", r.at("prepared").at("unprepared_policy"), how);
-      const prepared_operand b = imagined_prepared(where_, p);
-      how.prepared_b = &b;
-      return add("policy", r.at("policy"), how);
-    }
     add("policy", r.at("policy"), how);
     how.reproducible = reproducibility::batch_invariant;
     if (r.contains("batch_invariant")) add("batch_invariant", r.at("batch_invariant").at("policy"), how);

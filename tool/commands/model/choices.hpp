@@ -12,9 +12,8 @@ namespace antiphase::tool {
 
 // One way in which a record's product was computed.
 struct stored_choice {
-  std::size_t record;  // its number in the file
-  // policy; batch_invariant; unprepared: without the operand that was prepared for `policy`
-  std::string_view way;
+  std::size_t record;    // its number in the file
+  std::string_view way;  // policy; batch_invariant
   std::string shape;
   std::string then, now;  // policies by their names of today; now: "none" if auto refuses the product
 };

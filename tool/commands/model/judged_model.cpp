@@ -97,9 +97,9 @@ class reader {
                                     : predict_step(on_, policy, p);
     add({halves ? "tensor-core ladder" : "gemm ladder", policy, shape, name, fitted, seconds, takes});
   }
-  // Other data than normal change the times, and the cost models as used here do not cover prepared operands.
+  // Other data than normal change the times.
   void read_product(const json& r, const std::string& protocol, double seconds) {
-    if (r.value("data", "normal") != "normal" || r.value("set", "").starts_with("prepared")) return;
+    if (r.value("data", "normal") != "normal") return;
     const listed_product p = product_of(r);
     const std::string policy = r.contains("policy") ? r.at("policy") : r.at("choice").at("kernel");
     if (!is_beside_the_ladder(policy)) return;
