@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// CUB's collectives of blocks, under the checker, as those of warps: sums, scans, exchanges, loads and stores.
+// CUB's collectives of blocks under the checker, as those of warps: sums, scans, exchanges, loads and stores.
 #pragma once
 #include "cub_warp.h"
 
