@@ -183,7 +183,7 @@ BRIDGES = {
 # Headers of include/antiphase/plain below cuda_runtime.h, which all others include.
 PLAIN = {
     "plain/basics": "ends letters mathematics rounded vector_types",
-    "plain/calls": "clusters device graphs host launch launch_attributes ptx ptx_arithmetic tensor_maps textures",
+    "plain/calls": "clusters device graphs host host_types launch launch_attributes ptx ptx_arithmetic tensor_maps textures",
 }
 # Folders that include their subfolders.
 WITH_FOLDERS = ("plain", "stand_ins")

@@ -155,7 +155,7 @@ class Model(ToolTest):
         others = [choice for choice in of_all if choice[2] != choice[3]]
         self.assertEqual(self.choices(*records, others=True), others)
         self.assertIn(
-            f"another policy today for {len(others)} of 9 choices",
+            f"another policy today for {len(others)} of 7 choices",
             self.run_tool("model", "--choices", "r.json").stdout.decode(),
         )
         self.assertEqual(self.choices(*records, machine="Some GPU"), [])

@@ -2,6 +2,7 @@
 // Host functions of plain CUDA under the checker: memory, copies, streams, events, errors.
 #pragma once
 #include "host_types.h"
+#include "launch.h"
 
 // the runtime
 // -----------------------------------------------------------------------------------------------------------

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Types and constants of CUDA's host functions: errors, kinds of copies, properties, attributes, flags.
 #pragma once
-#include "launch.h"
+#include <cstddef>
 
 enum cudaError {
   cudaSuccess = 0,

@@ -1,336 +1,308 @@
 // SPDX-License-Identifier: Apache-2.0
-// CUB's collectives of blocks, under the checker, as those of warps: sums, scans, exchanges, loads and stores.
+// CUB's collectives of blocks under the checker: here those that sort, count and compare neighbors.
 #pragma once
-#include "cub_warp.h"
+#include "cub_block_sums.h"
 
 #include <antiphase/plain/letters.h>
 
 namespace cub {
 
-template <class T, int X, BlockReduceAlgorithm = BLOCK_REDUCE_WARP_REDUCTIONS, int Y = 1, int Z = 1, int = 0>
-class BlockReduce {
-  static constexpr int block = X * Y * Z, warps = (block + 31) / 32;
-  struct storage {
-    T of_warp[warps];
-    T result;
-  };
-  AP_STORAGE(BlockReduce)
+// Sorting: thread 0 puts the items in order between two barriers.
+namespace detail {
+template <class K, class V, int Block, int N> class block_sort {
+  static constexpr int all = Block * N;
+  static constexpr bool pairs = !std::is_same_v<V, NullType>;
 
  public:
-  // Right in thread 0 only.
-  template <class Op> AP_VERB T Reduce(T v, Op op, int valid, AP_AT) {
-    const detail::lanes<32> w;
-    const int warp = detail::tid() / 32, left = valid - warp * 32;
-    v = detail::reduced(w, v, op, left < w.count ? left : w.count, ap_at);
-    if (ap::lane() == 0) temp_.of_warp[warp] = v;
-    __syncthreads(ap_at);
-    if (detail::tid() == 0)
-      for (int i = 1; i < warps && i * 32 < valid; ++i) v = static_cast<T>(op(v, temp_.of_warp[i]));
-    return v;
-  }
-  template <class Op> AP_VERB T Reduce(T v, Op op, AP_AT) { return Reduce(v, op, block, ap_at); }
-  template <class Op, int N> AP_VERB T Reduce(T (&items)[N], Op op, AP_AT) {
-    return Reduce(detail::thread_reduced(items, op), op, block, ap_at);
-  }
-  AP_VERB T Sum(T v, AP_AT) { return Reduce(v, cub::Sum(), block, ap_at); }
-  AP_VERB T Sum(T v, int valid, AP_AT) { return Reduce(v, cub::Sum(), valid, ap_at); }
-  template <int N> AP_VERB T Sum(T (&items)[N], AP_AT) { return Reduce(items, cub::Sum(), ap_at); }
-};
-
-template <class T, int X, BlockScanAlgorithm = BLOCK_SCAN_RAKING, int Y = 1, int Z = 1, int = 0>
-class BlockScan {
-  static constexpr int block = X * Y * Z, warps = (block + 31) / 32;
-  struct storage {
-    T of_warp[warps];
-    T prefix;
+  union storage {
+    alignas(K) unsigned char key[all * sizeof(K)];
+    alignas(V) unsigned char value[pairs ? all * sizeof(V) : 1];
   };
-  AP_STORAGE(BlockScan)
-
-  struct parts {
-    T exclusive, all;
-    bool any_before;  // else `exclusive` is nothing
-  };
-  template <class Op> AP_VERB parts scan(const T& v, T& inclusive, Op op, ap::place at) {
-    const detail::lanes<32> w;
-    const int warp = detail::tid() / 32;
-    inclusive = detail::scanned(w, v, op, at);
-    parts p{detail::from_lane(w.mask, inclusive, ap::lane() > 0 ? ap::lane() - 1 : 0, at), inclusive,
-            detail::tid() > 0};
-    if constexpr (warps == 1) {
-      p.all = detail::from_lane(w.mask, inclusive, w.count - 1, at);
-      return p;
+  template <class Less> AP_VERB static void sort(storage& s, K (&keys)[N], V* values, bool to_striped,
+                                                 const Less& less, ap::place at) {
+    unsigned short order[all];
+    K* const key = reinterpret_cast<K*>(s.key);
+    bring(key, keys, at);
+    if (tid() == 0) {
+      unsigned short half[all];
+      for (int i = 0; i < all; ++i) order[i] = static_cast<unsigned short>(i % N * Block + i / N);
+      for (int run = 1; run < all; run *= 2) {  // merges runs, so that equal keys stay in order
+        for (int first = 0; first < all; first += 2 * run) {
+          const int middle = first + run < all ? first + run : all,
+                    end = first + 2 * run < all ? first + 2 * run : all;
+          for (int a = first, b = middle, to = first; to < end; ++to)
+            half[to] =
+                a < middle && (b == end || !less(key[order[b]], key[order[a]])) ? order[a++] : order[b++];
+        }
+        for (int i = 0; i < all; ++i) order[i] = half[i];
+      }
+      permute(key, order);
     }
-    if (ap::lane() == w.count - 1) temp_.of_warp[warp] = inclusive;
-    __syncthreads(at);
-    T before = temp_.of_warp[0], upto = before;
-    for (int i = 1; i < warps; ++i) {
-      const T next = temp_.of_warp[i];
-      if (i == warp) before = upto;
-      upto = static_cast<T>(op(upto, next));
-    }
-    p.all = upto;
-    if (warp > 0) {
-      p.exclusive = ap::lane() > 0 ? static_cast<T>(op(before, p.exclusive)) : before;
-      inclusive = static_cast<T>(op(before, inclusive));
-    }
-    return p;
-  }
-  // What a callback of the first warp says comes before the block.
-  template <class Prefix> AP_VERB T prefix(const T& all, Prefix& callback, ap::place at) {
-    if (detail::tid() < 32) {
-      const T before = callback(all);
-      if (detail::tid() == 0) temp_.prefix = before;
-    }
-    __syncthreads(at);
-    return temp_.prefix;
-  }
-  template <class F> static constexpr bool is_callback = std::is_invocable_v<F&, T>;
-  template <int N, class Op>
-  AP_VERB static void within(T (&in)[N], T (&out)[N], T mine, bool any, Op op, bool inclusive) {
-    for (int i = 0; i < N; ++i) {
-      const T v = in[i], upto = any ? static_cast<T>(op(mine, v)) : v;
-      if (inclusive || any) out[i] = inclusive ? upto : mine;
-      mine = upto;
-      any = true;
-    }
-  }
-
- public:
-  template <int N, class Op> AP_VERB void InclusiveScan(T (&in)[N], T (&out)[N], Op op, T& all, AP_AT) {
-    T mine;
-    const parts p = scan(detail::thread_reduced(in, op), mine, op, ap_at);
-    all = p.all;
-    within(in, out, p.exclusive, p.any_before, op, true);
-  }
-  template <int N, class Op> AP_VERB void InclusiveScan(T (&in)[N], T (&out)[N], Op op, AP_AT) {
-    T all;
-    InclusiveScan(in, out, op, all, ap_at);
-  }
-  template <int N, class Op, class Prefix>
-  requires is_callback<Prefix> AP_VERB void InclusiveScan(T (&in)[N], T (&out)[N], Op op, Prefix& callback,
-                                                          AP_AT) {
-    T mine;
-    const parts p = scan(detail::thread_reduced(in, op), mine, op, ap_at);
-    const T before = prefix(p.all, callback, ap_at);
-    within(in, out, p.any_before ? static_cast<T>(op(before, p.exclusive)) : before, true, op, true);
-  }
-  template <int N, class Op>
-  AP_VERB void ExclusiveScan(T (&in)[N], T (&out)[N], T first, Op op, T& all, AP_AT) {
-    T mine;
-    const parts p = scan(detail::thread_reduced(in, op), mine, op, ap_at);
-    all = p.all;
-    within(in, out, p.any_before ? static_cast<T>(op(first, p.exclusive)) : first, true, op, false);
-  }
-  template <int N, class Op> AP_VERB void ExclusiveScan(T (&in)[N], T (&out)[N], T first, Op op, AP_AT) {
-    T all;
-    ExclusiveScan(in, out, first, op, all, ap_at);
-  }
-  template <int N, class Op> AP_VERB void ExclusiveScan(T (&in)[N], T (&out)[N], Op op, T& all, AP_AT) {
-    T mine;
-    const parts p = scan(detail::thread_reduced(in, op), mine, op, ap_at);
-    all = p.all;
-    within(in, out, p.exclusive, p.any_before, op, false);
-  }
-  template <int N, class Op> AP_VERB void ExclusiveScan(T (&in)[N], T (&out)[N], Op op, AP_AT) {
-    T all;
-    ExclusiveScan(in, out, op, all, ap_at);
-  }
-  template <int N, class Op, class Prefix>
-  requires is_callback<Prefix> AP_VERB void ExclusiveScan(T (&in)[N], T (&out)[N], Op op, Prefix& callback,
-                                                          AP_AT) {
-    T mine;
-    const parts p = scan(detail::thread_reduced(in, op), mine, op, ap_at);
-    const T before = prefix(p.all, callback, ap_at);
-    within(in, out, p.any_before ? static_cast<T>(op(before, p.exclusive)) : before, true, op, false);
-  }
-#define AP_ONE_ITEM(Name, ...)                                             \
-  template <class... A> AP_VERB void Name(const T& in, T& out, A&&... a) { \
-    T items[1] = {in};                                                     \
-    T& alias = out;                                                        \
-    Name(items, reinterpret_cast<T(&)[1]>(alias), a...);                   \
-  }
-  AP_ONE_ITEM(InclusiveScan)
-  AP_ONE_ITEM(ExclusiveScan)
-  AP_ONE_ITEM(InclusiveSum)
-  AP_ONE_ITEM(ExclusiveSum)
-#undef AP_ONE_ITEM
-  template <int N> AP_VERB void InclusiveSum(T (&in)[N], T (&out)[N], AP_AT) {
-    InclusiveScan(in, out, cub::Sum(), ap_at);
-  }
-  template <int N> AP_VERB void InclusiveSum(T (&in)[N], T (&out)[N], T& all, AP_AT) {
-    InclusiveScan(in, out, cub::Sum(), all, ap_at);
-  }
-  template <int N, class Prefix>
-  requires is_callback<Prefix> AP_VERB void InclusiveSum(T (&in)[N], T (&out)[N], Prefix& callback, AP_AT) {
-    InclusiveScan(in, out, cub::Sum(), callback, ap_at);
-  }
-  template <int N> AP_VERB void ExclusiveSum(T (&in)[N], T (&out)[N], AP_AT) {
-    ExclusiveScan(in, out, T{}, cub::Sum(), ap_at);
-  }
-  template <int N> AP_VERB void ExclusiveSum(T (&in)[N], T (&out)[N], T& all, AP_AT) {
-    ExclusiveScan(in, out, T{}, cub::Sum(), all, ap_at);
-  }
-  template <int N, class Prefix>
-  requires is_callback<Prefix> AP_VERB void ExclusiveSum(T (&in)[N], T (&out)[N], Prefix& callback, AP_AT) {
-    ExclusiveScan(in, out, cub::Sum(), callback, ap_at);
-  }
-};
-
-template <class T, int X, int N, bool = false, int Y = 1, int Z = 1, int = 0> class BlockExchange {
-  static constexpr int block = X * Y * Z;
-  struct storage {
-    T item[block * N];
-  };
-  AP_STORAGE(BlockExchange)
-  enum order { blocked, striped, warp_striped };
-  AP_VERB static int place_of(order o, int i) {
-    const int t = detail::tid();
-    return o == blocked ? t * N + i : o == striped ? i * block + t : t / 32 * 32 * N + i * 32 + t % 32;
-  }
-  template <class In, class Out> AP_VERB void move(In& in, Out& out, order from, order to, ap::place at) {
-    for (int i = 0; i < N; ++i) temp_.item[place_of(from, i)] = in[i];
-    if (from == warp_striped || to == warp_striped)
-      __syncwarp(detail::lanes<32>().mask, at);
-    else
+    take(key, keys, to_striped, at);
+    if constexpr (pairs) {
+      V* const value = reinterpret_cast<V*>(s.value);
+      V(&mine)[N] = reinterpret_cast<V(&)[N]>(*values);
       __syncthreads(at);
-    for (int i = 0; i < N; ++i) out[i] = temp_.item[place_of(to, i)];
-  }
-  template <class In, class Out, class R>
-  AP_VERB void scatter(In& in, Out& out, R& ranks, order to, ap::place at) {
-    for (int i = 0; i < N; ++i)
-      if (ranks[i] >= 0) temp_.item[ranks[i]] = in[i];
-    __syncthreads(at);
-    for (int i = 0; i < N; ++i) out[i] = temp_.item[place_of(to, i)];
+      bring(value, mine, at);
+      if (tid() == 0) permute(value, order);
+      take(value, mine, to_striped, at);
+    }
   }
 
- public:
-#define AP_MOVE(Name, from, to)                                                  \
-  template <class Out> AP_VERB void Name(const T(&in)[N], Out(&out)[N], AP_AT) { \
-    move(in, out, from, to, ap_at);                                              \
-  }                                                                              \
-  AP_VERB void Name(T(&items)[N], AP_AT) { move(items, items, from, to, ap_at); }
-  AP_MOVE(StripedToBlocked, striped, blocked)
-  AP_MOVE(BlockedToStriped, blocked, striped)
-  AP_MOVE(WarpStripedToBlocked, warp_striped, blocked)
-  AP_MOVE(BlockedToWarpStriped, blocked, warp_striped)
-#undef AP_MOVE
-#define AP_SCATTER(Name, to)                                                                            \
-  template <class Out, class R> AP_VERB void Name(const T(&in)[N], Out(&out)[N], R(&ranks)[N], AP_AT) { \
-    scatter(in, out, ranks, to, ap_at);                                                                 \
-  }                                                                                                     \
-  template <class R> AP_VERB void Name(T(&items)[N], R(&ranks)[N], AP_AT) {                             \
-    scatter(items, items, ranks, to, ap_at);                                                            \
+ private:
+  template <class T> AP_VERB static void bring(T* in, const T (&mine)[N], ap::place at) {
+    for (int i = 0; i < N; ++i) in[i * Block + tid()] = mine[i];
+    __syncthreads(at);
   }
-  AP_SCATTER(ScatterToBlocked, blocked)
-  AP_SCATTER(ScatterToStriped, striped)
-  AP_SCATTER(ScatterToStripedGuarded, striped)
-#undef AP_SCATTER
+  template <class T> AP_VERB static void take(const T* in, T (&mine)[N], bool to_striped, ap::place at) {
+    __syncthreads(at);
+    for (int i = 0; i < N; ++i) mine[i] = in[to_striped ? i * Block + tid() : tid() * N + i];
+  }
+  // in[i] = in[order[i]], by cycles.
+  template <class T> AP_VERB static void permute(T* in, const unsigned short* order) {
+    bool done[all] = {};
+    for (int start = 0; start < all; ++start) {
+      if (done[start]) continue;
+      const T first = in[start];
+      int i = start;
+      for (; order[i] != start; i = order[i]) {
+        in[i] = in[order[i]];
+        done[i] = true;
+      }
+      in[i] = first;
+      done[i] = true;
+    }
+  }
+};
+// `key` between two bits, as CUB orders it: of a signed integer or a floating-point number the sign counts.
+template <class K> struct by_bits {
+  int from, to;
+  bool down;
+  static unsigned long long bits(K k) {
+    using word = ap::word_of<K>;
+    word w;
+    std::memcpy(&w, &k, sizeof w);
+    constexpr word sign = static_cast<word>(word{1} << (8 * sizeof(K) - 1));
+    if constexpr (std::is_integral_v<K>)
+      return std::is_signed_v<K> ? static_cast<word>(w ^ sign) : w;
+    else
+      return k == K(0) ? sign : static_cast<word>((w & sign) != 0 ? ~w : w | sign);
+  }
+  bool operator()(const K& a, const K& b) const {
+    if (from == 0 && to >= static_cast<int>(8 * sizeof(K)))
+      return down ? bits(b) < bits(a) : bits(a) < bits(b);
+    const unsigned long long mask = to - from >= 64 ? ~0ull : (1ull << (to - from)) - 1;
+    const unsigned long long x = bits(a) >> from & mask, y = bits(b) >> from & mask;
+    return down ? y < x : x < y;
+  }
+};
+}  // namespace detail
+
+template <class K, int X, int N, class V = NullType, int = 4, bool = true,
+          BlockScanAlgorithm = BLOCK_SCAN_WARP_SCANS, cudaSharedMemConfig = cudaSharedMemBankSizeFourByte,
+          int Y = 1, int Z = 1, int = 0>
+class BlockRadixSort {
+  using sorter = detail::block_sort<K, V, X * Y * Z, N>;
+  using storage = typename sorter::storage;
+  AP_STORAGE(BlockRadixSort)
+
+ public:
+#define AP_SORT(Name, down, to_striped)                                                        \
+  AP_VERB void Name(K(&keys)[N], int from = 0, int to = sizeof(K) * 8, AP_AT) {                \
+    static_assert(std::is_same_v<V, NullType>, "with values: the class's fourth argument");    \
+    sorter::sort(temp_, keys, nullptr, to_striped, detail::by_bits<K>{from, to, down}, ap_at); \
+  }                                                                                            \
+  template <class W>                                                                           \
+  AP_VERB void Name(K(&keys)[N], W(&values)[N], int from = 0, int to = sizeof(K) * 8, AP_AT) { \
+    sorter::sort(temp_, keys, values, to_striped, detail::by_bits<K>{from, to, down}, ap_at);  \
+  }
+  AP_SORT(Sort, false, false)
+  AP_SORT(SortDescending, true, false)
+  AP_SORT(SortBlockedToStriped, false, true)
+  AP_SORT(SortDescendingBlockedToStriped, true, true)
+#undef AP_SORT
+};
+
+template <class K, int X, int N, class V = NullType, int Y = 1, int Z = 1> class BlockMergeSort {
+  using sorter = detail::block_sort<K, V, X * Y * Z, N>;
+  using storage = typename sorter::storage;
+  AP_STORAGE(BlockMergeSort)
+
+ public:
+#define AP_SORT(Name)                                                                     \
+  template <class Less> AP_VERB void Name(K(&keys)[N], Less less, AP_AT) {                \
+    sorter::sort(temp_, keys, nullptr, false, less, ap_at);                               \
+  }                                                                                       \
+  template <class Less> AP_VERB void Name(K(&keys)[N], V(&values)[N], Less less, AP_AT) { \
+    sorter::sort(temp_, keys, values, false, less, ap_at);                                \
+  }
+  AP_SORT(Sort)
+  AP_SORT(StableSort)
+#undef AP_SORT
+};
+
+// Counts into a histogram in the caller's shared memory.
+template <class T, int X, int N, int Bins, BlockHistogramAlgorithm = BLOCK_HISTO_SORT, int Y = 1, int Z = 1,
+          int = 0>
+class BlockHistogram {
+  struct storage {};
+  AP_STORAGE(BlockHistogram)
+
+ public:
+  template <class C> AP_VERB void InitHistogram(C (&histogram)[Bins]) {
+    for (int i = detail::tid(); i < Bins; i += X * Y * Z) histogram[i] = 0;
+  }
+  template <class C> AP_VERB void Composite(T (&items)[N], C (&histogram)[Bins], AP_AT) {
+    for (int i = 0; i < N; ++i) atomicAdd(&histogram[items[i]], C(1), ap_at);
+  }
+  template <class C> AP_VERB void Histogram(T (&items)[N], C (&histogram)[Bins], AP_AT) {
+    InitHistogram(histogram);
+    __syncthreads(ap_at);
+    Composite(items, histogram, ap_at);
+  }
 };
 
 namespace detail {
-template <class T, int Block, int N, bool Used> struct exchange_storage
-    : BlockExchange<T, Block, N>::TempStorage {};
-template <class T, int Block, int N> struct exchange_storage<T, Block, N, false> {};
+// op with or without the item's index
+template <class Op, class T> AP_VERB bool differ(Op& op, const T& a, const T& b, int at) {
+  if constexpr (std::is_invocable_v<Op&, const T&, const T&, int>)
+    return op(a, b, at);
+  else
+    return op(a, b);
+}
 }  // namespace detail
 
-template <class T, int X, int N, BlockLoadAlgorithm How = BLOCK_LOAD_DIRECT, int Y = 1, int Z = 1, int = 0>
-class BlockLoad {
+template <class T, int X, int Y = 1, int Z = 1, int = 0> class BlockDiscontinuity {
   static constexpr int block = X * Y * Z;
-  static constexpr bool by_warps = How >= BLOCK_LOAD_WARP_TRANSPOSE, exchanges = How >= BLOCK_LOAD_TRANSPOSE;
-  using storage = detail::exchange_storage<T, block, N, exchanges>;
-  AP_STORAGE(BlockLoad)
+  struct storage {
+    T edge[block], other[block];  // the second one if heads and tails are flagged
+  };
+  AP_STORAGE(BlockDiscontinuity)
+  template <int N, class F, class Op>
+  AP_VERB static void heads(F (&flags)[N], T (&in)[N], Op op, const T* before) {
+    for (int i = 0; i < N; ++i)
+      flags[i] = i > 0               ? F(detail::differ(op, in[i - 1], in[i], detail::tid() * N + i))
+                 : before == nullptr ? F(1)
+                                     : F(detail::differ(op, *before, in[0], detail::tid() * N));
+  }
+  template <int N, class F, class Op>
+  AP_VERB static void tails(F (&flags)[N], T (&in)[N], Op op, const T* behind) {
+    for (int i = 0; i < N; ++i)
+      flags[i] = i + 1 < N           ? F(detail::differ(op, in[i], in[i + 1], detail::tid() * N + i + 1))
+                 : behind == nullptr ? F(1)
+                                     : F(detail::differ(op, in[N - 1], *behind, detail::tid() * N + N));
+  }
+  AP_VERB static const T* before(const T* edge, const T* of_tile) {
+    return detail::tid() > 0 ? edge + detail::tid() - 1 : of_tile;
+  }
+  AP_VERB static const T* behind(const T* edge, const T* of_tile) {
+    return detail::tid() + 1 < block ? edge + detail::tid() + 1 : of_tile;
+  }
 
  public:
-  template <class I, class... A> AP_VERB void Load(I from, T (&items)[N], A... valid_and_other) {
-    const int t = detail::tid();
-    if constexpr (by_warps)
-      LoadDirectWarpStriped(t, from, items, valid_and_other...);
-    else if constexpr (How == BLOCK_LOAD_STRIPED || How == BLOCK_LOAD_TRANSPOSE)
-      LoadDirectStriped<block>(t, from, items, valid_and_other...);
-    else
-      LoadDirectBlocked(t, from, items, valid_and_other...);
-    if constexpr (exchanges) {
-      BlockExchange<T, block, N> e(temp_);
-      if constexpr (by_warps)
-        e.WarpStripedToBlocked(items);
-      else
-        e.StripedToBlocked(items);
-    }
+  template <int N, class F, class Op> AP_VERB void FlagHeads(F (&flags)[N], T (&in)[N], Op op, AP_AT) {
+    temp_.edge[detail::tid()] = in[N - 1];
+    __syncthreads(ap_at);
+    heads(flags, in, op, before(temp_.edge, nullptr));
+  }
+  template <int N, class F, class Op>
+  AP_VERB void FlagHeads(F (&flags)[N], T (&in)[N], Op op, T tile, AP_AT) {
+    temp_.edge[detail::tid()] = in[N - 1];
+    __syncthreads(ap_at);
+    heads(flags, in, op, before(temp_.edge, &tile));
+  }
+  template <int N, class F, class Op> AP_VERB void FlagTails(F (&flags)[N], T (&in)[N], Op op, AP_AT) {
+    temp_.edge[detail::tid()] = in[0];
+    __syncthreads(ap_at);
+    tails(flags, in, op, behind(temp_.edge, nullptr));
+  }
+  template <int N, class F, class Op>
+  AP_VERB void FlagTails(F (&flags)[N], T (&in)[N], Op op, T tile, AP_AT) {
+    temp_.edge[detail::tid()] = in[0];
+    __syncthreads(ap_at);
+    tails(flags, in, op, behind(temp_.edge, &tile));
+  }
+  template <int N, class F, class Op>
+  AP_VERB void FlagHeadsAndTails(F (&head)[N], F (&tail)[N], T (&in)[N], Op op, AP_AT) {
+    temp_.edge[detail::tid()] = in[0];
+    temp_.other[detail::tid()] = in[N - 1];
+    __syncthreads(ap_at);
+    heads(head, in, op, before(temp_.other, nullptr));
+    tails(tail, in, op, behind(temp_.edge, nullptr));
   }
 };
 
-template <class T, int X, int N, BlockStoreAlgorithm How = BLOCK_STORE_DIRECT, int Y = 1, int Z = 1, int = 0>
-class BlockStore {
+template <class T, int X, int Y = 1, int Z = 1> class BlockAdjacentDifference {
   static constexpr int block = X * Y * Z;
-  static constexpr bool by_warps = How >= BLOCK_STORE_WARP_TRANSPOSE,
-                        exchanges = How >= BLOCK_STORE_TRANSPOSE;
-  using storage = detail::exchange_storage<T, block, N, exchanges>;
-  AP_STORAGE(BlockStore)
-
- public:
-  template <class I, class... A> AP_VERB void Store(I to, T (&items)[N], A... valid) {
-    const int t = detail::tid();
-    if constexpr (exchanges) {
-      BlockExchange<T, block, N> e(temp_);
-      if constexpr (by_warps)
-        e.BlockedToWarpStriped(items);
-      else
-        e.BlockedToStriped(items);
-    }
-    if constexpr (by_warps)
-      StoreDirectWarpStriped(t, to, items, valid...);
-    else if constexpr (How == BLOCK_STORE_STRIPED || How == BLOCK_STORE_TRANSPOSE)
-      StoreDirectStriped<block>(t, to, items, valid...);
-    else
-      StoreDirectBlocked(t, to, items, valid...);
-  }
-};
-
-template <class T, int N, WarpLoadAlgorithm How = WARP_LOAD_DIRECT, int Threads = 32, int = 0>
-class WarpLoad {
   struct storage {
-    T item[How == WARP_LOAD_TRANSPOSE ? Threads * N : 1];
+    T edge[block];
   };
-  AP_STORAGE(WarpLoad)
+  AP_STORAGE(BlockAdjacentDifference)
 
  public:
-  template <class I, class... A> AP_VERB void Load(I from, T (&items)[N], A... valid_and_other) {
-    const detail::lanes<Threads> w;
-    if constexpr (How == WARP_LOAD_DIRECT || How == WARP_LOAD_VECTORIZE)
-      LoadDirectBlocked(w.rank(), from, items, valid_and_other...);
-    else
-      LoadDirectStriped<Threads>(w.rank(), from, items, valid_and_other...);
-    if constexpr (How == WARP_LOAD_TRANSPOSE) {
-      StoreDirectStriped<Threads>(w.rank(), temp_.item, items);
-      __syncwarp(w.mask);
-      LoadDirectBlocked(w.rank(), temp_.item, items);
-    }
+  template <int N, class Out, class Op> AP_VERB void SubtractLeft(T (&in)[N], Out (&out)[N], Op op, AP_AT) {
+    temp_.edge[detail::tid()] = in[N - 1];
+    __syncthreads(ap_at);
+    for (int i = N - 1; i > 0; --i) out[i] = op(in[i], in[i - 1]);
+    out[0] = detail::tid() > 0 ? Out(op(in[0], temp_.edge[detail::tid() - 1])) : Out(in[0]);
+  }
+  template <int N, class Out, class Op> AP_VERB void SubtractRight(T (&in)[N], Out (&out)[N], Op op, AP_AT) {
+    temp_.edge[detail::tid()] = in[0];
+    __syncthreads(ap_at);
+    for (int i = 0; i + 1 < N; ++i) out[i] = op(in[i], in[i + 1]);
+    out[N - 1] =
+        detail::tid() + 1 < block ? Out(op(in[N - 1], temp_.edge[detail::tid() + 1])) : Out(in[N - 1]);
   }
 };
-template <class T, int N, WarpStoreAlgorithm How = WARP_STORE_DIRECT, int Threads = 32, int = 0>
-class WarpStore {
+
+template <class T, int X, int Y = 1, int Z = 1, int = 0> class BlockShuffle {
+  static constexpr int block = X * Y * Z;
   struct storage {
-    T item[How == WARP_STORE_TRANSPOSE ? Threads * N : 1];
+    T item[block];
   };
-  AP_STORAGE(WarpStore)
+  AP_STORAGE(BlockShuffle)
 
  public:
-  template <class I, class... A> AP_VERB void Store(I to, T (&items)[N], A... valid) {
-    const detail::lanes<Threads> w;
-    if constexpr (How == WARP_STORE_TRANSPOSE) {
-      StoreDirectBlocked(w.rank(), temp_.item, items);
-      __syncwarp(w.mask);
-      LoadDirectStriped<Threads>(w.rank(), temp_.item, items);
-    }
-    if constexpr (How == WARP_STORE_DIRECT || How == WARP_STORE_VECTORIZE)
-      StoreDirectBlocked(w.rank(), to, items, valid...);
-    else
-      StoreDirectStriped<Threads>(w.rank(), to, items, valid...);
+  AP_VERB void Offset(T in, T& out, int by = 1, AP_AT) {
+    temp_.item[detail::tid()] = in;
+    __syncthreads(ap_at);
+    if (const int from = detail::tid() + by; from >= 0 && from < block) out = temp_.item[from];
+  }
+  AP_VERB void Rotate(T in, T& out, unsigned by = 1, AP_AT) {
+    temp_.item[detail::tid()] = in;
+    __syncthreads(ap_at);
+    out = temp_.item[(static_cast<unsigned>(detail::tid()) + by) % block];
+  }
+  template <int N> AP_VERB void Up(T (&in)[N], T (&out)[N], AP_AT) {
+    temp_.item[detail::tid()] = in[N - 1];
+    __syncthreads(ap_at);
+    for (int i = N - 1; i > 0; --i) out[i] = in[i - 1];
+    if (detail::tid() > 0) out[0] = temp_.item[detail::tid() - 1];
+  }
+  template <int N> AP_VERB void Down(T (&in)[N], T (&out)[N], AP_AT) {
+    temp_.item[detail::tid()] = in[0];
+    __syncthreads(ap_at);
+    for (int i = 0; i + 1 < N; ++i) out[i] = in[i + 1];
+    if (detail::tid() + 1 < block) out[N - 1] = temp_.item[detail::tid() + 1];
   }
 };
+#undef AP_STORAGE
+
+inline cudaError_t Debug(cudaError_t e, const char*, int) { return e; }
 
 }  // namespace cub
 
-#include <antiphase/plain/letters.h>
+#define CubDebug(e) (e)
+#define CubDebugExit(e) (e)
+#define CUB_VERSION 200200
+#define CUB_RUNTIME_FUNCTION
+#define CUB_MIN(a, b) ((a) > (b) ? (b) : (a))
+#define CUB_MAX(a, b) ((b) > (a) ? (b) : (a))
+#define CUB_QUOTIENT_CEILING(x, y) (((x) + (y)-1) / (y))
+#define CUB_ROUND_UP_NEAREST(x, y) (((x) + (y)-1) / (y) * (y))
+#define CUB_PTX_WARP_THREADS 32
+#define CUB_LOG_WARP_THREADS(arch) 5
+#define CUB_PTX_LOG_WARP_THREADS 5
+#define CUB_WARP_THREADS(arch) 32
 
-#include "cub_block_order.h"
+#include <antiphase/plain/letters.h>

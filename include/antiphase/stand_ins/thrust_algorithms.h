@@ -1,13 +1,204 @@
 // SPDX-License-Identifier: Apache-2.0
-// Thrust's algorithms under the checker: copies, transformations, sums. One on device memory is an operation on
-// its stream; functors are called as in a kernel.
+// Thrust under the checker: functions, placeholders, random numbers, policies, and the algorithms that copy,
+// transform, reduce and find.
 #pragma once
-#include "thrust_functions.h"
+#include <algorithm>
+#include <cassert>
+#include <cfloat>
+#include <iostream>
+#include <memory>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "thrust_iterators.h"
 
 #include <antiphase/plain/letters.h>
 
 namespace thrust {
 
+// functions
+// -----------------------------------------------------------------------------------------------------------
+using std::bit_and;
+using std::bit_or;
+using std::bit_xor;
+using std::divides;
+using std::equal_to;
+using std::greater;
+using std::greater_equal;
+using std::less;
+using std::less_equal;
+using std::logical_and;
+using std::logical_not;
+using std::logical_or;
+using std::minus;
+using std::modulus;
+using std::multiplies;
+using std::negate;
+using std::not_equal_to;
+using std::plus;
+#define AP_FUNCTION(name, ...)                                                            \
+  template <class T = void> struct name {                                                 \
+    typedef T result_type;                                                                \
+    constexpr T operator()(const T& a, const T& b) const { return __VA_ARGS__; }          \
+  };                                                                                      \
+  template <> struct name<void> {                                                         \
+    template <class A, class B> constexpr auto operator()(const A& a, const B& b) const { \
+      return __VA_ARGS__;                                                                 \
+    }                                                                                     \
+  };
+AP_FUNCTION(maximum, a < b ? b : a)
+AP_FUNCTION(minimum, b < a ? b : a)
+AP_FUNCTION(project1st, ((void)b, a))
+AP_FUNCTION(project2nd, ((void)a, b))
+#undef AP_FUNCTION
+template <class T = void> struct identity {
+  constexpr const T& operator()(const T& a) const { return a; }
+};
+template <> struct identity<void> {
+  template <class A> constexpr A operator()(const A& a) const { return a; }
+};
+template <class T = void> struct square {
+  constexpr T operator()(const T& a) const { return a * a; }
+};
+template <class A, class R> struct unary_function {
+  typedef A argument_type;
+  typedef R result_type;
+};
+template <class A, class B, class R> struct binary_function {
+  typedef A first_argument_type;
+  typedef B second_argument_type;
+  typedef R result_type;
+};
+template <class F> auto not_fn(F f) { return std::not_fn(f); }
+template <class F> auto not1(F f) { return std::not_fn(f); }
+template <class F> auto not2(F f) { return std::not_fn(f); }
+
+// _1 * 2 + _2
+namespace placeholders {
+template <class F> struct expression {
+  F f;
+  template <class... A> constexpr auto operator()(const A&... a) const { return f(a...); }
+};
+template <class F> expression(F) -> expression<F>;
+template <class T> constexpr auto value(const T& v) {
+  return [v](const auto&...) { return v; };
+}
+template <class F> constexpr auto value(const expression<F>& e) { return e; }
+template <class T> constexpr bool is_expression = false;
+template <class F> constexpr bool is_expression<expression<F>> = true;
+#define AP_BINARY(op)                                                                                       \
+  template <class A, class B>                                                                               \
+  requires(is_expression<A> || is_expression<B>) constexpr auto operator op(const A& a, const B& b) {       \
+    return expression{[x = value(a), y = value(b)](const auto&... all) { return x(all...) op y(all...); }}; \
+  }
+AP_BINARY(+)
+AP_BINARY(-)
+AP_BINARY(*)
+AP_BINARY(/)
+AP_BINARY(%)
+AP_BINARY(<)
+AP_BINARY(>)
+AP_BINARY(<=)
+AP_BINARY(>=)
+AP_BINARY(==)
+AP_BINARY(!=)
+AP_BINARY(&&)
+AP_BINARY(||)
+AP_BINARY(&)
+AP_BINARY(|)
+#undef AP_BINARY
+template <class F> constexpr auto operator-(const expression<F>& e) {
+  return expression{[e](const auto&... all) { return -e(all...); }};
+}
+template <class F> constexpr auto operator!(const expression<F>& e) {
+  return expression{[e](const auto&... all) { return !e(all...); }};
+}
+constexpr expression _1{[](const auto& a, const auto&...) { return a; }};
+constexpr expression _2{[](const auto&, const auto& b, const auto&...) { return b; }};
+constexpr expression _3{[](const auto&, const auto&, const auto& c, const auto&...) { return c; }};
+}  // namespace placeholders
+
+using std::minstd_rand;
+using std::minstd_rand0;
+using std::normal_distribution;
+using std::ranlux24;
+using std::ranlux48;
+using std::uniform_int_distribution;
+using std::uniform_real_distribution;
+using default_random_engine = std::minstd_rand;
+namespace random {
+using thrust::default_random_engine;
+using thrust::minstd_rand;
+using thrust::minstd_rand0;
+using thrust::normal_distribution;
+using thrust::uniform_int_distribution;
+using thrust::uniform_real_distribution;
+}  // namespace random
+template <class T> using complex = std::complex<T>;
+using std::abs;
+using std::arg;
+using std::conj;
+using std::exp;
+using std::norm;
+using std::polar;
+
+// policies
+// -----------------------------------------------------------------------------------------------------------
+namespace detail {
+struct policy {
+  system where = system::device;
+  cudaStream_t stream = nullptr;
+  ap::after_it then = ap::after_it::host_waits;
+  policy on(cudaStream_t s) const { return {where, s, then}; }
+  template <class Allocator> policy operator()(Allocator&&) const { return *this; }
+};
+template <class T> constexpr bool is_policy = std::is_base_of_v<policy, T>;
+template <class... A> AP_VERB policy policy_of() {
+  system s = system::none;
+  ((s = both(s, system_of<A>::is)), ...);
+  return {s == system::none ? system::device : s};
+}
+// f() as an operation on the policy's stream. Its value is there when the host goes on.
+template <class F> AP_VERB auto run(const policy& p, const char* name, const F& f) {
+  if (p.where != system::device || ap::on_device()) return f();
+  if constexpr (std::is_void_v<decltype(f())>) {
+    ap::library_kernel(name, p.stream, p.then, f);
+  } else {
+    using R = decltype(f());
+    alignas(R) unsigned char bytes[sizeof(R)];
+    ap::library_kernel(name, p.stream, ap::after_it::host_waits, [&] { new (bytes) R(f()); });
+    R& r = *std::launder(reinterpret_cast<R*>(bytes));
+    R value = std::move(r);
+    r.~R();
+    return value;
+  }
+}
+}  // namespace detail
+constexpr detail::policy device{}, seq{detail::system::host}, host{detail::system::host};
+template <class = void> using execution_policy = detail::policy;
+template <class = void> using device_execution_policy = detail::policy;
+template <class = void> using host_execution_policy = detail::policy;
+namespace cuda {
+constexpr detail::policy par{},
+    par_nosync{detail::system::device, nullptr, antiphase::plain::after_it::host_goes_on};
+template <class = void> using execution_policy = detail::policy;
+}  // namespace cuda
+namespace cuda_cub = cuda;
+namespace omp {
+constexpr detail::policy par{detail::system::host};
+}
+namespace cpp {
+constexpr detail::policy par{detail::system::host};
+}
+namespace system {
+namespace cuda = thrust::cuda;
+namespace omp = thrust::omp;
+namespace cpp = thrust::cpp;
+}  // namespace system
+
+// algorithms
+// -----------------------------------------------------------------------------------------------------------
 #define AP_ALGORITHM(...) template <__VA_ARGS__> AP_VERB
 #define AP_DEFAULT(name)                                                  \
   template <class I, class... A>                                          \
@@ -246,162 +437,6 @@ AP_ALGORITHM(class I) std::pair<I, I> minmax_element(const policy& p, I first, I
   return minmax_element(p, first, last, std::less<>());
 }
 AP_DEFAULT(minmax_element)
-
-AP_ALGORITHM(class I, class L) void stable_sort(const policy& p, I first, I last, L less) {
-  run(p, "thrust::sort", [&] {
-    auto all = fetched(first, last - first);
-    std::stable_sort(all.begin(), all.end(), [&](const auto& a, const auto& b) { return less(a.v, b.v); });
-    stored(first, all);
-  });
-}
-AP_ALGORITHM(class I) void stable_sort(const policy& p, I first, I last) {
-  stable_sort(p, first, last, std::less<>());
-}
-AP_ALGORITHM(class I, class... L) void sort(const policy& p, I first, I last, L... less) {
-  stable_sort(p, first, last, less...);
-}
-AP_DEFAULT(stable_sort)
-AP_DEFAULT(sort)
-AP_ALGORITHM(class K, class V, class L)
-void stable_sort_by_key(const policy& p, K first, K last, V values, L less) {
-  run(p, "thrust::sort_by_key", [&] {
-    const auto keys = fetched(first, last - first);
-    const auto old = fetched(values, last - first);
-    std::vector<std::size_t> order(keys.size());
-    for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
-    std::stable_sort(order.begin(), order.end(),
-                     [&](std::size_t a, std::size_t b) { return less(keys[a].v, keys[b].v); });
-    made(first, last - first, [&](std::size_t i) { return keys[order[i]].v; });
-    made(values, last - first, [&](std::size_t i) { return old[order[i]].v; });
-  });
-}
-AP_ALGORITHM(class K, class V) void stable_sort_by_key(const policy& p, K first, K last, V values) {
-  stable_sort_by_key(p, first, last, values, std::less<>());
-}
-AP_ALGORITHM(class K, class V, class... L)
-void sort_by_key(const policy& p, K first, K last, V values, L... less) {
-  stable_sort_by_key(p, first, last, values, less...);
-}
-AP_DEFAULT(stable_sort_by_key)
-AP_DEFAULT(sort_by_key)
-AP_ALGORITHM(class I, class L) bool is_sorted(const policy& p, I first, I last, L less) {
-  return run(p, "thrust::is_sorted", [&] {
-    const auto all = fetched(first, last - first);
-    return std::is_sorted(all.begin(), all.end(),
-                          [&](const auto& a, const auto& b) { return less(a.v, b.v); });
-  });
-}
-AP_ALGORITHM(class I) bool is_sorted(const policy& p, I first, I last) {
-  return is_sorted(p, first, last, std::less<>());
-}
-AP_DEFAULT(is_sorted)
-
-namespace detail {
-template <class T, class I, class Out, class F, class Op>
-AP_VERB Out scan(const char* name, const policy& p, I first, I last, Out out, F f, const T* init, Op op,
-                 bool inclusive) {
-  run(p, name, [&] {
-    auto in = fetched(first, last - first);
-    bool any = init != nullptr;
-    T sum{};
-    if (any) sum = *init;
-    made(out, last - first, [&](std::size_t i) {
-      const T before = sum;
-      const T v = static_cast<T>(f(in[i].v));
-      sum = any ? static_cast<T>(op(sum, v)) : v;
-      any = true;
-      return inclusive ? sum : before;
-    });
-  });
-  return out + (last - first);
-}
-template <class K, class I, class Out, class T, class Same, class Op>
-AP_VERB Out scan_by_key(const char* name, const policy& p, K first, K last, I values, Out out, const T& init,
-                        Same same, Op op, bool inclusive) {
-  run(p, name, [&] {
-    const auto keys = fetched(first, last - first);
-    const auto in = fetched(values, last - first);
-    T sum = init;
-    made(out, last - first, [&](std::size_t i) {
-      const bool fresh = i == 0 || !same(keys[i - 1].v, keys[i].v);
-      if (inclusive) return sum = fresh ? static_cast<T>(in[i].v) : static_cast<T>(op(sum, in[i].v));
-      const T before = fresh ? init : sum;
-      sum = static_cast<T>(op(before, in[i].v));
-      return before;
-    });
-  });
-  return out + (last - first);
-}
-}  // namespace detail
-AP_ALGORITHM(class I, class Out, class Op)
-Out inclusive_scan(const policy& p, I first, I last, Out out, Op op) {
-  return detail::scan<value_of<I>>("thrust::inclusive_scan", p, first, last, out, identity<>(), nullptr, op,
-                                   true);
-}
-AP_ALGORITHM(class I, class Out) Out inclusive_scan(const policy& p, I first, I last, Out out) {
-  return inclusive_scan(p, first, last, out, std::plus<>());
-}
-AP_ALGORITHM(class I, class Out, class T, class Op)
-Out exclusive_scan(const policy& p, I first, I last, Out out, T init, Op op) {
-  return detail::scan<T>("thrust::exclusive_scan", p, first, last, out, identity<>(), &init, op, false);
-}
-AP_ALGORITHM(class I, class Out, class T)
-Out exclusive_scan(const policy& p, I first, I last, Out out, T init) {
-  return exclusive_scan(p, first, last, out, init, std::plus<>());
-}
-AP_ALGORITHM(class I, class Out) Out exclusive_scan(const policy& p, I first, I last, Out out) {
-  return exclusive_scan(p, first, last, out, value_of<I>{}, std::plus<>());
-}
-AP_ALGORITHM(class I, class Out, class F, class Op)
-Out transform_inclusive_scan(const policy& p, I first, I last, Out out, F f, Op op) {
-  return detail::scan<value_of<transform_iterator<F, I>>>("thrust::transform_inclusive_scan", p, first, last,
-                                                          out, f, nullptr, op, true);
-}
-AP_ALGORITHM(class I, class Out, class F, class T, class Op)
-Out transform_exclusive_scan(const policy& p, I first, I last, Out out, F f, T init, Op op) {
-  return detail::scan<T>("thrust::transform_exclusive_scan", p, first, last, out, f, &init, op, false);
-}
-AP_ALGORITHM(class K, class I, class Out, class Same = std::equal_to<>, class Op = std::plus<>)
-Out inclusive_scan_by_key(const policy& p, K first, K last, I values, Out out, Same same = {}, Op op = {}) {
-  return detail::scan_by_key("thrust::inclusive_scan_by_key", p, first, last, values, out, value_of<I>{},
-                             same, op, true);
-}
-AP_ALGORITHM(class K, class I, class Out, class T, class Same = std::equal_to<>, class Op = std::plus<>)
-Out exclusive_scan_by_key(const policy& p, K first, K last, I values, Out out, T init, Same same = {},
-                          Op op = {}) {
-  return detail::scan_by_key("thrust::exclusive_scan_by_key", p, first, last, values, out, init, same, op,
-                             false);
-}
-AP_ALGORITHM(class K, class I, class Out)
-Out exclusive_scan_by_key(const policy& p, K first, K last, I values, Out out) {
-  return exclusive_scan_by_key(p, first, last, values, out, value_of<I>{});
-}
-AP_DEFAULT(inclusive_scan)
-AP_DEFAULT(exclusive_scan)
-AP_DEFAULT(transform_inclusive_scan)
-AP_DEFAULT(transform_exclusive_scan)
-AP_DEFAULT(inclusive_scan_by_key)
-AP_DEFAULT(exclusive_scan_by_key)
-AP_ALGORITHM(class K, class V, class KO, class VO, class Same = std::equal_to<>, class Op = std::plus<>)
-std::pair<KO, VO> reduce_by_key(const policy& p, K first, K last, V values, KO keys_out, VO values_out,
-                                Same same = {}, Op op = {}) {
-  const std::ptrdiff_t n = run(p, "thrust::reduce_by_key", [&] {
-    const auto keys = fetched(first, last - first);
-    const auto in = fetched(values, last - first);
-    detail::values<value_of<K>> k;
-    detail::values<value_of<V>> v;
-    for (std::size_t i = 0; i < keys.size(); ++i)
-      if (i == 0 || !same(keys[i - 1].v, keys[i].v))
-        k.push_back(keys[i]), v.push_back(in[i]);
-      else
-        v.back().v = static_cast<value_of<V>>(op(v.back().v, in[i].v));
-    stored(keys_out, k);
-    stored(values_out, v);
-    return static_cast<std::ptrdiff_t>(k.size());
-  });
-  return {keys_out + n, values_out + n};
-}
-AP_DEFAULT(reduce_by_key)
 
 }  // namespace thrust
 

@@ -1,11 +1,167 @@
 // SPDX-License-Identifier: Apache-2.0
-// Thrust's algorithms under the checker that filter, sort, merge and search.
+// Thrust's algorithms under the checker that sort, scan, filter, merge and search.
 #pragma once
 #include "thrust_algorithms.h"
 
 #include <antiphase/plain/letters.h>
 
 namespace thrust {
+
+AP_ALGORITHM(class I, class L) void stable_sort(const policy& p, I first, I last, L less) {
+  run(p, "thrust::sort", [&] {
+    auto all = fetched(first, last - first);
+    std::stable_sort(all.begin(), all.end(), [&](const auto& a, const auto& b) { return less(a.v, b.v); });
+    stored(first, all);
+  });
+}
+AP_ALGORITHM(class I) void stable_sort(const policy& p, I first, I last) {
+  stable_sort(p, first, last, std::less<>());
+}
+AP_ALGORITHM(class I, class... L) void sort(const policy& p, I first, I last, L... less) {
+  stable_sort(p, first, last, less...);
+}
+AP_DEFAULT(stable_sort)
+AP_DEFAULT(sort)
+AP_ALGORITHM(class K, class V, class L)
+void stable_sort_by_key(const policy& p, K first, K last, V values, L less) {
+  run(p, "thrust::sort_by_key", [&] {
+    const auto keys = fetched(first, last - first);
+    const auto old = fetched(values, last - first);
+    std::vector<std::size_t> order(keys.size());
+    for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
+    std::stable_sort(order.begin(), order.end(),
+                     [&](std::size_t a, std::size_t b) { return less(keys[a].v, keys[b].v); });
+    made(first, last - first, [&](std::size_t i) { return keys[order[i]].v; });
+    made(values, last - first, [&](std::size_t i) { return old[order[i]].v; });
+  });
+}
+AP_ALGORITHM(class K, class V) void stable_sort_by_key(const policy& p, K first, K last, V values) {
+  stable_sort_by_key(p, first, last, values, std::less<>());
+}
+AP_ALGORITHM(class K, class V, class... L)
+void sort_by_key(const policy& p, K first, K last, V values, L... less) {
+  stable_sort_by_key(p, first, last, values, less...);
+}
+AP_DEFAULT(stable_sort_by_key)
+AP_DEFAULT(sort_by_key)
+AP_ALGORITHM(class I, class L) bool is_sorted(const policy& p, I first, I last, L less) {
+  return run(p, "thrust::is_sorted", [&] {
+    const auto all = fetched(first, last - first);
+    return std::is_sorted(all.begin(), all.end(),
+                          [&](const auto& a, const auto& b) { return less(a.v, b.v); });
+  });
+}
+AP_ALGORITHM(class I) bool is_sorted(const policy& p, I first, I last) {
+  return is_sorted(p, first, last, std::less<>());
+}
+AP_DEFAULT(is_sorted)
+
+namespace detail {
+template <class T, class I, class Out, class F, class Op>
+AP_VERB Out scan(const char* name, const policy& p, I first, I last, Out out, F f, const T* init, Op op,
+                 bool inclusive) {
+  run(p, name, [&] {
+    auto in = fetched(first, last - first);
+    bool any = init != nullptr;
+    T sum{};
+    if (any) sum = *init;
+    made(out, last - first, [&](std::size_t i) {
+      const T before = sum;
+      const T v = static_cast<T>(f(in[i].v));
+      sum = any ? static_cast<T>(op(sum, v)) : v;
+      any = true;
+      return inclusive ? sum : before;
+    });
+  });
+  return out + (last - first);
+}
+template <class K, class I, class Out, class T, class Same, class Op>
+AP_VERB Out scan_by_key(const char* name, const policy& p, K first, K last, I values, Out out, const T& init,
+                        Same same, Op op, bool inclusive) {
+  run(p, name, [&] {
+    const auto keys = fetched(first, last - first);
+    const auto in = fetched(values, last - first);
+    T sum = init;
+    made(out, last - first, [&](std::size_t i) {
+      const bool fresh = i == 0 || !same(keys[i - 1].v, keys[i].v);
+      if (inclusive) return sum = fresh ? static_cast<T>(in[i].v) : static_cast<T>(op(sum, in[i].v));
+      const T before = fresh ? init : sum;
+      sum = static_cast<T>(op(before, in[i].v));
+      return before;
+    });
+  });
+  return out + (last - first);
+}
+}  // namespace detail
+AP_ALGORITHM(class I, class Out, class Op)
+Out inclusive_scan(const policy& p, I first, I last, Out out, Op op) {
+  return detail::scan<value_of<I>>("thrust::inclusive_scan", p, first, last, out, identity<>(), nullptr, op,
+                                   true);
+}
+AP_ALGORITHM(class I, class Out) Out inclusive_scan(const policy& p, I first, I last, Out out) {
+  return inclusive_scan(p, first, last, out, std::plus<>());
+}
+AP_ALGORITHM(class I, class Out, class T, class Op)
+Out exclusive_scan(const policy& p, I first, I last, Out out, T init, Op op) {
+  return detail::scan<T>("thrust::exclusive_scan", p, first, last, out, identity<>(), &init, op, false);
+}
+AP_ALGORITHM(class I, class Out, class T)
+Out exclusive_scan(const policy& p, I first, I last, Out out, T init) {
+  return exclusive_scan(p, first, last, out, init, std::plus<>());
+}
+AP_ALGORITHM(class I, class Out) Out exclusive_scan(const policy& p, I first, I last, Out out) {
+  return exclusive_scan(p, first, last, out, value_of<I>{}, std::plus<>());
+}
+AP_ALGORITHM(class I, class Out, class F, class Op)
+Out transform_inclusive_scan(const policy& p, I first, I last, Out out, F f, Op op) {
+  return detail::scan<value_of<transform_iterator<F, I>>>("thrust::transform_inclusive_scan", p, first, last,
+                                                          out, f, nullptr, op, true);
+}
+AP_ALGORITHM(class I, class Out, class F, class T, class Op)
+Out transform_exclusive_scan(const policy& p, I first, I last, Out out, F f, T init, Op op) {
+  return detail::scan<T>("thrust::transform_exclusive_scan", p, first, last, out, f, &init, op, false);
+}
+AP_ALGORITHM(class K, class I, class Out, class Same = std::equal_to<>, class Op = std::plus<>)
+Out inclusive_scan_by_key(const policy& p, K first, K last, I values, Out out, Same same = {}, Op op = {}) {
+  return detail::scan_by_key("thrust::inclusive_scan_by_key", p, first, last, values, out, value_of<I>{},
+                             same, op, true);
+}
+AP_ALGORITHM(class K, class I, class Out, class T, class Same = std::equal_to<>, class Op = std::plus<>)
+Out exclusive_scan_by_key(const policy& p, K first, K last, I values, Out out, T init, Same same = {},
+                          Op op = {}) {
+  return detail::scan_by_key("thrust::exclusive_scan_by_key", p, first, last, values, out, init, same, op,
+                             false);
+}
+AP_ALGORITHM(class K, class I, class Out)
+Out exclusive_scan_by_key(const policy& p, K first, K last, I values, Out out) {
+  return exclusive_scan_by_key(p, first, last, values, out, value_of<I>{});
+}
+AP_DEFAULT(inclusive_scan)
+AP_DEFAULT(exclusive_scan)
+AP_DEFAULT(transform_inclusive_scan)
+AP_DEFAULT(transform_exclusive_scan)
+AP_DEFAULT(inclusive_scan_by_key)
+AP_DEFAULT(exclusive_scan_by_key)
+AP_ALGORITHM(class K, class V, class KO, class VO, class Same = std::equal_to<>, class Op = std::plus<>)
+std::pair<KO, VO> reduce_by_key(const policy& p, K first, K last, V values, KO keys_out, VO values_out,
+                                Same same = {}, Op op = {}) {
+  const std::ptrdiff_t n = run(p, "thrust::reduce_by_key", [&] {
+    const auto keys = fetched(first, last - first);
+    const auto in = fetched(values, last - first);
+    detail::values<value_of<K>> k;
+    detail::values<value_of<V>> v;
+    for (std::size_t i = 0; i < keys.size(); ++i)
+      if (i == 0 || !same(keys[i - 1].v, keys[i].v))
+        k.push_back(keys[i]), v.push_back(in[i]);
+      else
+        v.back().v = static_cast<value_of<V>>(op(v.back().v, in[i].v));
+    stored(keys_out, k);
+    stored(values_out, v);
+    return static_cast<std::ptrdiff_t>(k.size());
+  });
+  return {keys_out + n, values_out + n};
+}
+AP_DEFAULT(reduce_by_key)
 
 // Those of [first, last) that keep(i) takes, to `out`; the others to `rest`.
 namespace detail {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Replaces headers of PyTorch, pybind11 and Python. Next to a driver (antiphase check --kernels) code outside
-// of kernels that uses them is dropped. Otherwise a part of PyTorch is here, in tensor.h, and calls.h calls
-// functions from Python.
+// of kernels that uses them is dropped. Otherwise a part of PyTorch is here, in tensor_functions.h, and calls.h
+// calls functions from Python.
 #pragma once
 #include <algorithm>
 #include <cassert>
@@ -27,7 +27,7 @@
 #include <antiphase/plain/cuda_bf16.h>
 #include <antiphase/plain/cuda_fp16.h>
 #include <antiphase/plain/cuda_runtime.h>
-#include "tensor.h"
+#include "tensor_functions.h"
 #ifndef AP_DRIVEN
 #include "calls.h"
 #endif

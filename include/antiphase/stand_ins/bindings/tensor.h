@@ -437,5 +437,3 @@ AP_MAPS(AP_EACH)
 #undef AP_MAPS
 
 }  // namespace at
-
-#include "tensor_functions.h"
