@@ -117,6 +117,12 @@ struct forward_memory {
   }
 };
 
+bool may_see_few_keys(const request& r) {
+  const problem& p = r.problem;
+  return p.keys <= few_keys || r.packed() || p.mask != causal::no || p.window_before >= 0 ||
+         p.window_behind >= 0;
+}
+
 extent3 line(std::int64_t blocks) { return {static_cast<unsigned>(blocks), 1, 1}; }
 
 std::vector<launchable> forward_launches(const request& r, const forward_instance& with,
@@ -147,10 +153,14 @@ std::vector<launchable> forward_launches(const request& r, const forward_instanc
       .flags = m.flags,
       .next_item = m.next_item,
       .tiles = static_cast<std::int32_t>(query_blocks)};
-  return {launch_of(split.code, line(tiles), split_params{{m.q, m.k, m.v}, 3, depth, far_lo, m.next_item}),
-          launch_of(judge, line(p.members * p.kv_heads),
-                    judge_params{m.q, m.k, {m.v}, 1, depth, scale_of(p), most_logit, m.flags}),
-          launch_of(with.code, line(blocks), product), few_keys_forward(r), fp32_forward(r, m.flags)};
+  std::vector<launchable> all{
+      launch_of(split.code, line(tiles), split_params{{m.q, m.k, m.v}, 3, depth, far_lo, m.next_item}),
+      launch_of(judge, line(p.members * p.kv_heads),
+                judge_params{m.q, m.k, {m.v}, 1, depth, scale_of(p), most_logit, m.flags}),
+      launch_of(with.code, line(blocks), product)};
+  if (may_see_few_keys(r)) all.push_back(few_keys_forward(r));
+  all.push_back(fp32_forward(r, m.flags));
+  return all;
 }
 
 // The workspace of a backward.
