@@ -392,8 +392,8 @@ typedef struct antiphase_attention_args {
   // for antiphase_attention_backward(): the gradient of out, and where to write those of q, k and v
   antiphase_heads out_gradient;
   antiphase_written_heads q_gradient, k_gradient, v_gradient;
-  // likewise, of the bias for each pair, also where the bias is shared. NULL: none. Where `causal`, a window or
-  // packed members leave pairs out, it is not supported.
+  // likewise, of the bias for each pair, also where the bias is shared. NULL: none. Where `causal`, a window
+  // or packed members leave pairs out, it is not supported.
   antiphase_bias_gradient bias_gradient;
 } antiphase_attention_args;
 

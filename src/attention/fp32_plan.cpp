@@ -178,8 +178,9 @@ std::vector<launchable> fp32_backward(const request& r, cutter& memory, const st
   const auto add = [&](owned of, std::int64_t extent, std::int64_t heads) {
     const backward_instance& with = backward_of(r, of);
     const std::int64_t tiles = blocks_of(r, extent, heads, with.policy.tile());
-    launches.push_back(launch_of(with.code, grid_with(r, tiles, flags),
-                                 backward_arguments{p, *r.back, dots, static_cast<unsigned>(tiles), flags, r.back->bias}));
+    launches.push_back(
+        launch_of(with.code, grid_with(r, tiles, flags),
+                  backward_arguments{p, *r.back, dots, static_cast<unsigned>(tiles), flags, r.back->bias}));
   };
   add(owned::keys, p.keys, p.kv_heads);
   add(owned::queries, p.queries, p.heads);

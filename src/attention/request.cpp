@@ -172,13 +172,14 @@ member request::average() const {
 walked_call request::walked(bool owns_keys) const {
   const attentions::member one = average();
   const std::int64_t heads = owns_keys ? problem.kv_heads : problem.heads;
-  return {.heads = static_cast<double>(problem.members) * static_cast<double>(heads),
-          .queries = one.queries,
-          .keys = one.keys,
-          .sees = reach_of(problem, one),
-          .depth = static_cast<double>(problem.depth),
-          .biased = problem.bias.data != nullptr || problem.visible.data != nullptr,
-          .group = static_cast<double>(problem.heads) / static_cast<double>(std::max<std::int64_t>(1, heads))};
+  return {
+      .heads = static_cast<double>(problem.members) * static_cast<double>(heads),
+      .queries = one.queries,
+      .keys = one.keys,
+      .sees = reach_of(problem, one),
+      .depth = static_cast<double>(problem.depth),
+      .biased = problem.bias.data != nullptr || problem.visible.data != nullptr,
+      .group = static_cast<double>(problem.heads) / static_cast<double>(std::max<std::int64_t>(1, heads))};
 }
 double request::pairs() const {
   const member one = average();

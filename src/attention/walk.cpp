@@ -23,7 +23,8 @@ range seen_by(const walked_call& c, bool owns_keys, std::int64_t first, std::int
 // were alone. The longest block takes its time whatever the others do.
 double seconds_of(const costs::tile_walk_cost& cost, const tile_walk& by, const walked_call& call,
                   int multiprocessors) {
-  const std::int64_t rows = by.owns_keys ? call.keys : call.queries, all = ceil_div<std::int64_t>(rows, by.own),
+  const std::int64_t rows = by.owns_keys ? call.keys : call.queries,
+                     all = ceil_div<std::int64_t>(rows, by.own),
                      step = std::max<std::int64_t>(1, all / 4096);  // of many blocks, some
   double blocks = 0, tiles = 0, longest = 0;
   for (std::int64_t i = 0; i < all; i += step) {
@@ -36,7 +37,8 @@ double seconds_of(const costs::tile_walk_cost& cost, const tile_walk& by, const 
   }
   if (blocks == 0) return 1e-6 * cost.start;
   const double tile = cost.tile + cost.of_depth * call.depth + (call.biased ? cost.biased : 0);
-  const double rounds = std::ceil(call.heads * blocks * static_cast<double>(step) / std::max(1, multiprocessors));
+  const double rounds =
+      std::ceil(call.heads * blocks * static_cast<double>(step) / std::max(1, multiprocessors));
   const double throughput = (tiles / blocks * tile + cost.block) * rounds / cost.together;
   return 1e-6 * (cost.start + std::max(longest * tile + cost.block, throughput));
 }

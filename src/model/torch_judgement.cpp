@@ -41,9 +41,9 @@ attentions::walked_call walked(const torch_attention_call& call) {
           .biased = call.biased};
 }
 // By the forward's kernels or the gradients'.
-template <std::size_t N>
-torch_judgement judged(const context& where, const torch_attention_call& call, double predicted,
-                       const costs::torch_attention_cost<N>& cost, const costs::torch_kernel (&kernels)[N]) {
+template <std::size_t N> torch_judgement judged(const context& where, const torch_attention_call& call,
+                                                double predicted, const costs::torch_attention_cost<N>& cost,
+                                                const costs::torch_kernel (&kernels)[N]) {
   std::size_t place = 0;
   while (place + 1 < N && call.depth > kernels[place].depth) ++place;
   const costs::torch_kernel& kernel = kernels[place];

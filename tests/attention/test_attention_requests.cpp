@@ -265,15 +265,14 @@ TEST(attention_requests, predicted_times_of_random_calls_are_near_measured_ones)
     bool biased;
     double fp16, fp32, fp16_gradients, fp32_gradients;
   };
-  for (const row& m :
-       {row{50, 2, 4592, 712, 48, causal::top_left, false, 603.9, 4161.4, 1642.4, 17547.3},
-        row{37, 10, 592, 592, 24, causal::no, false, 336.9, 1164.1, 877.6, 5663.6},
-        row{37, 2, 2080, 2080, 64, causal::no, true, 975.8, 9904.7, 2487.7, 23362.2},
-        row{6, 3, 1923, 1923, 128, causal::top_left, false, 163.7, 1243.1, 398.6, 5005.9},
-        row{2, 3, 4244, 4244, 128, causal::no, false, 375.7, 3325.7, 1141.5, 18715.7},
-        row{42, 3, 408, 408, 112, causal::no, false, 164.1, 661.1, 387.4, 3426.1},
-        row{4, 3, 784, 784, 24, causal::no, false, 36.1, 163.2, 82.8, 504.9},
-        row{31, 8, 32, 32, 40, causal::no, false, 24.7, 16.6, 47.1, 36.5}}) {
+  for (const row& m : {row{50, 2, 4592, 712, 48, causal::top_left, false, 603.9, 4161.4, 1642.4, 17547.3},
+                       row{37, 10, 592, 592, 24, causal::no, false, 336.9, 1164.1, 877.6, 5663.6},
+                       row{37, 2, 2080, 2080, 64, causal::no, true, 975.8, 9904.7, 2487.7, 23362.2},
+                       row{6, 3, 1923, 1923, 128, causal::top_left, false, 163.7, 1243.1, 398.6, 5005.9},
+                       row{2, 3, 4244, 4244, 128, causal::no, false, 375.7, 3325.7, 1141.5, 18715.7},
+                       row{42, 3, 408, 408, 112, causal::no, false, 164.1, 661.1, 387.4, 3426.1},
+                       row{4, 3, 784, 784, 24, causal::no, false, 36.1, 163.2, 82.8, 504.9},
+                       row{31, 8, 32, 32, 40, causal::no, false, 24.7, 16.6, 47.1, 36.5}}) {
     const auto rows = [&](std::uintptr_t address, std::int64_t count) {
       return packed_heads(at<float>(address), m.heads, count, m.depth);
     };

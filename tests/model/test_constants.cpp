@@ -60,7 +60,7 @@ TEST(constants, each_card_has_all_of_them_and_each_is_read) {
       EXPECT_EQ(given[path].get<double>(), value) << path;
     }
     EXPECT_GT(read.values.size(), 250u);
-    EXPECT_LT(read.values.size(), 350u);
+    EXPECT_LT(read.values.size(), 500u);
     EXPECT_TRUE(cards.insert(models.device).second) << models.device;
   }
   EXPECT_EQ(cards, (std::set<std::string>{"NVIDIA H100 80GB HBM3", "NVIDIA H200"}));
@@ -89,8 +89,8 @@ TEST(constants, files_are_read_whole_or_refused) {
   EXPECT_THAT(said(wrong), HasSubstr("'products.fp64.ring.cluster' is missing"));
   EXPECT_THAT(changed("/products/fp64-dots", "start", "fast"),
               HasSubstr("'products.fp64-dots.start' is \"fast\": expected a number from 0.3 to 3"));
-  EXPECT_THAT(changed("/attention/fp16", "round", nullptr),
-              HasSubstr("'attention.fp16.round' is null: expected a number"));
+  EXPECT_THAT(changed("/attention/fp16", "few keys row", nullptr),
+              HasSubstr("'attention.fp16.few keys row' is null: expected a number"));
   EXPECT_THAT(changed("/scans", "items", 1), HasSubstr("'scans.items' is 1: expected an object"));
   EXPECT_THAT(changed("/products/fp64-short", "strat", 1),
               HasSubstr("'products.fp64-short.' has 3 members: expected the 2 that the cost models know"));
@@ -179,10 +179,8 @@ TEST(torch_judgement, calls_of_attention_are_taken_for_a_gain_where_times_were_f
   }
   EXPECT_GT(attention({.queries = 999, .keys = 999, .depth = 64, .biased = true}).torch_seconds,
             attention({.queries = 999, .keys = 999, .depth = 64}).torch_seconds);
-  for (const auto& [queries, keys, depth, fitted] : {std::tuple{16, 33, 256, true},
-                                                     {15, 33, 128, false},
-                                                     {16, 32, 128, false},
-                                                     {128, 64, 257, false}}) {
+  for (const auto& [queries, keys, depth, fitted] :
+       {std::tuple{16, 33, 256, true}, {15, 33, 128, false}, {16, 32, 128, false}, {128, 64, 257, false}}) {
     const torch_attention_call few{
         .backward = true, .members = 1 << 20, .queries = queries, .keys = keys, .depth = depth};
     EXPECT_EQ(attention(few).wins, fitted) << queries << " " << keys << " " << depth;

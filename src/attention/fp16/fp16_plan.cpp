@@ -298,7 +298,8 @@ double fp16_seconds(const request& r) {
   const problem& p = r.problem;
   const bool back = r.back.has_value();
   const int padded = fp16::padded_depth(p.depth), own_keys = padded == 64 ? 128 : split_rows;
-  const auto bytes_of = [&](std::int64_t rows, std::int64_t tiles, std::int64_t heads, int read, int written) {
+  const auto bytes_of = [&](std::int64_t rows, std::int64_t tiles, std::int64_t heads, int read,
+                            int written) {
     return 4 * static_cast<double>(heads) *
            (read * static_cast<double>(rows * p.depth) +
             written * static_cast<double>(tiles * split_rows * padded));
@@ -310,8 +311,8 @@ double fp16_seconds(const request& r) {
   };
   const double of_bias = back && r.back->bias.data != nullptr ? 4 * r.pairs() : 0;
   if (back)
-    return 1e-6 * (bytes / cost.split_gradients + of_bias / cost.split) + of(cost.kernels.keys, {own_keys, split_rows, true}) +
-           of(cost.kernels.queries, {128, split_rows});
+    return 1e-6 * (bytes / cost.split_gradients + of_bias / cost.split) +
+           of(cost.kernels.keys, {own_keys, split_rows, true}) + of(cost.kernels.queries, {128, split_rows});
   // A warp computes its queries that see few keys one by one, if all do.
   const double queries = std::max(1., static_cast<double>(p.queries)),
                seen = r.pairs() / (static_cast<double>(p.members * p.heads) * queries),
