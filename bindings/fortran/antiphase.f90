@@ -27,7 +27,7 @@ module antiphase
 
   integer(c_int32_t), parameter :: antiphase_all_keys = 0, antiphase_causal_top_left = 1, antiphase_causal_bottom_right = 2
 
-  integer(c_size_t), parameter, private :: sgemm_bytes = 280, scan_bytes = 120, attention_bytes = 496, &
+  integer(c_size_t), parameter, private :: sgemm_bytes = 280, scan_bytes = 120, attention_bytes = 536, &
     linear_bytes = 208
 
   type, bind(c) :: antiphase_sgemm_args

@@ -529,8 +529,8 @@ class Led(support.Case):
             self.assertEqual([run(small) for _ in range(3)], [(0, 1)] * 3)
 
     def test_predictions(self):
-        """TFLOP/s of torch that have been measured on an H100: never faster than predicted by more than an eighth.
-        0: not measured."""
+        """TFLOP/s of torch that have been measured on an H100: never faster than predicted by more than what ours may take
+        less. 0: not measured."""
         for shape, causal, full in (
             ((8, 12, 1024, 64), (24.3, 24.4), (31.9, 30.9)),
             ((4, 16, 1024, 128), (34.4, 25.1), (42.8, 33.1)),
@@ -547,8 +547,9 @@ class Led(support.Case):
                         work *= members * heads * rows * rows * depth / (2 if is_causal else 1)
                         call = -1, part == "backward", members, heads, rows, rows, depth, is_causal, False, 0
                         found = 1e6 * lead._library.judge_torch_attention(*call)[1]
-                        self.assertLess(found / (work / rate * 1e-6), 9 / 8, (shape, part, is_causal))
-                        self.assertGreater(found / (work / rate * 1e-6), 0.45, (shape, part, is_causal))
+                        most = 1 / 0.85 if part == "forward" else 1 / 0.8
+                        self.assertLess(found / (work / rate * 1e-6), most, (shape, part, is_causal))
+                        self.assertGreater(found / (work / rate * 1e-6), 0.3, (shape, part, is_causal))
 
     def test_enable(self):
         if not torch.backends.cuda.is_built():

@@ -142,8 +142,8 @@ template <backward_policy P> struct attention_gradient {
                                   int key) {
     const written_pairs& x = a.bias_gradient;
     if (key >= s.m.keys) return;
-    float* const to = in_global_memory(x.data) + s.m.index * x.member_stride + s.head * x.head_stride +
-                      key * x.key_stride;
+    float* const to =
+        in_global_memory(x.data) + s.m.index * x.member_stride + s.head * x.head_stride + key * x.key_stride;
     for (int r = 0; r < P.rows && first_row + r < s.m.queries; ++r)
       to[(first_row + r) * x.query_stride] = mine.slope[r][lane_index()];
   }

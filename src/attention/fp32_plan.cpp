@@ -127,20 +127,16 @@ std::string double_buffered_unsuited(const request& r) {
 }
 
 double fp32_seconds(const request& r) {
-  // Tiles are computed whole.
-  const machine_profile on = profile_of(r.executor.limits());
-  const costs::fp32_attention_cost& cost = costs::models_of(r.executor.limits()).attention.fp32;
-  const problem& p = r.problem;
-  const double lines = real(p.members) * real(p.heads), queries = std::max(1., real(p.queries)),
-               multiprocessors = std::max(1, on.limits.multiprocessors),
-               rate = multiprocessors * on.multiply_adds.value * on.clock.value,
-               rows = lines * std::ceil(queries / 64) * 64, keys = r.pairs() / (lines * queries);
-  if (r.back.has_value())
-    return on.launch.value + 7 * rows * (keys + cost.backward_keys) * real(p.depth) / (cost.backward * rate);
-  const double computed = std::max(rows, cost.latency_bound * multiprocessors * 64) *
-                          (std::ceil(keys / 32) * 32 + cost.more_keys) *
-                          (std::ceil(real(p.depth) / 32) * 32 + cost.more_depth);
-  return on.launch.value + 2 * computed / (cost.multiplying * rate);
+  const costs::fp32_attention_cost& all = costs::models_of(r.executor.limits()).attention.fp32;
+  const costs::attention_kernels_cost& cost =
+      all.of_depth[costs::place_of_depth(all.depths, r.problem.depth)];
+  const int multiprocessors = profile_of(r.executor.limits()).limits.multiprocessors;
+  const auto of = [&](const costs::tile_walk_cost& kernel, const tile_walk& by) {
+    return seconds_of(kernel, by, r.walked(by.owns_keys), multiprocessors);
+  };
+  if (!r.back.has_value()) return of(cost.forward, {best_tiled(r).policy.tile(), keys_of_tile});
+  return of(cost.keys, {backward_of(r, owned::keys).policy.tile(), keys_of_tile, true}) +
+         of(cost.queries, {backward_of(r, owned::queries).policy.tile(), keys_of_tile});
 }
 
 plan plan_tiled(const request& r) { return plan_of(r, tiled_with(r, 1)); }
@@ -182,8 +178,9 @@ std::vector<launchable> fp32_backward(const request& r, cutter& memory, const st
   const auto add = [&](owned of, std::int64_t extent, std::int64_t heads) {
     const backward_instance& with = backward_of(r, of);
     const std::int64_t tiles = blocks_of(r, extent, heads, with.policy.tile());
-    launches.push_back(launch_of(with.code, grid_with(r, tiles, flags),
-                                 backward_arguments{p, *r.back, dots, static_cast<unsigned>(tiles), flags, r.back->bias}));
+    launches.push_back(
+        launch_of(with.code, grid_with(r, tiles, flags),
+                  backward_arguments{p, *r.back, dots, static_cast<unsigned>(tiles), flags, r.back->bias}));
   };
   add(owned::keys, p.keys, p.kv_heads);
   add(owned::queries, p.queries, p.heads);

@@ -165,10 +165,24 @@ template <class Pairs> void forget_idle(Pairs& x, const problem& p) {
 
 }  // namespace
 
+member request::average() const {
+  const std::int64_t members = std::max<std::int64_t>(1, problem.members);
+  return {0, static_cast<int>(query_rows() / members), static_cast<int>(key_rows() / members), 0, 0};
+}
+walked_call request::walked(bool owns_keys) const {
+  const attentions::member one = average();
+  const std::int64_t heads = owns_keys ? problem.kv_heads : problem.heads;
+  return {
+      .heads = static_cast<double>(problem.members) * static_cast<double>(heads),
+      .queries = one.queries,
+      .keys = one.keys,
+      .sees = reach_of(problem, one),
+      .depth = static_cast<double>(problem.depth),
+      .biased = problem.bias.data != nullptr || problem.visible.data != nullptr,
+      .group = static_cast<double>(problem.heads) / static_cast<double>(std::max<std::int64_t>(1, heads))};
+}
 double request::pairs() const {
-  const double members = static_cast<double>(std::max<std::int64_t>(1, problem.members));
-  member one{0, static_cast<int>(static_cast<double>(query_rows()) / members),
-             static_cast<int>(static_cast<double>(key_rows()) / members), 0, 0};
+  const member one = average();
   const reach see = reach_of(problem, one);
   // of long members from some of the queries
   const int step = std::max(1, one.queries / 4096);

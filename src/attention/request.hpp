@@ -9,6 +9,8 @@
 #include <span>
 #include <string>
 
+#include "src/attention/walk.hpp"
+
 namespace antiphase::attentions {
 
 // Extents of a member are below this.
@@ -48,6 +50,10 @@ struct request {
   // Pairs of a query and a key that mask and window let it see, of all members and heads; of packed members
   // as if each were the average one.
   double pairs() const;
+  // What predictions take of it: heads of K if blocks own keys, and a member as pairs() takes it.
+  walked_call walked(bool owns_keys) const;
+  // The average member, by the rows of all.
+  member average() const;
   // "8 x 12 heads of 1024 queries and 1024 keys, depth 64"
   std::string text() const;
 };

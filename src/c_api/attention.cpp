@@ -74,9 +74,9 @@ attending attending_of(const antiphase_attention_args* given, antiphase_stream o
   if (x.workspace != nullptr) how.workspace = {static_cast<std::byte*>(x.workspace), x.workspace_size};
   std::optional<attention_gradients> back;
   if (x.out_gradient.data != nullptr)
-    back = attention_gradients{of_queries(x.out_gradient), of_queries(x.q_gradient), of_keys(x.k_gradient),
-                               of_keys(x.v_gradient),
-                               pairs_of<attentions::written_pairs>(x.bias_gradient, p)};
+    back =
+        attention_gradients{of_queries(x.out_gradient), of_queries(x.q_gradient), of_keys(x.k_gradient),
+                            of_keys(x.v_gradient), pairs_of<attentions::written_pairs>(x.bias_gradient, p)};
   return {where(x.device), p, back, how};
 }
 

@@ -7,6 +7,7 @@
 #pragma once
 #include <antiphase/executor/limits.hpp>
 #include <array>
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -101,34 +102,66 @@ struct scan_cost {
   }
 };
 
-// Attention in parts of FP16, fitted to an H100.
-struct fp16_attention_cost {
-  double multiplying, moving;  // shares of the Tensor Cores' rate and of memory's that are reached
-  double round;                // a block's item begins and ends with nothing to overlap
-  double few_keys_row;         // queries that see few keys, which a warp computes one by one
+// A kernel whose blocks own rows of one side and walk over tiles of the other (src/attention/walk.hpp).
+//   start              once: launches
+//   tile, of_depth     a tile: fixed; for each element of the depth
+//   biased             more for a tile to which a bias is added, or pairs hidden in
+//   block              what a block takes besides its tiles
+//   together           so many blocks of a multiprocessor advance as if each were alone
+struct tile_walk_cost {
+  double start, tile, of_depth, biased, block, together;
   void each(constant_visitor& v) {
-    v.number("multiplying", multiplying, .1, 1);
-    v.number("moving", moving, .1, 1);
-    v.number("round", round, 0, 20);
+    v.number("start", start, 0, 60);
+    v.number("tile", tile, .1, 60);
+    v.number("of depth", of_depth, 0, 2);
+    v.number("biased", biased, 0, 30);
+    v.number("block", block, 0, 80);
+    v.number("together", together, .1, 8);
+  }
+};
+// The forward's kernel, and those of the gradients, that own keys and queries.
+struct attention_kernels_cost {
+  tile_walk_cost forward, keys, queries;
+  void each(constant_visitor& v) {
+    v.inside("forward", forward);
+    v.inside("keys", keys);
+    v.inside("queries", queries);
+  }
+};
+// Attention, by the depth that kernels are compiled for. The H200's are fitted to 430 calls, drawn at random;
+// of 129 others they are 3 to 9 % off in the median. An H100 has the same multiprocessors: it takes the
+// H200's numbers with lower rates.
+struct fp16_attention_cost {
+  static constexpr int depths[] = {64, 128};
+  struct per_depth {
+    attention_kernels_cost kernels;
+    double split, split_gradients;  // rates at which operands are read and their parts written
+    void each(constant_visitor& v) {
+      kernels.each(v);
+      v.number("split", split, 5e5, 9e6);
+      v.number("split gradients", split_gradients, 5e5, 9e6);
+    }
+  };
+  std::array<per_depth, std::size(depths)> of_depth;
+  double few_keys_row;  // queries that see few keys, which a warp computes one by one
+  void each(constant_visitor& v) {
+    for (std::size_t i = 0; i < std::size(depths); ++i) v.inside(std::to_string(depths[i]), of_depth[i]);
     v.number("few keys row", few_keys_row, 0, 20);
   }
 };
-// Attention by FP32 multiply-adds, fitted to an H100 (bench/results/experiments/20261128-few-keys.json).
-//   multiplying, backward            share of the multiply-adds' rate, of the forward and of the backward
-//   more_keys, more_depth            what a tile and its keys cost besides multiply-adds, counted in such
-//   backward_keys                    the same for keys of the backward
-//   latency_bound                    least tiles of a multiprocessor: fewer take as long
 struct fp32_attention_cost {
-  double multiplying, more_keys, more_depth, latency_bound, backward, backward_keys;
+  static constexpr int depths[] = {32, 64, 128, 256};
+  std::array<attention_kernels_cost, std::size(depths)> of_depth;
   void each(constant_visitor& v) {
-    v.number("multiplying", multiplying, .05, 1);
-    v.number("more keys", more_keys, 0, 500);
-    v.number("more depth", more_depth, 0, 500);
-    v.number("latency bound", latency_bound, 0, 10);
-    v.number("backward", backward, .05, 1);
-    v.number("backward keys", backward_keys, 0, 500);
+    for (std::size_t i = 0; i < std::size(depths); ++i) v.inside(std::to_string(depths[i]), of_depth[i]);
   }
 };
+// The first of ascending depths that holds rows of `depth` elements, or the last.
+template <std::size_t N> constexpr std::size_t place_of_depth(const int (&depths)[N], std::int64_t depth) {
+  std::size_t i = 0;
+  while (i + 1 < N && depth > depths[i]) ++i;
+  return i;
+}
 struct attention_cost {
   fp16_attention_cost fp16;
   fp32_attention_cost fp32;
@@ -209,19 +242,23 @@ struct host_cost {
   }
 };
 
-// torch's own attention, forward or backward, measured on an H100.
-//   pair, pair_of_depth  picoseconds for each pair of query and key that a block computes: fixed; for each
-//                        element of the depth
-//   more_keys            keys that a block's beginning and end take as long as
-//   our_host             what a call of ours takes the host, by operators in C++, next to an H200 (torch's own
-//                        take 16 and 62 us)
-struct torch_attention_cost {
-  double pair, pair_of_depth, more_keys, our_host;
-  void each(constant_visitor& v) {
-    v.number("pair", pair, .1, 50);
-    v.number("pair of depth", pair_of_depth, .001, 5);
-    v.number("more keys", more_keys, 0, 1000);
+// torch's own attention, forward or backward, and when ours replaces it. A row of kernels for each range of
+// depths: the rows of Q and of K in a tile.
+struct torch_kernel {
+  int depth, queries, keys;
+};
+template <std::size_t N> struct torch_attention_cost {
+  double most;                       // share of torch's time that ours may take
+  // What a call of ours takes the host of an H200, by operators in C++: torch's own take 16 and 62 us.
+  double our_host;
+  double least_queries, least_keys;  // below, times are not predicted well
+  std::array<tile_walk_cost, N> of_depth;
+  void each(constant_visitor& v, const torch_kernel (&kernels)[N]) {
+    v.number("most", most, .1, 1);
     v.number("our host", our_host, 5, 2000);
+    v.number("least queries", least_queries, 1, 1e4);
+    v.number("least keys", least_keys, 1, 1e4);
+    for (std::size_t i = 0; i < N; ++i) v.inside(std::to_string(kernels[i].depth), of_depth[i]);
   }
 };
 // One kind of torch's own scans compared with ours, which include what the host takes, measured on an H100.
@@ -245,20 +282,22 @@ struct torch_scan_cost {
   }
 };
 struct torch_cost {
-  double most;    // share of torch's time that ours may take where torch is overridden
-  double launch;  // torch's attention
-  torch_attention_cost forward, backward;
-  double least_queries, least_keys, most_depth;  // calls of attention to which all this was fitted
+  static constexpr torch_kernel forward_kernels[] = {{64, 64, 64}, {128, 64, 128}, {256, 32, 128}},
+                                backward_kernels[] = {
+                                    {32, 64, 64}, {64, 64, 64}, {96, 128, 64}, {128, 64, 64}, {256, 64, 64}};
+  double most;  // share of torch's time that our scans may take
+  torch_attention_cost<std::size(forward_kernels)> forward;
+  torch_attention_cost<std::size(backward_kernels)> backward;
   torch_scan_cost arithmetic, extremes, log_sum_exp;
   void each(constant_visitor& v) {
     v.number("most", most, .1, 1);
     v.enter("attention");
-    v.number("launch", launch, .5, 50);
-    v.inside("forward", forward);
-    v.inside("backward", backward);
-    v.number("least queries", least_queries, 1, 1e4);
-    v.number("least keys", least_keys, 1, 1e4);
-    v.number("most depth", most_depth, 1, 256);
+    v.enter("forward");
+    forward.each(v, forward_kernels);
+    v.leave();
+    v.enter("backward");
+    backward.each(v, backward_kernels);
+    v.leave();
     v.leave();
     v.enter("scans");
     v.inside("arithmetic", arithmetic);

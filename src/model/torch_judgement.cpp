@@ -5,12 +5,12 @@
 
 #include <algorithm>
 #include <antiphase/core/error.hpp>
-#include <antiphase/core/tile.hpp>
 #include <antiphase/gemm/gain.hpp>
 #include <cmath>
 #include <limits>
 #include <string_view>
 
+#include "src/attention/walk.hpp"
 #include "src/costs/models.hpp"
 
 namespace antiphase {
@@ -24,18 +24,37 @@ void require_extent(std::string_view name, std::int64_t extent) {
     throw bad_request(fmt::format("{} is {}: expected 1 to 2^40", name, extent));
 }
 
-torch_judgement judged(const context& where, double ours, double torchs) {
-  const double most = costs::models_of(where.limits()).torch.most;
+// `most`: share of torch's time.
+torch_judgement judged(const context& where, double ours, double torchs, double most) {
   return {1e-6 * ours, 1e-6 * torchs, is_measured(where.limits()) && ours < most * torchs};
 }
 
-// Pairs of query and key that torch's blocks compute for a head, whose tiles are computed whole.
-double pairs_of(const torch_attention_call& call, double more_keys) {
-  constexpr std::int64_t tile = 64;
-  const double rows = real(ceil_div(call.queries, tile)), columns = real(ceil_div(call.keys, tile));
-  const double growing = call.causal ? std::min(rows, columns) : 0;  // tiles that see up to the diagonal
-  const double seen = growing * (growing + 1) / 2 + (rows - growing) * columns;
-  return real(tile) * (real(tile) * seen + rows * more_keys);
+attentions::walked_call walked(const torch_attention_call& call) {
+  constexpr std::int64_t most = (std::int64_t{1} << 30) - 1;  // rows that antiphase takes
+  constexpr int all = 1 << 30;
+  const std::int64_t queries = std::min(call.queries, most), keys = std::min(call.keys, most);
+  return {.heads = real(call.members) * real(call.heads),
+          .queries = queries,
+          .keys = keys,
+          .sees = {-all, call.causal ? 1 : all, static_cast<int>(keys)},
+          .depth = real(call.depth),
+          .biased = call.biased};
+}
+// By the forward's kernels or the gradients'.
+template <std::size_t N> torch_judgement judged(const context& where, const torch_attention_call& call,
+                                                double predicted, const costs::torch_attention_cost<N>& cost,
+                                                const costs::torch_kernel (&kernels)[N]) {
+  std::size_t place = 0;
+  while (place + 1 < N && call.depth > kernels[place].depth) ++place;
+  const costs::torch_kernel& kernel = kernels[place];
+  const attentions::tile_walk by = call.backward ? attentions::tile_walk{kernel.keys, kernel.queries, true}
+                                                 : attentions::tile_walk{kernel.queries, kernel.keys};
+  const double torchs = 1e6 * seconds_of(cost.of_depth[place], by, walked(call),
+                                         costs::models_of(where.limits()).multiprocessors);
+  const bool fitted = real(call.queries) >= cost.least_queries && real(call.keys) >= cost.least_keys &&
+                      call.depth <= kernels[N - 1].depth;
+  constexpr double never = std::numeric_limits<double>::infinity();
+  return judged(where, fitted ? std::max(cost.our_host, 1e6 * predicted) : never, torchs, cost.most);
 }
 
 const costs::torch_scan_cost& cost_of(const costs::torch_cost& all, torch_scan_call::kind operation) {
@@ -53,13 +72,8 @@ torch_judgement judge(const context& where, const torch_attention_call& call, do
   require_extent("queries", call.queries), require_extent("keys", call.keys);
   require_extent("depth", call.depth);
   const costs::torch_cost& all = costs::models_of(where.limits()).torch;
-  const costs::torch_attention_cost& cost = call.backward ? all.backward : all.forward;
-  const double torchs = all.launch + real(call.members) * real(call.heads) * pairs_of(call, cost.more_keys) *
-                                         (cost.pair + cost.pair_of_depth * real(call.depth)) * 1e-6;
-  const bool fitted = real(call.queries) >= all.least_queries && real(call.keys) >= all.least_keys &&
-                      real(call.depth) <= all.most_depth;
-  constexpr double never = std::numeric_limits<double>::infinity();
-  return judged(where, fitted ? std::max(cost.our_host, 1e6 * predicted) : never, torchs);
+  return call.backward ? judged(where, call, predicted, all.backward, all.backward_kernels)
+                       : judged(where, call, predicted, all.forward, all.forward_kernels);
 }
 
 torch_judgement judge(const context& where, const torch_scan_call& call) {
@@ -77,7 +91,7 @@ torch_judgement judge(const context& where, const torch_scan_call& call) {
         torchs, length * (cost.step + cost.step_of_column * std::min(real(call.inner), columns_of_step)));
   else if (lines > 1 || call.operation == torch_scan_call::kind::extremes)
     torchs = std::max({torchs, length * cost.element * std::ceil(lines / rows_at_once), lines * cost.row});
-  return judged(where, ours, cost.start + torchs);
+  return judged(where, ours, cost.start + torchs, costs::models_of(where.limits()).torch.most);
 }
 
 }  // namespace antiphase

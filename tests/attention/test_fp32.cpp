@@ -184,15 +184,16 @@ TEST_P(attention_fp32, policy_fp16_is_within_its_bound_and_its_softmax_serves_gr
 // Of every pair, also of those that are hidden; one head of the second shape is not for FP16 parts.
 TEST_P(attention_fp32, gradients_of_a_bias_are_within_their_bounds) {
   for (const char* policy : {"fp32", "fp16"})
-    for (const shape& s : {shape{.members = 2,
-                                 .heads = 4,
-                                 .kv_heads = 2,
-                                 .queries = 70,
-                                 .keys = 134,
-                                 .depth = 24,
-                                 .bias = true,
-                                 .visible = true},
-                           shape{.heads = 2, .kv_heads = 2, .queries = 131, .keys = 67, .depth = 128, .bias = true}}) {
+    for (const shape& s :
+         {shape{.members = 2,
+         .heads = 4,
+         .kv_heads = 2,
+         .queries = 70,
+         .keys = 134,
+         .depth = 24,
+         .bias = true,
+         .visible = true},
+          shape{.heads = 2, .kv_heads = 2, .queries = 131, .keys = 67, .depth = 128, .bias = true}}) {
       call c(s);
       c.d_bias.assign(c.bias.size(), guard_number(3));
       if (s.depth == 128)

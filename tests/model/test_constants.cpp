@@ -60,7 +60,7 @@ TEST(constants, each_card_has_all_of_them_and_each_is_read) {
       EXPECT_EQ(given[path].get<double>(), value) << path;
     }
     EXPECT_GT(read.values.size(), 250u);
-    EXPECT_LT(read.values.size(), 350u);
+    EXPECT_LT(read.values.size(), 500u);
     EXPECT_TRUE(cards.insert(models.device).second) << models.device;
   }
   EXPECT_EQ(cards, (std::set<std::string>{"NVIDIA H100 80GB HBM3", "NVIDIA H200"}));
@@ -89,8 +89,8 @@ TEST(constants, files_are_read_whole_or_refused) {
   EXPECT_THAT(said(wrong), HasSubstr("'products.fp64.ring.cluster' is missing"));
   EXPECT_THAT(changed("/products/fp64-dots", "start", "fast"),
               HasSubstr("'products.fp64-dots.start' is \"fast\": expected a number from 0.3 to 3"));
-  EXPECT_THAT(changed("/attention/fp16", "round", nullptr),
-              HasSubstr("'attention.fp16.round' is null: expected a number"));
+  EXPECT_THAT(changed("/attention/fp16", "few keys row", nullptr),
+              HasSubstr("'attention.fp16.few keys row' is null: expected a number"));
   EXPECT_THAT(changed("/scans", "items", 1), HasSubstr("'scans.items' is 1: expected an object"));
   EXPECT_THAT(changed("/products/fp64-short", "strat", 1),
               HasSubstr("'products.fp64-short.' has 3 members: expected the 2 that the cost models know"));
@@ -128,37 +128,69 @@ TEST(constants, an_unknown_card_takes_an_h200s_and_overrides_nothing) {
   }
 }
 
-// Microseconds of torch on an H100: docs/python.md.
-TEST(torch_judgement, times_are_those_of_the_cost_models) {
-  const context where(make_cpu_executor({.limits = card_named("NVIDIA H100 80GB HBM3")}));
+// Microseconds of torch's operators on an H200: 12 of the random calls to which nothing was fitted.
+TEST(torch_judgement, times_of_attention_are_near_measured_ones) {
+  const context where(make_cpu_executor({.limits = card_named("NVIDIA H200")}));
+  struct row {
+    std::int64_t members, heads, queries, keys, depth;
+    bool causal, biased;
+    double forward, backward;
+  };
+  for (const row& m : {row{50, 2, 4592, 712, 48, true, false, 2423.1, 6559.2},
+                       row{37, 10, 592, 592, 24, false, false, 996.7, 2468.7},
+                       row{37, 2, 2080, 2080, 64, false, true, 3032.7, 6699.3},
+                       row{6, 3, 1923, 1923, 128, true, false, 547.5, 1663.7},
+                       row{2, 3, 4244, 4244, 128, false, false, 1654.9, 4852.8},
+                       row{30, 7, 1367, 1367, 80, true, false, 2397.4, 7495.9},
+                       row{9, 9, 780, 780, 160, false, true, 1175.7, 3379.9},
+                       row{7, 5, 2024, 2130, 192, false, false, 3130.9, 9926.5},
+                       row{48, 2, 3352, 3352, 72, false, false, 11366.2, 34678.9},
+                       row{57, 4, 784, 784, 64, true, false, 719.1, 1720.2},
+                       row{4, 3, 784, 784, 24, false, false, 105.1, 232.9},
+                       row{42, 3, 408, 408, 112, false, false, 341.3, 1041.0}}) {
+    torch_attention_call call{.members = m.members,
+                              .heads = m.heads,
+                              .queries = m.queries,
+                              .keys = m.keys,
+                              .depth = m.depth,
+                              .causal = m.causal,
+                              .biased = m.biased};
+    SCOPED_TRACE(testing::Message() << m.queries << " x " << m.keys << " x " << m.depth);
+    EXPECT_NEAR(1e6 * judge(where, call, 1).torch_seconds / m.forward, 1, 0.2);
+    call.backward = true;
+    EXPECT_NEAR(1e6 * judge(where, call, 1).torch_seconds / m.backward, 1, 0.2);
+  }
+}
+
+TEST(torch_judgement, calls_of_attention_are_taken_for_a_gain_where_times_were_fitted) {
+  const context where(make_cpu_executor({.limits = card_named("NVIDIA H200")}));
   const auto attention = [&](const torch_attention_call& call, double predicted = 1e-3) {
     return judge(where, call, predicted);
   };
-  // 64 x 64 pairs by tiles; of 2474 queries 39 tiles, of 1942 keys 31
-  const torch_attention_call causal{
-      .members = 3, .heads = 12, .queries = 2474, .keys = 1942, .depth = 100, .causal = true};
-  EXPECT_NEAR(attention(causal).torch_seconds,
-              5e-6 + 36 * 64 * (64 * (31 * 32 / 2 + 8 * 31) + 39 * 70.) * (4.3 + .0497 * 100) * 1e-12, 1e-12);
-  torch_attention_call all = causal;
-  all.causal = false, all.backward = true;
-  EXPECT_NEAR(attention(all).torch_seconds,
-              5e-6 + 36 * 64 * (64 * 39 * 31 + 39 * 175.) * (2.2 + .239 * 100) * 1e-12, 1e-12);
-  EXPECT_EQ(attention(causal).seconds, 1e-3);
-  EXPECT_NEAR(attention(causal, 1e-6).seconds, 20e-6, 1e-12) << "the host's";
-  EXPECT_NEAR(attention(all, 1e-6).seconds, 45e-6, 1e-12);
-  const double most = .9 * attention(causal).torch_seconds;
-  EXPECT_TRUE(attention(causal, most * (1 - 1e-9)).wins);
-  EXPECT_FALSE(attention(causal, most * (1 + 1e-9)).wins);
-  EXPECT_FALSE(attention(causal, std::numeric_limits<double>::infinity()).wins);
-  for (const auto& [queries, keys, depth, fitted] : {std::tuple{128, 64, 128, true},
-                                                     {127, 64, 128, false},
-                                                     {128, 63, 128, false},
-                                                     {128, 64, 129, false}}) {
-    const torch_attention_call call{.members = 1 << 20, .queries = queries, .keys = keys, .depth = depth};
-    EXPECT_EQ(attention(call).wins, fitted) << queries << " " << keys << " " << depth;
-    EXPECT_EQ(std::isinf(attention(call).seconds), !fitted);
+  torch_attention_call call{.members = 64, .heads = 12, .queries = 1024, .keys = 1024, .depth = 64};
+  for (const auto& [backward, host, share] : {std::tuple{false, 20e-6, .85}, std::tuple{true, 45e-6, .8}}) {
+    call.backward = backward;
+    EXPECT_EQ(attention(call).seconds, 1e-3);
+    EXPECT_NEAR(attention(call, 1e-6).seconds, host, 1e-12) << "the host's";
+    const double most = share * attention(call).torch_seconds;
+    EXPECT_TRUE(attention(call, most * (1 - 1e-9)).wins);
+    EXPECT_FALSE(attention(call, most * (1 + 1e-9)).wins);
+    EXPECT_FALSE(attention(call, std::numeric_limits<double>::infinity()).wins);
   }
+  EXPECT_GT(attention({.queries = 999, .keys = 999, .depth = 64, .biased = true}).torch_seconds,
+            attention({.queries = 999, .keys = 999, .depth = 64}).torch_seconds);
+  for (const auto& [queries, keys, depth, fitted] :
+       {std::tuple{16, 33, 256, true}, {15, 33, 128, false}, {16, 32, 128, false}, {128, 64, 257, false}}) {
+    const torch_attention_call few{
+        .backward = true, .members = 1 << 20, .queries = queries, .keys = keys, .depth = depth};
+    EXPECT_EQ(attention(few).wins, fitted) << queries << " " << keys << " " << depth;
+    EXPECT_EQ(std::isinf(attention(few).seconds), !fitted);
+  }
+}
 
+// Microseconds of torch on an H100: docs/python.md.
+TEST(torch_judgement, times_of_scans_are_those_of_the_cost_models) {
+  const context where(make_cpu_executor({.limits = card_named("NVIDIA H100 80GB HBM3")}));
   using kind = torch_scan_call::kind;
   const auto us = [&](const torch_scan_call& call) { return 1e6 * judge(where, call).torch_seconds; };
   EXPECT_NEAR(us({.length = 1 << 28}), 19 + 0x1p31 / 2.2e6, 1e-6);

@@ -392,8 +392,7 @@ template <forward_policy P, class Waits = forward_waits<P>> struct forward_kerne
       for (int j = keys.begin; j < keys.end; ++j) {
         const slot_cursor k = advanced(at);
         slot_cursor v = advanced(at);
-        if constexpr (P.biased)
-          pairs.load(p.problem, m, w.head, r.first, j * N + accumulator<N>::column());
+        if constexpr (P.biased) pairs.load(p.problem, m, w.head, r.first, j * N + accumulator<N>::column());
         wait_for_keys(k);
         multiply_keys(x, s, k, group);
         wgmma_wait<0>();

@@ -117,6 +117,12 @@ struct forward_memory {
   }
 };
 
+bool may_see_few_keys(const request& r) {
+  const problem& p = r.problem;
+  return p.keys <= few_keys || r.packed() || p.mask != causal::no || p.window_before >= 0 ||
+         p.window_behind >= 0;
+}
+
 extent3 line(std::int64_t blocks) { return {static_cast<unsigned>(blocks), 1, 1}; }
 
 std::vector<launchable> forward_launches(const request& r, const forward_instance& with,
@@ -147,10 +153,14 @@ std::vector<launchable> forward_launches(const request& r, const forward_instanc
       .flags = m.flags,
       .next_item = m.next_item,
       .tiles = static_cast<std::int32_t>(query_blocks)};
-  return {launch_of(split.code, line(tiles), split_params{{m.q, m.k, m.v}, 3, depth, far_lo, m.next_item}),
-          launch_of(judge, line(p.members * p.kv_heads),
-                    judge_params{m.q, m.k, {m.v}, 1, depth, scale_of(p), most_logit, m.flags}),
-          launch_of(with.code, line(blocks), product), few_keys_forward(r), fp32_forward(r, m.flags)};
+  std::vector<launchable> all{
+      launch_of(split.code, line(tiles), split_params{{m.q, m.k, m.v}, 3, depth, far_lo, m.next_item}),
+      launch_of(judge, line(p.members * p.kv_heads),
+                judge_params{m.q, m.k, {m.v}, 1, depth, scale_of(p), most_logit, m.flags}),
+      launch_of(with.code, line(blocks), product)};
+  if (may_see_few_keys(r)) all.push_back(few_keys_forward(r));
+  all.push_back(fp32_forward(r, m.flags));
+  return all;
 }
 
 // The workspace of a backward.
@@ -277,32 +287,37 @@ std::string fp16_unsuited(const request& r) {
   return fp32_unsuited(r);
 }
 
-// Splitting reads and writes 4 bytes of each element; then three products of FP16 for each of FP32.
+// Splitting reads the operands' rows and writes 4 bytes of each element of the padded tiles; then the kernels
+// walk over these.
 double fp16_seconds(const request& r) {
   if (r.where() != target::cuda) return 0;
-  const machine_profile on = profile_of(r.executor.limits());
-  const costs::fp16_attention_cost& cost = costs::models_of(r.executor.limits()).attention.fp16;
+  const int multiprocessors = profile_of(r.executor.limits()).limits.multiprocessors;
+  const costs::fp16_attention_cost& all = costs::models_of(r.executor.limits()).attention.fp16;
+  const costs::fp16_attention_cost::per_depth& cost =
+      all.of_depth[costs::place_of_depth(all.depths, r.problem.depth)];
   const problem& p = r.problem;
   const bool back = r.back.has_value();
-  const double depth = fp16::padded_depth(p.depth), tile = 128;
-  const double operands_of_queries = back ? 2.5 : 1, operands_of_keys = 2;  // O is only read
-  const double bytes = 8 * depth * split_rows *
-                       (operands_of_queries * static_cast<double>(query_tiles(r) * p.heads) +
-                        operands_of_keys * static_cast<double>(key_tiles(r) * p.kv_heads));
-  // Rows of tiles are computed whole, and a block begins and ends each with a wait.
-  const double queries = std::max(1., static_cast<double>(p.queries)),
-               rows = static_cast<double>(p.members * p.heads) * std::ceil(queries / tile) * tile,
-               seen = r.pairs() / (static_cast<double>(p.members * p.heads) * queries), keys = seen + tile;
-  const int multiprocessors = std::max(1, on.limits.multiprocessors);
-  const double items = rows / tile, rounds = std::ceil(items / multiprocessors),
-               whole = rounds * multiprocessors / items;
-  const double products =
-      whole * (back ? 7 : 2) * rows * keys * depth * 3 / (cost.multiplying * on.tensor_fp16.value);
+  const int padded = fp16::padded_depth(p.depth), own_keys = padded == 64 ? 128 : split_rows;
+  const auto bytes_of = [&](std::int64_t rows, std::int64_t tiles, std::int64_t heads, int read,
+                            int written) {
+    return 4 * static_cast<double>(heads) *
+           (read * static_cast<double>(rows * p.depth) +
+            written * static_cast<double>(tiles * split_rows * padded));
+  };
+  const double bytes = bytes_of(r.query_rows(), query_tiles(r), p.heads, back ? 3 : 1, back ? 2 : 1) +
+                       bytes_of(r.key_rows(), key_tiles(r), p.kv_heads, 2, 2);
+  const auto of = [&](const costs::tile_walk_cost& kernel, const tile_walk& by) {
+    return seconds_of(kernel, by, r.walked(by.owns_keys), multiprocessors);
+  };
+  const double of_bias = back && r.back->bias.data != nullptr ? 4 * r.pairs() : 0;
+  if (back)
+    return 1e-6 * (bytes / cost.split_gradients + of_bias / cost.split) +
+           of(cost.kernels.keys, {own_keys, split_rows, true}) + of(cost.kernels.queries, {128, split_rows});
   // A warp computes its queries that see few keys one by one, if all do.
-  const double by_few_keys =
-      !back && seen <= few_keys ? 1e-6 * cost.few_keys_row * std::ceil(queries / few_warps) : 0;
-  return (back ? 7 : 5) * on.launch.value + bytes / (cost.moving * on.memory_bytes.value) +
-         (back ? 2 : 1) * rounds * (1e-6 * cost.round) + products + by_few_keys;
+  const double queries = std::max(1., static_cast<double>(p.queries)),
+               seen = r.pairs() / (static_cast<double>(p.members * p.heads) * queries),
+               by_few_keys = seen <= few_keys ? 1e-6 * all.few_keys_row * std::ceil(queries / few_warps) : 0;
+  return 1e-6 * bytes / cost.split + of(cost.kernels.forward, {128, 128}) + by_few_keys;
 }
 
 namespace {

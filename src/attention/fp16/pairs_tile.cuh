@@ -74,19 +74,26 @@ template <bool RowsAreKeys, int N> class pairs_of_tile {
       from[h] = in_global_memory(of.data) + m.index * of.member_stride + head * of.head_stride + r * by_row;
     }
     if (!RowsAreKeys && in_twos(of, columns)) {
-      AP_UNROLL
-      for (int i = 0; i < N / 2; i += 2) {
-        const int c = column + accumulator<N>::column_of(i);
-        const pack<T, 2> two =
-            load_pack<2>(from[accumulator<N>::half_of(i)] + (c < columns ? c : columns - 2));
-        word_[i] = word_of(two.element[0]), word_[i + 1] = word_of(two.element[1]);
-      }
+      // A tile without a last column needs no comparisons: its addresses are constants apart.
+      if (column - accumulator<N>::column() + N <= columns)
+        load_twos(from, column, column + N);
+      else
+        load_twos(from, column, columns);
       return;
     }
     AP_UNROLL
     for (int i = 0; i < N / 2; ++i) {
       const int c = column + accumulator<N>::column_of(i);
       word_[i] = word_of(from[accumulator<N>::half_of(i)][(c < columns ? c : columns - 1) * by_column]);
+    }
+  }
+  template <class T> AP_DEV void load_twos(const T* const (&from)[2], int column, int columns) {
+    AP_UNROLL
+    for (int i = 0; i < N / 2; i += 2) {
+      const int step = accumulator<N>::column_of(i), last = columns - 2 - column;
+      const pack<T, 2> two =
+          load_pack<2>(from[accumulator<N>::half_of(i)] + column + (step < last ? step : last));
+      word_[i] = word_of(two.element[0]), word_[i + 1] = word_of(two.element[1]);
     }
   }
   // Whether each two columns from an even one on are one access.
