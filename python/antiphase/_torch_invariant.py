@@ -111,7 +111,10 @@ def _row_sums(x):
     `width` parts and adds these one after the other, in a thread for each element of a part."""
     if x.is_cuda and x.shape[1] > 1:
         x = x.contiguous()
-        channels, some = x[None], x.view(-1)[: x.shape[0]]  # some: means and deviations, which no sum depends on
+        channels, some = (
+            x[None],
+            x.view(-1)[: x.shape[0]],
+        )  # some: means and deviations, which no sum depends on
         return torch.ops.aten.batch_norm_backward_reduce(
             channels, channels, some, some, None, True, False, False
         )[0]
