@@ -110,8 +110,11 @@ def _row_sums(x):
     of a batch norm, whose gradient adds up each channel in a block of its own. Elsewhere every step divides a row into
     `width` parts and adds these one after the other, in a thread for each element of a part."""
     if x.is_cuda and x.shape[1] > 1:
-        some = x.view(-1)[: x.shape[0]]  # means and deviations, which the sums do not depend on
-        channels = x.contiguous()[None]
+        x = x.contiguous()
+        channels, some = (
+            x[None],
+            x.view(-1)[: x.shape[0]],
+        )  # some: means and deviations, which no sum depends on
         return torch.ops.aten.batch_norm_backward_reduce(
             channels, channels, some, some, None, True, False, False
         )[0]

@@ -94,7 +94,9 @@ TEST(linear_requests, launches_overlap_where_that_pays) {
   EXPECT_EQ(of(1024, 512, 1, 64, true), early_start::launch);
   EXPECT_EQ(of(512, 4096, 1, 64, true, 8), early_start::loads);
   EXPECT_EQ(of(520, 4096, 1, 64, true, 8), early_start::none);
-  EXPECT_EQ(of(1, 128256, 1, 256, true), early_start::launch);
+  EXPECT_EQ(of(1, 128256, 1, 256, true), early_start::none);
+  EXPECT_EQ(of(256, 1024, 1, 32), early_start::launch);
+  EXPECT_EQ(of(257, 1024, 1, 32), early_start::none);
 }
 
 // A call that is repeated is remembered: operands at other addresses are not confused.

@@ -106,7 +106,7 @@ void multiply_by_tiles(const context& where, element type) {
   }
   const std::string of_type(name(type));
   multiply(where, type, {70, 300, 7 * 64 - 8, true}, of_type + "-64x256");
-  multiply(where, type, {70, 300, 9 * 64, true}, of_type + "-128x256-pair");
+  multiply(where, type, {70, 300, 9 * 64, true}, of_type + "-128x128-pair");
   multiply(where, type, {30, 40, 72, true, 8, {9, 9, 30}}, of_type + "-64x32");
 }
 
