@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """TileLang: its host code runs on the host, and its kernels, compiled to PTX by nvcc, under the checker."""
 import contextlib
+import ctypes
 import functools
 import os
 import shutil
+import struct
+import sys
 
 from . import ptx_kernels
 from .session import Unsupported
@@ -13,6 +16,25 @@ _HOST, _CUDA = 1, 2  # device types of DLPack
 _DEVICE_TYPE = 10  # the field of tvm_struct_get and tvm_struct_set
 _PLACES = ("blockIdx.x", "blockIdx.y", "blockIdx.z", "threadIdx.x", "threadIdx.y", "threadIdx.z")
 _CLUSTERS = ("clusterIdx.x", "clusterIdx.y", "clusterIdx.z")
+
+
+class _Value(ctypes.Structure):  # TVMFFIAny
+    _fields_ = [("type", ctypes.c_int32), ("more", ctypes.c_uint32), ("bits", ctypes.c_int64)]
+
+    def number(self):
+        """An int, a float, or an address."""
+        if self.type == 3:
+            return ctypes.c_double.from_buffer(ctypes.c_int64(self.bits)).value
+        return self.bits if self.type in (1, 2) else _Address(self.bits)
+
+
+_FUNCTION = ctypes.CFUNCTYPE(
+    ctypes.c_int, ctypes.c_void_p, ctypes.POINTER(_Value), ctypes.c_int32, ctypes.POINTER(_Value)
+)
+
+
+class _Address(int):
+    pass
 
 
 class _Module:
@@ -27,7 +49,7 @@ class _Module:
         )
         self.kernels, self.maps, self.failed, self.text = {}, {}, None, None
         self.functions = {
-            "__tvm_set_device": lambda *_: None,
+            "__tvm_set_device": self._guarded(lambda *_: None),
             "__tvm_tensormap_create_tiled": self._guarded(self.make_map),
         }
         for name, function in artifact.device_mod.functions.items():
@@ -36,27 +58,28 @@ class _Module:
             self.functions[entry] = self._guarded(functools.partial(self.launch, entry, list(map(str, given))))
 
     def _guarded(self, function):
-        def called(*arguments):
+        """The function in C: one of Python's would be deleted by the host code after Python has ended."""
+
+        def called(_, values, count, result):
+            result[0].type = 0
             try:
                 if self.failed is None:
-                    function(*arguments)
+                    function(*(values[k].number() for k in range(count)))
             except BaseException as error:  # must not pass through the host code
                 self.failed = error
             return 0
 
-        return called
+        return _FUNCTION(called)
 
     def run(self, executable, tvm_ffi, *values):
         for value in values:
             if hasattr(value, "data_ptr"):
                 value.data_ptr()  # makes its memory known to the session
         for name, function in self.functions.items():
-            tvm_ffi.register_global_func(name, function, override=True)
-        try:
-            result = executable(*values)
-        finally:  # none is left when Python has ended
-            for name in self.functions:
-                tvm_ffi.registry.remove_global_func(name)
+            address = ctypes.cast(function, ctypes.c_void_p).value
+            made = tvm_ffi.Function.__from_extern_c__(address)
+            tvm_ffi.register_global_func(name, made, override=True)
+        result = executable(*values)
         failed, self.failed = self.failed, None
         if failed is not None:
             raise failed
@@ -67,8 +90,8 @@ class _Module:
         interleave, swizzle, _, fill = rest[4 * rank : 4 * rank + 4]
         if any(step != 1 for step in steps) or interleave or fill:
             self.session.refuse("a tensor map of TileLang with steps, interleaved or filled", "plain tiles")
-        pointer = ptx_kernels.pointer_of(self.session, _address(address), "a tensor map's memory")
-        self.maps[_address(to)] = ptx_kernels.tensor_map(pointer, kind, swizzle, sizes, strides[1:], box)
+        pointer = ptx_kernels.pointer_of(self.session, address, "a tensor map's memory")
+        self.maps[to] = ptx_kernels.tensor_map(pointer, kind, swizzle, sizes, strides[1:], box)
 
     def launch(self, entry, tags, *values):
         values, sizes = values[: len(values) - len(tags)], values[len(values) - len(tags) :]
@@ -82,14 +105,11 @@ class _Module:
         kernel.launch(grid[:3], grid[3:], shared, packed, cluster, cooperative)
 
     def packed(self, value, parameter):
+        if isinstance(value, _Address):
+            return self.maps.get(value) or ptx_kernels.pointer_of(self.session, value, "an argument")
         if isinstance(value, float):
-            return ptx_kernels.number(value, parameter.bytes)
-        if isinstance(value, int) and parameter.bytes < 8:
-            return (value & ((1 << 8 * parameter.bytes) - 1)).to_bytes(parameter.bytes, "little")
-        if isinstance(value, int):
-            return value.to_bytes(8, "little", signed=value < 0)
-        address = _address(value)
-        return self.maps.get(address) or ptx_kernels.pointer_of(self.session, address, "an argument")
+            return struct.pack({2: "<e", 4: "<f", 8: "<d"}[parameter.bytes], value)
+        return (value & ((1 << 8 * parameter.bytes) - 1)).to_bytes(parameter.bytes, "little")
 
     def compiled(self, entry):
         from tilelang.contrib import nvcc
@@ -100,10 +120,6 @@ class _Module:
                 self.text = nvcc.get_ptx_from_source(named)
         self.kernels[entry] = ptx_kernels.Kernel(self.session, self.text, entry, entry, self.library)
         return self.kernels[entry]
-
-
-def _address(value):
-    return int(getattr(value, "value", value) or 0)
 
 
 def _on_host(module, tvm):
@@ -145,8 +161,6 @@ def _start(session, tilelang):
 
 
 def _places(session, tilelang):
-    import sys
-
     import tvm_ffi
     from tilelang import profiler, tvm
     from tilelang.autotuner.tuner import AutoTuner
@@ -163,11 +177,11 @@ def _places(session, tilelang):
         if named.get("enable_host_codegen"):
             artifact.host_mod = _on_host(artifact.host_mod, tvm)
             artifact.rt_mod = lower.host_codegen(artifact.host_mod, context)
-            modules[id(artifact.rt_mod)] = (artifact.rt_mod, _Module(session, artifact, library))
+            modules[id(artifact.rt_mod)] = _Module(session, artifact, library)
         return artifact
 
     def make_executable(adapter):
-        return functools.partial(modules[id(adapter.rt_mod)][1].run, executable(adapter), tvm_ffi)
+        return functools.partial(modules[id(adapter.rt_mod)].run, executable(adapter), tvm_ffi)
 
     def caller_allocates(*positional, **named):
         return allocate(*positional, **{**named, "supports_callee_allocated_outputs": False})
