@@ -7,8 +7,9 @@ import os
 import shutil
 import struct
 import sys
+import threading
 
-from . import ptx_kernels
+from . import fakes, ptx_kernels
 from .session import Unsupported
 
 FIRST, LAST = (0, 1, 15), (0, 1, 15)  # versions that were tried
@@ -197,10 +198,15 @@ def _places(session, tilelang):
     def run(self, *positional, **named):
         if os.environ.get("ANTIPHASE_AUTOTUNE") != "all":
             self.configs = self.configs[:1]
-        return tuned(self, *positional, **named)
+        return tuned(self, *positional, **{**named, "enable_grouped_compile": False})
 
-    modules = {}
+    def run_on_host(thread):
+        with fakes.on_host(sys.modules["torch"]):  # a mode of torch is one thread's
+            run_thread(thread)
+
+    modules, run_thread = {}, threading.Thread.run
     return [
+        (threading.Thread, "run", run_on_host),
         (lower, "_lower_with_context_impl", split),
         (kernels, "prepare_tvm_ffi_callee_allocated_outputs", caller_allocates),
         (Adapter, "_make_executable", make_executable),
