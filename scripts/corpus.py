@@ -33,7 +33,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 FOLDER = ROOT / "tests/checker/corpus_languages"
 LIST, OUTCOME, READINGS = (FOLDER / f"{name}.json" for name in ("list", "outcome", "readings"))
 PAGE = ROOT / "docs/corpus_languages.md"
-DRIVERS = {"Triton": "triton", "Gluon": "gluon", "Numba": "numba", "CuTe DSL": "cute"}
+DRIVERS = {"Triton": "triton", "Gluon": "gluon", "Numba": "numba", "CuTe DSL": "cute", "TileLang": "tilelang"}
 BY_NVCC = json.loads(
     (FOLDER / "drivers/by_nvcc.json").read_text()
 )  # include folders and arguments of programs

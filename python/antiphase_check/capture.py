@@ -20,7 +20,7 @@ import types
 
 if __name__ == "__main__":  # run by `antiphase check model.py`: without installing the package
     sys.path[0] = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-from antiphase_check import core_kernels, cute_kernels, fakes, numba_kernels, triton_kernels
+from antiphase_check import core_kernels, cute_kernels, fakes, numba_kernels, tilelang_kernels, triton_kernels
 from antiphase_check.session import Session, Stopped, Unsupported, _shown
 
 
@@ -50,6 +50,7 @@ def _captured(session):
             triton_kernels.triton,
             numba_kernels.numba,
             cute_kernels.cute,
+            tilelang_kernels.tilelang,
         ):
             stack.enter_context(enter(session))
         try:

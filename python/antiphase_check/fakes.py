@@ -132,7 +132,7 @@ def _listed(sources):
     return [sources] if isinstance(sources, str) else list(sources or ())
 
 
-def _on_host(torch):
+def on_host(torch):
     """A mode of torch in which the device 'cuda' is the host, whose tensors say that they are on it."""
     reads = {
         "size",
@@ -170,6 +170,10 @@ def _on_host(torch):
                 for value in [*args, *kwargs.values()]:
                     if isinstance(value, torch.Tensor) and getattr(value, "_antiphase_unwritten", False):
                         value._antiphase_unwritten = False
+            if type(kwargs.get("device")) is int:  # the number of a GPU
+                kwargs["device"] = "cpu"
+            if func is torch.Tensor.to and len(args) > 1 and type(args[1]) is int:
+                args = (args[0], "cpu", *args[2:])
             made = func(*map(host, args), **{k: host(v) for k, v in kwargs.items()})
             if name in ("empty", "empty_like", "new_empty", "empty_strided") and isinstance(
                 made, torch.Tensor
@@ -346,7 +350,7 @@ def torch(session):
         places.append((torch, "set_default_device", _nothing))
     with _replaced(places):
         if hasattr(torch, "overrides"):
-            with _on_host(torch):
+            with on_host(torch):
                 yield
         else:
             yield
@@ -777,6 +781,7 @@ def cuda_python(session):
     package.__path__, bindings.__path__ = [], []
     nvrtc.nvrtcResult = types.SimpleNamespace(NVRTC_SUCCESS=0)
     driver.CUresult = types.SimpleNamespace(CUDA_SUCCESS=0)
+    driver.CUstream = type("CUstream", (), {})  # tvm_ffi asks whether an argument is one
     programs, memory = {}, {}
 
     def create(source, *_):

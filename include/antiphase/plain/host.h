@@ -31,6 +31,7 @@ cudaError_t set_rows(void* p, std::size_t pitch, int value, std::size_t width, s
 cudaError_t set_limit(cudaLimit which, std::size_t value);
 std::size_t limit(cudaLimit which);
 int blocks_together(int threads, std::size_t shared);  // most that a multiprocessor holds
+constexpr int multiprocessors = 8;                     // of the device: few, but a portable cluster fits
 enum class waits_for { stream, all };
 cudaError_t synchronize(cudaStream_t on, waits_for what, place where);
 cudaError_t create_stream(cudaStream_t* s, unsigned flags = 0);  // flags 1: cudaStreamNonBlocking

@@ -135,7 +135,11 @@ AP_CALL cudaStreamGetAttribute(cudaStream_t, cudaStreamAttrID, cudaStreamAttrVal
 template <class F> AP_CALL cudaOccupancyMaxActiveClusters(int* clusters, F, const cudaLaunchConfig_t* c) {
   const dim3 block = c->blockDim;
   const int threads = static_cast<int>(block.x * block.y * block.z);
-  return *clusters = ap_plain::blocks_together(threads, c->dynamicSmemBytes) > 0 ? 4 : 0, cudaSuccess;
+  ap_plain::config how({}, {});
+  if (const cudaError_t e = ap_plain::config_of(*c, how, {}); e != cudaSuccess) return e;
+  const int blocks = ap_plain::multiprocessors * ap_plain::blocks_together(threads, c->dynamicSmemBytes),
+            size = static_cast<int>(std::max(how.cluster[0] * how.cluster[1] * how.cluster[2], 1u));
+  return *clusters = blocks > 0 ? std::max(blocks / size, 1) : 0, cudaSuccess;
 }
 template <class F> AP_CALL cudaOccupancyMaxPotentialClusterSize(int* blocks, F, const cudaLaunchConfig_t*) {
   return *blocks = 8, cudaSuccess;

@@ -18,7 +18,7 @@ class loop_watch {
   explicit loop_watch(const shadow& memory) : memory_(memory) {}
   // Hooks; null: none.
   void (*on_look)(const void* p, std::uint64_t value, const void* code, bool between_meetings) = nullptr;
-  void (*on_write)() = nullptr;
+  void (*on_write)(const void* p, bool at_once) = nullptr;
   void (*give_way)(atomic_kind kind, const void* code) = nullptr;
   void (*before_store)(const void* p) = nullptr;
 
@@ -33,8 +33,10 @@ class loop_watch {
   void read_later(const void* p, std::size_t bytes, const void* code) const {
     if (on_look != nullptr && memory_.follows(p)) on_look(p, value_at(p, bytes), code, true);
   }
-  void wrote(const void* p) const {  // a write: it is not polling
-    if (on_write != nullptr && memory_.follows(p)) on_write();
+  // A write: it is not polling. `at_once`: it has happened, or has more than 16 bytes; else it counts if it
+  // turns out to change memory.
+  void wrote(const void* p, bool at_once = false) const {
+    if (on_write != nullptr && memory_.follows(p)) on_write(p, at_once);
   }
   // A repeated ordinary read at the same place. Many of them are taken for a polling loop too, and one since
   // the thread was last resumed, as it may have met others.

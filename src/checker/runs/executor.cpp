@@ -57,12 +57,14 @@ void look(const void* p, std::uint64_t value, const void* code, bool between_mee
   const bool atomic = std::exchange(by_atomic, false);
   t.code = code;
   t.inside_hook = true;
+  t.owner->settle_writes(t);
   t.owner->loaded(t, p, value, {});
   if ((atomic || between_meetings) && t.loads.is_waiting()) t.loads.looked_in_vain();
   t.inside_hook = false;
 }
-void write() {
+void write(const void* p, bool at_once) {
   thread_state& t = cpu_detail::here();
+  if (!at_once && !t.loads.will_write(p)) return;
   t.loads.something_else();
   t.owner->note_write();
 }

@@ -143,7 +143,7 @@ void copied(const void* to, const void* from, std::size_t bytes, const void* cod
   model* m = active;
   if (m == nullptr) return;
   m->settle();
-  if (m->current() != nullptr) m->loops.wrote(to);
+  if (m->current() != nullptr) m->loops.wrote(to, bytes > 16);
   const bool whole = bytes > 0 && bytes % 4 == 0;
   if (!whole || !reads_quickly(*m, from, bytes, code)) m->access(from, bytes, access_kind::read, code);
   if (!whole || !writes_quickly(*m, to, bytes, code)) m->access(to, bytes, access_kind::write, code);
@@ -192,7 +192,7 @@ template <class T> T found(const volatile T* p, T value, const void* code) {
   if (__atomic_load_n(p, __ATOMIC_RELAXED) == value)
     m->loops.looked(const_cast<const T*>(p), value, code);
   else
-    m->loops.wrote(const_cast<const T*>(p));
+    m->loops.wrote(const_cast<const T*>(p), true);
   return value;
 }
 // True if a load returns a value from before a write that its thread is not ordered after. Never for
@@ -214,7 +214,7 @@ template <class T> bool brings_old(const volatile T* p, int how, scope reach, co
   return true;
 }
 void stored(const volatile void* p) {
-  if (model* m = active; m != nullptr && m->current() != nullptr) m->loops.wrote(const_cast<const void*>(p));
+  if (model* m = active; m != nullptr && m->current() != nullptr) m->loops.wrote(const_cast<const void*>(p), true);
 }
 
 }  // namespace

@@ -223,8 +223,11 @@ void come_to_named(thread_state& self, int id, int threads, bool waits, place wh
 }  // namespace
 
 void named_barrier_sync(int id, int threads, place where) {
-  thread_state& self = called_from(__builtin_return_address(0));
-  if (!left_out(self, wait_kind::barrier)) come_to_named(self, id, threads, true, where);
+  thread_state& self = here();
+  self.code = __builtin_return_address(0);
+  if (left_out(self, wait_kind::barrier)) return;
+  come_to_named(self, id, threads, true, where);
+  met_once_more(self, &self.home->named[id], 0, where);
 }
 void named_barrier_arrive(int id, int threads, place where) {
   come_to_named(called_from(__builtin_return_address(0)), id, threads, false, where);
@@ -240,7 +243,7 @@ void barrier(int id, int threads, barrier_form how, place where) {
     meet_block(self, {.aligned = how.aligned}, where, __builtin_frame_address(0));
     return met_once_more(self, &self.home->barrier, 0, where);
   }
-  self.loads.something_else();
+  if (!how.waits) self.loads.something_else();
   meeting& block = self.home->barrier;
   if (id == 0 && block.arrived > 0 && (!of_block || block.votes))
     fail(self, fault::barrier_misuse, where,
@@ -249,6 +252,7 @@ void barrier(int id, int threads, barrier_form how, place where) {
   if (id == 0 && of_block) ++self.block_barriers;
   if (id == 0 && of_block && block.arrived > 0) wait_for_warps(*self.home);
   come_to_barrier(self, id, threads, how, where);
+  if (how.waits) met_once_more(self, &self.home->named[id], 0, where);
 }
 
 namespace {

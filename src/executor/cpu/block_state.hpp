@@ -73,6 +73,8 @@ struct named_barrier : meeting {
   int incomplete = 0;         // lanes waiting for others of their warp
   std::uint32_t counted = 0;  // warps that have arrived
   bool whole = false;         // expects all warps of the block that have not ended
+  bool goes_on = false;       // a thread has arrived that does not wait
+  meetings_before before;
 };
 
 // Lanes with one mask that exchange values. Two buffers alternate: a lane that arrives at the next exchange

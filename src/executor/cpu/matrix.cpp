@@ -82,8 +82,8 @@ void take_b(std::uint16_t* b, int lane, const std::uint32_t* from) {  // 16 x 8
   for (int i = 0; i < 4; ++i)
     b[(lane % 4 * 2 + i / 2 * 8 + i % 2) * 8 + lane / 4] = half_of(from[i / 2], i % 2);
 }
-// 16 x 8 words.
-void take_a_tf32(std::uint16_t* a, int lane, const std::uint32_t* from) {
+// 16 x 8 words: a tf32, or four numbers of 8 bits.
+void take_a_words(std::uint16_t* a, int lane, const std::uint32_t* from) {
   for (int i = 0; i < 4; ++i)
     std::memcpy(a + (lane / 4 + i % 2 * 8) * depth + 2 * (lane % 4 + i / 2 * 4), &from[i], sizeof from[i]);
 }
@@ -213,7 +213,7 @@ void start(thread_state& self, std::span<thread_state* const> threads, place whe
           o.a_registers.push_back(registers_at(step_of(t).a, bytes_of_a));
           remember(*t, o.a_registers.back());
         }
-        (first.type == operand_type::tf32 ? take_a_tf32 : take_a)(o.a.data(), t->index % warp, step_of(t).a);
+        (first.type >= operand_type::tf32 ? take_a_words : take_a)(o.a.data(), t->index % warp, step_of(t).a);
       }
     }
     ++o.sum->operations;
@@ -246,6 +246,8 @@ void land(thread_state& self, warp_matrices& m, std::span<thread_state* const> l
     multiply_step_bf16(o.a, o.b, rows_of_warp, s.columns, s.value, sums_of(self));
   else if (o.type == operand_type::tf32)
     multiply_step_tf32(words_of(o.a), words_of(o.b), rows_of_warp, s.columns, s.value, sums_of(self));
+  else if (o.type != operand_type::f16)
+    multiply_bytes(o.type, o.a, o.b, rows_of_warp, s.columns, s.value);
   else
     multiply_step(o.a, o.b, rows_of_warp, s.columns, s.value, sums_of(self));
   if (--s.operations == 0) {

@@ -36,7 +36,7 @@ struct sum_in_flight {
 struct matrix_operation {
   machine::warpgroup_step step;
   std::shared_ptr<sum_in_flight> sum;
-  // 16 x 16 and 16 x columns; empty: not read yet. tf32: 16 x 8 and columns x 8 words
+  // 16 x 16 and 16 x columns; empty: not read yet. Other than f16 and bf16: 16 x 32 and columns x 32 bytes
   std::vector<std::uint16_t> a, b;
   machine::operand_type type = machine::operand_type::f16;
   // by lane: contents that must not change until the wait; empty if A is in shared memory

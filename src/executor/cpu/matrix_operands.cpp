@@ -95,7 +95,7 @@ void read_operands(const block_state& block, matrix_operation& o, int warp_in_gr
                depth, 1);
   const operand b(w.b_descriptor, w.b_transposed);
   if (o.b.empty())
-    o.b = o.type == operand_type::tf32 ? read(block, b, 0, w.columns, depth, 1)
+    o.b = o.type >= operand_type::tf32 ? read(block, b, 0, w.columns, depth, 1)
                                        : read(block, b, 0, w.columns, 1, w.columns);
 }
 

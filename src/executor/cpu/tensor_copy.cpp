@@ -134,6 +134,11 @@ std::shared_ptr<const tensor_box> box_of(const thread_state& self, const tensor_
     fail(self, fault::bad_copy, where,
          fmt::format("a {} takes a map that this executor has not encoded", what));
   const tensor_layout& t = r.tensor;
+  try {
+    require_copyable(t);  // a kernel may have replaced something
+  } catch (const bad_request& e) {
+    fail(self, fault::bad_copy, where, fmt::format("a {} by a {}", what, e.what()));
+  }
   if (t.dimensions != dimensions)
     fail(self, fault::bad_copy, where,
          fmt::format("a {} by {} indices of a tensor of {} dimensions", what, dimensions, t.dimensions));
@@ -163,6 +168,28 @@ void load_box(thread_state& self, void* to, const tensor_map& map, tensor_place 
 
 }  // namespace
 
+map_part part_of_map(const void* map, map_field field, int index, place where) {
+  const thread_state& self = called_from(__builtin_return_address(0));
+  record r;
+  std::memcpy(static_cast<void*>(&r), map, sizeof r);
+  if (r.mark != mark)
+    fail(self, fault::bad_copy, where, "a field is replaced in a map that this executor has not encoded");
+  const int most = field == map_field::global_stride ? tensor_dimensions - 1 : tensor_dimensions;
+  if (index < 0 || index >= most) return {};
+  const auto part = [&](const auto& member, std::uint32_t more = 0) {
+    return map_part{static_cast<std::uint32_t>(reinterpret_cast<const char*>(&member) -
+                                               reinterpret_cast<const char*>(&r)),
+                    sizeof member, more};
+  };
+  switch (field) {
+    case map_field::global_address: return part(r.tensor.data);
+    case map_field::rank: return part(r.tensor.dimensions, 1);  // given less one
+    case map_field::box_dim: return part(r.tensor.box[index]);
+    case map_field::global_dim: return part(r.tensor.extent[index]);
+    case map_field::global_stride: return part(r.tensor.stride[index + 1]);
+  }
+  return {};
+}
 void tensor_load(void* to, const tensor_map& map, tensor_place first, int dimensions, std::uint64_t* word,
                  place where) {
   load_box(called_from(__builtin_return_address(0)), to, map, first, dimensions, word, 0, where);

@@ -5,8 +5,10 @@
 #include <antiphase/executor/cpu/cpu_executor.hpp>
 #include <antiphase/executor/cpu/machine_plain.hpp>
 #include <antiphase/executor/cpu/machine_verbs.hpp>
+#include <array>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -112,6 +114,27 @@ class load_history {
     again_ = false;
     did_more_ = true;
   }
+  // A write of up to 16 bytes is about to happen. It counts if it changes memory: a loop that waits may have one
+  // thread look for all and hand on what it sees, time and again. Returns true if it counts at once.
+  bool will_write(const void* p) {
+    const std::uintptr_t block = reinterpret_cast<std::uintptr_t>(p) / 16 * 16;
+    for (written& w : writes_) {
+      if (w.block == block) return false;
+      if (w.block != 0) continue;
+      w.block = block;
+      std::memcpy(w.before, reinterpret_cast<const void*>(block), sizeof w.before);  // NOLINT: an address
+      return false;
+    }
+    return true;  // more than such a loop writes
+  }
+  // Whether such writes have changed memory.
+  bool have_writes_changed() {
+    bool changed = false;
+    for (written& w : writes_)
+      if (const std::uintptr_t block = std::exchange(w.block, 0); block != 0)
+        changed |= std::memcmp(w.before, reinterpret_cast<const void*>(block), sizeof w.before) != 0;  // NOLINT
+    return changed;
+  }
   // An atomic or volatile load has returned the same value as before.
   void looked_in_vain() { looked_ = meetings_of_loop; }
   // Called when the thread meets others. Adds whether it has looked unsuccessfully lately, and whether it has
@@ -129,9 +152,14 @@ class load_history {
     const void* address;
     std::uint64_t value;
   };
+  struct written {
+    std::uintptr_t block;  // 16 bytes; 0: none
+    unsigned char before[16];
+  };
   static constexpr std::size_t most = 1024;  // places that a loop reads
   static constexpr unsigned patience = 16;   // unsuccessful loads
   std::vector<load> seen_;
+  std::array<written, 2> writes_{};  // that have yet to be compared
   unsigned in_vain_ = 0;
   bool waited_ = false;  // since the latest new value
   bool again_ = false;   // and did nothing else since: one more pass through the loop is enough

@@ -114,4 +114,41 @@ void multiply_warp(const machine::warp_product& w, const lane_registers (&lanes)
     multiply<float>(w, lanes);
 }
 
+namespace {
+template <class Sum>
+void multiply_bytes_of(matrix_number of_a, matrix_number of_b, std::span<const std::uint16_t> a,
+                       std::span<const std::uint16_t> b, int rows, int columns, std::span<float> sums) {
+  constexpr std::size_t depth = 32;
+  const auto numbers = [](std::span<const std::uint16_t> all, matrix_number of) {
+    std::vector<Sum> to;
+    for (const std::uint16_t two : all) {
+      to.push_back(value<Sum>(two & 0xFFu, of));
+      to.push_back(value<Sum>(two >> 8, of));
+    }
+    return to;
+  };
+  const std::vector<Sum> of_rows = numbers(a, of_a), of_columns = numbers(b, of_b);
+  for (int at = 0; at < rows * columns; ++at) {
+    float& to = sums[static_cast<std::size_t>(at)];
+    const Sum* const x = of_rows.data() + static_cast<std::size_t>(at / columns) * depth;
+    const Sum* const y = of_columns.data() + static_cast<std::size_t>(at % columns) * depth;
+    Sum sum = std::bit_cast<Sum>(to);
+    for (std::size_t k = 0; k < depth; ++k) sum += x[k] * y[k];
+    to = std::bit_cast<float>(sum);
+  }
+}
+}  // namespace
+
+void multiply_bytes(machine::operand_type type, std::span<const std::uint16_t> a,
+                    std::span<const std::uint16_t> b, int rows, int columns, std::span<float> sums) {
+  using enum matrix_number;
+  constexpr matrix_number types[][2] = {{e4m3, e4m3}, {e4m3, e5m2}, {e5m2, e4m3}, {e5m2, e5m2},
+                                        {s8, s8},     {s8, u8},     {u8, s8},     {u8, u8}};
+  const auto [of_a, of_b] = types[static_cast<int>(type) - static_cast<int>(machine::operand_type::e4m3_e4m3)];
+  if (type < machine::operand_type::s8_s8)
+    multiply_bytes_of<float>(of_a, of_b, a, b, rows, columns, sums);
+  else  // integers wrap around
+    multiply_bytes_of<std::uint32_t>(of_a, of_b, a, b, rows, columns, sums);
+}
+
 }  // namespace antiphase::cpu_detail

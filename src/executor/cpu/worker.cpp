@@ -226,6 +226,7 @@ thread_state* worker::choose() {
 
 void worker::suspend(thread_state& self, condition why, place where) {
   self.place = where;
+  settle_writes(self);
   if (unchanged_turns_ > turns_before_states() && watch() != nullptr) look_at_state(self);
   if (why == condition::polling && in_time()) make_ready(self);
   self.now = why;

@@ -79,6 +79,12 @@ class worker {
     idle_turns_ = 0;
     changed();
   }
+  // Notes the thread's latest ordinary writes if they have changed memory.
+  void settle_writes(thread_state& t) {
+    if (!t.loads.have_writes_changed()) return;
+    t.loads.something_else();
+    note_write();
+  }
   extent3 cancel_cluster();  // as machine::cancel_launch
   // Ends the launch from within a fiber that must not be unwound: the compiler assumes that the checker's
   // hooks do not throw.
@@ -105,6 +111,7 @@ class worker {
   std::size_t loads() const;
   void land_load(std::size_t which);
   void let_go(meeting& m, bool again = false);
+  bool may_wait(std::span<thread_state* const> all);
   std::exception_ptr stall() const;
   void enter_fiber(thread_state& self);
   void switch_from(fiber& from);

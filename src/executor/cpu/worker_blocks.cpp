@@ -185,6 +185,8 @@ void worker::begin_block(block_state& block, std::uint64_t index) {
     m.reset();
     m.incomplete = 0;
     m.counted = 0;
+    m.goes_on = false;
+    m.before.clear();
     for (auto& w : m.warps) w = {};
   }
   for (auto& meetings : block.warp) meetings.clear();

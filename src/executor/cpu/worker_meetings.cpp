@@ -23,15 +23,20 @@ std::uint64_t number_of_exchange(const warp_meeting& m) {
   }
   return n | 1;
 }
+
+}  // namespace
+
 // Whether threads that meet once more with the same values may be waiting in a loop: one of them has looked
 // at memory unsuccessfully, and none has done more. A loop that works may bring the same values for long.
-bool may_wait(std::span<thread_state* const> all) {
+bool worker::may_wait(std::span<thread_state* const> all) {
   bool in_vain = false, more = false;
-  for (thread_state* t : all) t->loads.meets(in_vain, more);
+  for (thread_state* t : all) {
+    settle_writes(*t);
+    t->loads.meets(in_vain, more);
+  }
   return in_vain && !more;
 }
 
-}  // namespace
 
 bool way_out::goes_past(machine::place barrier) const {
   const bool to_the_end = last == ~0u;
@@ -95,9 +100,11 @@ void worker::complete(warp_meeting& m) {
   if (!m.again || watch() == nullptr) met();
 }
 void worker::complete_named(named_barrier& m) {
+  const bool again =
+      may_wait(m.waiting) && m.before.again(m.place, m.counted) && !std::exchange(m.goes_on, false);
   if (watch() != nullptr) watch()->passed(&m, m.waiting);
   m.counted = 0;
-  let_go(m);
+  let_go(m, again && watch() != nullptr);
 }
 void worker::come(block_state& block, named_barrier& m, std::size_t warp) {
   named_barrier::of_warp& w = m.warps[warp];
@@ -107,7 +114,7 @@ void worker::come(block_state& block, named_barrier& m, std::size_t warp) {
     if ((w.staying >> t->index % 32 & 1u) != 0)
       m.waiting.push_back(t);
     else
-      make_ready(*t);
+      make_ready(*t), m.goes_on = true;
   }
   m.incomplete -= std::popcount(w.lanes);
   w.lanes = w.staying = 0;

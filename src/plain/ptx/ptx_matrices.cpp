@@ -177,21 +177,29 @@ text wmma_multiply(instruction& i) {
          wmma_puts(i, 0);
 }
 
-// m64nNkK with f32 sums; A comes from a descriptor or four registers.
+// m64nNkK with f32 or s32 sums; A comes from a descriptor or four registers.
 text warpgroup_multiply(instruction& i) {
   i.skip({"sync", "aligned"});
   const view shape = i.take_beginning("m64n");
-  if (shape.empty() || !i.take("f32")) i.refuse();
-  const view type = i.take_one({"bf16", "tf32", "f16"});
-  if (type.empty() || !i.take(type)) i.refuse();
+  const bool floating = i.take("f32");
+  if (shape.empty() || (!floating && !i.take("s32"))) i.refuse();
+  const auto number = [&] {
+    return floating ? i.take_one({"bf16", "tf32", "f16", "e4m3", "e5m2"}) : i.take_one({"s8", "u8"});
+  };
+  const view of_a = number(), of_b = number();
+  const bool bytes = of_a.size() == 2 || of_a.starts_with("e");
+  if (of_a.empty() || of_b.empty() || (of_a != of_b && (!bytes || of_b.size() != of_a.size() || of_b == "bf16")))
+    i.refuse();
+  const text type = bytes ? fmt::format("{}_{}", of_a, of_b) : text(of_a);
   const std::size_t k_at = shape.find('k');
-  if (k_at == view::npos || shape.substr(k_at) != (type == "tf32" ? "k8" : "k16")) i.refuse();
+  if (k_at == view::npos || shape.substr(k_at) != (bytes ? "k32" : type == "tf32" ? "k8" : "k16")) i.refuse();
   const text columns(shape.substr(4, k_at - 4));
   const auto sums = i.list(0);
   if (text(std::to_string(2 * sums.size())) != columns) i.refuse();
   const bool registers = i.operand(1).starts_with("{");
-  const std::size_t flags = type == "tf32" ? 0 : registers ? 1 : 2;  // operands that have a transpose flag
-  if (i.count() != 6 + flags || (registers && i.list(1).size() != 4)) i.refuse();
+  // operands that have a transpose flag; signs, which integers do not have
+  const std::size_t flags = bytes || type == "tf32" ? 0 : registers ? 1 : 2, signs = floating ? 2 : 0;
+  if (i.count() != 4 + signs + flags || (registers && i.list(1).size() != 4)) i.refuse();
   const text transposed_a = flags == 2 ? i.get("int", 6) + " != 0" : "false",
              transposed_b = flags > 0 ? i.get("int", 5 + flags) + " != 0" : "false";
   text code = registers ? "const unsigned ap_a[4] = {" + i.gets("unsigned", 1) + "}; " : "";
@@ -200,8 +208,9 @@ text warpgroup_multiply(instruction& i) {
       "{}}}, "
       "::antiphase::plain::ptx::warpgroup_signs{{{}, {}}}, {}, {}",
       type, columns, i.get("bool", 3), transposed_a, transposed_b,
-      registers ? "0ul" : i.get("unsigned long", 1), i.get("unsigned long", 2), i.get("int", 4),
-      i.get("int", 5), registers ? "ap_a" : "nullptr", here);
+      registers ? "0ul" : i.get("unsigned long", 1), i.get("unsigned long", 2),
+      floating ? i.get("int", 4) : "1",
+      floating ? i.get("int", 5) : "1", registers ? "ap_a" : "nullptr", here);
   for (const text& one : sums) all += ", " + one;
   return code + call("warpgroup_multiply", all);
 }

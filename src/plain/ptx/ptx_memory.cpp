@@ -229,6 +229,23 @@ text tensor_copy(instruction& i) {
                 i.barrier(2, "in_shared"), i.get("unsigned short", 3), here);
   return call("tensor_load", i.pointer(0, "in_shared"), map, place, count, i.barrier(2, "in_shared"), here);
 }
+text replace_in_map(instruction& i) {
+  const view field = i.take_one({"global_address", "rank", "box_dim", "global_dim", "global_stride"});
+  const text space = i.space();
+  if (field.empty() || !i.take("b1024")) i.refuse();
+  const text type = i.type();
+  const bool has_index = field != "global_address" && field != "rank";
+  if (i.count() != (has_index ? 3u : 2u)) i.refuse();
+  return call("replace_in_map", i.pointer(0, space), fmt::format("::antiphase::machine::map_field::{}", field),
+              has_index ? i.get("int", 1) : "0", i.get(type, has_index ? 2 : 1), here);
+}
+text copy_map(instruction& i) {
+  if (!i.take("global") || !i.take("shared::cta") || !i.take("tensormap::generic") || !i.take("release"))
+    i.refuse();
+  const text reach = i.scope_for(true);
+  if (!i.take("sync") || !i.take("aligned") || i.count() != 3 || i.operand(2) != "128") i.refuse();
+  return call("copy_map", i.pointer(0, "generic"), i.pointer(1, "in_shared"), reach, here);
+}
 text bulk_reduction(instruction& i) {
   i.skip_cache_hints();
   if (!i.take("bulk_group") || !i.take("global") || !i.take("shared::cta")) i.refuse();

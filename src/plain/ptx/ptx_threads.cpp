@@ -77,6 +77,11 @@ text proxy_fence(instruction& i) {
                                                                                            : shared ? "shared"
                                                                                                     : "both");
 }
+text map_fence(instruction& i) {  // an acquire names the map
+  const view how = i.take_one({"acquire", "release"});
+  if (how.empty()) i.refuse();
+  return fmt::format("::antiphase::plain::fence({}, {})", i.scope_for(true), order_of(how));
+}
 text barrier_fence(instruction& i) {
   i.skip({"release", "cluster"});
   return "::antiphase::machine::mbarrier_fence()";

@@ -34,7 +34,7 @@ cudaError_t properties(cudaDeviceProp* p) {
   p->clockRate = 1'000'000;
   p->totalConstMem = 65536;
   std::tie(p->major, p->minor) = std::pair(9, 0);
-  p->multiProcessorCount = 4;
+  p->multiProcessorCount = multiprocessors;
   p->concurrentKernels = p->managedMemory = p->concurrentManagedAccess = p->cooperativeLaunch =
       p->unifiedAddressing = p->canMapHostMemory = p->deviceOverlap = p->streamPrioritiesSupported =
           p->computePreemptionSupported = p->canUseHostPointerForRegisteredMem = p->globalL1CacheSupported =

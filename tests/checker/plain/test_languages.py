@@ -6,6 +6,7 @@ import json
 import os
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -91,6 +92,20 @@ class Languages(unittest.TestCase):
     def test_cute(self):
         self.right_and_broken("cutlass", "cute_reverse.py")
 
+    def test_tilelang(self):
+        if None in map(importlib.util.find_spec, ("tilelang", "torch")) or shutil.which("nvcc") is None:
+            self.skipTest("there is no TileLang, torch or nvcc here")
+        program = "languages/tilelang_programs.py"
+        right = check(program, "--schedules", 3)
+        self.assertEqual(right.returncode, 0, right.stdout + right.stderr)
+        for kernel in ("add_up", "multiply"):
+            self.assertIn(f"{kernel}_kernel: 1 call", right.stdout)
+        broken = check(program, "-D", "BROKEN=1", "--schedules", 3, "--json")
+        self.assertEqual(broken.returncode, 5, broken.stdout + broken.stderr)
+        found = [f for p in json.loads(broken.stdout)["programs"] for f in p["findings"]]
+        self.assertEqual({f["access"]["at"]["file"] for f in found}, {"add_up_kernel.cu"})
+        self.assertIn("race", {f["kind"] for f in found})
+
     def test_a_device_of_torch_is_the_one_of_its_tensors(self):
         if None in map(importlib.util.find_spec, ("triton", "torch")):
             self.skipTest("there is no torch or no triton here")
@@ -159,12 +174,14 @@ for missing in (0, 1):
             ("triton", "Triton 2.1.0 is not supported here: expected 3.4 or newer"),
             ("numba", "numba-cuda 0.1.0 is not supported here: expected 0.24 to 0.30"),
             ("cutlass", "CuTe DSL 3.0 is not supported here: expected 4.8 or newer"),
+            ("tilelang", "TileLang 0.1.9 is not supported here: expected 0.1.15 or newer"),
         ):
             with self.subTest(package), tempfile.TemporaryDirectory() as folder:
                 root = pathlib.Path(folder)
                 for module, text in (
                     ("triton", "__version__ = '2.1.0'"),
                     ("cutlass", "__version__ = '3.0'"),
+                    ("tilelang", "__version__ = '0.1.9'"),
                     ("numba", ""),
                     ("numba/cuda", ""),
                     ("numba_cuda", "__version__ = '0.1.0'"),

@@ -176,6 +176,10 @@ TEST(ptx_module, the_first_value_of_a_sum_is_set_before_the_fence_of_an_asm_stat
   EXPECT_FALSE(order(fence, "")) << "in PTX as it was written";
   EXPECT_FALSE(order(of_asm, "mov.b64 %d0, 0;\nadd.f32 %f2, %f1, %f1;\n")) << "its old value is used before";
   EXPECT_FALSE(order(of_asm, "bar.sync 0;\n"));
+  const std::string packed =
+      in_kernel(".reg .b16 %s<3>; .reg .b32 %r<2>; .reg .f32 %f<9>; .reg .b64 %d<2>;\n" + of_asm +
+                "mov.u16 %s1, 1;\nmov.b32 %r1, {%s1, %s2};\ncvt.u64.u32 %d0, %r1;\n" + product);
+  EXPECT_LT(packed.find("warpgroup_fence"), packed.find("packed<unsigned>")) << "of what is set after it";
 }
 
 TEST(ptx_module, rounds_of_loops_and_copies_of_one_barrier_are_told_apart) {

@@ -48,6 +48,14 @@ void bulk_load_multicast(void* to, const void* from, std::uint32_t bytes, std::u
 void tensor_load_multicast(void* to, const tensor_map& map, tensor_place first, int dimensions,
                            std::uint64_t* word, unsigned ranks, place where);
 
+// Where a map in a kernel's memory has a field, for a kernel that replaces it; no bytes: maps have no such
+// dimension here. `more` is added to the value.
+enum class map_field : unsigned char { global_address, rank, box_dim, global_dim, global_stride };
+struct map_part {
+  std::uint32_t offset, bytes, more;
+};
+map_part part_of_map(const void* map, map_field field, int index, place where);
+
 // Part of the groups of bulk_store: stores a box of a tensor; updates the elements of the destination.
 void tensor_store(const tensor_map& map, const void* from, tensor_place first, int dimensions, place where);
 enum class number_kind : unsigned char { unsigned_integer, signed_integer, floating };

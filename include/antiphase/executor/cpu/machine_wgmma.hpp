@@ -7,9 +7,22 @@
 
 namespace antiphase::machine {
 
-// k is 16 for f16 and bf16, 8 for tf32. Sums of bf16 are cut off as those of f16, which is published for
+// k is 16 for f16 and bf16, 8 for tf32, 32 for numbers of 8 bits, of A and then of B, whose sums are f32 or s32.
+// Sums of bf16 are cut off as those of f16, which is published for
 // Hopper and which we have not measured.
-enum class operand_type : unsigned char { f16, bf16, tf32 };
+enum class operand_type : unsigned char {
+  f16,
+  bf16,
+  tf32,
+  e4m3_e4m3,
+  e4m3_e5m2,
+  e5m2_e4m3,
+  e5m2_e5m2,
+  s8_s8,
+  s8_u8,
+  u8_s8,
+  u8_u8
+};
 template <class Number, class Bf16> constexpr operand_type operand_type_of =
     std::is_same_v<Number, Bf16> ? operand_type::bf16 : operand_type::f16;
 
