@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Replaces headers of PyTorch, pybind11 and Python. Next to a driver (antiphase check --kernels) code outside
-// of kernels that uses them is dropped. Otherwise a part of PyTorch is here, in tensor_functions.h, and calls.h
-// calls functions from Python.
+// of kernels that uses them is dropped. Otherwise a part of PyTorch is here, in tensor_functions.h, and
+// calls.h calls functions from Python.
 #pragma once
 #include <algorithm>
 #include <cassert>
