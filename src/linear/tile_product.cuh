@@ -98,16 +98,13 @@ template <tile_policy P, template <tile_policy, int> class Waits = tile_waits> s
   struct place {
     const params& p;
     int row, column, x_member, w_member, slot_bytes;
-    int first = 0;  // of the rows of X that this block loads for its cluster
     AP_DEV explicit place(const walk& tile)
         : p(tile.p),
           row(tile.row),
           column(tile.column),
           x_member(uniform(tile.member * p.x_step)),
           w_member(uniform(tile.member * p.w_step)),
-          slot_bytes((p.loaded_rows + P.columns) * 128 * slot_blocks) {
-      if constexpr (cluster > 1) first = uniform(cluster_rank() * (rows / cluster));
-    }
+          slot_bytes((p.loaded_rows + P.columns) * 128 * slot_blocks) {}
   };
   AP_DEV static void load_w(storage& s, const place& tile, int block, slot_cursor at) {
     mbarrier& landed = s.ring.barrier[full][at.index];
@@ -136,10 +133,12 @@ template <tile_policy P, template <tile_policy, int> class Waits = tile_waits> s
       for (int b = 0; b < P.groups; ++b)
         tensor_load(to + b * panel, tile.p.x_map, landed, tile.row + 64 * b, block * depth, tile.x_member);
     } else if constexpr (cluster > 1) {
+      constexpr int part = rows / cluster;
+      const int first = cluster_rank() * part;
       AP_UNROLL
       for (int b = 0; b < slot_blocks; ++b)
-        tensor_load_multicast(to + b * x_bytes + tile.first * 128, tile.p.x_map, landed, (1u << cluster) - 1,
-                              (block + b) * depth, tile.row + tile.first, tile.x_member);
+        tensor_load_multicast(to + b * x_bytes + first * 128, tile.p.x_map, landed, (1u << cluster) - 1,
+                              (block + b) * depth, tile.row + first, tile.x_member);
     } else {
       AP_UNROLL
       for (int b = 0; b < slot_blocks; ++b)
