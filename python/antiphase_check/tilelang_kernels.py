@@ -56,7 +56,9 @@ class _Module:
         for name, function in artifact.device_mod.functions.items():
             attributes, entry = function.attrs, name.name_hint
             given = next((attributes[k] for k in attributes.keys() if "kernel_launch_params" in k), [])
-            self.functions[entry] = self._guarded(functools.partial(self.launch, entry, list(map(str, given))))
+            self.functions[entry] = self._guarded(
+                functools.partial(self.launch, entry, list(map(str, given)))
+            )
 
     def _guarded(self, function):
         """The function in C: one of Python's would be deleted by the host code after Python has ended."""
@@ -174,7 +176,9 @@ def _places(session, tilelang):
     allocate = kernels.prepare_tvm_ffi_callee_allocated_outputs
 
     def split(function, context, **named):
-        artifact = lowered(function, context, **{**named, "enable_host_codegen": False, "enable_device_compile": False})
+        artifact = lowered(
+            function, context, **{**named, "enable_host_codegen": False, "enable_device_compile": False}
+        )
         if named.get("enable_host_codegen"):
             artifact.host_mod = _on_host(artifact.host_mod, tvm)
             artifact.rt_mod = lower.host_codegen(artifact.host_mod, context)
