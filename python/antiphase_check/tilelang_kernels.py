@@ -14,7 +14,7 @@ from .session import Unsupported
 
 FIRST, LAST = (0, 1, 15), (0, 1, 15)  # versions that were tried
 _HOST, _CUDA = 1, 2  # device types of DLPack
-_DEVICE_TYPE = 10  # the field of tvm_struct_get and tvm_struct_set
+_DEVICE_TYPE = 10  # the field of tvm_struct_get
 _PLACES = ("blockIdx.x", "blockIdx.y", "blockIdx.z", "threadIdx.x", "threadIdx.y", "threadIdx.z")
 _CLUSTERS = ("clusterIdx.x", "clusterIdx.y", "clusterIdx.z")
 
@@ -127,22 +127,13 @@ class _Module:
 
 def _on_host(module, tvm):
     """Host code that takes tensors of the host for those of the device."""
-    expressions, transform = tvm.tirx, tvm.tirx.stmt_functor.ir_transform
-
-    def of_device(node):
-        return (
-            isinstance(node, expressions.Call)
-            and "tvm_struct" in str(getattr(node.op, "name", ""))
-            and int(node.args[2]) == _DEVICE_TYPE
-        )
-
     def changed(node):
-        if isinstance(node, expressions.EQ) and of_device(node.a) and int(node.b) == _CUDA:
-            return expressions.EQ(node.a, expressions.IntImm(node.b.dtype, _HOST))
-        return None
+        is_read = "tvm_struct_get" in str(getattr(node.op, "name", ""))
+        return node + (_CUDA - _HOST) if is_read and int(node.args[2]) == _DEVICE_TYPE else None
 
+    transform = tvm.tirx.stmt_functor.ir_transform
     functions = {
-        name: function.with_body(transform(function.body, None, changed, ["tirx.EQ"]))
+        name: function.with_body(transform(function.body, None, changed, ["tirx.Call"]))
         for name, function in module.functions.items()
     }
     return tvm.IRModule(functions)
