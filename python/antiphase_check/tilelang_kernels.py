@@ -127,6 +127,7 @@ class _Module:
 
 def _on_host(module, tvm):
     """Host code that takes tensors of the host for those of the device."""
+
     def changed(node):
         is_read = "tvm_struct_get" in str(getattr(node.op, "name", ""))
         return node + (_CUDA - _HOST) if is_read and int(node.args[2]) == _DEVICE_TYPE else None
