@@ -14,7 +14,7 @@ from .session import Unsupported
 
 FIRST, LAST = (0, 1, 15), (0, 1, 15)  # versions that were tried
 _HOST, _CUDA = 1, 2  # device types of DLPack
-_DEVICE_TYPE = 10  # the field of tvm_struct_get and tvm_struct_set
+_DEVICE_TYPE = 10  # the field of tvm_struct_get
 _PLACES = ("blockIdx.x", "blockIdx.y", "blockIdx.z", "threadIdx.x", "threadIdx.y", "threadIdx.z")
 _CLUSTERS = ("clusterIdx.x", "clusterIdx.y", "clusterIdx.z")
 
@@ -56,7 +56,9 @@ class _Module:
         for name, function in artifact.device_mod.functions.items():
             attributes, entry = function.attrs, name.name_hint
             given = next((attributes[k] for k in attributes.keys() if "kernel_launch_params" in k), [])
-            self.functions[entry] = self._guarded(functools.partial(self.launch, entry, list(map(str, given))))
+            self.functions[entry] = self._guarded(
+                functools.partial(self.launch, entry, list(map(str, given)))
+            )
 
     def _guarded(self, function):
         """The function in C: one of Python's would be deleted by the host code after Python has ended."""
@@ -125,22 +127,14 @@ class _Module:
 
 def _on_host(module, tvm):
     """Host code that takes tensors of the host for those of the device."""
-    expressions, transform = tvm.tirx, tvm.tirx.stmt_functor.ir_transform
-
-    def of_device(node):
-        return (
-            isinstance(node, expressions.Call)
-            and "tvm_struct" in str(getattr(node.op, "name", ""))
-            and int(node.args[2]) == _DEVICE_TYPE
-        )
 
     def changed(node):
-        if isinstance(node, expressions.EQ) and of_device(node.a) and int(node.b) == _CUDA:
-            return expressions.EQ(node.a, expressions.IntImm(node.b.dtype, _HOST))
-        return None
+        is_read = "tvm_struct_get" in str(getattr(node.op, "name", ""))
+        return node + (_CUDA - _HOST) if is_read and int(node.args[2]) == _DEVICE_TYPE else None
 
+    transform = tvm.tirx.stmt_functor.ir_transform
     functions = {
-        name: function.with_body(transform(function.body, None, changed, ["tirx.EQ"]))
+        name: function.with_body(transform(function.body, None, changed, ["tirx.Call"]))
         for name, function in module.functions.items()
     }
     return tvm.IRModule(functions)
@@ -174,7 +168,9 @@ def _places(session, tilelang):
     allocate = kernels.prepare_tvm_ffi_callee_allocated_outputs
 
     def split(function, context, **named):
-        artifact = lowered(function, context, **{**named, "enable_host_codegen": False, "enable_device_compile": False})
+        artifact = lowered(
+            function, context, **{**named, "enable_host_codegen": False, "enable_device_compile": False}
+        )
         if named.get("enable_host_codegen"):
             artifact.host_mod = _on_host(artifact.host_mod, tvm)
             artifact.rt_mod = lower.host_codegen(artifact.host_mod, context)

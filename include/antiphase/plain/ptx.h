@@ -293,7 +293,8 @@ AP_VERB const tensor_map& map_at(unsigned long address, place where) {
   return *static_cast<const tensor_map*>(generic(address));
 }
 // tensormap.replace: a field of a dimension that maps do not have here is left alone.
-AP_VERB void replace_in_map(void* map, machine::map_field field, int index, unsigned long value, place where) {
+AP_VERB void replace_in_map(void* map, machine::map_field field, int index, unsigned long value,
+                            place where) {
   const machine::map_part part = machine::part_of_map(map, field, index, where);
   char* const at = static_cast<char*>(map) + part.offset;
   if (part.bytes == 8) store<unsigned long, 1>(at, {{value}});
@@ -303,7 +304,8 @@ AP_VERB void replace_in_map(void* map, machine::map_field field, int index, unsi
 AP_VERB void copy_map(void* to, const void* from, scope reach, place where) {
   machine::warp_exchange(all_lanes, nullptr, 0, where);
   judge_whole_warp("tensormap.cp_fenceproxy", where);
-  store<unsigned, 1>(static_cast<unsigned*>(to) + lane(), load<unsigned, 1>(static_cast<const unsigned*>(from) + lane()));
+  store<unsigned, 1>(static_cast<unsigned*>(to) + lane(),
+                     load<unsigned, 1>(static_cast<const unsigned*>(from) + lane()));
   fence(reach, ordering::release);
   machine::warp_exchange(all_lanes, nullptr, 0, where);
 }

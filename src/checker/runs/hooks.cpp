@@ -214,7 +214,8 @@ template <class T> bool brings_old(const volatile T* p, int how, scope reach, co
   return true;
 }
 void stored(const volatile void* p) {
-  if (model* m = active; m != nullptr && m->current() != nullptr) m->loops.wrote(const_cast<const void*>(p), true);
+  if (model* m = active; m != nullptr && m->current() != nullptr)
+    m->loops.wrote(const_cast<const void*>(p), true);
 }
 
 }  // namespace

@@ -114,8 +114,8 @@ class load_history {
     again_ = false;
     did_more_ = true;
   }
-  // A write of up to 16 bytes is about to happen. It counts if it changes memory: a loop that waits may have one
-  // thread look for all and hand on what it sees, time and again. Returns true if it counts at once.
+  // A write of up to 16 bytes is about to happen. It counts if it changes memory: a loop that waits may have
+  // one thread look for all and hand on what it sees, time and again. Returns true if it counts at once.
   bool will_write(const void* p) {
     const std::uintptr_t block = reinterpret_cast<std::uintptr_t>(p) / 16 * 16;
     for (written& w : writes_) {
@@ -132,7 +132,8 @@ class load_history {
     bool changed = false;
     for (written& w : writes_)
       if (const std::uintptr_t block = std::exchange(w.block, 0); block != 0)
-        changed |= std::memcmp(w.before, reinterpret_cast<const void*>(block), sizeof w.before) != 0;  // NOLINT
+        changed |=
+            std::memcmp(w.before, reinterpret_cast<const void*>(block), sizeof w.before) != 0;  // NOLINT
     return changed;
   }
   // An atomic or volatile load has returned the same value as before.

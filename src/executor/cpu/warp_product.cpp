@@ -144,7 +144,8 @@ void multiply_bytes(machine::operand_type type, std::span<const std::uint16_t> a
   using enum matrix_number;
   constexpr matrix_number types[][2] = {{e4m3, e4m3}, {e4m3, e5m2}, {e5m2, e4m3}, {e5m2, e5m2},
                                         {s8, s8},     {s8, u8},     {u8, s8},     {u8, u8}};
-  const auto [of_a, of_b] = types[static_cast<int>(type) - static_cast<int>(machine::operand_type::e4m3_e4m3)];
+  const auto [of_a, of_b] =
+      types[static_cast<int>(type) - static_cast<int>(machine::operand_type::e4m3_e4m3)];
   if (type < machine::operand_type::s8_s8)
     multiply_bytes_of<float>(of_a, of_b, a, b, rows, columns, sums);
   else  // integers wrap around

@@ -13,8 +13,8 @@ struct lane_registers {
   const void *a, *b, *c;
 };
 void multiply_warp(const machine::warp_product& what, const lane_registers (&lanes)[32]);
-// sum(row, column) += a(row, k) * b(column, k) over 32 numbers of 8 bits, two in an element of a and b. The sums
-// are float, or hold the bits of integers.
+// sum(row, column) += a(row, k) * b(column, k) over 32 numbers of 8 bits, two in an element of a and b. The
+// sums are float, or hold the bits of integers.
 void multiply_bytes(machine::operand_type type, std::span<const std::uint16_t> a,
                     std::span<const std::uint16_t> b, int rows, int columns, std::span<float> sums);
 

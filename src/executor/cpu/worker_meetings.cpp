@@ -37,7 +37,6 @@ bool worker::may_wait(std::span<thread_state* const> all) {
   return in_vain && !more;
 }
 
-
 bool way_out::goes_past(machine::place barrier) const {
   const bool to_the_end = last == ~0u;
   return to_the_end || (barrier.line() >= first && barrier.line() < last &&

@@ -188,7 +188,8 @@ text warpgroup_multiply(instruction& i) {
   };
   const view of_a = number(), of_b = number();
   const bool bytes = of_a.size() == 2 || of_a.starts_with("e");
-  if (of_a.empty() || of_b.empty() || (of_a != of_b && (!bytes || of_b.size() != of_a.size() || of_b == "bf16")))
+  if (of_a.empty() || of_b.empty() ||
+      (of_a != of_b && (!bytes || of_b.size() != of_a.size() || of_b == "bf16")))
     i.refuse();
   const text type = bytes ? fmt::format("{}_{}", of_a, of_b) : text(of_a);
   const std::size_t k_at = shape.find('k');
@@ -209,8 +210,8 @@ text warpgroup_multiply(instruction& i) {
       "::antiphase::plain::ptx::warpgroup_signs{{{}, {}}}, {}, {}",
       type, columns, i.get("bool", 3), transposed_a, transposed_b,
       registers ? "0ul" : i.get("unsigned long", 1), i.get("unsigned long", 2),
-      floating ? i.get("int", 4) : "1",
-      floating ? i.get("int", 5) : "1", registers ? "ap_a" : "nullptr", here);
+      floating ? i.get("int", 4) : "1", floating ? i.get("int", 5) : "1", registers ? "ap_a" : "nullptr",
+      here);
   for (const text& one : sums) all += ", " + one;
   return code + call("warpgroup_multiply", all);
 }

@@ -236,8 +236,9 @@ text replace_in_map(instruction& i) {
   const text type = i.type();
   const bool has_index = field != "global_address" && field != "rank";
   if (i.count() != (has_index ? 3u : 2u)) i.refuse();
-  return call("replace_in_map", i.pointer(0, space), fmt::format("::antiphase::machine::map_field::{}", field),
-              has_index ? i.get("int", 1) : "0", i.get(type, has_index ? 2 : 1), here);
+  return call("replace_in_map", i.pointer(0, space),
+              fmt::format("::antiphase::machine::map_field::{}", field), has_index ? i.get("int", 1) : "0",
+              i.get(type, has_index ? 2 : 1), here);
 }
 text copy_map(instruction& i) {
   if (!i.take("global") || !i.take("shared::cta") || !i.take("tensormap::generic") || !i.take("release"))

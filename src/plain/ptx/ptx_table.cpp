@@ -53,7 +53,8 @@ const std::vector<group>& table() {
         {"cp.async.mbarrier.arrive", copies_arrive}}},
       {partly,
        "between global memory and shared memory, multicast too, and to other blocks of the cluster; tensors "
-       "of 1 to 4 dimensions, in tiles, by maps of cuTensorMapEncodeTiled, whose address, extents, strides, box "
+       "of 1 to 4 dimensions, in tiles, by maps of cuTensorMapEncodeTiled, whose address, extents, strides, "
+       "box "
        "and rank may be replaced; the fence after it is not checked",
        {{"cp.async.bulk", bulk_copy},
         {"cp.async.bulk.tensor", tensor_copy},
@@ -115,7 +116,8 @@ const std::vector<group>& table() {
        "in modules, and with <mma.h>; of f16, bf16, tf32, f64, s8 and u8",
        {{"wmma.load", wmma_load}, {"wmma.store", wmma_store}, {"wmma.mma", wmma_multiply}}},
       {partly,
-       "m64nNk16 of f16 and bf16, m64nNk8 of tf32, m64nNk32 of e4m3, e5m2, s8 and u8, with sums in f32 or s32 "
+       "m64nNk16 of f16 and bf16, m64nNk8 of tf32, m64nNk32 of e4m3, e5m2, s8 and u8, with sums in f32 or "
+       "s32 "
        "that are one array of the thread's, A in shared memory or registers; "
        "not "
        "negated. What becomes of A's registers before the wait is not looked at",

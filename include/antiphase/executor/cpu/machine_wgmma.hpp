@@ -7,7 +7,7 @@
 
 namespace antiphase::machine {
 
-// k is 16 for f16 and bf16, 8 for tf32, 32 for numbers of 8 bits, of A and then of B, whose sums are f32 or s32.
+// k is 16 for f16 and bf16, 8 for tf32, 32 for 8-bit numbers, of A and then of B, with sums of f32 or s32.
 // Sums of bf16 are cut off as those of f16, which is published for
 // Hopper and which we have not measured.
 enum class operand_type : unsigned char {

@@ -25,7 +25,9 @@ def sums(N):
 @tilelang.jit(out_idx=[-1])
 def product(M, N, K, tile, depth):
     @T.prim_func
-    def multiply(A: T.Tensor((M, K), "float16"), B: T.Tensor((K, N), "float16"), C: T.Tensor((M, N), "float16")):
+    def multiply(
+        A: T.Tensor((M, K), "float16"), B: T.Tensor((K, N), "float16"), C: T.Tensor((M, N), "float16")
+    ):
         with T.Kernel(T.ceildiv(N, tile), T.ceildiv(M, tile), threads=128) as (x, y):
             a, b = T.alloc_shared((tile, depth), "float16"), T.alloc_shared((depth, tile), "float16")
             c = T.alloc_fragment((tile, tile), "float32")

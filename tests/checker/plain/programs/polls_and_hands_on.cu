@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One thread of each block polls a flag and hands on what it sees between barriers, of the block and named ones.
-// Broken: the flag is never set.
+// One thread of each block polls a flag and hands on what it sees, between a barrier of the block and a named
+// one. Broken: the flag is never set.
 #include <cstdio>
 
 __global__ void in_turn(int* flag, int* to) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A kernel replaces the address, the extents and a stride of a tensor map, and copies by the new one. Broken: the
-// new stride is no multiple of 16 bytes.
+// A kernel replaces the address, the extents and a stride of a tensor map, and copies by the new one. Broken:
+// the new stride is no multiple of 16 bytes.
 #include <cuda.h>
 #include <cuda_runtime.h>
 
@@ -9,7 +9,8 @@
 
 __device__ uint32_t address(const void* p) { return static_cast<uint32_t>(__cvta_generic_to_shared(p)); }
 
-__global__ void load(const __grid_constant__ CUtensorMap map, CUtensorMap* changed, const int* from, int* to) {
+__global__ void load(const __grid_constant__ CUtensorMap map, CUtensorMap* changed, const int* from,
+                     int* to) {
   __shared__ alignas(128) CUtensorMap own;
   __shared__ alignas(128) int box[8 * 8];
   __shared__ alignas(8) uint64_t landed;
@@ -24,23 +25,26 @@ __global__ void load(const __grid_constant__ CUtensorMap map, CUtensorMap* chang
 #else
     const uint64_t stride = 24 * 4;
 #endif
-    asm volatile("tensormap.replace.tile.global_address.shared::cta.b1024.b64 [%0], %1;" ::"r"(at), "l"(from));
+    asm volatile("tensormap.replace.tile.global_address.shared::cta.b1024.b64 [%0], %1;" ::"r"(at),
+                 "l"(from));
     asm volatile("tensormap.replace.tile.global_dim.shared::cta.b1024.b32 [%0], 1, %1;" ::"r"(at), "r"(6));
     asm volatile("tensormap.replace.tile.global_dim.shared::cta.b1024.b32 [%0], 4, %1;" ::"r"(at), "r"(1));
-    asm volatile("tensormap.replace.tile.global_stride.shared::cta.b1024.b64 [%0], 0, %1;" ::"r"(at), "l"(stride));
+    asm volatile("tensormap.replace.tile.global_stride.shared::cta.b1024.b64 [%0], 0, %1;" ::"r"(at),
+                 "l"(stride));
   }
   __syncwarp();
   asm volatile(
-      "tensormap.cp_fenceproxy.global.shared::cta.tensormap::generic.release.gpu.sync.aligned [%0], [%1], 128;" ::"l"(
-          changed),
+      "tensormap.cp_fenceproxy.global.shared::cta.tensormap::generic.release.gpu.sync.aligned [%0], [%1], "
+      "128;" ::"l"(changed),
       "r"(address(&own))
       : "memory");
   asm volatile("fence.proxy.tensormap::generic.acquire.gpu [%0], 128;" ::"l"(changed) : "memory");
   if (t == 0) {
-    asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], 256;" ::"r"(address(&landed)) : "memory");
+    asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], 256;" ::"r"(address(&landed))
+                 : "memory");
     asm volatile(  // FOUND: bad copy
-        "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%2, %3}], [%4];" ::"r"(
-            address(box)),
+        "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%2, %3}], "
+        "[%4];" ::"r"(address(box)),
         "l"(changed), "r"(8), "r"(0), "r"(address(&landed))
         : "memory");
   }

@@ -49,7 +49,8 @@ int main() {
   for (int i = 0; i < 8 * 32; ++i) b[i] = e5m2[i * 5 / 2 % 3];
   cudaMalloc(&rows, sizeof a), cudaMalloc(&columns, sizeof b);
   cudaMalloc(&floats, sizeof sums), cudaMalloc(&integers, sizeof counts);
-  cudaMemcpy(rows, a, sizeof a, cudaMemcpyHostToDevice), cudaMemcpy(columns, b, sizeof b, cudaMemcpyHostToDevice);
+  cudaMemcpy(rows, a, sizeof a, cudaMemcpyHostToDevice),
+      cudaMemcpy(columns, b, sizeof b, cudaMemcpyHostToDevice);
   multiply<<<1, 128>>>(rows, columns, floats, integers);
   cudaMemcpy(sums, floats, sizeof sums, cudaMemcpyDeviceToHost);
   cudaMemcpy(counts, integers, sizeof counts, cudaMemcpyDeviceToHost);
