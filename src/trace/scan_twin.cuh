@@ -9,9 +9,9 @@
 namespace antiphase::scans {
 inline namespace AP_TARGET {
 
-// For the clock of the CPU executor: a lane's instructions for its part of a tile, roughly two per element, and
-// how many ticks the roles take besides, as recorded on an H200: shuffles, folds, words of shared memory, one
-// after the other.
+// For the clock of the CPU executor: a lane's instructions for its part of a tile, roughly two per element,
+// and how many ticks the roles take besides, as recorded on an H200: shuffles, folds, words of shared memory,
+// one after the other.
 namespace role_ticks {
 constexpr int load = 1000, reduce = 1000, publish = 450, read_total = 1450, look_back = 400, next_tile = 500,
               scan = 650, store = 1250;

@@ -161,8 +161,8 @@ struct block_state : machine::block_view {
 
   double drawn() { return (delays() + 1.) / 4294967296.; }  // above 0, at most 1
 
-  // By how much a load of the copy engine from memory takes longer than others: drawn, exponentially. The mean
-  // grows with the square of the bytes that the block has in flight.
+  // By how much a load of the copy engine from memory takes longer than others: drawn, exponentially. The
+  // mean grows with the square of the bytes that the block has in flight.
   std::int64_t later(const clock_costs& costs, double bytes) {
     for (const bulk_load_state& load : loads) bytes += load.bytes;
     varies = costs.varies * (bytes / costs.busy_bytes) * (bytes / costs.busy_bytes);
