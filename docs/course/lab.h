@@ -45,8 +45,8 @@ void same(const std::string& of, const array<T>& a, F expected, double tolerance
   for (std::size_t i = 0; i < all.size(); ++i) {
     const double is = static_cast<double>(all[i]),
                  wanted = static_cast<double>(expected(static_cast<int>(i)));
-    demand(is == wanted || std::fabs(is - wanted) <= tolerance, "wrong result, " + of, "element %zu is %g, expected %g", i,
-           is, wanted);
+    demand(is == wanted || std::fabs(is - wanted) <= tolerance, "wrong result, " + of,
+           "element %zu is %g, expected %g", i, is, wanted);
   }
 }
 

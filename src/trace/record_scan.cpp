@@ -42,7 +42,7 @@ timeline record(const context& where, std::string_view policy, const scan_proble
   const std::vector<twin> twins = twins_for(where.kind(), p);
   const double bytes = static_cast<double>(sizeof(float)) * static_cast<double>(p.outer * p.length * p.inner);
   // A ring needs tiles to get going; the blocks of large arrays wait for each other as on the whole machine.
-  constexpr double tile_bytes = 24576, tiles_of_a_block = 24;
+  constexpr double tile_bytes = 24576, tiles_of_a_block = 32;
   const recorded_work work{
       .bytes = 2 * bytes,
       .multiprocessors = scans::is_one_wave(scans::find_policy(policy))

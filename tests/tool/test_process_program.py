@@ -844,6 +844,43 @@ class Trace(ToolTest):
                 pairs += 1
         self.assertGreaterEqual(pairs, 16)
 
+    def test_modelled_gain_of_a_further_stage_is_near_that_of_an_h200(self):
+        """Within 15 points for at least 16 of the recorded pairs of kernels that differ in their buffers alone."""
+        folder = pathlib.Path(__file__).resolve().parents[2] / "bench/results/experiments"
+        times = {}
+        for asked in (
+            ("gemm", "stages=1,2,3,4", "--m", "128", "--n", "128", "--k", "1024"),
+            (
+                "gemm",
+                "policy=tensor-core-2,tensor-core-3,tensor-core-4",
+                "--m",
+                "128",
+                "--n",
+                "128",
+                "--k",
+                "1024",
+            ),
+            ("scan", "stages=1,2,3,8", "--size", "1572864", "--data", "memory"),
+        ):
+            command = ("trace", asked[0], "--on", "cpu", "--compare", *asked[1:], "--json")
+            for t in json.loads(self.run_tool(*command).stdout)["timelines"]:
+                times[t["policy"]] = t["steady_step_time"]
+        near, off = 0, []
+        for series in json.loads(max(folder.glob("*-recorded-gains.json")).read_text())["series"]:
+            measured = {
+                t["policy"]: t["steady_step_time"] for t in series["timelines"] if t["policy"] in times
+            }
+            for (one, before), (more, after) in zip(measured.items(), list(measured.items())[1:]):
+                if not before or not after or one.rpartition("-")[0] not in more:
+                    continue
+                gains = [100 * (before / after - 1), 100 * (times[one] / times[more] - 1)]
+                if abs(gains[0] - gains[1]) <= 15:
+                    near += 1
+                else:
+                    off.append((series["name"], one, more, *gains))
+        self.assertGreaterEqual(near, 16, off)
+        self.assertLessEqual(len(off), 3, off)
+
     def test_ring_of_a_scan_recorded_on_an_h200(self):
         """The lesson of the ladder: what the second, third and eighth buffer gain where memory limits."""
         told = json.loads(self.run_tool("trace", "--read", "h200-scan", "--json").stdout)["timelines"]

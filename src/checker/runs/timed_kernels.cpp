@@ -55,7 +55,7 @@ timed_kernel timed(const timed_block& b, const model& m, const trace_options& op
   if (k.drawn.recorded == 0) return k;
   // A block alone whose loads are there at once.
   clock_costs free = costs;
-  free.latency = free.varies = 0;
+  free.latency = 0, free.varies = 0;
   free.bytes = free.bytes_of_lane = 0;
   k.compute_ticks = ticks_of_step(at_costs(free, 1));
   k.step_ticks = ticks_of_step(k.drawn);

@@ -183,7 +183,8 @@ class replayer {
   const timed_block& b_;
   const std::vector<std::vector<std::int32_t>>& uses_;
   const clock_costs& costs_;
-  cpu_detail::multiprocessor on_{};
+  cpu_detail::clock_unit memory_;
+  cpu_detail::multiprocessor on_{.memory = &memory_};
   std::int64_t tensor_free_ = 0;
   std::vector<player> players_;
   std::vector<std::map<event_key, event>> events_;  // by block

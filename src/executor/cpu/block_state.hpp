@@ -156,15 +156,24 @@ struct block_state : machine::block_view {
   std::vector<warp_matrices> matrices;  // by warp
   std::vector<collective> warpgroup;    // by warpgroup
   random_source delays{1};              // of its loads
+  double varies = 0;                    // mean of that of the latest load
   std::int64_t ended = 0;               // its latest thread, by the clock
   std::vector<mbarrier_clock> mbarriers;
   void* watched = nullptr;  // the observer's
 
-  // By how much a load of the copy engine from memory takes longer than others: drawn, exponentially.
-  std::int64_t later(const clock_costs& costs) {
-    if (costs.varies == 0) return 0;
-    return static_cast<std::int64_t>(-std::log((delays() + 1.) / 4294967296.) *
-                                     static_cast<double>(costs.varies));
+  double drawn() { return (delays() + 1.) / 4294967296.; }  // above 0, at most 1
+
+  // By how much a load of the copy engine from memory takes longer than others: drawn, exponentially. The
+  // mean grows with the square of the bytes that the block has in flight.
+  std::int64_t later(const clock_costs& costs, double bytes) {
+    for (const bulk_load_state& load : loads) bytes += load.bytes;
+    varies = costs.varies * (bytes / costs.busy_bytes) * (bytes / costs.busy_bytes);
+    return static_cast<std::int64_t>(-varies * std::log(drawn()));
+  }
+  // The same of its latest load for the slowest of `count` other blocks: by how much later than this block's.
+  std::int64_t later_of_others(double count) {
+    const double slowest = 1 - std::pow(drawn(), 1 / count);
+    return static_cast<std::int64_t>(varies * std::max(0., std::log(drawn() / slowest)));
   }
   mbarrier_clock& clock_of(const std::uint64_t* word) {
     for (mbarrier_clock& m : mbarriers)

@@ -90,6 +90,7 @@ void issue(thread_state& self, bulk_store_state store, place where) {
   if (observer* watch = self.owner->watch()) watch->bulk_store_issued(self, store, where);
   self.time.instruction_alone();
   self.owner->in_turn(self);
+  store.read = self.time.now();
   store.lands = self.time.landing_by_engine(store.bytes);
   if (self.owner->lands_now()) {
     capture(*self.home, store);
@@ -158,7 +159,7 @@ void bulk_wait(int groups_left, bulk_done what, place) {
   const std::size_t done = q.groups.size() - left;
   for (std::size_t i = 0; i < done; ++i)
     for (const auto& store : q.groups[i])
-      self.time.wait_until(store.lands - (what == bulk_done::read ? self.time.costs().latency : 0));
+      self.time.wait_until(what == bulk_done::read ? store.read : store.lands);
   self.owner->in_turn(self);
   for (; q.read < done; ++q.read)
     for (auto& store : q.groups[q.read]) capture(*self.home, store);

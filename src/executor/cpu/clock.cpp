@@ -15,19 +15,22 @@ clock_costs costs_on(const machine_profile& machine, bool in_memory) {
   const double processors = std::max(1, machine.limits.multiprocessors), clock = machine.clock.value;
   const machine_figure& rate = in_memory ? machine.memory_bytes : machine.cache_bytes;
   const machine_figure& latency = in_memory ? machine.memory_latency : machine.cache_latency;
-  return {.instruction = clocks(schedulers / machine.issue.value / lanes),
-          .multiply_add = clocks(schedulers / machine.multiply_adds.value),
-          .wavefront = clocks(128 / machine.shared_bytes.value / lanes),
-          .barrier_of_warp = clocks(fitted::barrier_of_warp),
-          .latency = clocks(latency.value * clock),
-          .varies = in_memory ? clocks(latency.value * clock * fitted::latency_varies) : 0,
-          .look = clocks(machine.cache_latency.value * clock),
-          .tensor_multiply_add = static_cast<double>(one_tick) * schedulers * clock * processors /
-                                 std::max(1., machine.tensor_fp16.value),
-          .bytes = static_cast<double>(one_tick) * clock * processors / rate.value,
-          .bytes_of_lane = static_cast<double>(one_tick) * clock * processors / rate.value,
-          .stalls_ahead = fitted::waits_reading_ahead,
-          .stalls = fitted::waits_reading};
+  return {
+      .instruction = clocks(schedulers / machine.issue.value / lanes),
+      .multiply_add = clocks(schedulers / machine.multiply_adds.value),
+      .wavefront = clocks(128 / machine.shared_bytes.value / lanes),
+      .barrier_of_warp = clocks(fitted::barrier_of_warp),
+      .latency = clocks(latency.value * clock),
+      .varies = in_memory ? static_cast<double>(clocks(latency.value * clock * fitted::latency_varies)) : 0,
+      .busy_bytes = machine.memory_in_flight.value,
+      .look = clocks(machine.cache_latency.value * clock),
+      .tensor_multiply_add = static_cast<double>(one_tick) * schedulers * clock * processors /
+                             std::max(1., machine.tensor_fp16.value),
+      .bytes = static_cast<double>(one_tick) * clock * processors / rate.value,
+      .bytes_of_lane = static_cast<double>(one_tick) * clock * processors / rate.value,
+      .of_link = rate.value / std::max(rate.value, machine.cache_bytes.value),
+      .stalls_ahead = fitted::waits_reading_ahead,
+      .stalls = fitted::waits_reading};
 }
 
 clock_costs shared_equally(clock_costs costs, int threads) {

@@ -28,11 +28,13 @@ struct clock_costs {
   std::int64_t wavefront;                  // of shared memory
   std::int64_t barrier_of_warp;            // after a computation: until all go on, for each warp
   std::int64_t latency;                    // of a load
-  std::int64_t varies;                     // mean of what a load from memory takes longer than others
-  std::int64_t look;                       // from one look at another block's word to the next
-  double tensor_multiply_add;              // FP16, on the Tensor Core of a scheduler
-  double bytes;                            // of a byte from or to global memory, by the copy engine
-  double bytes_of_lane;                    // the same by a thread
+  // mean of what a load from memory takes longer than others, where its block has so many bytes in flight
+  double varies, busy_bytes;
+  std::int64_t look;           // from one look at another block's word to the next
+  double tensor_multiply_add;  // FP16, on the Tensor Core of a scheduler
+  double bytes;                // of a byte from or to global memory, by the copy engine
+  double bytes_of_lane;        // the same by a thread
+  double of_link;              // share of these that a multiprocessor alone takes at least
   // longer for computing, for each warp of a scheduler: of threads that read ahead, and of others
   double stalls_ahead, stalls;
 };
@@ -65,8 +67,10 @@ class clock_unit {
 
 struct multiprocessor {
   std::array<clock_unit, 4> schedulers = {}, multipliers = {}, tensor_cores = {};
-  clock_unit shared = {}, memory = {};
-  int warps = 1;  // resident on it
+  clock_unit shared = {}, link = {};
+  clock_unit* memory = nullptr;  // of all multiprocessors that are modelled
+  int sharing = 1;               // their number
+  int warps = 1;                 // resident on it
 };
 
 class thread_clock {
@@ -122,8 +126,10 @@ class thread_clock {
 
  private:
   std::int64_t landing_after(double duration) {
-    return (on_ != nullptr ? on_->memory : memory_).until(now_, static_cast<std::int64_t>(duration)) +
-           costs_->latency;
+    if (on_ == nullptr) return memory_.until(now_, static_cast<std::int64_t>(duration)) + costs_->latency;
+    const std::int64_t there = on_->memory->until(now_, static_cast<std::int64_t>(duration / on_->sharing)),
+                       here = on_->link.until(now_, static_cast<std::int64_t>(duration * costs_->of_link));
+    return std::max(there, here) + costs_->latency;
   }
   void work(double instructions, double multiply_adds, double wavefronts, double longer) {
     const auto of = [&](double count, std::int64_t each) {

@@ -289,6 +289,11 @@ void clock_latency(int ticks) {
   self.time.wait_until(self.time.now() + ticks * one_tick);
   self.owner->in_turn(self);
 }
+int ticks_of_other_blocks() {
+  thread_state& self = here();
+  const double others = self.owner->multiprocessors_per_modelled() - 1;
+  return others > 0 ? static_cast<int>(self.home->later_of_others(others) / one_tick) : 0;
+}
 void clock_registers_needed() {
   thread_state& self = here();
   self.time.wait_for_registers();

@@ -179,7 +179,8 @@ void issue(thread_state& self, const bulk_load_state& load, unsigned ranks, plac
   for (const auto& part : sources(load)) self.owner->counts.copied_bytes += part.size();
   self.time.instruction_alone();
   self.owner->in_turn(self);
-  const std::int64_t lands = self.time.landing_by_engine(load.bytes) + self.home->later(self.time.costs());
+  const std::int64_t lands =
+      self.time.landing_by_engine(load.bytes) + self.home->later(self.time.costs(), load.bytes);
   const auto blocks = self.home->cluster->blocks;
   const std::ptrdiff_t place_of_word = reinterpret_cast<unsigned char*>(load.word) - self.home->shared;
   const auto issue_in = [&](block_state& block, std::ptrdiff_t away) {

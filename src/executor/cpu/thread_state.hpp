@@ -72,7 +72,7 @@ struct bulk_store_state {
   std::optional<machine::bulk_step> updates = {};        // a reduction: what it does
   std::optional<std::vector<unsigned char>> captured{};  // the bytes read
   bool written = false;
-  std::int64_t lands = 0;  // by the clock
+  std::int64_t read = 0, lands = 0;  // by the clock: when its source has been read, and when it has ended
 };
 struct bulk_store_queue {
   // committed, oldest first

@@ -285,8 +285,12 @@ void worker::run(launch_state& launch, unsigned index, int resident) {
   turns_ = 0;
   prepare(resident);
   if (in_time()) {
-    multiprocessors_.assign(static_cast<std::size_t>(ceil_div(resident, launch.on_multiprocessor)),
-                            {.warps = std::min(resident, launch.on_multiprocessor) * ceil_div(threads_, 32)});
+    memory_ = {};
+    const int count = ceil_div(resident, launch.on_multiprocessor);
+    multiprocessors_.assign(static_cast<std::size_t>(count),
+                            {.memory = &memory_,
+                             .sharing = count,
+                             .warps = std::min(resident, launch.on_multiprocessor) * ceil_div(threads_, 32)});
     for (auto& block : blocks_) block->ended = 0;
   }
   ready_.clear();

@@ -52,6 +52,12 @@ class worker {
   void wake_mbarrier(block_state& block, const void* word);
   bool lands_now();  // whether a copy issued now lands at once
   bool in_time() const { return launch_->on_multiprocessor > 0; }
+  // How many of the machine's multiprocessors each modelled one stands for.
+  double multiprocessors_per_modelled() const {
+    return in_time() ? static_cast<double>(launch_->options.timed->profile.limits.multiprocessors) /
+                           static_cast<double>(multiprocessors_.size())
+                     : 1;
+  }
   // In a timed launch: runs the threads first whose time is earlier, and lands what has landed by then.
   // Called when the clock of a thread has advanced.
   void in_turn(thread_state& self);
@@ -147,6 +153,7 @@ class worker {
   std::size_t known_ = 0;
   std::int64_t idle_since_ = 0;
   std::vector<multiprocessor> multiprocessors_;  // of a timed launch
+  clock_unit memory_;                            // theirs
   std::uint64_t turns_ = 0;
   static constexpr std::int64_t never = std::numeric_limits<std::int64_t>::max();
   std::int64_t next_landing_ = never;  // or earlier

@@ -8,5 +8,6 @@ void clock_multiplies(int multiply_adds, int reads, bool reads_ahead);
 void clock_tensor_cores(int multiply_adds);
 void clock_wide_loads(int bytes, bool transposes);
 void clock_latency(int ticks);
+int ticks_of_other_blocks();
 
 }  // namespace antiphase::machine
