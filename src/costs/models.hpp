@@ -248,7 +248,7 @@ struct torch_kernel {
   int depth, queries, keys;
 };
 template <std::size_t N> struct torch_attention_cost {
-  double most;                       // share of torch's time that ours may take
+  double most;  // share of torch's time that ours may take
   // What a call of ours takes the host of an H200, by operators in C++: torch's own take 16 and 62 us.
   double our_host;
   double least_queries, least_keys;  // below, times are not predicted well

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The recording twin of a single-pass scan: sums of FP32.
 #pragma once
+#include <algorithm>
 #include <antiphase/channel/recorded.cuh>
 #include <antiphase/device/clock_work.cuh>
 #include "src/scan/ring/ring_plan.hpp"
