@@ -31,7 +31,7 @@ template <class Run> void report(const char* name, extents of, Run run) {  // th
 
 int main(int count, char** words) {
   const extents size = count > 1 ? extents{std::atoi(words[1]), std::atoi(words[1]), std::atoi(words[1])}
-                                 : extents{200, 520, 136};
+                                 : extents{200, 520, 264};
   const int m = size.m, n = size.n, k = size.k;
   std::vector<bf16> a(1ul * m * k), b(1ul * n * k), c(1ul * m * n);
   for (std::size_t i = 0; i < a.size(); ++i)

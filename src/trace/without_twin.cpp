@@ -29,8 +29,6 @@ constexpr kernels_without_twin list[] = {
      "it is tf32, except for what it keeps from tile to tile: record a product of more k, which tf32 "
      "prepares tile by tile"},
     {"gemm.tf32-pieces-", "it is tf32, except that it adds up K in pieces: record a product by shape"},
-    {"gemm.group-",
-     "its tiles are those of an fp64-async kernel: record a product of one member's shape by policy fp64"},
     {"gemm.fp16-ordered", ordered},
     {"gemm.fp16-mma-ordered", ordered},
     {"gemm.fp16-split-brief", passes},
