@@ -175,8 +175,8 @@ antiphase_sgemm_args full_product(const product& p) {
 
 // What cuBLAS takes for blocks on the diagonal, compared with a product of all their matrices. Substitution
 // waits for row after row: 5.5 times, fitted to solves of 4096 to 16384 rows on an H200, in blocks of 256.
-// Blocks of 128 are faster: 8192 and 16384 rows take 7.4 and 38.1 ms, in blocks of 256 8.1 and 40.9, in blocks
-// of 64 7.5 and 37.4.
+// Blocks of 128 are faster: 8192 and 16384 rows take 7.4 and 38.1 ms, in blocks of 256 8.1 and 40.9, in
+// blocks of 64 7.5 and 37.4.
 struct block_costs {
   std::span<const std::int64_t> sizes;
   double of_products;
