@@ -96,7 +96,7 @@ template <bool RowsAreKeys, int N> class pairs_of_tile {
       word_[i] = word_of(two.element[0]), word_[i + 1] = word_of(two.element[1]);
     }
   }
-  // Whether each two columns from an even one on are one access.
+  // Each two columns from an even one on are one access.
   template <class T> AP_DEV static bool in_twos(const pairs<T>& of, int columns) {
     const std::int64_t strides = of.member_stride | of.head_stride | of.query_stride | columns;
     return of.key_stride == 1 && strides % 2 == 0 &&
