@@ -12,8 +12,8 @@
     python -m antiphase run [options] script.py ...
     python -m antiphase run [options] -m module ...
         runs a program and computes its FP32 cuBLAS products, and torch's FP32 attention, by antiphase where that
-        is faster. Arguments after its name are passed to it; `python3` before it is this Python. The exit code is the program's; 127 if it is not found, 126 if it
-        cannot be executed, 2 for wrong options
+        is faster. Arguments after its name are passed to it; `python3` before it is this Python. The exit code is the
+        program's; 127 if it is not found, 126 if it cannot be executed, 2 for wrong options
           --report                   print at the end how many products were computed
           --least N                  compute all products of at least this size, the cube root of m n k,
                                      instead of those predicted to be faster

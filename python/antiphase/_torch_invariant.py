@@ -111,10 +111,8 @@ def _row_sums(x):
     `width` parts and adds these one after the other, in a thread for each element of a part."""
     if x.is_cuda and x.shape[1] > 1:
         x = x.contiguous()
-        channels, some = (
-            x[None],
-            x.view(-1)[: x.shape[0]],
-        )  # some: means and deviations, which no sum depends on
+        channels = x[None]
+        some = x.view(-1)[: x.shape[0]]  # means and deviations, which no sum depends on
         return torch.ops.aten.batch_norm_backward_reduce(
             channels, channels, some, some, None, True, False, False
         )[0]
@@ -223,7 +221,9 @@ def _flash(original):
         if shape[2] == 1 and shape[1] > k.shape[1]:  # queries that share keys, as rows of one block
             q, is_causal = q.reshape(shape[0], k.shape[1], -1, shape[3]), False
         members, heads, queries, depth = q.shape
-        step = _step(k) if _step(k) == _step(v) else None
+        step = _step(k)
+        if step != _step(v):
+            step = None
         starts = lambda n: torch.arange(0, (members + 1) * n, n, dtype=torch.int32, device=q.device)
         used = None
         if step not in (None, length):

@@ -42,9 +42,8 @@ def _decide(part, q, k, v, bias, grad, how, is_causal):
     predicted = math.inf
     if not _allows_tf32():
         try:
-            if (
-                grad is not None and grad.stride(-1) != 1
-            ):  # of a sum, for example: it is copied, and laid out like q
+            # The gradient of a sum, for example: it is copied, and laid out like q.
+            if grad is not None and grad.stride(-1) != 1:
                 grad = q
             known = _torch_attention.plan(q, k, v, bias, None, how, grad)
             if known is not None:

@@ -12,7 +12,7 @@ import threading
 from . import fakes, ptx_kernels
 from .session import Unsupported
 
-FIRST, LAST = (0, 1, 15), (0, 1, 15)  # versions that were tried
+FIRST = (0, 1, 15)  # the version that was tried
 _HOST, _CUDA = 1, 2  # device types of DLPack
 _DEVICE_TYPE = 10  # the field of tvm_struct_get
 _PLACES = ("blockIdx.x", "blockIdx.y", "blockIdx.z", "threadIdx.x", "threadIdx.y", "threadIdx.z")
@@ -42,12 +42,8 @@ class _Module:
     """The kernels of one compiled function, and what its host code calls by name."""
 
     def __init__(self, session, artifact, library):
-        self.session, self.source, self.target, self.library = (
-            session,
-            artifact.kernel_source,
-            artifact.target,
-            library,
-        )
+        self.session, self.library = session, library
+        self.source, self.target = artifact.kernel_source, artifact.target
         self.kernels, self.maps, self.failed, self.text = {}, {}, None, None
         self.functions = {
             "__tvm_set_device": self._guarded(lambda *_: None),

@@ -50,7 +50,7 @@ struct request {
   // Pairs of a query and a key that mask and window let it see, of all members and heads; of packed members
   // as if each were the average one.
   double pairs() const;
-  // What predictions take of it: heads of K if blocks own keys, and a member as pairs() takes it.
+  // The call as predictions take it: heads of K if blocks own keys, and a member as pairs() takes it.
   walked_call walked(bool owns_keys) const;
   // The average member, by the rows of all.
   member average() const;

@@ -11,7 +11,7 @@ namespace {
 struct range {
   std::int64_t begin, end;
 };
-// What rows `first` to `last` of one side see of the other.
+// Range of the other side that rows `first` to `last` of one side see.
 range seen_by(const walked_call& c, bool owns_keys, std::int64_t first, std::int64_t last) {
   if (!owns_keys) return {c.sees.begin(static_cast<int>(first)), c.sees.end(static_cast<int>(last))};
   return {std::max<std::int64_t>(0, first - c.sees.high + 1), std::min(c.queries, last - c.sees.low + 1)};

@@ -249,7 +249,7 @@ struct torch_kernel {
 };
 template <std::size_t N> struct torch_attention_cost {
   double most;  // share of torch's time that ours may take
-  // What a call of ours takes the host of an H200, by operators in C++: torch's own take 16 and 62 us.
+  // Time of an H200's host for a call of ours, by operators in C++: torch's own take 16 and 62 us.
   double our_host;
   double least_queries, least_keys;  // below, times are not predicted well
   std::array<tile_walk_cost, N> of_depth;

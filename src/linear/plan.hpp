@@ -27,7 +27,7 @@ struct linear_plan {
 // takes the problem or the device.
 linear_plan plan_of(const executor& on, const linear_problem& p, const linear_options& options);
 
-// What may begin before the grid before it in the stream has ended: nothing; the launch, which then waits for
+// Parts that may begin while the grid before it in the stream runs: none; the launch, which then waits for
 // it; or loads of W, too, which no kernel that still runs may write (w_complete).
 enum class early_start { none, launch, loads };
 // The one that is predicted to be the fastest.

@@ -181,7 +181,7 @@ TEST_P(attention_fp32, policy_fp16_is_within_its_bound_and_its_softmax_serves_gr
   }
 }
 
-// Of every pair, also of those that are hidden; one head of the second shape is not for FP16 parts.
+// Gradients of every pair, also of hidden ones; one head of the second shape is not for FP16 parts.
 TEST_P(attention_fp32, gradients_of_a_bias_are_within_their_bounds) {
   for (const char* policy : {"fp32", "fp16"})
     for (const shape& s :

@@ -20,7 +20,7 @@ template <slip F> struct broken {
     }
   };
 };
-// Of pairs: releases slots of both blocks by arrivals at its own, or ends with the other still at work.
+// Pairs: releases slots of both blocks by arrivals at its own, or ends with the other still at work.
 template <tile_policy P, int Slots> struct selfish_waits : tile_waits<P, Slots> {
   AP_DEV static void release(auto& slots, cursor<Slots> at) {
     for (int rank = 0; rank < P.cluster; ++rank) slots.release(at, by_warp{});

@@ -127,7 +127,7 @@ class load_history {
     }
     return true;  // more than such a loop writes
   }
-  // Whether such writes have changed memory.
+  // True if such writes have changed memory.
   bool have_writes_changed() {
     bool changed = false;
     for (written& w : writes_)

@@ -52,7 +52,7 @@ class worker {
   void wake_mbarrier(block_state& block, const void* word);
   bool lands_now();  // whether a copy issued now lands at once
   bool in_time() const { return launch_->on_multiprocessor > 0; }
-  // How many of the machine's multiprocessors each modelled one stands for.
+  // Number of the machine's multiprocessors that each modelled one stands for.
   double multiprocessors_per_modelled() const {
     return in_time() ? static_cast<double>(launch_->options.timed->profile.limits.multiprocessors) /
                            static_cast<double>(multiprocessors_.size())

@@ -58,7 +58,7 @@ std::int64_t tiles_left_over(std::int64_t tiles, std::int64_t chunks, int multip
   return chunks - ceil_div<std::int64_t>(chunks, cluster) >= chunks_of_a_launch ? left : 0;
 }
 
-// Of a view whose rows are lines.
+// Lines of an operand that are the rows of a view.
 operand_lines lines_of_rows(const matrix_view<const float>& v) {
   return {v.data, v.rows, v.columns, v.row_stride, v.column_stride};
 }

@@ -56,7 +56,7 @@ bool product_tiles_fit(const problem& p);
 // Whether the product does the epilogue itself, after the last piece of K.
 bool ends_in_product(const problem& p, const epilogue& after);
 
-// How long one of the two takes on that card.
+// Time that one of the two takes on that card.
 double split_seconds(const costs::models& l, const product_shape& p, const device_limits& device,
                      multiplier by);
 

@@ -48,7 +48,7 @@ void bulk_load_multicast(void* to, const void* from, std::uint32_t bytes, std::u
 void tensor_load_multicast(void* to, const tensor_map& map, tensor_place first, int dimensions,
                            std::uint64_t* word, unsigned ranks, place where);
 
-// Where a map in a kernel's memory has a field, for a kernel that replaces it; no bytes: maps have no such
+// Place of a field in a map in a kernel's memory, for a kernel that replaces it; no bytes: maps have no such
 // dimension here. `more` is added to the value.
 enum class map_field : unsigned char { global_address, rank, box_dim, global_dim, global_stride };
 struct map_part {
