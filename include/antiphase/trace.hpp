@@ -7,7 +7,7 @@
 #include <antiphase/context.hpp>
 #include <antiphase/executor/machine.hpp>
 #include <antiphase/gemm/problem.hpp>
-#include <antiphase/gemm/tensor_core.hpp>
+#include <antiphase/gemm/tensor_core_ladder.hpp>
 #include <antiphase/scan/problem.hpp>
 #include <cstdint>
 #include <memory>

@@ -7,9 +7,17 @@
 namespace antiphase::linears {
 inline namespace AP_TARGET {
 
+template <mma_policy P> mma_instance mma_kernel(const char* name) {
+  return {P, kernel_of<mma_product<P>>(name)};
+}
+
 std::vector<mma_instance> linear_mma_kernels() {
-  return {{{true}, kernel_of<mma_product<mma_policy{true}>>("linear.bf16-mma")},
-          {{false}, kernel_of<mma_product<mma_policy{false}>>("linear.f16-mma")}};
+  return {mma_kernel<mma_policy{true}>("linear.bf16-mma"),
+          mma_kernel<large_mma(true, 3, false)>("linear.bf16-mma-128"),
+          mma_kernel<large_mma(true, 3, true)>("linear.bf16-mma-128-kn"),
+          mma_kernel<mma_policy{false}>("linear.f16-mma"),
+          mma_kernel<large_mma(false, 3, false)>("linear.f16-mma-128"),
+          mma_kernel<large_mma(false, 3, true)>("linear.f16-mma-128-kn")};
 }
 
 }  // namespace AP_TARGET

@@ -4,10 +4,14 @@
 #include <antiphase/core/element.hpp>
 #include <antiphase/core/tensor_map.hpp>
 #include <antiphase/executor/kernel.hpp>
+#include <antiphase/gemm/tensor_core_ladder.hpp>
 #include <antiphase/linear.hpp>
 #include <cstdint>
 
 namespace antiphase::linears {
+
+// The steps of the ladder on Tensor Cores are kernels of linear layers, too.
+using gemms::tensor_core_instance;
 
 constexpr int depth = 64;  // k of a row of a slot: 128 bytes, a row of the swizzle
 
@@ -26,11 +30,17 @@ struct tile_policy {
 constexpr tile_policy ladder_tile(int slots) {
   return {.of_bf16 = false, .groups = 2, .columns = 256, .w_across = true, .slots = slots};
 }
-// The same by mma.sync and cp.async, from operands that lie anyhow: always 64 by 64.
+// The same by mma.sync and cp.async.
 struct mma_policy {
   bool of_bf16;
+  int tile = 64;              // rows of X, and of W; 64 or 128
+  int stages = 3, step = 64;  // of the ring; k of one of its slots, 32 or 64
+  bool w_across = false;
+  bool whole_pieces = false;  // operands that can be copied by 16 bytes alone; without it, they lie anyhow
 };
-constexpr int mma_rows = 64, mma_columns = 64;
+constexpr mma_policy large_mma(bool of_bf16, int stages, bool w_across) {
+  return {of_bf16, 128, stages, 32, w_across, true};
+}
 
 struct arguments {
   // of tiles: k, rows, members; and 64 k or all, rows, blocks of 64 k or one, members. Across k: rows, k,
@@ -48,7 +58,7 @@ struct arguments {
   int whole_blocks;    // 1: k is a multiple of 64, and several blocks come by one copy
   int w_complete;      // 1: no kernel that still runs writes W
   int x_step, w_step;  // from member to member of a map; 0: all have the same
-  bool rows_aligned;   // pieces of 16 bytes may be copied: for mma
+  bool rows_aligned;   // along k, by pieces of 16 bytes: for mma
   element out;
   bool ends_plainly;  // no bias, activation or residual
   gemms::activation function;

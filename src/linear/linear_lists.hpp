@@ -4,9 +4,11 @@
 #include "src/linear/linear_arguments.hpp"
 #include "src/registry.hpp"
 
-#define AP_LINEAR_LISTS(LIST)              \
-  LIST(tile_instance, linear_tile_kernels) \
-  LIST(mma_instance, linear_mma_kernels)
+#define AP_LINEAR_LISTS(LIST)                    \
+  LIST(tile_instance, linear_tile_kernels)       \
+  LIST(mma_instance, linear_mma_kernels)         \
+  LIST(tensor_core_instance, ladder_mma_kernels) \
+  LIST(tensor_core_instance, ladder_tile_kernels)
 
 namespace antiphase::linears {
 

@@ -2,7 +2,7 @@
 // Linear layers by whole warps, from operands that lie anyhow (mma.sync and cp.async, sm_80).
 #pragma once
 #include <antiphase/channel/async_copies.cuh>
-#include <antiphase/core/pipeline.hpp>
+#include <antiphase/channel/recorder.cuh>
 #include <antiphase/device/kernel.cuh>
 #include <antiphase/device/launch.cuh>
 #include <antiphase/device/matrix_bf16.cuh>
@@ -16,77 +16,112 @@ inline namespace AP_TARGET {
 
 // plan
 // -----------------------------------------------------------------------------------------------------------
-// A block computes one tile, a warp 32 x 32 of it, in the order of k: the same bits as tile_product. All
-// threads load 64 k of the rows of X and W into a ring of slots, zeros where they end: pieces of 16 bytes by
-// cp.async where rows are contiguous and aligned, else element by element.
-//   slot:  copy | multiply | copy | multiply ...
+// A block computes one tile in the order of k: the same bits as tile_product. All threads load the k of a
+// step of the rows of X and W into a ring of slots, zeros where they end: pieces of 16 bytes by cp.async;
+// small tiles take rows that are not contiguous or aligned, too, element by element.
+//   slot:  copy | multiply | copy | multiply ...      with S stages, the copies run S - 1 steps ahead
+// Both lie as in memory, in swizzled lines, so that eight pieces of a matrix are in 32 different banks.
 
-// How loads and products of a slot wait for each other. A parameter, so that tests can take it away.
-template <int Stages> using mma_ring = async_copies<Stages>;
-
-template <mma_policy P, template <int> class Ring = mma_ring> struct mma_product {
+template <mma_policy P> struct mma_product {
   using in = std::conditional_t<P.of_bf16, bf16, f16>;
-  static constexpr int threads = 128, stages = 3, warp_tile = 32;
+  static constexpr int tile = P.tile, step = P.step, stages = P.stages;
+  static constexpr int warp_rows = tile / 2, warp_columns = 32;
+  static constexpr int threads = 32 * 2 * (tile / warp_columns);
   static constexpr shared_kind shared = shared_kind::dynamic;
   static constexpr int blocks_wanted = 2;
   using params = arguments;
 
   // storage
   // ---------------------------------------------------------------------------------------------------------
-  using lines = gemms::half_panel<64, depth>;
+  using rows = gemms::tensor_core_tile<tile, step, step>;
+  // of W: a line is a row, or a k of all rows
+  using w_lines = std::conditional_t<P.w_across, gemms::tensor_core_tile<step, tile, 64>, rows>;
   struct storage {
     struct slot {
-      lines x, w;
+      rows x;
+      w_lines w;
     } slots[stages];
-    alignas(16) unsigned char box[4][line_box_bytes];
+    alignas(16) unsigned char box[threads / 32][line_box_bytes];
   };
 
  private:
   // load
   // ---------------------------------------------------------------------------------------------------------
-  // 64 lines of 64 k from `first` on, `count` of which are there, `k` of whose elements are.
-  AP_DEV static void load(lines& to, const linear_operand& from, const f16* first, int count, int k,
-                          bool aligned) {
-    const bool along_k = from.k_stride == 1;
-    AP_UNROLL
-    for (int i = 0; i < 64 * depth / 8 / threads; ++i) {
-      // neighbours in memory for neighbouring threads
-      const int piece = thread_index() + i * threads, line = along_k ? piece / (depth / 8) : piece % 64,
-                at = (along_k ? piece % (depth / 8) : piece / 64) * 8;
-      const int left = line < count ? (k - at < 8 ? (k > at ? k - at : 0) : 8) : 0;
-      const f16* const source = first + line * from.row_stride + at * from.k_stride;
-      if (aligned) {
-        copy_async<16>(to.at(line, at), left > 0 ? source : first, 2 * left);
-        continue;
-      }
+  static constexpr int rounds = tile * step / 8 / threads;  // of pieces of 8 elements
+  AP_DEV static int piece_elements(int left) { return left < 0 ? 0 : left < 8 ? left : 8; }
+  // Rows that lie anyhow.
+  AP_DEV static void load_elements(rows& to, const linear_operand& from, const f16* first, int count, int k) {
+    const bool neighbors_along_k = from.k_stride == 1;  // for neighboring threads
+    AP_ROLLED
+    for (int i = 0; i < rounds; ++i) {
+      const int piece = thread_index() + i * threads;
+      const int row = neighbors_along_k ? piece / (step / 8) : piece % tile,
+                at = (neighbors_along_k ? piece % (step / 8) : piece / tile) * 8;
+      const int left = row < count ? piece_elements(k - at) : 0;
+      const f16* const source = first + row * from.row_stride + at * from.k_stride;
       pack<f16, 8> some{};
       AP_UNROLL
       for (int e = 0; e < 8; ++e)
         if (e < left) some.element[e] = source[e * from.k_stride];
-      store_pack<8>(to.at(line, at), some);
+      store_pack<8>(to.at(row, at), some);
     }
+  }
+  // `k` on of the rows from `first` on, `count` of which are there.
+  AP_DEV static void load(rows& to, const linear_operand& from, const f16* first, int count, int k,
+                          const params& p) {
+    if (P.whole_pieces || p.rows_aligned)
+      gemms::load_tile<tile, step, threads>(to, {first, count, p.k, from.row_stride, 1}, 0, k);
+    else
+      load_elements(to, from, first + k * from.k_stride, count, p.k - k);
   }
 
   // compute
   // ---------------------------------------------------------------------------------------------------------
-  using sums = float[warp_tile / 16][warp_tile / 2];
-  AP_DEV static void multiply(sums& sum, lines& x, lines& w, int top, int left) {
-    const int lane = lane_index();
+  using sums = float[warp_rows / 16][warp_columns / 2];
+  // Four matrices of 8 rows by 8 k, of which the lane passes line `line` of one, at (row, k).
+  template <bool Across>
+  AP_DEV static void read(std::uint32_t (&to)[4], auto& from, int row, int k, int line) {
+    if constexpr (Across)
+      ldmatrix_transposed(to, from.at(k + line, row));
+    else
+      ldmatrix(to, from.at(row + line, k));
+  }
+  AP_DEV static void multiply(sums& sum, rows& x, w_lines& w, int top, int left) {
+    const int line = lane_index() % 8, second = lane_index() / 8 % 2 * 8, third = lane_index() / 16 * 8;
     AP_UNROLL
-    for (int k = 0; k < depth; k += 16) {
-      std::uint32_t of_x[warp_tile / 16][4], of_w[warp_tile / 16][4];
+    for (int k = 0; k < step; k += 16) {
+      std::uint32_t of_w[warp_columns / 16][4];
       AP_UNROLL
-      for (int i = 0; i < warp_tile / 16; ++i) {
-        ldmatrix(of_x[i], x.at(top + 16 * i + lane % 16, k + lane / 16 * 8));
-        ldmatrix(of_w[i], w.at(left + 16 * i + lane / 16 * 8 + lane % 8, k + lane / 8 % 2 * 8));
-      }
+      for (int j = 0; j < warp_columns / 16; ++j)
+        read<P.w_across>(of_w[j], w, left + 16 * j + third, k + second, line);
       AP_UNROLL
-      for (int i = 0; i < warp_tile / 16; ++i) {
+      for (int i = 0; i < warp_rows / 16; ++i) {
+        std::uint32_t of_x[4];
+        read<false>(of_x, x, top + 16 * i + second, k + third, line);
         AP_UNROLL
-        for (int j = 0; j < warp_tile / 8; ++j) {
+        for (int j = 0; j < warp_columns / 8; ++j) {
           float(&four)[4] = *reinterpret_cast<float(*)[4]>(&sum[i][4 * j]);
-          mma<in>(four, of_x[i], {of_w[j / 2][j % 2 * 2], of_w[j / 2][j % 2 * 2 + 1]});
+          mma<in>(four, of_x, {of_w[j / 2][j % 2 * 2], of_w[j / 2][j % 2 * 2 + 1]});
         }
+      }
+    }
+  }
+
+  // store
+  // ---------------------------------------------------------------------------------------------------------
+  struct outputs {
+    int row, end, column, member;
+  };
+  AP_DEV static void store(const params& p, sums& sum, unsigned char* box) {
+    warp_sync();
+    const outputs out = *reinterpret_cast<const outputs*>(box);
+    AP_ROLLED
+    for (int row = out.row; row < out.row + warp_rows && row < out.end; row += 16) {
+      store_rows<in>(p, box, sum[0], row, out.end, out.column, out.member);
+      AP_UNROLL  // there is one copy of the code above, and registers have no index
+      for (int i = 1; i < warp_rows / 16; ++i) {
+        AP_UNROLL
+        for (int r = 0; r < warp_columns / 2; ++r) sum[i - 1][r] = sum[i][r];
       }
     }
   }
@@ -95,30 +130,41 @@ template <mma_policy P, template <int> class Ring = mma_ring> struct mma_product
   // kernel
   // ---------------------------------------------------------------------------------------------------------
   AP_DEV void operator()(const params& p) const {
+    no_recorder nothing;
+    run(p, nothing);
+  }
+  // The same with a timeline: see channel/recorder.cuh.
+  template <class Recorder> AP_DEV static void run(const params& p, Recorder& recorder) {
     storage& s = antiphase::shared<storage, shared>();
     wait_for_previous_grid();
     start_next_grid();
-    const tile_walk<mma_rows, mma_columns> tile(p);
-    if (!tile.valid()) return;
-    const int warp = warp_index(), top = warp / 2 * warp_tile, left = warp % 2 * warp_tile;
-    const auto first_of = [&](const linear_operand& of, int line) {
-      return static_cast<const f16*>(of.data) + line * of.row_stride + tile.member * of.member_stride;
+    const tile_walk<tile, tile> at(p);
+    if (!at.valid()) return;
+    const int warp = warp_index(), top = warp / (tile / warp_columns) * warp_rows,
+              left = warp % (tile / warp_columns) * warp_columns;
+    const auto first_of = [&](const linear_operand& of, int row) {
+      return static_cast<const f16*>(of.data) + row * of.row_stride + at.member * of.member_stride;
     };
-    const f16 *const x = first_of(p.x, tile.row), *const w = first_of(p.w, tile.column);
+    const f16 *const x = first_of(p.x, at.row), *const w = first_of(p.w, at.column);
+    // for the end, in shared memory: registers are scarce
+    outputs& out = *reinterpret_cast<outputs*>(s.box[warp]);
+    if (lane_index() == 0) out = {at.row + top, at.end, at.column + left, at.member};
     sums sum = {};
-    const auto fill = [&](int step, int slot) {
-      const int k = step * depth;
-      load(s.slots[slot].x, p.x, x + k * p.x.k_stride, tile.end - tile.row, p.k - k, p.rows_aligned);
-      load(s.slots[slot].w, p.w, w + k * p.w.k_stride, p.n - tile.column, p.k - k, p.rows_aligned);
+    const auto fill = [&](int index, int slot) {
+      const int k = index * step;
+      load(s.slots[slot].x, p.x, x, at.end - at.row, k, p);
+      if constexpr (P.w_across)
+        gemms::load_tile<step, tile, threads>(s.slots[slot].w, {w, p.k, p.n - at.column, p.w.k_stride, 1}, k,
+                                              0);
+      else
+        load(s.slots[slot].w, p.w, w, p.n - at.column, k, p);
     };
     const auto use = [&](int, int slot) { multiply(sum, s.slots[slot].x, s.slots[slot].w, top, left); };
-    Ring<stages> ring;
+    const int steps = (p.k + step - 1) / step;
+    auto ring = recorder.ring(async_copies<stages>{}, steps);
     pipeline line{ring};
-    line.run(p.blocks, fill, use);
-    AP_UNROLL
-    for (int i = 0; i < warp_tile / 16; ++i)
-      if (const int row = tile.row + top + 16 * i; row < tile.end)
-        store_rows<in>(p, s.box[warp], sum[i], row, tile.end, tile.column + left, tile.member);
+    line.run(steps, recorder.load(fill), recorder.compute(use));
+    store(p, sum, s.box[warp_index()]);
   }
 };
 

@@ -35,7 +35,7 @@ early_start early_start_of(const linear_problem& p, const tile_policy& how, bool
 
 // By a kernel that does not stand in the table: for tests.
 linear_plan plan_of(const executor& on, const linear_problem& p, const tile_policy& how, const kernel& code);
-linear_plan plan_of(const executor& on, const linear_problem& p, const kernel& mma);
+linear_plan plan_of(const executor& on, const linear_problem& p, const mma_policy& how, const kernel& code);
 
 const std::vector<tile_instance>& tile_instances(target where);
 const std::vector<mma_instance>& mma_instances(target where);

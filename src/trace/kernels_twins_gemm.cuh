@@ -4,8 +4,8 @@
 #include <antiphase/channel/recorder.cuh>
 #include <antiphase/executor/pipeline_cost.hpp>
 #include <vector>
-#include "src/gemm/f16_ladder/tensor_core.cuh"
 #include "src/gemm/fp16/split_mma_product.cuh"
+#include "src/linear/mma_product.cuh"
 #include "src/trace/twin.hpp"
 
 namespace antiphase::gemms {
@@ -18,16 +18,15 @@ constexpr int warp_multiply_work(std::int64_t macs, int threads) {
 
 // The recorder needs registers of its own, so no second block per multiprocessor is requested: spills would
 // show up as time.
-template <tensor_policy P> struct traced_tensor_core {
-  using plain = tensor_core<P>;
+template <linears::mma_policy P> struct traced_mma_product {
+  using plain = linears::mma_product<P>;
   static constexpr int threads = plain::threads;
   static constexpr shared_kind shared = plain::shared;
   using params = recorded_params<typename plain::params>;
   using storage = typename plain::storage;
 
   AP_DEV void operator()(const params& p) const {
-    recorder<step_work{.multiply_adds =
-                           warp_multiply_work(std::int64_t{P.tile.m} * P.tile.n * P.tile_k, threads)}>
+    recorder<step_work{.multiply_adds = warp_multiply_work(std::int64_t{P.tile} * P.tile * P.step, threads)}>
         spans(p.log);
     plain::run(p.params, spans);
     spans.finish(p.log);
@@ -35,14 +34,14 @@ template <tensor_policy P> struct traced_tensor_core {
 };
 
 template <int Stages> twin tensor_core_twin(const char* of, const char* name) {
-  constexpr tensor_policy how{.stages = Stages};
+  constexpr linears::mma_policy how = linears::large_mma(false, Stages, true);
   return {.kernel_name = of,
-          .code = kernel_of<traced_tensor_core<how>>(name),
+          .code = kernel_of<traced_mma_product<how>>(name),
           .stages = Stages,
-          .step_bytes = std::int64_t{how.tile.m + how.tile.n} * how.tile_k * static_cast<int>(sizeof(f16)),
+          .step_bytes = std::int64_t{2} * how.tile * how.step * static_cast<int>(sizeof(f16)),
           .spans_are = twin::spans::complete,
-          .tile_k = how.tile_k,
-          .step_work = std::int64_t{how.tile.m} * how.tile.n * how.tile_k};
+          .tile_k = how.step,
+          .step_work = std::int64_t{how.tile} * how.tile * how.step};
 }
 
 inline twin split_mma_twin() {

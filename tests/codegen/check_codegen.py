@@ -179,7 +179,7 @@ def missing_packets(kernel, code):
 
 
 MAIN_LOOP = 240  # instructions at most: 12 HGMMA, 64 additions, 2 waits, 2 releases, addresses
-TAIL_MEMORY = 16  # bytes of local memory for recomputation, which hardly ever runs
+TAIL_MEMORY = 16  # bytes of local memory: for recomputation, which hardly ever runs, or addresses of loads
 
 
 def instructions(code):
@@ -303,7 +303,7 @@ def of_split_operands(kernel):
 
 
 def memory_faults(kernel):
-    most = TAIL_MEMORY if of_split_operands(kernel) else 0
+    most = TAIL_MEMORY if of_split_operands(kernel) or "mma_product" in kernel.name else 0
     if kernel.memory > most:
         yield f"{kernel.memory} bytes of stack and local memory per thread, expected at most {most}"
 
@@ -443,7 +443,7 @@ def main():
         kernels = [k for o in objects for k in resources_in_object(options.cuobjdump, o)]
         return report(
             [(k, list(memory_faults(k))) for k in kernels],
-            lambda k: "tensor_core" in k.name or of_split_operands(k),
+            lambda k: "mma_product" in k.name or of_split_operands(k),
         )
     if not disassembles(options.cuobjdump):
         print("skipped: there is no nvdisasm for cuobjdump to read the compiled code with")

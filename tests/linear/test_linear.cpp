@@ -111,7 +111,7 @@ TEST(linear_Cuda, a_row_is_the_same_in_every_batch) {
     check_rows(where, s, {1, 2, 3, 7, 8, 9, 17, 31, 63, 64, 65, 100, 127, 128, 256, 512, 1024});
 }
 
-// Operands that lie anyhow: padded rows, k by k, at odd addresses.
+// Operands that lie anyhow: padded rows, k by k, at odd addresses. By whole warps, too, which take them all.
 void check_layouts(const context& where, const extents& s) {
   for (const element type : types) {
     const halves x(type, kind::normal, s.m, s.k, 5), w(type, kind::normal, s.n, s.k, 6);
@@ -119,28 +119,31 @@ void check_layouts(const context& where, const extents& s) {
     for (const bool x_along_k : {true, false})
       for (const bool w_along_k : {true, false})
         for (const std::size_t offset : {0, 1}) {
-          const placed of_x(x, x_along_k, 8, offset), of_w(w, w_along_k, 3, offset);
+          const auto spare = [&](std::int64_t in_row) { return offset == 0 ? 16 - in_row % 8 : 3; };
+          const placed of_x(x, x_along_k, spare(x_along_k ? s.k : s.m), offset),
+              of_w(w, w_along_k, spare(w_along_k ? s.k : s.n), offset);
           const device_array<std::uint16_t> on_x(where, std::span(of_x.memory)),
               on_w(where, std::span(of_w.memory));
-          device_array<float> y(where, std::vector<float>(static_cast<std::size_t>(s.m * (s.n + 1)), -7.f));
-          linear_problem p{.in = type,
-                           .out = element::f32,
-                           .x = of_x.lies,
-                           .w = of_w.lies,
-                           .y = {y.data(), s.n + 1},
-                           .m = s.m,
-                           .n = s.n,
-                           .k = s.k};
+          linear_problem p{
+              .in = type, .out = element::f32, .x = of_x.lies, .w = of_w.lies, .m = s.m, .n = s.n, .k = s.k};
           p.x.data = on_x.data() + offset, p.w.data = on_w.data() + offset;
-          linear(where, p);
-          where.runs_on().synchronize(nullptr);
-          const std::vector<float> found = y.to_host();
-          for (std::int64_t i = 0; i < s.m; ++i) {
-            for (std::int64_t j = 0; j < s.n; ++j)
-              ASSERT_EQ(std::bit_cast<std::uint32_t>(found[static_cast<std::size_t>(i * (s.n + 1) + j)]),
-                        expected[static_cast<std::size_t>(i * s.n + j)])
-                  << x_along_k << w_along_k << offset << ": (" << i << ", " << j << ")";
-            ASSERT_EQ(found[static_cast<std::size_t>(i * (s.n + 1) + s.n)], -7.f) << "written past row " << i;
+          const std::string by_warps = std::string(name(type)) + "-mma";
+          std::vector<std::string> kernels{"auto", by_warps};
+          if (offset == 0 && x_along_k) kernels.push_back(by_warps + (w_along_k ? "-128" : "-128-kn"));
+          for (const std::string& kernel : kernels) {
+            device_array<float> y(where, std::vector<float>(static_cast<std::size_t>(s.m * (s.n + 1)), -7.f));
+            p.y = {y.data(), s.n + 1};
+            linear(where, p, {.kernel = kernel});
+            where.runs_on().synchronize(nullptr);
+            const std::vector<float> found = y.to_host();
+            for (std::int64_t i = 0; i < s.m; ++i) {
+              for (std::int64_t j = 0; j < s.n; ++j)
+                ASSERT_EQ(std::bit_cast<std::uint32_t>(found[static_cast<std::size_t>(i * (s.n + 1) + j)]),
+                          expected[static_cast<std::size_t>(i * s.n + j)])
+                    << kernel << x_along_k << w_along_k << offset << ": (" << i << ", " << j << ")";
+              ASSERT_EQ(found[static_cast<std::size_t>(i * (s.n + 1) + s.n)], -7.f)
+                  << kernel << ": written past row " << i;
+            }
           }
         }
   }

@@ -114,6 +114,24 @@ TEST(linear_requests, remembered_calls_are_their_own) {
   EXPECT_GT(explain(c.where, c.p).blocks, 0U);
 }
 
+// On Ampere: large tiles where they fill the device, and rows fill them.
+TEST(linear_requests, whole_warps_take_large_tiles_where_there_are_enough) {
+  device_limits ampere = simulated_device();
+  ampere.major = 8, ampere.minor = 0, ampere.multiprocessors = 4;
+  const context where(make_cpu_executor({.limits = ampere}));
+  const auto chosen = [&](std::int64_t m, std::int64_t n) {
+    std::vector<std::uint16_t> x(static_cast<std::size_t>(m * 16)), w(static_cast<std::size_t>(n * 16)),
+        y(static_cast<std::size_t>(m * n));
+    return std::string(
+        explain(where,
+                {.x = {x.data(), 16}, .w = {w.data(), 16}, .y = {y.data(), n}, .m = m, .n = n, .k = 16})
+            .kernel);
+  };
+  EXPECT_EQ(chosen(256, 256), "bf16-mma-128");
+  EXPECT_EQ(chosen(256, 128), "bf16-mma");
+  EXPECT_EQ(chosen(64, 1024), "bf16-mma");
+}
+
 TEST(linear_requests, take_the_kernel_that_explain_names) {
   call c;
   const std::string named = explain(c.where, c.p).kernel;

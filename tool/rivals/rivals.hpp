@@ -4,7 +4,7 @@
 #include <antiphase/context.hpp>
 #include <antiphase/core/element.hpp>
 #include <antiphase/gemm/problem.hpp>
-#include <antiphase/gemm/tensor_core.hpp>
+#include <antiphase/gemm/tensor_core_ladder.hpp>
 #include <antiphase/linear.hpp>
 #include <antiphase/scan/problem.hpp>
 #include <cstdint>

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The last steps of the GEMM ladder: on Tensor Cores, f16 in, f32 out, up to the kernel of linear layers.
+// The last steps of the GEMM ladder: on Tensor Cores, f16 in, f32 out, by the kernels of linear layers.
 #pragma once
+#include <antiphase/core/half.hpp>
+#include <antiphase/core/view.hpp>
 #include <antiphase/executor/executor.hpp>
-#include <antiphase/gemm/tensor_core.hpp>
+#include <antiphase/gemm/policy.hpp>
 #include <memory>
 #include <optional>
 #include <span>
@@ -10,6 +12,17 @@
 #include <string_view>
 
 namespace antiphase::gemms {
+
+// C = A * B with A of M x K and B of K x N in f16, C in f32, all row-major (column_stride 1). Rows of A and B
+// begin at multiples of 16 bytes. Extents are arbitrary.
+struct tensor_core_problem {
+  matrix_view<const f16> a, b;
+  matrix_view<float> c;
+
+  AP_FN constexpr std::int64_t m() const { return c.rows; }
+  AP_FN constexpr std::int64_t n() const { return c.columns; }
+  AP_FN constexpr std::int64_t k() const { return a.columns; }
+};
 
 // How tiles are loaded: by all threads of a block (cp.async), or by TMA, issued by one thread.
 enum class feeding { threads, engine };
@@ -21,25 +34,33 @@ struct tensor_core_step {
   extent2 tile;  // outputs of a block
   int tile_k, stages;
 };
-constexpr tensor_core_step step_of(const char* name, const char* adds, const tensor_policy& how) {
-  return {name, adds, feeding::threads, how.tile, how.tile_k, how.stages};
-}
-// The kernel of linear layers as a step, with so many slots of 64 k.
-constexpr tensor_core_step step_of(const char* name, const char* adds, extent2 tile, int slots) {
-  return {name, adds, feeding::engine, tile, 64, slots};
-}
 constexpr tensor_core_step tensor_core_steps[] = {
-    step_of("tensor-core-2",
-            "Tensor Cores: mma.sync by 8 warps of 64 x 32 outputs, 2 stages of asynchronous copies",
-            tensor_policy{.stages = 2}),
-    step_of("tensor-core-3", "3 stages", tensor_policy{.stages = 3}),
-    step_of("tensor-core-4", "4 stages", tensor_policy{.stages = 4}),
-    step_of("tensor-core-tma-1",
-            "TMA and WGMMA: one thread loads, two warpgroups of 64 x 256 outputs multiply, alternately",
-            {128, 256}, 1),
-    step_of("tensor-core-tma-2", "2 slots, released one step late: products never wait for a warp",
-            {128, 256}, 2),
-    step_of("tensor-core-tma", "as many slots as fit, 4: the kernel of linear layers", {128, 256}, 4),
+    {"tensor-core-2",
+     "Tensor Cores: mma.sync by 8 warps of 64 x 32 outputs, 2 stages of asynchronous copies",
+     feeding::threads,
+     {128, 128},
+     32,
+     2},
+    {"tensor-core-3", "3 stages", feeding::threads, {128, 128}, 32, 3},
+    {"tensor-core-4", "4 stages", feeding::threads, {128, 128}, 32, 4},
+    {"tensor-core-tma-1",
+     "TMA and WGMMA: one thread loads, two warpgroups of 64 x 256 outputs multiply, alternately",
+     feeding::engine,
+     {128, 256},
+     64,
+     1},
+    {"tensor-core-tma-2",
+     "2 slots, released one step late: products never wait for a warp",
+     feeding::engine,
+     {128, 256},
+     64,
+     2},
+    {"tensor-core-tma",
+     "as many slots as fit, 4: the kernel of linear layers",
+     feeding::engine,
+     {128, 256},
+     64,
+     4},
 };
 // The features that the step requires.
 constexpr device_features needs_of(const tensor_core_step& s) {

@@ -2,7 +2,6 @@
 // The library's own kernels, compiled for the checker.
 #pragma once
 #include "src/attention/attention_lists.hpp"
-#include "src/gemm/f16_ladder/f16_lists.hpp"
 #include "src/gemm/fp16/fp16_lists.hpp"
 #include "src/gemm/fp32/fp32_lists.hpp"
 #include "src/gemm/fp64/fp64_lists.hpp"
@@ -14,7 +13,7 @@
 // All lists of products: LIST(instance, list) of each.
 #define AP_GEMM_LISTS(LIST) \
   AP_FP32_LISTS(LIST)       \
-  AP_F16_LISTS(LIST) AP_FP64_LISTS(LIST) AP_FP16_LISTS(LIST) AP_TF32_LISTS(LIST) AP_FINISH_LISTS(LIST)
+  AP_FP64_LISTS(LIST) AP_FP16_LISTS(LIST) AP_TF32_LISTS(LIST) AP_FINISH_LISTS(LIST)
 
 namespace antiphase::checker_detail {
 

@@ -6,12 +6,11 @@
 
 #include <algorithm>
 #include <antiphase/core/error.hpp>
-#include <antiphase/core/tile.hpp>
 #include <cstdint>
 #include <limits>
 
-#include "src/gemm/f16_ladder/f16_lists.hpp"
 #include "src/gemm/operands/views.hpp"
+#include "src/linear/linear_lists.hpp"
 #include "src/linear/plan.hpp"
 #include "src/names.hpp"
 
@@ -58,12 +57,22 @@ linear_problem as_layer(const tensor_core_problem& p) {
           .n = p.n(),
           .k = p.k()};
 }
-linears::tile_policy tile_of(const tensor_core_step& how) {
-  return {.of_bf16 = false,
-          .groups = how.tile.m / 64,
-          .columns = how.tile.n,
-          .w_across = true,
-          .slots = how.stages};
+// The step's launch; if there is nothing to multiply, one by whole warps, as no tile makes zeros of nothing.
+linears::linear_plan layer_plan(const executor& where, const tensor_core_step& how, const kernel& code,
+                                const linear_problem& p) {
+  if (how.feed == feeding::threads)
+    return linears::plan_of(where, p, linears::mma_policy{false, how.tile.m, how.stages, how.tile_k}, code);
+  if (p.k > 0)
+    return linears::plan_of(where, p,
+                            linears::tile_policy{.of_bf16 = false,
+                                                 .groups = how.tile.m / 64,
+                                                 .columns = how.tile.n,
+                                                 .w_across = true,
+                                                 .slots = how.stages},
+                            code);
+  const linears::mma_instance& zeros = *std::ranges::find_if(linears::mma_instances(where.kind()),
+                                                             [](const auto& i) { return !i.policy.of_bf16; });
+  return linears::plan_of(where, p, zeros.policy, zeros.code);
 }
 
 }  // namespace
@@ -73,7 +82,7 @@ const tensor_core_step& find_tensor_core_step(std::string_view name) {
 }
 
 std::span<const tensor_core_instance> tensor_core_instances(target where) {
-  return instances_of<f16_lists, tensor_core_instance>(where);
+  return instances_of<linears::linear_lists, tensor_core_instance>(where);
 }
 
 namespace {
@@ -101,20 +110,11 @@ tensor_core_plan prepare(const executor& where, const tensor_core_step& how, con
 tensor_core_plan prepare(const executor& where, const tensor_core_step& how, const kernel& code,
                          const tensor_core_problem& p) {
   require_sensible(p);
-  const std::int64_t rows = ceil_div<std::int64_t>(p.m(), how.tile.m),
-                     columns = ceil_div<std::int64_t>(p.n(), how.tile.n);
-  if (std::max({p.m(), p.n(), p.k()}) > most - 256 || (how.feed == feeding::threads && rows > 65535))
+  if (std::max({p.m(), p.n(), p.k()}) > most - 256)
     throw not_supported(fmt::format("policy {}: C is {} x {} with K = {}, which is too large", how.name,
                                     p.m(), p.n(), p.k()));
-  const extent3 tiles{static_cast<unsigned>(columns), static_cast<unsigned>(rows), 1};
-  if (rows == 0 || columns == 0) return {how, code, {0, 0, 0}, nullptr};
-  if (how.feed == feeding::threads) return {how, code, tiles, std::make_shared<tensor_core_problem>(p)};
-  // zeros, which no tile makes of no products
-  const auto by_mma = [&](const linears::mma_instance& i) { return !i.policy.of_bf16; };
-  const linears::linear_plan plan =
-      p.k() > 0 ? linears::plan_of(where, as_layer(p), tile_of(how), code)
-                : linears::plan_of(where, as_layer(p),
-                                   std::ranges::find_if(linears::mma_instances(where.kind()), by_mma)->code);
+  if (p.m() == 0 || p.n() == 0) return {how, code, {0, 0, 0}, nullptr};
+  const linears::linear_plan plan = layer_plan(where, how, code, as_layer(p));
   return {how, plan.code, plan.grid, std::make_shared<linears::arguments>(plan.arguments)};
 }
 

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <string>
 
-#include "tests/gemm/f16_ladder/tensor_instances.hpp"
+#include "tests/linear/ladder/ladder_instances.hpp"
 
 namespace antiphase::gemms {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kernels of kernels_tensor_core.cuh and kernels_tensor_core_tma.cuh, for each target.
+// The kernels of kernels_ladder_mma_test.cuh and kernels_ladder_tiles_test.cuh, for each target.
 #pragma once
 #include <antiphase/gemm/tensor_core_ladder.hpp>
 #include <vector>

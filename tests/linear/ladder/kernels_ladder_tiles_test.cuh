@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Instances of the kernel of linear layers, as a step of the ladder, for the tests.
 #include "src/linear/tile_product.cuh"
-#include "tests/gemm/f16_ladder/tensor_instances.hpp"
+#include "tests/linear/ladder/ladder_instances.hpp"
 
 namespace antiphase::gemms {
 inline namespace AP_TARGET {
 
 template <linears::tile_policy P> tensor_instance tma_instance_of(const char* name) {
-  return {step_of(name, "", {64 * P.groups, P.columns}, P.slots), kernel_of<linears::tile_product<P>>(name)};
+  return {{name, "", feeding::engine, {64 * P.groups, P.columns}, 64, P.slots},
+          kernel_of<linears::tile_product<P>>(name)};
 }
 
 std::vector<tensor_instance> tensor_tma_instances() {

@@ -3,7 +3,7 @@
 #include <antiphase/checker.hpp>
 #include <antiphase/core/error.hpp>
 
-#include "tests/gemm/f16_ladder/tensor_case.hpp"
+#include "tests/linear/ladder/ladder_case.hpp"
 
 namespace antiphase::gemms {
 namespace {
