@@ -34,6 +34,7 @@ namespace gemms {
 std::set<std::string> kernel_names() {
   names.clear();
   AP_GEMM_LISTS(AP_NAMES_OF)
+  for (const tensor_core_instance& i : tensor_core_instances(target::cpu)) add(i);  // linear layers
   return names;
 }
 }  // namespace gemms

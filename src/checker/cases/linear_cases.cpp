@@ -120,8 +120,11 @@ std::vector<checked_case> linear_cases() {
           {"linear/mma", "linear layers by whole warps", [](const context& where) {
              multiply(where, element::bf16, {67, 66, 280, true, 1}, "bf16-mma");
              multiply(where, element::f16, {67, 66, 280, false, 8, {3, 67}}, "f16-mma");
-             multiply(where, element::bf16, {130, 72, 104, true, 0}, "bf16-mma-128");
-             multiply(where, element::f16, {67, 66, 280, false, 8, {}, false, true}, "f16-mma-128-kn");
+             for (const element type : {element::bf16, element::f16}) {
+               const std::string large = std::string(name(type)) + "-mma-128";
+               multiply(where, type, {130, 72, 104, true}, large);
+               multiply(where, type, {67, 66, 152, false, 0, {}, false, true}, large + "-kn");
+             }
            }}};
 }
 
