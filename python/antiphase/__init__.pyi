@@ -2,6 +2,7 @@
 from contextlib import AbstractContextManager
 from typing import Any, Literal, TypeVar
 
+from ._attention import Causal
 from .checking import check as check
 from .checking import unwritten as unwritten
 
@@ -41,7 +42,7 @@ def attention(
     v: _Array,
     /,
     *,
-    causal: bool | Literal["top_left", "bottom_right"] = False,
+    causal: Causal = False,
     scale: float | None = None,
     mask: _Array | None = None,
     bias: _Array | None = None,
@@ -54,7 +55,7 @@ def explain_attention(
     v: _Array,
     /,
     *,
-    causal: bool | Literal["top_left", "bottom_right"] = False,
+    causal: Causal = False,
     scale: float | None = None,
     mask: _Array | None = None,
     bias: _Array | None = None,

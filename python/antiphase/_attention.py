@@ -3,10 +3,12 @@
 import ctypes
 import math
 import operator
+from typing import Literal, Union
 
 from . import _arrays, _dlpack, _library, _waiting
 
 _LARGEST = 3.4028234663852886e38  # of float32
+Causal = Union[bool, Literal["top_left", "bottom_right"]]
 _CAUSAL = {False: 0, True: 1, "top_left": 1, "bottom_right": 2}
 
 

@@ -307,22 +307,9 @@ struct torch_cost {
   }
 };
 
-struct models {
+struct models : product_costs {
   std::string device;  // name of the card
   int multiprocessors;
-
-  // Products.
-  double memory_rate, stored_rate;     // of operands from memory; of C to memory
-  double read_of_memory;               // of C from memory, if beta is not 0
-  double far_odd_rows, far_half_rows;  // factors on both of C, by how its rows begin
-  // bytes of a product up to which the L2 cache holds all of it, from which on nothing
-  double kept, not_kept;
-  double to_fill;  // bytes of stores that fill their buffers to 1 - 1/e
-  short_cost few_k;
-  fp64_cost fp64;
-  dots_cost dots;
-  tf32_cost tf32;
-  fp16_cost fp16;
 
   ladder_cost ladder;
   roofline_cost roofline;
@@ -333,21 +320,7 @@ struct models {
   host_cost host;
   torch_cost torch;
   void each(constant_visitor& v) {
-    v.enter("products");
-    v.number("memory rate", memory_rate, 2.4e6, 5e6);
-    v.number("stored rate", stored_rate, 1e6, 8e6);
-    v.number("read of memory", read_of_memory, 2.4e6, 5e6);
-    v.number("far odd rows", far_odd_rows, .8, 5);
-    v.number("far half rows", far_half_rows, .8, 4);
-    v.number("kept", kept, 1e7, 5e7);
-    v.number("not kept", not_kept, 6e7, 3e8);
-    v.number("to fill", to_fill, 1e5, 4e7);
-    v.inside("fp64-short", few_k);
-    v.inside("fp64", fp64);
-    v.inside("fp64-dots", dots);
-    v.inside("tf32", tf32);
-    v.inside("fp16", fp16);
-    v.leave();
+    v.inside("products", static_cast<product_costs&>(*this));
     v.inside("ladder", ladder);
     v.inside("roofline", roofline);
     v.inside("scans", scans);

@@ -20,14 +20,15 @@ struct tf32_policy;
 namespace antiphase::checker_detail {
 
 // The cases of each family; each runs what the registry has for it. A case throws if a result is wrong.
-std::vector<checked_case> gemm_ladder_cases();
-std::vector<checked_case> split_cases();
-std::vector<checked_case> fp64_cases();
-std::vector<checked_case> tf32_cases();
-std::vector<checked_case> attention_cases();
-std::vector<checked_case> linear_cases();
-std::vector<checked_case> scan_cases();
-std::vector<checked_case> custom_scan_cases();
+#define AP_CASE_FAMILIES(FAMILY) \
+  FAMILY(gemm_ladder_cases)      \
+  FAMILY(split_cases)            \
+  FAMILY(fp64_cases)             \
+  FAMILY(tf32_cases)             \
+  FAMILY(attention_cases) FAMILY(linear_cases) FAMILY(scan_cases) FAMILY(custom_scan_cases)
+#define AP_DECLARE_CASES(family) std::vector<checked_case> family();
+AP_CASE_FAMILIES(AP_DECLARE_CASES)
+#undef AP_DECLARE_CASES
 
 std::string case_of(const gemms::product_policy& how);
 std::string case_of(const gemms::fp64_policy& how);

@@ -155,11 +155,10 @@ const std::vector<checked_case>& library_cases() {
   static const std::vector<checked_case> all = [] {
     checker_detail::enter_checked_kernels();
     std::vector<checked_case> cases;
-    for (auto family :
-         {checker_detail::gemm_ladder_cases, checker_detail::split_cases, checker_detail::fp64_cases,
-          checker_detail::tf32_cases, checker_detail::attention_cases, checker_detail::linear_cases,
-          checker_detail::scan_cases, checker_detail::custom_scan_cases})
-      for (checked_case& c : family()) cases.push_back(std::move(c));
+#define AP_ADD_CASES(family) \
+  for (checked_case & c : checker_detail::family()) cases.push_back(std::move(c));
+    AP_CASE_FAMILIES(AP_ADD_CASES)
+#undef AP_ADD_CASES
     return cases;
   }();
   return all;
