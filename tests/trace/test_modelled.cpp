@@ -87,7 +87,7 @@ TEST(Modelled, StepsOfTheLadderTakeWhatAnH200Measured) {
   constexpr double size = 2048, launch = 2.2;
   constexpr int steps = 24;
   std::vector<two_times> all;
-  const json file = result("20261128T081200-gemm-2048x2048x2048-rested.json");
+  const json file = result("20261129T145900-gemm-2048x2048x2048-rested.json");
   for (const json& r : file.at("records")) {
     const std::string policy = r.value("policy", "");
     const auto step = std::ranges::find(gemms::steps, policy, &gemms::step::name);
