@@ -58,7 +58,7 @@ constexpr double transposing_instructions = 12;
 constexpr double narrow_copy_clocks = 8.57, wide_copy_clocks = 4;
 constexpr double staged_copy_clocks = 2;  // read from memory, and written
 // multiply-adds per clock that mma.sync of FP16 reaches on Hopper, fed by ldmatrix
-constexpr double warp_multiplies = 684;
+constexpr double warp_multiplies = 640;
 // The clock alone, fitted to rings of a scan of 2^28 floats: what loads of the copy engine take longer on
 // average, in latencies, when as many bytes are in flight as keep memory busy.
 constexpr double latency_varies = 2.2;

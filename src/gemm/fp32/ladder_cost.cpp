@@ -144,22 +144,25 @@ pipeline_shape shape_of(const machine_profile& on, const policy& p, double bytes
 
 pipeline_shape shape_of(const machine_profile& on, const tensor_core_step& how, double bytes) {
   constexpr int warpgroups_threads = 384, threads = 256, registers = 128;
+  constexpr std::size_t line_boxes = 8 * 16 * 144;  // in which eight warps turn their sums into lines
   pipeline_shape s;
   const bool engine = how.feed == feeding::engine;
   const double processors = std::max(1, on.limits.multiprocessors),
                products = real(how.tile.m) * how.tile.n * how.tile_k;
+  const int slot_bytes = 2 * (how.tile.m + how.tile.n) * how.tile_k;
+  const costs::models& fitted_here = costs::models_of(on.limits);
+  // All of a large slot has to come before any of it is used.
+  const double transfer = engine ? 2 * slot_bytes / (1e6 * fitted_here.linear.couple) : 0;
   s.step = {.threads = engine ? warpgroups_threads : threads,
             .stages = how.stages,
             .meets = !engine,
-            .latency = latency_of(on, bytes)};
+            .latency = latency_of(on, bytes) + transfer};
   // At the clock that is left under power, told in clocks of the other; or of mma.sync at the full one.
   const double sustained = on.tensor_fp16.value / processors / on.clock.value;
   const double full = on.tensor_fp16.value / processors / on.clock_under_power.value;
   s.step.arithmetic =
-      products / (engine
-                      ? sustained
-                      : std::min(warp_multiplies, costs::models_of(on.limits).ladder.warp_multiplies * full));
-  s.shared_bytes = 2 * static_cast<std::size_t>((how.tile.m + how.tile.n) * how.tile_k * how.stages);
+      products / (engine ? sustained : std::min(warp_multiplies, fitted_here.ladder.warp_multiplies * full));
+  s.shared_bytes = static_cast<std::size_t>(slot_bytes * how.stages) + line_boxes;
   s.registers = engine ? 168 : registers;
   s.resident = resident_of(on, s.step.threads, s.shared_bytes, s.registers);
   return s;
@@ -208,8 +211,10 @@ prediction predict(const machine_profile& on, const policy& how, const product_s
                                                    how.tile, how.tile_k, how.read_width));
 }
 prediction predict(const machine_profile& on, const tensor_core_step& how, const product_size& p) {
-  return not_below(roof_of(on, how, p),
-                   predict_tiles(on, shape_of(on, how, operand_bytes(p, 2)), p, how.tile, how.tile_k, 2));
+  // Warpgroups store lines of memory, whatever multiple of 4 bytes these begin at.
+  const int side_by_side = how.feed == feeding::engine ? 1 : 2;
+  return not_below(roof_of(on, how, p), predict_tiles(on, shape_of(on, how, operand_bytes(p, 2)), p, how.tile,
+                                                      how.tile_k, side_by_side));
 }
 
 prediction explained(const machine_profile& on, const tensor_work& work, const product_size& p,
