@@ -3,13 +3,14 @@
 import contextlib
 import ctypes
 import functools
+import math
 import os
 import pathlib
 import re
 import struct
 import subprocess
 
-from . import ptx_kernels
+from . import cuda_bindings, ptx_kernels
 from .session import Unsupported
 
 FIRST, LAST = (4, 8), (4, 8)  # versions that were tried
@@ -78,7 +79,7 @@ class _Library:
         try:
             name = _CALLS[number]
             if name in _ANSWERED:
-                getattr(self, name.lstrip("_"))(given)
+                return getattr(self, name.lstrip("_"))(given) or 0
             elif name in _REFUSED:
                 self.session.refuse(
                     f"{name.lstrip('_')} by host code of CuTe DSL", "arrays of NumPy or torch"
@@ -140,6 +141,8 @@ class _Library:
             if which == _CLUSTER:
                 cluster = tuple(_numbers(at + 8, ctypes.c_uint, 3))
             together |= which == _COOPERATIVE and ctypes.c_int.from_address(at + 8).value != 0
+        if together and math.prod(c.grid) > _MULTIPROCESSORS * (2048 // max(1, math.prod(c.block))):
+            return 720  # cudaErrorCooperativeLaunchTooLarge
         addresses = _numbers(given[2], ctypes.c_void_p, len(kernel.parameters))
         values = [self._value(ctypes.string_at(a, p.bytes)) for a, p in zip(addresses, kernel.parameters)]
         kernel.launch(tuple(c.grid), tuple(c.block), c.shared, values, cluster, together)
@@ -254,7 +257,10 @@ def cute(session):
         library.build()
 
     try:
-        with ptx_kernels.when_imported("cutlass", functools.partial(_start, session, library), prepare):
+        with (
+            cuda_bindings.bindings(session),
+            ptx_kernels.when_imported("cutlass", functools.partial(_start, session, library), prepare),
+        ):
             yield
     finally:
         for name in [n for n in os.environ if n.startswith("CUTE_DSL_")]:

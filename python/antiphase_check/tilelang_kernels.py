@@ -193,7 +193,7 @@ def _places(session, tilelang):
         return tuned(self, *positional, **{**named, "enable_grouped_compile": False})
 
     def run_on_host(thread):
-        with fakes.on_host(sys.modules["torch"]):  # a mode of torch is one thread's
+        with fakes.on_host(sys.modules["torch"], session):  # a mode of torch is one thread's
             run_thread(thread)
 
     modules, run_thread = {}, threading.Thread.run
