@@ -257,7 +257,9 @@ class Runner:
         words += ["--workers", "1", "--seconds", str(seconds), "--json", "--", *program["arguments"]]
         environment = {**self.environment(entry)}
         environment |= {"ANTIPHASE_CHECK_OBJECT": program["object"]} if program["object"] else {}
-        done = subprocess.run(words, env=environment, capture_output=True, text=True, errors="replace")
+        done = subprocess.run(
+            words, env=environment, cwd=self.sources, capture_output=True, text=True, errors="replace"
+        )
         report = json.loads(done.stdout)["programs"][0] if done.stdout.strip() else {}
         found = []
         for f in report.get("findings", []):

@@ -48,6 +48,17 @@ def _store(address, value):
     ctypes.c_void_p.from_address(address).value = value
 
 
+def _as_on_device(capsule):
+    """Says in a capsule of DLPack that its tensor is on the GPU: pointers to it are to global memory then."""
+    python = ctypes.pythonapi
+    python.PyCapsule_GetName.restype, python.PyCapsule_GetName.argtypes = ctypes.c_char_p, [ctypes.py_object]
+    python.PyCapsule_GetPointer.restype = ctypes.c_void_p
+    python.PyCapsule_GetPointer.argtypes = [ctypes.py_object, ctypes.c_char_p]
+    name = python.PyCapsule_GetName(capsule)
+    begin = python.PyCapsule_GetPointer(capsule, name) + (32 if name == b"dltensor_versioned" else 0)
+    ctypes.c_int32.from_address(begin + 8).value = 2  # DLTensor's device, kDLCUDA
+
+
 class _Library:
     """What answers the calls of compiled host code."""
 
@@ -210,7 +221,9 @@ def _places(session, library, cutlass):
             ptx_kernels.pointer(session, value)
         elif hasattr(value, "data_ptr"):
             value.data_ptr()
-        return made(value, *more, **named)
+        tensor = made(value, *more, **named)
+        _as_on_device(tensor._dlpack_data)
+        return tensor
 
     def checked(run):
         @functools.wraps(run)

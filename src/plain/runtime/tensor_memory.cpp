@@ -223,13 +223,22 @@ int columns_of(const shape& s) {
   const int n = elements_of(s);
   return s.bits == 0 ? n + s.half : s.bits == 32 ? n : n * 2;
 }
+// The address with the warp's own lanes. GPUs add them to an address of the first lanes, which TileLang gives.
+unsigned with_own_lanes(unsigned address, const char* name, place where, const void* code) {
+  const unsigned own = static_cast<unsigned>(thread_here()) / 32 % quarters, given = (address >> 16) / 32;
+  if (given == own) return address;
+  if (given != 0)
+    machine::trap(
+        "a warp accesses lanes of Tensor Memory that are not its own: warp w of four has 32 w and on", where);
+  if (lane_here() == 0)
+    followed().note_here(finding_kind::outside_memory, followed().places.number_of(code, where), name,
+                         "tensor memory", sentence::tensor_lanes, sentence::gpu_tensor_lanes);
+  return address | own << 21;
+}
 std::uint64_t begin_of_warp(unsigned* words, const shape& s, unsigned address, bool stores, place where,
                             const void* code) {
   const access a{stores ? tensor_work::store : tensor_work::load, stores ? "tcgen05.st" : "tcgen05.ld", where,
                  code};
-  if (static_cast<int>(address >> 16) / 32 != thread_here() / 32 % quarters)
-    machine::trap(
-        "a warp accesses lanes of Tensor Memory that are not its own: warp w of four has 32 w and on", where);
   std::uint64_t number = 0;
   if (lane_here() == 0) {
     block_memory& m = memory_here();
@@ -251,6 +260,7 @@ unsigned& number_at(block_memory& m, unsigned address, element_place p) {
 std::uint64_t load(unsigned* words, shape of, unsigned address, unsigned* to, place where) {
   const void* const code = __builtin_return_address(0);
   machine::whole_warp("tcgen05.ld", where);
+  address = with_own_lanes(address, "tcgen05.ld", where, code);
   const std::uint64_t number = begin_of_warp(words, of, address, false, where, code);
   block_memory& m = memory_here();
   for (int i = 0; i < of.registers; ++i)
@@ -262,6 +272,7 @@ std::uint64_t load(unsigned* words, shape of, unsigned address, unsigned* to, pl
 void store(unsigned* words, shape of, unsigned address, const unsigned* from, place where) {
   const void* const code = __builtin_return_address(0);
   machine::whole_warp("tcgen05.st", where);
+  address = with_own_lanes(address, "tcgen05.st", where, code);
   begin_of_warp(words, of, address, true, where, code);
   block_memory& m = memory_here();
   for (int i = 0; i < of.registers; ++i) {

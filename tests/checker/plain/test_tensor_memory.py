@@ -287,6 +287,18 @@ class TensorMemory(unittest.TestCase):
                 if severity == "pedantic":
                     self.assertEqual({f["severity"] for f in found}, {"pedantic"})
 
+    def test_addresses_without_the_lanes_of_the_warp(self):  # as TileLang has them
+        text = product().replace("shl.b32 %lane, %warp, 21;", "mov.b32 %lane, 0;")
+        found = self.check(text, self.launch_of_product(), 2)
+        self.assertEqual(
+            {(f["severity"], f["kind"]) for f in found}, {("pedantic", "access outside memory")}
+        )
+        got = (self.folder / "out").read_bytes()
+        self.assertEqual(self.check(product(), self.launch_of_product(), 1), [])
+        self.assertEqual((self.folder / "out").read_bytes(), got)
+        text = text.replace("mov.b32 %lane, 0;", "mov.b32 %lane, 4194304;")
+        self.assertIn("kernel gave up", {f["kind"] for f in self.check(text, self.launch_of_product(), 1)})
+
     def test_sums_are_never_given_back(self):
         self.assertNotEqual(self.errors_of_product(release=False), set())
 
