@@ -45,7 +45,8 @@ def modules(session):
             ctypes.memmove(self.handle, int(source), self.size)
             self.array.unwritten = getattr(source, "array", self.array[:0]).unwritten
 
-        def __dlpack__(self, **named):
+        def __dlpack__(self, **named):  # whoever asks may write there
+            self.array.unwritten = False
             return self.array.view(numpy.ndarray).__dlpack__(**named)
 
         def __dlpack_device__(self):

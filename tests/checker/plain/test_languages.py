@@ -171,6 +171,20 @@ for missing in (0, 1):
         self.assertEqual(said[0], "no finding")
         self.assertIn("twice.py:9: access outside memory: write of 4 bytes", said[1])
 
+    def test_numba_without_its_package(self):
+        for version, said in ((None, "numba-cuda, 0.24 to 0.30"), ("0.30.0", "installed but not in use")):
+            with self.subTest(version), tempfile.TemporaryDirectory() as folder:
+                root = pathlib.Path(folder)
+                text = "raise ImportError('none')" if version is None else f"__version__ = '{version}'"
+                for module, content in (("numba", ""), ("numba/cuda", ""), ("numba_cuda", text)):
+                    (root / module).mkdir()
+                    (root / module / "__init__.py").write_text(content)
+                (root / "model.py").write_text("from numba import cuda\n")
+                done = check(root / "model.py", PYTHONPATH=f"{folder}:{os.environ.get('PYTHONPATH', '')}")
+                self.assertEqual(done.returncode, 3, done.stdout + done.stderr)
+                self.assertIn("numba.cuda of Numba itself is not supported here", done.stderr)
+                self.assertIn(said, done.stderr)
+
     def test_versions(self):
         for package, said in (
             ("triton", "Triton 2.1.0 is not supported here: expected 3.4 or newer"),
