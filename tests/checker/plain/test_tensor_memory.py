@@ -46,15 +46,17 @@ def product(
         stores = "".join(
             f"st.global.f32 [%out+{(i * ROWS * COLUMNS + n) * 4}], %f{n};\n" for n in range(COLUMNS)
         )
-        if used_early:
+        if used_early == "arithmetic":
+            sums += "".join(f"add.f32 %f{n}, %f{n}, 0f00000000;\n" for n in range(COLUMNS))
+        elif used_early:
             sums += stores
         if wait_for_load:
             sums += "tcgen05.wait::ld.sync.aligned;\n"
         if release:
             sums += before + "mbarrier.arrive.shared.b64 _, [empty];\n"
-        if not wait_for_load and not used_early:
+        if not wait_for_load and used_early is not True:
             sums += "tcgen05.wait::ld.sync.aligned;\n"
-        if not used_early:
+        if used_early is not True:
             sums += stores
         if i > 0 and release:
             multiply += wait("empty", (i - 1) % 2) + "bar.warp.sync -1;\n"
@@ -237,6 +239,13 @@ class TensorMemory(unittest.TestCase):
                     "st.global",
                     "tcgen05.wait::ld before the loaded registers",
                 ),
+            ),
+            (  # arithmetic may be moved past the arrival
+                {"wait_for_load": False, "used_early": "arithmetic"},
+                "error",
+                "overwritten in use",
+                "tcgen05.mma",
+                "tcgen05.wait::ld by the warp",
             ),
             (
                 {"commit": False},
