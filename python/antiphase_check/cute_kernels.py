@@ -270,9 +270,8 @@ def cute(session):
         library.build()
 
     try:
-        with (
-            cuda_bindings.bindings(session),
-            ptx_kernels.when_imported("cutlass", functools.partial(_start, session, library), prepare),
+        with cuda_bindings.bindings(session), ptx_kernels.when_imported(
+            "cutlass", functools.partial(_start, session, library), prepare
         ):
             yield
     finally:

@@ -100,7 +100,9 @@ class _Tensors:
     def call(self, program, name):
         def function(*positional, **named):
             if self.session.graph is not None:
-                self.session.refuse("a call of an extension in a graph of torch", "the call without the graph")
+                self.session.refuse(
+                    "a call of an extension in a graph of torch", "the call without the graph"
+                )
             packed = [self.packed(a) for a in positional]
             with_names = {k: self.packed(v) for k, v in named.items()}
             every = [a for a in [*packed, *with_names.values()] if isinstance(a, Array)]

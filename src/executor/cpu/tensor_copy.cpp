@@ -14,8 +14,8 @@
 namespace antiphase::cpu_detail {
 namespace {
 
-// Contents of this executor's tensor maps; the mark distinguishes them from CUDA's. Half of a map's bytes: CuTe DSL
-// copies no more of a map, as GPUs read no more.
+// Contents of this executor's tensor maps; the mark distinguishes them from CUDA's. They take half of a map's
+// bytes: CuTe DSL copies no more of a map, as GPUs read no more.
 constexpr std::uint32_t mark = 0x616E'7031u;
 struct record {
   const void* data;

@@ -28,11 +28,12 @@ bool reads_first_operand(const operation& o, view first) {
 }
 // It has no effect but that on its registers: compilers may move it past an arrival.
 bool computes(const operation& o) {
-  static constexpr view all[] = {
-      "mov", "cvt",  "cvta", "setp", "set",  "selp", "slct", "testp", "add", "sub",  "mul",  "mad",  "fma",   "div",
-      "rem", "min",  "max",  "abs",  "neg",  "and",  "or",   "xor",   "not", "shl",  "shr",  "popc", "clz",   "brev",
-      "bfe", "bfi",  "bfind", "bmsk", "addc", "subc", "madc", "mul24", "mad24", "sad", "dp4a", "dp2a", "lop3", "prmt",
-      "shf", "copysign", "sin", "cos", "rcp", "sqrt", "rsqrt", "ex2", "lg2", "tanh"};
+  static constexpr view all[] = {"mov",   "cvt", "cvta", "setp",  "set",  "selp", "slct", "testp",    "add",
+                                 "sub",   "mul", "mad",  "fma",   "div",  "rem",  "min",  "max",      "abs",
+                                 "neg",   "and", "or",   "xor",   "not",  "shl",  "shr",  "popc",     "clz",
+                                 "brev",  "bfe", "bfi",  "bfind", "bmsk", "addc", "subc", "madc",     "mul24",
+                                 "mad24", "sad", "dp4a", "dp2a",  "lop3", "prmt", "shf",  "copysign", "sin",
+                                 "cos",   "rcp", "sqrt", "rsqrt", "ex2",  "lg2",  "tanh"};
   return std::ranges::find(all, o.base()) != std::end(all);
 }
 
@@ -57,7 +58,8 @@ std::map<std::size_t, numbers> readers_of_loads(const function& f,
   std::map<std::size_t, numbers> readers;
   if (loads.empty()) return readers;
   std::vector<step> computing, others;
-  std::map<std::string, numbers, std::less<>> loaded;  // registers that hold loaded numbers, or follow from them
+  std::map<std::string, numbers, std::less<>>
+      loaded;  // registers that hold loaded numbers, or follow from them
   for (std::size_t k = 0; k < f.body.size(); ++k) {
     if (f.body[k].kind != statement_kind::instruction) continue;
     const operation o = operation_of(f.body[k]);

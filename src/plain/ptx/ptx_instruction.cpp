@@ -8,12 +8,13 @@ namespace antiphase::plain::ptx_code {
 
 bool in_name(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '$'; }
 
-// An instruction's modifiers may follow after blanks, as in "cp.async.bulk .L2::cache_hint [a], ...": the blanks
-// then stand after them, so that names are one word and all lines stay where they are.
+// An instruction's modifiers may follow after blanks, as in "cp.async.bulk .L2::cache_hint [a], ...": the
+// blanks then stand after them, so that names are one word and all lines stay where they are.
 static void join_modifiers(text& s) {
   const auto is_blank = [&](std::size_t i) { return s[i] == ' ' || s[i] == '\t'; };
   for (std::size_t i = 0; i < s.size(); ++i) {
-    if (std::isalpha(static_cast<unsigned char>(s[i])) == 0 || (i > 0 && (in_name(s[i - 1]) || s[i - 1] == '.')))
+    if (std::isalpha(static_cast<unsigned char>(s[i])) == 0 ||
+        (i > 0 && (in_name(s[i - 1]) || s[i - 1] == '.')))
       continue;
     const std::size_t name = i;
     const auto skip_word = [&] {
@@ -26,7 +27,8 @@ static void join_modifiers(text& s) {
       if (i + 1 >= s.size() || s[i] != '.' || std::isalpha(static_cast<unsigned char>(s[i + 1])) == 0) break;
       const std::size_t blanks = i - end;
       skip_word();
-      std::rotate(s.begin() + static_cast<std::ptrdiff_t>(end), s.begin() + static_cast<std::ptrdiff_t>(end + blanks),
+      std::rotate(s.begin() + static_cast<std::ptrdiff_t>(end),
+                  s.begin() + static_cast<std::ptrdiff_t>(end + blanks),
                   s.begin() + static_cast<std::ptrdiff_t>(i));
       i -= blanks;
     }

@@ -223,7 +223,7 @@ int columns_of(const shape& s) {
   const int n = elements_of(s);
   return s.bits == 0 ? n + s.half : s.bits == 32 ? n : n * 2;
 }
-// The address with the warp's own lanes. GPUs add them to an address of the first lanes, which TileLang gives.
+// The address with the warp's own lanes. GPUs add them to an address of the first lanes, as TileLang has it.
 unsigned with_own_lanes(unsigned address, const char* name, place where, const void* code) {
   const unsigned own = static_cast<unsigned>(thread_here()) / 32 % quarters, given = (address >> 16) / 32;
   if (given == own) return address;

@@ -299,9 +299,7 @@ class TensorMemory(unittest.TestCase):
     def test_addresses_without_the_lanes_of_the_warp(self):  # as TileLang has them
         text = product().replace("shl.b32 %lane, %warp, 21;", "mov.b32 %lane, 0;")
         found = self.check(text, self.launch_of_product(), 2)
-        self.assertEqual(
-            {(f["severity"], f["kind"]) for f in found}, {("pedantic", "access outside memory")}
-        )
+        self.assertEqual({(f["severity"], f["kind"]) for f in found}, {("pedantic", "access outside memory")})
         got = (self.folder / "out").read_bytes()
         self.assertEqual(self.check(product(), self.launch_of_product(), 1), [])
         self.assertEqual((self.folder / "out").read_bytes(), got)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// mma.sync of bytes, numbers of 4 bits, floating numbers of 8 bits, and double, and mma.sp of a sparse A, with
-// elements and metadata placed as the PTX ISA says. Broken: sums are stored without a barrier over what other warps still read.
+// mma.sync of bytes, numbers of 4 bits, floating numbers of 8 bits, and double, and mma.sp of a sparse A,
+// with elements and metadata placed as the PTX ISA has them. Broken: sums are stored without a barrier over what
+// other warps still read.
 #include <cstdint>
 #include <cstdio>
 
@@ -150,7 +151,8 @@ __global__ void sparse(unsigned* wrong) {
     float d[4] = {};
     fill_sparse_a<16, 4>(a, f16), fill_b<16>(b, f16);
     const uint32_t e = in_group < 2 ? 0x44444444 : of_rows(in_group % 2 * 4, of_four);
-    asm("mma.sp::ordered_metadata.sync.aligned.m16n8k32.row.col.f32.f16.f16.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, "
+    asm("mma.sp::ordered_metadata.sync.aligned.m16n8k32.row.col.f32.f16.f16.f32 {%0,%1,%2,%3}, "
+        "{%4,%5,%6,%7}, "
         "{%8,%9,%10,%11}, {%0,%1,%2,%3}, %12, 0x1;"
         : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
         : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]), "r"(b[2]), "r"(b[3]), "r"(e));
@@ -161,7 +163,8 @@ __global__ void sparse(unsigned* wrong) {
     uint32_t few[2], half[2];
     fill_sparse_a<16, 4>(few, f16), fill_b<16>(half, f16);
     const uint32_t e = in_group != 3 ? 0x44444444 : of_rows(0, of_four);
-    asm("mma.sp.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0,%1,%2,%3}, {%4,%5}, {%6,%7}, {%0,%1,%2,%3}, "
+    asm("mma.sp.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0,%1,%2,%3}, {%4,%5}, {%6,%7}, "
+        "{%0,%1,%2,%3}, "
         "%8, 3;"
         : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
         : "r"(few[0]), "r"(few[1]), "r"(half[0]), "r"(half[1]), "r"(e));
@@ -171,7 +174,8 @@ __global__ void sparse(unsigned* wrong) {
     float d[4] = {};
     fill_sparse_a<32, 2>(a, tf32), fill_b<32>(b, tf32);
     const uint32_t e = in_group > 1 ? 0x44444444 : of_rows(in_group * 4, of_two);
-    asm("mma.sp.sync.aligned.m16n8k16.row.col.f32.tf32.tf32.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9,%10,%11}, "
+    asm("mma.sp.sync.aligned.m16n8k16.row.col.f32.tf32.tf32.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, "
+        "{%8,%9,%10,%11}, "
         "{%0,%1,%2,%3}, %12, 0;"
         : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
         : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]), "r"(b[2]), "r"(b[3]), "r"(e));
