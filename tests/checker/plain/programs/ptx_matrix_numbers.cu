@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // mma.sync of bytes, numbers of 4 bits, floating numbers of 8 bits, and double, and mma.sp of a sparse A,
-// with elements and metadata placed as the PTX ISA has them. Broken: sums are stored without a barrier over what
-// other warps still read.
+// with elements and metadata placed as the PTX ISA has them. Broken: sums are stored without a barrier
+// over what other warps still read.
 #include <cstdint>
 #include <cstdio>
 
