@@ -226,8 +226,11 @@ class Runner:
     def program(self, entry, name):
         """A program of C++ as it is, for check --nvcc, in place of what a driver launches."""
         includes = [f"-I{self.sources / one}" for one in BY_NVCC["includes"][entry["language"]]]
+        source = self.sources / entry["repository"].replace("/", "+") / entry["path"]
+        if name in BY_NVCC["sizes"]:
+            source, includes = self.smaller(source, name), [f"-I{source.parent}", *includes]
         one = {
-            "sources": [str(self.sources / entry["repository"].replace("/", "+") / entry["path"])],
+            "sources": [str(source)],
             "options": ["--nvcc", *BY_NVCC["options"].get(name, []), *includes],
             "arguments": BY_NVCC["arguments"].get(name, []),
             "object": "",
@@ -235,18 +238,35 @@ class Runner:
         }
         return {"programs": [one], "refused": []}
 
+    def smaller(self, source, name):
+        """A copy of a program whose sizes are constants of its source, with smaller ones on the same lines."""
+        text = source.read_text()
+        for size, instead in BY_NVCC["sizes"][name].items():
+            if size not in text:
+                sys.exit(f"{source} has no {size}, which {FOLDER / 'drivers/by_nvcc.json'} replaces")
+            text = text.replace(size, instead)
+        copy = self.sources / "captured" / name / source.name
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        copy.write_text(text)
+        return copy
+
     def check(self, program, entry, schedules):
         """The exit code, and what was found: severity, kind, file:line."""
         words = [self.tool, "check", *program["sources"], *program["options"], "--schedules", str(schedules)]
-        words += ["--workers", "1", "--seconds", str(SECONDS), "--json", "--", *program["arguments"]]
+        seconds = BY_NVCC["seconds"].get(program["label"], SECONDS)
+        words += ["--workers", "1", "--seconds", str(seconds), "--json", "--", *program["arguments"]]
         environment = {**self.environment(entry)}
         environment |= {"ANTIPHASE_CHECK_OBJECT": program["object"]} if program["object"] else {}
-        done = subprocess.run(words, env=environment, capture_output=True, text=True, errors="replace")
+        done = subprocess.run(
+            words, env=environment, cwd=self.sources, capture_output=True, text=True, errors="replace"
+        )
         report = json.loads(done.stdout)["programs"][0] if done.stdout.strip() else {}
         found = []
         for f in report.get("findings", []):
             at = f["access"]["at"]
             file = at["file"].removeprefix(str(self.sources) + "/")
+            if file.endswith("/" + entry["path"].rsplit("/", 1)[-1]):  # of a copy, too
+                file = entry["repository"].replace("/", "+") + "/" + entry["path"]
             found.append([f["severity"], f["kind"], f"{file}:{at['line']}"])
         refused = done.returncode not in (0, 4, 5) or "not supported here" in done.stderr
         said = done.stderr.strip()[-300:] if refused else ""

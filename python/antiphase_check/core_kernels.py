@@ -5,8 +5,7 @@ import ctypes
 import sys
 import types
 
-from .fakes import _array_type, _Kernel, _modules, _nothing
-from .session import Memory
+from .fakes import _array_type, _Kernel, _modules, _nothing, device_memory
 
 
 @contextlib.contextmanager
@@ -31,10 +30,8 @@ def modules(session):
         """Memory of the device."""
 
         def __init__(self, size):
-            self.array = numpy.empty(size, numpy.uint8).view(ndarray)
-            self.array.unwritten = True
+            self.array = device_memory(session, ndarray, size)
             self.size, self.handle = size, self.array.ctypes.data
-            session.memories[self.handle] = Memory(self.handle, size, self.array, "unwritten")
 
         def __int__(self):
             return self.handle
@@ -48,7 +45,8 @@ def modules(session):
             ctypes.memmove(self.handle, int(source), self.size)
             self.array.unwritten = getattr(source, "array", self.array[:0]).unwritten
 
-        def __dlpack__(self, **named):
+        def __dlpack__(self, **named):  # whoever asks may write there
+            self.array.unwritten = False
             return self.array.view(numpy.ndarray).__dlpack__(**named)
 
         def __dlpack_device__(self):

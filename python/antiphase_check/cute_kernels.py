@@ -3,13 +3,14 @@
 import contextlib
 import ctypes
 import functools
+import math
 import os
 import pathlib
 import re
 import struct
 import subprocess
 
-from . import ptx_kernels
+from . import cuda_bindings, ptx_kernels
 from .session import Unsupported
 
 FIRST, LAST = (4, 8), (4, 8)  # versions that were tried
@@ -47,6 +48,17 @@ def _store(address, value):
     ctypes.c_void_p.from_address(address).value = value
 
 
+def _as_on_device(capsule):
+    """Says in a capsule of DLPack that its tensor is on the GPU: pointers to it are to global memory then."""
+    python = ctypes.pythonapi
+    python.PyCapsule_GetName.restype, python.PyCapsule_GetName.argtypes = ctypes.c_char_p, [ctypes.py_object]
+    python.PyCapsule_GetPointer.restype = ctypes.c_void_p
+    python.PyCapsule_GetPointer.argtypes = [ctypes.py_object, ctypes.c_char_p]
+    name = python.PyCapsule_GetName(capsule)
+    begin = python.PyCapsule_GetPointer(capsule, name) + (32 if name == b"dltensor_versioned" else 0)
+    ctypes.c_int32.from_address(begin + 8).value = 2  # DLTensor's device, kDLCUDA
+
+
 class _Library:
     """What answers the calls of compiled host code."""
 
@@ -78,7 +90,7 @@ class _Library:
         try:
             name = _CALLS[number]
             if name in _ANSWERED:
-                getattr(self, name.lstrip("_"))(given)
+                return getattr(self, name.lstrip("_"))(given) or 0
             elif name in _REFUSED:
                 self.session.refuse(
                     f"{name.lstrip('_')} by host code of CuTe DSL", "arrays of NumPy or torch"
@@ -140,6 +152,8 @@ class _Library:
             if which == _CLUSTER:
                 cluster = tuple(_numbers(at + 8, ctypes.c_uint, 3))
             together |= which == _COOPERATIVE and ctypes.c_int.from_address(at + 8).value != 0
+        if together and math.prod(c.grid) > _MULTIPROCESSORS * (2048 // max(1, math.prod(c.block))):
+            return 720  # cudaErrorCooperativeLaunchTooLarge
         addresses = _numbers(given[2], ctypes.c_void_p, len(kernel.parameters))
         values = [self._value(ctypes.string_at(a, p.bytes)) for a, p in zip(addresses, kernel.parameters)]
         kernel.launch(tuple(c.grid), tuple(c.block), c.shared, values, cluster, together)
@@ -207,7 +221,9 @@ def _places(session, library, cutlass):
             ptx_kernels.pointer(session, value)
         elif hasattr(value, "data_ptr"):
             value.data_ptr()
-        return made(value, *more, **named)
+        tensor = made(value, *more, **named)
+        _as_on_device(tensor._dlpack_data)
+        return tensor
 
     def checked(run):
         @functools.wraps(run)
@@ -254,7 +270,9 @@ def cute(session):
         library.build()
 
     try:
-        with ptx_kernels.when_imported("cutlass", functools.partial(_start, session, library), prepare):
+        with cuda_bindings.bindings(session), ptx_kernels.when_imported(
+            "cutlass", functools.partial(_start, session, library), prepare
+        ):
             yield
     finally:
         for name in [n for n in os.environ if n.startswith("CUTE_DSL_")]:

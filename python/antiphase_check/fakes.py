@@ -99,6 +99,10 @@ class _Tensors:
 
     def call(self, program, name):
         def function(*positional, **named):
+            if self.session.graph is not None:
+                self.session.refuse(
+                    "a call of an extension in a graph of torch", "the call without the graph"
+                )
             packed = [self.packed(a) for a in positional]
             with_names = {k: self.packed(v) for k, v in named.items()}
             every = [a for a in [*packed, *with_names.values()] if isinstance(a, Array)]
@@ -132,7 +136,7 @@ def _listed(sources):
     return [sources] if isinstance(sources, str) else list(sources or ())
 
 
-def on_host(torch):
+def on_host(torch, session):
     """A mode of torch in which the device 'cuda' is the host, whose tensors say that they are on it."""
     reads = {
         "size",
@@ -174,7 +178,10 @@ def on_host(torch):
                 kwargs["device"] = "cpu"
             if func is torch.Tensor.to and len(args) > 1 and type(args[1]) is int:
                 args = (args[0], "cpu", *args[2:])
-            made = func(*map(host, args), **{k: host(v) for k, v in kwargs.items()})
+            args, kwargs = tuple(map(host, args)), {k: host(v) for k, v in kwargs.items()}
+            if session.graph is not None and name not in reads and name != "__get__":
+                return session.graph.record(torch, func, name, args, kwargs)
+            made = func(*args, **kwargs)
             if name in ("empty", "empty_like", "new_empty", "empty_strided") and isinstance(
                 made, torch.Tensor
             ):
@@ -188,7 +195,59 @@ def _nothing(*_, **__):
     return None
 
 
+def _graphs(session):
+    """torch.cuda's CUDAGraph, and graph(), within which work is recorded in place of being done."""
+
+    class CUDAGraph:
+        def __init__(self, *_, **__):
+            self.work = []
+
+        def record(self, torch, function, name, arguments, named):
+            changes_a_tensor = "out" in named or name in ("__setitem__", "__iadd__", "__isub__", "__imul__")
+            if changes_a_tensor or re.search(r"[^_]_$", name):
+                self.work.append(lambda: function(*arguments, **named))
+                return named.get("out", arguments[0] if arguments else None)
+            made = function(*arguments, **named)
+            if isinstance(made, torch.Tensor) and not made._is_view():
+                self.work.append(lambda: made.copy_(function(*arguments, **named)))
+            return made
+
+        def replay(self):
+            for work in self.work:
+                work()
+
+        def capture_begin(self, *_, **__):
+            session.graph = self
+
+        def capture_end(self):
+            session.graph = None
+
+        reset = pool = enable_debug_mode = _nothing
+
+    @contextlib.contextmanager
+    def graph(cuda_graph, *_, **__):
+        cuda_graph.capture_begin()
+        try:
+            yield
+        finally:
+            cuda_graph.capture_end()
+
+    return CUDAGraph, graph
+
+
+def device_memory(session, ndarray, size):
+    """Memory of the device that nothing was written to: an array of bytes, which the session knows."""
+    import numpy
+
+    made = numpy.empty(int(size), numpy.uint8).view(ndarray)
+    made.unwritten = True
+    session.memories[made.ctypes.data] = Memory(made.ctypes.data, int(size), made, "unwritten")
+    return made
+
+
 class _Event:
+    cuda_event = 1  # a handle: not the null one
+
     def __init__(self, *_, **__):
         pass
 
@@ -310,6 +369,7 @@ def torch(session):
     properties = types.SimpleNamespace(
         name="antiphase", major=9, minor=0, multi_processor_count=132, total_memory=1 << 30, warp_size=32
     )
+    cuda_graph, graph = _graphs(session)
     places = [(extensions, "load_inline", load_inline), (extensions, "load", load)]
     places.append((torch.Tensor, "data_ptr", lambda tensor: make.data_ptr(tensor)))
     cuda = getattr(torch, "cuda", None)
@@ -322,6 +382,10 @@ def torch(session):
             (cuda, "get_device_capability", lambda *_: (9, 0)),
             (cuda, "get_device_properties", lambda *_: properties),
             (cuda, "current_stream", lambda *_: _Stream()),
+            (cuda, "default_stream", lambda *_: _Stream()),
+            (cuda, "CUDAGraph", cuda_graph),
+            (cuda, "graph", graph),
+            (cuda, "is_current_stream_capturing", lambda: session.graph is not None),
             (cuda, "Event", _Event),
             (cuda, "Stream", _Stream),
             (cuda, "stream", lambda s: s),
@@ -350,7 +414,7 @@ def torch(session):
         places.append((torch, "set_default_device", _nothing))
     with _replaced(places):
         if hasattr(torch, "overrides"):
-            with on_host(torch):
+            with on_host(torch, session):
                 yield
         else:
             yield
@@ -405,7 +469,7 @@ class _Kernel:
                     f"argument {number} of {self.name} is a {type(value).__name__}: expected an array of the "
                     "library's own, a number, or an address such as data_ptr()"
                 )
-        self.program.call(self.name, [sizes, *packed], {}, _NumPyArrays())
+        self.session.work(self.program.call, self.name, [sizes, *packed], {}, _NumPyArrays())
 
 
 def _three(sizes):
@@ -811,8 +875,7 @@ def cuda_python(session):
         return 0, (_Kernel(session, source, name, options), list(_parameters(session, source, name)))
 
     def allocate(size):
-        made = numpy.empty(int(size), numpy.uint8).view(ndarray)
-        made.unwritten = True
+        made = device_memory(session, ndarray, size)
         memory[made.ctypes.data] = made
         return 0, _Pointer(made.ctypes.data)
 

@@ -4,6 +4,7 @@ import contextlib
 import functools
 import math
 import os
+import pathlib
 import re
 import sys
 import types
@@ -200,12 +201,21 @@ class _Launches:
 
 
 def _start(session, cuda):
-    import numba_cuda
-
-    version = ptx_kernels.version_of(numba_cuda)
     tried = f"{FIRST[0]}.{FIRST[1]} to {LAST[0]}.{LAST[1]}"
+    own = (
+        f"numba.cuda of Numba itself is not supported here: expected that of the package numba-cuda, {tried}"
+    )
+    try:
+        import numba_cuda
+    except ImportError as error:
+        raise Unsupported(own) from error
+    version = ptx_kernels.version_of(numba_cuda)
     if version < FIRST:
         raise Unsupported(f"numba-cuda {numba_cuda.__version__} is not supported here: expected {tried}")
+    if "numba_cuda" not in pathlib.Path(cuda.__file__).parts:
+        raise Unsupported(
+            f"{own}, which is installed but not in use: its .pth file is not in a folder of sites"
+        )
     if version > LAST:
         session.notes.append(f"numba-cuda {numba_cuda.__version__} was not tried: expected {tried}")
     try:

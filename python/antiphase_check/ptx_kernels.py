@@ -113,7 +113,7 @@ class Kernel:
             self.session.reject(f"{given}: this version of its compiler passes them in another way")
         sizes = [*grid, *block, shared, shared, *cluster, int(cooperative)]
         packed = [p.packed(v) for p, v in zip(self.parameters, values)]
-        self.program.call(self.name, [list(map(int, sizes)), *packed], {}, _Memories())
+        self.session.work(self.program.call, self.name, [list(map(int, sizes)), *packed], {}, _Memories())
 
 
 # arrays

@@ -405,6 +405,14 @@ class Session:
         self.seconds, self.programs, self.refused, self.notes = seconds, [], [], []
         self.partial, self.files, self.text, self.wrong = False, [], None, []
         self.memories = {}  # by the address where they begin: those whose address Python has asked for
+        self.graph = None  # of torch, while it is captured
+
+    def work(self, function, *arguments):
+        """Does work of the device: now, or at each replay of the graph that is captured."""
+        if self.graph is None:
+            function(*arguments)
+        else:
+            self.graph.work.append(lambda: function(*arguments))
 
     def uses(self, library):
         """Whether a library is needed: the program names it, or, without a program's text, it can be imported."""

@@ -16,7 +16,6 @@ FIRST = (0, 1, 15)  # the version that was tried
 _HOST, _CUDA = 1, 2  # device types of DLPack
 _DEVICE_TYPE = 10  # the field of tvm_struct_get
 _PLACES = ("blockIdx.x", "blockIdx.y", "blockIdx.z", "threadIdx.x", "threadIdx.y", "threadIdx.z")
-_CLUSTERS = ("clusterIdx.x", "clusterIdx.y", "clusterIdx.z")
 
 
 class _Value(ctypes.Structure):  # TVMFFIAny
@@ -52,8 +51,9 @@ class _Module:
         for name, function in artifact.device_mod.functions.items():
             attributes, entry = function.attrs, name.name_hint
             given = next((attributes[k] for k in attributes.keys() if "kernel_launch_params" in k), [])
+            cluster = list(map(int, attributes["cluster_dims"])) if "cluster_dims" in attributes else []
             self.functions[entry] = self._guarded(
-                functools.partial(self.launch, entry, list(map(str, given)))
+                functools.partial(self.launch, entry, list(map(str, given)), cluster)
             )
 
     def _guarded(self, function):
@@ -92,12 +92,12 @@ class _Module:
         pointer = ptx_kernels.pointer_of(self.session, address, "a tensor map's memory")
         self.maps[to] = ptx_kernels.tensor_map(pointer, kind, swizzle, sizes, strides[1:], box)
 
-    def launch(self, entry, tags, *values):
+    def launch(self, entry, tags, cluster, *values):
         values, sizes = values[: len(values) - len(tags)], values[len(values) - len(tags) :]
         places = dict(zip(tags, sizes))
         shared = next((int(n) for tag, n in places.items() if "dyn_shared_memory" in tag), 0)
         cooperative = any("cooperative" in tag for tag in tags)
-        cluster = [int(places.get(p, 0)) for p in _CLUSTERS]
+        cluster = [*cluster, 1, 1][:3] if cluster else [0, 0, 0]
         kernel = self.kernels.get(entry) or self.compiled(entry)
         packed = [self.packed(v, p) for v, p in zip(values, kernel.parameters)]
         grid = [int(places.get(p, 1)) for p in _PLACES]
@@ -193,7 +193,7 @@ def _places(session, tilelang):
         return tuned(self, *positional, **{**named, "enable_grouped_compile": False})
 
     def run_on_host(thread):
-        with fakes.on_host(sys.modules["torch"]):  # a mode of torch is one thread's
+        with fakes.on_host(sys.modules["torch"], session):  # a mode of torch is one thread's
             run_thread(thread)
 
     modules, run_thread = {}, threading.Thread.run

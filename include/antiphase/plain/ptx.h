@@ -298,7 +298,9 @@ AP_VERB void replace_in_map(void* map, machine::map_field field, int index, unsi
   const machine::map_part part = machine::part_of_map(map, field, index, where);
   char* const at = static_cast<char*>(map) + part.offset;
   if (part.bytes == 8) store<unsigned long, 1>(at, {{value}});
-  if (part.bytes == 4) store<unsigned, 1>(at, {{static_cast<unsigned>(value) + part.more}});
+  if (part.bytes == 4) store<unsigned, 1>(at, {{static_cast<unsigned>(value)}});
+  if (part.bytes == 2) store<unsigned short, 1>(at, {{static_cast<unsigned short>(value)}});
+  if (part.bytes == 1) store<unsigned char, 1>(at, {{static_cast<unsigned char>(value + part.more)}});
 }
 // tensormap.cp_fenceproxy: each lane of the warp copies a word.
 AP_VERB void copy_map(void* to, const void* from, scope reach, place where) {

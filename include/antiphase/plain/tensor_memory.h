@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tensor Memory of Blackwell under the checker: tcgen05 instructions, for the translation of PTX modules. Its
 // numbers are in memory of the host; what is checked is the order of accesses, by a word of shared memory for
-// 8 columns of the 32 lanes that one warp of four may access. Bodies: src/plain/runtime/tensor_memory.cpp.
+// 8 columns of 16 lanes, half of those that one warp of four may access. Bodies:
+// src/plain/runtime/tensor_memory.cpp.
 #pragma once
 #include <antiphase/executor/cpu/machine_tensor_memory.hpp>
 
@@ -9,11 +10,11 @@
 
 namespace antiphase::plain::ptx::tensor_memory {
 
-constexpr int columns = 512, lanes = 128, columns_of_word = 8, quarters = 4;
-constexpr int words_of_quarter = columns / columns_of_word;
+constexpr int columns = 512, lanes = 128, columns_of_word = 8, quarters = 4, parts = 8;
+constexpr int words_of_part = columns / columns_of_word, lanes_of_part = lanes / parts;
 
 struct order_words {
-  unsigned x[quarters * words_of_quarter];
+  unsigned x[parts * words_of_part];
 };
 AP_VERB unsigned* words() { return shared<order_words, 16, 0>("tensor memory").x; }
 

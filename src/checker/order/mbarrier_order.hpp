@@ -65,13 +65,14 @@ class mbarrier_order {
     stamp phase;
     bool init_fenced;  // the async proxy sees the mbarrier initialised
   };
-  load begin_load(const thread_model& t, const void* word, place_number place);
+  load begin_load(thread_model& t, const void* word, place_number place);
 
  private:
   // What arrivals have released, as that of atomic writes. `landed`: copies, for whoever waits. `far`: what
-  // threads of other blocks knew when they arrived, with whatever scope. Where the scopes are too narrow, a
-  // wait takes their reads as over, as libraries do that load into several blocks' shared memory, but does
-  // not see their writes. `products`: what issuers of products knew when these were committed.
+  // threads of other blocks knew when they arrived, with whatever scope, and issuers of bulk copies when
+  // these began. Where the scopes are too narrow, a wait takes their reads as over, as libraries do that load
+  // into several blocks' shared memory, but does not see their writes. `products`: what issuers of products
+  // knew when these were committed.
   struct released {
     atomic_order::state by_threads;
     knowledge_ptr landed, far, products;

@@ -64,6 +64,8 @@ SENTENCE(own_tensor_store, tensor_wait, none, "tcgen05.wait::st between the two"
 SENTENCE(other_tensor_store, tensor_wait, block, "tcgen05.wait::st by the warp that stores, before the arrival "
          "or barrier that orders the two")
 SENTENCE(tensor_registers, tensor_wait, none, "tcgen05.wait::ld before the loaded registers are read")
+SENTENCE(tensor_lanes, argument, none, "an address of the warp's own lanes of Tensor Memory: warp w of four has 32 w "
+         "and on")
 SENTENCE(tensor_after, tensor_wait, block, "tcgen05.fence::after_thread_sync between the barrier or wait and "
          "this")
 SENTENCE(tensor_before, tensor_wait, block, "tcgen05.fence::before_thread_sync by thread {}, between its access "
@@ -190,6 +192,8 @@ SENTENCE(gpu_cub_storage, none, none, "CUB requires a TempStorage for each logic
          "by shuffles where that has 2, 4, 8, 16 or 32 lanes, and does not use the storage")
 SENTENCE(gpu_tensor_registers, none, none, "GPUs read a register after its load has ended, whatever waits there "
          "are; the PTX ISA requires the wait")
+SENTENCE(gpu_tensor_lanes, none, none, "GPUs add the warp's own lanes to an address of the first ones; the PTX ISA "
+         "leaves this open")
 SENTENCE(gpu_tensor_fence, none, none, "compilers seldom move tcgen05 instructions over a barrier or a wait; the "
          "PTX ISA requires the fence")
 SENTENCE(gpu_pinned, none, none, "drivers wait for running work before they free pinned memory; CUDA's "

@@ -14,13 +14,47 @@
 namespace antiphase::cpu_detail {
 namespace {
 
-// Contents of this executor's tensor maps; the mark distinguishes them from CUDA's.
-constexpr std::uint64_t mark = 0x616E'7469'6D61'7031ull;
+// Contents of this executor's tensor maps; the mark distinguishes them from CUDA's. They take half of a map's
+// bytes: CuTe DSL copies no more of a map, as GPUs read no more.
+constexpr std::uint32_t mark = 0x616E'7031u;
 struct record {
-  std::uint64_t mark;
-  tensor_layout tensor;
+  const void* data;
+  std::uint64_t stride[tensor_dimensions - 1];  // of all dimensions but the first
+  std::uint32_t extent[tensor_dimensions];      // 0: 2^32
+  std::uint16_t box[tensor_dimensions];
+  std::uint8_t dimensions, element_bytes, pattern;
+  std::uint32_t mark;
 };
-static_assert(sizeof(record) <= sizeof(tensor_map) && std::is_trivially_copyable_v<record>);
+static_assert(sizeof(record) <= sizeof(tensor_map) / 2 && std::is_trivially_copyable_v<record>);
+
+record recorded(const tensor_layout& t) {
+  record r{.data = t.data,
+           .stride = {},
+           .extent = {},
+           .box = {},
+           .dimensions = static_cast<std::uint8_t>(t.dimensions),
+           .element_bytes = static_cast<std::uint8_t>(t.element_bytes),
+           .pattern = static_cast<std::uint8_t>(t.pattern),
+           .mark = mark};
+  for (int d = 0; d < tensor_dimensions; ++d) {
+    r.extent[d] = static_cast<std::uint32_t>(t.extent[d]);
+    r.box[d] = static_cast<std::uint16_t>(t.box[d]);
+    if (d > 0) r.stride[d - 1] = t.stride[d];
+  }
+  return r;
+}
+tensor_layout layout_of(const record& r) {
+  tensor_layout t{.data = r.data,
+                  .element_bytes = r.element_bytes,
+                  .dimensions = r.dimensions,
+                  .pattern = static_cast<swizzle>(r.pattern)};
+  for (int d = 0; d < std::min<int>(r.dimensions, tensor_dimensions); ++d) {
+    t.extent[d] = r.extent[d] == 0 ? std::uint64_t{1} << 32 : r.extent[d];
+    t.box[d] = r.box[d];
+    t.stride[d] = d > 0 ? r.stride[d - 1] : 0;
+  }
+  return t;
+}
 
 std::uint32_t row_bytes(const tensor_layout& t) {
   return t.box[0] * static_cast<std::uint32_t>(t.element_bytes);
@@ -59,7 +93,7 @@ row_part part_of(const tensor_box& b, std::uint32_t row) {
 tensor_map encode(const tensor_layout& tensor) {
   require_copyable(tensor);
   tensor_map map{};
-  const record r{mark, tensor};
+  const record r = recorded(tensor);
   std::memcpy(&map, &r, sizeof r);
   return map;
 }
@@ -133,7 +167,7 @@ std::shared_ptr<const tensor_box> box_of(const thread_state& self, const tensor_
   if (r.mark != mark)
     fail(self, fault::bad_copy, where,
          fmt::format("a {} takes a map that this executor has not encoded", what));
-  const tensor_layout& t = r.tensor;
+  const tensor_layout t = layout_of(r);
   try {
     require_copyable(t);  // a kernel may have replaced something
   } catch (const bad_request& e) {
@@ -182,11 +216,11 @@ map_part part_of_map(const void* map, map_field field, int index, place where) {
                     sizeof member, more};
   };
   switch (field) {
-    case map_field::global_address: return part(r.tensor.data);
-    case map_field::rank: return part(r.tensor.dimensions, 1);  // given less one
-    case map_field::box_dim: return part(r.tensor.box[index]);
-    case map_field::global_dim: return part(r.tensor.extent[index]);
-    case map_field::global_stride: return part(r.tensor.stride[index + 1]);
+    case map_field::global_address: return part(r.data);
+    case map_field::rank: return part(r.dimensions, 1);  // given less one
+    case map_field::box_dim: return part(r.box[index]);
+    case map_field::global_dim: return part(r.extent[index]);
+    case map_field::global_stride: return part(r.stride[index]);
   }
   return {};
 }

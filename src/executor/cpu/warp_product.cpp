@@ -75,6 +75,26 @@ float added(float sum, float a, float b) { return sum + a * b; }
 double added(double sum, double a, double b) { return std::fma(a, b, sum); }
 std::int64_t added(std::int64_t sum, std::int64_t a, std::int64_t b) { return sum + a * b; }
 
+// The four bits that say where the numbers of a group of a row of a sparse A stand (PTX ISA, mma.sp).
+unsigned metadata(const machine::warp_product& w, const lane_registers (&lanes)[32], int row, int group) {
+  const bool bytes = bits_of(w.a) == 8;
+  const bool one_lane = !bytes && w.depth * bits_of(w.a) <= 256;  // for four
+  const int lane = bytes      ? 2 * *w.selector + group / 8 * 2 + row / 8
+                   : one_lane ? *w.selector
+                              : 2 * *w.selector + group / 4;
+  const int shift = bytes ? group % 8 * 4 : row / 8 * 16 + group % 4 * 4;
+  const int words = w.rows * w.depth / 2 / 32 * bits_of(w.a) / 32;  // before it
+  const auto word = element(lanes[row % 8 * 4 + lane].a, matrix_number::s32, words);
+  return static_cast<unsigned>(word) >> shift & 15;
+}
+// The column of A that a number of a sparse A stands in, the `k`th of its row: two of four columns, or one of
+// two of tf32.
+int column_of(const machine::warp_product& w, const lane_registers (&lanes)[32], int row, int k) {
+  if (!w.selector) return k;
+  if (w.a == matrix_number::tf32) return 2 * k + (metadata(w, lanes, row, k) == 0xE);
+  return k / 2 * 4 + static_cast<int>(metadata(w, lanes, row, k / 2) >> k % 2 * 2 & 3);
+}
+
 template <class Sum> void multiply(const machine::warp_product& w, const lane_registers (&lanes)[32]) {
   const auto at = [](int row, int width, int column) {
     return static_cast<std::size_t>(row * width + column);
@@ -82,9 +102,9 @@ template <class Sum> void multiply(const machine::warp_product& w, const lane_re
   std::vector<Sum> a(at(w.rows, w.depth, 0)), b(at(w.columns, w.depth, 0));  // b: transposed
   for (int l = 0; l < 32; ++l) {
     const lane_registers& of = lanes[l];
-    for (int i = 0; i < w.rows * w.depth / 32; ++i) {
+    for (int i = 0; i < w.rows * w.depth / (w.selector ? 64 : 32); ++i) {
       const matrix_place p = machine::place_in_a(w.rows, together(w.a), l, i);
-      a[at(p.row, w.depth, p.column)] = value<Sum>(element(of.a, w.a, i), w.a);
+      a[at(p.row, w.depth, column_of(w, lanes, p.row, p.column))] = value<Sum>(element(of.a, w.a, i), w.a);
     }
     for (int i = 0; i < w.columns * w.depth / 32; ++i) {
       const matrix_place p = machine::place_in_b(w.depth, together(w.b), l, i);

@@ -59,8 +59,8 @@ struct barrier_loop {
 std::map<std::size_t, barrier_loop> loops_around_barriers(const function& f);
 bool is_block_barrier(const operation& o);
 
-// tcgen05.ld by its statement: a number, from 0; and instructions that read registers of such loads, or of
-// moves from these: the numbers of those loads.
+// tcgen05.ld by its statement: a number, from 0; and instructions with an effect, such as stores and jumps,
+// that read registers of such loads, or what is computed from these: the numbers of those loads.
 std::map<std::size_t, std::size_t> tensor_loads(const function& f);
 std::map<std::size_t, std::set<std::size_t>> readers_of_loads(
     const function& f, const std::map<std::size_t, std::size_t>& loads);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which instructions read registers that tcgen05.ld loads.
+// Which instructions need what tcgen05.ld loads.
 #include <algorithm>
 
 #include "flow.hpp"
@@ -24,7 +24,17 @@ std::vector<view> registers_in(view operands) {
   return all;
 }
 bool reads_first_operand(const operation& o, view first) {
-  return first.starts_with("[") || o.base() == "st" || o.base() == "call";
+  return first.starts_with("[") || o.base() == "st" || o.base() == "call" || o.base() == "bra";
+}
+// It has no effect but that on its registers: compilers may move it past an arrival.
+bool computes(const operation& o) {
+  static constexpr view all[] = {"mov",   "cvt", "cvta", "setp",  "set",  "selp", "slct", "testp",    "add",
+                                 "sub",   "mul", "mad",  "fma",   "div",  "rem",  "min",  "max",      "abs",
+                                 "neg",   "and", "or",   "xor",   "not",  "shl",  "shr",  "popc",     "clz",
+                                 "brev",  "bfe", "bfi",  "bfind", "bmsk", "addc", "subc", "madc",     "mul24",
+                                 "mad24", "sad", "dp4a", "dp2a",  "lop3", "prmt", "shf",  "copysign", "sin",
+                                 "cos",   "rcp", "sqrt", "rsqrt", "ex2",  "lg2",  "tanh"};
+  return std::ranges::find(all, o.base()) != std::end(all);
 }
 
 }  // namespace
@@ -40,42 +50,50 @@ std::map<std::size_t, std::size_t> tensor_loads(const function& f) {
 
 std::map<std::size_t, numbers> readers_of_loads(const function& f,
                                                 const std::map<std::size_t, std::size_t>& loads) {
+  struct step {
+    std::size_t index;
+    operation o;
+    view to;  // its first operand
+  };
   std::map<std::size_t, numbers> readers;
   if (loads.empty()) return readers;
-  std::map<std::string, numbers, std::less<>> loaded;  // registers
-  const auto first_of = [](const operation& o) { return ptx_code::split(o.rest, ',').front(); };
-  for (const auto& [k, number] : loads)
-    for (const view r : registers_in(first_of(operation_of(f.body[k]))))
-      loaded[std::string(r)].insert(number);
+  std::vector<step> computing, others;
+  std::map<std::string, numbers, std::less<>>
+      loaded;  // registers that hold loaded numbers, or follow from them
+  for (std::size_t k = 0; k < f.body.size(); ++k) {
+    if (f.body[k].kind != statement_kind::instruction) continue;
+    const operation o = operation_of(f.body[k]);
+    const view to = o.rest.empty() ? view() : ptx_code::split(o.rest, ',').front();
+    if (const auto load = loads.find(k); load != loads.end())
+      for (const view r : registers_in(to)) loaded[std::string(r)].insert(load->second);
+    else
+      (computes(o) ? computing : others).push_back({k, o, to});
+  }
+  const auto loads_in = [&](view operands) {
+    numbers all;
+    for (const view r : registers_in(operands))
+      if (const auto known = loaded.find(r); known != loaded.end())
+        all.insert(known->second.begin(), known->second.end());
+    return all;
+  };
   for (bool more = true; more;) {
     more = false;
-    for (const statement& s : f.body) {
-      if (s.kind != statement_kind::instruction) continue;
-      const operation o = operation_of(s);
-      if (o.base() != "mov") continue;
-      const view to = first_of(o);
-      for (const view from : registers_in(o.rest.substr(to.size()))) {
-        const auto known = loaded.find(from);
-        if (known == loaded.end()) continue;
-        const numbers of_source = known->second;
-        for (const view r : registers_in(to)) {
-          numbers& all = loaded[std::string(r)];
-          const std::size_t before = all.size();
-          all.insert(of_source.begin(), of_source.end());
-          more |= all.size() > before;
-        }
+    for (const step& s : computing) {
+      numbers from = loads_in(s.o.rest.substr(s.to.size()));
+      from.merge(loads_in(s.o.guard));
+      if (from.empty()) continue;
+      for (const view r : registers_in(s.to)) {
+        numbers& all = loaded[std::string(r)];
+        const std::size_t before = all.size();
+        all.insert(from.begin(), from.end());
+        more |= all.size() > before;
       }
     }
   }
-  for (std::size_t k = 0; k < f.body.size(); ++k) {
-    if (f.body[k].kind != statement_kind::instruction || loads.contains(k)) continue;
-    const operation o = operation_of(f.body[k]);
-    if (o.base() == "mov" || o.rest.empty()) continue;
-    const view first = first_of(o),
-               read = reads_first_operand(o, first) ? o.rest : o.rest.substr(first.size());
-    for (const view r : registers_in(read))
-      if (const auto known = loaded.find(r); known != loaded.end())
-        readers[k].insert(known->second.begin(), known->second.end());
+  for (const step& s : others) {
+    numbers read = loads_in(reads_first_operand(s.o, s.to) ? s.o.rest : s.o.rest.substr(s.to.size()));
+    read.merge(loads_in(s.o.guard));
+    if (!read.empty()) readers.emplace(s.index, std::move(read));
   }
   return readers;
 }

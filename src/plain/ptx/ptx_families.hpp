@@ -57,7 +57,7 @@ text active_mask(instruction& i);
 // matrices
 text matrices(instruction& i, bool loads);
 text transpose_matrix(instruction& i);
-text multiply(instruction& i);
+text multiply(instruction& i, bool sparse);
 text wmma_load(instruction& i);
 text wmma_store(instruction& i);
 text wmma_multiply(instruction& i);

@@ -8,6 +8,33 @@ namespace antiphase::plain::ptx_code {
 
 bool in_name(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '$'; }
 
+// An instruction's modifiers may follow after blanks, as in "cp.async.bulk .L2::cache_hint [a], ...": the
+// blanks then stand after them, so that names are one word and all lines stay where they are.
+static void join_modifiers(text& s) {
+  const auto is_blank = [&](std::size_t i) { return s[i] == ' ' || s[i] == '\t'; };
+  for (std::size_t i = 0; i < s.size(); ++i) {
+    if (std::isalpha(static_cast<unsigned char>(s[i])) == 0 ||
+        (i > 0 && (in_name(s[i - 1]) || s[i - 1] == '.')))
+      continue;
+    const std::size_t name = i;
+    const auto skip_word = [&] {
+      while (i < s.size() && (in_name(s[i]) || s[i] == '.' || s[i] == ':')) ++i;
+    };
+    skip_word();
+    if (view(s).substr(name, i - name).find('.') == view::npos) continue;
+    for (std::size_t end = i; i < s.size() && is_blank(i); end = i) {
+      while (i < s.size() && is_blank(i)) ++i;
+      if (i + 1 >= s.size() || s[i] != '.' || std::isalpha(static_cast<unsigned char>(s[i + 1])) == 0) break;
+      const std::size_t blanks = i - end;
+      skip_word();
+      std::rotate(s.begin() + static_cast<std::ptrdiff_t>(end),
+                  s.begin() + static_cast<std::ptrdiff_t>(end + blanks),
+                  s.begin() + static_cast<std::ptrdiff_t>(i));
+      i -= blanks;
+    }
+  }
+}
+
 text without_comments(view s) {
   text out(s);
   constexpr view begin = "// begin inline asm", end = "// end inline asm";
@@ -26,6 +53,7 @@ text without_comments(view s) {
     out.replace(i, view(instead).size(), instead);
     i = stop;
   }
+  join_modifiers(out);
   return out;
 }
 

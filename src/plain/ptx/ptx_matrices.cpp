@@ -26,18 +26,23 @@ text transpose_matrix(instruction& i) {
   return i.put(0, call("transposed_matrix", i.get("unsigned", 1), here));
 }
 // Registers of D, A, B and C are arrays of the statement's own.
-text multiply(instruction& i) {
+text multiply(instruction& i, bool sparse) {
   struct form {
     view type;  // of A and B
     int bits;
-    view shapes, sums;
+    view shapes, sums, sparse_shapes = {};
   };
-  static constexpr form forms[] = {
-      {"f16", 16, "m16n8k8 m16n8k16", "f16 f32"},    {"bf16", 16, "m16n8k8 m16n8k16", "f32"},
-      {"tf32", 32, "m16n8k4 m16n8k8", "f32"},        {"f64", 64, "m8n8k4 m16n8k4 m16n8k8 m16n8k16", "f64"},
-      {"e4m3", 8, "m16n8k16 m16n8k32", "f16 f32"},   {"e5m2", 8, "m16n8k16 m16n8k32", "f16 f32"},
-      {"s8", 8, "m8n8k16 m16n8k16 m16n8k32", "s32"}, {"u8", 8, "m8n8k16 m16n8k16 m16n8k32", "s32"},
-      {"s4", 4, "m8n8k32 m16n8k32 m16n8k64", "s32"}, {"u4", 4, "m8n8k32 m16n8k32 m16n8k64", "s32"}};
+  static constexpr form forms[] = {{"f16", 16, "m16n8k8 m16n8k16", "f16 f32", "m16n8k16 m16n8k32"},
+                                   {"bf16", 16, "m16n8k8 m16n8k16", "f32", "m16n8k16 m16n8k32"},
+                                   {"tf32", 32, "m16n8k4 m16n8k8", "f32", "m16n8k8 m16n8k16"},
+                                   {"f64", 64, "m8n8k4 m16n8k4 m16n8k8 m16n8k16", "f64"},
+                                   {"e4m3", 8, "m16n8k16 m16n8k32", "f16 f32", "m16n8k64"},
+                                   {"e5m2", 8, "m16n8k16 m16n8k32", "f16 f32", "m16n8k64"},
+                                   {"s8", 8, "m8n8k16 m16n8k16 m16n8k32", "s32", "m16n8k32 m16n8k64"},
+                                   {"u8", 8, "m8n8k16 m16n8k16 m16n8k32", "s32", "m16n8k32 m16n8k64"},
+                                   {"s4", 4, "m8n8k32 m16n8k32 m16n8k64", "s32"},
+                                   {"u4", 4, "m8n8k32 m16n8k32 m16n8k64", "s32"}};
+  if (sparse) i.skip({"sync"});
   i.skip({"aligned", "row", "col"});
   const bool saturates = i.take("satfinite");
   const view shape = i.take_beginning("m");
@@ -51,9 +56,9 @@ text multiply(instruction& i) {
   const auto* const f = std::ranges::find(forms, a, &form::type);
   const auto* const g = std::ranges::find(forms, b, &form::type);
   const auto whole = [&](const form* one) { return one->sums == "s32"; };
-  if (f == std::end(forms) || g == std::end(forms) || f->bits != g->bits || !has_word(f->shapes, shape) ||
-      !has_word(f->sums, c) || !has_word(f->sums, d) || (f->bits != 8 && a != b && !whole(f)) ||
-      whole(f) != whole(g))
+  if (f == std::end(forms) || g == std::end(forms) || f->bits != g->bits ||
+      !has_word(sparse ? f->sparse_shapes : f->shapes, shape) || !has_word(f->sums, c) ||
+      !has_word(f->sums, d) || (f->bits != 8 && a != b && !whole(f)) || whole(f) != whole(g))
     i.refuse();
   const std::size_t n_at = shape.find('n'), k_at = shape.find('k');
   const int rows = std::stoi(text(shape.substr(1))), columns = std::stoi(text(shape.substr(n_at + 1))),
@@ -67,17 +72,18 @@ text multiply(instruction& i) {
     if (static_cast<int>(i.list(at).size()) != count) i.refuse();
   };
   listed(0, d == "f16" ? sums / 2 : sums);
-  listed(1, std::max(rows * depth / 32 * bits / 32, 1) / (bits == 64 ? 2 : 1));
+  listed(1, std::max(rows * depth / (sparse ? 64 : 32) * bits / 32, 1) / (bits == 64 ? 2 : 1));
   listed(2, std::max(columns * depth / 32 * bits / 32, 1) / (bits == 64 ? 2 : 1));
   listed(3, c == "f16" ? sums / 2 : sums);
   const auto number = [](view t) { return fmt::format("::antiphase::machine::matrix_number::{}", t); };
   const auto to = i.list(0);
   text code = fmt::format(
-      "const {} ap_a[] = {{{}}}, ap_b[] = {{{}}}; const {} ap_c[] = {{{}}}; {} ap_d[{}]; "
-      "::antiphase::machine::warp_multiply_of({{{}, {}, {}, {}, {}, {}, {}, {}}}, ap_d, ap_a, ap_b, ap_c, "
+      "const {} ap_a[] = {{{}{}}}, ap_b[] = {{{}}}; const {} ap_c[] = {{{}}}; {} ap_d[{}]; "
+      "::antiphase::machine::warp_multiply_of({{{}, {}, {}, {}, {}, {}, {}, {}{}}}, ap_d, ap_a, ap_b, ap_c, "
       "{})",
-      registers, i.gets(registers, 1), i.gets(registers, 2), sum_type(c), i.gets(sum_type(c), 3), sum_type(d),
-      to.size(), rows, columns, depth, number(a), number(b), number(c), number(d), saturates, here);
+      registers, i.gets(registers, 1), sparse ? ", " + i.get("unsigned", 4) : "", i.gets(registers, 2),
+      sum_type(c), i.gets(sum_type(c), 3), sum_type(d), to.size(), rows, columns, depth, number(a), number(b),
+      number(c), number(d), saturates, sparse ? ", " + i.get("int", 5) : "", here);
   for (std::size_t k = 0; k < to.size(); ++k) code += "; " + call("put", to[k], fmt::format("ap_d[{}]", k));
   return code;
 }

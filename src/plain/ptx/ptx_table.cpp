@@ -110,8 +110,12 @@ const std::vector<group>& table() {
         {"movmatrix.sync", transpose_matrix}}},
       {partly,
        "dense, of f16, bf16, tf32, f64, e4m3, e5m2, s8, u8, s4 and u4, in all shapes from m8n8k4 (of f64) to "
-       "m16n8k64, but not m8n8k4 of f16; floating numbers are added up in float",
-       {{"mma.sync", multiply}}},
+       "m16n8k64, but not m8n8k4 of f16; with a sparse A of f16, bf16, tf32, e4m3, e5m2, s8 and u8; floating "
+       "numbers "
+       "are added up in float",
+       {{"mma.sync", AP_ROW(multiply(i, false))},
+        {"mma.sp", AP_ROW(multiply(i, true))},
+        {"mma.sp::ordered_metadata", AP_ROW(multiply(i, true))}}},
       {partly,
        "in modules, and with <mma.h>; of f16, bf16, tf32, f64, s8 and u8",
        {{"wmma.load", wmma_load}, {"wmma.store", wmma_store}, {"wmma.mma", wmma_multiply}}},

@@ -95,13 +95,13 @@ void judge_fences(const block_memory& mine, last_access& last, const access& a, 
 
 ordered_accesses::ordered_accesses(const access& a) : a_(a) { ++now; }
 void ordered_accesses::add_columns(block_memory& m, unsigned* words, unsigned address, int count, bool reads,
-                                   bool writes, int quarter, int end) {
+                                   bool writes, int part, int end) {
   require_columns(m, address, count, a_.where);
   const int first = static_cast<int>(address & 0xFFFF);
   block_memory& mine = memory_here();
-  for (int q = quarter; q < end; ++q)
+  for (int q = part; q < end; ++q)
     for (int k = first / columns_of_word; k <= (first + count - 1) / columns_of_word; ++k) {
-      const int word = q * words_of_quarter + k;
+      const int word = q * words_of_part + k;
       judge_fences(mine, m.last[static_cast<std::size_t>(word)], a_, writes);
       if (reads) all_.push_back({words + word, 4, false});
       if (writes) all_.push_back({words + word, 4, true});
@@ -185,8 +185,8 @@ void release(unsigned* words, unsigned address, unsigned count, bool pair, place
     machine::trap("tcgen05.dealloc of columns that tcgen05.alloc has not reserved", where);
   // A write of the words, which accesses in progress must not overlap with.
   std::vector<memory_range> all;
-  for (int q = 0; q < quarters; ++q)
-    all.push_back({words + q * words_of_quarter + static_cast<int>(address & 0xFFFF) / columns_of_word,
+  for (int q = 0; q < parts; ++q)
+    all.push_back({words + q * words_of_part + static_cast<int>(address & 0xFFFF) / columns_of_word,
                    count / columns_of_word * 4, true});
   machine::tensor_wait(tensor_work::store, machine::tensor_begin(tensor_work::store, "tcgen05.dealloc",
                                                                  all.data(), all.size(), where, code));
@@ -223,19 +223,28 @@ int columns_of(const shape& s) {
   const int n = elements_of(s);
   return s.bits == 0 ? n + s.half : s.bits == 32 ? n : n * 2;
 }
+// The address with the warp's own lanes. GPUs add them to an address of the first lanes, as TileLang has it.
+unsigned with_own_lanes(unsigned address, const char* name, place where, const void* code) {
+  const unsigned own = static_cast<unsigned>(thread_here()) / 32 % quarters, given = (address >> 16) / 32;
+  if (given == own) return address;
+  if (given != 0)
+    machine::trap(
+        "a warp accesses lanes of Tensor Memory that are not its own: warp w of four has 32 w and on", where);
+  if (lane_here() == 0)
+    followed().note_here(finding_kind::outside_memory, followed().places.number_of(code, where), name,
+                         "tensor memory", sentence::tensor_lanes, sentence::gpu_tensor_lanes);
+  return address | own << 21;
+}
 std::uint64_t begin_of_warp(unsigned* words, const shape& s, unsigned address, bool stores, place where,
                             const void* code) {
   const access a{stores ? tensor_work::store : tensor_work::load, stores ? "tcgen05.st" : "tcgen05.ld", where,
                  code};
-  if (static_cast<int>(address >> 16) / 32 != thread_here() / 32 % quarters)
-    machine::trap(
-        "a warp accesses lanes of Tensor Memory that are not its own: warp w of four has 32 w and on", where);
   std::uint64_t number = 0;
   if (lane_here() == 0) {
     block_memory& m = memory_here();
     ordered_accesses all(a);
-    const int quarter = static_cast<int>(address >> 16) / 32;
-    all.add_columns(m, words, address, columns_of(s), !stores, stores, quarter, quarter + 1);
+    const int part = static_cast<int>(address >> 16) / lanes_of_part, taken = s.bits == 32 ? 2 : 1;
+    all.add_columns(m, words, address, columns_of(s), !stores, stores, part, part + taken);
     number = all.begin();
   }
   const auto* of_first = machine::warp_exchange(all_lanes, &number, sizeof number, where);
@@ -251,6 +260,7 @@ unsigned& number_at(block_memory& m, unsigned address, element_place p) {
 std::uint64_t load(unsigned* words, shape of, unsigned address, unsigned* to, place where) {
   const void* const code = __builtin_return_address(0);
   machine::whole_warp("tcgen05.ld", where);
+  address = with_own_lanes(address, "tcgen05.ld", where, code);
   const std::uint64_t number = begin_of_warp(words, of, address, false, where, code);
   block_memory& m = memory_here();
   for (int i = 0; i < of.registers; ++i)
@@ -262,6 +272,7 @@ std::uint64_t load(unsigned* words, shape of, unsigned address, unsigned* to, pl
 void store(unsigned* words, shape of, unsigned address, const unsigned* from, place where) {
   const void* const code = __builtin_return_address(0);
   machine::whole_warp("tcgen05.st", where);
+  address = with_own_lanes(address, "tcgen05.st", where, code);
   begin_of_warp(words, of, address, true, where, code);
   block_memory& m = memory_here();
   for (int i = 0; i < of.registers; ++i) {

@@ -16,7 +16,7 @@ namespace antiphase::plain::ptx::tensor_memory {
 using machine::memory_range;
 using machine::tensor_work;
 
-constexpr int all_words = quarters * words_of_quarter, most_threads = 1024;
+constexpr int all_words = parts * words_of_part, most_threads = 1024;
 
 struct last_access {                       // of a word
   checker_detail::block_number block = 0;  // 0: none
@@ -70,9 +70,9 @@ struct access {
 class ordered_accesses {
  public:
   explicit ordered_accesses(const access& a);
-  // Columns of the quarters from `quarter` on, in this block or the pair's other one.
+  // Columns of the parts from `part` on, in this block or the pair's other one.
   void add_columns(block_memory& m, unsigned* words, unsigned address, int count, bool reads, bool writes,
-                   int quarter = 0, int end = quarters);
+                   int part = 0, int end = parts);
   void add_bytes(const unsigned char* base, std::vector<int>& pieces);  // of 16 bytes each
   std::uint64_t begin() const;
 

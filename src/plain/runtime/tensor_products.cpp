@@ -306,7 +306,7 @@ void copy(unsigned* words, copied_shape of, unsigned to, unsigned long from, boo
       }
     all.add_bytes(base, pieces);
     all.add_columns(m, half == 0 ? words : other_words(words, where), to, of.bytes / 4, false, true, 0,
-                    of.rows <= 4 ? 1 : quarters);
+                    of.rows <= 4 ? 2 : parts);
   }
   all.begin();
 }

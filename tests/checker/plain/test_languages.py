@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """antiphase check program.py: kernels in languages that compile to PTX. Languages that are not installed are
 skipped; what they have in common is tested without them, on the PTX of a kernel of ours."""
+import enum
 import importlib.util
 import json
 import os
@@ -10,6 +11,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import types
 import unittest
 
 TOOL, PYTHON = (str(pathlib.Path(sys.argv.pop(1)).resolve()) for _ in range(2))
@@ -25,7 +27,7 @@ except ImportError:
     print("there is no NumPy here")
     sys.exit(77)
 
-from antiphase_check import ptx_kernels, session  # noqa: E402
+from antiphase_check import cuda_bindings, fakes, ptx_kernels, session  # noqa: E402
 
 
 def check(*words, **more):
@@ -169,6 +171,20 @@ for missing in (0, 1):
         self.assertEqual(said[0], "no finding")
         self.assertIn("twice.py:9: access outside memory: write of 4 bytes", said[1])
 
+    def test_numba_without_its_package(self):
+        for version, said in ((None, "numba-cuda, 0.24 to 0.30"), ("0.30.0", "installed but not in use")):
+            with self.subTest(version), tempfile.TemporaryDirectory() as folder:
+                root = pathlib.Path(folder)
+                text = "raise ImportError('none')" if version is None else f"__version__ = '{version}'"
+                for module, content in (("numba", ""), ("numba/cuda", ""), ("numba_cuda", text)):
+                    (root / module).mkdir()
+                    (root / module / "__init__.py").write_text(content)
+                (root / "model.py").write_text("from numba import cuda\n")
+                done = check(root / "model.py", PYTHONPATH=f"{folder}:{os.environ.get('PYTHONPATH', '')}")
+                self.assertEqual(done.returncode, 3, done.stdout + done.stderr)
+                self.assertIn("numba.cuda of Numba itself is not supported here", done.stderr)
+                self.assertIn(said, done.stderr)
+
     def test_versions(self):
         for package, said in (
             ("triton", "Triton 2.1.0 is not supported here: expected 3.4 or newer"),
@@ -280,6 +296,52 @@ class Kernels(unittest.TestCase):
         self.launch(self.kernel(), both[:300], both[300:], both[:300])
         self.assertTrue(np.array_equal(both[:300], np.arange(300, 900, 2)))
         self.assertTrue(np.array_equal(both[300:], np.arange(300, 600)))
+
+    def test_a_graph_is_work_for_its_replays(self):
+        cuda_graph, graph = fakes._graphs(self.session)
+        captured = cuda_graph()
+        x, y, out = np.zeros(300, np.float32), np.ones(300, np.float32), np.zeros(300, np.float32)
+        with graph(captured):
+            self.launch(self.kernel(), x, y, out)
+        self.assertEqual(out.sum(), 0)
+        for times in (1, 2):
+            x[:] = times
+            captured.replay()
+            self.assertTrue(np.array_equal(out, x + y))
+        self.assertEqual(str(self.session.check(schedules=1)), "no finding")
+
+    def test_cuda_bindings_that_are_installed_give_memory_of_the_host(self):
+        class Results(enum.Enum):
+            cudaSuccess = 0
+
+        module = types.ModuleType("cuda.bindings.runtime")
+        module.cudaError_t, module.cudaStream_t = Results, int
+        for name in ("cudaMalloc", "cudaMemset", "cudaMemcpy", "cudaFree", "cudaStreamCreate"):
+            setattr(module, name, None)
+        self.session.text = "import cutlass"
+        name, before = module.__name__, sys.modules.get(module.__name__)
+        sys.modules[name] = module
+        try:
+            with cuda_bindings.bindings(self.session):
+                success, place = module.cudaMalloc(1200)
+                self.assertEqual((success, module.cudaStreamCreate()), (Results.cudaSuccess, (success, 0)))
+                self.assertEqual(module.cudaMemset(place, 0, 1200), (success,))
+                pointer = self.session.pointer(place)
+                ones = [ptx_kernels.pointer(self.session, np.ones(300, np.float32)) for _ in range(2)]
+                values = [*ones, pointer, (300).to_bytes(4, "little"), None, None]
+                self.kernel().launch((2, 1, 1), (128, 1, 1), 0, values)
+                out = np.zeros(300, np.float32)
+                module.cudaMemcpy(out.ctypes.data, place, 1200, 2)
+                self.assertTrue((out == 2).all())
+                with self.assertRaisesRegex(session.Unsupported, "1204 bytes are copied to an allocation"):
+                    module.cudaMemset(place, 0, 1204)
+                module.cudaFree(place)
+                self.assertEqual(self.session.pointer(place), place)
+            self.assertIsNone(module.cudaMalloc)
+        finally:
+            del sys.modules[name]
+            if before is not None:
+                sys.modules[name] = before
 
     def test_what_compilers_do_is_pedantic_or_theirs(self):
         for own, lines in ((False, [4, 5]), (True, [5])):

@@ -45,7 +45,7 @@ TEST(ptx_module, labels_belong_to_their_scope) {
 }
 
 TEST(ptx_module, numbers_of_a_vector_that_nothing_reads_are_not_loaded) {
-  const std::string use = "st.shared.u32 [b], r; st.shared.u32 [b+4], s; st.shared.u32 [b+8], t;";
+  const std::string use = "st.shared .u32 [b], r; st.shared.u32 [b+4], s; st.shared.u32 [b+8], t;";
   const auto loads = [&](const std::string& how) {
     return count(in_kernel(".reg .b32 r, s, t, u, a, b;\n" + how + use), "load<unsigned, 1>(ap_p");
   };

@@ -46,15 +46,17 @@ def product(
         stores = "".join(
             f"st.global.f32 [%out+{(i * ROWS * COLUMNS + n) * 4}], %f{n};\n" for n in range(COLUMNS)
         )
-        if used_early:
+        if used_early == "arithmetic":
+            sums += "".join(f"add.f32 %f{n}, %f{n}, 0f00000000;\n" for n in range(COLUMNS))
+        elif used_early:
             sums += stores
         if wait_for_load:
             sums += "tcgen05.wait::ld.sync.aligned;\n"
         if release:
             sums += before + "mbarrier.arrive.shared.b64 _, [empty];\n"
-        if not wait_for_load and not used_early:
+        if not wait_for_load and used_early is not True:
             sums += "tcgen05.wait::ld.sync.aligned;\n"
-        if not used_early:
+        if used_early is not True:
             sums += stores
         if i > 0 and release:
             multiply += wait("empty", (i - 1) % 2) + "bar.warp.sync -1;\n"
@@ -238,6 +240,13 @@ class TensorMemory(unittest.TestCase):
                     "tcgen05.wait::ld before the loaded registers",
                 ),
             ),
+            (  # arithmetic may be moved past the arrival
+                {"wait_for_load": False, "used_early": "arithmetic"},
+                "error",
+                "overwritten in use",
+                "tcgen05.mma",
+                "tcgen05.wait::ld by the warp",
+            ),
             (
                 {"commit": False},
                 "error",
@@ -286,6 +295,16 @@ class TensorMemory(unittest.TestCase):
                 )
                 if severity == "pedantic":
                     self.assertEqual({f["severity"] for f in found}, {"pedantic"})
+
+    def test_addresses_without_the_lanes_of_the_warp(self):  # as TileLang has them
+        text = product().replace("shl.b32 %lane, %warp, 21;", "mov.b32 %lane, 0;")
+        found = self.check(text, self.launch_of_product(), 2)
+        self.assertEqual({(f["severity"], f["kind"]) for f in found}, {("pedantic", "access outside memory")})
+        got = (self.folder / "out").read_bytes()
+        self.assertEqual(self.check(product(), self.launch_of_product(), 1), [])
+        self.assertEqual((self.folder / "out").read_bytes(), got)
+        text = text.replace("mov.b32 %lane, 0;", "mov.b32 %lane, 4194304;")
+        self.assertIn("kernel gave up", {f["kind"] for f in self.check(text, self.launch_of_product(), 1)})
 
     def test_sums_are_never_given_back(self):
         self.assertNotEqual(self.errors_of_product(release=False), set())

@@ -4,16 +4,19 @@
 #pragma once
 #include <antiphase/executor/cpu/machine.hpp>
 #include <cstdint>
+#include <optional>
 
 namespace antiphase::machine {
 
 enum class matrix_number : unsigned char { f16, bf16, tf32, f32, f64, e4m3, e5m2, s8, u8, s4, u4, s32 };
 
-// D = A B + C: A has `rows`, B has `columns`, both multiples of 8; the sum is taken over `depth`.
+// D = A B + C: A has `rows`, B has `columns`, both multiples of 8; the sum is taken over `depth`. Of a
+// sparse A half of the numbers are there, and after them a word of metadata, in lanes that `selector` names.
 struct warp_product {
   int rows, columns, depth;
   matrix_number a, b, c, d;
   bool saturates;
+  std::optional<int> selector = {};
 };
 
 // Which element a lane holds (PTX ISA, mma). `together`: elements of A or B in a register, 1 for f64.

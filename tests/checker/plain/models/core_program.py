@@ -22,7 +22,9 @@ kernel = module.get_kernel("saxpy<float>")
 n = 1000
 x, out = np.arange(n, dtype=np.float32), np.zeros(n, np.float32)
 given, taken = device.allocate(x.nbytes, stream=stream), device.allocate(out.nbytes, stream=stream)
-given.copy_from(x.ctypes.data, stream=stream)
+staged = device.allocate(x.nbytes, stream=stream)
+np.from_dlpack(staged).view(np.float32)[:] = x
+given.copy_from(staged, stream=stream)
 config = LaunchConfig(grid=8, block=128)
 launch(stream, config, kernel, np.float32(2), given, taken.handle, np.uint32(n + BROKEN))
 stream.sync()

@@ -90,6 +90,31 @@ __global__ void doubled(const int* from, int* to) {
   if (t == 0) asm volatile("cp.async.bulk.wait_group 0;" ::: "memory");
 }
 
+// Warp 2 writes a word that warp 1 has read: between the two are an arrival, a copy that waits for it, and a
+// wait for the copy.
+__global__ void handed_on(const int* from, int* to) {
+  __shared__ alignas(128) int slot[tile];
+  __shared__ int word;
+  __shared__ barrier read, full;
+  const int t = threadIdx.x;
+  if (t == 0) {
+    read.init(32), full.init(1), word = 5;
+    asm volatile("fence.mbarrier_init.release.cluster; \n" ::);
+    full.expect(sizeof slot);
+  }
+  __syncthreads();
+  if (t == 0) {
+    read.wait(0);
+    load(slot, from, sizeof slot, full);
+  } else if (t / 32 == 1) {
+    to[t - 32] = word;
+    read.arrive();
+  } else if (t / 32 == 2) {
+    full.wait(0);
+    if (t == 64) word = slot[0];
+  }
+}
+
 int main() {
   int host[tile * tiles], result[tile * tiles], *from, *to;
   for (int i = 0; i < tile * tiles; ++i) host[i] = 7 * i + 3;
@@ -97,6 +122,8 @@ int main() {
   cudaMemcpy(from, host, sizeof host, cudaMemcpyHostToDevice);
   doubled<<<1, tile + 32>>>(from, to);
   cudaMemcpy(result, to, sizeof host, cudaMemcpyDeviceToHost);
+  handed_on<<<1, 96>>>(from, to);
+  cudaDeviceSynchronize();
   cudaFree(from), cudaFree(to);
   for (int i = 0; i < tile * tiles; ++i)
     if (result[i] != 2 * host[i]) return std::printf("%d is %d\n", i, result[i]), 1;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// mma.sync of bytes, numbers of 4 bits, floating numbers of 8 bits, and double, with elements placed as the
-// PTX ISA says. Broken: sums are stored without a barrier over what other warps still read.
+// mma.sync of bytes, numbers of 4 bits, floating numbers of 8 bits, and double, and mma.sp of a sparse A,
+// with elements and metadata placed as the PTX ISA has them. Broken: sums are stored without a barrier
+// over what other warps still read.
 #include <cstdint>
 #include <cstdio>
 
@@ -92,6 +93,107 @@ __global__ void shapes(unsigned* wrong) {
   if (bad != 0) atomicOr(wrong, bad);
 }
 
+// A sparse A: `kept` numbers of each group of `of` are there, in columns that differ by row and group.
+__device__ int column_kept(int row, int group, int i, int of) {
+  constexpr int pairs[6][2] = {{0, 1}, {0, 2}, {0, 3}, {1, 2}, {1, 3}, {2, 3}};
+  return of == 2 ? (row + group) % 2 : pairs[(row + 2 * group) % 6][i];
+}
+template <int of> __device__ uint32_t four_bits(int row, int group) {
+  if (of == 2) return column_kept(row, group, 0, 2) == 0 ? 0x4 : 0xE;
+  return column_kept(row, group, 0, 4) | column_kept(row, group, 1, 4) << 2;
+}
+// Registers of A, of numbers of `bits`.
+template <int bits, int of, int registers, class Code>
+__device__ void fill_sparse_a(uint32_t (&a)[registers], Code coded) {
+  const int lane = threadIdx.x % 32, beside = 32 / bits, kept = of / 2;
+  for (int r = 0; r < registers; ++r) {
+    a[r] = 0;
+    for (int i = 0; i < beside; ++i) {
+      const int row = lane / 4 + r % 2 * 8, k = (lane % 4 + r / 2 * 4) * beside + i, group = k / kept;
+      a[r] |= coded(left(row, group * of + column_kept(row, group, k % kept, of))) << i * bits;
+    }
+  }
+}
+template <int of> __device__ int sparse_product(int row, int column, int depth) {
+  int sum = 0;
+  for (int group = 0; group < depth / of; ++group)
+    for (int i = 0; i < of / 2; ++i) {
+      const int k = group * of + column_kept(row, group, i, of);
+      sum += left(row, k) * right(k, column);
+    }
+  return sum;
+}
+template <int of, class T> __device__ bool is_sparse_product(const T* d, int depth) {
+  bool good = true;
+  for (int i = 0; i < 4; ++i)
+    good &= d[i] == sparse_product<of>(threadIdx.x % 32 / 4 + i / 2 * 8, threadIdx.x % 4 * 2 + i % 2, depth);
+  return good;
+}
+__device__ uint32_t f16(int x) { return x == 0 ? 0 : x == 1 ? 0x3C00 : x == 2 ? 0x4000 : 0x4200; }
+__device__ uint32_t tf32(int x) { return __float_as_uint(static_cast<float>(x)); }
+
+// Lanes that hold no metadata have words that would be wrong.
+__global__ void sparse(unsigned* wrong) {
+  unsigned bad = 0;
+  const int lane = threadIdx.x % 32, group = lane / 4, in_group = lane % 4;
+  const auto metadata = [&](int row, int first, int count, auto bits) {
+    uint32_t word = 0;
+    for (int i = 0; i < count; ++i) word |= bits(row, first + i) << 4 * i;
+    return word;
+  };
+  const auto of_four = [](int row, int g) { return four_bits<4>(row, g); };
+  const auto of_two = [](int row, int g) { return four_bits<2>(row, g); };
+  const auto of_rows = [&](int first, auto bits) {
+    return metadata(group, first, 4, bits) | metadata(group + 8, first, 4, bits) << 16;
+  };
+  uint32_t a[4], b[4];
+  {
+    float d[4] = {};
+    fill_sparse_a<16, 4>(a, f16), fill_b<16>(b, f16);
+    const uint32_t e = in_group < 2 ? 0x44444444 : of_rows(in_group % 2 * 4, of_four);
+    asm("mma.sp::ordered_metadata.sync.aligned.m16n8k32.row.col.f32.f16.f16.f32 {%0,%1,%2,%3}, "
+        "{%4,%5,%6,%7}, "
+        "{%8,%9,%10,%11}, {%0,%1,%2,%3}, %12, 0x1;"
+        : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
+        : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]), "r"(b[2]), "r"(b[3]), "r"(e));
+    bad |= is_sparse_product<4>(d, 32) ? 0 : 1;
+  }
+  {
+    float d[4] = {};
+    uint32_t few[2], half[2];
+    fill_sparse_a<16, 4>(few, f16), fill_b<16>(half, f16);
+    const uint32_t e = in_group != 3 ? 0x44444444 : of_rows(0, of_four);
+    asm("mma.sp.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0,%1,%2,%3}, {%4,%5}, {%6,%7}, "
+        "{%0,%1,%2,%3}, "
+        "%8, 3;"
+        : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
+        : "r"(few[0]), "r"(few[1]), "r"(half[0]), "r"(half[1]), "r"(e));
+    bad |= is_sparse_product<4>(d, 16) ? 0 : 2;
+  }
+  {
+    float d[4] = {};
+    fill_sparse_a<32, 2>(a, tf32), fill_b<32>(b, tf32);
+    const uint32_t e = in_group > 1 ? 0x44444444 : of_rows(in_group * 4, of_two);
+    asm("mma.sp.sync.aligned.m16n8k16.row.col.f32.tf32.tf32.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, "
+        "{%8,%9,%10,%11}, "
+        "{%0,%1,%2,%3}, %12, 0;"
+        : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
+        : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]), "r"(b[2]), "r"(b[3]), "r"(e));
+    bad |= is_sparse_product<2>(d, 16) ? 0 : 4;
+  }
+  {
+    int d[4] = {};
+    fill_sparse_a<8, 4>(a, whole), fill_b<8>(b, whole);
+    const uint32_t e = metadata(group + in_group % 2 * 8, in_group / 2 * 8, 8, of_four);
+    asm("mma.sp.sync.aligned.m16n8k64.row.col.s32.s8.u8.s32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9,%10,%11}, "
+        "{%0,%1,%2,%3}, %12, 0;"
+        : "+r"(d[0]), "+r"(d[1]), "+r"(d[2]), "+r"(d[3])
+        : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]), "r"(b[2]), "r"(b[3]), "r"(e));
+    bad |= is_sparse_product<4>(d, 64) ? 0 : 8;
+  }
+  if (bad != 0) atomicOr(wrong, bad << 8);
+}
+
 // Each warp takes the bytes of a row of tiles and puts sums into the same memory.
 __global__ void in_place(int8_t* x) {
   __shared__ alignas(16) int8_t tile[64][16];
@@ -119,6 +221,7 @@ int main() {
   cudaMalloc(&wrong, sizeof bad), cudaMalloc(&x, 64 * 16);
   cudaMemset(wrong, 0, sizeof bad), cudaMemset(x, 1, 64 * 16);
   shapes<<<1, 32>>>(wrong);
+  sparse<<<1, 32>>>(wrong);
   in_place<<<1, 256>>>(x);
   cudaMemcpy(&bad, wrong, sizeof bad, cudaMemcpyDeviceToHost);
   int8_t first = 0;

@@ -46,7 +46,7 @@ __global__ void transpose(const __grid_constant__ CUtensorMap from, const __grid
     __syncthreads();
     if (t == 0) {
       asm volatile(  // FOUND: missing proxy fence
-          "cp.async.bulk.tensor.2d.global.shared::cta.bulk_group [%0, {%2, %3}], [%1];" ::"l"(&to),
+          "cp.async.bulk.tensor.2d.global.shared::cta .bulk_group [%0, {%2, %3}], [%1];" ::"l"(&to),
           "r"(address(out)), "r"(y), "r"(x)
           : "memory");
       asm volatile("cp.async.bulk.commit_group;" ::: "memory");
