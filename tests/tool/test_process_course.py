@@ -413,6 +413,12 @@ class Course(ToolTest):
     @WITH_CHECKER
     def test_lab_10(self):
         self.lab(10)
+        (folder,) = COURSE.glob("10-*")
+        text = (folder / "README.md").read_text().replace("\n", " ")
+        told = re.search(r"(\d+) multiply-adds a tick with two groups in antiphase, (\d+) with one", text).groups()
+        run = ("trace", "attention", "--on", "cpu", "--compare", "policy=antiphase,roles", "--json")
+        for t, words in zip(json.loads(self.run_tool(*run).stdout)["timelines"], told):
+            self.assertAlmostEqual(t["multiply_adds_per_tick"], int(words), delta=0.02 * int(words))
 
     @WITH_CHECKER
     def test_lab_11(self):
