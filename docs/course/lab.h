@@ -132,9 +132,10 @@ inline int reads_under_way(const acts& of, int copies) {
 // ratio: a tick of this clock, whose loads come from memory, is none of trace's.
 inline void in_time(const std::string& of, unsigned long one, unsigned long all, int tiles, int ahead) {
   const int trips = (tiles + ahead - 1) / ahead;
-  demand(one > 0, of,
-         "no thread waits for a copy on its way: expected tiles that are copied while the threads do something "
-         "else");
+  demand(
+      one > 0, of,
+      "no thread waits for a copy on its way: expected tiles that are copied while the threads do something "
+      "else");
   demand(static_cast<double>(all) < static_cast<double>(one) * (trips + 0.15 * tiles), of,
          "%d tiles took %.1f times as long as one. With %d on their way at a time about %d times suffices: "
          "a thread waits too early",

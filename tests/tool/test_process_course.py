@@ -108,7 +108,11 @@ MUTANTS = {  # lab: (text of the solution, what takes its place, what is said)
     6: [("stages == 1 ? 0 : stages - 2", "0", "fewer than 2 of the next tiles are on their way")],
     7: [
         ("empty[s].wait(i / stages % 2 ^ 1)", "empty[s].wait(i / stages % 2)", "deadlock"),
-        ("      empty[s].wait(i / stages % 2 ^ 1);\n", "", "an arrival after the reads, and a wait for it before this"),
+        (
+            "      empty[s].wait(i / stages % 2 ^ 1);\n",
+            "",
+            "an arrival after the reads, and a wait for it before this",
+        ),
         (
             "      full[s].arrive_with_copies();",
             "      full[s].arrive_with_copies();\n      full[s].wait(i / stages % 2);",
@@ -415,7 +419,9 @@ class Course(ToolTest):
         self.lab(10)
         (folder,) = COURSE.glob("10-*")
         text = (folder / "README.md").read_text().replace("\n", " ")
-        told = re.search(r"(\d+) multiply-adds a tick with two groups in antiphase, (\d+) with one", text).groups()
+        told = re.search(
+            r"(\d+) multiply-adds a tick with two groups in antiphase, (\d+) with one", text
+        ).groups()
         run = ("trace", "attention", "--on", "cpu", "--compare", "policy=antiphase,roles", "--json")
         for t, words in zip(json.loads(self.run_tool(*run).stdout)["timelines"], told):
             self.assertAlmostEqual(t["multiply_adds_per_tick"], int(words), delta=0.02 * int(words))

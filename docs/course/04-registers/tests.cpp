@@ -4,11 +4,11 @@
 
 namespace {
 
-// The line that stores a number before a tile was used since its load; 0: none. Numbers are stored in the order
-// of their loads; what is stored before the first computation is the beginning.
+// The line that stores a number before a tile was used since its load; 0: none. Numbers are stored in the
+// order of their loads; what is stored before the first computation is the beginning.
 int early_store(const lab::acts& of) {
   constexpr unsigned long used = 2 * tile * sizeof(float);  // bytes that a thread reads of a pair of tiles
-  std::vector<unsigned long> read_before;                   // for each four bytes loaded: those read until then
+  std::vector<unsigned long> read_before;  // for each four bytes loaded: those read until then
   unsigned long read = 0, stored = 0;
   for (const lab::act& a : of) {
     if (lab::reads_global(a)) read_before.insert(read_before.end(), a.bytes / 4, read);
@@ -44,10 +44,11 @@ int main() {
            tiles);
     for (const acts& one : done_by_all(r, 1, tile * tile)) {
       const int line = early_store(one);
-      demand(line == 0, p.name(),
-             "line %d stores a number that was loaded just before, so that its warp waits for the load there: "
-             "expected the whole computation with a tile between load and store",
-             line);
+      demand(
+          line == 0, p.name(),
+          "line %d stores a number that was loaded just before, so that its warp waits for the load there: "
+          "expected the whole computation with a tile between load and store",
+          line);
     }
   }
 }

@@ -4,8 +4,8 @@
 
 namespace {
 
-// The slots that a warp gives back after the barrier of the scan, not as soon as the numbers are in registers:
-// the least of all threads of it that arrive at mbarriers.
+// The slots that a warp gives back after the barrier of the scan, not as soon as the numbers are in
+// registers: the least of all its threads that arrive at mbarriers.
 int late_arrivals(const lab::recording& r, int warp) {
   int least = -1;
   for (int thread = 32 * warp; thread < 32 * (warp + 1); ++thread) {
@@ -42,10 +42,11 @@ template <int stages> void judge(const lab::recording& r) {
         "%d barriers of the whole block: expected one before the loop, as the roles meet at mbarriers alone",
         barriers(of));
     for (int warp = 0; warp < tile / 32; ++warp)
-      demand(late_arrivals(r, warp) <= 0, name,
-             "a slot is given back after the scan of its tile by warp %d: expected as soon as its numbers are "
-             "in registers, so that it is filled again during the scan",
-             warp);
+      demand(
+          late_arrivals(r, warp) <= 0, name,
+          "a slot is given back after the scan of its tile by warp %d: expected as soon as its numbers are "
+          "in registers, so that it is filled again during the scan",
+          warp);
     if (n == tile) one = r.ticks(0, 0);
     if (n == 12 * tile) in_time(name, one, r.ticks(0, 0), 12, stages);
   }

@@ -11,13 +11,16 @@ int main() {
     });
     const int tiles = (p.k + depth - 1) / depth;
     const std::vector<acts> all = done_by_all(r, p.blocks(tile), side * side);
-    const int loads = highest(all, reads_global), reads = highest(all, reads_shared), met = barriers(all.front());
-    demand(loads <= 2 * tiles, p.name(),
-           "a thread loads %d times from global memory: expected 16 bytes of A and of B for each of %d pairs of "
-           "tiles",
-           loads, tiles);
+    const int loads = highest(all, reads_global), reads = highest(all, reads_shared),
+              met = barriers(all.front());
+    demand(
+        loads <= 2 * tiles, p.name(),
+        "a thread loads %d times from global memory: expected 16 bytes of A and of B for each of %d pairs of "
+        "tiles",
+        loads, tiles);
     demand(reads <= 2 * depth * tiles, p.name(),
-           "a thread reads shared memory %d times: expected 16 bytes of A and of B for each of %d k, which serve "
+           "a thread reads shared memory %d times: expected 16 bytes of A and of B for each of %d k, which "
+           "serve "
            "16 multiply-adds",
            reads, depth * tiles);
     demand(met <= 2 * tiles, p.name(), "%d barriers: expected two for each of %d pairs of tiles", met, tiles);

@@ -37,7 +37,7 @@ int main() {
                request.front().line, wavefronts(request));
       }
     }
-    demand(shared <= 2 * 2 * tile, name, "%d requests of shared memory: expected a write and a read of each row",
-           shared);
+    demand(shared <= 2 * 2 * tile, name,
+           "%d requests of shared memory: expected a write and a read of each row", shared);
   }
 }

@@ -25,13 +25,14 @@ int main() {
         if (a.is("block barrier")) numbers = std::max(numbers, read);
       }
     }
-    demand(numbers <= 24ul * tiles, p.name(),
-           "a thread reads %lu numbers of A and B from shared memory: expected 8 of each for each of %d pairs "
-           "of tiles, its lane's part of the warp's fragments",
-           numbers, tiles);
+    demand(
+        numbers <= 24ul * tiles, p.name(),
+        "a thread reads %lu numbers of A and B from shared memory: expected 8 of each for each of %d pairs "
+        "of tiles, its lane's part of the warp's fragments",
+        numbers, tiles);
     const int met = barriers(all.front());
     demand(met <= 2 * tiles + 1, p.name(),
-           "%d barriers: expected two for each of %d pairs of tiles, and one before the outputs are written", met,
-           tiles);
+           "%d barriers: expected two for each of %d pairs of tiles, and one before the outputs are written",
+           met, tiles);
   }
 }

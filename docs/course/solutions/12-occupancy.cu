@@ -21,8 +21,7 @@ int resident(const machine& m, const block& b) {
   const int warps = (b.threads + 31) / 32, of_warp = (b.registers * 32 + 255) / 256 * 256;
   int most = m.blocks;
   for (const int limit :
-       {m.threads / (warps * 32), m.registers / 4 / of_warp * 4 / warps,
-        m.shared / (b.shared + m.reserved)})
+       {m.threads / (warps * 32), m.registers / 4 / of_warp * 4 / warps, m.shared / (b.shared + m.reserved)})
     if (limit < most) most = limit;
   return most;
 }

@@ -81,10 +81,7 @@ class Bound(unittest.TestCase):
 
     def compare(self, name: str, stages, *arguments) -> None:
         run = subprocess.run(
-            [str(TOOL), "trace", *arguments, "--json"],
-            text=True,
-            capture_output=True,
-            check=False,
+            [str(TOOL), "trace", *arguments, "--json"], text=True, capture_output=True, check=False
         )
         self.assertEqual(0, run.returncode, run.stderr)
         all_of_them = json.loads(run.stdout)["timelines"]
