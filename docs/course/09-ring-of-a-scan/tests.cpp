@@ -35,8 +35,12 @@ template <int stages> void judge(const lab::recording& r) {
     int sum = 0;
     same(name, to, [&](int i) { return sum += host[static_cast<std::size_t>(i)]; });
     const acts of = done_by(r, 0);
-    demand(highest(done_by_all(r, 1, tile), reads_global) == 0, name,
+    const std::vector<acts> scanning = done_by_all(r, 1, tile);
+    demand(highest(scanning, reads_global) == 0, name,
            "a scanning thread reads global memory: the loading thread is there for that");
+    demand(highest(scanning, reads_shared) <= 8 * ((n + tile - 1) / tile), name,
+           "a scanning thread does the work of others: expected one number of each tile from each, and the "
+           "warps' sums");
     demand(
         barriers(of) <= 1, name,
         "%d barriers of the whole block: expected one before the loop, as the roles meet at mbarriers alone",

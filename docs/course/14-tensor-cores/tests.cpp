@@ -30,6 +30,10 @@ int main() {
         "a thread reads %lu numbers of A and B from shared memory: expected 8 of each for each of %d pairs "
         "of tiles, its lane's part of the warp's fragments",
         numbers, tiles);
+    const int loads = highest(all, reads_global), most = 2 * tile * depth / threads * tiles;
+    demand(loads <= most, p.name(),
+           "a thread loads %d times from global memory: expected at most %d, its part of each pair of tiles",
+           loads, most);
     const int met = barriers(all.front());
     demand(met <= 2 * tiles + 1, p.name(),
            "%d barriers: expected two for each of %d pairs of tiles, and one before the outputs are written",
