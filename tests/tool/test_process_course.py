@@ -172,9 +172,10 @@ MUTANTS = {  # lab: (text of the solution, what takes its place, what is said)
         ("  wmma::fill_fragment(sum, 0.0f);\n", "", "wrong result"),
         (  # threads read numbers of their own, four at a time
             "    wmma::mma_sync(",
+            "    unsigned long long own = 1;\n"
             "    for (int i = 0; i < 8; ++i)\n"
-            "      (void)*reinterpret_cast<const volatile unsigned long long*>(&a[row + i][0]);\n"
-            "    wmma::mma_sync(",
+            "      own *= *reinterpret_cast<const unsigned long long*>(&a[row + i][0]) | 1;\n"
+            "    if (own != 0) wmma::mma_sync(",
             "reads 48 numbers of A and B",
         ),
     ],
