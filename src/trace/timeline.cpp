@@ -254,7 +254,7 @@ void count_waiting(overlap& o, const timeline& t) {
 }
 
 // The most loads at once that have begun and not yet reached `end`, a member of step_times.
-int most_in_flight(const std::vector<step_times>& steps, std::int64_t step_times::* end) {
+int most_in_flight(const std::vector<step_times>& steps, std::int64_t step_times::*end) {
   std::vector<std::pair<std::int64_t, int>> changes;
   for (const step_times& s : steps) changes.insert(changes.end(), {{s.issued, 1}, {s.*end, -1}});
   std::ranges::sort(changes);  // at equal times, ends first
@@ -356,7 +356,8 @@ void judge(overlap& o, const timeline& t, const std::vector<step_times>& steps) 
   const bool of_results = t.rings.front() == "results";  // no load is waited for
   // Loads that start before the wait take all slots. They count as those of a ring with one more, whose loads
   // take all but one. With one buffer both are alike.
-  const int slots = with_roles ? t.stages : std::max(t.stages, most_in_flight(steps, &step_times::landed) + 1);
+  const int slots =
+      with_roles ? t.stages : std::max(t.stages, most_in_flight(steps, &step_times::landed) + 1);
   o.next_time = t.steps == 1 || o.loads_block || !buffered || of_results
                     ? o.step_time
                     : std::min(o.step_time, one_more_stage(slots, with_roles, o.load_time,
