@@ -56,9 +56,23 @@ inline acts done_by(const recording& r, int thread) {
   demand(!all.empty(), "the kernel", "expected it to have a thread %d", thread);
   return all;
 }
+// Those of all threads of the last kernel's blocks, as demands are on each of them.
+inline std::vector<acts> done_by_all(const recording& r, int blocks, int threads) {
+  std::vector<acts> all;
+  for (int block = 0; block < blocks; ++block)
+    for (int thread = 0; thread < threads; ++thread)
+      all.push_back(r.of(static_cast<unsigned>(block), thread));
+  return all;
+}
 template <class F> int count(const acts& of, F that) {
   int n = 0;
   for (const act& a : of) n += that(a);
+  return n;
+}
+// The highest count of any thread.
+template <class F> int highest(const std::vector<acts>& all, F that) {
+  int n = 0;
+  for (const acts& of : all) n = std::max(n, count(of, that));
   return n;
 }
 inline int barriers(const acts& of) {
@@ -66,13 +80,14 @@ inline int barriers(const acts& of) {
 }
 inline bool reads_shared(const act& a) { return a.shared && a.reads(); }
 inline bool reads_global(const act& a) { return !a.shared && a.reads(); }
+inline bool accesses(const act& a) { return a.reads() || a.writes(); }
 
-// Requests of a warp's first block: the i-th act of each lane that `that` picks, for every i.
-template <class F> std::vector<acts> requests(const recording& r, int warp, F that) {
+// Requests of a warp: the i-th act of each lane that `that` picks, for every i.
+template <class F> std::vector<acts> requests(const recording& r, int block, int warp, F that) {
   std::vector<acts> all;
   for (int lane = 0; lane < 32; ++lane) {
     std::size_t i = 0;
-    for (const act& a : r.of(0, warp * 32 + lane)) {
+    for (const act& a : r.of(static_cast<unsigned>(block), warp * 32 + lane)) {
       if (!that(a)) continue;
       if (i == all.size()) all.emplace_back();
       all[i++].push_back(a);
@@ -117,7 +132,11 @@ inline int reads_under_way(const acts& of, int copies) {
 // ratio: a tick of this clock, whose loads come from memory, is none of trace's.
 inline void in_time(const std::string& of, unsigned long one, unsigned long all, int tiles, int ahead) {
   const int trips = (tiles + ahead - 1) / ahead;
-  demand(one > 0 && static_cast<double>(all) < static_cast<double>(one) * (trips + 0.15 * tiles), of,
+  demand(
+      one > 0, of,
+      "no thread waits for a copy on its way: expected tiles that are copied while the threads do something "
+      "else");
+  demand(static_cast<double>(all) < static_cast<double>(one) * (trips + 0.15 * tiles), of,
          "%d tiles took %.1f times as long as one. With %d on their way at a time about %d times suffices: "
          "a thread waits too early",
          tiles, static_cast<double>(all) / static_cast<double>(one), ahead, trips);
@@ -136,6 +155,7 @@ struct product {
       sum += a[static_cast<std::size_t>(i / n * k + x)] * b[static_cast<std::size_t>(x * n + i % n)];
     return sum;
   }
+  int blocks(int tile) const { return (n + tile - 1) / tile * ((m + tile - 1) / tile); }
   // `launch` is called with a grid, A, B and C.
   template <class F> void run(int tile, F launch) const {
     const array<float> on_a(a), on_b(b), c(static_cast<std::size_t>(m * n));

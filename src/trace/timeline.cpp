@@ -253,17 +253,20 @@ void count_waiting(overlap& o, const timeline& t) {
   o.mean_compute = computed / shares;
 }
 
-void count_bytes(overlap& o, const timeline& t, const std::vector<step_times>& steps) {
+// The most loads at once that have begun and not yet reached `end`, a member of step_times.
+int most_in_flight(const std::vector<step_times>& steps, std::int64_t step_times::*end) {
   std::vector<std::pair<std::int64_t, int>> changes;
-  double in_flight = 0;
-  for (const step_times& s : steps) {
-    changes.insert(changes.end(), {{s.issued, 1}, {s.arrived, -1}});
-    in_flight += static_cast<double>(s.arrived - s.issued);
-  }
-  std::ranges::sort(changes);  // at equal times, arrivals first
+  for (const step_times& s : steps) changes.insert(changes.end(), {{s.issued, 1}, {s.*end, -1}});
+  std::ranges::sort(changes);  // at equal times, ends first
   int now = 0, most = 0;
   for (const auto& [time, change] : changes) most = std::max(most, now += change);
-  o.most_bytes = most * t.step_bytes;
+  return most;
+}
+
+void count_bytes(overlap& o, const timeline& t, const std::vector<step_times>& steps) {
+  double in_flight = 0;
+  for (const step_times& s : steps) in_flight += static_cast<double>(s.arrived - s.issued);
+  o.most_bytes = most_in_flight(steps, &step_times::arrived) * t.step_bytes;
   if (o.duration > 0)
     o.mean_bytes = in_flight * static_cast<double>(t.step_bytes) / static_cast<double>(o.duration);
 }
@@ -351,10 +354,14 @@ void judge(overlap& o, const timeline& t, const std::vector<step_times>& steps) 
   const double rate = rate_of(steps);
   o.knows_rate = rate > 0;
   const bool of_results = t.rings.front() == "results";  // no load is waited for
+  // Loads that start before the wait take all slots. They count as those of a ring with one more, whose loads
+  // take all but one. With one buffer both are alike.
+  const int slots =
+      with_roles ? t.stages : std::max(t.stages, most_in_flight(steps, &step_times::landed) + 1);
   o.next_time = t.steps == 1 || o.loads_block || !buffered || of_results
                     ? o.step_time
-                    : std::min(o.step_time, one_more_stage(t.stages, with_roles, o.load_time,
-                                                           quantile(uses, 0.5), kept, rate));
+                    : std::min(o.step_time, one_more_stage(slots, with_roles, o.load_time,
+                                                           quantile(uses, 0.25), kept, rate));
 }
 
 }  // namespace

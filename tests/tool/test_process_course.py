@@ -38,10 +38,10 @@ COUNTED = (0, 12, 13)  # labs whose figures are counts, not ticks
 MUTANTS = {  # lab: (text of the solution, what takes its place, what is said)
     0: [
         ("i < n; i += threads", "i < n; i += blockDim.x", "wrong result, n = 100, 2 blocks of 32 threads"),
-        (
+        (  # the last thread does what is left
             "for (int i = t; i < n; i += threads)",
-            "for (int i = 0; t == 0 && i < n; ++i)",
-            "writes 100 numbers",
+            "for (int i = t; i < n; i += t < threads - 1 ? n : 1)",
+            "writes 37 numbers",
         ),
     ],
     1: [
@@ -52,7 +52,7 @@ MUTANTS = {  # lab: (text of the solution, what takes its place, what is said)
         ),
         (
             "  for (int stride = 1; stride < blockDim.x; stride *= 2) {",
-            "  if (t == 0) for (int i = 1; i < n; ++i) x[i] += x[i - 1];\n  __syncthreads();\n"
+            "  if (t == 1) for (int i = 1; i < n; ++i) x[i] += x[i - 1];\n  __syncthreads();\n"
             "  for (int stride = 1; stride < 0; stride *= 2) {",
             "does the work of others",
         ),
@@ -60,9 +60,9 @@ MUTANTS = {  # lab: (text of the solution, what takes its place, what is said)
     2: [("to[t] = x[in][t]", "to[t] = x[0][t]", "wrong result, n = 2, threads = 2: element 1 is")],
     3: [
         ("k < K; k += tile", "k < K / tile * tile; k += tile", "wrong result, M x N x K = 1 x 1 x 1"),
-        (  # thread 0 does it right, others read B in global memory
+        (  # threads of the first block do it right, others read B in global memory
             "sum += a[y][i] * b[i][x];",
-            "sum += a[y][i] * (x == 0 ? b[i][x] : k + i < K && column < N ? B[(k + i) * N + column] : 0);",
+            "sum += a[y][i] * (column < 8 ? b[i][x] : k + i < K && column < N ? B[(k + i) * N + column] : 0);",
             "a thread loads 25 elements from global memory",
         ),
     ],
@@ -76,6 +76,14 @@ MUTANTS = {  # lab: (text of the solution, what takes its place, what is said)
             "next_b = load_b((i + 1) * tile);",
             "next_b = load_b((i + 1) * tile), b[next][y][x] = next_b;",
             "stores a number that was loaded just before",
+        ),
+        (  # one multiply-add between load and store
+            "    for (int k = 0; k < tile; ++k) sum += a[now][y][k] * b[now][k][x];\n"
+            "    if (i + 1 < tiles) a[next][y][x] = next_a, b[next][y][x] = next_b;",
+            "    sum += a[now][y][0] * b[now][0][x];\n"
+            "    if (i + 1 < tiles) a[next][y][x] = next_a, b[next][y][x] = next_b;\n"
+            "    for (int k = 1; k < tile; ++k) sum += a[now][y][k] * b[now][k][x];",
+            "expected the whole computation with a tile between load and store",
         ),
         (  # waits for the loads before the computation, by arithmetic that changes no finite sum
             "for (int k = 0; k < tile; ++k) sum +=",
@@ -101,6 +109,11 @@ MUTANTS = {  # lab: (text of the solution, what takes its place, what is said)
     7: [
         ("empty[s].wait(i / stages % 2 ^ 1)", "empty[s].wait(i / stages % 2)", "deadlock"),
         (
+            "      empty[s].wait(i / stages % 2 ^ 1);\n",
+            "",
+            "an arrival after the reads, and a wait for it before this",
+        ),
+        (
             "      full[s].arrive_with_copies();",
             "      full[s].arrive_with_copies();\n      full[s].wait(i / stages % 2);",
             "a thread waits too early",
@@ -119,8 +132,9 @@ MUTANTS = {  # lab: (text of the solution, what takes its place, what is said)
         ),
         (
             "    empty[s].arrive();\n    int all;\n    const int sum = before + scan_tile(value, t, sums[i % 2], all);",
-            "    int all;\n    const int sum = before + scan_tile(value, t, sums[i % 2], all);\n    empty[s].arrive();",
-            "a slot is given back after the scan",
+            "    int all;\n    if (t < 32) empty[s].arrive();\n"
+            "    const int sum = before + scan_tile(value, t, sums[i % 2], all);\n    if (t >= 32) empty[s].arrive();",
+            "a slot is given back after the scan of its tile by warp 1",
         ),
     ],
     10: [
@@ -141,16 +155,29 @@ MUTANTS = {  # lab: (text of the solution, what takes its place, what is said)
     ],
     12: [
         ("m.shared / (b.shared + m.reserved)", "m.shared / (b.shared + 1)", "4 fit, expected 3"),
+        ("m.registers / 4 / of_warp * 4 / warps", "m.registers / of_warp / warps", "17 fit, expected 16"),
         ("  return best;", "  return 2;", "2 buffers have 16384 bytes in flight, 1 buffers 16384"),
         ("stages * slot * 4>>>", "slot>>>", "access outside memory"),
     ],
     13: [
         ("tile + 1]", "tile + 2]", "takes 2 wavefronts: expected 1"),
-        ("= part[x][i];", "= from[(row + x) * columns + column + i];", "moves 32 sectors: expected 4"),
+        (  # in all blocks but the first
+            "= part[x][i];",
+            "= row > 0 ? from[(row + x) * columns + column + i] : part[x][i];",
+            "moves 32 sectors: expected 4",
+        ),
     ],
     14: [
         ("    __syncthreads();\n    wmma::load", "    wmma::load", "race"),
         ("  wmma::fill_fragment(sum, 0.0f);\n", "", "wrong result"),
+        (  # threads read numbers of their own, four at a time
+            "    wmma::mma_sync(",
+            "    unsigned long long own = 1;\n"
+            "    for (int i = 0; i < 8; ++i)\n"
+            "      own *= *reinterpret_cast<const unsigned long long*>(&a[row + i][0]) | 1;\n"
+            "    if (own != 0) wmma::mma_sync(",
+            "reads 48 numbers of A and B",
+        ),
     ],
 }
 
@@ -391,6 +418,14 @@ class Course(ToolTest):
     @WITH_CHECKER
     def test_lab_10(self):
         self.lab(10)
+        (folder,) = COURSE.glob("10-*")
+        text = (folder / "README.md").read_text().replace("\n", " ")
+        told = re.search(
+            r"(\d+) multiply-adds a tick with two groups in antiphase, (\d+) with one", text
+        ).groups()
+        run = ("trace", "attention", "--on", "cpu", "--compare", "policy=antiphase,roles", "--json")
+        for t, words in zip(json.loads(self.run_tool(*run).stdout)["timelines"], told):
+            self.assertAlmostEqual(t["multiply_adds_per_tick"], int(words), delta=0.02 * int(words))
 
     @WITH_CHECKER
     def test_lab_11(self):

@@ -10,9 +10,7 @@ int main() {
       ::product<<<grid, dim3(tile, tile)>>>(A, B, C, p.m, p.n, p.k);
     });
     const int tiles = (p.k + tile - 1) / tile;
-    int loads = 0;  // of the thread with most of them
-    for (int thread = 0; thread < tile * tile; ++thread)
-      loads = std::max(loads, count(done_by(r, thread), reads_global));
+    const int loads = highest(done_by_all(r, p.blocks(tile), tile * tile), reads_global);
     const acts of = done_by(r, 0);
     demand(loads <= 2 * tiles, p.name(),
            "a thread loads %d elements from global memory: expected two for each of %d pairs of tiles", loads,

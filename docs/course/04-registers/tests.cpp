@@ -2,6 +2,26 @@
 // Checks lab 4: right products, one barrier a tile, and loads that are on their way during the computation.
 #include "../lab.h"
 
+namespace {
+
+// The line that stores a number before a tile was used since its load; 0: none. Numbers are stored in the
+// order of their loads; what is stored before the first computation is the beginning.
+int early_store(const lab::acts& of) {
+  constexpr unsigned long used = 2 * tile * sizeof(float);  // bytes that a thread reads of a pair of tiles
+  std::vector<unsigned long> read_before;  // for each four bytes loaded: those read until then
+  unsigned long read = 0, stored = 0;
+  for (const lab::act& a : of) {
+    if (lab::reads_global(a)) read_before.insert(read_before.end(), a.bytes / 4, read);
+    if (lab::reads_shared(a)) read += a.bytes;
+    if (!a.shared || !a.writes()) continue;
+    for (unsigned long end = stored + a.bytes / 4; stored < end; ++stored)
+      if (read > 0 && stored < read_before.size() && read - read_before[stored] < used) return a.line;
+  }
+  return 0;
+}
+
+}  // namespace
+
 int main() {
   using namespace lab;
   // Infinity times 0 is NaN: so it shows if a number of the next tile is used before this tile's are.
@@ -18,24 +38,17 @@ int main() {
     const acts of = done_by(r, 0);
     demand(barriers(of) <= tiles + 1, p.name(), "%d barriers: expected one for each of %d pairs of tiles",
            barriers(of), tiles);
-    const int loads = count(of, reads_global);
+    const int loads = highest(done_by_all(r, p.blocks(tile), tile * tile), reads_global);
     demand(loads <= 2 * tiles, p.name(),
            "a thread loads %d elements from global memory: expected two for each of %d pairs of tiles", loads,
            tiles);
-    // Between the load of a number and its store lies the computation with a tile before. Numbers are stored
-    // in the order of their loads; what is stored before the first computation is the beginning.
-    unsigned long loaded = 0, loaded_before = 0, stored = 0;  // bytes; before: the latest computation
-    int early = 0, line = 0;
-    for (const act& a : of) {
-      if (reads_global(a)) loaded += a.bytes;
-      if (reads_shared(a)) loaded_before = loaded;
-      if (!a.shared || !a.writes()) continue;
-      stored += a.bytes;
-      if (loaded_before > 0 && stored > loaded_before && stored <= loaded) ++early, line = a.line;
+    for (const acts& one : done_by_all(r, 1, tile * tile)) {
+      const int line = early_store(one);
+      demand(
+          line == 0, p.name(),
+          "line %d stores a number that was loaded just before, so that its warp waits for the load there: "
+          "expected the whole computation with a tile between load and store",
+          line);
     }
-    demand(early == 0, p.name(),
-           "line %d stores a number that was loaded just before, so that its warp waits for the load there: "
-           "expected the computation between load and store",
-           line);
   }
 }

@@ -11,7 +11,7 @@ int main() {
     });
     const int tiles = (p.k + tile - 1) / tile;
     const acts of = done_by(r, 0);
-    demand(count(of, reads_global) == 0, p.name(),
+    demand(highest(done_by_all(r, p.blocks(tile), tile * tile), reads_global) == 0, p.name(),
            "a thread loads from global memory itself: expected asynchronous copies alone");
     const int reads = count(of, reads_shared), covered = reads_under_way(of, 2);
     demand(

@@ -11,7 +11,7 @@ template <int stages> void judge(const lab::recording& r) {
     });
     const int tiles = (p.k + tile - 1) / tile, ahead = std::min(stages - 1, tiles - 1);
     const acts of = done_by(r, 0);
-    demand(count(of, reads_global) == 0, name,
+    demand(highest(done_by_all(r, p.blocks(tile), tile * tile), reads_global) == 0, name,
            "a thread loads from global memory itself: expected asynchronous copies alone");
     const int reads = count(of, reads_shared), covered = reads_under_way(of, 2 * ahead);
     demand(covered * tiles >= reads * (tiles - ahead), name,

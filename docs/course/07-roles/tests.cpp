@@ -18,8 +18,12 @@ int main() {
       return sum;
     });
     const acts of = done_by(r, 32);
-    demand(count(of, reads_global) == 0, name,
+    std::vector<acts> computing = done_by_all(r, 1, block_size);
+    computing.erase(computing.begin(), computing.begin() + 32);
+    demand(highest(computing, reads_global) == 0, name,
            "a computing thread reads global memory: the loading warp is there for that");
+    demand(highest(computing, reads_shared) <= 2 * ((n + tile - 1) / tile), name,
+           "a computing thread does the work of others: expected one number of each tile from each");
     demand(
         barriers(of) <= 1, name,
         "%d barriers of the whole block: expected one before the loop, as the roles meet at mbarriers alone",

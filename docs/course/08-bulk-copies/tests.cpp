@@ -39,11 +39,12 @@ int main() {
     cudaDeviceSynchronize();
     const std::string name = text("n = %d", n);
     same(name, to, [&](int i) { return 2 * host[static_cast<std::size_t>(i)] + 1; });
-    const acts of = done_by(r, 1);
-    demand(count(of, [](const act& a) { return !a.shared && (a.reads() || a.writes()); }) == 0, name,
+    demand(highest(done_by_all(r, 1, tile), [](const act& a) { return !a.shared && accesses(a); }) == 0, name,
            "a thread reads or writes global memory itself: expected bulk copies alone");
-    demand(newest_waited(done_by(r, 0)) == 0, name,
-           "thread 0 waits for the store that it has just started and then loads: expected to wait for the "
+    int waited = 0;
+    for (const acts& of : done_by_all(r, 1, tile)) waited += newest_waited(of);
+    demand(waited == 0, name,
+           "a thread waits for the store that it has just started and then loads: expected to wait for the "
            "store "
            "of the tile before, which has had most time, and to refill that slot");
     if (n == tile) one = r.ticks(0, 1);

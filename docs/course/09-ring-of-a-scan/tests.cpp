@@ -4,11 +4,11 @@
 
 namespace {
 
-// The slots that a thread of a warp gives back after the barrier of the scan, not as soon as the numbers are
-// in registers: the least of all threads that arrive at mbarriers.
-int late_arrivals(const lab::recording& r) {
+// The slots that a warp gives back after the barrier of the scan, not as soon as the numbers are in
+// registers: the least of all its threads that arrive at mbarriers.
+int late_arrivals(const lab::recording& r, int warp) {
   int least = -1;
-  for (int thread = 0; thread < 32; ++thread) {
+  for (int thread = 32 * warp; thread < 32 * (warp + 1); ++thread) {
     bool has_numbers = false, scanned = false;
     int late = 0, all = 0;
     for (const lab::act& a : r.of(0, thread)) {
@@ -35,16 +35,22 @@ template <int stages> void judge(const lab::recording& r) {
     int sum = 0;
     same(name, to, [&](int i) { return sum += host[static_cast<std::size_t>(i)]; });
     const acts of = done_by(r, 0);
-    demand(count(of, reads_global) == 0, name,
+    const std::vector<acts> scanning = done_by_all(r, 1, tile);
+    demand(highest(scanning, reads_global) == 0, name,
            "a scanning thread reads global memory: the loading thread is there for that");
+    demand(highest(scanning, reads_shared) <= 8 * ((n + tile - 1) / tile), name,
+           "a scanning thread does the work of others: expected one number of each tile from each, and the "
+           "warps' sums");
     demand(
         barriers(of) <= 1, name,
         "%d barriers of the whole block: expected one before the loop, as the roles meet at mbarriers alone",
         barriers(of));
-    demand(late_arrivals(r) <= 0, name,
-           "a slot is given back after the scan of its tile: expected as soon as its numbers are in "
-           "registers, so "
-           "that it is filled again during the scan");
+    for (int warp = 0; warp < tile / 32; ++warp)
+      demand(
+          late_arrivals(r, warp) <= 0, name,
+          "a slot is given back after the scan of its tile by warp %d: expected as soon as its numbers are "
+          "in registers, so that it is filled again during the scan",
+          warp);
     if (n == tile) one = r.ticks(0, 0);
     if (n == 12 * tile) in_time(name, one, r.ticks(0, 0), 12, stages);
   }

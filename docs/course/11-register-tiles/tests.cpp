@@ -10,21 +10,19 @@ int main() {
       ::product<<<grid, dim3(side, side)>>>(A, B, C, p.m, p.n, p.k);
     });
     const int tiles = (p.k + depth - 1) / depth;
-    for (const int thread : {0, side * side - 1}) {
-      const acts of = done_by(r, thread);
-      const int loads = count(of, reads_global), reads = count(of, reads_shared);
-      demand(
-          loads <= 2 * tiles, p.name(),
-          "thread %d loads %d times from global memory: expected 16 bytes of A and of B for each of %d pairs "
-          "of tiles",
-          thread, loads, tiles);
-      demand(
-          reads <= 2 * depth * tiles, p.name(),
-          "thread %d reads shared memory %d times: expected 16 bytes of A and of B for each of %d k, which "
-          "serve 16 multiply-adds",
-          thread, reads, depth * tiles);
-      demand(barriers(of) <= 2 * tiles, p.name(), "%d barriers: expected two for each of %d pairs of tiles",
-             barriers(of), tiles);
-    }
+    const std::vector<acts> all = done_by_all(r, p.blocks(tile), side * side);
+    const int loads = highest(all, reads_global), reads = highest(all, reads_shared),
+              met = barriers(all.front());
+    demand(
+        loads <= 2 * tiles, p.name(),
+        "a thread loads %d times from global memory: expected 16 bytes of A and of B for each of %d pairs of "
+        "tiles",
+        loads, tiles);
+    demand(reads <= 2 * depth * tiles, p.name(),
+           "a thread reads shared memory %d times: expected 16 bytes of A and of B for each of %d k, which "
+           "serve "
+           "16 multiply-adds",
+           reads, depth * tiles);
+    demand(met <= 2 * tiles, p.name(), "%d barriers: expected two for each of %d pairs of tiles", met, tiles);
   }
 }

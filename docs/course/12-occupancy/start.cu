@@ -15,8 +15,8 @@ struct block {
   int threads, registers, shared;
 };
 
-// The blocks that run on a multiprocessor at the same time; 0: none fits. Warps have 32 threads, and
-// get registers by multiples of 256.
+// The blocks that run on a multiprocessor at the same time; 0: none fits. Warps have 32 threads, and get
+// registers by multiples of 256, from the quarter of the multiprocessor that runs them.
 int resident(const machine& m, const block& b) {
   // YOUR PART: threads are not the only limit.
   return m.threads / b.threads;

@@ -4,12 +4,12 @@
 
 namespace {
 
-// As the occupancy calculator: limits of threads, blocks, registers and shared memory.
+// As the occupancy calculator: limits of threads, blocks, registers of a quarter, and shared memory.
 int expected_blocks(const machine& m, const block& b) {
   const int warps = (b.threads + 31) / 32;
   const int of_warp = (b.registers * 32 + 255) / 256 * 256;
   int fit = std::min(m.blocks, m.threads / 32 / warps);
-  fit = std::min(fit, m.registers / of_warp / warps);
+  fit = std::min(fit, m.registers / 4 / of_warp * 4 / warps);
   return std::min(fit, m.shared / (b.shared + m.reserved));
 }
 int in_flight(const machine& m, block b, int slot, int stages) {

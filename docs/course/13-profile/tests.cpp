@@ -19,16 +19,17 @@ int main() {
          [&](int i) { return host[static_cast<std::size_t>(i % e.rows * e.columns + i / e.rows)]; });
     if (e.rows < 64) continue;
     int shared = 0;
-    for (int warp = 0; warp < lines; ++warp) {
+    for (int i = 0; i < 2 * lines; ++i) {  // of two blocks
+      const int block = i / lines, warp = i % lines;
       for (const acts& request :
-           requests(r, warp, [](const act& a) { return !a.shared && (a.reads() || a.writes()); }))
+           requests(r, block, warp, [](const act& a) { return !a.shared && accesses(a); }))
         demand(
             sectors(request) <= 4, name,
             "line %d: a request for 32 numbers of global memory moves %d sectors: expected 4, with a row of "
             "one of the matrices for each warp",
             request.front().line, sectors(request));
       for (const acts& request :
-           requests(r, warp, [](const act& a) { return a.shared && (a.reads() || a.writes()); })) {
+           requests(r, block, warp, [](const act& a) { return a.shared && accesses(a); })) {
         ++shared;
         demand(wavefronts(request) == 1, name,
                "line %d: a request for 32 numbers of shared memory takes %d wavefronts: expected 1, with "
@@ -36,7 +37,7 @@ int main() {
                request.front().line, wavefronts(request));
       }
     }
-    demand(shared <= 2 * tile, name, "%d requests of shared memory: expected a write and a read of each row",
-           shared);
+    demand(shared <= 2 * 2 * tile, name,
+           "%d requests of shared memory: expected a write and a read of each row", shared);
   }
 }

@@ -16,18 +16,27 @@ int main() {
     cudaDeviceSynchronize();
     same(p.name(), c, p);
     const int tiles = (p.k + depth - 1) / depth;
-    for (const int thread : {0, threads - 1}) {
-      const acts of = done_by(r, thread);
-      const int reads = count(of, [](const act& a) { return reads_shared(a) && a.bytes == 2; });
-      demand(reads <= 24 * tiles, p.name(),
-             "thread %d reads %d numbers of A and B from shared memory: expected 8 of each for each of %d "
-             "pairs of "
-             "tiles, its lane's part of the warp's fragments",
-             thread, reads, tiles);
-      demand(
-          barriers(of) <= 2 * tiles + 1, p.name(),
-          "%d barriers: expected two for each of %d pairs of tiles, and one before the outputs are written",
-          barriers(of), tiles);
+    const auto all = done_by_all(r, p.blocks(tile), threads);
+    unsigned long numbers = 0;  // of two bytes, that a thread reads; it reads outputs after the last barrier
+    for (const acts& of : all) {
+      unsigned long read = 0;
+      for (const act& a : of) {
+        if (reads_shared(a)) read += a.bytes / 2;
+        if (a.is("block barrier")) numbers = std::max(numbers, read);
+      }
     }
+    demand(
+        numbers <= 24ul * tiles, p.name(),
+        "a thread reads %lu numbers of A and B from shared memory: expected 8 of each for each of %d pairs "
+        "of tiles, its lane's part of the warp's fragments",
+        numbers, tiles);
+    const int loads = highest(all, reads_global), most = 2 * tile * depth / threads * tiles;
+    demand(loads <= most, p.name(),
+           "a thread loads %d times from global memory: expected at most %d, its part of each pair of tiles",
+           loads, most);
+    const int met = barriers(all.front());
+    demand(met <= 2 * tiles + 1, p.name(),
+           "%d barriers: expected two for each of %d pairs of tiles, and one before the outputs are written",
+           met, tiles);
   }
 }

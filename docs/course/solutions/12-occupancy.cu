@@ -15,13 +15,13 @@ struct block {
   int threads, registers, shared;
 };
 
-// The blocks that run on a multiprocessor at the same time; 0: none fits. Warps have 32 threads, and
-// get registers by multiples of 256.
+// The blocks that run on a multiprocessor at the same time; 0: none fits. Warps have 32 threads, and get
+// registers by multiples of 256, from the quarter of the multiprocessor that runs them.
 int resident(const machine& m, const block& b) {
   const int warps = (b.threads + 31) / 32, of_warp = (b.registers * 32 + 255) / 256 * 256;
   int most = m.blocks;
   for (const int limit :
-       {m.threads / (warps * 32), m.registers / (warps * of_warp), m.shared / (b.shared + m.reserved)})
+       {m.threads / (warps * 32), m.registers / 4 / of_warp * 4 / warps, m.shared / (b.shared + m.reserved)})
     if (limit < most) most = limit;
   return most;
 }

@@ -34,7 +34,8 @@ enum class actor_kind : std::uint8_t {
 };
 struct actor_record {
   actor_kind kind = actor_kind::thread;
-  int thread = -1;  // the issuer
+  int thread = -1;       // the issuer
+  bool counted = false;  // an mbarrier counts its copies
 };
 
 struct block_record {

@@ -175,6 +175,9 @@ std::string shown(const std::string& file) {
       return path.substr(path.find("antiphase/", at));
   static const std::string here = std::filesystem::current_path().string() + "/";
   if (path.starts_with(here)) return path.substr(here.size());
+  constexpr std::string_view sources = ANTIPHASE_SOURCES;  // as they lay where this was built
+  if (std::error_code ignored; path.starts_with(sources) && !std::filesystem::exists(path, ignored))
+    return path.substr(sources.size());
   return path;
 }
 

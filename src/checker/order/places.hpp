@@ -25,7 +25,8 @@ std::vector<const void*> callers_of(const void* code);
 // True if the program's own image holds these bytes, such as constants that kernels read.
 bool program_holds(std::uintptr_t address, std::size_t bytes);
 
-// A file's name in reports: relative to the include folder or the working directory.
+// A file's name in reports: relative to the include folder or the working directory; of the library's sources
+// that are not on this machine, to their root.
 std::string shown(const std::string& file);
 
 // True for files that carry out a device function, such as the library's headers, rather than ask for it.

@@ -2,11 +2,14 @@
 // The parts of the model, each by itself.
 #include <gmock/gmock.h>
 
+#include <filesystem>
+
 #include "src/checker/findings/finding_list.hpp"
 #include "src/checker/memory/lockstep.hpp"
 #include "src/checker/order/launch_order.hpp"
 #include "src/checker/order/missing.hpp"
 #include "src/checker/order/place_table.hpp"
+#include "src/checker/order/places.hpp"
 
 namespace antiphase::checker_detail {
 namespace {
@@ -291,6 +294,12 @@ TEST(Places, HaveOneNumberEach) {
   const place_number number = places.number_of_code(far);
   EXPECT_EQ(places.number_of_code(far), number);
   EXPECT_EQ(places.code_of(places.number_of_code(far)), far);
+}
+
+TEST(Places, FilesOfTheLibraryThatAreNotHereBeginAtItsRoot) {
+  const std::filesystem::path root = std::filesystem::path(__FILE__).parent_path() / "../../..";
+  EXPECT_EQ(shown((root / "src/no_such_file.cuh").string()), "src/no_such_file.cuh");
+  EXPECT_EQ(shown((root / "src/registry.hpp").string()), (root / "src/registry.hpp").lexically_normal());
 }
 
 }  // namespace

@@ -729,6 +729,9 @@ int main() {
         self.assertEqual(done.returncode, 0, done.stdout)
         self.assertIn("my.cu:6: needless: __syncthreads();", done.stdout)
         self.assertIn("1 of 3 barriers, waits and fences can go, each alone\n", done.stdout)
+        alone = "__global__ void k() {}\nint main() { k<<<1, 32>>>(), cudaDeviceSynchronize(); }\n"
+        done = self.check(self.source(alone), "--schedules", "1", "--needless")
+        self.assertIn("no barrier, wait or fence stands in these sources", done.stdout)
 
     def test_a_division_by_zero(self):
         start = "__global__ void k(int* x, int by) {\n  x[threadIdx.x] = 100 / (by + (threadIdx.x != 3));\n}\nint main() {\n  int* x;\n"

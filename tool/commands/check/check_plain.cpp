@@ -54,6 +54,10 @@ std::string text_of(const plain_needless& n, int schedules) {
   for (const auto& o : n.needless)
     out += fmt::format("{}:{}: needless: {} (without it alone nothing is found in {} schedules)\n",
                        o.place.file, o.place.line, o.statement, schedules);
+  if (n.tried == 0)
+    return out +
+           "no barrier, wait or fence stands in these sources: those of headers, such as ring.cuh, are not "
+           "tried\n";
   return out + fmt::format("{} of {} barriers, waits and fences can go, each alone{}{}\n", n.needless.size(),
                            n.tried, n.not_run > 0 ? fmt::format("; {} were never run", n.not_run) : "",
                            n.all_tried ? "" : "; then time ran out");

@@ -37,7 +37,7 @@ constexpr const char* examples =
     "      the asynchronous kernel with one to four buffers, side by side\n"
     "  antiphase trace gemm --policy fp16 --m 4096 --n 4096 --k 4096 --record 64 --output split.html\n"
     "  antiphase trace gemm --compare policy=fp16,tf32 --m 512 --n 256 --output three.html\n"
-    "  antiphase trace scan --compare stages=1,2,8 --output scan.html\n"
+    "  antiphase trace scan --compare stages=1,2,3,8 --size 1572864 --data memory -o scan.html\n"
     "  antiphase trace gemm --policy async-2 --without-waits --output why.html\n"
     "      with a switch that takes its waits away, and what then goes wrong\n"
     "  antiphase trace attention --compare policy=double-buffered,antiphase --output attention.html\n"
