@@ -200,8 +200,10 @@ struct tf32_outputs {
     for (int i = 0; i < registers; ++i) value[i] += 0.f;
     const std::uint32_t one = lines.least[tf32_tile.m + lane_index()],
                         other = lines.least[tf32_tile.m + warp_size + lane_index()];
-    return ballot(largest >= infinite) == 0 &&
-           keeps_all(least_of_warp(least_of_rows), least_of_warp(one < other ? one : other));
+    const bool all = keeps_all(least_of_warp(least_of_rows), least_of_warp(one < other ? one : other));
+    // A vote, although all lanes have the same `all`: else the compiler prepares the loop over tiles of
+    // tf32_kept, which this may end, for lanes that part.
+    return ballot(largest >= infinite || !all) == 0;
   }
   AP_DEV static bool is_whole(const params& p, const work& w) {
     return w.top + tf32_tile.m <= p.tiled.of_long.lines && w.left + tf32_tile.n <= p.tiled.of_short.lines;
