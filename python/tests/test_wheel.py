@@ -215,6 +215,8 @@ def main():
             re.fullmatch(rf"antiphase-{re.escape(version)}-py3-none-manylinux_2_\d+_x86_64\.whl", wheel.name),
             f"{wheel.name}: expected one wheel for every Python",
         )
+        megabytes = wheel.stat().st_size / 1e6
+        expect(megabytes <= 25, f"{wheel.name} has {megabytes:.1f} MB: expected at most 25")
         names = zipfile.ZipFile(wheel).namelist()
         code = {
             str(path.relative_to(root / "python"))

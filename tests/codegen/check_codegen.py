@@ -14,7 +14,8 @@ product   The main loop of the split product is short, uses no local memory (har
           itself) and waits for the Tensor Cores once. The epilogue stores pairs (STG.64). The rest uses
           little local memory.
 tf32      The main loop of products of TF32 parts is short, computes addresses warp-uniformly, reads a long
-          operand along k by ldmatrix, and uses no local memory.
+          operand along k by ldmatrix, and uses no local memory. In kernels that keep the short operand, warps
+          stay together.
 vector    A matrix times a vector issues all loads of a turn before it uses the first.
 memory    Tensor Core kernels with loops that use all registers keep nothing in local memory or, with split
           operands, no more than recomputation may.
@@ -246,6 +247,20 @@ def tf32_faults(kernel, code):
         yield f"{of_opcode(loop, 'LDL|STL')} accesses to local memory in the main loop, expected none"
 
 
+DIVERGENT = 4  # branches at most for a warp whose lanes may have parted
+
+
+def kept_faults(_, code):
+    """The compiler must see that all lanes of a warp walk through the same tiles: a condition that was the same
+    in all lanes, but no vote, made each wait and store ready for lanes that had parted, and products with few k
+    a fifth slower on an H200."""
+    lines = [text for _, text in instructions(code)]
+    if (parted := of_opcode(lines, r"BRA\.DIV")) > DIVERGENT:
+        yield f"{parted} branches for lanes that have parted, expected at most {DIVERGENT}"
+    if (local := of_opcode(lines, "LDL|STL")) > 0:
+        yield f"{local} accesses to local memory, expected none"
+
+
 LOADS_ACROSS = 60  # instructions at most, from the first to the last load of two groups of k
 
 
@@ -466,8 +481,11 @@ def main():
         own = [(k, text) for k, text in code if "tile_product" in k.name]
         return report([(k, list(linear_faults(text))) for k, text in own], lambda k: True)
     if options.check == "tf32":
-        own = [(k, text) for k, text in code if "tf32_product" in k.name]
-        return report([(k, list(tf32_faults(k, text))) for k, text in own], lambda k: True)
+        faults_of = {"tf32_product": tf32_faults, "tf32_kept": kept_faults}
+        own = [(k, text, faults_of[word]) for k, text in code for word in faults_of if f"{word}<" in k.name]
+        return report(
+            [(k, list(faults(k, text))) for k, text, faults in own], lambda k: "tf32_kept" in k.name
+        )
     if options.check == "product":
         memory = {k.name: k.memory for o in objects for k in resources_in_object(options.cuobjdump, o)}
         for k, text in code:

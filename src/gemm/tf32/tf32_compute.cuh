@@ -38,8 +38,9 @@ template <tf32_policy P, class Layout> struct tf32_consumer : tf32_outputs {
     for (int n = 0; n < 4 && rows.counts; ++n) {
       tf32_values x;
       mine.read(x, n < 2 ? first.a : second.a, n % 2 * (tf32_stage_k / 2));
-      rows.count(x, k + n * (tf32_stage_k / 2) + lane_index() % 4);
+      rows.add(x, k + n * (tf32_stage_k / 2) + lane_index() % 4);
     }
+    rows.limit();
   }
   // A chunk is four fragments. Each is split while the previous one is multiplied, the first one of the next
   // chunk before this chunk's main product is promoted. before_these: chunks of the share that are done.
