@@ -287,6 +287,37 @@ AP_E(cudaDeviceGetAttribute, int* v, cudaDeviceAttr a, int d) {
   if (a == cudaDevAttrComputeCapabilityMinor) return *v = AP_COMPUTE_CAPABILITY % 10, cudaSuccess;
   return cudaDeviceGetAttribute(v, a, d);
 }
+AP_E(cudaDeviceGetPCIBusId, char* to, int n, int d) { return cudaDeviceGetPCIBusId(to, n, d); }
+AP_E(cudaDeviceGetByPCIBusId, int* d, const char* name) { return cudaDeviceGetByPCIBusId(d, name); }
+AP_E(cudaDeviceCanAccessPeer, int* can, int d, int of) { return cudaDeviceCanAccessPeer(can, d, of); }
+AP_E(cudaStreamGetPriority, cudaStream_t s, int* p) { return cudaStreamGetPriority(AP_S, p); }
+AP_E(cudaLaunchHostFunc, cudaStream_t s, cudaHostFn_t f, void* with) {
+  return cudaLaunchHostFunc(AP_S, f, with, AP_HERE);
+}
+AP_E(cudaStreamAddCallback, cudaStream_t s, cudaStreamCallback_t f, void* with, unsigned flags) {
+  return cudaStreamAddCallback(AP_S, f, with, flags, AP_HERE);
+}
+AP_E(cudaStreamBeginCapture, cudaStream_t s, cudaStreamCaptureMode m) {
+  return cudaStreamBeginCapture(AP_S, m, AP_HERE);
+}
+AP_E(cudaStreamEndCapture, cudaStream_t s, cudaGraph_t* g) { return cudaStreamEndCapture(AP_S, g, AP_HERE); }
+AP_E(cudaThreadExchangeStreamCaptureMode, cudaStreamCaptureMode*) { return cudaSuccess; }
+AP_E(cudaGraphCreate, cudaGraph_t* g, unsigned flags) { return cudaGraphCreate(g, flags); }
+AP_E(cudaGraphClone, cudaGraph_t* to, cudaGraph_t from) { return cudaGraphClone(to, from); }
+AP_E(cudaGraphDestroy, cudaGraph_t g) { return cudaGraphDestroy(g); }
+AP_E(cudaGraphGetNodes, cudaGraph_t g, cudaGraphNode_t* to, ap_size* n) { return cudaGraphGetNodes(g, to, n); }
+AP_E(cudaGraphInstantiate, cudaGraphExec_t* e, cudaGraph_t g, unsigned long long flags) {
+  return cudaGraphInstantiate(e, g, flags);
+}
+AP_E(cudaGraphInstantiateWithFlags, cudaGraphExec_t* e, cudaGraph_t g, unsigned long long flags) {
+  return cudaGraphInstantiateWithFlags(e, g, flags);
+}
+AP_E(cudaGraphExecUpdate, cudaGraphExec_t e, cudaGraph_t g, cudaGraphExecUpdateResultInfo* how) {
+  return cudaGraphExecUpdate(e, g, how);
+}
+AP_E(cudaGraphExecDestroy, cudaGraphExec_t e) { return cudaGraphExecDestroy(e); }
+AP_E(cudaGraphLaunch, cudaGraphExec_t e, cudaStream_t s) { return cudaGraphLaunch(e, AP_S, AP_HERE); }
+AP_E(cudaGraphUpload, cudaGraphExec_t, cudaStream_t) { return cudaSuccess; }
 AP_E(cudaDriverGetVersion, int* v) { return *v = 13000, cudaSuccess; }
 AP_E(cudaRuntimeGetVersion, int* v) { return *v = 13000, cudaSuccess; }
 AP_E(cudaProfilerStart) { return cudaSuccess; }
