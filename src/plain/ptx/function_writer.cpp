@@ -427,7 +427,7 @@ function_text function_writer::run() {
   if (f_.is_kernel) {
     const auto past = barriers_gone_past(f_).value_or(line_range{{"", 0}, 0});
     const source_line end = past.end > 0 ? source_line{past.first.file, past.end} : last_;
-    leave = fmt::format("\n#line {} {}\n::antiphase::plain::leaves({}u, {}u); return (void)0;\n", std::max(end.line, 1),
+    leave = fmt::format("\n#line {} {}\n::antiphase::plain::leaves({}u, {}u); return (void)0; ", std::max(end.line, 1),
                         quoted(end.file), past.first.line, past.end);
   }
   std::string declarations = "unsigned ap_carry = 0; " + arrays_;

@@ -208,7 +208,8 @@ std::string unit_writer::head_of(const function& f) const {
       limits += fmt::format("__launch_bounds__({}) ", threads);
       break;
     }
-  return fmt::format("{} __global__ void {}{}({})", host_ == launched_by::driver ? "extern \"C\"" : "static",
+  // Not inlined, so that what is found where it ends has its line.
+  return fmt::format("{} __attribute__((noinline)) __global__ void {}{}({})", host_ == launched_by::driver ? "extern \"C\"" : "static",
                      limits, f.name, takes);
 }
 
