@@ -8,17 +8,24 @@
 #include <dlfcn.h>
 
 #include <cstring>
+#include <utility>
 
 #include "cuda_runtime.h"
 
 namespace antiphase::plain {
-// Launches that are written <<<...>>> give their configuration before they call the kernel's host function.
+// Launches that are written <<<...>>> give their configuration, in the line where they are written, before they
+// call the kernel's host function, which takes it and launches.
 struct pushed_launch {
   dim3 grid, block;
   std::size_t shared;
   cudaStream_t on;
+  place where;
+  bool taken;
 };
-inline pushed_launch pushed{{}, {}, 0, nullptr};
+inline pushed_launch pushed{{}, {}, 0, nullptr, {}, false};
+inline place place_of_launch(place otherwise) {
+  return std::exchange(pushed.taken, false) ? pushed.where : otherwise;
+}
 inline cudaStream_t stream_of_host(cudaStream_t s) {  // cudaStreamLegacy of the toolkit is 1
   return reinterpret_cast<std::uintptr_t>(s) == 1 ? nullptr : s;
 }
@@ -68,12 +75,12 @@ AP_C(char, __cudaInitModule, void**) {
   return 1;
 }
 AP_C(unsigned, __cudaPushCallConfiguration, dim3 g, dim3 b, ap_size n, cudaStream_t s) {
-  ap_plain::pushed = {g, b, n, AP_S};
+  ap_plain::pushed = {g, b, n, AP_S, AP_HERE, false};
   return 0;
 }
 AP_E(__cudaPopCallConfiguration, dim3* g, dim3* b, ap_size* n, cudaStream_t* s) {
   *g = ap_plain::pushed.grid, *b = ap_plain::pushed.block;
-  *n = ap_plain::pushed.shared, *s = ap_plain::pushed.on;
+  *n = ap_plain::pushed.shared, *s = ap_plain::pushed.on, ap_plain::pushed.taken = true;
   return cudaSuccess;
 }
 AP_E(__cudaGetKernel, const void** kernel, const void* host) {
@@ -81,7 +88,7 @@ AP_E(__cudaGetKernel, const void** kernel, const void* host) {
   return *kernel != nullptr ? cudaSuccess : cudaErrorInvalidDeviceFunction;
 }
 AP_E(__cudaLaunchKernel, const void* kernel, dim3 g, dim3 b, void** a, ap_size n, cudaStream_t s) {
-  return ap_plain::launch_by_address(kernel, {g, b, n, AP_S}, a, AP_HERE);
+  return ap_plain::launch_by_address(kernel, {g, b, n, AP_S}, a, ap_plain::place_of_launch(AP_HERE));
 }
 
 // What checked_prelude.hpp and ends.h redirect in other units, by their names
@@ -109,7 +116,7 @@ AP_C(int, memcmp, const void* a, const void* b, ap_size n) { return memcmp(a, b,
   if (kernel == nullptr) return cudaErrorInvalidDeviceFunction
 AP_E(cudaLaunchKernel, const void* host, dim3 g, dim3 b, void** a, ap_size n, cudaStream_t s) {
   AP_KERNEL;
-  return ap_plain::launch_by_address(kernel, {g, b, n, AP_S}, a, AP_HERE);
+  return ap_plain::launch_by_address(kernel, {g, b, n, AP_S}, a, ap_plain::place_of_launch(AP_HERE));
 }
 AP_E(cudaLaunchCooperativeKernel, const void* host, dim3 g, dim3 b, void** a, ap_size n, cudaStream_t s) {
   AP_KERNEL;
