@@ -312,7 +312,9 @@ AP_E(cudaThreadExchangeStreamCaptureMode, cudaStreamCaptureMode*) { return cudaS
 AP_E(cudaGraphCreate, cudaGraph_t* g, unsigned flags) { return cudaGraphCreate(g, flags); }
 AP_E(cudaGraphClone, cudaGraph_t* to, cudaGraph_t from) { return cudaGraphClone(to, from); }
 AP_E(cudaGraphDestroy, cudaGraph_t g) { return cudaGraphDestroy(g); }
-AP_E(cudaGraphGetNodes, cudaGraph_t g, cudaGraphNode_t* to, ap_size* n) { return cudaGraphGetNodes(g, to, n); }
+AP_E(cudaGraphGetNodes, cudaGraph_t g, cudaGraphNode_t* to, ap_size* n) {
+  return cudaGraphGetNodes(g, to, n);
+}
 AP_E(cudaGraphInstantiate, cudaGraphExec_t* e, cudaGraph_t g, unsigned long long flags) {
   return cudaGraphInstantiate(e, g, flags);
 }

@@ -135,12 +135,14 @@ void block_graph::find_deciders() {
 }
 
 std::vector<std::size_t> block_graph::barriers() const {
-  static constexpr std::string_view of_warp[] = {"bar.warp.sync", "shfl.sync", "vote.sync", "match.", "redux.sync"};
+  static constexpr std::string_view of_warp[] = {"bar.warp.sync", "shfl.sync", "vote.sync", "match.",
+                                                 "redux.sync"};
   std::vector<std::size_t> all;
   for (std::size_t k = 0; k < f_.body.size(); ++k) {
     if (f_.body[k].kind != statement_kind::instruction) continue;
     const operation o = operation_of(f_.body[k]);
-    if (is_block_barrier(o) || std::ranges::any_of(of_warp, [&](auto one) { return o.name.starts_with(one); }))
+    if (is_block_barrier(o) ||
+        std::ranges::any_of(of_warp, [&](auto one) { return o.name.starts_with(one); }))
       all.push_back(k);
   }
   return all;

@@ -241,10 +241,11 @@ void function_writer::declare(const statement& s) {
     if (space != ".shared" || !arrays_taken_.insert(name).second)
       name = fmt::format("ap_a{}_{}", arrays_made_++, name);
     const bool is_local = space == ".local" && f_.is_kernel && copies_by_maps_;
-    arrays_ += fmt::format("{}({}){} unsigned char {}[{}]; {}",
-                           space == ".shared" ? "__shared__ __align__" : "__attribute__((aligned",
-                           std::max(v.align, 8), space == ".shared" ? "" : "))", name, bytes,
-                           is_local ? fmt::format("::antiphase::plain::note_copied_parameter({}, {}); ", name, bytes) : "");
+    arrays_ += fmt::format(
+        "{}({}){} unsigned char {}[{}]; {}",
+        space == ".shared" ? "__shared__ __align__" : "__attribute__((aligned", std::max(v.align, 8),
+        space == ".shared" ? "" : "))", name, bytes,
+        is_local ? fmt::format("::antiphase::plain::note_copied_parameter({}, {}); ", name, bytes) : "");
     const std::string address = fmt::format("reinterpret_cast<unsigned long>({})", name);
     scopes_.back().names[v.name] =
         space == ".shared" ? fmt::format("::antiphase::plain::ptx::to_shared({})", address) : address;
@@ -405,7 +406,8 @@ void function_writer::instruction(std::size_t index) {
 
 function_text function_writer::run() {
   find_labels_and_sums();
-  for (const auto& [name, address] : known_)  // the module's, which are declared in the functions that use them
+  for (const auto& [name, address] :
+       known_)  // the module's, which are declared in the functions that use them
     if (address.find("to_shared(") != address.npos) arrays_taken_.insert(identifier(name_in_source(name)));
   scopes_.push_back({0, {}, {}});
   declare_parameters();
@@ -427,8 +429,8 @@ function_text function_writer::run() {
   if (f_.is_kernel) {
     const auto past = barriers_gone_past(f_).value_or(line_range{{"", 0}, 0});
     const source_line end = past.end > 0 ? source_line{past.first.file, past.end} : last_;
-    leave = fmt::format("\n#line {} {}\n::antiphase::plain::leaves({}u, {}u); return (void)0; ", std::max(end.line, 1),
-                        quoted(end.file), past.first.line, past.end);
+    leave = fmt::format("\n#line {} {}\n::antiphase::plain::leaves({}u, {}u); return (void)0; ",
+                        std::max(end.line, 1), quoted(end.file), past.first.line, past.end);
   }
   std::string declarations = "unsigned ap_carry = 0; " + arrays_;
   if (counts_rounds_) declarations += "::antiphase::plain::rounds ap_rounds; ";

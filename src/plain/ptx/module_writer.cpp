@@ -209,8 +209,8 @@ std::string unit_writer::head_of(const function& f) const {
       break;
     }
   // Not inlined, so that what is found where it ends has its line.
-  return fmt::format("{} __attribute__((noinline)) __global__ void {}{}({})", host_ == launched_by::driver ? "extern \"C\"" : "static",
-                     limits, f.name, takes);
+  return fmt::format("{} __attribute__((noinline)) __global__ void {}{}({})",
+                     host_ == launched_by::driver ? "extern \"C\"" : "static", limits, f.name, takes);
 }
 
 // The mangled name that g++ gives what nvcc calls `name`, with another name for anonymous namespaces.

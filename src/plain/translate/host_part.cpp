@@ -68,7 +68,8 @@ bool host_pass::declare_as_bytes(index word) {
     if (depth == 0 && t_[last].kind == token_kind::name) name = last;
   }
   if (!is_one) return false;
-  while (last < t_.size() && !is(last, ";")) last = is(last, "{") || is(last, "(") ? matching(last) + 1 : last + 1;
+  while (last < t_.size() && !is(last, ";"))
+    last = is(last, "{") || is(last, "(") ? matching(last) + 1 : last + 1;
   replace(begin_of_statement(word), last, fmt::format("extern char {}[]", t_[name].text));
   return true;
 }

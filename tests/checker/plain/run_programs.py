@@ -141,7 +141,10 @@ def main():
         listed = not_by_nvcc()
         alike = {p.stem for p in programs} - {fault.split(".cu ")[0] for fault in faults}
         faults = [fault for fault in faults if fault.split(".cu ")[0] not in listed]
-        faults += [f"{name}.cu: does not differ any more: not_by_nvcc.txt lists it" for name in sorted(alike & listed)]
+        faults += [
+            f"{name}.cu: does not differ any more: not_by_nvcc.txt lists it"
+            for name in sorted(alike & listed)
+        ]
         print(f"{len(alike)} of {len(programs)} programs are as marked by nvcc, too")
     for fault in faults:
         print(fault)

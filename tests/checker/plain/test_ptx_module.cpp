@@ -253,10 +253,11 @@ TEST(ptx_module, variables_of_a_module_and_of_a_function_may_have_one_name) {
 
 TEST(ptx_module, libraries_load_by_the_read_only_path_what_they_write_in_place) {
   const auto loads = [](const std::string& file) {
-    return count(unit(".visible .entry k() {\n.reg .b32 %r<2>; .reg .b64 %d<2>;\n.loc 1 3 1\nld.global.nc.u32 "
-                      "%r0, [%d0];\nst.global.u32 [%d1], %r0;\nret;\n}\n.file 1 \"" +
-                      file + "\"\n"),
-                 "load_constant");
+    return count(
+        unit(".visible .entry k() {\n.reg .b32 %r<2>; .reg .b64 %d<2>;\n.loc 1 3 1\nld.global.nc.u32 "
+             "%r0, [%d0];\nst.global.u32 [%d1], %r0;\nret;\n}\n.file 1 \"" +
+             file + "\"\n"),
+        "load_constant");
   };
   EXPECT_EQ(loads("my.cu"), 1u);
   EXPECT_EQ(loads("/usr/local/cuda/include/cccl/cub/agent.cuh"), 0u);
@@ -375,7 +376,8 @@ TEST(ptx_flow, sums_of_integers_may_be_set_before_a_fence_too) {
   const auto moves = [](const std::string& type, const char* value) {
     const auto f = module_of(fmt::format(
         ".entry k() {{\n// begin inline asm\nwgmma.fence.sync.aligned;\n// end inline asm\nmov.{} %r1, {};\n"
-        "// begin inline asm\nwgmma.mma_async.sync.aligned.m64n8k32.s32.e5m2.u8 {{%r1}}, %d1, %d2, 1;\n// end "
+        "// begin inline asm\nwgmma.mma_async.sync.aligned.m64n8k32.s32.e5m2.u8 {{%r1}}, %d1, %d2, 1;\n// "
+        "end "
         "inline asm\nret;\n}}\n",
         type, value));
     return moves_before_fence(f.functions[0], 0);
@@ -398,9 +400,11 @@ TEST(ptx_flow, a_barrier_in_a_branch_is_gone_past_but_not_by_an_early_return) {
            "st.global.u32 [a], 1;\nOUT:"),
       std::pair(0, 0))
       << "both on one line";
-  EXPECT_EQ(past(".loc 1 5 0\n@p bra JOIN;\nbar.warp.sync -1;\nJOIN: st.global.u32 [a], 1;"), std::pair(5, 6));
-  EXPECT_EQ(past(".loc 1 5 0\n@p bra JOIN;\nbar.sync 0;\nJOIN:\n.loc 1 7 0\nbar.sync 0;\nst.global.u32 [a], 1;"),
-            std::pair(5, 8))
+  EXPECT_EQ(past(".loc 1 5 0\n@p bra JOIN;\nbar.warp.sync -1;\nJOIN: st.global.u32 [a], 1;"),
+            std::pair(5, 6));
+  EXPECT_EQ(
+      past(".loc 1 5 0\n@p bra JOIN;\nbar.sync 0;\nJOIN:\n.loc 1 7 0\nbar.sync 0;\nst.global.u32 [a], 1;"),
+      std::pair(5, 8))
       << "one after the other";
 }
 
