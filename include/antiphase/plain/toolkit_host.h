@@ -13,8 +13,8 @@
 #include "cuda_runtime.h"
 
 namespace antiphase::plain {
-// Launches that are written <<<...>>> give their configuration, in the line where they are written, before they
-// call the kernel's host function, which takes it and launches.
+// Launches that are written <<<...>>> give their configuration, in the line where they are written, before
+// they call the kernel's host function, which takes it and launches.
 struct pushed_launch {
   dim3 grid, block;
   std::size_t shared;

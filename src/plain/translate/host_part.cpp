@@ -54,8 +54,9 @@ void host_pass::drop_static(index word) {
     if (is(i, "static")) replace(i, i + 1, " ");
 }
 
-// Objects of libcu++'s classes have another layout in host code, where stand-ins declare them: the variable is
-// the kernels' module's alone, and bytes for the host, which may ask for its address. True if it is such a one.
+// Objects of libcu++'s classes have another layout in host code, where stand-ins declare them: the variable
+// is that of the kernels' module alone, and bytes for the host, which may ask for its address. True if it is
+// such a one.
 bool host_pass::declare_as_bytes(index word) {
   constexpr std::string_view classes[] = {"barrier", "latch", "counting_semaphore", "binary_semaphore"};
   bool is_one = false;
@@ -129,8 +130,8 @@ index host_pass::kernel(index word) {
   if (declared_function(word + 1, open) == none) return word;
   const index body = body_after(matching(open));
   if (body == none || matching(body) >= t_.size()) return word;
-  // Not inlined, as its name says which kernel it is. In lines of a header of ours, so that no finding names it as a caller. Not a plain return: the kernel's
-  // own code says which barriers the thread has gone past.
+  // Not inlined, as its name says which kernel it is. In lines of a header of ours, so that no finding names
+  // it as a caller. Not a plain return: the kernel's own code says which barriers the thread has gone past.
   const index end = matching(body);
   edits_[t_[word].offset + t_[word].text.size()] = {0, " __attribute__((noinline))"};
   const std::string code =
