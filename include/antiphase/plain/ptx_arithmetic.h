@@ -187,6 +187,25 @@ AP_VERB unsigned dot_of_bytes(unsigned a, unsigned b, unsigned c, int wide, int 
   }
   return c;
 }
+// |a - b| of two or four numbers in a word, or the sum of all with c.
+template <int Count, bool Signed, bool Adds>
+AP_VERB unsigned absolute_differences(unsigned a, unsigned b, unsigned c) {
+  constexpr int bits = 32 / Count;
+  unsigned all = 0;
+  for (int k = 0; k < 32; k += bits) {
+    const auto one = [&](unsigned x) -> long {
+      const int upper = static_cast<int>(x << (32 - bits - k));
+      return Signed ? upper >> (32 - bits) : static_cast<unsigned>(upper) >> (32 - bits);
+    };
+    const long difference = one(a) - one(b);
+    const auto size = static_cast<unsigned>(difference < 0 ? -difference : difference);
+    if (Adds)
+      c += size;
+    else
+      all |= (size & (~0u >> (32 - bits))) << k;
+  }
+  return Adds ? c : all;
+}
 // Arithmetic of numbers in a word: one or two of 16 bits, two of f32.
 struct half_number {
   using held = unsigned short;

@@ -8,17 +8,24 @@
 #include <dlfcn.h>
 
 #include <cstring>
+#include <utility>
 
 #include "cuda_runtime.h"
 
 namespace antiphase::plain {
-// Launches that are written <<<...>>> give their configuration before they call the kernel's host function.
+// Launches that are written <<<...>>> give their configuration, in the line where they are written, before
+// they call the kernel's host function, which takes it and launches.
 struct pushed_launch {
   dim3 grid, block;
   std::size_t shared;
   cudaStream_t on;
+  place where;
+  bool taken;
 };
-inline pushed_launch pushed{{}, {}, 0, nullptr};
+inline pushed_launch pushed{{}, {}, 0, nullptr, {}, false};
+inline place place_of_launch(place otherwise) {
+  return std::exchange(pushed.taken, false) ? pushed.where : otherwise;
+}
 inline cudaStream_t stream_of_host(cudaStream_t s) {  // cudaStreamLegacy of the toolkit is 1
   return reinterpret_cast<std::uintptr_t>(s) == 1 ? nullptr : s;
 }
@@ -68,12 +75,12 @@ AP_C(char, __cudaInitModule, void**) {
   return 1;
 }
 AP_C(unsigned, __cudaPushCallConfiguration, dim3 g, dim3 b, ap_size n, cudaStream_t s) {
-  ap_plain::pushed = {g, b, n, AP_S};
+  ap_plain::pushed = {g, b, n, AP_S, AP_HERE, false};
   return 0;
 }
 AP_E(__cudaPopCallConfiguration, dim3* g, dim3* b, ap_size* n, cudaStream_t* s) {
   *g = ap_plain::pushed.grid, *b = ap_plain::pushed.block;
-  *n = ap_plain::pushed.shared, *s = ap_plain::pushed.on;
+  *n = ap_plain::pushed.shared, *s = ap_plain::pushed.on, ap_plain::pushed.taken = true;
   return cudaSuccess;
 }
 AP_E(__cudaGetKernel, const void** kernel, const void* host) {
@@ -81,7 +88,7 @@ AP_E(__cudaGetKernel, const void** kernel, const void* host) {
   return *kernel != nullptr ? cudaSuccess : cudaErrorInvalidDeviceFunction;
 }
 AP_E(__cudaLaunchKernel, const void* kernel, dim3 g, dim3 b, void** a, ap_size n, cudaStream_t s) {
-  return ap_plain::launch_by_address(kernel, {g, b, n, AP_S}, a, AP_HERE);
+  return ap_plain::launch_by_address(kernel, {g, b, n, AP_S}, a, ap_plain::place_of_launch(AP_HERE));
 }
 
 // What checked_prelude.hpp and ends.h redirect in other units, by their names
@@ -109,7 +116,7 @@ AP_C(int, memcmp, const void* a, const void* b, ap_size n) { return memcmp(a, b,
   if (kernel == nullptr) return cudaErrorInvalidDeviceFunction
 AP_E(cudaLaunchKernel, const void* host, dim3 g, dim3 b, void** a, ap_size n, cudaStream_t s) {
   AP_KERNEL;
-  return ap_plain::launch_by_address(kernel, {g, b, n, AP_S}, a, AP_HERE);
+  return ap_plain::launch_by_address(kernel, {g, b, n, AP_S}, a, ap_plain::place_of_launch(AP_HERE));
 }
 AP_E(cudaLaunchCooperativeKernel, const void* host, dim3 g, dim3 b, void** a, ap_size n, cudaStream_t s) {
   AP_KERNEL;
@@ -287,6 +294,39 @@ AP_E(cudaDeviceGetAttribute, int* v, cudaDeviceAttr a, int d) {
   if (a == cudaDevAttrComputeCapabilityMinor) return *v = AP_COMPUTE_CAPABILITY % 10, cudaSuccess;
   return cudaDeviceGetAttribute(v, a, d);
 }
+AP_E(cudaDeviceGetPCIBusId, char* to, int n, int d) { return cudaDeviceGetPCIBusId(to, n, d); }
+AP_E(cudaDeviceGetByPCIBusId, int* d, const char* name) { return cudaDeviceGetByPCIBusId(d, name); }
+AP_E(cudaDeviceCanAccessPeer, int* can, int d, int of) { return cudaDeviceCanAccessPeer(can, d, of); }
+AP_E(cudaStreamGetPriority, cudaStream_t s, int* p) { return cudaStreamGetPriority(AP_S, p); }
+AP_E(cudaLaunchHostFunc, cudaStream_t s, cudaHostFn_t f, void* with) {
+  return cudaLaunchHostFunc(AP_S, f, with, AP_HERE);
+}
+AP_E(cudaStreamAddCallback, cudaStream_t s, cudaStreamCallback_t f, void* with, unsigned flags) {
+  return cudaStreamAddCallback(AP_S, f, with, flags, AP_HERE);
+}
+AP_E(cudaStreamBeginCapture, cudaStream_t s, cudaStreamCaptureMode m) {
+  return cudaStreamBeginCapture(AP_S, m, AP_HERE);
+}
+AP_E(cudaStreamEndCapture, cudaStream_t s, cudaGraph_t* g) { return cudaStreamEndCapture(AP_S, g, AP_HERE); }
+AP_E(cudaThreadExchangeStreamCaptureMode, cudaStreamCaptureMode*) { return cudaSuccess; }
+AP_E(cudaGraphCreate, cudaGraph_t* g, unsigned flags) { return cudaGraphCreate(g, flags); }
+AP_E(cudaGraphClone, cudaGraph_t* to, cudaGraph_t from) { return cudaGraphClone(to, from); }
+AP_E(cudaGraphDestroy, cudaGraph_t g) { return cudaGraphDestroy(g); }
+AP_E(cudaGraphGetNodes, cudaGraph_t g, cudaGraphNode_t* to, ap_size* n) {
+  return cudaGraphGetNodes(g, to, n);
+}
+AP_E(cudaGraphInstantiate, cudaGraphExec_t* e, cudaGraph_t g, unsigned long long flags) {
+  return cudaGraphInstantiate(e, g, flags);
+}
+AP_E(cudaGraphInstantiateWithFlags, cudaGraphExec_t* e, cudaGraph_t g, unsigned long long flags) {
+  return cudaGraphInstantiateWithFlags(e, g, flags);
+}
+AP_E(cudaGraphExecUpdate, cudaGraphExec_t e, cudaGraph_t g, cudaGraphExecUpdateResultInfo* how) {
+  return cudaGraphExecUpdate(e, g, how);
+}
+AP_E(cudaGraphExecDestroy, cudaGraphExec_t e) { return cudaGraphExecDestroy(e); }
+AP_E(cudaGraphLaunch, cudaGraphExec_t e, cudaStream_t s) { return cudaGraphLaunch(e, AP_S, AP_HERE); }
+AP_E(cudaGraphUpload, cudaGraphExec_t, cudaStream_t) { return cudaSuccess; }
 AP_E(cudaDriverGetVersion, int* v) { return *v = 13000, cudaSuccess; }
 AP_E(cudaRuntimeGetVersion, int* v) { return *v = 13000, cudaSuccess; }
 AP_E(cudaProfilerStart) { return cudaSuccess; }

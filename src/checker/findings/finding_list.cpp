@@ -12,6 +12,7 @@ namespace antiphase::checker_detail {
 
 void finding_list::reset() {
   kernel.clear();
+  launch = 0;
   unrecorded_wait.clear();
   shared_place = nullptr;
   mbarrier_name = nullptr;
@@ -34,6 +35,7 @@ std::pair<std::size_t, bool> finding_list::entry(finding_kind kind, place_number
     run_finding& f = all_.emplace_back();
     f.result.kind = kind;
     f.result.kernel = kernel;
+    f.launch = launch;
     f.place = place;
     f.earlier_place = earlier.value_or(0);
     f.has_earlier = earlier.has_value();

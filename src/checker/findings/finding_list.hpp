@@ -20,6 +20,7 @@ struct run_finding {
   place_number place = 0, earlier_place = 0;
   bool has_earlier = false;
   std::vector<const void*> callers;  // of the function with the later side, innermost first
+  place_number launch = 0;           // of a library's kernel: the host's line that launched it
   event_log::snapshot drawn;
   bool within_warp = false;           // all occurrences so far; `missing` then says so
   explanation missing_of_error = {};  // if it turns out not to be pedantic
@@ -36,6 +37,7 @@ class finding_list {
       : clocks_(clocks), launches_(launches), barriers_(barriers), memory_(memory) {}
   void reset();
   std::string kernel;           // of the launch in progress
+  place_number launch = 0;      // its line in the host's code, if the kernel may be a library's
   std::string unrecorded_wait;  // where the program first waited for an event that had not been recorded
   // Names of what lies at an offset of the current block's shared memory, and at an address of the program's
   // image; null: no names.

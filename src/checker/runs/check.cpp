@@ -22,6 +22,7 @@
 #include "src/checker/order/places.hpp"
 #include "src/executor/cpu/observer.hpp"
 #include "src/executor/cpu/script.hpp"
+#include "src/plain/ptx/module.hpp"
 #include "timed_kernels.hpp"
 
 namespace antiphase {
@@ -118,9 +119,19 @@ finding_schedule drawn(const model& m, const checker_detail::event_log::snapshot
       s, [&](checker_detail::place_number p) { return m.places.first_line(p); });
 }
 
+// Lines of a library's kernel, and the user's that launched it.
+std::vector<code_place> with_launch(const model& m, std::vector<code_place> lines,
+                                    checker_detail::place_number launch) {
+  const auto is_foreign = [](const code_place& p) {
+    return is_machinery(p) || plain::ptx_module::is_of_compiler(p.file);
+  };
+  if (launch != 0 && !lines.empty() && std::ranges::all_of(lines, is_foreign)) lines = m.places.lines(launch);
+  return lines;
+}
+
 // A finding of a run, with its lines.
 finding placed(const model& m, checker_detail::run_finding f, const check_run& how) {
-  place(f.result.access, m.places.lines(f.place), f.callers);
+  place(f.result.access, with_launch(m, m.places.lines(f.place), f.launch), f.callers);
   if (f.result.earlier) place(*f.result.earlier, m.places.lines(f.earlier_place));
   if (m.clocks.log != nullptr) f.result.drawn = drawn(m, f.drawn);
   f.result.first = how;
@@ -187,7 +198,7 @@ outcome run_here(const program_of_runs& program, const check_options& options, c
                     .moment = {}};
     const bool has_place = f.place.line() != 0 || (everybody && f.code != nullptr);
     const checker_detail::place_number at = has_place ? m.places.number_of(f.code, f.place) : 0;
-    if (has_place) place(fault.access, m.places.lines(at));
+    if (has_place) place(fault.access, with_launch(m, m.places.lines(at), m.findings.launch));
     if (m.clocks.log != nullptr)
       fault.drawn =
           drawn(m, m.clocks.log->taken({.now = {{m.clocks.log->block_at(f.block), f.thread}, at, f.happened},

@@ -20,7 +20,7 @@ class block_graph {
     find_deciders();
   }
   bool is_complete() const { return complete_; }  // false: jumps that are not followed
-  std::vector<std::size_t> barriers() const;      // statements
+  std::vector<std::size_t> barriers() const;      // statements; exchanges of warps, too
   bool is_always_reached(std::size_t barrier) const { return deciders_[block_of_[barrier]].empty(); }
   // True if each branch that leads around the barrier joins the barrier's path again before the end.
   bool is_gone_past(std::size_t barrier) const;
@@ -135,10 +135,15 @@ void block_graph::find_deciders() {
 }
 
 std::vector<std::size_t> block_graph::barriers() const {
+  static constexpr std::string_view of_warp[] = {"bar.warp.sync", "shfl.sync", "vote.sync", "match.",
+                                                 "redux.sync"};
   std::vector<std::size_t> all;
   for (std::size_t k = 0; k < f_.body.size(); ++k) {
     if (f_.body[k].kind != statement_kind::instruction) continue;
-    if (is_block_barrier(operation_of(f_.body[k]))) all.push_back(k);
+    const operation o = operation_of(f_.body[k]);
+    if (is_block_barrier(o) ||
+        std::ranges::any_of(of_warp, [&](auto one) { return o.name.starts_with(one); }))
+      all.push_back(k);
   }
   return all;
 }
@@ -169,15 +174,22 @@ std::map<std::size_t, barrier_loop> loops_around_barriers(const function& f) {
   const label_targets labels(f);
   std::map<std::size_t, barrier_loop> all;
   std::set<std::size_t> barriers, continued;
+  std::vector<std::pair<std::size_t, std::size_t>> jumps;  // from, to
   for (std::size_t k = 0; k < f.body.size(); ++k) {
     if (f.body[k].kind != statement_kind::instruction) continue;
     const operation o = operation_of(f.body[k]);
     if (is_block_barrier(o)) barriers.insert(k);
     if (o.base() == "brx") return {};
     const auto to = o.base() == "bra" ? labels.find(o.rest, k) : std::nullopt;
+    if (to) jumps.emplace_back(k, *to);
     if (!to || *to > k) continue;
     if (!all.emplace(*to, barrier_loop{k}).second) continued.insert(*to);
   }
+  // A loop that is entered in its middle is a way back to there, which the code falls through: no loop of its
+  // own.
+  for (const auto& [from, to] : jumps)
+    for (const auto& [first, loop] : all)
+      if ((from < first || from > loop.last) && first < to && to <= loop.last) continued.insert({first, to});
   // Lanes of a loop with several jumps back may poll on their own before they meet.
   std::erase_if(all, [&](const auto& loop) {
     const auto first = barriers.lower_bound(loop.first);
@@ -186,14 +198,13 @@ std::map<std::size_t, barrier_loop> loops_around_barriers(const function& f) {
   return all;
 }
 
-std::optional<line_range> barriers_gone_past(const function& f) {
-  const block_graph graph(f);
-  if (!graph.is_complete()) return {};
+namespace {
+std::optional<line_range> gone_past(const block_graph& graph, const function& f, bool with_always) {
   std::optional<line_range> all;
   const auto barriers = graph.barriers();
   for (const std::size_t k : barriers) {
     const source_line& at = f.body[k].place;
-    if (graph.is_always_reached(k) || !graph.is_gone_past(k)) continue;
+    if ((graph.is_always_reached(k) && !with_always) || !graph.is_gone_past(k)) continue;
     if (!all) all = {at, at.line + 1};
     if (all->first.file != at.file) return {};
     all->first.line = std::min(all->first.line, at.line);
@@ -207,6 +218,14 @@ std::optional<line_range> barriers_gone_past(const function& f) {
       return {};
   }
   return all;
+}
+}  // namespace
+
+std::optional<line_range> barriers_gone_past(const function& f) {
+  const block_graph graph(f);
+  if (!graph.is_complete()) return {};
+  const auto all = gone_past(graph, f, true);
+  return all ? all : gone_past(graph, f, false);
 }
 
 }  // namespace antiphase::plain::ptx_module

@@ -421,10 +421,11 @@ std::vector<std::size_t> moves_before_fence(const function& f, std::size_t fence
     if (!only_computes(o) && !s.of_asm) break;
     if (o.name.starts_with("wgmma.fence") || o.name.starts_with("wgmma.wait")) break;
     const bool is_move = depth == 0 && !s.of_asm && o.guard.empty() && o.rest.find('{') == view::npos &&
-                         (o.name == "mov.f32" || o.name == "mov.b32");  // of one register
+                         ptx_code::has_word("mov.f32 mov.b32 mov.u32 mov.s32", o.name);  // of one register
     const auto operands = ptx_code::split(o.rest, ',');
     if (is_move && std::ranges::none_of(stay, [&](std::string_view text) {
-          return std::ranges::any_of(operands, [&](std::string_view one) { return mentions(text, one); });
+          return std::ranges::any_of(
+              operands, [&](std::string_view one) { return one.starts_with("%") && mentions(text, one); });
         }))
       moved.push_back(k);
     else

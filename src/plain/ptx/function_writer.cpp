@@ -82,6 +82,8 @@ class function_writer final : public names {
   const bool fences_barriers_ = std::ranges::any_of(f_.body, [](const statement& s) {
     return s.of_memcpy_async && s.text.find("cp.async.bulk") != s.text.npos;
   });
+  const bool copies_by_maps_ = std::ranges::any_of(
+      f_.body, [](const statement& s) { return s.text.find("cp.async.bulk.tensor") != s.text.npos; });
   bool counts_rounds_ = false;
   mutable std::vector<scope> scopes_;
   mutable std::map<std::string, std::string> declared_;  // C++ types and the names of their variables
@@ -238,9 +240,12 @@ void function_writer::declare(const statement& s) {
     std::string name = identifier(name_in_source(v.name));
     if (space != ".shared" || !arrays_taken_.insert(name).second)
       name = fmt::format("ap_a{}_{}", arrays_made_++, name);
-    arrays_ += fmt::format("{}({}){} unsigned char {}[{}]; ",
-                           space == ".shared" ? "__shared__ __align__" : "__attribute__((aligned",
-                           std::max(v.align, 8), space == ".shared" ? "" : "))", name, bytes);
+    const bool is_local = space == ".local" && f_.is_kernel && copies_by_maps_;
+    arrays_ += fmt::format(
+        "{}({}){} unsigned char {}[{}]; {}",
+        space == ".shared" ? "__shared__ __align__" : "__attribute__((aligned", std::max(v.align, 8),
+        space == ".shared" ? "" : "))", name, bytes,
+        is_local ? fmt::format("::antiphase::plain::note_copied_parameter({}, {}); ", name, bytes) : "");
     const std::string address = fmt::format("reinterpret_cast<unsigned long>({})", name);
     scopes_.back().names[v.name] =
         space == ".shared" ? fmt::format("::antiphase::plain::ptx::to_shared({})", address) : address;
@@ -345,7 +350,10 @@ std::string function_writer::code_for(std::size_t index, const std::string& guar
   if (base == "brx") return guard + branch_by_index(o.rest);
   if (base == "ret" || (base == "exit" && f_.is_kernel)) return guard + "goto ap_end;";
   if (base == "call") return fmt::format("{}{{ {}; }}", guard, call(o.rest));
-  const std::string name = std::string(o.name) + (polls ? ".ap::polled" : "");
+  std::string name = std::string(o.name) + (polls ? ".ap::polled" : "");
+  // Libraries load by the read-only path what they write in place once all have loaded it.
+  if (const std::size_t nc = name.find(".nc"); f_.body[index].of_toolkit && name.starts_with("ld.global.nc"))
+    name.erase(nc, 3);
   const std::string code = with_loads(index, code_of(name, o.rest, *this));
   // On a line of its own, so that its place is the same wherever the compiler has copied it to.
   if (is_block_barrier(o))
@@ -398,6 +406,9 @@ void function_writer::instruction(std::size_t index) {
 
 function_text function_writer::run() {
   find_labels_and_sums();
+  for (const auto& [name, address] :
+       known_)  // the module's, which are declared in the functions that use them
+    if (address.find("to_shared(") != address.npos) arrays_taken_.insert(identifier(name_in_source(name)));
   scopes_.push_back({0, {}, {}});
   declare_parameters();
   for (std::size_t k = 0; k < f_.body.size(); ++k) {
@@ -417,8 +428,9 @@ function_text function_writer::run() {
   std::string leave = ";\n";
   if (f_.is_kernel) {
     const auto past = barriers_gone_past(f_).value_or(line_range{{"", 0}, 0});
-    leave = fmt::format("\n#line {} {}\n::antiphase::plain::leaves({}u, {}u); return (void)0;\n",
-                        std::max(past.end, 1), quoted(past.first.file), past.first.line, past.end);
+    const source_line end = past.end > 0 ? source_line{past.first.file, past.end} : last_;
+    leave = fmt::format("\n#line {} {}\n::antiphase::plain::leaves({}u, {}u); return (void)0; ",
+                        std::max(end.line, 1), quoted(end.file), past.first.line, past.end);
   }
   std::string declarations = "unsigned ap_carry = 0; " + arrays_;
   if (counts_rounds_) declarations += "::antiphase::plain::rounds ap_rounds; ";

@@ -75,8 +75,15 @@ class places {
     int file = 0, line = 0, column = 0;
     auto operator<=>(const point&) const = default;
   };
+  struct mentions {
+    int named = 0;                 // the last directive that is for this place
+    std::map<point, int> callers;  // and the last one that names each caller; line 0: none
+  };
+  point caller_of(const point& p) const;
+
   std::map<int, std::string> files_;
-  std::map<point, point> callers_;
+  std::map<point, mentions> known_;
+  int directives_ = 0;
   bool has_columns_ = false;  // this compiler knows them
   bool in_toolkit_ = false, in_memcpy_async_ = false;
 };

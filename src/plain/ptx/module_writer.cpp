@@ -208,8 +208,9 @@ std::string unit_writer::head_of(const function& f) const {
       limits += fmt::format("__launch_bounds__({}) ", threads);
       break;
     }
-  return fmt::format("{} __global__ void {}{}({})", host_ == launched_by::driver ? "extern \"C\"" : "static",
-                     limits, f.name, takes);
+  // Not inlined, so that what is found where it ends has its line.
+  return fmt::format("{} __attribute__((noinline)) __global__ void {}{}({})",
+                     host_ == launched_by::driver ? "extern \"C\"" : "static", limits, f.name, takes);
 }
 
 // The mangled name that g++ gives what nvcc calls `name`, with another name for anonymous namespaces.

@@ -56,24 +56,39 @@ places::places(std::string_view module) {
   }
 }
 
+// Of a function that is inlined in several places the compiler names one and then refers to it: the caller is
+// the one that was named last, in a directive of its own or as this one's caller.
+places::point places::caller_of(const point& p) const {
+  point best;
+  int latest = 0;
+  const auto all = known_.find(p);
+  if (all == known_.end()) return best;
+  for (const auto& [caller, directive] : all->second.callers) {
+    const auto own = known_.find(caller);
+    const int named = std::max(directive, own != known_.end() ? own->second.named : 0);
+    if (named > latest) best = caller, latest = named;
+  }
+  return best;
+}
+
 source_line places::follow(std::string_view directive, bool is_first) {
   const std::string text(directive);
   point at, caller;
   if (std::sscanf(text.c_str(), "%d %d %d", &at.file, &at.line, &at.column) < 2) return {};
   const std::size_t inlined = text.find("inlined_at");
-  if (inlined != std::string::npos && std::sscanf(text.c_str() + inlined, "inlined_at %d %d %d", &caller.file,
-                                                  &caller.line, &caller.column) >= 2)
-    callers_[at] = caller;
-  else
-    callers_.erase(at);
+  if (inlined != std::string::npos)
+    std::sscanf(text.c_str() + inlined, "inlined_at %d %d %d", &caller.file, &caller.line, &caller.column);
+  mentions& here = known_[at];
+  here.named = here.callers[caller] = ++directives_;
   has_columns_ |= at.column > 0;
   const bool is_added =
       at.column == 0 && has_columns_ && !is_first;  // by the compiler, at the kernel's own line
   if (at.line == 0 || is_added) return {};
   std::vector<point> chain{at};  // the innermost place first
-  for (auto next = callers_.find(at); next != callers_.end() && chain.size() < 100;
-       next = callers_.find(next->second))
-    chain.push_back(next->second);
+  while (caller.line != 0 && chain.size() < 100) {
+    chain.push_back(caller);
+    caller = caller_of(caller);
+  }
   const auto name = [&](const point& p) -> std::string_view {
     const auto known = files_.find(p.file);
     return known == files_.end() ? std::string_view() : std::string_view(known->second);

@@ -163,6 +163,13 @@ text dot_of_bytes(instruction& i, int wide) {  // dp4a.u32.s32, dp2a.lo.u32.u32
   return i.put(0, call(fmt::format("dot_of_bytes<{}, {}>", is_signed(a), is_signed(b)), i.get("unsigned", 1),
                        i.get("unsigned", 2), i.get("unsigned", 3), std::to_string(wide), upper ? "2" : "0"));
 }
+text differences(instruction& i, int count) {  // vabsdiff4.u32.s32.s32.add
+  const bool adds = i.take("add");
+  const view b = i.take_last(), a = i.take_last(), d = i.take_last();
+  if (!i.done() || a != b || !has_word("u32 s32", a) || !has_word("u32 s32", d)) i.refuse();
+  return i.put(0, call(fmt::format("absolute_differences<{}, {}, {}>", count, a == "s32", adds),
+                       i.get("unsigned", 1), i.get("unsigned", 2), i.get("unsigned", 3)));
+}
 text move(instruction& i) {
   const small_type* const small = small_of(i.last());
   const text type = small != nullptr ? (i.take_last(), small->word) : i.type();

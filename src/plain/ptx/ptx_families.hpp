@@ -96,6 +96,7 @@ text bit_mask(instruction& i);
 text nth_bit(instruction& i);
 text highest_bit(instruction& i);
 text dot_of_bytes(instruction& i, int wide);
+text differences(instruction& i, int count);
 text select(instruction& i);
 text bits(instruction& i, view function);
 text permute(instruction& i);

@@ -93,7 +93,7 @@ namespace {
 text wmma_shape_of(instruction& i) {
   const view shape = i.take_beginning("m");
   const std::size_t n = shape.find('n'), k = shape.find('k');
-  if (n == view::npos || k == view::npos) i.refuse();
+  if (!has_word("m16n16k16 m32n8k16 m8n32k16 m16n16k8 m8n8k4", shape)) i.refuse();
   return fmt::format("{}, {}, {}", shape.substr(1, n - 1), shape.substr(n + 1, k - n - 1),
                      shape.substr(k + 1));
 }

@@ -205,6 +205,8 @@ const std::vector<group>& table() {
         {"sad", AP_ROW(arithmetic(i, "sad", 3))},
         {"dp4a", AP_ROW(dot_of_bytes(i, 1))},
         {"dp2a", AP_ROW(dot_of_bytes(i, 2))},
+        {"vabsdiff2", AP_ROW(differences(i, 2))},
+        {"vabsdiff4", AP_ROW(differences(i, 4))},
         {"copysign", AP_ROW(arithmetic(i, "copysign", 2))},
         {"sin", AP_ROW(arithmetic(i, "sin", 1))},
         {"cos", AP_ROW(arithmetic(i, "cos", 1))},

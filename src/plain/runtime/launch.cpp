@@ -87,6 +87,7 @@ kernel begin_launch(const char* name, const config& c, dim3 cluster, place where
                     .together = c.together,
                     .arguments = params,
                     .argument_bytes = bytes};
+  if (has_host_of_nvcc()) followed().findings.launch = followed().places.number_of(where);
   forget_threads();
   forget_parameters();
   begin_keeping();

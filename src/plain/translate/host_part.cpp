@@ -26,7 +26,7 @@ class host_pass : token_walk {
   };
   void replace(index first, index last, std::string with);
   void drop_static(index word);
-  void refuse_synchronization(index word) const;
+  bool declare_as_bytes(index word);
   index begin_of_statement(index i) const;
   index body_after(index close) const;
   std::string addresses(index open);
@@ -54,15 +54,25 @@ void host_pass::drop_static(index word) {
     if (is(i, "static")) replace(i, i + 1, " ");
 }
 
-// Objects of libcu++'s classes have another layout in host code, where stand-ins declare them.
-void host_pass::refuse_synchronization(index word) const {
+// Objects of libcu++'s classes have another layout in host code, where stand-ins declare them: the variable
+// is that of the kernels' module alone, and bytes for the host, which may ask for its address. True if it is
+// such a one.
+bool host_pass::declare_as_bytes(index word) {
   constexpr std::string_view classes[] = {"barrier", "latch", "counting_semaphore", "binary_semaphore"};
-  for (index i = word; i + 2 < t_.size() && !is(i, ";") && !is(i, "{") && !is(i, "=") && !is(i, "("); ++i)
-    if (is(i, "cuda") && is(i + 1, "::") && std::ranges::find(classes, t_[i + 2].text) != std::end(classes))
-      throw not_supported(
-          fmt::format("{}:{}: a __device__ variable of cuda::{} is not supported with --nvcc: "
-                      "expected it in shared memory, or a check without --nvcc",
-                      file_of(i), t_[i].line, t_[i + 2].text));
+  bool is_one = false;
+  index name = word, last = word;
+  for (int depth = 0; last < t_.size() && !is(last, ";"); ++last) {
+    if (depth == 0 && (is(last, "{") || is(last, "=") || is(last, "(") || is(last, "["))) break;
+    depth += is(last, "<") ? 1 : is(last, ">") ? -1 : 0;
+    is_one |= is(last, "cuda") && is(last + 1, "::") &&
+              std::ranges::find(classes, t_[last + 2].text) != std::end(classes);
+    if (depth == 0 && t_[last].kind == token_kind::name) name = last;
+  }
+  if (!is_one) return false;
+  while (last < t_.size() && !is(last, ";"))
+    last = is(last, "{") || is(last, "(") ? matching(last) + 1 : last + 1;
+  replace(begin_of_statement(word), last, fmt::format("extern char {}[]", t_[name].text));
+  return true;
 }
 
 // The opening brace of the body of a function whose parameters end at `close`; none: it has no body.
@@ -120,9 +130,10 @@ index host_pass::kernel(index word) {
   if (declared_function(word + 1, open) == none) return word;
   const index body = body_after(matching(open));
   if (body == none || matching(body) >= t_.size()) return word;
-  // In lines of a header of ours, so that no finding names it as a caller. Not a plain return: the kernel's
-  // own code says which barriers the thread has gone past.
+  // Not inlined, as its name says which kernel it is. In lines of a header of ours, so that no finding names
+  // it as a caller. Not a plain return: the kernel's own code says which barriers the thread has gone past.
   const index end = matching(body);
+  edits_[t_[word].offset + t_[word].text.size()] = {0, " __attribute__((noinline))"};
   const std::string code =
       fmt::format("::antiphase::plain::by_nvcc({{{}}}); return (void)0;", addresses(open));
   edits_[t_[body].offset] = {
@@ -171,8 +182,7 @@ std::string host_pass::run() {
       if (function)
         i = device_function(i);
       else if (std::ranges::all_of(scopes, [](bool names) { return names; })) {
-        refuse_synchronization(i);
-        drop_static(i);
+        if (!declare_as_bytes(i)) drop_static(i);
       }
     }
   }

@@ -2,9 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Checks programs in plain CUDA, each unchanged and with -D BROKEN.
 
-    run_programs.py TOOL FOLDER [NAME ... | --few]
+    run_programs.py TOOL FOLDER [--nvcc] [NAME ... | --few]
 
 --few: only so many programs that each header which a program includes is included, and only the broken ones.
+--nvcc: their kernels by the toolkit's nvcc. The programs that differ then are those of not_by_nvcc.txt, which says
+why; without names, one that is listed and does not differ is a fault, too. Exit status 77 without a toolkit.
 The unchanged program is clean, except for pedantic findings in lines with such a comment: // LETTER: race.
 The broken one has an error of the kind and in the line of a comment in it: // FOUND: race, or // FOUND: race or
 overwritten in use. A finding without a line is marked // FOUND SOMEWHERE: wrong result. Exit status: 0 all as
@@ -12,8 +14,10 @@ marked, 1 not.
 """
 import concurrent.futures
 import json
+import os
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
 
@@ -21,12 +25,13 @@ SCHEDULES = "6"
 LETTER = re.compile(r"// LETTER: (.*)$")
 MARK = re.compile(r"// FOUND(?: SOMEWHERE)?: (.*)$")
 NOT_FOUND = "// NOT FOUND: "
+WAY = []  # options of the tool
 
 
 def check(tool, program, *options):
-    command = [tool, "check", program.name, *options, "--leaks", "--schedules", SCHEDULES]
+    command = [tool, "check", program.name, *WAY, *options, "--leaks", "--schedules", SCHEDULES]
     command += ["--workers", "1", "--json"]
-    done = subprocess.run(command, cwd=program.parent, capture_output=True, text=True, timeout=120)
+    done = subprocess.run(command, cwd=program.parent, capture_output=True, text=True, timeout=600)
     if done.returncode not in (0, 5):
         return done.returncode, done.stderr
     return done.returncode, json.loads(done.stdout)["programs"][0]["findings"]
@@ -50,6 +55,18 @@ def marked(program, mark):
         for number, line in enumerate(program.read_text().splitlines(), 1)
         if (match := mark.search(line))
     ]
+
+
+def last_line(lines, number):
+    """Of the statement that begins in this line: nvcc has one place for all of it."""
+    while WAY and number < len(lines) and not re.search(r"[;{}]\s*(//.*)?$", lines[number - 1]):
+        number += 1
+    return number
+
+
+def not_by_nvcc():
+    listed = pathlib.Path(__file__).with_name("not_by_nvcc.txt").read_text().splitlines()
+    return {line.split(":")[0] for line in listed if not line.startswith("#")}
 
 
 def faults_as_it_is(tool, program):
@@ -83,7 +100,9 @@ def faults_broken(tool, program):
             f["kind"] in kinds
             and f["severity"] == "error"
             and (
-                somewhere or f["access"]["at"]["line"] == number and f["access"]["at"]["file"] == program.name
+                somewhere
+                or number <= f["access"]["at"]["line"] <= last_line(lines, number)
+                and f["access"]["at"]["file"] == program.name
             )
             for f in findings
         ):
@@ -104,6 +123,13 @@ def main():
     tool, folder, names = pathlib.Path(sys.argv[1]).resolve(), pathlib.Path(sys.argv[2]), sys.argv[3:]
     programs = sorted(folder.glob("*.cu"))
     ways = [faults_as_it_is, faults_broken]
+    if names[:1] == ["--nvcc"]:
+        root = os.environ.get("CUDA_HOME", "/usr/local/cuda")
+        if not shutil.which("nvcc") and not os.path.exists(f"{root}/bin/nvcc"):
+            print("no CUDA toolkit")
+            return 77
+        WAY.append("--nvcc")
+        names = names[1:]
     if names == ["--few"]:
         programs, ways = with_all_headers(programs), [faults_broken]
     elif names:
@@ -111,6 +137,15 @@ def main():
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
         found = pool.map(lambda p: [fault for way in ways for fault in way(tool, p)], programs)
         faults = [fault for of_program in found for fault in of_program]
+    if WAY:
+        listed = not_by_nvcc()
+        alike = {p.stem for p in programs} - {fault.split(".cu ")[0] for fault in faults}
+        faults = [fault for fault in faults if fault.split(".cu ")[0] not in listed]
+        faults += [
+            f"{name}.cu: does not differ any more: not_by_nvcc.txt lists it"
+            for name in sorted(alike & listed)
+        ]
+        print(f"{len(alike)} of {len(programs)} programs are as marked by nvcc, too")
     for fault in faults:
         print(fault)
     print(f"{len(programs)} programs, {len(faults)} faults")

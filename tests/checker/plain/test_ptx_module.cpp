@@ -93,6 +93,18 @@ TEST(ptx_module, a_place_is_the_innermost_one_of_the_user) {
       << "except for a function's first one";
 }
 
+TEST(ptx_module, of_several_callers_the_one_named_last_is_meant) {
+  places p(".file 1 \"my.cu\"\n.file 2 \"/usr/local/cuda/include/cuda_pipeline.h\"\n");
+  for (const char* line : {"12", "13"}) {
+    p.follow(fmt::format(" 2 100 9, function_name $L0, inlined_at 1 {} 5", line));
+    EXPECT_EQ(p.follow(" 2 190 23, function_name $L1, inlined_at 2 100 9"),
+              (source_line{"my.cu", std::stoi(line)}));
+  }
+  p.follow(" 1 12 5");
+  EXPECT_EQ(p.follow(" 2 190 23, function_name $L1, inlined_at 2 100 9"), (source_line{"my.cu", 12}))
+      << "without another directive for the function between";
+}
+
 TEST(ptx_module, a_kernel_in_a_package_has_the_places_of_its_package) {
   places p(".file 1 \"/x/site-packages/kernels/sum.py\"\n.file 2 \"/x/site-packages/other/add.py\"\n");
   p.follow(" 1 30 1");
@@ -231,6 +243,26 @@ TEST(ptx_module, a_barrier_of_cuda_memcpy_async_is_fenced_when_it_is_initialized
   EXPECT_THAT(out("__ptx"), Not(HasSubstr("mbarrier_fence")));
 }
 
+TEST(ptx_module, variables_of_a_module_and_of_a_function_may_have_one_name) {
+  const std::string out = unit(
+      ".extern .shared .align 16 .b8 part[];\n.visible .entry k() {\n.reg .b32 %r<2>;\n.shared .align 4 .b8 "
+      "_ZZ4turnvE4part[8];\nmov.u32 %r0, part;\nmov.u32 %r1, _ZZ4turnvE4part;\nret;\n}\n");
+  EXPECT_EQ(count(out, "unsigned char part["), 1u);
+  EXPECT_EQ(count(out, "unsigned char ap_a0_part["), 1u);
+}
+
+TEST(ptx_module, libraries_load_by_the_read_only_path_what_they_write_in_place) {
+  const auto loads = [](const std::string& file) {
+    return count(
+        unit(".visible .entry k() {\n.reg .b32 %r<2>; .reg .b64 %d<2>;\n.loc 1 3 1\nld.global.nc.u32 "
+             "%r0, [%d0];\nst.global.u32 [%d1], %r0;\nret;\n}\n.file 1 \"" +
+             file + "\"\n"),
+        "load_constant");
+  };
+  EXPECT_EQ(loads("my.cu"), 1u);
+  EXPECT_EQ(loads("/usr/local/cuda/include/cccl/cub/agent.cuh"), 0u);
+}
+
 std::set<std::size_t> polls(const std::string& body) {
   return polling_waits(module_of(".entry k() {\n" + body + "\nret;\n}\n").functions[0]);
 }
@@ -328,6 +360,32 @@ std::pair<int, int> past(const std::string& body) {
       barriers_gone_past(module_of(".entry k() {\n" + body + "\nret;\n}\n.file 1 \"k.cu\"\n").functions[0]);
   return lines ? std::pair(lines->first.line, lines->end) : std::pair(0, 0);
 }
+TEST(ptx_flow, rounds_are_those_of_loops_that_are_entered_at_their_first_statement) {
+  const auto loops = [](const std::string& body) {
+    return loops_around_barriers(module_of(".entry k() {\n" + body + "\nret;\n}\n").functions[0]).size();
+  };
+  EXPECT_EQ(loops("LOOP: bar.sync 0; @p bra LOOP;"), 1u);
+  EXPECT_EQ(loops("A: LOOP: bar.sync 0; @p bra LOOP; @q bra A;"), 2u);
+  EXPECT_EQ(loops("bra LOOP; LOAD: ld.volatile.global.u32 r, [a]; LOOP: bar.sync 0; @p bra OUT; @q bra LOOP; "
+                  "bra LOAD; OUT:"),
+            0u)
+      << "lanes that load and those that do not go around one loop";
+}
+
+TEST(ptx_flow, sums_of_integers_may_be_set_before_a_fence_too) {
+  const auto moves = [](const std::string& type, const char* value) {
+    const auto f = module_of(fmt::format(
+        ".entry k() {{\n// begin inline asm\nwgmma.fence.sync.aligned;\n// end inline asm\nmov.{} %r1, {};\n"
+        "// begin inline asm\nwgmma.mma_async.sync.aligned.m64n8k32.s32.e5m2.u8 {{%r1}}, %d1, %d2, 1;\n// "
+        "end "
+        "inline asm\nret;\n}}\n",
+        type, value));
+    return moves_before_fence(f.functions[0], 0);
+  };
+  EXPECT_THAT(moves("f32", "0f3F800000"), ElementsAre(1));
+  EXPECT_THAT(moves("u32", "5"), ElementsAre(1)) << "a number is no register that another instruction names";
+}
+
 TEST(ptx_flow, a_barrier_in_a_branch_is_gone_past_but_not_by_an_early_return) {
   EXPECT_EQ(past(".loc 1 5 0\n@p bra JOIN;\nbar.sync 0;\nJOIN: st.global.u32 [a], 1;"), std::pair(5, 6));
   EXPECT_EQ(past(".loc 1 5 0\n@p bra OUT;\nbar.sync 0;\nst.global.u32 [a], 1;\nOUT:"), std::pair(0, 0));
@@ -342,6 +400,12 @@ TEST(ptx_flow, a_barrier_in_a_branch_is_gone_past_but_not_by_an_early_return) {
            "st.global.u32 [a], 1;\nOUT:"),
       std::pair(0, 0))
       << "both on one line";
+  EXPECT_EQ(past(".loc 1 5 0\n@p bra JOIN;\nbar.warp.sync -1;\nJOIN: st.global.u32 [a], 1;"),
+            std::pair(5, 6));
+  EXPECT_EQ(
+      past(".loc 1 5 0\n@p bra JOIN;\nbar.sync 0;\nJOIN:\n.loc 1 7 0\nbar.sync 0;\nst.global.u32 [a], 1;"),
+      std::pair(5, 8))
+      << "one after the other";
 }
 
 TEST(ptx_module, text_that_is_no_module_is_refused_with_its_line) {

@@ -60,7 +60,8 @@ __global__ void count_heads(const int* sorted, int* to) {
     typename reduce::TempStorage reduce;
   } temp;
   int item[1] = {sorted[threadIdx.x]}, head[1];
-  heads(temp.heads).FlagHeads(head, item, [](int a, int b) { return a != b; });
+  // Tails, which are as many: their part of the storage is where the sum has its own.
+  heads(temp.heads).FlagTails(head, item, [](int a, int b) { return a != b; });
 #ifndef BROKEN
   __syncthreads();
 #endif

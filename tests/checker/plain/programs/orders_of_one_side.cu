@@ -7,13 +7,13 @@
 #ifdef BROKEN
 constexpr cuda::memory_order success = cuda::memory_order_acq_rel, failure = cuda::memory_order_relaxed,
                              gives = cuda::memory_order_acquire, takes = cuda::memory_order_release;
-constexpr cuda::thread_scope all = cuda::thread_scope_thread;
+constexpr cuda::thread_scope width = cuda::thread_scope_thread;
 #define GIVES "fence.acquire.gpu;"
 #define TAKES "fence.release.gpu;"
 #else
 constexpr cuda::memory_order success = cuda::memory_order_release, failure = cuda::memory_order_acquire,
                              gives = cuda::memory_order_release, takes = cuda::memory_order_acquire;
-constexpr cuda::thread_scope all = cuda::thread_scope_block;
+constexpr cuda::thread_scope width = cuda::thread_scope_block;
 #define GIVES "fence.release.gpu;"
 #define TAKES "fence.acquire.gpu;"
 #endif
@@ -65,7 +65,7 @@ __global__ void count(int* to) {
   __shared__ int own;
   if (threadIdx.x == 0) own = 0;
   __syncthreads();
-  cuda::atomic_ref<int, all>(own).fetch_add(1, cuda::memory_order_relaxed);  // FOUND: race
+  cuda::atomic_ref<int, width>(own).fetch_add(1, cuda::memory_order_relaxed);  // FOUND: race
   __syncthreads();
   if (threadIdx.x == 0) to[0] = own;
 }

@@ -36,7 +36,7 @@ __global__ void warps(int* x) {
   if (threadIdx.x == 0) flag = 0;
   __syncthreads();
   if (threadIdx.x == 0) {
-    value = 4;
+    value = 4 + threadIdx.y;  // no constant, which nvcc would compare instead
 #ifndef BROKEN
     __threadfence_block();
 #endif
