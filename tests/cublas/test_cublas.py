@@ -321,6 +321,7 @@ def tell_gain(clients, program, eager, driver, profile):
     work, wait = "nowhere:512:512:16:25:0", "rest:20"
     for words, saved, least, most in (
         ((work, wait), 25, 0.95, 1.05),
+        (("queue:512:512:16:400:400", "rest:60"), 400, 0.75, 1.05),
         ((work, wait, work, wait), 50, 0.95, 1.05),
         (("paced:512:512:16:25:1500", wait), 25, 0.02, 0.2),
         (("other:0:0:0:25:0", wait), 25, 0.95, 1.05),
