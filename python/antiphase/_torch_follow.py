@@ -6,7 +6,7 @@ import sys
 
 import torch
 
-from . import _torch_lead
+from . import _cublas, _torch_lead
 
 
 def follow():
@@ -35,6 +35,7 @@ def follow():
         led.append(scans)
     for family in led:
         family.profiles = os.environ.get("ANTIPHASE_PROFILE") == "1"
+        family.measured = _cublas.measured if family.profiles else None
         family.begin()
 
     def tell():

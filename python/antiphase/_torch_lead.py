@@ -11,7 +11,7 @@ import warnings
 
 import torch
 
-from . import _cublas, _library
+from . import _library
 
 _PATIENCE = 10_000  # calls: what a program loses that calls ours unsuccessfully is 0.1 s in all
 
@@ -140,7 +140,7 @@ class _Measured:
             return self.kernel.call_boxed(keys, x, *rest, **named)
         stream = torch.cuda.current_stream(x.device).cuda_stream if x.is_cuda else None
         times = row.theirs / 1e6, (row.ours if row.wins else row.theirs) / 1e6
-        with _cublas.measured(self.family.noun.split()[-1], *times, stream):
+        with self.family.measured(self.family.noun.split()[-1], *times, stream):
             return self.kernel.call_boxed(keys, x, *rest, **named)
 
 
@@ -148,6 +148,7 @@ class Led:
     """A family of torch's operators, overridden in C++ from torch 2.10 on, or else in Python."""
 
     profiles = False  # lead nothing, and list what would be
+    measured = None  # _cublas.measured while profiling
     takes_all = False  # in C++: all calls that can be computed, whatever is predicted
     why_python = None  # why not in C++
     computed = passed = 0
@@ -193,7 +194,7 @@ class Led:
 
         def original(name):
             kernel = find(f"aten::{name}", key)
-            return _Measured(kernel, self) if self.profiles else kernel
+            return _Measured(kernel, self) if self.measured else kernel
 
         # all of them before any is replaced
         self.kernels = {name: make(original(name)) for name, make in self.operators.items()}

@@ -15,9 +15,9 @@ struct timed_call {
 };
 
 // Work of the GPU that ends earlier makes the program faster only up to the GPU's lag, the time from a call
-// to its work: then the GPU waits for the host. Where the host has waited for the GPU, all of it counts: for all
-// its work, or for room in its queue, which holds about a thousand launches. Then calls come at the GPU's pace,
-// not at the host's own, which is that of the fastest row of calls.
+// to its work: then the GPU waits for the host. Where the host has waited for the GPU, all of it counts: for
+// all its work, or for room in its queue, which holds about a thousand launches. Then calls come at the GPU's
+// pace, not at the host's own, which is that of the fastest row of calls.
 class program_time {
  public:
   void add(const timed_call& call) {
@@ -40,8 +40,8 @@ class program_time {
   // Seconds by which the GPU and the host are earlier than they were.
   struct shift {
     double gpu = 0, host = 0, before_waits = 0;
-    // blocked: time for which the host has waited for room in the queue. It would go on earlier by as much as the
-    // GPU, and takes that from there.
+    // blocked: time for which the host has waited for room in the queue. It would go on earlier by as much as
+    // the GPU, and takes that from there.
     void issue(double lag, bool waited, double& blocked) {
       if (waited) before_waits += gpu, gpu = host = 0;
       const double earlier = std::clamp(gpu - host, 0., blocked);
@@ -66,7 +66,7 @@ class program_time {
     return (usual_ > 0 && ahead > several * pauses_ / usual_) || call.issued - last_.end < at_once * ahead;
   }
 
-  // Where the GPU is far behind, what a call is later than at the host's own pace.
+  // While the GPU has many calls left to do: by what a call is later than at the host's own pace.
   void note_pace(const timed_call& call, double lag, bool waited) {
     constexpr int row = 64;
     constexpr double far = 16;  // calls

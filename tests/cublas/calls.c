@@ -18,7 +18,7 @@
 //   sweep    as nowhere; N grows by one per call, and every other call has a single row
 //   paced    as nowhere, with a pause of MATH microseconds after each call; rest: no call, sleeps for M
 //            milliseconds
-//   queue    as nowhere, a hundred at once and then one in MATH microseconds, as if there were room for no more
+//   queue    as nowhere, a hundred at once and then one in MATH microseconds, as if there were no more room
 //   other    calls of begin and end, for attention of 1 ms that would take 0.25 ms, with pauses as paced
 //   bench    as nowhere; prints the nanoseconds per call
 #define _GNU_SOURCE
