@@ -27,10 +27,12 @@ ANTIPHASE_CUBLAS_API int antiphase_cublas_disable(void);
 /* What has been done with products so far: the line that is printed at the program's end, truncated to `room`
  * bytes with the final 0. Returns the length of the whole line without the 0. */
 ANTIPHASE_CUBLAS_API size_t antiphase_cublas_report(char* text, size_t room);
-/* Adds calls that are not cuBLAS's to the sums that a profile ends with: kind is "attention" or "scans", seconds
- * what they took in all, would_be what they would take. Returns 0, or -1 for another kind. */
-ANTIPHASE_CUBLAS_API int antiphase_cublas_account(const char* kind, unsigned long long calls, double seconds,
-                                                  double would_be);
+/* For a profile: measures what a call that is not cuBLAS's queues in a stream between begin and end. kind is
+ * "attention" or "scans", seconds what the call is predicted to take, would_be what it would take: the same if it
+ * would be passed on. begin returns null where nothing can be measured; then predictions count. end takes what begin
+ * has returned, and returns 0, or -1 for another kind. */
+ANTIPHASE_CUBLAS_API void* antiphase_cublas_begin(struct CUstream_st* stream);
+ANTIPHASE_CUBLAS_API int antiphase_cublas_end(void* begun, const char* kind, double seconds, double would_be);
 /* Runs a program, found as by execvp(), in the current environment. `words`: the program, its arguments and a
  * null pointer. This process ends as the program does, with its exit code or by its signal; the function
  * returns, with the error number, only if the program cannot be executed.

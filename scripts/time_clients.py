@@ -2,13 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Times unmodified programs on a GPU, alternately with cuBLAS and with antiphase in its place.
 
-    time_clients.py [--only PART] [--rounds N] [--commit ID] [--output FILE] LIBRARIES
+    time_clients.py [--only PART] [--rounds N] [--profile] [--commit ID] [--output FILE] LIBRARIES
 
 LIBRARIES is a folder with libantiphase.so.0 and libantiphase_cublas.so. The Python package is that of the
 tree that contains this script. Clients of PyTorch and CuPy run in one process each, which alternates between
 antiphase.enable() and disable(). JAX looks up cuBLAS's symbols once, so it alternates between processes,
 every other one with the library preloaded. A client runs once each way before it is timed. PART selects the
-clients whose names contain it. FILE receives the medians and quartiles as JSON, a series as in
+clients whose names contain it: `program:` those of client_sciences.py and client_networks.py, whose errors are compared against
+FP64. --profile also asks `antiphase run --profile` what it predicts that a step of these gains. FILE receives the medians and quartiles as JSON, a series as in
 bench/results/experiments. Exit status: 0 if each client ran and its results agree, 1 if not, 2 usage.
 """
 import argparse
@@ -20,8 +21,10 @@ import pathlib
 import statistics
 import subprocess
 import sys
+import tempfile
 import time
 
+from client_models import gpt, loss_of, torch_clients
 from clients_on_gpu import of_python, require_libraries
 
 FRAMEWORKS = ("torch", "cupy", "jax")
@@ -49,184 +52,6 @@ def series(name, cublas, antiphase, **more):
 
 
 # ---- Clients of PyTorch ----------------------------------------------------------------------------------
-
-
-def gpt(torch, vocabulary, width, layers, heads, context):
-    """A language model like GPT-2."""
-    nn, functional = torch.nn, torch.nn.functional
-
-    class Block(nn.Module):
-        def __init__(self):
-            super().__init__()
-            self.before_attention, self.before_mlp = nn.LayerNorm(width), nn.LayerNorm(width)
-            self.projections, self.out = nn.Linear(width, 3 * width), nn.Linear(width, width)
-            self.up, self.down = nn.Linear(width, 4 * width), nn.Linear(4 * width, width)
-
-        def forward(self, x):
-            q, k, v = (
-                part.unflatten(-1, (heads, -1)).transpose(1, 2)
-                for part in self.projections(self.before_attention(x)).chunk(3, dim=-1)
-            )
-            x = x + self.out(
-                functional.scaled_dot_product_attention(q, k, v, is_causal=True).transpose(1, 2).flatten(2)
-            )
-            return x + self.down(functional.gelu(self.up(self.before_mlp(x))))
-
-    class Model(nn.Module):
-        def __init__(self):
-            super().__init__()
-            self.token, self.place = nn.Embedding(vocabulary, width), nn.Embedding(context, width)
-            self.blocks = nn.Sequential(*(Block() for _ in range(layers)))
-            self.norm, self.logits = nn.LayerNorm(width), nn.Linear(width, vocabulary, bias=False)
-
-        def forward(self, tokens):
-            return self.logits(
-                self.norm(self.blocks(self.token(tokens) + self.place.weight[: tokens.shape[1]]))
-            )
-
-    return Model().cuda()
-
-
-def loss_of(torch, model, tokens, following):
-    return torch.nn.functional.cross_entropy(model(tokens).flatten(0, 1), following.flatten())
-
-
-def torch_clients(torch):
-    """{name: a function that makes the client}. A client is a function that returns its result or None. Each
-    is made, timed and dropped before the next one."""
-    generator = torch.Generator("cuda").manual_seed(1)
-
-    def randn(*shape):
-        return torch.randn(*shape, device="cuda", generator=generator)
-
-    def product(m, n, k):
-        a, b = randn(m, k), randn(n, k)
-        return lambda: a @ b.T
-
-    def bmm(count, extent):
-        a, b = randn(count, extent, extent), randn(count, extent, extent)
-        return lambda: torch.bmm(a, b)
-
-    def added(m, n, k):
-        a, b, c = randn(m, k), randn(n, k), randn(m, n)
-        return lambda: torch.addmm(c, a, b.T, beta=1)
-
-    def mlp_step():
-        layers = [layer for _ in range(4) for layer in (torch.nn.Linear(4096, 4096), torch.nn.ReLU())]
-        model, x = torch.nn.Sequential(*layers).cuda(), randn(8192, 4096)
-        by = torch.optim.SGD(model.parameters(), lr=1e-6)
-
-        def step():
-            by.zero_grad()
-            model(x).square().mean().backward()
-            by.step()
-
-        return step
-
-    def gpt2(train):
-        torch.manual_seed(1)
-        model = gpt(torch, 50304, 768, 12, 12, 1024)
-        tokens = torch.randint(0, 50304, (8, 1024), device="cuda")
-        by = torch.optim.AdamW(model.parameters(), lr=1e-6, fused=True)
-
-        def step():
-            by.zero_grad()
-            loss_of(torch, model, tokens, tokens).backward()
-            by.step()
-
-        def forward():
-            with torch.no_grad():
-                return model(tokens)
-
-        return step if train else forward
-
-    def encoder_step(layers, *shape, tokens=torch.nn.Identity):
-        """Blocks as those of BERT-base and ViT-B, after what makes tokens of inputs of a shape."""
-        layer = torch.nn.TransformerEncoderLayer(768, 12, 3072, dropout=0, batch_first=True)
-        blocks = torch.nn.TransformerEncoder(layer, layers, enable_nested_tensor=False)
-        model, x = torch.nn.Sequential(tokens(), blocks).cuda(), randn(*shape)
-        by = torch.optim.AdamW(model.parameters(), lr=1e-6, fused=True)
-
-        def step():
-            by.zero_grad()
-            model(x).square().mean().backward()
-            by.step()
-
-        return step
-
-    class Patches(torch.nn.Module):
-        """196 patches of 16 x 16 pixels and a token of the class."""
-
-        def __init__(self):
-            super().__init__()
-            self.project = torch.nn.Conv2d(3, 768, 16, 16)
-            self.kind = torch.nn.Parameter(torch.zeros(1, 1, 768))
-
-        def forward(self, x):
-            patches = self.project(x).flatten(2).transpose(1, 2)
-            return torch.cat((self.kind.expand(len(x), -1, -1), patches), 1)
-
-    def muon():
-        x0 = randn(4096, 4096) / 64
-
-        def steps():
-            x = x0 / x0.norm()
-            for _ in range(5):
-                a = x @ x.T
-                x = 3.4445 * x + (-4.775 * a + 2.0315 * (a @ a)) @ x
-            return x
-
-        return steps
-
-    def factors(function, extent, definite=False):
-        a = randn(extent, extent)
-        if definite:
-            a = a @ a.T / extent + torch.eye(extent, device="cuda")
-
-        def run():
-            function(a)
-
-        return run
-
-    made = {
-        f"torch: product {m} x {n} x {k}": functools.partial(product, m, n, k)
-        for m, n, k in (
-            (512, 512, 512),
-            (1024, 1024, 1024),
-            (4096, 4096, 4096),
-            (1, 4096, 4096),
-            (16, 4096, 4096),
-            (7680, 7680, 128),
-        )
-    }
-    made |= {
-        f"torch: bmm {count} of {extent}^3": functools.partial(bmm, count, extent)
-        for count, extent in ((64, 512), (1000, 128))
-    }
-    made |= {
-        "torch: addmm 6000 x 6000 x 256, beta 1": functools.partial(added, 6000, 6000, 256),
-        "torch: addmm 5999 x 5999 x 256, beta 1": functools.partial(added, 5999, 5999, 256),
-        "torch: MLP step, 4 layers of 4096, 8192 rows": mlp_step,
-        "torch: GPT-2 124M step, 8 x 1024 tokens": functools.partial(gpt2, True),
-        "torch: GPT-2 124M forward, 8 x 1024 tokens": functools.partial(gpt2, False),
-        "torch: encoder step, 6 layers of 768, 8 x 1024 tokens": functools.partial(
-            encoder_step, 6, 8, 1024, 768
-        ),
-        "torch: BERT-base's blocks, step, 16 x 512 tokens": functools.partial(encoder_step, 12, 16, 512, 768),
-        "torch: ViT-B step, 64 x 224 x 224 pixels": functools.partial(
-            encoder_step, 12, 64, 3, 224, 224, tokens=Patches
-        ),
-        "torch: Muon, 4096": muon,
-    }
-    linear = torch.linalg
-    for extent in (8192, 16384):
-        made |= {
-            f"torch: cholesky {extent}": functools.partial(factors, linear.cholesky, extent, True),
-            f"torch: lu_factor {extent}": functools.partial(factors, linear.lu_factor, extent),
-            f"torch: qr {extent}": functools.partial(factors, linear.qr, extent),
-        }
-    made["torch: eigh 4096"] = functools.partial(factors, linear.eigh, 4096, True)
-    return made
 
 
 LOSS_STEPS = 25
@@ -267,9 +92,54 @@ def torch_loss_curve(torch, antiphase):
     }
 
 
+def programs():
+    """{name: a function that makes the program's step}."""
+    import client_networks
+    import client_sciences
+
+    both = client_sciences.PROGRAMS | client_networks.PROGRAMS
+    return {f"program: {name}": make for name, make in both.items()}
+
+
+def steps_within(options):
+    """A program alone, as `antiphase run --profile` is asked about it: as many steps as options.rounds."""
+    import torch
+    from client_programs import Made
+
+    step = programs()[options.only](Made())
+    for _ in range(options.rounds):
+        step()
+    torch.cuda.synchronize()
+
+
+def predicted_us(name, options, us):
+    """What `antiphase run --profile` predicts that a step gains, which takes the GPU about `us`."""
+    steps = max(5, min(100, int(5e5 / us)))
+    with tempfile.TemporaryDirectory() as folder:
+        file = pathlib.Path(folder, "profile.json")
+        of_program = [
+            __file__,
+            "--within",
+            "steps",
+            "--rounds",
+            str(steps),
+            "--only",
+            name,
+            str(options.libraries),
+        ]
+        subprocess.run(
+            [sys.executable, "-m", "antiphase", "run", "--profile", "--json", str(file), *of_program],
+            check=True,
+            stderr=subprocess.DEVNULL,
+        )
+        gain = json.loads(file.read_text())["gain"]
+    return {key: round(1e6 * gain[key] / steps, 1) for key in ("seconds", "gpu_seconds")}
+
+
 def torch_within(options):
     import antiphase
     import torch
+    from client_programs import Made, parts_of
 
     def us(client, calls):
         begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
@@ -302,9 +172,41 @@ def torch_within(options):
                 times[1].append(us(client, calls))
         return series(name, *times, calls=calls) | ({} if found is None else {"difference": found})
 
+    def errors(make):
+        """Of a program's first step, relative to FP64 in the Frobenius norm: with cuBLAS, and with antiphase."""
+        exact = parts_of(make(Made(torch.float64))())
+        scale = sum(x.norm() ** 2 for x in exact) ** 0.5
+
+        def error():
+            found = parts_of(make(Made())())
+            return (sum((x.double() - y).norm() ** 2 for x, y in zip(found, exact)) ** 0.5 / scale).item()
+
+        stock = error()
+        with antiphase.enabled():
+            return {"cuBLAS": stock, "antiphase": error()}
+
+    def of_program(name, make):
+        found = {"errors": errors(make)}
+        torch.cuda.empty_cache()
+        step = make(Made())
+        if options.profile:
+            found["predicted_us"] = predicted_us(name, options, us(step, 1))
+
+        def client():
+            step()
+
+        return timed(name, lambda: client) | found
+
     for name, make in torch_clients(torch).items():
         if options.only in name:
             options.write(timed(name, make))
+            torch.cuda.empty_cache()
+    for name, make in programs().items():
+        if options.only in name:
+            try:
+                options.write(of_program(name, make))
+            except RuntimeError as error:
+                options.write({"name": name, "failed": str(error)})
             torch.cuda.empty_cache()
     if options.only in LOSSES:
         options.write(torch_loss_curve(torch, antiphase))
@@ -328,23 +230,46 @@ def cupy_within(options):
     import antiphase
     import cupy
 
-    for extent in (1024, 4096, 8192):
-        name = f"cupy: a @ b of {extent}"
+    random, linear = cupy.random.default_rng(1), cupy.linalg
+
+    def normal(*shape):
+        return random.standard_normal(shape, dtype="float32")
+
+    def product(extent):
+        a, b = normal(extent, extent), normal(extent, extent)
+        return lambda: a @ b
+
+    def ridge():
+        x, y, one = normal(50000, 1024), normal(50000, 32), cupy.eye(1024, dtype="float32")
+        return lambda: linear.solve(x.T @ x + 1000 * one, x.T @ y)
+
+    def whitening():
+        x = normal(20000, 2048)
+
+        def step():
+            moved = x - x.mean(0)
+            return moved @ linear.inv(linear.cholesky(moved.T @ moved / len(x))).T
+
+        return step
+
+    made = {f"cupy: a @ b of {n}": functools.partial(product, n) for n in (1024, 4096, 8192)}
+    made |= {
+        "program: ridge regression (CuPy), 50000 x 1024, 32 targets": ridge,
+        "program: whitening by a Cholesky factor (CuPy), 20000 x 2048": whitening,
+    }
+    for name, make in made.items():
         if options.only not in name:
             continue
-        a, b = (
-            cupy.random.default_rng(seed).standard_normal((extent, extent), dtype="float32")
-            for seed in (1, 2)
-        )
-        stock = a @ b
+        client, wait = make(), cupy.cuda.Device().synchronize
+        stock = client()
         with antiphase.enabled():
-            ours = a @ b
-        found = float(cupy.linalg.norm(stock - ours) / cupy.linalg.norm(stock))
-        times, wait = ([], []), cupy.cuda.Device().synchronize
+            ours = client()
+        found = float(linear.norm(stock - ours) / linear.norm(stock))
+        times = [], []
         for _ in range(options.rounds):
-            times[0].append(host_us(lambda: a @ b, 5, wait))
+            times[0].append(host_us(client, 5, wait))
             with antiphase.enabled():
-                times[1].append(host_us(lambda: a @ b, 5, wait))
+                times[1].append(host_us(client, 5, wait))
         options.write(series(name, *times, difference=found))
 
 
@@ -417,6 +342,7 @@ def within(framework, options, **environment):
         str(options.rounds),
         "--only",
         options.only,
+        *["--profile"] * options.profile,
         str(options.libraries),
     ]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as process:
@@ -433,6 +359,12 @@ def shown(found):
         said.append(f"cuBLAS {cublas:.1f} us, antiphase {ours:.1f} us, {cublas / ours:.2f}x")
     if "difference" in found:
         said.append(f"difference {found['difference']:.1e}")
+    if "errors" in found:
+        said.append("errors " + ", ".join(f"{error:.1e}" for error in found["errors"].values()))
+    if "predicted_us" in found:
+        said.append(f"a gain of {found['predicted_us']['seconds']:.1f} us predicted")
+    if "failed" in found:
+        said.append(found["failed"])
     return f"{found['name']}: {', '.join(said)}"
 
 
@@ -448,7 +380,8 @@ def main():
     parser.add_argument(
         "--most-apart", type=float, default=1e-5, help="the largest difference that is agreement"
     )
-    parser.add_argument("--within", choices=FRAMEWORKS, help=argparse.SUPPRESS)
+    parser.add_argument("--profile", action="store_true")
+    parser.add_argument("--within", choices=(*FRAMEWORKS, "steps"), help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.rounds < 1:
         parser.error(f"{options.rounds} rounds: expected one or more")
@@ -461,7 +394,12 @@ def main():
         try:
             for one in jax_series(options) if framework == "jax" else within(framework, options):
                 found.append(one)
-                agrees = one.get("difference", 0) <= options.most_apart  # false of a NaN
+                stock, ours = one.get("errors", {"cuBLAS": 0, "antiphase": 0}).values()
+                agrees = (
+                    "failed" not in one
+                    and one.get("difference", 0) <= options.most_apart  # false of a NaN
+                    and ours <= max(2 * stock, options.most_apart)
+                )
                 failed |= not agrees
                 print(shown(one) + ("" if agrees else ": NO AGREEMENT"), flush=True)
         except RuntimeError as error:

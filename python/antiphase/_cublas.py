@@ -182,11 +182,22 @@ def report():
     return text.value.decode(errors="replace") + (f"; {led}" if led else "")
 
 
-def account(kind, calls, seconds, would_be):
-    """Adds calls of "attention" or "scans" to the sums that a profile of this process ends with."""
-    types = ctypes.c_char_p, ctypes.c_ulonglong, ctypes.c_double, ctypes.c_double
-    with contextlib.suppress(RuntimeError):  # no library for cuBLAS: there are no such sums
-        _function("antiphase_cublas_account", *types)(kind.encode(), calls, seconds, would_be)
+@contextlib.contextmanager
+def measured(kind, seconds, would_be, stream):
+    """Measures a call of "attention" or "scans" in a stream for this process's profile; predicted are what it takes, and
+    what it would take."""
+    try:
+        begin = _function("antiphase_cublas_begin", ctypes.c_void_p, result=ctypes.c_void_p)
+        types = ctypes.c_void_p, ctypes.c_char_p, ctypes.c_double, ctypes.c_double
+        end = _function("antiphase_cublas_end", *types)
+    except RuntimeError:  # no library for cuBLAS: there is no such profile
+        yield
+        return
+    begun = begin(stream)
+    try:
+        yield
+    finally:
+        end(begun, kind.encode(), seconds, would_be)
 
 
 def run(words):

@@ -35,6 +35,7 @@ def follow():
         led.append(scans)
     for family in led:
         family.profiles = os.environ.get("ANTIPHASE_PROFILE") == "1"
+        family.measured = _cublas.measured if family.profiles else None
         family.begin()
 
     def tell():
@@ -42,7 +43,6 @@ def follow():
         for family in led:
             if family.profiles and family.rows:
                 print(f"{name}: {family.noun}\n{family.profile()}", file=sys.stderr)
-                _cublas.account(family.noun.split()[-1], *family.sums())
         told = _torch_lead.report() or ("no scans of torch were seen" if len(led) > 1 else "")
         if wish != "0" and told and (wish == "1" or any(family.counts()[0] for family in led)):
             print(f"{name}: {told}", file=sys.stderr)

@@ -77,6 +77,10 @@ def _asked():
     return os.environ.get("ANTIPHASE_TORCH_LIBRARY", "")
 
 
+def asked_in_python():
+    return _asked() == "0"
+
+
 def _loaded():
     """The library that overrides operators in C++. Raises OSError."""
     global _in_cpp
@@ -124,10 +128,27 @@ def _counted_in_cpp(number):
     return *calls, 1e6 * saved.value
 
 
+class _Measured:
+    """torch's kernel under a profile, which measures the calls that are listed."""
+
+    def __init__(self, kernel, family):
+        self.kernel, self.family = kernel, family
+
+    def call_boxed(self, keys, x, *rest, **named):
+        row, self.family.listed.row = getattr(self.family.listed, "row", None), None
+        if row is None:
+            return self.kernel.call_boxed(keys, x, *rest, **named)
+        stream = torch.cuda.current_stream(x.device).cuda_stream if x.is_cuda else None
+        times = row.theirs / 1e6, (row.ours if row.wins else row.theirs) / 1e6
+        with self.family.measured(self.family.noun.split()[-1], *times, stream):
+            return self.kernel.call_boxed(keys, x, *rest, **named)
+
+
 class Led:
     """A family of torch's operators, overridden in C++ from torch 2.10 on, or else in Python."""
 
     profiles = False  # lead nothing, and list what would be
+    measured = None  # _cublas.measured while profiling
     takes_all = False  # in C++: all calls that can be computed, whatever is predicted
     why_python = None  # why not in C++
     computed = passed = 0
@@ -143,6 +164,7 @@ class Led:
         # by call: (whether it is overridden, its predicted gain in us, its row of the profile or None)
         self.decided = _library.Remembered()
         self.rows = collections.Counter()  # while profiling
+        self.listed = threading.local()  # row: of the call that is about to be measured
         self.library = None
         self.in_vain, self.callers = (
             0,
@@ -156,7 +178,7 @@ class Led:
         in_python: whatever torch allows."""
         if self.library is not None:
             return
-        if not (in_python or self.profiles or _asked() == "0"):
+        if not (in_python or self.profiles or asked_in_python()):
             self.why_python = None
             try:
                 self.library = _Overridden(self.number, self.operators, key, self.takes_all)
@@ -169,8 +191,13 @@ class Led:
                 f"antiphase: torch is {torch.__version__}: its {self.noun} can be overridden from 2.9 on, where torch.library "
                 "has get_kernel"
             )
+
+        def original(name):
+            kernel = find(f"aten::{name}", key)
+            return _Measured(kernel, self) if self.measured else kernel
+
         # all of them before any is replaced
-        self.kernels = {name: make(find(f"aten::{name}", key)) for name, make in self.operators.items()}
+        self.kernels = {name: make(original(name)) for name, make in self.operators.items()}
         self.library, self.key = torch.library.Library("aten", "IMPL"), key
         self.in_vain = 0
         self.callers.clear()
@@ -214,6 +241,7 @@ class Led:
         takes, gain, row = decision
         if self.profiles:
             self.rows[row] += 1
+            self.listed.row = row
         elif takes and may:
             try:
                 found = call()
@@ -243,15 +271,6 @@ class Led:
             f"{saved / 1e6:.3g} s saved as predicted"
             + (f", {unmeasured} passed on: {_UNMEASURED}" if unmeasured else "")
             + (f", by operators in Python: {self.why_python}" if self.why_python else "")
-        )
-
-    def sums(self):
-        """Of a profile: the number of calls, their predicted seconds now, and with ours where they are faster."""
-        rows = [(row, calls) for row, calls in self.rows.items() if row]
-        return (
-            sum(calls for _, calls in rows),
-            sum(calls * row.theirs for row, calls in rows) / 1e6,
-            sum(calls * (row.ours if row.wins else row.theirs) for row, calls in rows) / 1e6,
         )
 
     def profile(self):

@@ -13,6 +13,14 @@ from ._torch_ops import KIND as _kind
 # Products of queries and keys: with fewer, torch takes less than 25 us, and no prediction is made.
 _LEAST_WORK = 1 << 25
 _HOST = {"forward": 110e-6, "backward": 400e-6}  # s: what a call of ours takes the host, in Python
+
+
+def _host(part):
+    """Least predicted time of a call of ours. A profile is about operators in C++, whose time the cost model has."""
+    in_cpp = attention.profiles and torch.__version__ >= "2.10" and not _torch_lead.asked_in_python()
+    return 0 if in_cpp else _HOST[part]
+
+
 _judge = _library.judge_torch_attention
 
 try:
@@ -53,7 +61,7 @@ def _decide(part, q, k, v, bias, grad, how, is_causal):
         except (NotImplementedError, ValueError):
             pass
     number, backward = _torch_lead.number_of(q.device), part == "backward"
-    call = number, backward, *most, depth, is_causal, bias is not None, max(predicted, _HOST[part])
+    call = number, backward, *most, depth, is_causal, bias is not None, max(predicted, _host(part))
     ours, theirs, wins = _judge(*call)
     ours, theirs = 1e6 * ours, 1e6 * theirs
     text = f"attention {part} of {members} x {heads} x {queries} x {keys} x {depth}"

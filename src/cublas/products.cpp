@@ -92,7 +92,7 @@ int profiled(const original_call& original, const listed_product& as, outcome wh
   list(as, what, predicted);
   timing time(on);
   const int status = original();
-  time.ends_with(as, what, predicted);
+  time.ends_with(kind_of(as), as, what, predicted);
   return status;
 }
 

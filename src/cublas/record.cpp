@@ -182,10 +182,11 @@ void list_time(const listed_product& p, outcome what, double measured) noexcept 
 void list_saved(double gpu, double program) noexcept {
   change([&](record& r) { r.gpu_saved = gpu, r.saved = program; });
 }
-void list_others(call_kind kind, std::uint64_t calls, double seconds, double left) noexcept {
+void list_others(call_kind kind, double seconds, double left, bool measured) noexcept {
   change([&](record& r) {
     record::others& all = r.of_others[static_cast<std::size_t>(kind)];
-    all.calls += calls, all.seconds = all.seconds + seconds, all.left = all.left + left;
+    ++all.calls, all.seconds = all.seconds + seconds, all.left = all.left + left;
+    if (!measured) all.not_measured = all.not_measured + seconds - left;
   });
 }
 void count_verified(const listed_product& p, double difference) noexcept {

@@ -40,6 +40,7 @@ struct record {
   struct others {
     std::atomic<std::uint64_t> calls;
     std::atomic<double> seconds, left;
+    std::atomic<double> not_measured;  // what would be saved of the calls that were not
   };
   std::array<others, call_kinds> of_others;                     // list_others()
   std::array<std::atomic<std::uint64_t>, call_kinds> computed;  // count_computed()

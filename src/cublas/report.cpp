@@ -18,6 +18,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <memory>
 #include <mutex>
 #include <string>
 #include <tuple>
@@ -118,6 +119,8 @@ gain_of_program gain_of(const rows& all, const record& b) {
     const double rest = (seconds_of(*r) - left_of(*r)) * std::max(0., calls - timed) / calls;
     g.gpu += rest, g.program += rest;
   }
+  for (const record::others& o : b.of_others) g.gpu += o.not_measured, g.program += o.not_measured;
+  g.measured |= b.gpu_saved > 0;
   return g;
 }
 
@@ -231,8 +234,8 @@ std::string summary_of_profile(const rows& all, const record& b) {
     }
   const gain_of_program g = gain_of(all, b);
   if (!g.measured || g.gpu == 0) return text;
-  return text + written("of %.3g s that the GPU would save in products the program would gain %.3g s%s\n",
-                        g.gpu, g.program,
+  return text + written("of %.3g s that the GPU would save the program would gain %.3g s%s\n", g.gpu,
+                        g.program,
                         g.program < .9 * g.gpu ? ": for the rest, the GPU would wait for the host" : "");
 }
 
@@ -312,7 +315,9 @@ void write_to(std::string path, const std::string& text, const subject& of) {
 // `b` is null if there were no products. how.reports must be set.
 void tell(const record* b, const subject& of, const telling& how) {
   const bool none = b == nullptr || b->all() == 0;
-  if (!(how.profiles || *how.reports) || (none && !of.is_started)) return;
+  const bool others =
+      b != nullptr && std::ranges::any_of(b->of_others, [](const auto& o) { return o.calls > 0; });
+  if (!(how.profiles || *how.reports) || (none && !others && !of.is_started)) return;
   const rows all = !none && how.lists() ? by_time(*b) : rows();
   const std::uint64_t not_listed = none ? 0 : b->not_listed.load();
   std::string text, in_file;
@@ -408,11 +413,22 @@ void tell_what_is_left(const std::string& folder, std::int64_t started) noexcept
 
 }  // namespace antiphase::cublas
 
-int antiphase_cublas_account(const char* kind, unsigned long long calls, double seconds, double would_be) {
+void* antiphase_cublas_begin(antiphase_stream stream) try {
+  antiphase::cublas::record_of_process();  // what it will list is reported at the end
+  return new antiphase::cublas::timing(stream);
+} catch (...) {
+  return nullptr;
+}
+int antiphase_cublas_end(void* begun, const char* kind, double seconds, double would_be) {
   using namespace antiphase::cublas;
+  const std::unique_ptr<timing> time(static_cast<timing*>(begun));
+  const outcome what = would_be < seconds ? outcome::computed : outcome::no_gain;
   for (const call_kind one : {call_kind::attention, call_kind::scans})
-    if (kind != nullptr && std::strcmp(kind, kinds[static_cast<std::size_t>(one)]) == 0)
-      return list_others(one, calls, seconds, would_be), 0;
+    if (kind != nullptr && std::strcmp(kind, kinds[static_cast<std::size_t>(one)]) == 0) {
+      if (time == nullptr || !time->ends_with(one, {}, what, {would_be, seconds}))
+        list_others(one, seconds, would_be, false);
+      return 0;
+    }
   return -1;
 }
 

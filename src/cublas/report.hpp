@@ -42,6 +42,7 @@ struct listed_product {
 enum class call_kind { products, small_products, solvers, attention, scans };
 constexpr std::size_t call_kinds = 5;
 call_kind kind_of(const listed_product& p);
+constexpr bool is_of_cublas(call_kind kind) { return kind < call_kind::attention; }
 
 struct prediction {
   double seconds = 0, cublas_seconds = 0;  // of the GPU; 0: no prediction
@@ -56,8 +57,8 @@ void list(const listed_product& p, outcome what, const prediction& predicted) no
 void list_time(const listed_product& p, outcome what, double measured) noexcept;
 // Totals so far of the measured calls: what the GPU would save, and what the program would gain by it.
 void list_saved(double gpu, double program) noexcept;
-// For calls that are not cuBLAS's: what they took in all, and what they would take.
-void list_others(call_kind kind, std::uint64_t calls, double seconds, double left) noexcept;
+// For a call that is not cuBLAS's: what it took, and what it would take. Not measured: predicted.
+void list_others(call_kind kind, double seconds, double left, bool measured = true) noexcept;
 
 // For a product computed twice: norm of the difference, relative to the result's.
 void count_verified(const listed_product& p, double difference) noexcept;

@@ -18,6 +18,7 @@ struct pending {
   driver::event begin, end;
   bool drained;
   double issued, profiled;
+  call_kind kind;
   listed_product product;
   outcome became;
   prediction predicted;
@@ -46,17 +47,21 @@ void list_measured(const driver& d, queue& q, const pending& p) {
   if (between < 0) return;
   // Time between the events contains the host's until the launch where the GPU was idle.
   const double each = p.drained && theirs > 0 ? std::min(between, theirs) : between;
-  list_time(p.product, p.became, each);
+  const bool takes = p.became == outcome::computed && theirs > 0;
+  const double saved = takes ? each * (1 - p.predicted.seconds / theirs) : 0;
+  if (is_of_cublas(p.kind))
+    list_time(p.product, p.became, each);
+  else
+    list_others(p.kind, each, each - saved);
   const double since = p.begin == q.anchor ? 0 : seconds_between(d, q.anchor, p.begin);
   if (since < 0) return;  // on another device
-  const bool takes = p.became == outcome::computed && theirs > 0;
   const double begin = q.anchored + since;
   q.time.add({.issued = p.issued,
               .begin = begin,
               .end = begin + between,
               .drained = p.drained,
               .profiled = p.profiled,
-              .gpu_saved = takes ? each * (1 - p.predicted.seconds / theirs) : 0,
+              .gpu_saved = saved,
               .host_saved = takes ? p.predicted.host_saved : 0});
   list_saved(q.time.gpu_saved(), q.time.saved());
 }
@@ -103,20 +108,23 @@ timing::timing(antiphase_stream on) noexcept : on_(on) {
 timing::~timing() {
   if (begin_ != nullptr) driver_of_process()->destroy_event(begin_);
 }
-void timing::ends_with(const listed_product& p, outcome what, const prediction& predicted) noexcept try {
-  if (begin_ == nullptr) return;
+bool timing::ends_with(call_kind kind, const listed_product& p, outcome what,
+                       const prediction& predicted) noexcept try {
+  if (begin_ == nullptr) return false;
   const double before = now();
   const driver& d = *driver_of_process();
   const driver::event end = recorded(d, on_);
-  if (end == nullptr) return;
+  if (end == nullptr) return false;
   queue& q = waiting();
   const std::scoped_lock lock(q.change);
-  q.all.push_back({begin_, end, drained_, issued_, profiled_, p, what, predicted});
+  q.all.push_back({begin_, end, drained_, issued_, profiled_, kind, p, what, predicted});
   begin_ = nullptr;
   pending& last = q.all.back();
   last.profiled += now() - before;
   list_done(d, q);
+  return true;
 } catch (...) {  // out of memory
+  return false;
 }
 
 void finish_timing() noexcept try {

@@ -7,7 +7,7 @@
 
 namespace antiphase::cublas {
 
-// Records events on the stream before and after a product. Does nothing without a GPU, or while the stream is
+// Records events on the stream before and after a call. Does nothing without a GPU, or while the stream is
 // captured.
 class timing {
  public:
@@ -15,7 +15,8 @@ class timing {
   timing(const timing&) = delete;
   timing& operator=(const timing&) = delete;
   ~timing();
-  void ends_with(const listed_product& p, outcome what, const prediction& predicted) noexcept;
+  // The product of a call that is not cuBLAS's is not read. False: the call is not measured.
+  bool ends_with(call_kind kind, const listed_product& p, outcome what, const prediction& predicted) noexcept;
 
  private:
   antiphase_stream on_;

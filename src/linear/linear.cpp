@@ -50,14 +50,7 @@ linear_choice explain(const context& where, const linear_problem& p, const linea
 }
 
 std::vector<std::string> linear_kernels(const context& where, element in) {
-  std::vector<std::string> names;
-  const auto add = [&](const auto& instances) {
-    for (const auto& i : instances)
-      if (i.policy.of_bf16 == (in == element::bf16)) names.emplace_back(linears::name_in_options(i.code));
-  };
-  add(linears::tile_instances(where.kind()));
-  add(linears::mma_instances(where.kind()));
-  return names;
+  return linears::kernel_names(where.kind(), in);
 }
 
 }  // namespace antiphase

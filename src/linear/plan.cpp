@@ -235,6 +235,17 @@ const std::vector<mma_instance>& mma_instances(target where) {
   return instances_of<linear_lists, mma_instance>(where);
 }
 
+std::vector<std::string> kernel_names(target where, element in) {
+  std::vector<std::string> names;
+  const auto add = [&](const auto& instances) {
+    for (const auto& i : instances)
+      if (i.policy.of_bf16 == (in == element::bf16)) names.emplace_back(name_in_options(i.code));
+  };
+  add(tile_instances(where));
+  add(mma_instances(where));
+  return names;
+}
+
 // Measured on an H200: launches gain up to a fifth, except where several small tiles share a W that comes
 // from memory: they drift apart, and W is read more than once. A W of a gigabyte loses 3 %.
 early_start early_start_of(const linear_problem& p, const tile_policy& how, bool w_complete) {
@@ -254,14 +265,12 @@ linear_plan plan_of(const executor&, const linear_problem& p, const mma_policy& 
 
 linear_plan plan_of(const executor& on, const linear_problem& p, const linear_options& options) {
   const bool any = options.kernel == "auto";
-  std::vector<std::string> known{"auto"};
   const tile_instance* best = nullptr;
   double least = std::numeric_limits<double>::infinity();
   const costs::linear_cost& us = costs::models_of(on.limits()).linear;
   for (const tile_instance& i : tile_instances(on.kind())) {
     if (i.policy.of_bf16 != (p.in == element::bf16)) continue;
-    known.emplace_back(name_in_options(i.code));
-    if (!any && known.back() != options.kernel) continue;
+    if (!any && name_in_options(i.code) != options.kernel) continue;
     if (any && (!fits(i.policy, p) || (i.policy.groups > 1 && p.m <= 64) ||
                 (i.policy.cluster > 1 && (p.m <= 64 || !is_small_w(p)))))
       continue;
@@ -270,9 +279,11 @@ linear_plan plan_of(const executor& on, const linear_problem& p, const linear_op
   }
   const mma_instance& mma = mma_of(on, p, options.kernel);
   const bool by_mma = options.kernel == name_in_options(mma.code);
-  for (const mma_instance& i : mma_instances(on.kind()))
-    if (i.policy.of_bf16 == mma.policy.of_bf16) known.emplace_back(name_in_options(i.code));
-  if (best == nullptr && !by_mma && !any) refuse_name("kernel of linear layers", options.kernel, known);
+  if (best == nullptr && !by_mma && !any) {
+    std::vector<std::string> known = kernel_names(on.kind(), p.in);
+    known.emplace_back("auto");
+    refuse_name("kernel of linear layers", options.kernel, known);
+  }
   if (is_empty(p)) return {best != nullptr ? best->code : mma.code, {0, 0, 0}, {}, 0};
   if (tiles_of(p, 64, 8) > most_tiles)
     throw not_supported(

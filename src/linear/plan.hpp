@@ -2,6 +2,7 @@
 // From a linear layer to the launch of a kernel.
 #pragma once
 #include <antiphase/linear.hpp>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -39,5 +40,7 @@ linear_plan plan_of(const executor& on, const linear_problem& p, const mma_polic
 
 const std::vector<tile_instance>& tile_instances(target where);
 const std::vector<mma_instance>& mma_instances(target where);
+// Kernels for operands of a type, by their names in linear_options::kernel.
+std::vector<std::string> kernel_names(target where, element in);
 
 }  // namespace antiphase::linears

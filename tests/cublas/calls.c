@@ -18,6 +18,8 @@
 //   sweep    as nowhere; N grows by one per call, and every other call has a single row
 //   paced    as nowhere, with a pause of MATH microseconds after each call; rest: no call, sleeps for M
 //            milliseconds
+//   queue    as nowhere, a hundred at once and then one in MATH microseconds, as if there were no more room
+//   other    calls of begin and end, for attention of 1 ms that would take 0.25 ms, with pauses as paced
 //   bench    as nowhere; prints the nanoseconds per call
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -77,6 +79,30 @@ static double nowhere(int m, int n, int k, int times, int math) {
   for (int t = 0; t < times; ++t) faults += cublasSgemm_v2(&on, 1, 0, m, n, k, &one, a, k, b, k, &zero, c, m);
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &to);
   return ((double)(to.tv_sec - from.tv_sec) * 1e9 + (double)(to.tv_nsec - from.tv_nsec)) / times;
+}
+
+static double seconds(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+static void queue(int m, int n, int k, int times, int pace) {
+  const double begin = seconds();
+  for (int t = 0; t < times; ++t) {
+    while (seconds() < begin + 1e-6 * pace * (t - 100)) usleep(50);
+    nowhere(m, n, k, 1, 0);
+  }
+}
+static void other(int times, int pause) {
+  void* (*begin)(void*);
+  int (*end)(void*, const char*, double, double);
+  *(void**)&begin = dlsym(RTLD_DEFAULT, "antiphase_cublas_begin");
+  *(void**)&end = dlsym(RTLD_DEFAULT, "antiphase_cublas_end");
+  for (int t = 0; t < times; ++t) {
+    faults += end(begin(NULL), "attention", 1e-3, 2.5e-4) != 0;
+    if (pause > 0) usleep(pause);
+  }
+  faults += end(begin(NULL), "products", 1e-3, 1e-3) != -1;
 }
 
 static struct { int m, n, k, times; } of_threads;
@@ -167,6 +193,8 @@ int main(int count, char** words) {
     if (strcmp(kind, "threads") == 0 || strcmp(kind, "storm") == 0) threads(m, n, k, times, kind[0] == 's');
     if (strcmp(kind, "nowhere") == 0) nowhere(m, n, k, times, math);
     for (int t = 0; strcmp(kind, "paced") == 0 && t < times; ++t) nowhere(m, n, k, 1, 0), usleep(math);
+    if (strcmp(kind, "queue") == 0) queue(m, n, k, times, math);
+    if (strcmp(kind, "other") == 0) other(times, math);
     if (strcmp(kind, "rest") == 0) usleep(1000 * m);
     for (int t = 0; strcmp(kind, "sweep") == 0 && t < times; ++t)
       nowhere(t % 2 == 0 ? m : 1, n + t, k, 1, math);

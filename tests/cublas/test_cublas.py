@@ -321,9 +321,13 @@ def tell_gain(clients, program, eager, driver, profile):
     work, wait = "nowhere:512:512:16:25:0", "rest:20"
     for words, saved, least, most in (
         ((work, wait), 25, 0.95, 1.05),
+        (("queue:512:512:16:400:400", "rest:60"), 400, 0.75, 1.05),
         ((work, wait, work, wait), 50, 0.95, 1.05),
         (("paced:512:512:16:25:1500", wait), 25, 0.02, 0.2),
+        (("other:0:0:0:25:0", wait), 25, 0.95, 1.05),
+        (("other:0:0:0:25:1500", wait), 25, 0.02, 0.2),
     ):
+        profile.unlink(missing_ok=True)
         told = clients.execute(
             program,
             *words,
@@ -342,16 +346,13 @@ def tell_gain(clients, program, eager, driver, profile):
         )
         share = gain["seconds"] / gain["gpu_seconds"]
         expect(least <= share <= most and gain["measured"], True, f"what the program gains: {gain}, {words}")
+        kind = "attention" if words[0].startswith("other") else "small products"
         expect(
-            (
-                list(kinds),
-                kinds["small products"]["calls"],
-                abs(kinds["small products"]["would_be"] * 1e4 / saved - 1) < 0.1,
-            ),
-            (["small products"], saved, True),
+            (list(kinds), kinds[kind]["calls"], abs(kinds[kind]["would_be"] * 1e4 / saved - 1) < 0.1),
+            ([kind], saved, True),
             f"kinds: {kinds}",
         )
-        line = told.stderr.splitlines()[-2]
+        line = next(x for x in told.stderr.splitlines() if "GPU would save" in x)
         expect(line.endswith(": for the rest, the GPU would wait for the host"), most < 0.9, line)
 
 
@@ -889,7 +890,7 @@ def symbols(clients):
         ).stdout.splitlines()
     }
     served = set(clients.table())
-    own = {f"antiphase_cublas_{name}" for name in ("account", "enable", "disable", "report", "run")}
+    own = {f"antiphase_cublas_{name}" for name in ("begin", "enable", "end", "disable", "report", "run")}
     expect(shown, served | {"dlsym"} | own, "symbols that it shows")
     page = (clients.root / "docs/cublas.md").read_text()
     listed = re.search(r"^## Which calls\n+(.*?) All other calls", page, re.DOTALL | re.MULTILINE)[1]

@@ -68,6 +68,11 @@ TEST(linear, every_kernel_has_the_bits_of_the_definition) {
   const context where(make_cpu_executor());
   check_every_kernel(where, {{67, 40, 88}});
 }
+// So small that compute-sanitizer's racecheck and synccheck end.
+TEST(linear_Cuda, every_kernel_has_the_bits_of_the_definition_with_few_rows) {
+  ON_GPU(where, 90);
+  check_every_kernel(where, {{1, 264, 192}, {130, 264, 192}});
+}
 TEST(linear_Cuda, every_kernel_has_the_bits_of_the_definition) {
   ON_GPU(where, 90);
   check_every_kernel(where, {{512, 768, 4096}, {320, 1024, 14336}, {128, 776, 1088}, {67, 40, 88}});

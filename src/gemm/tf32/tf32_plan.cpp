@@ -125,9 +125,8 @@ double us_of(const costs::models& l, const device_limits& device, const shape& s
   const double chunks = std::ceil(std::ceil(k / tf32_chunk) / (how.cluster * how.parts));
   const double slower = 2048. / rates_of(device).tensor_fp16, cards = cards_of(l, device);
   const double copied = 1 + (us.threads - 1) * s.lies.either_uneven;
-  // Kernels of few columns leave out products; splitting the long operand takes the rest.
-  constexpr double of_few = 0.4;
-  const double few = how.pieces == 0 || s.product.m > 32 ? 1 : of_few;
+  // Kernels of up to 8 and 32 columns leave out products; splitting the long operand takes the rest.
+  const double few = how.pieces == 0 || s.product.m > 32 ? 1 : s.product.m > 8 ? 0.67 : 0.56;
   const double computing =
       rounds * chunks * (us.chunk + us.among_all * std::min(1., busy)) * slower * copied * few +
       (rounds - 1) * us.later + (s.product.reads_c ? rounds * us.read_of_c : 0);

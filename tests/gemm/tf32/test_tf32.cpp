@@ -5,7 +5,9 @@
 
 #include <antiphase/executor/published.hpp>
 #include <limits>
+#include <tuple>
 
+#include "tests/gemm/an_h200.hpp"
 #include "tests/gemm/contract.hpp"
 
 namespace antiphase::gemm_test {
@@ -514,6 +516,17 @@ AP_ON_BOTH_DEVICES(gemm_tf32);
 
 // The workspace's bound is enough for the plan of any shape, and never shrinks. Blocks take no more of K than
 // accuracy allows.
+// The fastest of the three ways, as measured on an H200.
+TEST(gemm_tf32_plans, few_rows_in_pieces_are_divided_as_is_fastest) {
+  const device_limits h200 = gemm_test::an_h200();
+  for (const std::int64_t rows : {1, 8, 16, 32})
+    for (const auto& [columns, cluster, parts] :
+         {std::tuple{1024, 4, 1}, {4096, 1, 4}, {6144, 4, 1}, {14336, 1, 1}, {28672, 1, 1}}) {
+      const auto how = gemms::divide_tf32_in_pieces({rows, columns, 4096}, h200).division;
+      EXPECT_EQ(std::pair(how.cluster, how.parts), std::pair(cluster, parts)) << rows << " x " << columns;
+    }
+}
+
 TEST(gemm_tf32_plans, workspace_is_enough_and_grows) {
   const context where(make_cpu_executor({.limits = published_device("9.0")}));
   int divided = 0;
