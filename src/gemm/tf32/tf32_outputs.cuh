@@ -11,7 +11,9 @@
 #include <cstdint>
 #include "src/gemm/operands/blend.cuh"
 #include "src/gemm/operands/rows_to_store.cuh"
-#include "src/gemm/tf32/tf32_rows.cuh"
+#include "src/gemm/tf32/tf32_lines.cuh"
+#include "src/gemm/tf32/tf32_operand.cuh"
+#include "src/gemm/tf32/tf32_product.hpp"
 
 namespace antiphase::gemms {
 inline namespace AP_TARGET {
