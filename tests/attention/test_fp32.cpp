@@ -143,12 +143,17 @@ TEST_P(attention_fp32, a_query_has_the_same_bits_alone_and_in_any_batch) {
   for (const std::int64_t keys : {5, 65, 200}) {
     call all({.members = 3, .heads = 2, .kv_heads = 2, .queries = 70, .keys = keys, .depth = 40});
     all.q(1, 0, 3, 2) = infinite, all.q(1, 0, 33, 0) = std::nanf("");
+    // of this head, and of no other, fp16 has larger lo parts of Q and K
+    all.k.each([&](auto b, auto h, auto j, auto c) {
+      if (b == 2 && h == 0) all.k(b, h, j, c) *= 0x1p12f;
+    });
     all.forward(where(), {.policy = "fp32"});
     for (const auto& [first, count] : {std::array{0, 1}, {2, 1}, {34, 9}, {69, 1}, {4, 29}})
       for (const std::int64_t b : {0, 1}) expect_same_alone(where(), all, "fp32", b, 0, first, count);
     if (lacks(where().limits(), {.bulk_copies = true, .wgmma = true, .sm_90a = true})) continue;
     all.forward(where(), {.policy = "fp16"});
-    for (const std::int64_t b : {0, 1, 2}) expect_same_alone(where(), all, "fp16", b, 1, 0, 70);
+    for (const std::int64_t b : {0, 1, 2})
+      for (const std::int64_t h : {0, 1}) expect_same_alone(where(), all, "fp16", b, h, 0, 70);
   }
 }
 
@@ -270,6 +275,25 @@ TEST_P(attention_fp32, scores_of_every_size_are_within_the_bound) {
   EXPECT_EQ(rising.wrong_forward(), "");
   rising.backward(where(), {.policy = "fp32"});
   EXPECT_EQ(rising.wrong_backward(), "");
+}
+
+// A query is 2^-21 times the tile's largest, and the bound of logits 2^23: with lo parts that are not kept
+// larger, logits would be off by 64 units, and outputs by 13.
+TEST_P(attention_fp32, small_queries_next_to_large_ones_keep_their_bits_under_large_bounds_of_logits) {
+  if (lacks(where().limits(), {.bulk_copies = true, .wgmma = true, .sm_90a = true})) GTEST_SKIP();
+  call c({.heads = 2, .kv_heads = 1, .queries = 66, .keys = 140, .depth = 63, .scale = 1.f, .padding = 1});
+  c.q.each([&](auto b, auto h, auto i, auto n) {
+    c.q(b, h, i, n) = i % 65 == 0 ? (n == 0 ? 1.f : 0.f) : n == 0 ? 0.f : 0x1p-21f * (1 + 0x1p-18f);
+  });
+  c.k.each([&](auto b, auto h, auto j, auto n) { c.k(b, h, j, n) = n > 0 && j % 2 == 0 ? 0x1p15f : 0.f; });
+  c.v.each([&](auto b, auto h, auto j, auto n) { c.v(b, h, j, n) = j % 2 == 0 ? 1.f : 0.f; });
+  c.forward(where(), {.policy = "fp16"});
+  EXPECT_EQ(c.wrong_forward(arithmetic::fp16), "");
+  const double logit = 62 * 0x1p-6 * (1 + 0x1p-18), expected = 1 / (1 + std::exp(-logit));
+  c.out.each([&](auto b, auto h, auto i, auto n) {
+    if (i % 65 == 0) return;
+    ASSERT_NEAR(c.out(b, h, i, n), expected, 5 * unit) << i << ' ' << n;
+  });
 }
 
 TEST_P(attention_fp32, one_visible_key_gives_its_v_bit_for_bit) {

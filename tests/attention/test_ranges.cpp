@@ -159,6 +159,35 @@ TEST_P(attention_ranges, large_gradients_of_peaked_weights_do_not_overflow) {
   }
 }
 
+// One V of a column is up to 2^60 times the others, at weights from 1 down to what no output shows; others
+// are zeros, or 2^40 apart from row to row. Weights come from a bias: logits of that size would make the
+// bound larger. Another key has the weight 1, the rest none.
+TEST_P(attention_ranges, large_v_at_every_weight_are_within_the_bound) {
+  for (const std::int64_t depth : {64, 128})
+    for (const float large : {0x1p10f, 0x1p20f, 0x1p30f, 0x1p40f, 0x1p60f}) {
+      call c({.heads = 2, .kv_heads = 2, .queries = 65, .keys = 130, .depth = depth, .bias = true});
+      c.q.fill(1, 0);
+      for (std::int64_t n = 0; n < std::ssize(c.bias); ++n)
+        c.bias[static_cast<std::size_t>(n)] = n % 130 == 129
+                                                  ? -0.71f * static_cast<float>(n / 130 % 65) - 0.1f
+                                              : n % 130 == 0 ? 0.f
+                                                             : -90.f;
+      c.v.each([&](auto b, auto h, auto j, auto n) {
+        float& x = c.v(b, h, j, n);
+        if (j == 129) {
+          x = 1.7f * large;
+        } else if (n % 3 > 0) {
+          x *= n % 3 == 1 ? 0 : j % 2 == 0 ? 0x1p-20f : 0x1p20f;
+        }
+      });
+      for (const std::string policy : {"fp16", "fp32"}) {
+        c.forward(where(), {.policy = policy});
+        ASSERT_EQ(c.wrong_forward(policy == "fp16" ? arithmetic::fp16 : arithmetic::fp32), "")
+            << policy << ", depth " << depth << ", " << large;
+      }
+    }
+}
+
 // A scale is a number like others, 0 too; without one it is 1 / sqrt(depth).
 TEST_P(attention_ranges, every_scale_is_taken_as_it_is) {
   for (const float scale : {0.f, 1e-45f, 1e-40f, 1e-30f, -1e-42f, 1e30f})

@@ -2,11 +2,14 @@
 // FP32-accurate gradients of attention on Tensor Cores: seven products, each of three products of FP16 parts
 // (TMA and wgmma, sm_90a).
 #pragma once
-#include <antiphase/device/bulk.cuh>
+#include <antiphase/device/barrier.cuh>
+#include <antiphase/device/kernel.cuh>
+#include <antiphase/device/launch.cuh>
+#include <antiphase/device/registers.cuh>
 
-#include "src/attention/fp16/backward.hpp"
-#include "src/attention/fp16/forward.cuh"
+#include "src/attention/fp16/gradient_loads.cuh"
 #include "src/attention/fp16/gradient_split.cuh"
+#include "src/attention/fp16/gradient_tile.cuh"
 
 namespace antiphase::attentions {
 inline namespace AP_TARGET {
@@ -30,317 +33,34 @@ inline namespace AP_TARGET {
 // computes x, p and dV, the second dP, ds and dK, and p passes from one to the other in shared memory:
 //   weights:  two slots of p      write | read | write ...
 
-// How the parts of a block wait for each other. A parameter, so that tests can take one wait away.
-template <gradient_policy P> struct gradient_waits {
-  using ring = channel<mbarrier, P.slots, threads(1), warps(8)>;
-  using weights = channel<mbarrier, 2, warps(4), warps(4)>;
-  AP_DEV static void second(ring& r, cursor<P.slots> at) { r.wait(at, full); }
-  AP_DEV static void read(weights& w, cursor<2> at) { w.wait(at, full); }
-  AP_DEV static void last_part() { wgmma_wait<0>(); }
-};
-
 template <gradient_policy P, class Waits = gradient_waits<P>> struct gradient_kernel {
-  static constexpr bool of_keys = P.side == side::keys;
-  static constexpr int D = P.depth, N = split_rows, chunks = D / 64, Own = P.own_rows();
+  using loads = gradient_loads<P, Waits>;
+  using math = gradient_tile<P, loads>;
+  static constexpr bool of_keys = loads::of_keys;
+  static constexpr int N = loads::N, chunks = loads::chunks, Own = loads::Own;
   static constexpr int threads = 3 * warpgroup_size;
   static constexpr shared_kind shared = shared_kind::dynamic;
   static constexpr bool overlaps_previous = true;
-  static_assert(D == 64 || D == 128);
+  static_assert(P.depth == 64 || P.depth == 128);
   static_assert(of_keys || !P.shared, "dQ fits one warpgroup");
-
-  // params
-  // ---------------------------------------------------------------------------------------------------------
   using params = gradient_params;
-
-  // storage
-  // ---------------------------------------------------------------------------------------------------------
-  // An item: the tile of keys of a member and head of K, or of queries of a member and head of Q.
-  struct item {
-    std::int32_t member, head, tile;  // member < 0: there are no more
-  };
-  template <int Rows> struct chunk { alignas(1024) f16 part[2][Rows][64]; };
-  struct slot {
-    chunk<N> columns[chunks];
-  };
-  struct no_weights {};
-  struct weights_ring {
-    alignas(16) float p[2][N / 8][warpgroup_size][4];
-    typename Waits::weights ring;
-  };
-  struct own_tile {
-    chunk<Own> operand[2][chunks];
-  };
-  struct storage {
-    own_tile own[P.items];
-    slot slots[P.slots];
-    alignas(16) float numbers[of_keys ? P.slots : 1][N];  // with Q their tops, with dO their D
-    std::conditional_t<P.shared, weights_ring, no_weights> weights;
-    typename Waits::ring ring;
-    channel<mbarrier, P.items, antiphase::threads(1), warps(8)> owned;
-    item now[P.items];
-  };
-  using slot_cursor = cursor<P.slots>;
-  using own_cursor = cursor<P.items>;
-  using scores = accumulator<N>;
-  using outputs = accumulator<D>;
+  using storage = typename loads::storage;
 
  private:
-  AP_DEV static item item_at(const params& p, std::uint32_t i) {
-    // By causality the first keys are seen by most queries, and the last queries see most keys.
-    const auto heads = static_cast<std::uint32_t>(of_keys ? p.problem.kv_heads : p.problem.heads);
-    const auto each = static_cast<std::uint32_t>(p.problem.members) * heads;
-    const std::uint32_t rest = i % each;
-    const int tile = static_cast<int>(i / each);
-    if (tile >= p.tiles) return {-1, 0, 0};
-    return {static_cast<int>(rest / heads), static_cast<int>(rest % heads),
-            of_keys ? tile : p.tiles - 1 - tile};
-  }
-  AP_DEV static const split_shape& own_shape(const params& p) { return of_keys ? p.keys : p.queries; }
-  AP_DEV static const split_shape& other_shape(const params& p) { return of_keys ? p.queries : p.keys; }
-  AP_DEV static int group_of(const params& p) { return p.group; }
+  using item = typename loads::item;
+  using range = typename loads::range;
+  using slot_cursor = typename loads::slot_cursor;
+  using own_cursor = typename loads::own_cursor;
+  using scores = typename math::scores;
+  using outputs = typename math::outputs;
+  using own_tile = typename loads::own_tile;
+  using own_chunk = typename math::own_chunk;
+  using rows = typename math::rows;
+  using tile_pairs = typename math::tile_pairs;
+  template <int Operand> using own_parts = typename math::template own_parts<Operand>;
 
-  // Tiles of the other side.
-  struct range {
-    int begin, end;
-    AP_DEV int count() const { return end - begin; }
-  };
-  // Tiles that meet rows `first` to `first + count - 1`, or as many of these as there are.
-  AP_DEV static range range_of(const reach& sees, const member& m, int first, int count) {
-    const int rows = of_keys ? m.keys : m.queries, last = (first + count < rows ? first + count : rows) - 1;
-    if (first > last) return {0, 0};
-    int begin, end;
-    if (of_keys) {
-      begin = first - sees.high + 1 > 0 ? first - sees.high + 1 : 0;
-      end = last - sees.low < m.queries ? last - sees.low + 1 : m.queries;
-    } else {
-      begin = sees.begin(first), end = sees.end(last);
-    }
-    return {begin / N, end > begin ? (end + N - 1) / N : begin / N};
-  }
-  // The heads of the other side whose tiles pass: of Q those that share K, of K one.
-  AP_DEV static range heads_of(const params& p, const item& w) {
-    const int group = group_of(p);
-    if (of_keys) return {w.head * group, w.head * group + group};
-    return {w.head / group, w.head / group + 1};
-  }
-
-  // load
+  // jobs
   // ---------------------------------------------------------------------------------------------------------
-  AP_DEV static void load_tile(const params& p, storage& s, slot_cursor& at, int operand, int row, int head) {
-    s.ring.acquire(at);
-    mbarrier& landed = s.ring.barrier[full][at.index];
-    AP_UNROLL
-    for (int c = 0; c < chunks; ++c)
-      tensor_load(s.slots[at.index].columns[c].part, p.other[operand], landed, 64 * c, row, 0, head);
-    if constexpr (of_keys)
-      bulk_load(s.numbers[at.index], p.numbers + 2 * (head * p.queries.tiles * N + row) + operand * N,
-                sizeof s.numbers[0], landed);
-    s.ring.commit(at++, full, bytes{sizeof(slot) + (of_keys ? sizeof s.numbers[0] : 0)});
-  }
-  AP_DEV static void load(const params& p, storage& s) {
-    own_cursor own;
-    slot_cursor at;
-    for (;;) {
-      const item w = item_at(p, atomic_add(p.next_item, 1u));
-      if (w.member < 0) {
-        s.owned.acquire(own);
-        s.now[own.index] = w;
-        s.owned.commit(own, full);
-        return;
-      }
-      const int first = w.tile * Own, kv_head = of_keys ? w.head : heads_of(p, w).begin;
-      if (first >= own_shape(p).rows_of(w.member) || p.flags[w.member * p.problem.kv_heads + kv_head] != 0)
-        continue;
-      const int row = static_cast<int>(own_shape(p).first_tile(w.member)) * N + first;
-      s.owned.acquire(own);
-      s.now[own.index] = w;
-      AP_UNROLL
-      for (int o = 0; o < 2; ++o) {
-        AP_UNROLL
-        for (int c = 0; c < chunks; ++c)
-          tensor_load(s.own[own.index].operand[o][c].part, p.own[o], s.owned.barrier[full][own.index], 64 * c,
-                      row, 0, w.head);
-      }
-      s.owned.commit(own++, full, bytes{sizeof(own_tile)});
-      const member m = member_of(p.problem, w.member);
-      const range tiles = range_of(reach_of(p.problem, m), m, first, Own);
-      const int at_begin = static_cast<int>(other_shape(p).first_tile(w.member)) + tiles.begin;
-      const range heads = heads_of(p, w);
-      int tile = at_begin, head = heads.begin;
-      for (int left = 2 * tiles.count() * (of_keys ? heads.count() : 1); left > 0; --left) {
-        const int operand = left % 2;
-        load_tile(p, s, at, operand, tile * N, head);
-        tile += operand;
-        if (of_keys && tile == at_begin + tiles.count()) tile = at_begin, ++head;
-      }
-    }
-  }
-
-  // multiply
-  // ---------------------------------------------------------------------------------------------------------
-  // Parts of an own operand that are kept in registers: as A of a product they need no shared memory.
-  template <bool There> struct fragments { std::uint32_t word[There ? D / 16 : 1][4]; };
-  template <int Operand> struct own_parts {
-    fragments<(P.held > Operand)> hi;
-    fragments<(P.held > 2 + Operand)> lo;
-  };
-  template <int Operand>
-  AP_DEV static void fetch(own_parts<Operand>& held, const chunk<Own> (&own)[chunks], int first_row) {
-    const int row = first_row + scores::row();
-    AP_UNROLL
-    for (int i = 0; i < D / 4; ++i) {
-      const int r = row + i % 2 * 8, piece = i / 4 * 2 % 8 + i % 4 / 2;
-      const int at = (piece ^ r % 8) * 8 + scores::column();
-      const auto word = [&](int part) {
-        const f16* const from = &own[i / 16].part[part][r][at];
-        return load_pack<1>(reinterpret_cast<const std::uint32_t*>(from)).element[0];
-      };
-      if constexpr (P.held > Operand) held.hi.word[i / 4][i % 4] = word(0);
-      if constexpr (P.held > 2 + Operand) held.lo.word[i / 4][i % 4] = word(1);
-    }
-  }
-  // Starts x = own other^T, of 64 own rows.
-  template <int Operand>
-  AP_DEV static void multiply_rows(scores& x, const storage& s, const chunk<Own> (&own)[chunks],
-                                   const own_parts<Operand>& held, slot_cursor at, int first_row) {
-    constexpr int own_lo = Own * 128, other_lo = N * 128;  // bytes to the lo parts
-    matrix_descriptor a[chunks], b[chunks];
-    AP_UNROLL
-    for (int c = 0; c < chunks; ++c) {
-      a[c] = describe(own[c].part[0][first_row], 16, 1024, swizzle::bytes_128);
-      b[c] = describe(s.slots[at.index].columns[c].part, 16, 1024, swizzle::bytes_128);
-    }
-    const auto step = [&]<int Part, int OfOther>(part_number<Part>, part_number<OfOther>, int i, bool add) {
-      const matrix_descriptor other = further(b[i / 4], OfOther * other_lo + i % 4 * 32);
-      if constexpr (P.held > 2 * Part + Operand) {
-        wgmma<major::k>(x.value, (Part == 0 ? held.hi.word : held.lo.word)[i], other, add);
-      } else {
-        wgmma<major::k, major::k>(x.value, further(a[i / 4], Part * own_lo + i % 4 * 32), other, add);
-      }
-    };
-    AP_UNROLL
-    for (int i = 0; i < D / 16; ++i) {
-      step(part_number<1>(), part_number<0>(), i, i > 0);
-      step(part_number<0>(), part_number<1>(), i, true);
-    }
-    AP_UNROLL
-    for (int i = 0; i < D / 16; ++i) step(part_number<0>(), part_number<0>(), i, true);
-  }
-  // Starts sum = h other.
-  AP_DEV static void multiply_columns(outputs& sum, const halves<N>& h, const storage& s, slot_cursor at) {
-    const matrix_descriptor b =
-        describe(s.slots[at.index].columns[0].part, sizeof(chunk<N>), 1024, swizzle::bytes_128);
-    constexpr int other_lo = N * 128, by = 2048;
-    const auto of_h = [&](auto part, int i) -> const auto& { return h.part[part][i]; };
-    const auto of_other = [&](auto part, int i) { return further(b, part * other_lo + i * by); };
-    multiply_mixed<major::mn>(sum.value, N / 16, of_h, of_other, false);
-    multiply_main<major::mn>(sum.value, N / 16, of_h, of_other, true);
-  }
-
-  // compute
-  // ---------------------------------------------------------------------------------------------------------
-  static constexpr float up = 1 << part_exponent;
-
-  // A thread's two rows, the second 8 further than the first.
-  struct rows {
-    int first;
-    reach sees;
-    float top[2], d[2];  // of queries
-  };
-  // The numbers of the four elements 4 b to 4 b + 3 of a thread: of two columns, or of two rows.
-  AP_DEV static pack<float, 2> of_columns(const float (&numbers)[N], int b) {
-    return load_pack<2>(numbers + 8 * b + scores::column());
-  }
-  // True if the warp's rows see all columns of the tile.
-  AP_DEV static bool all_visible(const rows& r, int first_column) {
-    const int row = r.first - lane_index() / 4, last_row = row + 15, last_column = first_column + N - 1;
-    return of_keys ? r.sees.begin(last_column) <= row && last_row < r.sees.end(first_column)
-                   : r.sees.begin(last_row) <= first_column && last_column < r.sees.end(row);
-  }
-  // A query sees keys begin(i) to end(i) - 1; a key is seen by queries from key - high + 1 to key - low.
-  AP_DEV static visible_columns visible_in(const rows& r, int first_column) {
-    visible_columns see;
-    AP_UNROLL
-    for (int h = 0; h < 2; ++h) {
-      const int row = r.first + 8 * h, column = first_column + scores::column();
-      see.begin[h] = (of_keys ? row - r.sees.high + 1 : r.sees.begin(row)) - column;
-      see.end[h] = (!of_keys ? r.sees.end(row) : row < r.sees.keys ? row - r.sees.low + 1 : 0) - column;
-    }
-    return see;
-  }
-  // Scores to weights: probabilities except for the factor of each query, of keys times 2^15.
-  using tile_pairs = pairs_of_tile<of_keys, N>;
-  AP_DEV static void weigh(const params& p, scores& x, const rows& r, const float (&tops)[N], int member,
-                           int head, int first_column, float to_score, tile_pairs& pairs) {
-    if constexpr (P.biased) {
-      pairs.add_to(x, p.problem, member_of(p.problem, member), head, r.first, first_column + x.column(),
-                   {to_score});
-      to_score = 1;
-    }
-    if (!all_visible(r, first_column)) hide(x, visible_in(r, first_column));
-    AP_UNROLL
-    for (int b = 0; b < N / 8; ++b) {
-      pack<float, 2> top;
-      if constexpr (of_keys) top = of_columns(tops, b);
-      AP_UNROLL
-      for (int i = 0; i < 4; ++i) {
-        float& e = x.value[4 * b + i];
-        e = exp2_near(multiply_add(e, to_score, -(of_keys ? top.element[i % 2] : r.top[i / 2])));
-        if constexpr (of_keys) e *= up;
-      }
-    }
-  }
-  // dP to dS = p (dP - D), each row with the largest in [2^14, 2^15) `back`.
-  AP_DEV static void differentiate(scores& y, const scores& weights, const rows& r, const float (&ds)[N],
-                                   float to_dp, float (&back)[2]) {
-    float largest[2] = {};
-    AP_UNROLL
-    for (int b = 0; b < N / 8; ++b) {
-      pack<float, 2> d;
-      if constexpr (of_keys) d = of_columns(ds, b);
-      AP_UNROLL
-      for (int i = 0; i < 4; ++i) {
-        float& e = y.value[4 * b + i];
-        e = weights.value[4 * b + i] * multiply_add(e, to_dp, -(of_keys ? d.element[i % 2] : r.d[i / 2]));
-        largest[i / 2] = fmaxf(largest[i / 2], fabsf(e));
-      }
-    }
-    float by[2];
-    AP_UNROLL
-    for (int h = 0; h < 2; ++h) {
-      back[h] = scale_for(max_of_row(largest[h]));
-      by[h] = inverse_of(back[h]);
-    }
-    y.scale_rows(by);
-  }
-  // Weights and dS of keys are 2^15 times as large.
-  static constexpr float down = of_keys ? 1 / up : 1;
-
-  AP_DEV static void store(const params& p, const outputs& sum, const rows& r, const heads<float>& to,
-                           const item& w, float factor) {
-    const member m = member_of(p.problem, w.member);
-    const int depth = static_cast<int>(p.problem.depth);
-    AP_UNROLL
-    for (int h = 0; h < 2; ++h) {
-      const int row = r.first + 8 * h;
-      if (row >= (of_keys ? m.keys : m.queries)) continue;
-      float* const at =
-          of_keys ? key_row(p.problem, to, m, w.head, row) : query_row(p.problem, to, m, w.head, row);
-      const bool in_pairs = depth % 2 == 0 && reinterpret_cast<std::uintptr_t>(at) % 8 == 0;
-      AP_UNROLL
-      for (int i = 2 * h; i < sum.count; i += 4) {
-        const int c = sum.column() + sum.column_of(i);
-        const pack<float, 2> pair{{sum.value[i] * factor, sum.value[i + 1] * factor}};
-        if (in_pairs) {
-          if (c < depth) store_pack<2>(at + c, pair);
-        } else {
-          if (c < depth) at[c] = pair.element[0];
-          if (c + 1 < depth) at[c + 1] = pair.element[1];
-        }
-      }
-    }
-  }
-
   // What the tiles of an item have in common, as a warpgroup sees them.
   struct job {
     item w;
@@ -360,14 +80,15 @@ template <gradient_policy P, class Waits = gradient_waits<P>> struct gradient_ke
     const int first = b.w.tile * Own, mine = first + b.first_row;
     b.r.sees = reach_of(p.problem, m);
     b.r.first = mine + scores::row();
-    b.block = range_of(b.r.sees, m, first, Own);
-    b.tiles = range_of(b.r.sees, m, mine, 64);
+    b.block = loads::range_of(b.r.sees, m, first, Own);
+    b.tiles = loads::range_of(b.r.sees, m, mine, 64);
     if (b.tiles.count() == 0) b.tiles = {b.block.begin, b.block.begin};
-    b.heads = heads_of(p, b.w);
+    b.heads = loads::heads_of(p, b.w);
     // Rows after the last have no tile of their own: any scale will do.
     const bool there = mine < (of_keys ? m.keys : m.queries);
     const std::int64_t tile =
-        there ? b.w.head * own_shape(p).tiles + own_shape(p).first_tile(b.w.member) + mine / N : 0;
+        there ? b.w.head * loads::own_shape(p).tiles + loads::own_shape(p).first_tile(b.w.member) + mine / N
+              : 0;
     b.own_exponent = exponent_of((of_keys ? p.k_scale : p.q_scale)[tile]) + p.to_score.exponent;
     b.own_scale = (of_keys ? p.v_scale : p.g_scale)[tile];
     if constexpr (!of_keys) {
@@ -384,40 +105,12 @@ template <gradient_policy P, class Waits = gradient_waits<P>> struct gradient_ke
     const float* const all = operand == 0 ? (of_keys ? p.q_scale : p.k_scale)
                              : of_keys    ? p.g_scale
                                           : p.v_scale;
-    return all + head * other_shape(p).tiles + other_shape(p).first_tile(b.w.member);
+    return all + head * loads::other_shape(p).tiles + loads::other_shape(p).first_tile(b.w.member);
   }
   AP_DEV static void load_pairs(tile_pairs& pairs, const params& p, const job& b, int head, int tile) {
     if constexpr (P.biased)
       pairs.load(p.problem, member_of(p.problem, b.w.member), of_keys ? head : b.w.head, b.r.first,
                  tile * N + scores::column());
-  }
-  // The gradient of the bias: dS, of which each row is scaled.
-  AP_DEV static void store_slopes(const params& p, const scores& y, const job& b, int tile,
-                                  const float (&back)[2]) {
-    const written_pairs& x = p.bias_gradient;
-    if (x.data == nullptr) return;
-    const member m = member_of(p.problem, b.w.member);
-    const int first = tile * N + scores::column();
-    const bool in_twos = x.key_stride == 1 && (x.member_stride | x.head_stride | x.query_stride) % 2 == 0 &&
-                         reinterpret_cast<std::uintptr_t>(x.data) % 8 == 0;
-    AP_UNROLL
-    for (int h = 0; h < 2; ++h) {
-      const int row = b.r.first + 8 * h;
-      if (row >= m.queries) continue;
-      float* const to = in_global_memory(x.data) + m.index * x.member_stride + b.w.head * x.head_stride +
-                        row * x.query_stride;
-      AP_UNROLL
-      for (int i = 2 * h; i < y.count; i += 4) {
-        const int key = first + y.column_of(i);
-        const pack<float, 2> two{{y.value[i] * back[h], y.value[i + 1] * back[h]}};
-        if (in_twos && key + 1 < m.keys) {
-          store_pack<2>(to + key, two);
-        } else {
-          if (key < m.keys) to[key * x.key_stride] = two.element[0];
-          if (key + 1 < m.keys) to[(key + 1) * x.key_stride] = two.element[1];
-        }
-      }
-    }
   }
   // Slots that the warpgroup has no use for.
   AP_DEV static void skip(storage& s, slot_cursor& at, int tiles) {
@@ -440,6 +133,8 @@ template <gradient_policy P, class Waits = gradient_waits<P>> struct gradient_ke
     }
   }
 
+  // compute
+  // ---------------------------------------------------------------------------------------------------------
   AP_DEV static void compute(const params& p, storage& s, int group) {
     own_cursor own;
     slot_cursor at;
@@ -450,8 +145,8 @@ template <gradient_policy P, class Waits = gradient_waits<P>> struct gradient_ke
       own_parts<0> held0;
       own_parts<1> held1;
       const own_tile& mine = s.own[own.index];
-      fetch(held0, mine.operand[0], b.first_row);
-      fetch(held1, mine.operand[1], b.first_row);
+      math::fetch(held0, mine.operand[0], b.first_row);
+      math::fetch(held1, mine.operand[1], b.first_row);
       if (b.tiles.count() == 0) s.owned.release(own, by_warp{});
       outputs sum0 = {}, sum1 = {};  // sum1 of keys only
       scores x, y;
@@ -464,19 +159,19 @@ template <gradient_policy P, class Waits = gradient_waits<P>> struct gradient_ke
         load_pairs(pairs, p, b, head, j);
         s.ring.wait(first, full);
         wgmma_fence();
-        multiply_rows(x, s, mine.operand[0], held0, first, b.first_row);
+        math::multiply_rows(x, s, mine.operand[0], held0, first, b.first_row);
         wgmma_commit();
         Waits::second(s.ring, second);
-        multiply_rows(y, s, mine.operand[1], held1, second, b.first_row);
+        math::multiply_rows(y, s, mine.operand[1], held1, second, b.first_row);
         wgmma_commit();
         wgmma_wait<1>();
         x.pin();
-        weigh(p, x, b.r, numbers_in(s, first), b.w.member, of_keys ? head : b.w.head, j * N,
-              power_of_two(b.own_exponent + exponent_of(scale0), p.to_score.mantissa), pairs);
+        math::weigh(p, x, b.r, numbers_in(s, first), b.w.member, of_keys ? head : b.w.head, j * N,
+                    power_of_two(b.own_exponent + exponent_of(scale0), p.to_score.mantissa), pairs);
         if constexpr (of_keys) {
           split<near_lo>(parts, x);
           wgmma_fence();
-          multiply_columns(part1, parts, s, second);
+          math::multiply_columns(part1, parts, s, second);
           wgmma_commit();
           wgmma_wait<1>();
         } else {
@@ -485,8 +180,8 @@ template <gradient_policy P, class Waits = gradient_waits<P>> struct gradient_ke
         y.pin();
         if (last) s.owned.release(own, by_warp{});
         float back[2];
-        differentiate(y, x, b.r, numbers_in(s, second), b.own_scale * scale1, back);
-        if constexpr (P.biased && !of_keys) store_slopes(p, y, b, j, back);
+        math::differentiate(y, x, b.r, numbers_in(s, second), b.own_scale * scale1, back);
+        if constexpr (P.biased && !of_keys) math::store_slopes(p, y, b.r, b.w, j, back);
         if constexpr (of_keys) {
           wgmma_wait<0>();
           part1.pin();
@@ -496,19 +191,19 @@ template <gradient_policy P, class Waits = gradient_waits<P>> struct gradient_ke
         }
         split<near_lo>(parts, y);
         wgmma_fence();
-        multiply_columns(part0, parts, s, first);
+        math::multiply_columns(part0, parts, s, first);
         wgmma_commit();
-        if constexpr (of_keys) sum1.add_rows(part1, scale1 * down, scale1 * down);
+        if constexpr (of_keys) sum1.add_rows(part1, scale1 * math::down, scale1 * math::down);
         Waits::last_part();
         part0.pin();
         s.ring.release(first, by_warp{});
-        sum0.add_rows(part0, back[0] * scale0 * down, back[1] * scale0 * down);
+        sum0.add_rows(part0, back[0] * scale0 * math::down, back[1] * scale0 * math::down);
       });
       if constexpr (of_keys) {
-        store(p, sum0, b.r, p.results.k, b.w, p.factor);
-        store(p, sum1, b.r, p.results.v, b.w, 1);
+        math::store(p, sum0, b.r, p.results.k, b.w, p.factor);
+        math::store(p, sum1, b.r, p.results.v, b.w, 1);
       } else {
-        store(p, sum0, b.r, p.results.q, b.w, p.factor);
+        math::store(p, sum0, b.r, p.results.q, b.w, p.factor);
       }
     }
   }
@@ -523,8 +218,8 @@ template <gradient_policy P, class Waits = gradient_waits<P>> struct gradient_ke
       const job b = job_of(p, s.now[own.index], 0);
       if (b.w.member < 0) return;
       own_parts<0> held;
-      const chunk<Own>(&mine)[chunks] = s.own[own.index].operand[0];
-      fetch(held, mine, 0);
+      const own_chunk(&mine)[chunks] = s.own[own.index].operand[0];
+      math::fetch(held, mine, 0);
       if (b.tiles.count() == 0) s.owned.release(own, by_warp{});
       outputs sum = {}, part;
       scores x;
@@ -536,13 +231,13 @@ template <gradient_policy P, class Waits = gradient_waits<P>> struct gradient_ke
         load_pairs(pairs, p, b, head, j);
         s.ring.wait(first, full);
         wgmma_fence();
-        multiply_rows(x, s, mine, held, first, 0);
+        math::multiply_rows(x, s, mine, held, first, 0);
         wgmma_commit();
         wgmma_wait<0>();
         x.pin();
         if (last) s.owned.release(own, by_warp{});
-        weigh(p, x, b.r, s.numbers[first.index], b.w.member, head, j * N,
-              power_of_two(b.own_exponent + exponent_of(scale0), p.to_score.mantissa), pairs);
+        math::weigh(p, x, b.r, s.numbers[first.index], b.w.member, head, j * N,
+                    power_of_two(b.own_exponent + exponent_of(scale0), p.to_score.mantissa), pairs);
         s.ring.release(first, by_warp{});
         s.weights.ring.acquire(to);
         AP_UNROLL
@@ -554,14 +249,14 @@ template <gradient_policy P, class Waits = gradient_waits<P>> struct gradient_ke
         split<near_lo>(parts, x);
         Waits::second(s.ring, second);
         wgmma_fence();
-        multiply_columns(part, parts, s, second);
+        math::multiply_columns(part, parts, s, second);
         wgmma_commit();
         Waits::last_part();
         part.pin();
         s.ring.release(second, by_warp{});
-        sum.add_rows(part, scale1 * down, scale1 * down);
+        sum.add_rows(part, scale1 * math::down, scale1 * math::down);
       });
-      store(p, sum, b.r, p.results.v, b.w, 1);
+      math::store(p, sum, b.r, p.results.v, b.w, 1);
     }
   }
   // `shared`: the second warpgroup's dP, dS and dK.
@@ -574,8 +269,8 @@ template <gradient_policy P, class Waits = gradient_waits<P>> struct gradient_ke
       const job b = job_of(p, s.now[own.index], 0);
       if (b.w.member < 0) return;
       own_parts<1> held;
-      const chunk<Own>(&mine)[chunks] = s.own[own.index].operand[1];
-      fetch(held, mine, 0);
+      const own_chunk(&mine)[chunks] = s.own[own.index].operand[1];
+      math::fetch(held, mine, 0);
       if (b.tiles.count() == 0) s.owned.release(own, by_warp{});
       outputs sum = {}, part;
       scores x, y;
@@ -585,7 +280,7 @@ template <gradient_policy P, class Waits = gradient_waits<P>> struct gradient_ke
         const slot_cursor first = at++, second = at++;
         s.ring.wait(second, full);
         wgmma_fence();
-        multiply_rows(y, s, mine, held, second, 0);
+        math::multiply_rows(y, s, mine, held, second, 0);
         wgmma_commit();
         wgmma_wait<0>();
         y.pin();
@@ -599,19 +294,19 @@ template <gradient_policy P, class Waits = gradient_waits<P>> struct gradient_ke
         }
         s.weights.ring.release(from++, by_warp{});
         float back[2];
-        differentiate(y, x, b.r, s.numbers[second.index], b.own_scale * scale1, back);
+        math::differentiate(y, x, b.r, s.numbers[second.index], b.own_scale * scale1, back);
         s.ring.release(second, by_warp{});
         split<near_lo>(parts, y);
         s.ring.wait(first, full);
         wgmma_fence();
-        multiply_columns(part, parts, s, first);
+        math::multiply_columns(part, parts, s, first);
         wgmma_commit();
         Waits::last_part();
         part.pin();
         s.ring.release(first, by_warp{});
-        sum.add_rows(part, back[0] * scale0 * down, back[1] * scale0 * down);
+        sum.add_rows(part, back[0] * scale0 * math::down, back[1] * scale0 * math::down);
       });
-      store(p, sum, b.r, p.results.k, b.w, p.factor);
+      math::store(p, sum, b.r, p.results.k, b.w, p.factor);
     }
   }
 
@@ -632,7 +327,7 @@ template <gradient_policy P, class Waits = gradient_waits<P>> struct gradient_ke
     const int warpgroup = warp_index() / 4;
     if (warpgroup == 0) {
       release_registers<504 - 2 * P.registers>();
-      if (thread_index() == 0) load(p, s);
+      if (thread_index() == 0) loads::load(p, s);
       return;
     }
     request_registers<P.registers>();

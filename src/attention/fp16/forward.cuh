@@ -43,18 +43,21 @@ template <forward_policy P> struct forward_waits {
   static constexpr int computing_warps = 4 * P.groups;
   using ring = channel<mbarrier, P.slots, threads(1), warps(computing_warps)>;
   AP_DEV static void values(ring& r, cursor<P.slots> at) { r.wait(at, full); }
-  AP_DEV static void part() { wgmma_wait<0>(); }
+  AP_DEV static void last_part() { wgmma_wait<0>(); }
 };
 
 template <forward_policy P, class Waits = forward_waits<P>> struct forward_kernel {
   static constexpr int D = P.depth, N = P.keys, chunks = D / 64;
+  static constexpr int columns = P.columns, part_columns = columns < 64 ? columns : 64;
   static constexpr int value_keys = N / chunks;  // of a slot with a part of V
   static constexpr int threads = (1 + P.groups) * warpgroup_size, computing_warps = Waits::computing_warps;
   static constexpr shared_kind shared = shared_kind::dynamic;
   static constexpr bool overlaps_previous = true;
   static_assert(D == 64 || D == 128);
+  static_assert(columns == 32 || columns == D);
   static_assert(N == 64 || N == 128);
   static_assert(N >= 64 * chunks);
+  static_assert(!(P.biased || P.hidden) || N == visible_bits::columns);
 
   // params
   // ---------------------------------------------------------------------------------------------------------
@@ -178,40 +181,10 @@ template <forward_policy P, class Waits = forward_waits<P>> struct forward_kerne
 
   // multiply
   // ---------------------------------------------------------------------------------------------------------
-  // Sums of hi hi and of the mixed products. Where the registers do not hold two, `main` has both.
-  template <int Columns, bool Apart> struct split_sums {
-    accumulator<Columns> main;
-    accumulator<Apart ? Columns : 2> mixed;
-
-    AP_DEV void pin() {
-      main.pin();
-      if constexpr (Apart) mixed.pin();
-    }
-    // The product: mixed sums are kept 2^11 times as large.
-    AP_DEV float at(int i) const {
-      if constexpr (Apart) return multiply_add(mixed.value[i], 1.f / far_lo, main.value[i]);
-      return main.value[i];
-    }
-    // Starts the products; mixed ones that shrink in place are waited for.
-    template <major... Majors, class A, class B> AP_DEV void multiply(int steps, const A& a, const B& b) {
-      if constexpr (Apart) {
-        multiply_mixed<Majors...>(mixed.value, steps, a, b, false);
-      } else {
-        multiply_mixed<Majors...>(main.value, steps, a, b, false);
-        wgmma_commit();
-        wgmma_wait<0>();
-        main.pin();
-        main.scale(1.f / far_lo);
-        wgmma_fence();
-      }
-      multiply_main<Majors...>(main.value, steps, a, b, !Apart);
-      wgmma_commit();
-    }
-  };
-
-  // Starts Q K^T of the warpgroup's 64 queries.
-  using score_sums = split_sums<N, P.apart>;
-  AP_DEV static void multiply_keys(score_sums& x, const storage& s, slot_cursor at, int group) {
+  // Starts Q K^T of the warpgroup's 64 queries, in one sum. Mixed products of parts with far_lo are 2^11
+  // times as large: they are waited for, and shrunk.
+  using score_sums = accumulator<N>;
+  AP_DEV static void multiply_keys(score_sums& x, const storage& s, slot_cursor at, int group, bool far) {
     constexpr int q_lo = P.queries() * 128, k_lo = N * 128;  // bytes to the lo parts
     matrix_descriptor q[chunks], k[chunks];
     AP_UNROLL
@@ -219,37 +192,91 @@ template <forward_policy P, class Waits = forward_waits<P>> struct forward_kerne
       q[c] = describe(s.q[c].part[0][64 * group], 16, 1024, swizzle::bytes_128);
       k[c] = describe(s.slots[at.index].element, 16, 1024, swizzle::bytes_128);
     }
+    const auto of_q = [&](auto part, int i) { return further(q[i / 4], part * q_lo + i % 4 * 32); };
+    const auto of_k = [&](auto part, int i) { return further(k[i / 4], part * k_lo + i % 4 * 32); };
     wgmma_fence();
-    x.template multiply<major::k, major::k>(
-        4 * chunks, [&](auto part, int i) { return further(q[i / 4], part * q_lo + i % 4 * 32); },
-        [&](auto part, int i) { return further(k[i / 4], part * k_lo + i % 4 * 32); });
-  }
-  // Starts P V of the keys of a block of 64, and adds it to the outputs, which it scales at first. `is_last`:
-  // no more is read of the slot.
-  using output_sums = split_sums<D, D == 64>;
-  AP_DEV static void multiply_values(accumulator<D>& out, output_sums& sums, const halves<N>& p,
-                                     const float (&shrink)[2], storage& s, slot_cursor at, int block,
-                                     bool is_last) {
-    const f16* const from = s.slots[at.index].element + block * 64 % value_keys * 64;
-    const matrix_descriptor v = describe(from, 2 * value_keys * 128, 1024, swizzle::bytes_128);
-    constexpr int values_lo = value_keys * 128, values_step = 2048;
-    wgmma_fence();
-    sums.template multiply<major::mn>(
-        4, [&](auto part, int i) -> const auto& { return p.part[part][4 * block + i]; },
-        [&](auto part, int i) { return further(v, part * values_lo + i * values_step); });
-    Waits::part();
-    sums.pin();
-    const float* const scale = &s.v_scale[at.index][block * 64 % value_keys / 64][accumulator<D>::column()];
-    AP_UNROLL
-    for (int b = 0; b < D / 8; ++b) {
-      const pack<float, 2> of_columns = load_pack<2>(scale + 8 * b);
-      AP_UNROLL
-      for (int i = 4 * b; i < 4 * b + 4; ++i) {
-        float& o = out.value[i];
-        o = multiply_add(sums.at(i), of_columns.element[i % 2], block == 0 ? o * shrink[out.half_of(i)] : o);
-      }
+    multiply_mixed<major::k, major::k>(x.value, columns / 16, of_q, of_k, false);
+    if (far) {
+      wgmma_commit();
+      wgmma_wait<0>();
+      x.pin();
+      x.scale(1.f / far_lo);
+      wgmma_fence();
     }
-    if (is_last) s.ring.release(at, by_warp{});
+    multiply_main<major::k, major::k>(x.value, columns / 16, of_q, of_k, true);
+    wgmma_commit();
+  }
+  // P V of a tile, added to the outputs, which are scaled at first. Parts, of 64 keys and at most 64 columns,
+  // are fresh sums: the mixed products, 2^11 times as large, are shrunk before the main ones are added. Two
+  // parts are in progress, so that the Tensor Cores have work while the other one is shrunk or added.
+  static constexpr int blocks = N / 64, column_parts = columns / part_columns;
+  AP_DEV static void multiply_values(accumulator<columns>& out, const halves<N>& p, const float (&shrink)[2],
+                                     storage& s, slot_cursor first) {
+    constexpr int parts = blocks * column_parts;
+    accumulator<part_columns> sums[2];
+    const auto key_of = [](int t) { return t / column_parts * 64; };
+    const auto slot_of = [&](int t) {
+      slot_cursor at = first;
+      if (key_of(t) >= value_keys) ++at;
+      return at;
+    };
+    const auto begins_slot = [&](int t) { return t % column_parts == 0 && key_of(t) % value_keys == 0; };
+    const auto of_p = [&](int t) {
+      return [&p, t ](auto part, int i) -> const auto& { return p.part[part][t / column_parts * 4 + i]; };
+    };
+    const auto of_v = [&](int t) {
+      const f16* const from = s.slots[slot_of(t).index].element +
+                              (t % column_parts * 2 * value_keys + key_of(t) % value_keys) * 64;
+      const matrix_descriptor v = describe(from, 16, 1024, swizzle::bytes_128);
+      return [v](auto part, int i) { return further(v, part * value_keys * 128 + i * 2048); };
+    };
+    const auto start_mixed = [&](int t) {
+      if (begins_slot(t)) Waits::values(s.ring, slot_of(t));
+      wgmma_fence();
+      multiply_mixed<major::mn>(sums[t % 2].value, 4, of_p(t), of_v(t), false);
+      wgmma_commit();
+    };
+    const auto start_main = [&](int t) {
+      sums[t % 2].pin();
+      sums[t % 2].scale(1.f / far_lo);
+      wgmma_fence();
+      multiply_main<major::mn>(sums[t % 2].value, 4, of_p(t), of_v(t), true);
+      wgmma_commit();
+    };
+    const auto add = [&](int t) {
+      accumulator<part_columns>& sum = sums[t % 2];
+      sum.pin();
+      const int column = t % column_parts * 64;
+      const float* const scale =
+          &s.v_scale[slot_of(t).index][key_of(t) % value_keys / 64][column + sum.column()];
+      AP_UNROLL
+      for (int i = 0; i < sum.count; ++i) {
+        const pack<float, 2> of_columns = load_pack<2>(scale + i / 4 * 8);
+        float& o = out.value[column / 2 + i];
+        o = multiply_add(sum.value[i], of_columns.element[i % 2],
+                         key_of(t) == 0 ? o * shrink[out.half_of(i)] : o);
+      }
+      if (t + 1 == parts || begins_slot(t + 1)) s.ring.release(slot_of(t), by_warp{});
+    };
+    start_mixed(0);
+    start_mixed(1);
+    AP_UNROLL
+    for (int t = 0; t < parts; t += 2) {
+      wgmma_wait<1>();
+      start_main(t);
+      wgmma_wait<1>();
+      start_main(t + 1);
+      wgmma_wait<1>();
+      add(t);
+      if (t + 2 < parts) {
+        start_mixed(t + 2);
+        wgmma_wait<1>();
+      } else {
+        Waits::last_part();
+      }
+      add(t + 1);
+      if (t + 2 < parts) start_mixed(t + 3);
+    }
   }
 
   // compute
@@ -272,24 +299,22 @@ template <forward_policy P, class Waits = forward_waits<P>> struct forward_kerne
             {r.sees.end(r.first) - key, r.sees.end(r.first + 8) - key}};
   }
   // Scores to probabilities, times 2^15. `k_scale`: of each 64 keys.
-  static constexpr int blocks = N / 64;
   using tile_pairs = pairs_of_tile<false, N>;
-  AP_DEV static void weigh(const params& p, score_sums& sums, rows& r, const member& m, int head,
-                           int first_key, const float (&k_scale)[blocks], tile_pairs& pairs) {
-    accumulator<N>& x = sums.main;
+  AP_DEV static void weigh(const params& p, score_sums& x, rows& r, int first_key,
+                           const float (&k_scale)[blocks], const tile_pairs& pairs,
+                           const visible_tile& visible) {
     float to_score[blocks], from[2];
     AP_UNROLL
     for (int b = 0; b < blocks; ++b)
       to_score[b] = power_of_two(r.exponent + exponent_of(k_scale[b]), p.factor.mantissa);
-    if constexpr (P.apart) {
-      AP_UNROLL
-      for (int i = 0; i < x.count; ++i) x.value[i] = sums.at(i);
-    }
     if constexpr (P.biased) {
-      pairs.add_to(x, p.problem, m, head, r.first, first_key + x.column(), to_score);
+      x.each([&](float& e, int, int column) { e *= to_score[column / 64]; });
+      pairs.add_bias(x, N);
       AP_UNROLL
       for (int b = 0; b < blocks; ++b) to_score[b] = 1;
+      if (p.visible.words != nullptr) visible.hide(x);
     }
+    if constexpr (P.hidden) visible.hide(x);
     const int row = r.first - lane_index() / 4;  // the warp's first
     if (first_key < r.sees.begin(row + 15) || first_key + N > r.sees.end(row))
       hide(x, visible_in(r, first_key));
@@ -310,7 +335,7 @@ template <forward_policy P, class Waits = forward_waits<P>> struct forward_kerne
     for (int h = 0; h < 2; ++h) r.sum[h] = multiply_add(r.sum[h], r.shrink[h], x.row_sum(h));
   }
 
-  AP_DEV static void store(const params& p, const accumulator<D>& out, const rows& r, const item& w,
+  AP_DEV static void store(const params& p, const accumulator<columns>& out, const rows& r, const item& w,
                            const member& m) {
     AP_UNROLL
     for (int h = 0; h < 2; ++h) {
@@ -355,11 +380,12 @@ template <forward_policy P, class Waits = forward_waits<P>> struct forward_kerne
                    p.factor.exponent;
       const float* const k_scale = p.k_scale + kv_head * p.keys.tiles + p.keys.first_tile(w.member);
       const int tiles = static_cast<int>(tiles_in(m.keys));
+      const bool far = p.far[w.member * p.problem.kv_heads + kv_head] != 0;
       score_sums x;
       tile_pairs pairs;
-      accumulator<D> out = {};
+      visible_tile visible;
+      accumulator<columns> out = {};
       halves<N> parts;
-      output_sums part;
       // Of the block's tiles, those that this warpgroup has no use for.
       const auto skip = [&](int operands) {
         for (int i = 0; i < chunks * operands; ++i, ++at) {
@@ -379,7 +405,7 @@ template <forward_policy P, class Waits = forward_waits<P>> struct forward_kerne
         AP_UNROLL
         for (int b = 0; b < blocks; ++b)
           scale_of_keys[b] = k_scale[j * blocks + b < tiles ? j * blocks + b : 0];
-        weigh(p, x, r, m, w.head, j * N, scale_of_keys, pairs);
+        weigh(p, x, r, j * N, scale_of_keys, pairs, visible);
       };
       if (keys.end <= keys.begin) {
         skip(2 * (of_block.end - of_block.begin));
@@ -390,21 +416,19 @@ template <forward_policy P, class Waits = forward_waits<P>> struct forward_kerne
       const int before = keys.begin - of_block.begin, behind = of_block.end - keys.end;
       skip(2 * before);
       for (int j = keys.begin; j < keys.end; ++j) {
-        const slot_cursor k = advanced(at);
-        slot_cursor v = advanced(at);
-        if constexpr (P.biased) pairs.load(p.problem, m, w.head, r.first, j * N + accumulator<N>::column());
+        const slot_cursor k = advanced(at), v = advanced(at);
+        if constexpr (P.biased) {
+          pairs.load(p.problem.bias, m, w.head, r.first, j * N + accumulator<N>::column());
+          if (p.visible.words != nullptr)
+            visible.load(p.visible, w.member, w.head, r.first - lane_index() / 4, j);
+        }
+        if constexpr (P.hidden) visible.load(p.visible, w.member, w.head, r.first - lane_index() / 4, j);
         wait_for_keys(k);
-        multiply_keys(x, s, k, group);
+        multiply_keys(x, s, k, group, far);
         wgmma_wait<0>();
         take_scores(k, j);
-        split<far_lo>(parts, x.main);
-        AP_UNROLL
-        for (int b = 0; b < blocks; ++b) {
-          const bool begins = b * 64 % value_keys == 0, ends = (b + 1) * 64 % value_keys == 0;
-          if (begins) Waits::values(s.ring, v);
-          multiply_values(out, part, parts, r.shrink, s, v, b, ends);
-          if (ends) ++v;
-        }
+        split<far_lo>(parts, x);
+        multiply_values(out, parts, r.shrink, s, v);
       }
       skip(2 * behind);
       store(p, out, r, w, m);

@@ -11,11 +11,12 @@ constexpr int rows_of_group = 64;  // queries of a computing warpgroup
 
 struct forward_policy {
   int depth = 64;       // padded: one of fp16::depths
+  int columns = depth;  // of these, that are multiplied: 32, or all
   int keys = 128;       // of a tile: 64 or 128
   int slots = 5;        // of the ring, each with keys x 64 elements of K or V
   int groups = 2;       // computing warpgroups
-  bool apart = true;    // mixed and main products of scores in sums of their own, issued together
-  bool biased = false;  // adds a bias, or hides keys by problem::visible
+  bool biased = false;  // adds a bias, and hides keys by problem::visible where it is given
+  bool hidden = false;  // hides keys by problem::visible, without a bias
   constexpr int queries() const { return groups * rows_of_group; }
   constexpr bool operator==(const forward_policy&) const = default;
 };
@@ -25,9 +26,10 @@ struct forward_params {
   attentions::problem problem;
   wide_factor factor;  // |scale| log2(e), of products of Q and K: a negative scale's sign is Q's
   split_shape queries, keys;
-  const float *q_scale, *k_scale;  // [head][tile]
-  const float* v_scale;            // [kv head][tile][padded depth], times 2^-15
-  const std::uint32_t* flags;      // [member][kv head]
+  const float *q_scale, *k_scale;    // [head][tile]
+  const float* v_scale;              // [kv head][tile][padded depth], times 2^-15
+  const std::uint32_t *flags, *far;  // [member][kv head]: see judge_params
+  visible_bits visible;
   std::uint32_t* next_item;
   std::int32_t tiles;  // of queries, of a member
 };

@@ -14,15 +14,26 @@ struct forward_row {
   bool drawn = true;  // has a twin that records a timeline
 };
 constexpr forward_row forward[] = {
+    {.name = "attention.fp16-32", .policy = {.depth = 64, .columns = 32}, .drawn = false},
     {.name = "attention.fp16-64", .policy = {.depth = 64}},
-    {.name = "attention.fp16-128", .policy = {.depth = 128, .apart = false}},
+    {.name = "attention.fp16-128", .policy = {.depth = 128}},
     {.name = "attention.fp16-64-biased", .policy = {.depth = 64, .biased = true}, .drawn = false},
-    {.name = "attention.fp16-128-biased",
-     .policy = {.depth = 128, .apart = false, .biased = true},
-     .drawn = false},
+    {.name = "attention.fp16-128-biased", .policy = {.depth = 128, .biased = true}, .drawn = false},
+    {.name = "attention.fp16-64-hidden", .policy = {.depth = 64, .hidden = true}, .drawn = false},
+    {.name = "attention.fp16-128-hidden", .policy = {.depth = 128, .hidden = true}, .drawn = false},
     // the ladder's step before
     {.name = "attention.roles-64", .policy = {.depth = 64, .groups = 1}},
-    {.name = "attention.roles-128", .policy = {.depth = 128, .groups = 1, .apart = false}}};
+    {.name = "attention.roles-128", .policy = {.depth = 128, .groups = 1}}};
+
+// The columns that a forward kernel multiplies of rows of `depth` elements, at most most_depth.
+constexpr int forward_columns(std::int64_t depth, int groups, bool biased, bool hidden) {
+  int fewest = most_depth;
+  for (const auto& [name, policy, drawn] : forward)
+    if (policy.groups == groups && policy.biased == biased && policy.hidden == hidden &&
+        policy.columns >= depth && policy.columns < fewest)
+      fewest = policy.columns;
+  return fewest;
+}
 
 struct gradient_row {
   const char* name;

@@ -41,7 +41,7 @@ std::span<const gradient_instance> gradient_instances(target where) {
 namespace {
 
 // What FP16 parts keep of a logit: an error of at most u in its exponential (docs/accuracy.md#attention).
-constexpr float most_logit = 0x1p23f, most_logit_of_gradients = 0x1p14f;
+constexpr float most_logit = 0x1p23f, most_near_logit = 0x1p14f;
 
 bool is_biased(const problem& p) { return p.bias.data != nullptr || p.visible.data != nullptr; }
 
@@ -100,10 +100,24 @@ template <class Instances, class Matches> const auto& find_instance(const Instan
   throw not_supported("this build has no such kernel of attention on Tensor Cores");
 }
 
+visible_bits bits_of(const request& r) {
+  const problem& p = r.problem;
+  if (p.visible.data == nullptr) return {};
+  const auto count = [](std::int64_t stride, std::int64_t all) {
+    return static_cast<std::int32_t>(stride == 0 ? 1 : all);
+  };
+  // Packed members have lengths of their own.
+  return {.members = count(r.packed() ? 1 : p.visible.member_stride, p.members),
+          .heads = count(p.visible.head_stride, p.heads),
+          .row_tiles = count(p.visible.query_stride, ceil_div<std::int64_t>(p.queries, visible_bits::rows)),
+          .column_tiles = static_cast<std::int32_t>(ceil_div<std::int64_t>(p.keys, visible_bits::columns))};
+}
+
 // The workspace of a forward.
 struct forward_memory {
   split_operand q, k, v;
-  std::uint32_t *flags, *next_item;
+  visible_bits visible;
+  std::uint32_t *flags, *far, *next_item;
   std::size_t bytes;
 
   forward_memory(const request& r, std::span<std::byte> workspace) {
@@ -111,7 +125,11 @@ struct forward_memory {
     q = lay_out(r, memory, r.problem.q, true, false);
     k = lay_out(r, memory, r.problem.k, false, false);
     v = lay_out(r, memory, r.problem.v, false, true);
+    visible = bits_of(r);
+    if (visible.tiles() > 0)
+      visible.words = memory.take<std::uint32_t>(visible.tiles() * visible.words_of_tile);
     flags = memory.take<std::uint32_t>(r.problem.members * r.problem.kv_heads);
+    far = memory.take<std::uint32_t>(r.problem.members * r.problem.kv_heads);
     next_item = memory.take<std::uint32_t>(1);
     bytes = memory.used();
   }
@@ -151,12 +169,19 @@ std::vector<launchable> forward_launches(const request& r, const forward_instanc
       .k_scale = m.k.scale,
       .v_scale = m.v.column_scale,
       .flags = m.flags,
+      .far = m.far,
+      .visible = m.visible,
       .next_item = m.next_item,
       .tiles = static_cast<std::int32_t>(query_blocks)};
   std::vector<launchable> all{
-      launch_of(split.code, line(tiles), split_params{{m.q, m.k, m.v}, 3, depth, far_lo, m.next_item}),
-      launch_of(judge, line(p.members * p.kv_heads),
-                judge_params{m.q, m.k, {m.v}, 1, depth, scale_of(p), most_logit, m.flags}),
+      launch_of(split.code, line(tiles + ceil_div<std::int64_t>(m.visible.tiles(), split.code.threads / 32)),
+                forward_split_params{{{m.q, m.k, m.v}, 3, depth, near_lo, m.next_item},
+                                     p,
+                                     m.visible,
+                                     static_cast<std::int32_t>(tiles)}),
+      launch_of(
+          judge, line(p.members * p.kv_heads),
+          judge_params{m.q, m.k, {m.v}, 1, depth, scale_of(p), most_logit, most_near_logit, m.flags, m.far}),
       launch_of(with.code, line(blocks), product)};
   if (may_see_few_keys(r)) all.push_back(few_keys_forward(r));
   all.push_back(fp32_forward(r, m.flags));
@@ -246,11 +271,19 @@ std::vector<launchable> gradient_launches(const request& r, cutter& memory) {
   for (const split_operand* o : {&m.q, &m.k, &m.v, &m.g}) tiles += o->count * o->shape.tiles;
   const gradient_split_params parts{
       {{m.q, m.k, m.v}, 3, depth, near_lo, m.next_item}, m.g, out, p, m.numbers};
-  std::vector<launchable> all{
-      launch_of(split.code, line(tiles), parts),
-      launch_of(judge_instances(r.where()).front().code, line(p.members * p.kv_heads),
-                judge_params{m.q, m.k, {m.v, m.g}, 2, depth, scale_of(p), most_logit_of_gradients, m.flags}),
-      gradient_launch(r, m, side::keys), gradient_launch(r, m, side::queries)};
+  std::vector<launchable> all{launch_of(split.code, line(tiles), parts),
+                              launch_of(judge_instances(r.where()).front().code, line(p.members * p.kv_heads),
+                                        judge_params{m.q,
+                                                     m.k,
+                                                     {m.v, m.g},
+                                                     2,
+                                                     depth,
+                                                     scale_of(p),
+                                                     most_near_logit,
+                                                     most_near_logit,
+                                                     m.flags,
+                                                     nullptr}),
+                              gradient_launch(r, m, side::keys), gradient_launch(r, m, side::queries)};
   for (launchable& l : flagged_launches(r, m, memory)) all.push_back(std::move(l));
   return all;
 }
@@ -317,20 +350,31 @@ double fp16_seconds(const request& r) {
   const double queries = std::max(1., static_cast<double>(p.queries)),
                seen = r.pairs() / (static_cast<double>(p.members * p.heads) * queries),
                by_few_keys = seen <= few_keys ? 1e-6 * all.few_keys_row * std::ceil(queries / few_warps) : 0;
-  return 1e-6 * bytes / cost.split + of(cost.kernels.forward, {128, 128}) + by_few_keys;
+  // Hidden pairs are read once as bytes, and then take time of their own in each tile.
+  costs::tile_walk_cost forward = cost.kernels.forward;
+  walked_call walked = r.walked(false);
+  walked.biased = p.bias.data != nullptr;
+  const visible_bits visible = bits_of(r);
+  walked.depth = fp16::forward_columns(p.depth, 2, walked.biased, !walked.biased && visible.tiles() > 0);
+  if (visible.tiles() > 0) forward.tile += cost.hidden;
+  const double of_visible = static_cast<double>(visible.tiles()) * visible.rows * visible.columns;
+  return 1e-6 * (bytes + of_visible) / cost.split + seconds_of(forward, {128, 128}, walked, multiprocessors) +
+         by_few_keys;
 }
 
 namespace {
-const forward_instance& forward_of(const request& r, int groups, bool biased) {
+const forward_instance& forward_of(const request& r, int groups) {
+  const bool biased = r.problem.bias.data != nullptr, hidden = !biased && r.problem.visible.data != nullptr;
+  const int columns = fp16::forward_columns(r.problem.depth, groups, biased, hidden);
   return find_instance(forward_instances(r.where()), [&](const forward_instance& i) {
-    return i.policy.depth == fp16::padded_depth(r.problem.depth) && i.policy.groups == groups &&
-           i.policy.biased == biased;
+    const forward_policy& is = i.policy;
+    return is.columns == columns && is.groups == groups && is.biased == biased && is.hidden == hidden;
   });
 }
 }  // namespace
 
 plan plan_fp16(const request& r) {
-  return r.back.has_value() ? plan_backward(r) : plan_forward(r, forward_of(r, 2, is_biased(r.problem)));
+  return r.back.has_value() ? plan_backward(r) : plan_forward(r, forward_of(r, 2));
 }
 
 std::string roles_unsuited(const request& r) {
@@ -338,7 +382,7 @@ std::string roles_unsuited(const request& r) {
   if (is_biased(r.problem)) return "it is a step of the ladder, which takes neither a bias nor hidden pairs";
   return fp16_unsuited(r);
 }
-plan plan_roles(const request& r) { return plan_forward(r, forward_of(r, 1, false)); }
-plan plan_antiphase(const request& r) { return plan_forward(r, forward_of(r, 2, false)); }
+plan plan_roles(const request& r) { return plan_forward(r, forward_of(r, 1)); }
+plan plan_antiphase(const request& r) { return plan_forward(r, forward_of(r, 2)); }
 
 }  // namespace antiphase::attentions

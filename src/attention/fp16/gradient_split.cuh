@@ -25,7 +25,7 @@ template <int Depth> struct gradient_split {
     if (block == 0 && thread_index() < 2) p.others.next_item[thread_index()] = 0;
     const std::int64_t blocks = p.d_out.count * p.d_out.shape.tiles;
     if (block < blocks) return split_gradient(p, s, block);
-    of_others::split_one_of(p.others, s, block - blocks);
+    of_others::split_one_of(p.others, s, block - blocks, p.others.lo_factor);
   }
 
  private:

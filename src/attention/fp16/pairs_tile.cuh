@@ -34,35 +34,6 @@ template <bool RowsAreKeys, int N> class pairs_of_tile {
     else
       load(p.visible, m, head, row, column);
   }
-  // Adds the biases to scores, as exponents of 2, and hides what problem::visible hides. `to_score`: of each
-  // 64 columns.
-  AP_DEV void add_to(accumulator<N>& x, const problem& p, const member& m, int head, int row, int column,
-                     const float (&to_score)[N / 64]) {
-    constexpr float log2_e = 1.44269504f;
-    // Queries that are none have no biases: they are columns of every key.
-    const int columns = RowsAreKeys ? m.queries - column : N;
-    const bool is_biased = p.bias.data != nullptr;
-    AP_UNROLL
-    for (int i = 0; i < x.count; ++i) x.value[i] *= to_score[x.column_of(i) / 64];
-    if (is_biased) {
-      AP_UNROLL
-      for (int i = 0; i < x.count; ++i)
-        if (x.column_of(i) < columns) x.value[i] = multiply_add(float_of(word_[i]), log2_e, x.value[i]);
-      if (p.visible.data == nullptr) return;
-      load(p.visible, m, head, row, column);
-    }
-    AP_UNROLL
-    for (int i = 0; i < x.count; ++i)
-      if (word_[i] == 0) x.value[i] = -INFINITY;
-  }
-
- private:
-  std::uint32_t word_[N / 2];
-
-  AP_DEV static float float_of(std::uint32_t bits) { return bit_cast<float>(bits); }
-  AP_DEV static std::uint32_t word_of(float x) { return bit_cast<std::uint32_t>(x); }
-  AP_DEV static std::uint32_t word_of(unsigned char x) { return x; }
-
   template <class T> AP_DEV void load(const pairs<T>& of, const member& m, int head, int row, int column) {
     const std::int64_t by_row = RowsAreKeys ? of.key_stride : of.query_stride,
                        by_column = RowsAreKeys ? of.query_stride : of.key_stride;
@@ -87,6 +58,38 @@ template <bool RowsAreKeys, int N> class pairs_of_tile {
       word_[i] = word_of(from[accumulator<N>::half_of(i)][(c < columns ? c : columns - 1) * by_column]);
     }
   }
+  // Adds the biases to scores, as exponents of 2, and hides what problem::visible hides. `to_score`: of each
+  // 64 columns.
+  AP_DEV void add_to(accumulator<N>& x, const problem& p, const member& m, int head, int row, int column,
+                     const float (&to_score)[N / 64]) {
+    // Queries that are none have no biases: they are columns of every key.
+    const int columns = RowsAreKeys ? m.queries - column : N;
+    const bool is_biased = p.bias.data != nullptr;
+    AP_UNROLL
+    for (int i = 0; i < x.count; ++i) x.value[i] *= to_score[x.column_of(i) / 64];
+    if (is_biased) {
+      add_bias(x, columns);
+      if (p.visible.data == nullptr) return;
+      load(p.visible, m, head, row, column);
+    }
+    AP_UNROLL
+    for (int i = 0; i < x.count; ++i)
+      if (word_[i] == 0) x.value[i] = -INFINITY;
+  }
+  AP_DEV void add_bias(accumulator<N>& x, int columns) const {
+    constexpr float log2_e = 1.44269504f;
+    AP_UNROLL
+    for (int i = 0; i < x.count; ++i)
+      if (x.column_of(i) < columns) x.value[i] = multiply_add(float_of(word_[i]), log2_e, x.value[i]);
+  }
+
+ private:
+  std::uint32_t word_[N / 2];
+
+  AP_DEV static float float_of(std::uint32_t bits) { return bit_cast<float>(bits); }
+  AP_DEV static std::uint32_t word_of(float x) { return bit_cast<std::uint32_t>(x); }
+  AP_DEV static std::uint32_t word_of(unsigned char x) { return x; }
+
   template <class T> AP_DEV void load_twos(const T* const (&from)[2], int column, int columns) {
     AP_UNROLL
     for (int i = 0; i < N / 2; i += 2) {

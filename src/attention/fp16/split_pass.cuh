@@ -11,6 +11,7 @@
 
 #include "src/attention/fp16/depths.hpp"
 #include "src/attention/fp16/split_pass.hpp"
+#include "src/attention/fp16/visible_bits.cuh"
 
 namespace antiphase::attentions {
 inline namespace AP_TARGET {
@@ -103,23 +104,25 @@ template <int Depth> struct split_pass {
   using in_registers = tile_in_registers<Depth>;
   static constexpr int threads = in_registers::threads, warps = threads / warp_size;
   static constexpr bool overlaps_previous = true;
-  using params = split_params;
+  using params = forward_split_params;
   struct storage {
     float of_columns[in_registers::step][Depth];  // largest magnitudes
     float of_warps[warps];
   };
 
-  // A block has a tile of a head of an operand.
+  // A block has a tile of a head of an operand, or a tile of visible_bits for each warp.
   AP_DEV void operator()(const params& p) const {
     storage& s = antiphase::shared<storage, shared_kind::fixed>();
     const std::int64_t block = block_index().x;
     wait_for_previous_grid();
     start_next_grid();
-    if (block == 0 && thread_index() == 0) *p.next_item = 0;
-    split_one_of(p, s, block);
+    if (block == 0 && thread_index() == 0) *p.parts.next_item = 0;
+    if (block < p.first_of_visible) return split_one_of(p.parts, s, block, far_lo);
+    write_visible(p.problem, p.visible, (block - p.first_of_visible) * warps + warp_index());
   }
 
-  AP_DEV static void split_one_of(const params& p, storage& s, std::int64_t block) {
+  // `of_columns`: lo_factor of operands with a scale for each column.
+  AP_DEV static void split_one_of(const split_params& p, storage& s, std::int64_t block, float of_columns) {
     for (int i = 0; i < p.operands; ++i) {
       const split_operand& o = p.operand[i];
       const std::int64_t blocks = o.count * o.shape.tiles;
@@ -127,7 +130,7 @@ template <int Depth> struct split_pass {
         const tile_place at(o, static_cast<int>(block / o.shape.tiles), block % o.shape.tiles);
         in_registers x;
         x.load(at.first_element(o), o.source.row_stride, at.rows, p.depth, o.in_vectors);
-        return write(o, x, at, s, p.lo_factor);
+        return write(o, x, at, s, o.by_column ? of_columns : p.lo_factor);
       }
       block -= blocks;
     }
@@ -185,6 +188,7 @@ struct judge_pass {
   struct storage {
     float largest[operands];
     int near[operands];
+    bool far;
   };
 
   AP_DEV void operator()(const params& p) const {
@@ -206,8 +210,19 @@ struct judge_pass {
       if (lane_index() == 0) s.largest[warp] = (1 << part_exponent) * largest, s.near[warp] = near;
     }
     block_barrier();
-    if (thread_index() != 0) return;
-    bool fine = fabsf(p.scale) * static_cast<float>(p.depth) * s.largest[0] * s.largest[1] <= p.logit_limit;
+    if (thread_index() == 0) decide(p, s, member);
+    if (p.far == nullptr) return;
+    block_barrier();
+    if (!s.far) return;
+    const int of_key = p.q.count / p.k.count;
+    for (int h = 0; h < of_key; ++h) write_far(p.q, p.depth, member, head * of_key + h);
+    write_far(p.k, p.depth, member, head);
+  }
+
+ private:
+  AP_DEV static void decide(const params& p, storage& s, int member) {
+    const float logits = fabsf(p.scale) * static_cast<float>(p.depth) * s.largest[0] * s.largest[1];
+    bool fine = logits <= p.logit_limit;
     float product = static_cast<float>(p.depth);
     for (int i = 0; i < p.other_count; ++i) {
       fine = fine && s.largest[2 + i] * static_cast<float>(p.others[i].shape.rows_of(member)) < INFINITY;
@@ -217,9 +232,30 @@ struct judge_pass {
       fine = fine && s.largest[3] >= least_gradient && product >= least_product && product < most_product;
     for (int i = 0; i < 2 + p.other_count; ++i) fine = fine && s.near[i] != 0;
     p.flags[block_index().x] = fine ? 0 : 1;
+    if (p.far == nullptr) return;
+    s.far = fine && logits > p.near_limit;
+    p.far[block_index().x] = s.far ? 1 : 0;
   }
-
- private:
+  // Writes the lo parts of a head again, with far_lo.
+  AP_DEV static void write_far(const split_operand& o, int depth, int member, int head) {
+    const int padded = depth <= fp16::depths[0].depth ? fp16::depths[0].depth : fp16::most_depth;
+    const std::int64_t first = o.shape.first_tile(member), lo_at = o.shape.tiles * split_rows * padded;
+    for (std::int64_t t = 0; t < tiles_in(o.shape.rows_of(member)); ++t) {
+      const tile_place at(o, head, first + t);
+      const float* const from = at.first_element(o);
+      const float up = inverse_of(o.scale[head * o.shape.tiles + at.tile]) * o.sign;
+      auto* const parts = reinterpret_cast<std::uint32_t*>(o.parts + (head * 2 * o.shape.tiles + at.tile) *
+                                                                         split_rows * padded);
+      for (int i = thread_index(); i < at.rows * padded / 2; i += threads) {
+        const int r = 2 * i / padded, c = 2 * i % padded;
+        const auto scaled = [&](int e) {
+          return c + e < depth ? from[r * o.source.row_stride + c + e] * up : 0;
+        };
+        parts[i + lo_at / 2] = to_halves((scaled(0) - lower_half(parts[i])) * far_lo,
+                                         (scaled(1) - upper_half(parts[i])) * far_lo);
+      }
+    }
+  }
   AP_DEV static float largest_scale(const split_operand& o, int member, int first_head, int heads) {
     const std::int64_t first = o.shape.first_tile(member), tiles = tiles_in(o.shape.rows_of(member));
     float largest = 0;

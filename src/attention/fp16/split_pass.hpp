@@ -82,17 +82,41 @@ struct split_params {
   static constexpr int most = 4;
   split_operand operand[most];
   std::int32_t operands, depth;
-  float lo_factor;
+  float lo_factor;  // of operands with one scale for a tile
   std::uint32_t* next_item;
+};
+// problem::visible as bits. A warp that has 16 queries and 128 keys in an accumulator reads 64 words at once:
+// [member][head][tile of queries][tile of keys][lane][row, row + 8]. What members, heads or queries share is
+// there once.
+struct visible_bits {
+  static constexpr int rows = 16, columns = 128, words_of_tile = 64;
+  std::uint32_t* words = nullptr;  // null: every key is visible
+  std::int32_t members = 0, heads = 0, row_tiles = 0, column_tiles = 0;
+  AP_FN std::int64_t tiles() const { return std::int64_t{members} * heads * row_tiles * column_tiles; }
+  AP_FN std::uint32_t* at(int member, int head, int row_tile, int column_tile) const {
+    const auto of = [](int i, int count) { return i < count ? i : count - 1; };
+    const std::int64_t line = std::int64_t{of(member, members)} * heads + of(head, heads);
+    return words +
+           ((line * row_tiles + of(row_tile, row_tiles)) * column_tiles + column_tile) * words_of_tile;
+  }
+};
+struct forward_split_params {
+  split_params parts;
+  attentions::problem problem;
+  visible_bits visible;
+  std::int32_t first_of_visible;  // block: the others before it split
 };
 // Checks whether FP16 parts keep the contract: a word for each member and head of K, 0 if they do. Columns
 // that share their tile's scale, of operands that have column scales, must be within most_between_columns.
+// Where only far_lo keeps it, writes the lo parts of Q and K again.
 struct judge_params {
   // The others must be finite, and so must sums of their rows; of two, products are within their limits.
   split_operand q, k, others[2];
   std::int32_t other_count, depth;
-  float scale, logit_limit;  // on scale * depth * max |q| * max |k|
-  std::uint32_t* flags;      // [member][kv head]
+  // on scale * depth * max |q| * max |k|: with far_lo; with near_lo, as Q and K have been split
+  float scale, logit_limit, near_limit;
+  std::uint32_t* flags;  // [member][kv head]
+  std::uint32_t* far;    // the same: 1 where Q and K have far_lo now; null: near_limit is not looked at
 };
 
 // mantissa * 2^exponent, a factor of any size: the scales of two operands at the ends of FP32's range, and

@@ -18,6 +18,7 @@ struct attended {
   causal mask = causal::bottom_right;
   bool biased = false;
   std::vector<std::int32_t> query_offsets = {}, key_offsets = {};  // of two packed members
+  bool hidden_only = false;                                        // `biased` without a bias
 };
 
 struct operand {
@@ -75,7 +76,7 @@ class attention_program {
                         .logsumexp = logsumexp.data(),
                         .softmax = softmax.data()};
     if (attended_.biased) {
-      p.bias = {on_bias.data(), 0, 0, attended_.keys, 1};
+      if (!attended_.hidden_only) p.bias = {on_bias.data(), 0, 0, attended_.keys, 1};
       p.visible = {on_visible.data(), 0, 0, attended_.keys, 1};
     }
     if (packed()) {
@@ -130,7 +131,8 @@ class attention_program {
           double t = 0;
           for (std::int64_t c = 0; c < attended_.depth; ++c) t += q_(h, i, c) * k_(0, key, c);
           t /= std::sqrt(static_cast<double>(attended_.depth));
-          if (attended_.biased) t += static_cast<double>(bias[static_cast<std::size_t>(i) * keys + j]);
+          if (attended_.biased && !attended_.hidden_only)
+            t += static_cast<double>(bias[static_cast<std::size_t>(i) * keys + j]);
           sum += p[j] = std::exp(t);
         }
         for (std::int64_t c = 0; c < attended_.depth; ++c) {
@@ -170,10 +172,12 @@ const std::vector<attended> of_fp32{{70, 75, 20, 1},
                                     {20, 70, 64, 0, causal::no, true},
                                     {9, 40, 100, 0, causal::bottom_right, false, {0, 6, 9}, {0, 3, 40}},
                                     {10, 35, 130, 3}};
-const std::vector<attended> of_tensor_cores{{130, 150, 40, 1},
-                                            {20, 140, 100, 0, causal::no, false, {0, 17, 20}, {0, 3, 140}}};
+const std::vector<attended> of_tensor_cores{
+    {130, 150, 40, 1}, {10, 70, 24}, {20, 140, 100, 0, causal::no, false, {0, 17, 20}, {0, 3, 140}}};
 const std::vector<attended> biased{{70, 130, 64, 0, causal::no, true},
-                                   {10, 70, 72, 0, causal::bottom_right, true}};
+                                   {10, 70, 72, 0, causal::bottom_right, true},
+                                   {10, 130, 24, 0, causal::no, true, {}, {}, true},
+                                   {10, 70, 72, 0, causal::no, true, {}, {}, true}};
 
 }  // namespace
 

@@ -102,9 +102,9 @@ void add(std::vector<library_kernel>& all, const attentions::judge_instance& i) 
   all.push_back({"attention/antiphase", "", i.code});
 }
 void add(std::vector<library_kernel>& all, const attentions::forward_instance& i) {
-  all.push_back({i.policy.biased        ? "attention/biased"
-                 : i.policy.groups == 1 ? "attention/roles"
-                                        : "attention/antiphase",
+  all.push_back({i.policy.biased || i.policy.hidden ? "attention/biased"
+                 : i.policy.groups == 1             ? "attention/roles"
+                                                    : "attention/antiphase",
                  fmt::format("depth {}", i.policy.depth), i.code});
 }
 void add(std::vector<library_kernel>& all, const attentions::few_keys_instance& i) {
