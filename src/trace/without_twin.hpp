@@ -7,8 +7,10 @@
 namespace antiphase {
 
 struct kernels_without_twin {
-  std::string_view named;  // prefix of their names
+  std::string_view named;  // how their names begin
   const char* why;
+  std::string_view ending = {};  // how they end
+  bool covers(std::string_view kernel) const { return kernel.starts_with(named) && kernel.ends_with(ending); }
 };
 std::span<const kernels_without_twin> without_twin();
 

@@ -208,12 +208,15 @@ template <forward_policy P, class Waits = forward_waits<P>> struct forward_kerne
   }
   // P V of a tile, added to the outputs, which are scaled at first. Parts, of 64 keys and at most 64 columns,
   // are fresh sums: the mixed products, 2^11 times as large, are shrunk before the main ones are added. Two
-  // parts are in progress, so that the Tensor Cores have work while the other one is shrunk or added.
+  // parts are in progress, so that the Tensor Cores have work while the other one is shrunk or added; one
+  // where a bias, or 128 columns in a warpgroup alone, leaves too few registers.
   static constexpr int blocks = N / 64, column_parts = columns / part_columns;
+  static constexpr bool two_in_progress = !P.biased && (D == 64 || P.groups > 1);
   AP_DEV static void multiply_values(accumulator<columns>& out, const halves<N>& p, const float (&shrink)[2],
                                      storage& s, slot_cursor first) {
     constexpr int parts = blocks * column_parts;
-    accumulator<part_columns> sums[2];
+    accumulator<part_columns> sums[two_in_progress ? 2 : 1];
+    const auto sum_of = [&](int t) -> auto& { return sums[two_in_progress ? t % 2 : 0]; };
     const auto key_of = [](int t) { return t / column_parts * 64; };
     const auto slot_of = [&](int t) {
       slot_cursor at = first;
@@ -233,18 +236,18 @@ template <forward_policy P, class Waits = forward_waits<P>> struct forward_kerne
     const auto start_mixed = [&](int t) {
       if (begins_slot(t)) Waits::values(s.ring, slot_of(t));
       wgmma_fence();
-      multiply_mixed<major::mn>(sums[t % 2].value, 4, of_p(t), of_v(t), false);
+      multiply_mixed<major::mn>(sum_of(t).value, 4, of_p(t), of_v(t), false);
       wgmma_commit();
     };
     const auto start_main = [&](int t) {
-      sums[t % 2].pin();
-      sums[t % 2].scale(1.f / far_lo);
+      sum_of(t).pin();
+      sum_of(t).scale(1.f / far_lo);
       wgmma_fence();
-      multiply_main<major::mn>(sums[t % 2].value, 4, of_p(t), of_v(t), true);
+      multiply_main<major::mn>(sum_of(t).value, 4, of_p(t), of_v(t), true);
       wgmma_commit();
     };
     const auto add = [&](int t) {
-      accumulator<part_columns>& sum = sums[t % 2];
+      accumulator<part_columns>& sum = sum_of(t);
       sum.pin();
       const int column = t % column_parts * 64;
       const float* const scale =
@@ -258,6 +261,20 @@ template <forward_policy P, class Waits = forward_waits<P>> struct forward_kerne
       }
       if (t + 1 == parts || begins_slot(t + 1)) s.ring.release(slot_of(t), by_warp{});
     };
+    if constexpr (!two_in_progress) {
+      AP_UNROLL
+      for (int t = 0; t < parts; ++t) {
+        start_mixed(t);
+        wgmma_wait<0>();
+        start_main(t);
+        if (t + 1 < parts)
+          wgmma_wait<0>();
+        else
+          Waits::last_part();
+        add(t);
+      }
+      return;
+    }
     start_mixed(0);
     start_mixed(1);
     AP_UNROLL

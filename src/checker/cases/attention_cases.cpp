@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "src/attention/fp16/depths.hpp"
 #include "src/checker/cases/cases.hpp"
 
 namespace antiphase::checker_detail {
@@ -172,12 +173,21 @@ const std::vector<attended> of_fp32{{70, 75, 20, 1},
                                     {20, 70, 64, 0, causal::no, true},
                                     {9, 40, 100, 0, causal::bottom_right, false, {0, 6, 9}, {0, 3, 40}},
                                     {10, 35, 130, 3}};
-const std::vector<attended> of_tensor_cores{
-    {130, 150, 40, 1}, {10, 70, 24}, {20, 140, 100, 0, causal::no, false, {0, 17, 20}, {0, 3, 140}}};
-const std::vector<attended> biased{{70, 130, 64, 0, causal::no, true},
-                                   {10, 70, 72, 0, causal::bottom_right, true},
-                                   {10, 130, 24, 0, causal::no, true, {}, {}, true},
-                                   {10, 70, 72, 0, causal::no, true, {}, {}, true}};
+const std::vector<attended> of_tensor_cores = [] {
+  std::vector<attended> all{{130, 150, 40, 1}, {10, 70, 24}};
+  for (const auto& row : attentions::fp16::depths)
+    all.push_back({20, 140, row.depth - 28, 0, causal::no, false, {0, 17, 20}, {0, 3, 140}});
+  return all;
+}();
+const std::vector<attended> biased = [] {
+  std::vector<attended> all{{70, 130, 64, 0, causal::no, true},
+                            {10, 130, 24, 0, causal::no, true, {}, {}, true}};
+  for (const auto& row : attentions::fp16::depths) {
+    all.push_back({10, 70, row.depth - 8, 0, causal::bottom_right, true});
+    all.push_back({10, 70, row.depth - 8, 0, causal::no, true, {}, {}, true});
+  }
+  return all;
+}();
 
 }  // namespace
 
