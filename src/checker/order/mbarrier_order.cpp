@@ -170,9 +170,9 @@ actor mbarrier_order::counted_by(mbarrier& b, const thread_model& t) {
   return number;
 }
 
-mbarrier_order::load mbarrier_order::begin_load(thread_model& t, const void* word, place_number place) {
+mbarrier_order::load mbarrier_order::begin_load(const thread_model& t, const void* word, place_number place) {
   mbarrier& b = at(word);
-  b.arrived.far = join(b.arrived.far, clocks_.publish(t), b.owner);
+  b.arrived.far = join(b.arrived.far, t.known, b.owner);  // the start is no release
   const actor number = counted_by(b, t);
   b.last_load = b.phase + 1;
   b.last = {.block = t.block, .thread = t.index, .place = place, .tracked = 0};

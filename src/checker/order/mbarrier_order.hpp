@@ -65,7 +65,7 @@ class mbarrier_order {
     stamp phase;
     bool init_fenced;  // the async proxy sees the mbarrier initialised
   };
-  load begin_load(thread_model& t, const void* word, place_number place);
+  load begin_load(const thread_model& t, const void* word, place_number place);
 
  private:
   // What arrivals have released, as that of atomic writes. `landed`: copies, for whoever waits. `far`: what

@@ -114,6 +114,11 @@ __global__ void seldom_written(const int* outside) {
   asm("mad24.lo.u32 %0, %1, %2, 1;" : "=r"(sum) : "r"(0x1000003), "r"(5));
   HOLDS(mask == 0x70 && third == 3 && product == 15 && sum == 16);
 
+  unsigned bytes, halves;
+  asm("vabsdiff4.u32.u32.u32.add %0, %1, %2, %3;" : "=r"(bytes) : "r"(0x01FF0304), "r"(0x03010009), "r"(7));
+  asm("vabsdiff2.u32.s32.s32 %0, %1, %2, %3;" : "=r"(halves) : "r"(0xFFFF0004), "r"(0x00010009), "r"(0));
+  HOLDS(bytes == 2 + 254 + 3 + 5 + 7 && halves == 0x00020005);
+
   unsigned low, high;
   asm("add.cc.u32 %0, %2, %3; addc.u32 %1, %4, %5;"
       : "=&r"(low), "=r"(high)
