@@ -325,7 +325,9 @@ def memory_faults(kernel):
 
 # instructions at most, from the first 4-byte copy to the eighth: a few for each address
 EIGHT_COPIES = 44
-READ_AND_STORED = 5  # outputs at most, one after the other: what is seldom stored has no registers to wait in
+READ_AND_STORED = (
+    11  # outputs at most, one after the other: those computed again have no registers to wait in
+)
 
 
 def row_faults(code):

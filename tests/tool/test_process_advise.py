@@ -108,7 +108,7 @@ class Model(ToolTest):
         self.assertEqual((ladder["times"], ladder["fitted"], ladder["shapes"]), (13, 0, 1))
         self.assertLess(ladder["unseen_median"], 0.06)
         self.assertGreater(ladder["rank"], 0.9)
-        self.assertEqual(len(said["times"]), 17)
+        self.assertEqual(len(said["times"]), 19)
         self.assertIn("gemm ladder", self.run_tool("model", str(file)).stdout.decode())
 
     def choices(self, *records, machine="NVIDIA H200", others=False):

@@ -195,7 +195,8 @@ AP_VERB unsigned absolute_differences(unsigned a, unsigned b, unsigned c) {
   for (int k = 0; k < 32; k += bits) {
     const auto one = [&](unsigned x) -> long {
       const int upper = static_cast<int>(x << (32 - bits - k));
-      return Signed ? upper >> (32 - bits) : static_cast<unsigned>(upper) >> (32 - bits);
+      if (Signed) return upper >> (32 - bits);
+      return static_cast<unsigned>(upper) >> (32 - bits);
     };
     const long difference = one(a) - one(b);
     const auto size = static_cast<unsigned>(difference < 0 ? -difference : difference);

@@ -199,12 +199,14 @@ std::map<std::size_t, barrier_loop> loops_around_barriers(const function& f) {
 }
 
 namespace {
-std::optional<line_range> gone_past(const block_graph& graph, const function& f, bool with_always) {
+std::optional<line_range> gone_past(const block_graph& graph, const function& f, bool with_exchanges) {
   std::optional<line_range> all;
   const auto barriers = graph.barriers();
   for (const std::size_t k : barriers) {
     const source_line& at = f.body[k].place;
-    if ((graph.is_always_reached(k) && !with_always) || !graph.is_gone_past(k)) continue;
+    const bool counts =
+        !graph.is_always_reached(k) || (with_exchanges && !is_block_barrier(operation_of(f.body[k])));
+    if (!counts || !graph.is_gone_past(k)) continue;
     if (!all) all = {at, at.line + 1};
     if (all->first.file != at.file) return {};
     all->first.line = std::min(all->first.line, at.line);

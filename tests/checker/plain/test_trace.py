@@ -266,7 +266,7 @@ class Trace(unittest.TestCase):
         self.assertEqual((self.folder / "again.html").read_text(), page)
 
     def test_roles_and_kernels_without_buffers(self):
-        (ring,) = self.traced(PROGRAMS / "ptx_bulk_ring.cu")
+        ring, *_ = self.traced(PROGRAMS / "ptx_bulk_ring.cu")
         self.assertEqual((ring["buffers"]["form"], ring["buffers"]["filled"]), ("roles", "bulk copies"))
         self.assertEqual((ring["stages"], ring["steps"], ring["waiting_for"].keys()), (2, 5, {"data"}))
         # Tensor Cores read what bulk copies bring; an arrival comes before waits of the same warp
