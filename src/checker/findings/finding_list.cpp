@@ -215,13 +215,13 @@ finding_side finding_list::side_of_reader(const reader& r) const {
 // -----------------------------------------------------------------------------------------------------------
 
 // The wait that is missing for an asynchronous operation.
-explanation finding_list::missing_wait(const accessor& w, block_number other,
-                                       const actor_record& copier) const {
+explanation finding_list::missing_wait(const accessor& w, block_number other, const actor_record& copier,
+                                       stamp time) const {
   const thread_model& t = w.thread;
   const bool mine = copier.thread == t.index && other == t.block;
   switch (copier.kind) {
     case actor_kind::copies:
-      if (copier.counted) return w.kind == access_kind::write ? sentence::slot_arrival : sentence::phase;
+      if (time <= copier.counted) return w.kind == access_kind::write ? sentence::slot_arrival : sentence::phase;
       if (memory_.shared_by_variables) return mine ? sentence::own_copy_plain : sentence::other_copy_plain;
       return mine ? sentence::own_copy : sentence::other_copy;
     case actor_kind::loads: return sentence::phase;
@@ -263,7 +263,8 @@ explanation finding_list::missing_edge(const accessor& w, const conflict& c) con
                   : c.read->by_copy() ? c.read->unit
                                       : static_cast<actor>(c.read->unit * 32);
   if (a >= theirs.threads)
-    return missing_wait(w, other, theirs.actors[static_cast<std::size_t>(a - theirs.threads)]);
+    return missing_wait(w, other, theirs.actors[static_cast<std::size_t>(a - theirs.threads)],
+                        c.write != nullptr ? c.write->time : c.read->time);
   const bool one_cluster = clocks_.one_cluster(other, t.block);
   const scope reach = reach_of(strength);
   if (reach != scope{} && w.reach != scope{} && other != t.block) {

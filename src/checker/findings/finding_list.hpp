@@ -79,7 +79,9 @@ class finding_list {
   bool within_warp(const accessor& w, const conflict& c) const;
   explanation missing_edge(const accessor& w, const conflict& c) const;
   std::vector<explanation> remarks_on(const accessor& w, const conflict& c);
-  explanation missing_wait(const accessor& w, block_number other, const actor_record& copier) const;
+  // `time`: of the operation, among those of its actor.
+  explanation missing_wait(const accessor& w, block_number other, const actor_record& copier,
+                           stamp time) const;
   std::string describe_shared(block_number own, std::size_t offset) const;
   std::string describe_global(std::size_t offset) const;
 

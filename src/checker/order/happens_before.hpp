@@ -34,8 +34,8 @@ enum class actor_kind : std::uint8_t {
 };
 struct actor_record {
   actor_kind kind = actor_kind::thread;
-  int thread = -1;       // the issuer
-  bool counted = false;  // an mbarrier counts its copies
+  int thread = -1;    // the issuer
+  stamp counted = 0;  // an mbarrier counts its copies up to here
 };
 
 struct block_record {

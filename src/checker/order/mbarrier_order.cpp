@@ -140,7 +140,7 @@ stamp mbarrier_order::track_copies(thread_model& t, const void* word) {
   b.last_load = b.phase + 1;
   b.last = {.block = t.block, .thread = t.index, .place = c.last_place, .tracked = c.last_used};
   block_record& r = clocks_.block(t.block);
-  r.actors[static_cast<std::size_t>(c.number - r.threads)].counted = true;
+  r.actors[static_cast<std::size_t>(c.number - r.threads)].counted = c.closed;
   return c.closed;
 }
 void mbarrier_order::arrive_with_copies(const thread_model& t, const void* word, stamp tracked) {

@@ -216,7 +216,7 @@ std::vector<mutant> copies() {
                                               never_waited_for, "copy_async_wait for its group"),
       wrong<copied<with_copies::group_before>>("copies-of-the-group-before",
                                                "waits for the group before the copy", read_before_landing,
-                                               "copy_async_wait by the thread that copies"),
+                                               "the mbarrier's phase that counts the copy"),
       wrong<copied<with_copies::plain_arrival>>("copies-plain-arrival", "arrives without its copies",
                                                 read_before_landing,
                                                 "copy_async_wait by the thread that copies"),
