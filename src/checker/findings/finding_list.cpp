@@ -221,7 +221,8 @@ explanation finding_list::missing_wait(const accessor& w, block_number other, co
   const bool mine = copier.thread == t.index && other == t.block;
   switch (copier.kind) {
     case actor_kind::copies:
-      if (time <= copier.counted) return w.kind == access_kind::write ? sentence::slot_arrival : sentence::phase;
+      if (time <= copier.counted)
+        return w.kind == access_kind::write ? sentence::slot_arrival : sentence::phase;
       if (memory_.shared_by_variables) return mine ? sentence::own_copy_plain : sentence::other_copy_plain;
       return mine ? sentence::own_copy : sentence::other_copy;
     case actor_kind::loads: return sentence::phase;
