@@ -199,14 +199,12 @@ std::map<std::size_t, barrier_loop> loops_around_barriers(const function& f) {
 }
 
 namespace {
-std::optional<line_range> gone_past(const block_graph& graph, const function& f, bool with_exchanges) {
+std::optional<line_range> gone_past(const block_graph& graph, const function& f, bool with_always) {
   std::optional<line_range> all;
   const auto barriers = graph.barriers();
   for (const std::size_t k : barriers) {
     const source_line& at = f.body[k].place;
-    const bool counts =
-        !graph.is_always_reached(k) || (with_exchanges && !is_block_barrier(operation_of(f.body[k])));
-    if (!counts || !graph.is_gone_past(k)) continue;
+    if ((graph.is_always_reached(k) && !with_always) || !graph.is_gone_past(k)) continue;
     if (!all) all = {at, at.line + 1};
     if (all->first.file != at.file) return {};
     all->first.line = std::min(all->first.line, at.line);
@@ -226,8 +224,10 @@ std::optional<line_range> gone_past(const block_graph& graph, const function& f,
 std::optional<line_range> barriers_gone_past(const function& f) {
   const block_graph graph(f);
   if (!graph.is_complete()) return {};
-  const auto all = gone_past(graph, f, true);
-  return all ? all : gone_past(graph, f, false);
+  const auto some = gone_past(graph, f, false);
+  if (!some) return {};
+  const auto all = gone_past(graph, f, true);  // those that who goes past some comes to
+  return all ? all : some;
 }
 
 }  // namespace antiphase::plain::ptx_module
