@@ -170,19 +170,20 @@ linear_plan tile_plan(const executor& on, const linear_problem& p, const tile_po
                                            std::max(1, on.limits().multiprocessors / how.cluster)));
   return plan;
 }
-// Whether all pieces of 16 bytes can be copied, and lie as a kernel of whole pieces takes them.
+// True if an X along k, and a W that lies so, come by pieces of 16 bytes. Groups are members of W alone.
+bool comes_by_pieces(const linear_problem& p, lies w) {
+  return layout_of(p.x) == lies::along_k && layout_of(p.w) == w &&
+         is_aligned(p.x, p.m, p.k, p.group_ends != nullptr ? 1 : p.members) &&
+         is_aligned(p.w, p.n, p.k, p.members);
+}
 bool suits(const mma_policy& how, const linear_problem& p) {
-  return !how.whole_pieces ||
-         (layout_of(p.x) == lies::along_k && how.w_across == (layout_of(p.w) == lies::across_k) &&
-          is_aligned(p.x, p.m, p.k, p.group_ends != nullptr ? 1 : p.members) &&
-          is_aligned(p.w, p.n, p.k, p.members));
+  return !how.whole_pieces || comes_by_pieces(p, how.w_across ? lies::across_k : lies::along_k);
 }
 linear_plan mma_plan(const linear_problem& p, const mma_policy& how, const kernel& code) {
   linear_plan plan{code, {}, arguments_of(p)};
   plan.arguments.down = static_cast<int>(ceil_div<std::int64_t>(p.m, how.tile));
   plan.arguments.across = static_cast<int>(ceil_div<std::int64_t>(p.n, how.tile));
-  plan.arguments.rows_aligned = layout_of(p.x) == lies::along_k && layout_of(p.w) == lies::along_k &&
-                                is_aligned(p.x, p.m, p.k, p.members) && is_aligned(p.w, p.n, p.k, p.members);
+  plan.arguments.rows_aligned = comes_by_pieces(p, lies::along_k);
   plan.grid.x = static_cast<unsigned>(tiles_of(p, how.tile, how.tile));
   return plan;
 }

@@ -28,7 +28,7 @@ inline namespace AP_TARGET {
 // One warp loads; W's first slots before the grid before this one has ended, as W does not depend on it. A
 // slot is released one step late, when its products have been computed. The ring goes on from tile to tile.
 
-// How the parts of a block wait for each other. A parameter, so that tests can take one wait away.
+// The waits between the parts of a block. A parameter, so that tests can take one wait away.
 template <tile_policy P, int Slots> struct tile_waits {
   using ring = channel<mbarrier, Slots, threads(1), warps(4 * P.groups * P.cluster)>;
   AP_DEV static void step_before() { wgmma_wait<1>(); }

@@ -38,7 +38,7 @@ inline namespace AP_TARGET {
 // exponentials the other one multiplies: they find that antiphase by themselves.
 enum forward_event { full, empty };
 
-// How the parts of a block wait for each other. A parameter, so that tests can take one wait away.
+// The waits between the parts of a block. A parameter, so that tests can take one wait away.
 template <forward_policy P> struct forward_waits {
   static constexpr int computing_warps = 4 * P.groups;
   using ring = channel<mbarrier, P.slots, threads(1), warps(computing_warps)>;

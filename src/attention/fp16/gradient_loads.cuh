@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a block of the gradients' kernels holds and loads: items, the ring, and the thread that fills it.
+// The items and the ring of a block of the gradients' kernels, and the thread that fills it.
 #pragma once
 #include <antiphase/core/channel.hpp>
 #include <antiphase/device/atomic.cuh>
@@ -14,7 +14,7 @@
 namespace antiphase::attentions {
 inline namespace AP_TARGET {
 
-// How the parts of a block wait for each other. A parameter, so that tests can take one wait away.
+// The waits between the parts of a block. A parameter, so that tests can take one wait away.
 template <gradient_policy P> struct gradient_waits {
   using ring = channel<mbarrier, P.slots, threads(1), warps(8)>;
   using weights = channel<mbarrier, 2, warps(4), warps(4)>;

@@ -108,7 +108,7 @@ struct forward_split_params {
 };
 // Checks whether FP16 parts keep the contract: a word for each member and head of K, 0 if they do. Columns
 // that share their tile's scale, of operands that have column scales, must be within most_between_columns.
-// Where only far_lo keeps it, writes the lo parts of Q and K again.
+// Lo parts of Q and K are written again where only far_lo keeps the bound.
 struct judge_params {
   // The others must be finite, and so must sums of their rows; of two, products are within their limits.
   split_operand q, k, others[2];

@@ -34,7 +34,7 @@ inline namespace AP_TARGET {
 // up its share of the columns, which the others write into its shared memory.
 enum split_event { full, empty };
 
-// How the parts of a block wait for each other. A parameter, so that tests can take one wait away.
+// The waits between the parts of a block. A parameter, so that tests can take one wait away.
 template <product_policy P> struct product_waits {
   static constexpr int computing_warps = 8;
   using ring = channel<mbarrier, P.stages, threads(1), warps(computing_warps)>;

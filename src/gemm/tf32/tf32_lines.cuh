@@ -127,7 +127,7 @@ struct tf32_rows {
       return {16 * warp, lane / 4, lane % 4, warp * warp_size + lane};
     }
   };
-  // Where a sparse line's nonzeros are; with one, both are the same.
+  // Places of a sparse line's nonzeros; with one, both are the same.
   struct sparse_places {
     std::int64_t first, last;
     bool two;
@@ -139,7 +139,7 @@ struct tf32_rows {
     sparse_places places[2];  // of sparse ones
   };
   struct row_pair {
-    // What a lane has seen of a row. Its nonzeros are added up: the number of them, and their k.
+    // A lane's view of a row. Its nonzeros are added up: the number of them, and their k.
     struct row_watch {
       static constexpr int bits_of_sum = 20;
       static constexpr std::uint32_t one = 1u << bits_of_sum, many = line_nonzeros::many * one;
@@ -199,21 +199,21 @@ struct tf32_rows {
     }
     // The smaller least element of the lane's rows.
     AP_DEV std::uint32_t least() const { return row[0].least < row[1].least ? row[0].least : row[1].least; }
-    // Whether the warp's rows have neither small elements nor few nonzeros.
+    // True if the warp's rows have neither small elements nor few nonzeros.
     AP_DEV bool ordinary() const {
       if (ballot(least() < least_whole) != 0) return false;
       if (!counts) return true;
       const line_nonzeros one = of_four_lanes(row[0]), other = of_four_lanes(row[1]);
       return ballot(tf32_lines::is_sparse(one) || tf32_lines::is_sparse(other)) == 0;
     }
-    // With small K no lane alone sees enough nonzeros, so the four lanes of a row add theirs.
+    // The nonzeros of all four lanes of a row: with small K no lane alone sees enough.
     AP_DEV static line_nonzeros of_four_lanes(const row_watch& mine) {
       line_nonzeros all = mine.all().nonzeros;
       all.add(shuffle(all, lane_index() ^ 1));
       all.add(shuffle(all, lane_index() ^ 2));
       return all;
     }
-    // What compute_again() asks of the lane's rows. k: where the block's share begins.
+    // The facts about the lane's rows that compute_again() needs. k: where the block's share begins.
     AP_DEV lane_rows of_lane(std::int64_t k) const {
       lane_rows all;
       AP_UNROLL

@@ -56,8 +56,8 @@ places::places(std::string_view module) {
   }
 }
 
-// Of a function that is inlined in several places the compiler names one and then refers to it: the caller is
-// the one that was named last, in a directive of its own or as this one's caller.
+// The compiler names one caller of a function that is inlined in several places, and then refers to it: the
+// caller is the one that was named last, in a directive of its own or as this one's caller.
 places::point places::caller_of(const point& p) const {
   point best;
   int latest = 0;
