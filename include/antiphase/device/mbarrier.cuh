@@ -19,6 +19,8 @@ struct bytes {
   int count;
 };
 struct by_warp {};  // the party is a whole warp: all lanes call, one arrives for them
+// As by_warp, for a slot that the warp has read by ordinary loads and that bulk copies fill again
+struct read_by_warp {};
 // the thread arrives when all its copy_async copies have landed (copy_async_arrive)
 struct with_copies {};
 
@@ -94,6 +96,7 @@ struct mbarrier {
     warp_sync();
     if (AP_EVERY_LANE_ARRIVES || lane_index() == 0) arrive();
   }
+  AP_DEV void arrive(read_by_warp);
 };
 
 // fence_mbarrier_init: makes initialised mbarriers visible to TMA. fence_async: orders this thread's ordinary
@@ -105,6 +108,13 @@ AP_DEV void fence_async() { asm volatile("fence.proxy.async.shared::cta;" ::: "m
 AP_DEV void fence_mbarrier_init() { machine::mbarrier_fence(); }
 AP_DEV void fence_async() { machine::proxy_fence(machine::proxy::shared); }
 #endif
+
+// An arrival alone does not wait for loads in flight: a bulk copy that it allows could overwrite what they have
+// yet to read. Seen on an H200, where attention's kernels loaded scales right before a release.
+AP_DEV void mbarrier::arrive(read_by_warp) {
+  fence_async();
+  arrive(by_warp{});
+}
 
 }  // namespace AP_TARGET
 }  // namespace antiphase

@@ -147,7 +147,7 @@ template <gradient_policy P, class Waits = gradient_waits<P>> struct gradient_ke
       const own_tile& mine = s.own[own.index];
       math::fetch(held0, mine.operand[0], b.first_row);
       math::fetch(held1, mine.operand[1], b.first_row);
-      if (b.tiles.count() == 0) s.owned.release(own, by_warp{});
+      if (b.tiles.count() == 0) s.owned.release(own, read_by_warp{});
       outputs sum0 = {}, sum1 = {};  // sum1 of keys only
       scores x, y;
       tile_pairs pairs;
@@ -185,9 +185,9 @@ template <gradient_policy P, class Waits = gradient_waits<P>> struct gradient_ke
         if constexpr (of_keys) {
           wgmma_wait<0>();
           part1.pin();
-          s.ring.release(second, by_warp{});
+          s.ring.release(second, read_by_warp{});
         } else {
-          s.ring.release(second, by_warp{});
+          s.ring.release(second, read_by_warp{});
         }
         split<near_lo>(parts, y);
         wgmma_fence();
@@ -196,7 +196,7 @@ template <gradient_policy P, class Waits = gradient_waits<P>> struct gradient_ke
         if constexpr (of_keys) sum1.add_rows(part1, scale1 * math::down, scale1 * math::down);
         Waits::last_part();
         part0.pin();
-        s.ring.release(first, by_warp{});
+        s.ring.release(first, read_by_warp{});
         sum0.add_rows(part0, back[0] * scale0 * math::down, back[1] * scale0 * math::down);
       });
       if constexpr (of_keys) {
@@ -220,7 +220,7 @@ template <gradient_policy P, class Waits = gradient_waits<P>> struct gradient_ke
       own_parts<0> held;
       const own_chunk(&mine)[chunks] = s.own[own.index].operand[0];
       math::fetch(held, mine, 0);
-      if (b.tiles.count() == 0) s.owned.release(own, by_warp{});
+      if (b.tiles.count() == 0) s.owned.release(own, read_by_warp{});
       outputs sum = {}, part;
       scores x;
       tile_pairs pairs;
@@ -238,7 +238,7 @@ template <gradient_policy P, class Waits = gradient_waits<P>> struct gradient_ke
         if (last) s.owned.release(own, by_warp{});
         math::weigh(p, x, b.r, s.numbers[first.index], b.w.member, head, j * N,
                     power_of_two(b.own_exponent + exponent_of(scale0), p.to_score.mantissa), pairs);
-        s.ring.release(first, by_warp{});
+        s.ring.release(first, read_by_warp{});
         s.weights.ring.acquire(to);
         AP_UNROLL
         for (int i = 0; i < N / 8; ++i)
@@ -253,7 +253,7 @@ template <gradient_policy P, class Waits = gradient_waits<P>> struct gradient_ke
         wgmma_commit();
         Waits::last_part();
         part.pin();
-        s.ring.release(second, by_warp{});
+        s.ring.release(second, read_by_warp{});
         sum.add_rows(part, scale1 * math::down, scale1 * math::down);
       });
       math::store(p, sum, b.r, p.results.v, b.w, 1);
@@ -271,7 +271,7 @@ template <gradient_policy P, class Waits = gradient_waits<P>> struct gradient_ke
       own_parts<1> held;
       const own_chunk(&mine)[chunks] = s.own[own.index].operand[1];
       math::fetch(held, mine, 0);
-      if (b.tiles.count() == 0) s.owned.release(own, by_warp{});
+      if (b.tiles.count() == 0) s.owned.release(own, read_by_warp{});
       outputs sum = {}, part;
       scores x, y;
       halves<N> parts;
@@ -295,7 +295,7 @@ template <gradient_policy P, class Waits = gradient_waits<P>> struct gradient_ke
         s.weights.ring.release(from++, by_warp{});
         float back[2];
         math::differentiate(y, x, b.r, s.numbers[second.index], b.own_scale * scale1, back);
-        s.ring.release(second, by_warp{});
+        s.ring.release(second, read_by_warp{});
         split<near_lo>(parts, y);
         s.ring.wait(first, full);
         wgmma_fence();
@@ -303,7 +303,7 @@ template <gradient_policy P, class Waits = gradient_waits<P>> struct gradient_ke
         wgmma_commit();
         Waits::last_part();
         part.pin();
-        s.ring.release(first, by_warp{});
+        s.ring.release(first, read_by_warp{});
         sum.add_rows(part, back[0] * scale0 * math::down, back[1] * scale0 * math::down);
       });
       math::store(p, sum, b.r, p.results.k, b.w, p.factor);

@@ -259,7 +259,7 @@ template <forward_policy P, class Waits = forward_waits<P>> struct forward_kerne
         o = multiply_add(sum.value[i], of_columns.element[i % 2],
                          key_of(t) == 0 ? o * shrink[out.half_of(i)] : o);
       }
-      if (t + 1 == parts || begins_slot(t + 1)) s.ring.release(slot_of(t), by_warp{});
+      if (t + 1 == parts || begins_slot(t + 1)) s.ring.release(slot_of(t), read_by_warp{});
     };
     if constexpr (!two_in_progress) {
       AP_UNROLL
