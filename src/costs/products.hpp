@@ -200,11 +200,13 @@ struct fp64_cost {
   kept_cost kept;
   block_cost block;
   warp_cost warp;
+  double epilogue;  // a thousand outputs that call an epilogue, on one multiprocessor
   void each(constant_visitor& v) {
     v.inside("ring", ring);
     v.inside("kept", kept);
     v.inside("block", block);
     v.inside("warp", warp);
+    v.number("epilogue", epilogue, .1, 20);
   }
 };
 

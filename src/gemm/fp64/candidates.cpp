@@ -236,10 +236,10 @@ const candidate fp64{
     .considered = fp64_is_considered,
     .seconds =
         [](const candidate&, const request& r) {
-          // An epilogue is a call for each output: 1.7 ns of a multiprocessor.
           const double outputs = static_cast<double>(r.problem.m()) * static_cast<double>(r.problem.n()) *
                                  static_cast<double>(r.batch.count);
-          const double finishing = r.epilogue.is_plain() ? 0 : 1.7e-9 * outputs;
+          const double finishing =
+              r.epilogue.is_plain() ? 0 : 1e-9 * costs::models_of(r.device()).fp64.epilogue * outputs;
           return division_of(r).seconds + finishing / multiprocessors_of(r.device());
         },
     .plan_for = plan_fp64_product,
