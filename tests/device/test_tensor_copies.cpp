@@ -219,7 +219,7 @@ void check_refusals(const context& where) {
   };
   EXPECT_EQ(refusal([](auto& t) { t.element_bytes = 3; }),
             "tensor map: elements of 3 bytes, expected 1, 2, 4 or 8");
-  EXPECT_EQ(refusal([](auto& t) { t.dimensions = 5; }), "tensor map: 5 dimensions, expected 2 to 4");
+  EXPECT_EQ(refusal([](auto& t) { t.dimensions = 6; }), "tensor map: 6 dimensions, expected 2 to 5");
   EXPECT_THAT(refusal([](auto& t) { t.data = static_cast<const float*>(t.data) + 1; }),
               HasSubstr("is not a multiple of 16"));
   EXPECT_THAT(refusal([](auto& t) { t.data = nullptr; }), HasSubstr("the address 0x0"));

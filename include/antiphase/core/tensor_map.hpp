@@ -21,14 +21,14 @@ AP_FN constexpr std::uint32_t swizzled(std::uint32_t address, swizzle s) {
   return address ^ (address >> 3 & (width_of(s) - 16));
 }
 
-constexpr int tensor_dimensions = 4;  // at most
+constexpr int tensor_dimensions = 5;  // at most
 
 // A tensor, and the box of it that one TMA copy moves. The innermost dimension comes first; its elements are
 // contiguous. executor::encode() makes a tensor_map of it.
 struct tensor_layout {
   const void* data = nullptr;                    // memory of the executor, aligned to 16 bytes
   int element_bytes = 2;                         // 1, 2, 4 or 8
-  int dimensions = 2;                            // 2 to 4
+  int dimensions = 2;                            // 2 to 5
   std::uint64_t extent[tensor_dimensions] = {};  // elements
   std::uint64_t stride[tensor_dimensions] = {};  // bytes, multiples of 16; [0] is ignored
   // elements, at most 256; [0] a multiple of 16 bytes; if swizzled, exactly a row

@@ -45,6 +45,7 @@ AP_VERB void cp_async_bulk_shared_to_global(void* to, const void* from, unsigned
 AP_TENSOR(2, AP_LIST(int x, int y), AP_LIST(x, y))
 AP_TENSOR(3, AP_LIST(int x, int y, int z), AP_LIST(x, y, z))
 AP_TENSOR(4, AP_LIST(int x, int y, int z, int w), AP_LIST(x, y, z, w))
+AP_TENSOR(5, AP_LIST(int x, int y, int z, int w, int v), AP_LIST(x, y, z, w, v))
 #undef AP_LIST
 #undef AP_TENSOR
 AP_VERB void fence_proxy_async_shared_cta() { machine::proxy_fence(machine::proxy::shared); }

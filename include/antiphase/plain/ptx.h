@@ -327,15 +327,16 @@ AP_VERB void tensor_store(unsigned long map, const void* from, machine::tensor_p
                           place where) {
   machine::tensor_store(map_at(map, where), from, first, dimensions, where);
 }
+AP_VERB void tensor_reduce(unsigned long map, const void* from, machine::tensor_place first, int dimensions,
+                           bulk_update what, place where) {
+  machine::tensor_reduce(map_at(map, where), from, first, dimensions, what, where);
+}
 
 // wgmma. The accumulator registers belong to the Tensor Core until the wait, so they must be one array of the
 // thread.
-struct warpgroup_signs {
-  int a, b;
-};
 template <class First, class... More>
 AP_VERB void warpgroup_multiply(machine::operand_type type, const machine::warpgroup_step& what,
-                                warpgroup_signs signs, const unsigned* a, place where, First& first,
+                                const unsigned* a, unsigned metadata, place where, First& first,
                                 More&... more) {
   static_assert(sizeof(First) == sizeof(float), "sums of a wgmma are float");
   auto* const sum = reinterpret_cast<float*>(&first);
@@ -345,9 +346,7 @@ AP_VERB void warpgroup_multiply(machine::operand_type type, const machine::warpg
         "the registers of a wgmma's sum are to be the elements of one array, in order: antiphase check takes "
         "no others",
         where);
-  if (signs.a != 1 || signs.b != 1)
-    machine::trap("a wgmma with a negated operand: antiphase check has none", where);
-  machine::warpgroup_multiply_of(type, sum, what, a, where);
+  machine::warpgroup_multiply_of(type, sum, what, a, metadata, where);
 }
 
 // Special registers. %smid: blocks go round the multiprocessors.

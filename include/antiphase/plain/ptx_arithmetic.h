@@ -338,21 +338,23 @@ using plain::from_half;
 using plain::to_bfloat;
 using plain::to_half;
 using plain::to_tf32;
-template <bool Wide> AP_VERB unsigned short fp8_pair(float upper, float lower) {
-  return static_cast<unsigned short>(to_fp8(upper, true, Wide) << 8 | to_fp8(lower, true, Wide));
-}
-template <bool Wide> AP_VERB unsigned from_fp8_pair(unsigned short pair) {
-  const auto half = [&](int at) {
-    const auto x = static_cast<unsigned char>(pair >> at);
-    return to_half(Wide ? from_e5m2(x) : from_e4m3(x));
-  };
-  return static_cast<unsigned>(half(8)) << 16 | half(0);
-}
 AP_VERB unsigned halves(float upper, float lower) {
   return static_cast<unsigned>(to_half(upper)) << 16 | to_half(lower);
 }
 AP_VERB unsigned bfloats(float upper, float lower) {
   return static_cast<unsigned>(to_bfloat(upper)) << 16 | to_bfloat(lower);
+}
+// Pairs of small floating numbers: of 4 bits in a byte, else each in a byte.
+template <small_float Of> constexpr int small_bits = Of == small_float::e2m1 ? 4 : 8;
+template <small_float Of> AP_VERB unsigned short small_pair(float upper, float lower) {
+  return static_cast<unsigned short>(to_small(upper, true, Of) << small_bits<Of> | to_small(lower, true, Of));
+}
+template <small_float Of> AP_VERB float upper_small(unsigned short pair) {
+  return from_small(static_cast<unsigned>(pair) >> small_bits<Of>, Of);
+}
+template <small_float Of> AP_VERB float lower_small(unsigned short pair) { return from_small(pair, Of); }
+AP_VERB unsigned short power_pair(float upper, float lower, bool up, bool saturates) {
+  return static_cast<unsigned short>(to_power(upper, up, saturates) << 8 | to_power(lower, up, saturates));
 }
 
 template <class T, class... Held> AP_VERB T packed(const Held&... x) {

@@ -30,31 +30,70 @@ inline unsigned short to_bfloat(float x) {
 }
 inline float from_bfloat(unsigned short b) { return std::bit_cast<float>(static_cast<unsigned>(b) << 16); }
 
-// Numbers of 8 bits. e4m3 has no infinities; its NaN is S.1111.111.
-inline float from_e5m2(unsigned char x) { return from_half(static_cast<unsigned short>(x << 8)); }
-inline float from_e4m3(unsigned char x) {
-  const int exponent = x >> 3 & 15, fraction = x & 7;
-  const float size = (x & 0x7F) == 0x7F ? std::bit_cast<float>(0x7FC00000u)
-                     : exponent == 0    ? std::ldexp(static_cast<float>(fraction), -9)
-                                        : std::ldexp(static_cast<float>(8 + fraction), exponent - 10);
-  return (x & 0x80) != 0 ? -size : size;
+// Floating numbers of 4 to 8 bits, in the order of small_formats. With infinities, the largest exponent is that
+// of infinity and NaN; with NaN alone, all ones are NaN.
+enum class small_float : unsigned char { e5m2, e4m3, e3m2, e2m3, e2m1 };
+struct small_format {
+  int exponent_bits, fraction_bits;
+  bool has_infinities, has_nan;
+  constexpr int least() const { return 2 - (1 << (exponent_bits - 1)); }  // exponent of normal numbers
+  constexpr unsigned ones() const { return (1u << (exponent_bits + fraction_bits)) - 1; }
+  constexpr unsigned sign() const { return ones() + 1; }
+  constexpr unsigned infinity() const { return ones() >> fraction_bits << fraction_bits; }
+  constexpr unsigned largest() const {
+    return has_infinities ? infinity() - 1 : has_nan ? ones() - 1 : ones();
+  }
+};
+constexpr small_format small_formats[] = {{5, 2, true, true},
+                                          {4, 3, false, true},
+                                          {3, 2, false, false},
+                                          {2, 3, false, false},
+                                          {2, 1, false, false}};
+constexpr small_format format_of(small_float of) { return small_formats[static_cast<int>(of)]; }
+
+inline float from_small(unsigned x, small_float of) {
+  const small_format f = format_of(of);
+  const unsigned size = x & f.ones();
+  const int exponent = static_cast<int>(size >> f.fraction_bits),
+            fraction = static_cast<int>(size & ((1u << f.fraction_bits) - 1));
+  float value = std::ldexp(static_cast<float>(exponent == 0 ? fraction : fraction + (1 << f.fraction_bits)),
+                           (exponent == 0 ? 0 : exponent - 1) + f.least() - f.fraction_bits);
+  if (size > f.largest())
+    value = f.has_infinities && size == f.infinity() ? INFINITY : std::bit_cast<float>(0x7FC00000u);
+  return (x & f.sign()) != 0 ? -value : value;
+}
+inline float from_e5m2(unsigned char x) { return from_small(x, small_float::e5m2); }
+inline float from_e4m3(unsigned char x) { return from_small(x, small_float::e4m3); }
+
+// To the nearest, ties to even. Numbers that are too large become the largest one, or infinity or NaN where the
+// format has them; NaN, where it has none, becomes the largest number.
+inline unsigned to_small(double x, bool saturates, small_float of) {
+  const small_format f = format_of(of);
+  const double size = std::fabs(x);
+  const unsigned sign = std::signbit(x) ? f.sign() : 0, beyond = saturates || !f.has_nan ? f.largest()
+                                                                 : f.has_infinities      ? f.infinity()
+                                                                                         : f.ones();
+  if (std::isnan(x)) return !f.has_nan ? f.largest() : sign | (f.has_infinities ? f.ones() - 1 : f.ones());
+  if (std::isinf(x)) return sign | beyond;
+  const int exponent = size < std::ldexp(1.0, f.least()) ? f.least() : std::ilogb(size);
+  const double units =
+      std::nearbyint(std::ldexp(size, f.fraction_bits - exponent));  // a carry moves on by itself
+  if (std::ldexp(units, exponent - f.fraction_bits) > from_small(f.largest(), of)) return sign | beyond;
+  return sign | static_cast<unsigned>(((exponent - f.least()) << f.fraction_bits) + static_cast<int>(units));
+}
+inline unsigned char to_fp8(double x, bool saturates, bool wide) {
+  return static_cast<unsigned char>(to_small(x, saturates, wide ? small_float::e5m2 : small_float::e4m3));
 }
 
-// To the nearest, ties to even. Numbers that are too large become the largest one, or NaN (e5m2: infinity).
-// `wide`: e5m2, not e4m3.
-inline unsigned char to_fp8(double x, bool saturates, bool wide) {
-  const int fraction_bits = wide ? 2 : 3, least = wide ? -14 : -6;
-  const double most = wide ? 57344 : 448, size = std::fabs(x);
-  const unsigned sign = std::signbit(x) ? 0x80 : 0, largest = wide ? 0x7B : 0x7E, beyond = wide ? 0x7C : 0x7F;
-  if (std::isnan(x)) return static_cast<unsigned char>(wide ? 0x7E | sign : 0x7F | sign);
-  if (std::isinf(x)) return static_cast<unsigned char>(sign | (saturates ? largest : beyond));
-  const int exponent = size < std::ldexp(1.0, least) ? least : std::ilogb(size);
-  const double units =
-      std::nearbyint(std::ldexp(size, fraction_bits - exponent));  // a carry moves on by itself
-  if (std::ldexp(units, exponent - fraction_bits) > most)
-    return static_cast<unsigned char>(sign | (saturates ? largest : beyond));
-  const int bits = ((exponent - least) << fraction_bits) + static_cast<int>(units);
-  return static_cast<unsigned char>(sign | static_cast<unsigned>(bits));
+// ue8m0, powers of two from 2^-127 on: the next smaller one, or `up` the next larger one. 255 is NaN.
+inline unsigned to_power(float x, bool up, bool saturates) {
+  const unsigned bits = std::bit_cast<unsigned>(x) & 0x7FFFFFFFu, fraction = bits & 0x7FFFFFu;
+  if (bits > 0x7F800000u) return 255;
+  const unsigned power = (bits >> 23) + (up && fraction > (bits >> 23 == 0 ? 0x400000u : 0u) ? 1 : 0);
+  return power == 255 && saturates ? 254 : power;
+}
+inline float from_power(unsigned x) {
+  return x == 255 ? std::bit_cast<float>(0x7FC00000u) : std::ldexp(1.0f, static_cast<int>(x) - 127);
 }
 
 // to 10 fraction bits; ties away from zero

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Bulk stores of the CPU executor: contiguous bytes, boxes of tensors and reductions, in a thread's groups.
+#include <antiphase/plain/rounded.h>
 #include <algorithm>
 #include <cstring>
 
@@ -30,33 +31,51 @@ template <class T> T updated(bulk_update what, T now, T value) {
 }
 
 // Atomic: other workers may update the same numbers.
-template <class T>
-void update_all(void* to, const unsigned char* values, std::size_t bytes, bulk_update what) {
+template <class T, class Step>
+void update_all(void* to, const unsigned char* values, std::size_t bytes, Step step) {
   auto* at = static_cast<T*>(to);
   for (std::size_t i = 0; i < bytes / sizeof(T); ++i) {
     T value, now, after;
     std::memcpy(&value, values + i * sizeof(T), sizeof value);
     __atomic_load(&at[i], &now, __ATOMIC_RELAXED);
-    do after = updated(what, now, value);
+    do after = step(now, value);
     // reloads `now` on failure
     while (!__atomic_compare_exchange(&at[i], &now, &after, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
   }
 }
+template <class T>
+void update_numbers(void* to, const unsigned char* values, std::size_t bytes, bulk_update what) {
+  update_all<T>(to, values, bytes, [what](T now, T value) { return updated(what, now, value); });
+}
+void update_halves(void* to, const unsigned char* values, std::size_t bytes, bulk_update what,
+                   float (*from)(std::uint16_t), std::uint16_t (*rounded)(float)) {
+  update_all<std::uint16_t>(to, values, bytes, [&](std::uint16_t now, std::uint16_t value) {
+    return rounded(updated(what, from(now), from(value)));
+  });
+}
 
-void update_all(void* to, const unsigned char* values, std::size_t bytes, machine::bulk_step step) {
+}  // namespace
+
+void update(void* to, const unsigned char* values, std::size_t bytes, const machine::bulk_step& step) {
   const bool wide = step.number_bytes == 8;
   switch (step.number) {
     case machine::number_kind::floating:
-      return wide ? update_all<double>(to, values, bytes, step.update)
-                  : update_all<float>(to, values, bytes, step.update);
+      if (step.number_bytes == 2)
+        return update_halves(to, values, bytes, step.update, plain::from_half, plain::to_half);
+      return wide ? update_numbers<double>(to, values, bytes, step.update)
+                  : update_numbers<float>(to, values, bytes, step.update);
+    case machine::number_kind::bfloat:
+      return update_halves(to, values, bytes, step.update, plain::from_bfloat, plain::to_bfloat);
     case machine::number_kind::signed_integer:
-      return wide ? update_all<std::int64_t>(to, values, bytes, step.update)
-                  : update_all<std::int32_t>(to, values, bytes, step.update);
+      return wide ? update_numbers<std::int64_t>(to, values, bytes, step.update)
+                  : update_numbers<std::int32_t>(to, values, bytes, step.update);
     case machine::number_kind::unsigned_integer:
-      return wide ? update_all<std::uint64_t>(to, values, bytes, step.update)
-                  : update_all<std::uint32_t>(to, values, bytes, step.update);
+      return wide ? update_numbers<std::uint64_t>(to, values, bytes, step.update)
+                  : update_numbers<std::uint32_t>(to, values, bytes, step.update);
   }
 }
+
+namespace {
 
 void capture(const block_state& block, bulk_store_state& s) {
   if (s.captured) return;
@@ -73,7 +92,7 @@ void finish(bulk_store_state& s) {
   if (s.box != nullptr)
     write_box(s);
   else if (s.updates)
-    update_all(s.destination, s.captured->data(), s.bytes, *s.updates);
+    update(s.destination, s.captured->data(), s.bytes, *s.updates);
   else
     std::memcpy(s.destination, s.captured->data(), s.bytes);
 }

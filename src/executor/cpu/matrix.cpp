@@ -3,6 +3,7 @@
 // wait.
 #include "matrix.hpp"
 
+#include <antiphase/plain/rounded.h>
 #include <algorithm>
 #include <antiphase/executor/cpu/machine_tf32.hpp>
 #include <cstring>
@@ -87,7 +88,8 @@ void take_a_words(std::uint16_t* a, int lane, const std::uint32_t* from) {
   for (int i = 0; i < 4; ++i)
     std::memcpy(a + (lane / 4 + i % 2 * 8) * depth + 2 * (lane % 4 + i / 2 * 4), &from[i], sizeof from[i]);
 }
-std::vector<std::uint32_t> words_of(const std::vector<std::uint16_t>& halves) {
+int bytes_of(operand_type type) { return type < operand_type::tf32 ? 2 : type == operand_type::tf32 ? 4 : 1; }
+std::vector<std::uint32_t> words_of(std::span<const std::uint16_t> halves) {
   std::vector<std::uint32_t> words(halves.size() / 2);
   std::memcpy(words.data(), halves.data(), 4 * words.size());
   return words;
@@ -100,6 +102,26 @@ template <class Do> void each_sum(int lane, int columns, Do f) {  // f(register,
 // Registers in flight
 // -----------------------------------------------------------------------------------------------------------
 
+int words_of_sum(int columns, bool halves) { return columns / (halves ? 4 : 2); }
+std::size_t bytes_of_sum(int columns, bool halves) {
+  return sizeof(float) * static_cast<std::size_t>(words_of_sum(columns, halves));
+}
+// A sum in a thread's registers, the `i`th of them.
+float sum_in(const float* registers, int i, bool halves) {
+  if (!halves) return registers[i];
+  std::uint16_t half = 0;
+  std::memcpy(&half, reinterpret_cast<const std::uint16_t*>(registers) + i, sizeof half);
+  return plain::from_half(half);
+}
+void put_sum(float* registers, int i, bool halves, float sum) {
+  if (!halves) {
+    registers[i] = sum;
+    return;
+  }
+  const std::uint16_t half = plain::to_half(sum);
+  std::memcpy(reinterpret_cast<std::uint16_t*>(registers) + i, &half, sizeof half);
+}
+
 // A signalling NaN: arithmetic on it leaves a quiet one, so that an update in place shows as well as a write.
 constexpr std::uint32_t poison = 0x7FADBEEF;
 
@@ -110,7 +132,7 @@ void require_poison(const thread_state& t, const sum_in_flight& s, place where) 
     std::memcpy(&bits, &x, sizeof bits);
     return bits == poison;
   };
-  if (!std::all_of(registers, registers + s.columns / 2, is_poison))
+  if (!std::all_of(registers, registers + words_of_sum(s.columns, s.halves), is_poison))
     fail(t, fault::barrier_misuse, where,
          "registers of a wgmma's sum were written before the wgmma_wait that covers it");
 }
@@ -142,7 +164,6 @@ bool written_since_fence(const thread_state& t, const void* at, std::size_t byte
     return false;
   return std::memcmp(at, then.bytes.data() + first, bytes) != 0;
 }
-std::size_t bytes_of_sum(int columns) { return sizeof(float) * static_cast<std::size_t>(columns / 2); }
 constexpr std::size_t bytes_of_a = 4 * sizeof(std::uint32_t);
 
 struct brought_step {  // the argument of one thread
@@ -151,6 +172,7 @@ struct brought_step {  // the argument of one thread
   const std::uint32_t* a;
   operand_type type;
   bool a_stays = true;  // A's registers belong to the kernel, which must not touch them before the wait
+  std::uint32_t metadata = 0;  // of a sparse A
 };
 const brought_step& step_of(const thread_state* t) { return *static_cast<const brought_step*>(t->brought); }
 
@@ -160,7 +182,8 @@ std::shared_ptr<sum_in_flight> sum_of(warp_matrices& m, std::span<thread_state* 
   for (auto& s : m.sums) {
     if (s->registers[0] != first.sum) continue;
     for (const thread_state* t : lanes) {
-      if (s->registers[t->index % warp] != step_of(t).sum || s->columns != first.step.columns)
+      if (s->registers[t->index % warp] != step_of(t).sum || s->columns != first.step.columns ||
+          s->halves != first.step.half_sums)
         fail(*t, fault::barrier_misuse, where,
              "a wgmma adds to registers that are in flight for one of another shape");
       require_poison(*t, *s, where);
@@ -168,22 +191,48 @@ std::shared_ptr<sum_in_flight> sum_of(warp_matrices& m, std::span<thread_state* 
     return s;
   }
   for (const thread_state* t : lanes)
-    if (const std::size_t bytes = bytes_of_sum(first.step.columns);
+    if (const std::size_t bytes = bytes_of_sum(first.step.columns, first.step.half_sums);
         !are_fenced(*t, step_of(t).sum, bytes) ||
         (first.step.accumulate && written_since_fence(*t, step_of(t).sum, bytes)))
       fail(*t, fault::barrier_misuse, where,
            "a wgmma takes registers that the thread may still be using: wgmma_fence comes before it");
   auto s = std::make_shared<sum_in_flight>();
   s->columns = first.step.columns;
+  s->halves = first.step.half_sums;
   s->value.resize(static_cast<std::size_t>(rows_of_warp * s->columns));
   for (const thread_state* t : lanes) {
     const int lane = t->index % warp;
     float* registers = s->registers[lane] = step_of(t).sum;
-    each_sum(lane, s->columns, [&](int i, int at) { s->value[static_cast<std::size_t>(at)] = registers[i]; });
-    for (int i = 0; i < s->columns / 2; ++i) std::memcpy(&registers[i], &poison, sizeof poison);
+    each_sum(lane, s->columns, [&](int i, int at) {
+      s->value[static_cast<std::size_t>(at)] = sum_in(registers, i, s->halves);
+    });
+    for (int i = 0; i < words_of_sum(s->columns, s->halves); ++i)
+      std::memcpy(&registers[i], &poison, sizeof poison);
   }
   m.sums.push_back(s);
   return s;
+}
+
+machine::matrix_number number_of_a(operand_type type) {
+  using enum machine::matrix_number;
+  static constexpr machine::matrix_number all[] = {f16, bf16, tf32, e4m3, e4m3, e5m2, e5m2, s8, s8, u8, u8};
+  return all[static_cast<std::size_t>(type)];
+}
+// The columns in which the numbers of a warp's rows of a sparse A stand, by rows.
+std::vector<std::uint8_t> columns_of_sparse(std::span<thread_state* const> lanes) {
+  const brought_step& first = step_of(lanes.front());
+  std::uint32_t words[warp][5] = {};  // metadata comes after four words of A
+  lane_registers registers[warp] = {};
+  for (std::size_t i = 0; i < warp; ++i) {
+    words[i][4] = step_of(lanes[i]).metadata;
+    registers[i].a = words[i];
+  }
+  const machine::matrix_number of = number_of_a(first.type);
+  std::vector<std::uint8_t> all;
+  for (int row = 0; row < rows_of_warp; ++row)
+    for (int k = 0; k < 2 * depth / bytes_of(first.type); ++k)
+      all.push_back(static_cast<std::uint8_t>(column_of_sparse(of, first.step.selector, registers, row, k)));
+  return all;
 }
 
 void start(thread_state& self, std::span<thread_state* const> threads, place where) {
@@ -195,8 +244,9 @@ void start(thread_state& self, std::span<thread_state* const> threads, place whe
       fail(*t, fault::barrier_misuse, where,
            "the threads of a warpgroup call wgmma with different descriptors");
   if (first.a == nullptr)
-    require_inside(self, what.a_descriptor, what.a_transposed, rows_of_warp * warps_together, "A", where);
-  require_inside(self, what.b_descriptor, what.b_transposed, what.columns, "B", where);
+    require_inside(self, what.a_descriptor, what.a_transposed, rows_of_warp * warps_together, depth, "A",
+                   where);
+  require_inside(self, what.b_descriptor, what.b_transposed, what.columns, depth_of_b(what), "B", where);
   const bool now = self.owner->lands_now();
   for (int w = 0; w < warps_together; ++w) {
     const auto lanes = threads.subspan(static_cast<std::size_t>(w * warp), warp);
@@ -216,6 +266,7 @@ void start(thread_state& self, std::span<thread_state* const> threads, place whe
         (first.type >= operand_type::tf32 ? take_a_words : take_a)(o.a.data(), t->index % warp, step_of(t).a);
       }
     }
+    if (is_sparse(what)) o.column = columns_of_sparse(lanes);
     ++o.sum->operations;
     if (observer* watch = self.owner->watch())
       watch->matrix_issued(lanes, ranges_of(*self.home, o, w), rows_of_warp * what.columns * depth, where);
@@ -233,6 +284,38 @@ void bring(thread_state& self, const brought_step& mine, place where) {
            [&](std::span<thread_state* const> threads) { start(self, threads, where); });
 }
 
+void multiply(operand_type type, std::span<const std::uint16_t> a, std::span<const std::uint16_t> b,
+              sum_in_flight& s, tensor_sums how) {
+  if (type == operand_type::bf16)
+    multiply_step_bf16(a, b, rows_of_warp, s.columns, s.value, how);
+  else if (type == operand_type::tf32)
+    multiply_step_tf32(words_of(a), words_of(b), rows_of_warp, s.columns, s.value, how);
+  else if (type != operand_type::f16)
+    multiply_bytes(type, a, b, rows_of_warp, s.columns, s.value);
+  else
+    multiply_step(a, b, rows_of_warp, s.columns, s.value, how);
+}
+// A sparse A is multiplied as two dense ones, of the lower and the upper half of its columns.
+void multiply_sparse(const matrix_operation& o, sum_in_flight& s, tensor_sums how) {
+  constexpr std::size_t row_bytes = 2 * depth;
+  const auto size = static_cast<std::size_t>(bytes_of(o.type));
+  std::vector<unsigned char> dense(rows_of_warp * 2 * row_bytes);
+  for (std::size_t i = 0; i < o.column.size(); ++i) {
+    const std::size_t row = i / (row_bytes / size), at = o.column[i] * size;
+    std::memcpy(&dense[(at / row_bytes * rows_of_warp + row) * row_bytes + at % row_bytes],
+                reinterpret_cast<const unsigned char*>(o.a.data()) + i * size, size);
+  }
+  const std::size_t of_half = o.b.size() / 2;
+  for (std::size_t half = 0; half < 2; ++half) {
+    std::vector<std::uint16_t> a(rows_of_warp * depth), b(of_half);
+    std::memcpy(a.data(), &dense[half * rows_of_warp * row_bytes], rows_of_warp * row_bytes);
+    for (std::size_t i = 0; i < of_half; ++i)
+      b[i] =
+          o.b[o.type >= operand_type::tf32 ? (i / depth * 2 + half) * depth + i % depth : half * of_half + i];
+    multiply(o.type, a, b, s, how);
+  }
+}
+
 void land(thread_state& self, warp_matrices& m, std::span<thread_state* const> lanes, place where) {
   matrix_operation& o = m.operations.front();
   read_operands(*self.home, o, self.index / warp % warps_together);
@@ -242,21 +325,23 @@ void land(thread_state& self, warp_matrices& m, std::span<thread_state* const> l
            "registers of a wgmma's A were written before the wgmma_wait that covers it");
   sum_in_flight& s = *o.sum;
   if (!o.step.accumulate) std::fill(s.value.begin(), s.value.end(), 0.f);
-  if (o.type == operand_type::bf16)
-    multiply_step_bf16(o.a, o.b, rows_of_warp, s.columns, s.value, sums_of(self));
-  else if (o.type == operand_type::tf32)
-    multiply_step_tf32(words_of(o.a), words_of(o.b), rows_of_warp, s.columns, s.value, sums_of(self));
-  else if (o.type != operand_type::f16)
-    multiply_bytes(o.type, o.a, o.b, rows_of_warp, s.columns, s.value);
+  if (o.step.negated)
+    for (std::size_t i = 0; i < o.a.size(); ++i)
+      o.a[i] ^= o.type < operand_type::tf32 ? 0x8000 : o.type > operand_type::tf32 ? 0x8080 : i % 2 << 15;
+  if (is_sparse(o.step))
+    multiply_sparse(o, s, sums_of(self));
   else
-    multiply_step(o.a, o.b, rows_of_warp, s.columns, s.value, sums_of(self));
+    multiply(o.type, o.a, o.b, s, sums_of(self));
+  if (s.halves)
+    for (float& sum : s.value) sum = plain::from_half(plain::to_half(sum));
   if (--s.operations == 0) {
     for (thread_state* t : lanes) {
       require_poison(*t, s, where);
       float* registers = s.registers[t->index % warp];
-      each_sum(t->index % warp, s.columns,
-               [&](int i, int at) { registers[i] = s.value[static_cast<std::size_t>(at)]; });
-      remember(*t, registers_at(registers, bytes_of_sum(s.columns)));
+      each_sum(t->index % warp, s.columns, [&](int i, int at) {
+        put_sum(registers, i, s.halves, s.value[static_cast<std::size_t>(at)]);
+      });
+      remember(*t, registers_at(registers, bytes_of_sum(s.columns, s.halves)));
     }
     std::erase(m.sums, o.sum);
   }
@@ -398,12 +483,12 @@ void warpgroup_multiply_tf32(float* sum, int columns, bool accumulate, const std
         {sum, {columns, accumulate, false, false, 0, b_descriptor}, a, operand_type::tf32}, where);
 }
 void warpgroup_multiply_of(operand_type type, float* sum, const warpgroup_step& what, const std::uint32_t* a,
-                           place where) {
+                           std::uint32_t metadata, place where) {
   thread_state& self = called_from(__builtin_return_address(0));
   if (what.columns % 8 != 0 || what.columns < 8 || what.columns > 256)
     fail(self, fault::barrier_misuse, where,
          fmt::format("a wgmma of {} columns: expected a multiple of 8, up to 256", what.columns));
-  bring(self, {sum, what, a, type, false}, where);
+  bring(self, {sum, what, a, type, false, metadata}, where);
 }
 
 void warpgroup_fence(place where) {

@@ -28,6 +28,7 @@ struct used_registers {
 // Registers of a warp that are in flight: 16 rows of a sum. The threads' own registers hold poison meanwhile.
 struct sum_in_flight {
   int columns;
+  bool halves;               // two columns in a register
   float* registers[32];      // by lane
   std::vector<float> value;  // 16 x columns
   int operations = 0;        // pending ones that add to it
@@ -36,8 +37,10 @@ struct sum_in_flight {
 struct matrix_operation {
   machine::warpgroup_step step;
   std::shared_ptr<sum_in_flight> sum;
-  // 16 x 16 and 16 x columns; empty: not read yet. Other than f16 and bf16: 16 x 32 and columns x 32 bytes
+  // 16 x 16 and 16 x columns; empty: not read yet. Other than f16 and bf16: 16 x 32 and columns x 32 bytes. With
+  // a sparse A, whose numbers' columns are `column`, B has twice as many k.
   std::vector<std::uint16_t> a, b;
+  std::vector<std::uint8_t> column = {};
   machine::operand_type type = machine::operand_type::f16;
   // by lane: contents that must not change until the wait; empty if A is in shared memory
   std::vector<used_registers> a_registers = {};

@@ -42,7 +42,7 @@ struct operand {
   }
   // Calls f(address, mn, k) for every piece of 16 bytes; its elements are consecutive in mn if transposed,
   // else in k.
-  template <class Do> void each_piece(int first, int count, Do f) const {
+  template <class Do> void each_piece(int first, int count, int depth, Do f) const {
     for (int mn = 0; mn < count; mn += transposed ? 8 : 1)
       for (int k = 0; k < depth; k += transposed ? 1 : 8) f(address(first + mn, k), mn, k);
   }
@@ -53,10 +53,10 @@ struct operand {
 constexpr std::uint64_t unused_bits = ~0xC000'3FFF'3FFF'3FFFull;
 
 // Reads rows or columns [first, first + count) into mn_stride, k_stride.
-std::vector<std::uint16_t> read(const block_state& block, const operand& o, int first, int count,
+std::vector<std::uint16_t> read(const block_state& block, const operand& o, int first, int count, int depth,
                                 int mn_stride, int k_stride) {
   std::vector<std::uint16_t> to(static_cast<std::size_t>(count * depth));
-  o.each_piece(first, count, [&](std::uint32_t at, int mn, int k) {
+  o.each_piece(first, count, depth, [&](std::uint32_t at, int mn, int k) {
     std::uint16_t piece[8];
     std::memcpy(piece, block.shared + at, sizeof piece);
     for (int i = 0; i < 8; ++i) {
@@ -69,7 +69,7 @@ std::vector<std::uint16_t> read(const block_state& block, const operand& o, int 
 
 }  // namespace
 
-void require_inside(const thread_state& self, std::uint64_t descriptor, bool transposed, int count,
+void require_inside(const thread_state& self, std::uint64_t descriptor, bool transposed, int count, int depth,
                     const char* name, place where) {
   const operand o(descriptor, transposed);
   if ((descriptor & unused_bits) != 0)
@@ -77,7 +77,7 @@ void require_inside(const thread_state& self, std::uint64_t descriptor, bool tra
         self, fault::bad_copy, where,
         fmt::format("the descriptor of {}, {:#018x}, has bits set that mean nothing here", name, descriptor));
   const std::size_t bytes = self.block->shared_bytes;
-  o.each_piece(0, count, [&](std::uint32_t at, int mn, int k) {
+  o.each_piece(0, count, depth, [&](std::uint32_t at, int mn, int k) {
     if (at + 16 > bytes)
       fail(self, fault::bad_copy, where,
            fmt::format("{} {} of {} at k = {} lies at byte {} of shared memory, of which the block has {}: "
@@ -92,11 +92,11 @@ void read_operands(const block_state& block, matrix_operation& o, int warp_in_gr
   const machine::warpgroup_step& w = o.step;
   if (o.a.empty())
     o.a = read(block, operand(w.a_descriptor, w.a_transposed), rows_of_warp * warp_in_group, rows_of_warp,
-               depth, 1);
+               depth, depth, 1);
   const operand b(w.b_descriptor, w.b_transposed);
   if (o.b.empty())
-    o.b = o.type >= operand_type::tf32 ? read(block, b, 0, w.columns, depth, 1)
-                                       : read(block, b, 0, w.columns, 1, w.columns);
+    o.b = o.type >= operand_type::tf32 ? read(block, b, 0, w.columns, depth_of_b(w), depth_of_b(w), 1)
+                                       : read(block, b, 0, w.columns, depth_of_b(w), 1, w.columns);
 }
 
 // The shared memory that a warp reads, as merged ranges.
@@ -106,8 +106,8 @@ std::vector<std::span<const unsigned char>> ranges_of(const block_state& block, 
   const auto add = [&](std::uint32_t at, int, int) { pieces.push_back(at); };
   if (o.a.empty())
     operand(o.step.a_descriptor, o.step.a_transposed)
-        .each_piece(rows_of_warp * warp_in_group, rows_of_warp, add);
-  operand(o.step.b_descriptor, o.step.b_transposed).each_piece(0, o.step.columns, add);
+        .each_piece(rows_of_warp * warp_in_group, rows_of_warp, depth, add);
+  operand(o.step.b_descriptor, o.step.b_transposed).each_piece(0, o.step.columns, depth_of_b(o.step), add);
   std::sort(pieces.begin(), pieces.end());
   pieces.erase(std::unique(pieces.begin(), pieces.end()), pieces.end());
   std::vector<std::span<const unsigned char>> ranges;

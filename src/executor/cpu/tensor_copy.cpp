@@ -19,10 +19,11 @@ namespace {
 constexpr std::uint32_t mark = 0x616E'7031u;
 struct record {
   const void* data;
-  std::uint64_t stride[tensor_dimensions - 1];  // of all dimensions but the first
+  std::uint32_t stride[tensor_dimensions - 1];  // of all dimensions but the first
   std::uint32_t extent[tensor_dimensions];      // 0: 2^32
   std::uint16_t box[tensor_dimensions];
   std::uint8_t dimensions, element_bytes, pattern;
+  machine::number_kind numbers;
   std::uint32_t mark;
 };
 static_assert(sizeof(record) <= sizeof(tensor_map) / 2 && std::is_trivially_copyable_v<record>);
@@ -35,11 +36,16 @@ record recorded(const tensor_layout& t) {
            .dimensions = static_cast<std::uint8_t>(t.dimensions),
            .element_bytes = static_cast<std::uint8_t>(t.element_bytes),
            .pattern = static_cast<std::uint8_t>(t.pattern),
+           .numbers = machine::number_kind::unsigned_integer,
            .mark = mark};
   for (int d = 0; d < tensor_dimensions; ++d) {
     r.extent[d] = static_cast<std::uint32_t>(t.extent[d]);
     r.box[d] = static_cast<std::uint16_t>(t.box[d]);
-    if (d > 0) r.stride[d - 1] = t.stride[d];
+    if (d == 0) continue;
+    if (t.stride[d] > UINT32_MAX)
+      throw bad_request(
+          fmt::format("tensor map: stride {} is {} bytes, expected less than 2^32 on a CPU", d, t.stride[d]));
+    r.stride[d - 1] = static_cast<std::uint32_t>(t.stride[d]);
   }
   return r;
 }
@@ -145,8 +151,13 @@ void write_box(const bulk_store_state& store) {
   const tensor_box& b = *store.box;
   const std::uint32_t bytes = row_bytes(b.layout);
   for (std::uint32_t row = 0; row < rows(b.layout); ++row)
-    if (const row_part p = part_of(b, row); p.bytes > 0)
-      std::memcpy(p.address, store.captured->data() + std::size_t{row} * bytes + p.skipped, p.bytes);
+    if (const row_part p = part_of(b, row); p.bytes > 0) {
+      const unsigned char* const from = store.captured->data() + std::size_t{row} * bytes + p.skipped;
+      if (store.updates)
+        update(p.address, from, p.bytes, *store.updates);
+      else
+        std::memcpy(p.address, from, p.bytes);
+    }
 }
 
 }  // namespace antiphase::cpu_detail
@@ -158,12 +169,17 @@ using namespace cpu_detail;
 static_assert(sizeof(tensor_place::index) == tensor_dimensions * sizeof(int));
 namespace {
 
+record record_in(const tensor_map& map) {
+  record r;
+  std::memcpy(static_cast<void*>(&r), &map, sizeof r);
+  return r;
+}
+
 // The box of a copy. Fails the launch if TMA would not take it.
 std::shared_ptr<const tensor_box> box_of(const thread_state& self, const tensor_map& map, tensor_place first,
                                          int dimensions, const void* in_shared, const char* what,
                                          const char* direction, place where) {
-  record r;
-  std::memcpy(static_cast<void*>(&r), &map, sizeof r);
+  const record r = record_in(map);
   if (r.mark != mark)
     fail(self, fault::bad_copy, where,
          fmt::format("a {} takes a map that this executor has not encoded", what));
@@ -247,30 +263,55 @@ void tensor_load_of_pair(void* to, const tensor_map& map, tensor_place first, in
   }
   fail(self, fault::bad_copy, where, "the mbarrier of a tensor load for a pair of blocks is in neither");
 }
-void tensor_store(const tensor_map& map, const void* from, tensor_place first, int dimensions, place where) {
-  thread_state& self = called_from(__builtin_return_address(0));
-  const auto box = box_of(self, map, first, dimensions, from, "tensor store", "from", where);
+namespace {
+void store_box(thread_state& self, const tensor_map& map, const void* from, tensor_place first,
+               int dimensions, std::optional<bulk_step> updates, place where) {
+  const char* const what = updates ? "tensor reduction" : "tensor store";
+  const auto box = box_of(self, map, first, dimensions, from, what, "from", where);
   const tensor_layout& t = box->layout;
   for (int d = 0; d < dimensions; ++d)
     if (first.index[d] < 0)
       fail(self, fault::bad_copy, where,
-           fmt::format("a tensor store from index {} on in dimension {}: the engine takes no negative index "
-                       "of a store",
-                       first.index[d], d));
+           fmt::format("a {} from index {} on in dimension {}: the engine takes no negative index of a store",
+                       what, first.index[d], d));
   const std::uint64_t size = static_cast<std::uint64_t>(t.element_bytes), row = t.extent[0] * size,
                       begin = static_cast<std::uint64_t>(first.index[0]) * size;
   if (begin < row && row < begin + row_bytes(t) && row % 16 != 0)
     fail(self, fault::bad_copy, where,
-         fmt::format("a tensor store across the end of a row of {} bytes: the engine writes whole pieces of "
-                     "16, expected a box that ends "
-                     "before, or such rows",
-                     row));
+         fmt::format("a {} across the end of a row of {} bytes: the engine writes whole pieces of 16, "
+                     "expected a box that ends before, or such rows",
+                     what, row));
   issue(self,
         bulk_store_state{.destination = nullptr,
                          .source = static_cast<const unsigned char*>(from),
                          .bytes = bytes_of(*box),
-                         .box = box},
+                         .box = box,
+                         .updates = updates},
         where);
+}
+}  // namespace
+void tensor_store(const tensor_map& map, const void* from, tensor_place first, int dimensions, place where) {
+  store_box(called_from(__builtin_return_address(0)), map, from, first, dimensions, {}, where);
+}
+void set_numbers(tensor_map& map, number_kind of) {
+  record r = record_in(map);
+  r.numbers = of;
+  std::memcpy(&map, &r, sizeof r);
+}
+void tensor_reduce(const tensor_map& map, const void* from, tensor_place first, int dimensions,
+                   bulk_update what, place where) {
+  thread_state& self = called_from(__builtin_return_address(0));
+  const record r = record_in(map);
+  const bool floating = r.numbers == number_kind::floating || r.numbers == number_kind::bfloat,
+             orders = what == bulk_update::min || what == bulk_update::max;
+  if (r.mark == mark &&
+      (floating ? what != bulk_update::add && (r.element_bytes != 2 || !orders) : r.element_bytes < 4))
+    fail(self, fault::bad_copy, where,
+         fmt::format(
+             "a tensor reduction of {} of {} bytes: the engine adds integers of 4 and 8 bytes and "
+             "floating numbers, and finds extremes and bits of the former and extremes of f16 and bf16",
+             floating ? "floating numbers" : "integers", r.element_bytes));
+  store_box(self, map, from, first, dimensions, bulk_step{what, r.numbers, r.element_bytes}, where);
 }
 
 }  // namespace antiphase::machine

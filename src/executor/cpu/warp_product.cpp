@@ -89,7 +89,7 @@ unsigned metadata(const machine::warp_product& w, const lane_registers (&lanes)[
 }
 // The column of A that a number of a sparse A stands in, the `k`th of its row: two of four columns, or one of
 // two of tf32.
-int column_of(const machine::warp_product& w, const lane_registers (&lanes)[32], int row, int k) {
+int column_in(const machine::warp_product& w, const lane_registers (&lanes)[32], int row, int k) {
   if (!w.selector) return k;
   if (w.a == matrix_number::tf32) return 2 * k + (metadata(w, lanes, row, k) == 0xE);
   return k / 2 * 4 + static_cast<int>(metadata(w, lanes, row, k / 2) >> k % 2 * 2 & 3);
@@ -104,7 +104,7 @@ template <class Sum> void multiply(const machine::warp_product& w, const lane_re
     const lane_registers& of = lanes[l];
     for (int i = 0; i < w.rows * w.depth / (w.selector ? 64 : 32); ++i) {
       const matrix_place p = machine::place_in_a(w.rows, together(w.a), l, i);
-      a[at(p.row, w.depth, column_of(w, lanes, p.row, p.column))] = value<Sum>(element(of.a, w.a, i), w.a);
+      a[at(p.row, w.depth, column_in(w, lanes, p.row, p.column))] = value<Sum>(element(of.a, w.a, i), w.a);
     }
     for (int i = 0; i < w.columns * w.depth / 32; ++i) {
       const matrix_place p = machine::place_in_b(w.depth, together(w.b), l, i);
@@ -132,6 +132,12 @@ void multiply_warp(const machine::warp_product& w, const lane_registers (&lanes)
     multiply<double>(w, lanes);
   else
     multiply<float>(w, lanes);
+}
+
+int column_of_sparse(matrix_number a, int selector, const lane_registers (&lanes)[32], int row, int k) {
+  const int depth = 32 * 16 / bits_of(a);
+  return column_in({16, 8, depth, a, a, matrix_number::f32, matrix_number::f32, false, selector}, lanes, row,
+                   k);
 }
 
 namespace {

@@ -235,6 +235,7 @@ tensor_map encode(const tensor_layout& tensor);
 void land_box(const block_state& block, const bulk_load_state& load);
 std::vector<unsigned char> rows_of_box(const block_state& block, const bulk_store_state& store);
 void write_box(const bulk_store_state& store);
+void update(void* to, const unsigned char* values, std::size_t bytes, const machine::bulk_step& step);
 std::vector<std::span<const unsigned char>> sources(const bulk_load_state& load);         // in global memory
 std::vector<std::span<const unsigned char>> destinations(const bulk_store_state& store);  // in global memory
 

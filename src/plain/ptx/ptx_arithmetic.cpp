@@ -200,28 +200,57 @@ text to_space(instruction& i) {
   if (space == "generic") return i.put(0, i.get("unsigned long", 1));
   return i.put(0, call(to ? "to_shared" : "from_shared", i.get("unsigned long", 1)));
 }
+namespace {
+// Conversions from and to pairs: {upper, lower} of a source of two f32, of f16x2 or bf16x2, of small floating
+// numbers. Empty: the source is another.
+using pair_values = std::pair<text, text>;
+text small_named(view pair) {
+  return has_word("e5m2x2 e4m3x2 e3m2x2 e2m3x2 e2m1x2", pair)
+             ? fmt::format("::antiphase::plain::small_float::{}", pair.substr(0, pair.size() - 2))
+             : text();
+}
+std::optional<pair_values> pair_from(const instruction& i, view from) {
+  const text word =
+      i.get(from.starts_with("f16") || from.starts_with("bf16") ? "unsigned" : "unsigned short", 1);
+  if (from == "f32") return pair_values{i.get("float", 1), i.get("float", 2)};
+  if (from == "f16x2" || from == "bf16x2") {
+    const text function = from == "f16x2" ? "from_half" : "from_bfloat";
+    return pair_values{call(function, fmt::format("static_cast<unsigned short>({} >> 16)", word)),
+                       call(function, fmt::format("static_cast<unsigned short>({})", word))};
+  }
+  if (from == "ue8m0x2")
+    return pair_values{call("from_power", word + " >> 8"), call("from_power", word + " & 255")};
+  const text small = small_named(from);
+  if (small.empty()) return {};
+  return pair_values{call("upper_small<" + small + ">", word), call("lower_small<" + small + ">", word)};
+}
+}  // namespace
 text convert(instruction& i) {
   const view rounding = i.take_one({"rni", "rzi", "rmi", "rpi"});
+  const bool up = i.take("rp");
   skip_rounding(i);
+  const bool cuts = i.take("relu"), finite = i.take("satfinite");
+  const auto cut = [&](const text& value) { return cuts ? call("max<float>", "0", value) : value; };
   if (i.take("tf32")) {
     i.take("rna");
     if (!i.take("f32")) i.refuse();
-    return i.put(0, call("to_tf32", i.get("float", 1)));
+    return i.put(0, cut(call("to_tf32", i.get("float", 1))));
   }
-  for (const view pair : {"e4m3x2", "e5m2x2"}) {
-    if (!i.take(pair)) continue;
-    const view wide = pair == "e5m2x2" ? "<true>" : "<false>";
-    if (i.take("satfinite") && i.take("f32"))
-      return i.put(0, call(fmt::format("fp8_pair{}", wide), i.get("float", 1), i.get("float", 2)));
-    if (!i.take("f16x2")) i.refuse();
-    return i.put(0, call(fmt::format("from_fp8_pair{}", wide), i.get("unsigned short", 1)));
+  if (i.first().ends_with("x2")) {
+    const view from = i.take_last(), pair = i.take_last();
+    const text small = small_named(pair);
+    const auto values = pair_from(i, from);
+    if (!values || i.count() != (from == "f32" ? 3u : 2u)) i.refuse();
+    const text upper = cut(values->first), lower = cut(values->second);
+    if (pair == "f16x2" || pair == "bf16x2")
+      return i.put(0, call(pair == "f16x2" ? "halves" : "bfloats", upper, lower));
+    if (pair == "ue8m0x2")
+      return i.put(0, call("power_pair", upper, lower, up ? "true" : "false", finite ? "true" : "false"));
+    if (small.empty() || !finite) i.refuse();
+    return i.put(0, call("small_pair<" + small + ">", upper, lower));
   }
-  for (const view pair : {"f16x2", "bf16x2"})
-    if (i.take(pair)) {
-      if (!i.take("f32")) i.refuse();
-      return i.put(0, call(pair == "f16x2" ? "halves" : "bfloats", i.get("float", 1), i.get("float", 2)));
-    }
-  const bool saturates = i.take("sat"), cuts = i.take("relu");
+  if (finite) i.refuse();
+  const bool saturates = i.take("sat");
   const view from_type = i.take_last(), to_type = i.take_last();
   const auto half_of = [](view type) { return type == "f16" ? "half" : type == "bf16" ? "bfloat" : ""; };
   const text from_half = half_of(from_type), to_half = half_of(to_type);

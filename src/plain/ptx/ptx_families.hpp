@@ -25,7 +25,7 @@ text wait_copies(instruction& i);
 text wait_all_copies(instruction& i);
 text copies_arrive(instruction& i);
 text bulk_copy(instruction& i);
-text tensor_copy(instruction& i);
+text tensor_copy(instruction& i, bool reduces);
 text replace_in_map(instruction& i);
 text copy_map(instruction& i);
 text bulk_reduction(instruction& i);
@@ -61,7 +61,7 @@ text multiply(instruction& i, bool sparse);
 text wmma_load(instruction& i);
 text wmma_store(instruction& i);
 text wmma_multiply(instruction& i);
-text warpgroup_multiply(instruction& i);
+text warpgroup_multiply(instruction& i, bool sparse);
 text warpgroup(instruction& i, view what);
 
 // Tensor Memory

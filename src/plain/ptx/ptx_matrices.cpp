@@ -183,40 +183,47 @@ text wmma_multiply(instruction& i) {
          wmma_puts(i, 0);
 }
 
-// m64nNkK with f32 or s32 sums; A comes from a descriptor or four registers.
-text warpgroup_multiply(instruction& i) {
+// m64nNkK; A comes from a descriptor or four registers. Sums of f16 are pairs in a register.
+text warpgroup_multiply(instruction& i, bool sparse) {
   i.skip({"sync", "aligned"});
   const view shape = i.take_beginning("m64n");
-  const bool floating = i.take("f32");
-  if (shape.empty() || (!floating && !i.take("s32"))) i.refuse();
+  const bool whole = i.take("s32"), halves = !whole && !i.take("f32") && i.take("f16");
+  if (shape.empty() || i.parts() != 2) i.refuse();
   const auto number = [&] {
-    return floating ? i.take_one({"bf16", "tf32", "f16", "e4m3", "e5m2"}) : i.take_one({"s8", "u8"});
+    const view type = i.first();
+    if (!has_word(whole ? "s8 u8" : halves ? "f16 e4m3 e5m2" : "bf16 tf32 f16 e4m3 e5m2", type)) i.refuse();
+    i.skip_head(1);
+    return type;
   };
   const view of_a = number(), of_b = number();
   const bool bytes = of_a.size() == 2 || of_a.starts_with("e");
-  if (of_a.empty() || of_b.empty() ||
-      (of_a != of_b && (!bytes || of_b.size() != of_a.size() || of_b == "bf16")))
-    i.refuse();
+  if (of_a != of_b && (!bytes || of_b.size() != of_a.size() || of_b == "bf16")) i.refuse();
   const text type = bytes ? fmt::format("{}_{}", of_a, of_b) : text(of_a);
   const std::size_t k_at = shape.find('k');
-  if (k_at == view::npos || shape.substr(k_at) != (bytes ? "k32" : type == "tf32" ? "k8" : "k16")) i.refuse();
+  const int depth = (bytes ? 32 : type == "tf32" ? 8 : 16) * (sparse ? 2 : 1);
+  if (k_at == view::npos || shape.substr(k_at + 1) != std::to_string(depth)) i.refuse();
   const text columns(shape.substr(4, k_at - 4));
   const auto sums = i.list(0);
-  if (text(std::to_string(2 * sums.size())) != columns) i.refuse();
+  if (text(std::to_string((halves ? 4 : 2) * sums.size())) != columns) i.refuse();
   const bool registers = i.operand(1).starts_with("{");
-  // operands that have a transpose flag; signs, which integers do not have
-  const std::size_t flags = bytes || type == "tf32" ? 0 : registers ? 1 : 2, signs = floating ? 2 : 0;
-  if (i.count() != 4 + signs + flags || (registers && i.list(1).size() != 4)) i.refuse();
-  const text transposed_a = flags == 2 ? i.get("int", 6) + " != 0" : "false",
-             transposed_b = flags > 0 ? i.get("int", 5 + flags) + " != 0" : "false";
+  // operands after B that a sparse A has, then whether to add; signs, which integers do not have; transpose flags
+  const std::size_t adds = sparse ? 5 : 3, signs = whole ? 0 : 2,
+                    flags = bytes || type == "tf32" ? 0
+                            : registers             ? 1
+                                                    : 2;
+  if (i.count() != adds + 1 + signs + flags || (registers && i.list(1).size() != 4)) i.refuse();
+  const std::size_t first_flag = adds + 1 + signs;
+  const text transposed_a = flags == 2 ? i.get("int", first_flag) + " != 0" : "false",
+             transposed_b = flags > 0 ? i.get("int", first_flag + flags - 1) + " != 0" : "false",
+             negated =
+                 whole ? "false" : fmt::format("{} != {}", i.get("int", adds + 1), i.get("int", adds + 2));
   text code = registers ? "const unsigned ap_a[4] = {" + i.gets("unsigned", 1) + "}; " : "";
   text all = fmt::format(
       "::antiphase::machine::operand_type::{}, ::antiphase::machine::warpgroup_step{{{}, {}, {}, {}, {}, "
-      "{}}}, "
-      "::antiphase::plain::ptx::warpgroup_signs{{{}, {}}}, {}, {}",
-      type, columns, i.get("bool", 3), transposed_a, transposed_b,
-      registers ? "0ul" : i.get("unsigned long", 1), i.get("unsigned long", 2),
-      floating ? i.get("int", 4) : "1", floating ? i.get("int", 5) : "1", registers ? "ap_a" : "nullptr",
+      "{}, {}, {}, {}}}, {}, {}, {}",
+      type, columns, i.get("bool", adds), transposed_a, transposed_b,
+      registers ? "0ul" : i.get("unsigned long", 1), i.get("unsigned long", 2), negated, halves,
+      sparse ? i.get("int", 4) : "-1", registers ? "ap_a" : "nullptr", sparse ? i.get("unsigned", 3) : "0u",
       here);
   for (const text& one : sums) all += ", " + one;
   return code + call("warpgroup_multiply", all);

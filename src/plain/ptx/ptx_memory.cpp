@@ -196,11 +196,19 @@ text bulk_copy(instruction& i) {
   return fmt::format("::antiphase::machine::bulk_load({}, {}, {}, {}, {})", i.pointer(0, "in_shared"),
                      i.pointer(1, "generic"), bytes, i.barrier(3, "in_shared"), here);
 }
-text tensor_copy(instruction& i) {
+namespace {
+text update_of(instruction& i) {
+  const view what = i.take_one({"add", "min", "max", "and", "or", "xor"});
+  if (what.empty()) i.refuse();
+  const bool of_bits = what == "and" || what == "or" || what == "xor";
+  return fmt::format("::antiphase::bulk_update::{}{}", of_bits ? "bit_" : "", what);
+}
+}  // namespace
+text tensor_copy(instruction& i, bool reduces) {
   i.skip_cache_hints();
   i.take("tile");
   const view group = i.take_one({"cta_group::1", "cta_group::2"});
-  const view dimensions = i.take_one({"1d", "2d", "3d", "4d"});
+  const view dimensions = i.take_one({"1d", "2d", "3d", "4d", "5d"});
   const bool stores = i.take("bulk_group");
   const auto tensor = i.inside(stores ? 0 : 1);
   if (dimensions.empty() || tensor.size() != 2 || !tensor[1].starts_with("{")) i.refuse();
@@ -215,10 +223,12 @@ text tensor_copy(instruction& i) {
       map = fmt::format("::antiphase::plain::ptx::get<unsigned long>({})", i.value(tensor[0]));
   if (stores) {
     if (!i.take("global") || !i.take("shared::cta")) i.refuse();
-    return call("tensor_store", map, i.pointer(1, "in_shared"), place, count, here);
+    const text from = i.pointer(1, "in_shared");
+    return reduces ? call("tensor_reduce", map, from, place, count, update_of(i), here)
+                   : call("tensor_store", map, from, place, count, here);
   }
-  if (!i.take("mbarrier::complete_tx::bytes") || i.take_one({"shared::cluster", "shared::cta"}).empty() ||
-      !i.take("global"))
+  if (reduces || !i.take("mbarrier::complete_tx::bytes") ||
+      i.take_one({"shared::cluster", "shared::cta"}).empty() || !i.take("global"))
     i.refuse();
   const bool several = i.take("multicast::cluster");
   if (group.ends_with("2"))
@@ -250,13 +260,14 @@ text copy_map(instruction& i) {
 text bulk_reduction(instruction& i) {
   i.skip_cache_hints();
   if (!i.take("bulk_group") || !i.take("global") || !i.take("shared::cta")) i.refuse();
-  const view what = i.take_one({"add", "min", "max", "and", "or", "xor"});
-  if (what.empty()) i.refuse();
-  return fmt::format(
-      "::antiphase::machine::bulk_reduce({}, {}, {}, "
-      "::antiphase::plain::ptx::step_of<{}>(::antiphase::bulk_update::{}{}), {})",
-      i.pointer(0, "generic"), i.pointer(1, "in_shared"), i.get("unsigned", 2), i.type(),
-      what == "and" || what == "or" || what == "xor" ? "bit_" : "", what, here);
+  const text what = update_of(i);
+  i.take("noftz");
+  const view small = i.take_one({"f16", "bf16"});
+  const text step = small.empty() ? fmt::format("::antiphase::plain::ptx::step_of<{}>({})", i.type(), what)
+                                  : fmt::format("{{{}, ::antiphase::machine::number_kind::{}, 2}}", what,
+                                                small == "f16" ? "floating" : "bfloat");
+  return fmt::format("::antiphase::machine::bulk_reduce({}, {}, {}, {}, {})", i.pointer(0, "generic"),
+                     i.pointer(1, "in_shared"), i.get("unsigned", 2), step, here);
 }
 text commit_bulk(instruction&) { return "::antiphase::machine::bulk_commit()"; }
 text wait_bulk(instruction& i) {

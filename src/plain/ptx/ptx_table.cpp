@@ -53,11 +53,12 @@ const std::vector<group>& table() {
         {"cp.async.mbarrier.arrive", copies_arrive}}},
       {partly,
        "between global memory and shared memory, multicast too, and to other blocks of the cluster; tensors "
-       "of 1 to 4 dimensions, in tiles, by maps of cuTensorMapEncodeTiled, whose address, extents, strides, "
+       "of 1 to 5 dimensions, in tiles, by maps of cuTensorMapEncodeTiled, whose address, extents, strides, "
        "box "
        "and rank may be replaced; the fence after it is not checked",
        {{"cp.async.bulk", bulk_copy},
-        {"cp.async.bulk.tensor", tensor_copy},
+        {"cp.async.bulk.tensor", AP_ROW(tensor_copy(i, false))},
+        {"cp.reduce.async.bulk.tensor", AP_ROW(tensor_copy(i, true))},
         {"cp.reduce.async.bulk", bulk_reduction},
         {"cp.async.bulk.commit_group", commit_bulk},
         {"cp.async.bulk.wait_group", wait_bulk},
@@ -120,12 +121,11 @@ const std::vector<group>& table() {
        "in modules, and with <mma.h>; of f16, bf16, tf32, f64, s8 and u8",
        {{"wmma.load", wmma_load}, {"wmma.store", wmma_store}, {"wmma.mma", wmma_multiply}}},
       {partly,
-       "m64nNk16 of f16 and bf16, m64nNk8 of tf32, m64nNk32 of e4m3, e5m2, s8 and u8, with sums in f32 or "
-       "s32 "
-       "that are one array of the thread's, A in shared memory or registers; "
-       "not "
-       "negated. What becomes of A's registers before the wait is not looked at",
-       {{"wgmma.mma_async", warpgroup_multiply},
+       "of f16, bf16, tf32, e4m3, e5m2, s8 and u8, with sums in f32, f16 or s32 that are one array of the "
+       "thread's, A in shared memory or registers, dense or sparse. What becomes of A's registers before the "
+       "wait is not looked at",
+       {{"wgmma.mma_async", AP_ROW(warpgroup_multiply(i, false))},
+        {"wgmma.mma_async.sp", AP_ROW(warpgroup_multiply(i, true))},
         {"wgmma.fence", AP_ROW(warpgroup(i, "fence"))},
         {"wgmma.commit_group", AP_ROW(warpgroup(i, "commit"))},
         {"wgmma.wait_group", AP_ROW(warpgroup(i, "wait"))}}},
@@ -162,7 +162,9 @@ const std::vector<group>& table() {
         {"getctarank", rank_of},
         {"st.async", async_store}}},
       {partly,
-       "of integers, f32, f64, f16, bf16 and their pairs (cvt: of tf32, e4m3x2 and e5m2x2 too); "
+       "of integers, f32, f64, f16, bf16 and their pairs (cvt: of tf32, pairs of e4m3, e5m2, e3m2, e2m3, "
+       "e2m1 and "
+       "ue8m0 too); "
        "approximations "
        "are as exact as the others",
        {{"mov", move},
@@ -232,7 +234,7 @@ const std::vector<group>& table() {
         {"nanosleep", AP_ROW((i.take("u32"), fmt::format("::antiphase::machine::yield({})", here)))}}},
       {no,
        "the instructions above; nor is the rest of PTX known",
-       {{"wgmma.mma_async.sp", nullptr}, {"red.async", nullptr}, {"cp.reduce.async.bulk.tensor", nullptr}}}};
+       {{"red.async", nullptr}, {"multimem.ld_reduce", nullptr}, {"multimem.red", nullptr}}}};
   return all;
 }
 #undef AP_ROW

@@ -193,15 +193,22 @@ CUresult cuTensorMapEncodeTiled(CUtensorMap* map, CUtensorMapDataType type, cuui
                                     instead);
     return result;
   };
-  constexpr int bytes_of[] = {1, 2, 4, 4, 8, 8, 2, 4, 8, 2, 4, 4, 4};
+  using enum machine::number_kind;
+  static constexpr struct {
+    int bytes;
+    machine::number_kind kind;
+  } numbers[] = {{1, unsigned_integer}, {2, unsigned_integer}, {4, unsigned_integer}, {4, signed_integer},
+                 {8, unsigned_integer}, {8, signed_integer},   {2, floating},         {4, floating},
+                 {8, floating},         {2, bfloat},           {4, floating},         {4, floating},
+                 {4, floating}};
   if (rank < 1 || rank > tensor_dimensions || interleave != CU_TENSOR_MAP_INTERLEAVE_NONE ||
-      fill != CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE || static_cast<std::size_t>(type) >= std::size(bytes_of) ||
+      fill != CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE || static_cast<std::size_t>(type) >= std::size(numbers) ||
       std::any_of(element_strides, element_strides + rank, [](cuuint32_t s) { return s != 1; }))
     return refuse("a tensor map that antiphase check does not have",
-                  "1 to 4 dimensions, no interleaving, element strides of 1, zeros outside",
+                  "1 to 5 dimensions, no interleaving, element strides of 1, zeros outside",
                   CUDA_ERROR_NOT_SUPPORTED);
   tensor_layout layout{.data = address,
-                       .element_bytes = bytes_of[type],
+                       .element_bytes = numbers[type].bytes,
                        .dimensions = static_cast<int>(rank),
                        .pattern = static_cast<antiphase::swizzle>(swizzle)};
   for (cuuint32_t d = 0; d < rank; ++d) {
@@ -215,7 +222,8 @@ CUresult cuTensorMapEncodeTiled(CUtensorMap* map, CUtensorMapDataType type, cuui
     layout.stride[1] = (extents[0] * static_cast<cuuint64_t>(layout.element_bytes) + 15) / 16 * 16;
   }
   try {
-    const tensor_map encoded = plain::device().encode(layout);
+    tensor_map encoded = plain::device().encode(layout);
+    machine::set_numbers(encoded, numbers[type].kind);
     static_assert(sizeof encoded == sizeof *map);
     std::memcpy(map, &encoded, sizeof encoded);
   } catch (const bad_request& e) {

@@ -80,7 +80,7 @@ const std::vector<dialect_group>& plain_dialect() {
         {partly,
          "cuTensorMapEncodeTiled cuGetErrorString cuGetErrorName cudaGetDriverEntryPoint "
          "cudaGetDriverEntryPointByVersion",
-         "maps of 1 to 4 dimensions, not interleaved, element strides of 1, zeros outside; no other function "
+         "maps of 1 to 5 dimensions, not interleaved, element strides of 1, zeros outside; no other function "
          "of the driver"},
         {yes,
          "cudaMalloc3D cudaMallocArray cudaMalloc3DArray cudaMemcpy3D cudaMemset3D cudaMemcpy2DToArray "
@@ -160,7 +160,7 @@ const std::vector<dialect_group>& plain_dialect() {
         {yes, "cuda::memcpy_async cuda::device::memcpy_async_tx cuda::device::barrier_arrive_tx",
          "the guarantee of cuda::aligned_size_t is checked; and what else cuda/barrier has in cuda::device "
          "and "
-         "cuda::device::experimental, for tensors of 2 to 4 dimensions"},
+         "cuda::device::experimental, for tensors of 2 to 5 dimensions"},
         {partly, "ptx::mbarrier_init ptx::cp_async_bulk ptx::st_async ptx::fence_proxy_async",
          "and the like of cuda/ptx: mbarriers, bulk copies, fences, clusters, special registers"},
         {yes, "cuda::pipeline cuda::make_pipeline cuda::pipeline_role",

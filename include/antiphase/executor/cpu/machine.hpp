@@ -123,7 +123,7 @@ enum class bulk_done { read, written };  // the source may be overwritten, or th
 void bulk_wait(int groups_left, bulk_done what, place where);
 
 struct tensor_place {
-  int index[4];  // innermost first; tensor_dimensions of them (core/tensor_map.hpp)
+  int index[5];  // innermost first; tensor_dimensions of them (core/tensor_map.hpp)
 };
 void tensor_load(void* to, const tensor_map& map, tensor_place first, int dimensions, std::uint64_t* word,
                  place where);
@@ -148,6 +148,8 @@ struct warpgroup_step {
   bool accumulate;
   bool a_transposed, b_transposed;
   std::uint64_t a_descriptor, b_descriptor;
+  bool negated = false, half_sums = false;  // half_sums: two columns in a register, of f16
+  int selector = -1;                        // of a sparse A's metadata
   bool operator==(const warpgroup_step&) const = default;
 };
 void warpgroup_multiply(float* sum, const warpgroup_step& what, const std::uint32_t* a, place where);

@@ -56,15 +56,19 @@ struct map_part {
 };
 map_part part_of_map(const void* map, map_field field, int index, place where);
 
-// Part of the groups of bulk_store: stores a box of a tensor; updates the elements of the destination.
+// Part of the groups of bulk_store: stores a box of a tensor; updates the elements of the destination, or of a
+// box of a tensor, whose map then has a kind of numbers.
 void tensor_store(const tensor_map& map, const void* from, tensor_place first, int dimensions, place where);
-enum class number_kind : unsigned char { unsigned_integer, signed_integer, floating };
+enum class number_kind : unsigned char { unsigned_integer, signed_integer, floating, bfloat };
 struct bulk_step {
   bulk_update update;
   number_kind number;
-  int number_bytes;  // 4 or 8
+  int number_bytes;  // 4 or 8; of floating numbers 2 too
 };
 void bulk_reduce(void* to, const void* from, std::uint32_t bytes, bulk_step what, place where);
+void set_numbers(tensor_map& map, number_kind of);
+void tensor_reduce(const tensor_map& map, const void* from, tensor_place first, int dimensions,
+                   bulk_update what, place where);
 
 // A block barrier that counts its threads, and those with `yes`.
 struct vote_count {
