@@ -461,8 +461,8 @@ struct mbarrier {
 AP_DEV void fence_mbarrier_init() { asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory"); }
 AP_DEV void fence_async() { asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); }
 
-// An arrival alone does not wait for loads in flight: a bulk copy that it allows could overwrite what they have
-// yet to read. Seen on an H200, where attention's kernels loaded scales right before a release.
+// An arrival alone does not wait for loads in flight: a bulk copy that it allows could overwrite what they
+// have yet to read. Seen on an H200, where attention's kernels loaded scales right before a release.
 AP_DEV void mbarrier::arrive(read_by_warp) {
   fence_async();
   arrive(by_warp{});

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Floating numbers of 8, 6 and 4 bits and powers of two of 8, their pairs and fours, and conversions. Plain CUDA
-// under the checker.
+// Floating numbers of 8, 6 and 4 bits and powers of two of 8, their pairs and fours, and conversions. Plain
+// CUDA under the checker.
 #pragma once
 #include "cuda_bf16.h"
 #include "cuda_fp16.h"

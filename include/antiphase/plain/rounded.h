@@ -30,8 +30,8 @@ inline unsigned short to_bfloat(float x) {
 }
 inline float from_bfloat(unsigned short b) { return std::bit_cast<float>(static_cast<unsigned>(b) << 16); }
 
-// Floating numbers of 4 to 8 bits, in the order of small_formats. With infinities, the largest exponent is that
-// of infinity and NaN; with NaN alone, all ones are NaN.
+// Floating numbers of 4 to 8 bits, in the order of small_formats. With infinities, the largest exponent is
+// that of infinity and NaN; with NaN alone, all ones are NaN.
 enum class small_float : unsigned char { e5m2, e4m3, e3m2, e2m3, e2m1 };
 struct small_format {
   int exponent_bits, fraction_bits;
@@ -65,8 +65,8 @@ inline float from_small(unsigned x, small_float of) {
 inline float from_e5m2(unsigned char x) { return from_small(x, small_float::e5m2); }
 inline float from_e4m3(unsigned char x) { return from_small(x, small_float::e4m3); }
 
-// To the nearest, ties to even. Numbers that are too large become the largest one, or infinity or NaN where the
-// format has them; NaN, where it has none, becomes the largest number.
+// To the nearest, ties to even. Numbers that are too large become the largest one, or infinity or NaN where
+// the format has them; NaN, where it has none, becomes the largest number.
 inline unsigned to_small(double x, bool saturates, small_float of) {
   const small_format f = format_of(of);
   const double size = std::fabs(x);

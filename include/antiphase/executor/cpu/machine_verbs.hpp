@@ -56,8 +56,8 @@ struct map_part {
 };
 map_part part_of_map(const void* map, map_field field, int index, place where);
 
-// Part of the groups of bulk_store: stores a box of a tensor; updates the elements of the destination, or of a
-// box of a tensor, whose map then has a kind of numbers.
+// Part of the groups of bulk_store: stores a box of a tensor; updates the elements of the destination, or of
+// a box of a tensor, whose map then has a kind of numbers.
 void tensor_store(const tensor_map& map, const void* from, tensor_place first, int dimensions, place where);
 enum class number_kind : unsigned char { unsigned_integer, signed_integer, floating, bfloat };
 struct bulk_step {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Conversions of floating numbers of 4 and 6 bits and of powers of two, as quantized layers on Blackwell have them.
+// Conversions of floating numbers of 4 and 6 bits and of powers of two, for quantized layers on Blackwell.
 // Broken: no barrier after the factor that one thread sets.
 #include <cuda_fp4.h>
 #include <cuda_fp6.h>
