@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Boxes of a tensor of five dimensions are loaded and added to another: all blocks add to the same box, of
-// floats and of bf16, and find its largest integers. Broken: the box is changed before the reduction has read it.
+// floats and of bf16, and find its largest integers. Broken: a box is changed before it is read.
 #include <cuda.h>
 #include <cuda_bf16.h>
 #include <cuda_runtime.h>

@@ -19,7 +19,7 @@ template <class T> __device__ int place(int row, int k, int row_pieces) {
   constexpr int in_piece = 16 / sizeof(T);
   return ((row / 8 * row_pieces + k / in_piece) * 8 + row % 8) * in_piece + k % in_piece;
 }
-// `whole`: of A and B, a row of `stored` numbers of A and `depth` of B.
+// Copies rows of `stored` numbers of A and of `depth` of B to shared memory.
 template <class T>
 __device__ void stage(T* a, T* b, const T* from_a, const T* from_b, int stored, int depth) {
   for (int i = threadIdx.x; i < rows * stored; i += 128)
@@ -85,8 +85,8 @@ __device__ uint32_t group_of(int row, int group) {
   return column_of(row, 2 * group) % 4 | column_of(row, 2 * group + 1) % 4 << 2;
 }
 __device__ uint32_t pair_of(int row, int k) { return column_of_pair(row, k) % 2 ? 0xE : 0x4; }
-// Metadata of 16-bit and 32-bit numbers: an even lane has the first four groups of rows r and r + 8, an odd one
-// the next; selector 1: lanes 2 and 3 of four.
+// Metadata of 16-bit and 32-bit numbers: an even lane has the first four groups of rows r and r + 8, an odd
+// one the next; selector 1: lanes 2 and 3 of four.
 __device__ uint32_t metadata(uint32_t (*of)(int, int)) {
   const int t = threadIdx.x, row = t / 32 * 16 + t % 32 / 4;
   uint32_t word = 0;
@@ -155,7 +155,7 @@ __global__ void sparse_bytes(const unsigned char* a, const unsigned char* b, flo
   store(to, {float(n[0]), float(n[1]), float(n[2]), float(n[3])});
 }
 
-// Runs a kernel on a row of `stored` numbers of A and `depth` of B, and compares with sums that begin at `first`.
+// A row has `stored` numbers of A and `depth` of B. The sums begin at `first`.
 template <class T, class Value, class Column>
 bool right(const char* name, void (*kernel)(const T*, const T*, float*), int stored, int depth, float first,
            T (*number_a)(int), T (*number_b)(int), Value value_a, Value value_b, Column column) {
