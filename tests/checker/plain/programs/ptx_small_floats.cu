@@ -21,7 +21,9 @@ __global__ void stored(const float* x, __nv_fp4x4_e2m1* numbers, __nv_fp8_e8m0* 
       float(__half(__half_raw{pair.x})) == held.x && float(__half(__half_raw{pair.y})) == held.y;
   const __nv_fp6x2_e2m3 six(float2{held.x, held.y});
   const float2 of_six = float2(six);
-  back[i] = same && of_six.x == held.x && of_six.y == held.y ? held : float4{};
+  const bool others = float(__nv_fp6_e2m3(held.z)) == held.z && float(__nv_fp6_e3m2(held.w)) == held.w &&
+                      float(__nv_fp4_e2m1(held.w)) == held.w;
+  back[i] = same && others && of_six.x == held.x && of_six.y == held.y ? held : float4{};
 }
 __global__ void functions(unsigned* wrong) {
   __shared__ float factor;
