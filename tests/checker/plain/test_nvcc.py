@@ -89,6 +89,47 @@ int main() {
 }
 """
 
+# The merge of WarpMergeSort loads an element after the last one and drops it. Broken: a used element is unwritten.
+SORT = """
+#include <cub/thread/thread_load.cuh>
+#include <cub/warp/warp_merge_sort.cuh>
+struct less_than {
+  __device__ bool operator()(int a, int b) const { return a < b; }
+};
+constexpr int items = 3, most = 32 * items;
+__global__ void sort(const int* in, int* out, int n) {
+  using warp_sort = cub::WarpMergeSort<int, items, 32>;
+  __shared__ typename warp_sort::TempStorage storage;
+  __shared__ int first[64];
+  int keys[items];
+  for (int i = 0; i < items; ++i) keys[i] = threadIdx.x * items + i < n ? in[threadIdx.x * items + i] : 1 << 30;
+  if (n == most)
+    warp_sort(storage).Sort(keys, less_than());
+  else
+    warp_sort(storage).Sort(keys, less_than(), n, 1 << 30);
+  first[threadIdx.x] = 0;
+  __syncwarp();
+#ifdef BROKEN
+  if (threadIdx.x == 0) keys[0] = cub::ThreadLoad<cub::LOAD_DEFAULT>(first + 32);
+#endif
+  for (int i = 0; i < items; ++i)
+    if (threadIdx.x * items + i < n) out[threadIdx.x * items + i] = keys[i] + first[31 - threadIdx.x];
+}
+int main() {
+  for (const int n : {80, most}) {
+    int host[most], *in, *out;
+    for (int i = 0; i < n; ++i) host[i] = n - 1 - i;
+    cudaMalloc(&in, sizeof host), cudaMalloc(&out, sizeof host);
+    cudaMemcpy(in, host, sizeof host, cudaMemcpyHostToDevice);
+    sort<<<1, 32>>>(in, out, n);
+    cudaMemcpy(host, out, n * sizeof *host, cudaMemcpyDeviceToHost);
+    cudaFree(in), cudaFree(out);
+    for (int i = 1; i < n; ++i)
+      if (host[i] != i) return 1;
+  }
+}
+"""
+
 # A kernel in a library's namespace: the host code is what nvcc makes of it, and calls the runtime in C. Like a
 # merge sort, the kernel loads an element that no thread has written, and drops it.
 LIBRARY = """
@@ -183,6 +224,12 @@ class Nvcc(unittest.TestCase):
         self.assertEqual(self.findings("l.cu", "--nvcc"), set())
         self.assertIn(("overwritten in use", stored), self.findings("l.cu", "--nvcc", "-DBROKEN"))
         self.assertEqual(self.findings("l.cu", "--nvcc", "-DUSED"), {("uninitialised memory read", line)})
+
+    def test_a_library_in_a_kernel_of_the_program_may_load_an_element_too_many(self):
+        (self.folder / "s.cu").write_text(SORT)
+        self.assertEqual(self.findings("s.cu", "--nvcc"), set())
+        line = next(k for k, text in enumerate(SORT.splitlines(), 1) if "ThreadLoad" in text)
+        self.assertEqual(self.findings("s.cu", "--nvcc", "-DBROKEN"), {("uninitialised memory read", line)})
 
     def test_a_fix_is_compiled_by_nvcc_too(self):
         text = (ROOT / "examples/plain_cuda/sum.cu").read_text()
