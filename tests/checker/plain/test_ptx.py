@@ -244,6 +244,7 @@ SKIP:
             ("cvt.rni.f32.f32 %f0, 0f40200000; mov.b32 %r1, %f0;", 0x40000000),
             ("cvt.sat.u8.s32 %h0, -5; cvt.u32.u16 %r1, %h0;", 0),
             ("mov.u32 %r1, WARP_SZ;", 32),
+            ("mov.u32 %r1, %dynamic_smem_size;", 96),
         ):
             body += f"{code}\nst.global.b32 [%d0+{4 * len(expected)}], %r1;\n"
             expected.append(value)
@@ -252,6 +253,7 @@ SKIP:
             ".reg .pred %p<4>;\nld.param.u64 %d0, [to];\n" + body + "ret;\n}\n",
             {
                 "block": 32,
+                "shared": 96,
                 "arguments": [{"array": "u32", "count": len(expected), "data": "none", "expected": expected}],
             },
         )
