@@ -154,6 +154,12 @@ def pointer_of(session, value, name):
     return found
 
 
+def address_in(session, value, size):
+    """What an integer of so many bytes is the address in, as a Pointer; None if it is only a number."""
+    found = session.pointer(int(value)) if size == 8 else None
+    return found if isinstance(found, Pointer) else None
+
+
 def _within(memory, address):
     kind = "u" if memory.take_unwritten() else "d"
     made = Array(_TYPES["uint8"], (memory.size,), (1,), memory.bytes, kind, owner=memory)

@@ -125,7 +125,7 @@ class _Launches:
         self.kernels, self.tuning = {}, _Tuning()
 
     def launch(self, grid, compiled, source, metadata, values):
-        if self.tuning.is_dry:
+        if self.tuning.is_dry or math.prod(grid) == 0:  # without blocks, Triton's launcher does nothing
             return
         name, text, shared = compiled
         key = (name, text)
@@ -160,6 +160,8 @@ class _Launches:
         """The parameters that one argument becomes."""
         if kind.startswith("*"):
             return [self._pointer(value)]
+        if kind in ("i64", "u64") and (found := ptx_kernels.address_in(self.session, value, 8)):
+            return [found]
         if not kind.startswith("tensordesc"):
             return [_number(value, kind, parameters[0].bytes)]
         sizes = [struct.pack("<i", n) for n in value.shape]

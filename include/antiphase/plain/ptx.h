@@ -26,6 +26,7 @@ constexpr unsigned bytes_of_rank = 1u << 24;
 [[gnu::const]] unsigned shared_rank_bits() noexcept;
 void* in_cluster(unsigned address);
 unsigned to_cluster(const void* p);
+unsigned dynamic_shared_bytes() noexcept;  // of the launch
 // Finds lanes missing from the exchange that an instruction of whole warps has just made.
 void judge_whole_warp(const char* what, place where);
 // in_block: where block `rank` of the cluster has what this block has at `mine`. block_of: rank of the block
@@ -392,6 +393,7 @@ AP_CLUSTER(x)
 AP_CLUSTER(y)
 AP_CLUSTER(z)
 #undef AP_CLUSTER
+AP_VERB unsigned special_dynamic_smem_size() { return dynamic_shared_bytes(); }
 AP_VERB bool special_is_explicit_cluster() { return special_cluster_nctarank() > 1; }
 
 }  // namespace antiphase::plain::ptx

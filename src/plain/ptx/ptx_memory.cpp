@@ -29,6 +29,7 @@ text load(instruction& i) {
   const text reach = i.scope_for(how == "relaxed" || how == "acquire");
   const text at = i.pointer(1, i.space());
   const bool constant = i.take("nc");
+  const char* const judged = i.take("ap::by_use") && !constant ? "by_use::" : "";
   i.skip_cache_hints(how.empty() || how == "weak");
   const int n = vector_of(i);
   const text type = i.type();
@@ -48,13 +49,14 @@ text load(instruction& i) {
     text code = numbers_of(n, type, at);
     for (int k = 0; k < n; ++k)  // what goes nowhere is not read
       if (to[static_cast<std::size_t>(k)] != nowhere)
-        code += "; " + call("put", to[static_cast<std::size_t>(k)],
-                            call(fmt::format("{}<{}, 1>", constant ? "load_constant" : "load", type),
-                                 fmt::format("ap_p + {}", k)) +
-                                ".x[0]");
+        code +=
+            "; " + call("put", to[static_cast<std::size_t>(k)],
+                        call(fmt::format("{}{}<{}, 1>", judged, constant ? "load_constant" : "load", type),
+                             fmt::format("ap_p + {}", k)) +
+                            ".x[0]");
     return code;
   }
-  text code = fmt::format("const auto ap_v = {}", call(fmt::format("{}<{}, {}>",
+  text code = fmt::format("const auto ap_v = {}", call(fmt::format("{}{}<{}, {}>", judged,
                                                                    how == "volatile" ? "load_volatile"
                                                                    : constant        ? "load_constant"
                                                                                      : "load",

@@ -284,7 +284,8 @@ std::string special_register(std::string_view name) {
                                  "nclusterid.x",
                                  "nclusterid.y",
                                  "nclusterid.z",
-                                 "is_explicit_cluster"};
+                                 "is_explicit_cluster",
+                                 "dynamic_smem_size"};
   if (!name.starts_with("%")) return {};
   // Numbers that the system's own code uses, and memory that is never reserved here.
   for (const view zero : {"envreg", "reserved_smem"})

@@ -101,11 +101,22 @@ def doubled(x, out, TILE: tl.constexpr):
     out.store(at, x.load(at) * 2)
 
 
+@triton.jit
+def copied_to(x, address: tl.int64, BLOCK: tl.constexpr):
+    i = tl.arange(0, BLOCK)
+    tl.store(address.to(tl.pointer_type(tl.float32)) + i, tl.load(x + i))
+
+
 def run(random):
     x, y = random.random(500, np.float32), random.random(500, np.float32)
     out = np.zeros(500, np.float32)
+    add[(0,)](x, y, out, 500, BLOCK=128, MASKED=False)  # no block: Triton launches nothing
+    assert not out.any()
     add[(4,)](x, y, out, 500, BLOCK=128, MASKED=not BROKEN)
     assert BROKEN or np.array_equal(out, x + y)
+
+    copied_to[(1,)](out, x.ctypes.data, BLOCK=128)
+    assert np.array_equal(x[:128], out[:128])
 
     both, out, total = random.random(512, np.float32), np.zeros(256, np.float32), np.zeros(1, np.float32)
     weighted_sum[(2,)]((both[:256], both[256:]), (2.0, 3), out, total, BLOCK=128, ATOMIC=not BROKEN)
