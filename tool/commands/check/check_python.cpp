@@ -78,7 +78,8 @@ json captured(const check_request& r, const plain_program& p, const fs::path& fo
                                 WTERMSIG(status) == SIGKILL ? ", as it does for lack of memory" : ""));
   if (!in)
     throw bad_input(
-        fmt::format("{} could not be run by {}: its messages are above", p.sources.front(), python));
+        fmt::format("{} was not run to its end by {}, which ended with {}: its messages are above",
+                    p.sources.front(), python, WEXITSTATUS(status)));
   return json::parse(in);
 }
 
@@ -155,7 +156,7 @@ check_report check_python(const check_request& r, const plain_program& program, 
         {.why = "not run",
          .place = {program.sources.front(), 0},
          .column = 0,
-         .text = "the program has called no kernel that can be checked: see docs/plain_cuda.md"});
+         .text = "the program has called no kernel that can be checked: see docs/languages.md"});
   return all;
 }
 
