@@ -158,10 +158,11 @@ def _run(session, files, trees, constants):
 
 
 def _why(error, session, files):
-    """Why a program has ended by an exception, with the user's line that it came from; nothing for a right end."""
+    """Why a program has ended by an exception, with the user's line that it came from; nothing for a right end, or
+    for a check of results of which only some blocks have computed theirs."""
     text = f"{type(error).__name__}: {error}".rstrip(": ")
     if isinstance(error, SystemExit):
-        if error.code in (None, 0) or (isinstance(error.code, int) and session.partial):
+        if error.code in (None, 0):
             return []
         text = f"the program ended with {error.code if isinstance(error.code, int) else repr(error.code)}"
     elif isinstance(error, ImportError):
@@ -174,8 +175,14 @@ def _why(error, session, files):
         trace.append(tuple(at))
     if isinstance(error, SyntaxError) and error.filename:  # of a module that the program imports
         text, trace = f"does not compile: {error.msg}", [*trace, (error.filename, error.lineno or 0)]
+    judges = isinstance(error, (AssertionError, SystemExit))
     own = [one for one in trace if one[0] in files or session.is_own(one[0])] or [(files[0], 0)]
-    return [{"file": _shown(own[-1][0]), "line": own[-1][1], "text": " ".join(text.split())}]
+    file, line = _shown(own[-1][0]), own[-1][1]
+    if judges and session.partial:
+        ended = f"{file}:{line} has ended the program ({type(error).__name__})"
+        session.notes.append(f"{ended}, which may be for results of blocks that did not run: --blocks all runs them")
+        return []
+    return [{"file": file, "line": line, "text": " ".join(text.split())}]
 
 
 def main(words):

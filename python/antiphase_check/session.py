@@ -332,6 +332,8 @@ class Program:
             "forward",
             "--json",
         ]
+        if blocks := os.environ.get("ANTIPHASE_CHECK_BLOCKS"):  # of the user's `antiphase check model.py`
+            command += ["--blocks", blocks]
         command += ["--seconds", str(self.session.seconds), "--", str(self.folder / "call"), str(to)]
         environment = {**os.environ, "ANTIPHASE_CHECK_OBJECT": str(self.object)}
         done = subprocess.run(command, capture_output=True, text=True, errors="replace", env=environment)

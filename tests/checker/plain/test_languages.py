@@ -198,6 +198,27 @@ class Languages(unittest.TestCase):
                 self.assertIn(said, done.stdout + done.stderr)
                 self.assertNotIn("Traceback", done.stdout + done.stderr)
 
+    def test_a_check_of_results_of_some_blocks(self):
+        if importlib.util.find_spec("triton") is None:
+            self.skipTest("there is no triton here")
+        with tempfile.TemporaryDirectory() as folder:
+            file = pathlib.Path(folder, "model.py")
+            file.write_text(
+                "import numpy as np, triton, triton.language as tl\n"
+                "@triton.jit\n"
+                "def one(x, BLOCK: tl.constexpr):\n"
+                "    tl.store(x + tl.program_id(0) * BLOCK + tl.arange(0, BLOCK), 1)\n"
+                "x = np.zeros(1 << 18, np.float32)\n"
+                "one[(2048,)](x, BLOCK=128)\n"
+                "assert x.all()\n"
+            )
+            some = check(file, "--schedules", 1)
+            self.assertEqual(some.returncode, 0, some.stdout + some.stderr)
+            self.assertIn("model.py:7 has ended the program (AssertionError), which may be for", some.stdout)
+            every = check(file, "--schedules", 1, "--blocks", "all")
+            self.assertEqual(every.returncode, 0, every.stdout + every.stderr)
+            self.assertNotIn("note:", every.stdout)
+
     def test_a_key_of_triton_by_its_files(self):
         with tempfile.TemporaryDirectory() as folder:
             file = pathlib.Path(folder, "compiler.py")

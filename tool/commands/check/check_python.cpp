@@ -58,6 +58,7 @@ json captured(const check_request& r, const plain_program& p, const fs::path& fo
   std::vector<char*> argv;
   for (std::string& w : words) argv.push_back(w.data());
   argv.push_back(nullptr);
+  if (!r.blocks.empty()) setenv("ANTIPHASE_CHECK_BLOCKS", r.blocks.c_str(), 1);
   setenv("ANTIPHASE_TOOL", fs::read_symlink("/proc/self/exe").c_str(), 1);
   posix_spawn_file_actions_t files;
   posix_spawn_file_actions_init(&files);
