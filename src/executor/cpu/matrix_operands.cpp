@@ -13,7 +13,7 @@ namespace antiphase::cpu_detail {
 using machine::operand_type;
 namespace {
 
-constexpr int rows_of_warp = operand_rows, depth = operand_depth;
+constexpr int rows_of_warp = operand_rows;
 
 struct operand {
   std::uint32_t start, leading, stride;
@@ -92,7 +92,7 @@ void read_operands(const block_state& block, matrix_operation& o, int warp_in_gr
   const machine::warpgroup_step& w = o.step;
   if (o.a.empty())
     o.a = read(block, operand(w.a_descriptor, w.a_transposed), rows_of_warp * warp_in_group, rows_of_warp,
-               depth, depth, 1);
+               operand_depth, operand_depth, 1);
   const operand b(w.b_descriptor, w.b_transposed);
   if (o.b.empty())
     o.b = o.type >= operand_type::tf32 ? read(block, b, 0, w.columns, depth_of_b(w), depth_of_b(w), 1)
@@ -106,7 +106,7 @@ std::vector<std::span<const unsigned char>> ranges_of(const block_state& block, 
   const auto add = [&](std::uint32_t at, int, int) { pieces.push_back(at); };
   if (o.a.empty())
     operand(o.step.a_descriptor, o.step.a_transposed)
-        .each_piece(rows_of_warp * warp_in_group, rows_of_warp, depth, add);
+        .each_piece(rows_of_warp * warp_in_group, rows_of_warp, operand_depth, add);
   operand(o.step.b_descriptor, o.step.b_transposed).each_piece(0, o.step.columns, depth_of_b(o.step), add);
   std::sort(pieces.begin(), pieces.end());
   pieces.erase(std::unique(pieces.begin(), pieces.end()), pieces.end());
