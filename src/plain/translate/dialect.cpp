@@ -221,7 +221,8 @@ const std::vector<dialect_group>& plain_dialect() {
          "cub::BlockReduce cub::BlockScan cub::BlockLoad cub::BlockStore cub::BlockExchange "
          "cub::BlockRadixSort "
          "cub::BlockMergeSort cub::BlockHistogram cub::BlockDiscontinuity cub::BlockAdjacentDifference "
-         "cub::BlockShuffle cub::WarpReduce cub::WarpScan cub::WarpLoad cub::WarpStore",
+         "cub::BlockShuffle cub::WarpReduce cub::WarpScan cub::WarpLoad cub::WarpStore "
+         "cub::WarpExchange cub::WarpMergeSort",
          "stand-ins that touch TempStorage and meet at barriers as CUB documents it: its next use without a "
          "barrier "
          "before it is found"},
@@ -237,7 +238,7 @@ const std::vector<dialect_group>& plain_dialect() {
          "thrust::for_each thrust::inclusive_scan",
          "vectors, iterators and the usual algorithms, each an operation of one thread on its stream"},
         {no,
-         "BlockRunLengthDecode BlockRadixRank WarpMergeSort WarpExchange DeviceSpmv DeviceTransform "
+         "BlockRunLengthDecode BlockRadixRank DeviceSpmv DeviceTransform "
          "DeviceAdjacentDifference",
          "a kernel of the program, or one of the collectives above"},
         {partly,
