@@ -81,6 +81,7 @@ void by_nvcc(std::initializer_list<const void*> arguments);
 // Kernels and variables that nvcc's own host code names by their mangled names; before main.
 int register_entry(const char* name, const void* entry, const char* shown, dim3 cluster);
 int register_variable(const char* name, void* address, std::size_t bytes);
+int set_variable(void* to, std::initializer_list<unsigned long> words, std::size_t bytes_of_word);
 void name_host_symbol(const void* host, const char* name);  // the address that stands for it there
 const void* kernel_of_host(const void* host);               // null: no such kernel
 struct device_variable {

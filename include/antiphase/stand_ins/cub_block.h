@@ -9,8 +9,16 @@ namespace cub {
 
 // Sorting: thread 0 puts the items in order between two barriers.
 namespace detail {
-template <class K, class V, int Block, int N> class block_sort {
-  static constexpr int all = Block * N;
+struct whole_block {
+  AP_VERB static int rank() { return tid(); }
+  AP_VERB static void sync(ap::place at) { __syncthreads(at); }
+};
+template <int Threads> struct logical_warp {
+  AP_VERB static int rank() { return lanes<Threads>().rank(); }
+  AP_VERB static void sync(ap::place at) { __syncwarp(lanes<Threads>().mask, at); }
+};
+template <class K, class V, int Threads, int N, class Group = whole_block> class block_sort {
+  static constexpr int all = Threads * N;
   static constexpr bool pairs = !std::is_same_v<V, NullType>;
 
  public:
@@ -23,9 +31,9 @@ template <class K, class V, int Block, int N> class block_sort {
     unsigned short order[all];
     K* const key = reinterpret_cast<K*>(s.key);
     bring(key, keys, at);
-    if (tid() == 0) {
+    if (Group::rank() == 0) {
       unsigned short half[all];
-      for (int i = 0; i < all; ++i) order[i] = static_cast<unsigned short>(i % N * Block + i / N);
+      for (int i = 0; i < all; ++i) order[i] = static_cast<unsigned short>(i % N * Threads + i / N);
       for (int run = 1; run < all; run *= 2) {  // merges runs, so that equal keys stay in order
         for (int first = 0; first < all; first += 2 * run) {
           const int middle = first + run < all ? first + run : all,
@@ -42,21 +50,22 @@ template <class K, class V, int Block, int N> class block_sort {
     if constexpr (pairs) {
       V* const value = reinterpret_cast<V*>(s.value);
       V(&mine)[N] = reinterpret_cast<V(&)[N]>(*values);
-      __syncthreads(at);
+      Group::sync(at);
       bring(value, mine, at);
-      if (tid() == 0) permute(value, order);
+      if (Group::rank() == 0) permute(value, order);
       take(value, mine, to_striped, at);
     }
   }
 
  private:
   template <class T> AP_VERB static void bring(T* in, const T (&mine)[N], ap::place at) {
-    for (int i = 0; i < N; ++i) in[i * Block + tid()] = mine[i];
-    __syncthreads(at);
+    for (int i = 0; i < N; ++i) in[i * Threads + Group::rank()] = mine[i];
+    Group::sync(at);
   }
   template <class T> AP_VERB static void take(const T* in, T (&mine)[N], bool to_striped, ap::place at) {
-    __syncthreads(at);
-    for (int i = 0; i < N; ++i) mine[i] = in[to_striped ? i * Block + tid() : tid() * N + i];
+    Group::sync(at);
+    for (int i = 0; i < N; ++i)
+      mine[i] = in[to_striped ? i * Threads + Group::rank() : Group::rank() * N + i];
   }
   // in[i] = in[order[i]], by cycles.
   template <class T> AP_VERB static void permute(T* in, const unsigned short* order) {
@@ -123,22 +132,45 @@ class BlockRadixSort {
 #undef AP_SORT
 };
 
-template <class K, int X, int N, class V = NullType, int Y = 1, int Z = 1> class BlockMergeSort {
-  using sorter = detail::block_sort<K, V, X * Y * Z, N>;
+namespace detail {
+template <class K, class V, int Threads, int N, class Group> class merge_sort {
+  using sorter = block_sort<K, V, Threads, N, Group>;
   using storage = typename sorter::storage;
-  AP_STORAGE(BlockMergeSort)
+  AP_STORAGE(merge_sort)
+  AP_VERB static void replace(K (&keys)[N], int valid, const K& other) {
+    for (int i = 0; i < N; ++i)
+      if (Group::rank() * N + i >= valid) keys[i] = other;
+  }
 
  public:
-#define AP_SORT(Name)                                                                     \
-  template <class Less> AP_VERB void Name(K(&keys)[N], Less less, AP_AT) {                \
-    sorter::sort(temp_, keys, nullptr, false, less, ap_at);                               \
-  }                                                                                       \
-  template <class Less> AP_VERB void Name(K(&keys)[N], V(&values)[N], Less less, AP_AT) { \
-    sorter::sort(temp_, keys, values, false, less, ap_at);                                \
+#define AP_SORT(Name)                                                                          \
+  template <class Less> AP_VERB void Name(K(&keys)[N], Less less, AP_AT) {                     \
+    sorter::sort(temp_, keys, nullptr, false, less, ap_at);                                    \
+  }                                                                                            \
+  template <class Less> AP_VERB void Name(K(&keys)[N], Less less, int valid, K other, AP_AT) { \
+    replace(keys, valid, other), Name(keys, less, ap_at);                                      \
+  }                                                                                            \
+  template <class Less> AP_VERB void Name(K(&keys)[N], V(&values)[N], Less less, AP_AT) {      \
+    sorter::sort(temp_, keys, values, false, less, ap_at);                                     \
+  }                                                                                            \
+  template <class Less>                                                                        \
+  AP_VERB void Name(K(&keys)[N], V(&values)[N], Less less, int valid, K other, AP_AT) {        \
+    replace(keys, valid, other), Name(keys, values, less, ap_at);                              \
   }
   AP_SORT(Sort)
   AP_SORT(StableSort)
 #undef AP_SORT
+};
+}  // namespace detail
+template <class K, int X, int N, class V = NullType, int Y = 1, int Z = 1> class BlockMergeSort
+    : public detail::merge_sort<K, V, X * Y * Z, N, detail::whole_block> {
+ public:
+  using detail::merge_sort<K, V, X * Y * Z, N, detail::whole_block>::merge_sort;
+};
+template <class K, int N, int Threads = 32, class V = NullType> class WarpMergeSort
+    : public detail::merge_sort<K, V, Threads, N, detail::logical_warp<Threads>> {
+ public:
+  using detail::merge_sort<K, V, Threads, N, detail::logical_warp<Threads>>::merge_sort;
 };
 
 // Counts into a histogram in the caller's shared memory.

@@ -286,6 +286,36 @@ class BlockStore {
   }
 };
 
+template <class T, int N, int Threads = 32, WarpExchangeAlgorithm = WARP_EXCHANGE_SMEM> class WarpExchange {
+  struct storage {
+    T item[Threads * N];
+  };
+  AP_STORAGE(WarpExchange)
+
+ public:
+  template <class Out> AP_VERB void BlockedToStriped(const T (&in)[N], Out (&out)[N], AP_AT) {
+    const detail::lanes<Threads> w;
+    StoreDirectBlocked(w.rank(), temp_.item, in);
+    __syncwarp(w.mask, ap_at);
+    LoadDirectStriped<Threads>(w.rank(), temp_.item, out);
+  }
+  template <class Out> AP_VERB void StripedToBlocked(const T (&in)[N], Out (&out)[N], AP_AT) {
+    const detail::lanes<Threads> w;
+    StoreDirectStriped<Threads>(w.rank(), temp_.item, in);
+    __syncwarp(w.mask, ap_at);
+    LoadDirectBlocked(w.rank(), temp_.item, out);
+  }
+  template <class Out, class R>
+  AP_VERB void ScatterToStriped(const T (&in)[N], Out (&out)[N], R (&ranks)[N], AP_AT) {
+    const detail::lanes<Threads> w;
+    for (int i = 0; i < N; ++i) temp_.item[ranks[i]] = in[i];
+    __syncwarp(w.mask, ap_at);
+    LoadDirectStriped<Threads>(w.rank(), temp_.item, out);
+  }
+  template <class R> AP_VERB void ScatterToStriped(T (&items)[N], R (&ranks)[N], AP_AT) {
+    ScatterToStriped(items, items, ranks, ap_at);
+  }
+};
 template <class T, int N, WarpLoadAlgorithm How = WARP_LOAD_DIRECT, int Threads = 32, int = 0>
 class WarpLoad {
   struct storage {

@@ -154,8 +154,10 @@ void unit_writer::declare_variables() {
     if (!is_identifier(name) || taken.contains(name)) name = fmt::format("ap_v{}", known_.size());
     taken.insert(name);
     const std::string line = fmt::format("\n#line {} \"{}\"\n", v.line, m_.file);
-    const bool of_host =
-        host_ == launched_by::host_part && v.space != "shared" && v.name.find('$') == v.name.npos;
+    // Kernels call the module's functions, as which host code has others: its tables of virtual functions are
+    // its own, and other addresses of functions are set where the host has the variable.
+    const bool of_host = host_ == launched_by::host_part && v.space != "shared" &&
+                         v.name.find('$') == v.name.npos && !v.name.starts_with("_ZTV");
     if (v.space == "shared") {
       known_[v.name] =
           fmt::format("::antiphase::plain::ptx::to_shared(reinterpret_cast<unsigned long>({}))", name);
@@ -177,6 +179,12 @@ void unit_writer::declare_variables() {
       if (!v.is_external)
         out_ += fmt::format(" {} __attribute__((weak)){};", declared(v, name),
                             values.empty() ? "" : " = {" + values + "}");
+      if (!v.is_external && std::ranges::any_of(m_.functions, [&](const function& f) {
+            return f.is_defined && !f.is_kernel && v.initial.find(f.name) != v.initial.npos;
+          }))
+        out_ += fmt::format(
+            " static const int ap_variable_{} = ::antiphase::plain::set_variable({}, {{{}}}, sizeof *{});",
+            registered_++, name, values, name);
       continue;
     }
     if (is_linked) out_ += "\nextern \"C\" {";

@@ -3,11 +3,14 @@
 #include <antiphase/plain/launch.h>
 
 #include <bit>
+#include <cstring>
+#include <initializer_list>
 #include <map>
 #include <string>
 #include <utility>
 
 #include "launch_state.hpp"
+#include "memory.hpp"
 #include "src/checker/order/places.hpp"
 #include "src/plain/ptx/module.hpp"
 
@@ -70,6 +73,13 @@ int register_entry(const char* name, const void* entry, const char* shown, dim3 
 }
 int register_variable(const char* name, void* address, std::size_t bytes) {
   symbols().variables[name] = {address, bytes};
+  return 0;
+}
+int set_variable(void* to, std::initializer_list<unsigned long> words, std::size_t bytes_of_word) {
+  auto* at = static_cast<char*>(to);
+  if (is_variable(to))  // else constant in host code
+    for (const unsigned long word : words)
+      std::memcpy(std::exchange(at, at + bytes_of_word), &word, bytes_of_word);
   return 0;
 }
 bool has_host_of_nvcc() { return !symbols().entries.empty(); }

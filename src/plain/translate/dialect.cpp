@@ -215,7 +215,8 @@ const std::vector<dialect_group>& plain_dialect() {
          "cub::BlockReduce cub::BlockScan cub::BlockLoad cub::BlockStore cub::BlockExchange "
          "cub::BlockRadixSort "
          "cub::BlockMergeSort cub::BlockHistogram cub::BlockDiscontinuity cub::BlockAdjacentDifference "
-         "cub::BlockShuffle cub::WarpReduce cub::WarpScan cub::WarpLoad cub::WarpStore",
+         "cub::BlockShuffle cub::WarpReduce cub::WarpScan cub::WarpLoad cub::WarpStore "
+         "cub::WarpExchange cub::WarpMergeSort",
          "stand-ins that touch TempStorage and meet at barriers as CUB documents it: its next use without a "
          "barrier "
          "before it is found"},
@@ -231,9 +232,11 @@ const std::vector<dialect_group>& plain_dialect() {
          "thrust::for_each thrust::inclusive_scan",
          "vectors, iterators and the usual algorithms, each an operation of one thread on its stream"},
         {no,
-         "BlockRunLengthDecode BlockRadixRank WarpMergeSort WarpExchange DeviceSpmv DeviceTransform "
-         "DeviceAdjacentDifference",
-         "a kernel of the program, or one of the collectives above"},
+         "BlockRunLengthDecode BlockRadixRank DeviceSpmv",
+         "a kernel of the program, or another of CUB's collectives"},
+        {no,
+         "DeviceTransform DeviceAdjacentDifference",
+         "another of CUB's algorithms, or --nvcc where a CUDA toolkit is"},
         {partly,
          "cublasSgemm cublasDgemm cublasHgemm cublasGemmEx cublasSgemmStridedBatched cublasSgemmBatched "
          "cublasSgemv "

@@ -44,6 +44,15 @@ struct large { int a[5]; int* to; };
 __global__ void by_value(pair p, large l, const float* = nullptr) { l.to[0] = l.a[3] + int(p.a * p.b); }
 template <class F> __global__ void apply(F f, int* x) { x[threadIdx.x] = f(threadIdx.x); }
 template <class T> void fill(int* x, T v) { apply<<<1, 64>>>([=] __device__(int i) { return i + int(v); }, x); }
+// Addresses of functions in variables and tables are those of the kernels' functions.
+using function = int (*)(int);
+__device__ int twice(int i) { return 2 * i; }
+__device__ int after(int i) { return i + 1; }
+__device__ function functions[2] = {after, twice};
+struct shape { __device__ virtual int size() const { return 0; } };
+struct square : shape { __device__ int size() const override { return functions[1](8); } };
+__global__ void construct(shape** to) { to[0] = new square; }
+__global__ void call(function f, shape** s, int* x) { x[0] = f(s[0]->size()), delete s[0]; }
 
 int main() {
   int *x, limits[2] = {1, 2}, three = 3, got[64];
@@ -61,6 +70,10 @@ int main() {
   apply<<<1, 64>>>([=] __device__(int i) { return three - i; }, x), fetch(), right &= got[63] == -60;
   of_file<<<1, 32>>>(reinterpret_cast<float*>(x));
   cudaMemcpy(real, x, sizeof real, cudaMemcpyDeviceToHost), right &= real[31] == 2;
+  function f;
+  shape** s = reinterpret_cast<shape**>(x + 2);
+  construct<<<1, 1>>>(s), cudaMemcpyFromSymbol(&f, functions, sizeof f);
+  call<<<1, 1>>>(f, s, x), fetch(), right &= got[0] == 17;
   cudaFree(x);
   if (!right) std::printf("wrong\\n");
   return right ? 0 : 1;

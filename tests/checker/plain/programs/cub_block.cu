@@ -11,10 +11,6 @@
 
 constexpr int block = 96, each = 3, tile = block * each;
 
-struct largest {
-  __device__ int operator()(int a, int b) const { return a > b ? a : b; }
-};
-
 __global__ void two_sums(const int* from, int* to) {
   using reduce = cub::BlockReduce<int, block>;
   __shared__ typename reduce::TempStorage temp;
@@ -23,7 +19,7 @@ __global__ void two_sums(const int* from, int* to) {
 #ifndef BROKEN
   __syncthreads();
 #endif
-  const int most = reduce(temp).Reduce(v, largest());  // FOUND: race or overwritten in use
+  const int most = reduce(temp).Reduce(v, cuda::maximum<>());  // FOUND: race or overwritten in use
   if (threadIdx.x == 0) to[0] = sum, to[1] = most;
 }
 
@@ -82,6 +78,24 @@ __global__ void warps(const int* from, int* to) {
   if (t % 32 == 31) to[6 + t / 32] = before;
 }
 
+__global__ void sort_by_warps(const int* from, int* to) {
+  using sort = cub::WarpMergeSort<int, each>;
+  using exchange = cub::WarpExchange<int, each>;
+  __shared__ union {
+    typename sort::TempStorage sort;
+    typename exchange::TempStorage exchange;
+  } temp[block / 32];
+  const int warp = threadIdx.x / 32;
+  int item[each];
+  for (int i = 0; i < each; ++i) item[i] = from[threadIdx.x * each + i];
+  sort(temp[warp].sort).Sort(item, [](int a, int b) { return a < b; });
+#ifndef BROKEN
+  __syncwarp();
+#endif
+  exchange(temp[warp].exchange).StripedToBlocked(item, item);  // FOUND: race or overwritten in use
+  for (int i = 0; i < each; ++i) to[threadIdx.x * each + i] = item[i];
+}
+
 int main() {
   std::vector<int> x(tile);
   for (int i = 0; i < tile; ++i) x[i] = i * 37 % 101 - 20;
@@ -94,15 +108,22 @@ int main() {
   sort_and_scan<<<1, block>>>(from, sorted, sums, to + 2);
   warps<<<1, block>>>(from, to + 3);
   count_heads<<<1, block>>>(sorted, to + 12);
-  std::vector<int> y(2 * tile + 100);
+  std::vector<int> y(2 * tile + 100), by_warps(tile);
   cudaMemcpy(y.data(), to, 12 * sizeof(int), cudaMemcpyDeviceToHost);
   cudaMemcpy(&y[100], sorted, (tile - 2) * sizeof(int), cudaMemcpyDeviceToHost);
   cudaMemcpy(&y[100 + tile], sums, tile * sizeof(int), cudaMemcpyDeviceToHost);
+  sort_by_warps<<<1, block>>>(from, sorted);
+  cudaMemcpy(by_warps.data(), sorted, tile * sizeof(int), cudaMemcpyDeviceToHost);
   cudaFree(from), cudaFree(to);
 
   int bad = 0, sum = 0, most = 0;
   for (int i = 0; i < block; ++i) sum += x[i], most = std::max(most, x[i]);
   bad += y[0] != sum || y[1] != most;
+  for (int first = 0; first < tile; first += 32 * each) {
+    std::vector<int> of_warp(&x[first], &x[first] + 32 * each);
+    std::sort(of_warp.begin(), of_warp.end());
+    for (int i = 0; i < 32 * each; ++i) bad += by_warps[first + i] != of_warp[i % 32 * each + i / 32];
+  }
   std::vector<int> wanted(x.begin(), x.end() - 2);
   wanted.resize(tile, 1000);
   std::sort(wanted.begin(), wanted.end());

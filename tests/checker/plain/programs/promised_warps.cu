@@ -55,6 +55,8 @@ __global__ void warps(int* x) {
   __threadfence(), __threadfence_system();
 }
 
+__device__ float4 sums;
+
 __global__ void atomics(int* n, unsigned* u, unsigned long long* far) {
   const int t = threadIdx.x;
   atomicAdd(&n[0], 2), atomicSub(&n[1], 3), atomicMin(&n[2], t - 5), atomicMax(&n[3], t);
@@ -68,6 +70,7 @@ __global__ void atomics(int* n, unsigned* u, unsigned long long* far) {
   counted.fetch_add(2, cuda::std::memory_order_relaxed);
   cuda::atomic_thread_fence(cuda::std::memory_order_seq_cst, cuda::thread_scope_device);
   counted.fetch_sub(1);
+  atomicAdd(&sums, make_float4(1, 0, 2, 0)), atomicAdd(reinterpret_cast<float2*>(&sums), make_float2(1, 3));
 }
 
 int main() {
@@ -81,6 +84,8 @@ int main() {
   warps<<<1, 64>>>(x);
   atomics<<<1, 64>>>(dn, du, dfar);
   cudaMemcpy(n, dn, sizeof n, cudaMemcpyDeviceToHost), cudaMemcpy(u, du, sizeof u, cudaMemcpyDeviceToHost);
+  float4 four;
+  cudaMemcpyFromSymbol(&four, sums, sizeof four);
   cudaMemcpy(far, dfar, sizeof far, cudaMemcpyDeviceToHost),
       cudaMemcpyFromSymbol(&failed, wrong, sizeof wrong);
   cudaFree(x), cudaFree(dn), cudaFree(du), cudaFree(dfar);
@@ -88,7 +93,8 @@ int main() {
   for (int t = 0; t < 64; ++t) bits ^= 3u << t % 31;
   const bool right = n[0] == 128 && n[1] == -192 && n[2] == -5 && n[3] == 63 && n[4] == 77 && n[5] == 64 &&
                      n[6] > 0 && n[7] == n[6] && n[8] == 64 && u[0] == 0 && u[1] == ~0u && u[2] == bits &&
-                     u[3] == 4 && u[4] == 6 && far[0] == 64ull << 33 && far[1] == 5ull << 31;
+                     u[3] == 4 && u[4] == 6 && far[0] == 64ull << 33 && far[1] == 5ull << 31 &&
+                     four.x == 128 && four.y == 192 && four.z == 128 && four.w == 0;
   if (failed != 0) std::printf("line %d does not hold\n", failed);
   return right ? failed : 1;
 }
