@@ -6,7 +6,8 @@
 
 --few: only so many programs that each header which a program includes is included, and only the broken ones.
 --nvcc: their kernels by the toolkit's nvcc. The programs that differ then are those of not_by_nvcc.txt, which says
-why; without names, one that is listed and does not differ is a fault, too. Exit status 77 without a toolkit.
+why; without names, one that is listed and does not differ is a fault, too. A comment in a program may name options
+for it: // BY NVCC: --arch sm_100a. Exit status 77 without a toolkit.
 The unchanged program is clean, except for pedantic findings in lines with such a comment: // LETTER: race.
 The broken one has an error of the kind and in the line of a comment in it: // FOUND: race, or // FOUND: race or
 overwritten in use. A finding without a line is marked // FOUND SOMEWHERE: wrong result. Exit status: 0 all as
@@ -25,11 +26,13 @@ SCHEDULES = "6"
 LETTER = re.compile(r"// LETTER: (.*)$")
 MARK = re.compile(r"// FOUND(?: SOMEWHERE)?: (.*)$")
 NOT_FOUND = "// NOT FOUND: "
+OPTIONS = re.compile(r"// BY NVCC: (.*)")
 WAY = []  # options of the tool
 
 
 def check(tool, program, *options):
-    command = [tool, "check", program.name, *WAY, *options, "--leaks", "--schedules", SCHEDULES]
+    way = WAY + [word for words in OPTIONS.findall(program.read_text()) if WAY for word in words.split()]
+    command = [tool, "check", program.name, *way, *options, "--leaks", "--schedules", SCHEDULES]
     command += ["--workers", "1", "--json"]
     done = subprocess.run(command, cwd=program.parent, capture_output=True, text=True, timeout=600)
     if done.returncode not in (0, 5):

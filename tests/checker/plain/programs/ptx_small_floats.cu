@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Conversions of floating numbers of 4 and 6 bits and of powers of two, for quantized layers on Blackwell.
 // Broken: no barrier after the factor that one thread sets.
+// BY NVCC: --arch sm_100a
 #include <cuda_fp4.h>
 #include <cuda_fp6.h>
 #include <cuda_fp8.h>
@@ -15,19 +16,19 @@ __global__ void stored(const float* x, __nv_fp4x4_e2m1* numbers, __nv_fp8_e8m0* 
   factor[i] = __nv_fp8_e8m0(largest / 6);
   const float by = 1 / float(factor[i]);
   numbers[i] = __nv_fp4x4_e2m1(float4{four.x * by, four.y * by, four.z * by, four.w * by});
-  const float4 held = float4(numbers[i]);
+  const float4 held = static_cast<float4>(numbers[i]);
   const __half2_raw pair = __nv_cvt_fp4x2_to_halfraw2(static_cast<unsigned char>(numbers[i].__x), __NV_E2M1);
   const bool same =
       float(__half(__half_raw{pair.x})) == held.x && float(__half(__half_raw{pair.y})) == held.y;
   const __nv_fp6x2_e2m3 six(float2{held.x, held.y});
-  const float2 of_six = float2(six);
+  const float2 of_six = static_cast<float2>(six);
   const bool others = float(__nv_fp6_e2m3(held.z)) == held.z && float(__nv_fp6_e3m2(held.w)) == held.w &&
                       float(__nv_fp4_e2m1(held.w)) == held.w;
   back[i] = same && others && of_six.x == held.x && of_six.y == held.y ? held : float4{};
 }
-__global__ void functions(unsigned* wrong) {
+__global__ void functions(float five, unsigned* wrong) {
   __shared__ float factor;
-  if (threadIdx.x == 0) factor = 5.0f;
+  if (threadIdx.x == 0) factor = five;
 #ifndef BROKEN
   __syncthreads();
 #endif
@@ -60,7 +61,7 @@ int main() {
   unsigned bad = 0, *wrong;
   cudaMalloc(&wrong, sizeof bad);
   cudaMemset(wrong, 0, sizeof bad);
-  functions<<<1, 64>>>(wrong);
+  functions<<<1, 64>>>(5, wrong);
   cudaMemcpy(&bad, wrong, sizeof bad, cudaMemcpyDeviceToHost);
   cudaFree(wrong);
   const float numbers[8] = {0.3f, -1.4f, 2.4f, 12.0f, -24.0f, 6.0f, 1.0f, 100.0f};
