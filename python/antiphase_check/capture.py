@@ -180,7 +180,9 @@ def _why(error, session, files):
     file, line = _shown(own[-1][0]), own[-1][1]
     if judges and session.partial:
         ended = f"{file}:{line} has ended the program ({type(error).__name__})"
-        session.notes.append(f"{ended}, which may be for results of blocks that did not run: --blocks all runs them")
+        session.notes.append(
+            f"{ended}, which may be for results of blocks that did not run: --blocks all runs them"
+        )
         return []
     return [{"file": file, "line": line, "text": " ".join(text.split())}]
 

@@ -231,11 +231,9 @@ const std::vector<dialect_group>& plain_dialect() {
          "thrust::copy "
          "thrust::for_each thrust::inclusive_scan",
          "vectors, iterators and the usual algorithms, each an operation of one thread on its stream"},
-        {no,
-         "BlockRunLengthDecode BlockRadixRank DeviceSpmv",
+        {no, "BlockRunLengthDecode BlockRadixRank DeviceSpmv",
          "a kernel of the program, or another of CUB's collectives"},
-        {no,
-         "DeviceTransform DeviceAdjacentDifference",
+        {no, "DeviceTransform DeviceAdjacentDifference",
          "another of CUB's algorithms, or --nvcc where a CUDA toolkit is"},
         {partly,
          "cublasSgemm cublasDgemm cublasHgemm cublasGemmEx cublasSgemmStridedBatched cublasSgemmBatched "
