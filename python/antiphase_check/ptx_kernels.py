@@ -159,11 +159,20 @@ def pointer_of(session, value, name):
 def address_in(session, value, size):
     """What an integer of so many bytes is the address in, as a Pointer; None if it is only a number."""
     found = session.pointer(int(value)) if size == 8 else None
+    if isinstance(found, int) and _LOWEST <= found < _HIGHEST:
+        _take_arrays(session)
+        found = session.pointer(found)
     return found if isinstance(found, Pointer) else None
 
 
 # Addresses of user space on 64-bit machines, not the numbers of 32 bits.
 _LOWEST, _HIGHEST = 1 << 32, 1 << 47
+
+
+def _take_arrays(session):
+    """Makes arrays of NumPy known: programs read their addresses from fields, not by a call."""
+    for array in session.arrays():
+        pointer(session, array)
 
 
 def _addresses_in(session, memory):
@@ -179,9 +188,8 @@ def _addresses_in(session, memory):
         before = numpy.searchsorted(starts, words[likely], "right") - 1
         return (before >= 0) & (words[likely] < ends[before])
 
-    if likely.size and not known().all():  # arrays of NumPy, whose addresses are read from fields
-        for array in session.arrays():
-            pointer(session, array)
+    if likely.size and not known().all():
+        _take_arrays(session)
     places = likely[known()] if likely.size else likely
     return tuple((int(at) * 8, session.pointer(int(words[at]))) for at in places)
 

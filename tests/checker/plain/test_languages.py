@@ -413,6 +413,13 @@ class Kernels(unittest.TestCase):
             self.assertTrue(np.array_equal(addresses, before))
         self.assertEqual(str(self.session.check(schedules=1)), "no finding")
 
+    def test_an_integer_is_an_address_of_an_array_that_a_variable_holds(self):
+        x = [np.zeros(3, np.float32)]
+        found = ptx_kernels.address_in(self.session, x[0].ctypes.data + 4, 8)
+        self.assertEqual((found.base, found.offset), (x[0].ctypes.data, 4))
+        for number in (5, 1 << 33):
+            self.assertIsNone(ptx_kernels.address_in(self.session, number, 8))
+
     def test_a_graph_is_work_for_its_replays(self):
         cuda_graph, graph = fakes._graphs(self.session)
         captured = cuda_graph()
