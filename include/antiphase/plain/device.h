@@ -207,13 +207,13 @@ AP_ATOMIC(Inc, a >= v ? U(0) : static_cast<U>(a + 1))
 AP_ATOMIC(Dec, a == 0 || a > v ? v : static_cast<U>(a - 1))
 #undef AP_ATOMIC
 // Of vectors, each number by itself.
-#define AP_ATOMIC_VECTOR(suffix)                                                                          \
-  AP_VERB float2 atomicAdd##suffix(float2* p, float2 v, AP_AT) {                                          \
-    return {atomicAdd##suffix(&p->x, v.x, ap_at), atomicAdd##suffix(&p->y, v.y, ap_at)};                  \
-  }                                                                                                       \
-  AP_VERB float4 atomicAdd##suffix(float4* p, float4 v, AP_AT) {                                          \
-    return {atomicAdd##suffix(&p->x, v.x, ap_at), atomicAdd##suffix(&p->y, v.y, ap_at),                   \
-            atomicAdd##suffix(&p->z, v.z, ap_at), atomicAdd##suffix(&p->w, v.w, ap_at)};                  \
+#define AP_ATOMIC_VECTOR(suffix)                                                         \
+  AP_VERB float2 atomicAdd##suffix(float2* p, float2 v, AP_AT) {                         \
+    return {atomicAdd##suffix(&p->x, v.x, ap_at), atomicAdd##suffix(&p->y, v.y, ap_at)}; \
+  }                                                                                      \
+  AP_VERB float4 atomicAdd##suffix(float4* p, float4 v, AP_AT) {                         \
+    return {atomicAdd##suffix(&p->x, v.x, ap_at), atomicAdd##suffix(&p->y, v.y, ap_at),  \
+            atomicAdd##suffix(&p->z, v.z, ap_at), atomicAdd##suffix(&p->w, v.w, ap_at)}; \
   }
 AP_ATOMIC_VECTOR()
 AP_ATOMIC_VECTOR(_block)

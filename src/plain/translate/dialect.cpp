@@ -124,7 +124,8 @@ const std::vector<dialect_group>& plain_dialect() {
        {{yes,
          "atomicAdd atomicSub atomicExch atomicMin atomicMax atomicInc atomicDec atomicCAS atomicAnd "
          "atomicOr atomicXor",
-         "and each with _block and _system; integers, float, double, float2, float4; relaxed, as on the device"},
+         "and each with _block and _system; integers, float, double, float2, float4; relaxed, as on the "
+         "device"},
         {yes,
          "__nv_atomic_load_n __nv_atomic_store_n __nv_atomic_exchange_n __nv_atomic_compare_exchange_n "
          "__nv_atomic_fetch_add __nv_atomic_add __nv_atomic_thread_fence",
@@ -237,11 +238,9 @@ const std::vector<dialect_group>& plain_dialect() {
          "thrust::copy "
          "thrust::for_each thrust::inclusive_scan",
          "vectors, iterators and the usual algorithms, each an operation of one thread on its stream"},
-        {no,
-         "BlockRunLengthDecode BlockRadixRank DeviceSpmv",
+        {no, "BlockRunLengthDecode BlockRadixRank DeviceSpmv",
          "a kernel of the program, or another of CUB's collectives"},
-        {no,
-         "DeviceTransform DeviceAdjacentDifference",
+        {no, "DeviceTransform DeviceAdjacentDifference",
          "another of CUB's algorithms, or --nvcc where a CUDA toolkit is"},
         {partly,
          "cublasSgemm cublasDgemm cublasHgemm cublasGemmEx cublasSgemmStridedBatched cublasSgemmBatched "
