@@ -395,6 +395,8 @@ struct bytes {
   int count;
 };
 struct by_warp {};  // the party is a whole warp: all lanes call, one arrives for them
+// As by_warp, for a slot that the warp has read by ordinary loads and that bulk copies fill again
+struct read_by_warp {};
 // the thread arrives when all its copy_async copies have landed (copy_async_arrive)
 struct with_copies {};
 
@@ -451,12 +453,20 @@ struct mbarrier {
     warp_sync();
     if (AP_EVERY_LANE_ARRIVES || lane_index() == 0) arrive();
   }
+  AP_DEV void arrive(read_by_warp);
 };
 
 // fence_mbarrier_init: makes initialised mbarriers visible to TMA. fence_async: orders this thread's ordinary
 // accesses to shared memory before TMA's accesses after the next barrier.
 AP_DEV void fence_mbarrier_init() { asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory"); }
 AP_DEV void fence_async() { asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); }
+
+// An arrival alone does not wait for loads in flight: a bulk copy that it allows could overwrite what they
+// have yet to read. Seen on an H200, where attention's kernels loaded scales right before a release.
+AP_DEV void mbarrier::arrive(read_by_warp) {
+  fence_async();
+  arrive(by_warp{});
+}
 
 // device/mbarrier_arrivals.cuh
 // -----------------------------------------------------------------------------------------------------------
@@ -570,14 +580,14 @@ AP_FN constexpr std::uint32_t swizzled(std::uint32_t address, swizzle s) {
   return address ^ (address >> 3 & (width_of(s) - 16));
 }
 
-constexpr int tensor_dimensions = 4;  // at most
+constexpr int tensor_dimensions = 5;  // at most
 
 // A tensor, and the box of it that one TMA copy moves. The innermost dimension comes first; its elements are
 // contiguous. encode() makes a tensor_map of it.
 struct tensor_layout {
   const void* data = nullptr;                    // of the device, aligned to 16 bytes
   int element_bytes = 2;                         // 1, 2, 4 or 8
-  int dimensions = 2;                            // 2 to 4
+  int dimensions = 2;                            // 2 to 5
   std::uint64_t extent[tensor_dimensions] = {};  // elements
   std::uint64_t stride[tensor_dimensions] = {};  // bytes, multiples of 16; [0] is ignored
   // elements, at most 256; [0] a multiple of 16 bytes; if swizzled, exactly a row

@@ -16,6 +16,7 @@ import json
 import os
 import pathlib
 import sys
+import traceback
 import types
 
 if __name__ == "__main__":  # run by `antiphase check model.py`: without installing the package
@@ -84,17 +85,21 @@ class _Constants(ast.NodeTransformer):
         return module
 
 
-def _run(session, files, constants):
-    """Runs a model that the files define, or the first file as a program."""
+def _parsed(session, files):
+    """The files' trees; None, with the reason among what is refused, if one is no program in Python."""
     trees = []
     for file in files:
         try:
-            trees.append(ast.parse(pathlib.Path(file).read_text(), file))
-        except SyntaxError as error:
-            session.refused.append(
-                {"file": file, "line": error.lineno or 0, "text": f"does not compile: {error.msg}"}
-            )
-            return
+            trees.append(ast.parse(pathlib.Path(file).read_bytes(), file))
+        except (SyntaxError, ValueError) as error:
+            line, why = getattr(error, "lineno", None) or 0, getattr(error, "msg", error)
+            session.refused.append({"file": file, "line": line, "text": f"does not compile: {why}"})
+            return None
+    return trees
+
+
+def _run(session, files, trees, constants):
+    """Runs a model that the files define, or the first file as a program."""
     defined = {n.name for tree in trees for n in tree.body if isinstance(n, (ast.ClassDef, ast.FunctionDef))}
     is_model = "get_inputs" in defined and ("ModelNew" in defined or "Model" in defined)
     overrides = _Constants(constants)
@@ -152,6 +157,34 @@ def _run(session, files, constants):
             session.compare(result, expected, session.place_of(find("ModelNew")))
 
 
+def _why(error, session, files):
+    """Why a program has ended by an exception, with the user's line that it came from; nothing for a right end, or
+    for a check of results of which only some blocks have computed theirs."""
+    text = f"{type(error).__name__}: {error}".rstrip(": ")
+    if isinstance(error, SystemExit):
+        if error.code in (None, 0):
+            return []
+        text = f"the program ended with {error.code if isinstance(error.code, int) else repr(error.code)}"
+    elif isinstance(error, ImportError):
+        text = f"{error}: the program's own packages are needed to run it" + (
+            ", for example torch's build for CPUs" if (error.name or "").startswith("torch") else ""
+        )
+    trace = [(f.filename, f.lineno) for f in traceback.extract_tb(error.__traceback__)]
+    if (place := triton_kernels.place_of(error, session)) is not None:
+        *at, text = place
+        trace.append(tuple(at))
+    if isinstance(error, SyntaxError) and error.filename:  # of a module that the program imports
+        text, trace = f"does not compile: {error.msg}", [*trace, (error.filename, error.lineno or 0)]
+    judges = isinstance(error, (AssertionError, SystemExit))
+    own = [one for one in trace if one[0] in files or session.is_own(one[0])] or [(files[0], 0)]
+    file, line = _shown(own[-1][0]), own[-1][1]
+    if judges and session.partial:
+        ended = f"{file}:{line} has ended the program ({type(error).__name__})"
+        session.notes.append(f"{ended}, which may be for results of blocks that did not run: --blocks all runs them")
+        return []
+    return [{"file": file, "line": line, "text": " ".join(text.split())}]
+
+
 def main(words):
     """Runs a program and writes a manifest: capture.py MANIFEST [-D NAME=VALUE ...] file.py ... [-- ARGUMENT ...]"""
     arguments = words[words.index("--") + 1 :] if "--" in words else []
@@ -166,39 +199,21 @@ def main(words):
     session = Session(seconds, os.path.dirname(target))
     session.files = files
     session.text = "\n".join(pathlib.Path(f).read_text(errors="replace") for f in files)
-    failed = None
     sys.argv = [files[0], *arguments]
     try:
-        with _captured(session):
-            _run(session, files, constants)
-    except SystemExit:
-        pass
-    except ImportError as error:
-        failed = f"{error}: the program's own packages are needed to run it" + (
-            ", for example torch's build for CPUs" if (error.name or "").startswith("torch") else ""
-        )
+        if (trees := _parsed(session, files)) is not None:
+            with _captured(session):
+                _run(session, files, trees, constants)
+    except KeyboardInterrupt:
+        raise
     except BaseException as error:
-        if isinstance(error, KeyboardInterrupt):
-            raise
-        import traceback
-
-        trace = traceback.extract_tb(error.__traceback__)
-        own = [
-            f
-            for f in trace
-            if f.filename in files or os.path.abspath(f.filename) in map(os.path.abspath, files)
-        ]
-        at = own[-1] if own else None
-        failed = f"{type(error).__name__}: {error}"
-        if at is not None:
-            session.refused.append({"file": _shown(at.filename), "line": at.lineno, "text": failed})
-            failed = None
+        session.refused += _why(error, session, files)
     for program in session.programs:
         if not program.calls:
             session.notes.append(f"nothing has called {program.label}, so it was not checked")
     manifest = {
         "programs": [p.entry() for p in session.programs if p.calls],
-        "refused": session.refused + ([{"file": files[0], "line": 0, "text": failed}] if failed else []),
+        "refused": session.refused,
         "notes": session.notes,
         "wrong": session.wrong,
     }

@@ -4,6 +4,7 @@ under the checker."""
 import contextlib
 import ctypes
 import functools
+import logging
 import re
 import sys
 import types
@@ -299,6 +300,8 @@ def torch(session):
         yield
         return
     import torch
+
+    logging.getLogger("torch.utils.cpp_extension").setLevel(logging.ERROR)  # it warns that there is no device
     import torch.utils.cpp_extension as extensions
 
     make = _Tensors(torch, session)

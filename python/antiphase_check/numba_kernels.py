@@ -189,7 +189,8 @@ class _Launches:
                 self._append(one_kind, one, given, parameters)
         elif isinstance(kind, (numba_types.Integer, numba_types.Boolean)):
             size = parameters[len(given)].bytes
-            given.append((int(value) & ((1 << 8 * size) - 1)).to_bytes(size, "little"))
+            found = ptx_kernels.address_in(self.session, value, size)
+            given.append(found or (int(value) & ((1 << 8 * size) - 1)).to_bytes(size, "little"))
         elif isinstance(kind, numba_types.Float):
             number({16: "<e", 32: "<f", 64: "<d"}[kind.bitwidth], float(value))
         elif isinstance(kind, numba_types.Complex):

@@ -141,17 +141,49 @@ def pointer_of(session, value, name):
 
     if value is None or (isinstance(value, int) and value == 0):
         return None
+    value = value.array if isinstance(getattr(value, "array", None), numpy.ndarray) else value
     if isinstance(value, numpy.ndarray):
-        return pointer(session, value)
-    if isinstance(getattr(value, "array", None), numpy.ndarray):
-        return pointer(session, value.array)
-    address = value.data_ptr() if hasattr(value, "data_ptr") else value
-    found = session.pointer(int(address)) if address else None
+        found = pointer(session, value)
+    else:
+        address = value.data_ptr() if hasattr(value, "data_ptr") else value
+        found = session.pointer(int(address)) if address else None
+    if isinstance(found, Pointer) and str(getattr(value, "dtype", "")).endswith("int64"):
+        found.words = _addresses_in(session, found.array.owner)
     if isinstance(found, int):
         session.reject(
             f"{name} is an address that is in no known array: expected a tensor or an array of NumPy"
         )
     return found
+
+
+def address_in(session, value, size):
+    """What an integer of so many bytes is the address in, as a Pointer; None if it is only a number."""
+    found = session.pointer(int(value)) if size == 8 else None
+    return found if isinstance(found, Pointer) else None
+
+
+# Addresses of user space on 64-bit machines, not the numbers of 32 bits.
+_LOWEST, _HIGHEST = 1 << 32, 1 << 47
+
+
+def _addresses_in(session, memory):
+    """What words of a memory are addresses in known ones: (byte, Pointer)."""
+    import numpy
+
+    words = numpy.frombuffer(memory.bytes(), numpy.int64, memory.size // 8)
+    likely = numpy.flatnonzero((words >= _LOWEST) & (words < _HIGHEST))
+
+    def known():
+        starts = numpy.array(sorted(session.memories), numpy.int64)
+        ends = numpy.array([base + session.memories[base].size for base in starts])
+        before = numpy.searchsorted(starts, words[likely], "right") - 1
+        return (before >= 0) & (words[likely] < ends[before])
+
+    if likely.size and not known().all():  # arrays of NumPy, whose addresses are read from fields
+        for array in session.arrays():
+            pointer(session, array)
+    places = likely[known()] if likely.size else likely
+    return tuple((int(at) * 8, session.pointer(int(words[at]))) for at in places)
 
 
 def _within(memory, address):

@@ -5,6 +5,8 @@ import contextlib
 import ctypes
 import dataclasses
 import difflib
+import functools
+import glob
 import importlib.util
 import json
 import os
@@ -174,18 +176,34 @@ class Memory:
 
 @dataclasses.dataclass
 class Pointer:
-    """The address of a byte of a tensor's memory as an integer: of all that memory, which begins at `base`."""
+    """The address of a byte of a tensor's memory as an integer: of all that memory, which begins at `base`. `words`:
+    bytes of it at which there are addresses in other memory, as Pointers."""
 
     array: Array
     base: int
     offset: int
+    words: tuple = ()
+
+    def memories(self):
+        """A Pointer for each memory that is pointed to, without what is in it."""
+        return list({p.base: Pointer(p.array, p.base, 0) for _, p in self.words}.values())
+
+    def pack(self):
+        head = struct.pack("<Qq", self.base, self.offset) + self.array.pack()
+        if not self.words:
+            return b"p" + head
+        memories = self.memories()
+        number = {p.base: n for n, p in enumerate(memories)}
+        head += struct.pack("<I", len(memories)) + b"".join(p.pack()[1:] for p in memories)
+        words = [struct.pack("<QIq", at, number[p.base], p.offset) for at, p in self.words]
+        return b"r" + head + struct.pack("<I", len(words)) + b"".join(words)
 
 
 def _pack(value):
     if value is None:
         return b"n"
     if isinstance(value, Pointer):
-        return b"p" + struct.pack("<Qq", value.base, value.offset) + value.array.pack()
+        return value.pack()
     if isinstance(value, Array):
         return value.pack()
     if isinstance(value, Word):
@@ -206,7 +224,7 @@ def _pack(value):
 def _size(value):
     """Bytes of the arrays in a value."""
     if isinstance(value, Pointer):
-        return _size(value.array)
+        return _size([value.array, *value.memories()])
     if isinstance(value, Array):
         return value.span() * _SIZES[value.type]
     return sum(map(_size, value)) if isinstance(value, (list, tuple)) else 0
@@ -216,7 +234,7 @@ def _signature(value):
     if isinstance(value, Array):
         return (value.type, value.sizes, value.strides, value.kind, value.host)
     if isinstance(value, Pointer):
-        return (_signature(value.array), value.offset)
+        return (_signature(value.array), value.offset, _signature(value.memories()))
     if isinstance(value, (list, tuple)):
         return tuple(map(_signature, value))
     return value.bytes if isinstance(value, Word) else repr(value)
@@ -314,6 +332,8 @@ class Program:
             "forward",
             "--json",
         ]
+        if blocks := os.environ.get("ANTIPHASE_CHECK_BLOCKS"):  # of the user's `antiphase check model.py`
+            command += ["--blocks", blocks]
         command += ["--seconds", str(self.session.seconds), "--", str(self.folder / "call"), str(to)]
         environment = {**os.environ, "ANTIPHASE_CHECK_OBJECT": str(self.object)}
         done = subprocess.run(command, capture_output=True, text=True, errors="replace", env=environment)
@@ -351,6 +371,7 @@ class Program:
                 given.append(value)
             elif isinstance(value, Pointer):
                 given.append(value.array)
+                collect(value.memories())
             elif isinstance(value, (list, tuple)):
                 for one in value:
                     collect(one)
@@ -442,7 +463,7 @@ class Session:
         return (
             file.endswith(".py")
             and os.path.exists(file)
-            and "site-packages" not in folder
+            and not _is_installed(folder)
             and folder != os.path.dirname(os.path.abspath(__file__))
             and not folder.startswith(os.path.dirname(os.__file__))
         )
@@ -459,6 +480,28 @@ class Session:
                 made.data = memory.bytes
                 return Pointer(made, memory.base, value - memory.base)
         return value
+
+    def arrays(self):
+        """Arrays of NumPy that variables of the user's functions hold, in lists and the like too."""
+        import numpy
+
+        frame, found = sys._getframe(1), []
+
+        def look(value, deep):
+            if isinstance(value, numpy.ndarray):
+                found.append(value)
+            elif deep and isinstance(value, (list, tuple)):
+                for one in value:
+                    look(one, deep - 1)
+            elif deep and isinstance(value, dict):
+                look(list(value.values()), deep)
+
+        while frame is not None:
+            if self.is_own(frame.f_code.co_filename):
+                for names in (frame.f_locals, frame.f_globals):
+                    look(list(names.values()), 3)
+            frame = frame.f_back
+        return found
 
     def refuse(self, what, instead):
         self.reject(f"{what} is not supported here: use {instead}")
@@ -527,6 +570,13 @@ class Session:
                 summary.refused += [why["text"] for why in report.get("refused", ())]
         summary.refused += [f"{r['file']}:{r['line']}: {r['text']}" for r in self.refused]
         return summary
+
+
+@functools.lru_cache(None)
+def _is_installed(folder):
+    """Whether pip has made a folder, or one around it: in site-packages, or by --target."""
+    around = (folder, *map(str, pathlib.Path(folder).parents))
+    return "site-packages" in folder or any(glob.glob(f"{glob.escape(one)}/*.dist-info") for one in around)
 
 
 def _shown(file):

@@ -5,12 +5,14 @@ import contextlib
 import functools
 import hashlib
 import math
+import operator
 import os
+import pathlib
 import re
 import struct
 
 from . import ptx_kernels
-from .session import Unsupported
+from .session import _TYPES, Unsupported
 
 FIRST, LAST = (3, 4), (3, 9)  # versions that were tried
 _SHARED = 232448  # bytes a block, as on sm_90
@@ -51,6 +53,8 @@ def _argument(value):
     import numpy
 
     if isinstance(value, numpy.ndarray):
+        if value.dtype.name not in _TYPES:
+            raise TypeError(f"an array of {value.dtype}: Triton has no such type of elements")
         return _Array(value)
     if isinstance(value, (tuple, list)):
         made = map(_argument, value)
@@ -127,6 +131,9 @@ class _Launches:
     def launch(self, grid, compiled, source, metadata, values):
         if self.tuning.is_dry:
             return
+        grid = tuple(map(operator.index, grid))
+        if math.prod(grid) <= 0:  # nothing is launched
+            return
         name, text, shared = compiled
         key = (name, text)
         if key not in self.kernels:
@@ -160,6 +167,8 @@ class _Launches:
         """The parameters that one argument becomes."""
         if kind.startswith("*"):
             return [self._pointer(value)]
+        if kind in ("i64", "u64") and (found := ptx_kernels.address_in(self.session, value, 8)):
+            return [found]
         if not kind.startswith("tensordesc"):
             return [_number(value, kind, parameters[0].bytes)]
         sizes = [struct.pack("<i", n) for n in value.shape]
@@ -248,13 +257,48 @@ def _driver(triton, launches, target, base):
 
 
 def _given_arrays(function):
-    """Arrays of NumPy among the arguments have addresses."""
+    """Arrays of NumPy among the arguments have addresses. A kernel goes by its name in what is wrong with them."""
 
     @functools.wraps(function)
     def called(self, *positional, **named):
-        return function(self, *map(_argument, positional), **{k: _argument(v) for k, v in named.items()})
+        try:
+            return function(self, *map(_argument, positional), **{k: _argument(v) for k, v in named.items()})
+        except TypeError as error:
+            if "dynamic_func()" not in str(error):
+                raise
+            raise TypeError(str(error).replace("dynamic_func()", f"{self.fn.__name__}()")) from None
 
     return called
+
+
+def place_of(error, session):
+    """File, line and text of an error of Triton's compiler, which knows lines of the kernel; None for others."""
+    said = None
+    while error is not None:
+        source, node = getattr(error, "src", None), getattr(error, "node", None)
+        if isinstance(source, str) and hasattr(node, "lineno") and hasattr(error, "error_message"):
+            said = (source, node.lineno, error.error_message or type(error).__name__)
+        error = error.__cause__  # in a function that the kernel calls
+    for file in session.python_files() if said else ():
+        rows = pathlib.Path(file).read_text(errors="replace").split("\n")
+        first = said[0].split("\n")[0].strip()
+        for number, row in enumerate(rows):
+            if row.strip() == first:
+                return file, number + said[1], f"does not compile: {said[2]}"
+    return None
+
+
+def _key_of(folder, version):
+    """What tells one Triton from another in the keys of its cache: its own key reads all of its compiler, which
+    takes most of a second, at the start of each process."""
+    seen = hashlib.sha256(version.encode())
+    for place, folders, names in sorted(os.walk(folder)):
+        folders[:] = [one for one in folders if one != "__pycache__"]
+        for name in sorted(names):
+            if name.endswith((".py", ".so")):
+                about = os.stat(os.path.join(place, name))
+                seen.update(f"{place}/{name} {about.st_size} {about.st_mtime_ns}\n".encode())
+    return f"antiphase-{seen.hexdigest()}"
 
 
 def _start(session, triton):
@@ -295,6 +339,9 @@ def _places(session, triton):
     asked = re.fullmatch(r"sm_?(\d+)a?", os.environ.get("TRITON_OVERRIDE_ARCH", "sm90"))
     target = GPUTarget("cuda", int(asked[1]) if asked else 90, 32)
     made, run = TensorDescriptor.from_tensor, Autotuner.run
+    key = functools.lru_cache(
+        lambda: _key_of(os.path.dirname(os.path.abspath(triton.__file__)), triton.__version__)
+    )
 
     def from_tensor(tensor, *more, **named):
         return made(_argument(tensor), *more, **named)
@@ -303,10 +350,11 @@ def _places(session, triton):
         launches.tuning.is_done = False
         return _given_arrays(run)(self, *positional, **named)
 
+    active = "_active" if hasattr(triton.runtime.driver, "_active") else "active"  # which it is in Triton 3.4
     places = [
         (compiler.CUDABackend, "make_cubin", make_cubin),
         (compiler.CUDABackend, "hash", lambda self: f"antiphase-{self.target.arch}-{where}"),
-        (triton.runtime.driver, "_active", _driver(triton, launches, target, DriverBase)),
+        (triton.runtime.driver, active, _driver(triton, launches, target, DriverBase)),
         (JITFunction, "run", _given_arrays(JITFunction.run)),
         (TensorDescriptor, "__init__", _given_arrays(TensorDescriptor.__init__)),
         (TensorDescriptor, "from_tensor", staticmethod(from_tensor)),
@@ -314,6 +362,9 @@ def _places(session, triton):
         (triton.testing, "do_bench", launches.tuning.bench),
         (triton.testing, "do_bench_cudagraph", launches.tuning.bench),
     ]
+    for module in (triton.runtime.cache, triton.compiler.compiler):  # the second one up to Triton 3.4
+        if hasattr(module, "triton_key"):
+            places.append((module, "triton_key", key))
     with contextlib.suppress(ImportError):
         from triton.experimental.gluon.nvidia import hopper
 

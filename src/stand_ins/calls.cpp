@@ -242,6 +242,7 @@ class reader {
       }
       case 't': return tensor();
       case 'p': return address();
+      case 'r': return address_of_addresses();
       default: return {};
     }
   }
@@ -250,6 +251,11 @@ class reader {
     const char* bytes = nullptr;
     std::size_t size = 0;
     std::uint64_t base = 0;  // of an address: where its memory begins in Python
+    struct moved {
+      std::size_t at;
+      std::int64_t in_python, here;
+    };
+    std::vector<moved> addresses = {};  // in the memory
   };
   std::vector<given> tensors;
 
@@ -259,7 +265,7 @@ class reader {
     return all_.data() + std::exchange(position_, position_ + n);
   }
   // An integer that is an address in a tensor's memory; once per call for all addresses in the same.
-  value address() {
+  std::int64_t address() {
     const auto base = number<std::uint64_t>();
     const auto offset = number<std::int64_t>();
     number<char>();
@@ -272,6 +278,34 @@ class reader {
     else
       tensors.back() = tensors[static_cast<std::size_t>(at)];
     return reinterpret_cast<std::int64_t>(tensors.back().tensor.data_ptr()) + offset;
+  }
+  // The address of memory in which there are addresses: a number of arrays; then of words: the place of each,
+  // its array, and a byte of that.
+  std::int64_t address_of_addresses() {
+    const std::size_t number_of_own = tensors.size();
+    const std::int64_t result = address();
+    std::vector<std::pair<std::uint64_t, std::int64_t>> bases;
+    for (auto n = number<std::uint32_t>(); n > 0; --n) {
+      const std::int64_t here = address();
+      bases.emplace_back(tensors.back().base, here);
+    }
+    std::vector<given::moved> words(number<std::uint32_t>());
+    for (given::moved& w : words) {
+      w.at = static_cast<std::size_t>(number<std::uint64_t>());
+      const auto& [in_python, here] = bases.at(number<std::uint32_t>());
+      const auto offset = number<std::int64_t>();
+      w.in_python = static_cast<std::int64_t>(in_python) + offset;
+      w.here = here + offset;
+    }
+    const given& own = tensors.at(number_of_own);
+    for (const given::moved& w : words) {
+      if (own.size < sizeof w.here || w.at > own.size - sizeof w.here) continue;
+      std::memcpy(const_cast<char*>(own.bytes) + w.at, &w.here, sizeof w.here);  // in all_
+    }
+    if (own.size > 0) tensors[number_of_own].tensor.memory().write(own.bytes, own.size);
+    for (given& g : tensors)
+      if (g.base == own.base) g.addresses = words;
+    return result;
   }
   at::Tensor tensor() {
     const auto type = static_cast<at::ScalarType>(number<signed char>());
@@ -332,9 +366,12 @@ class writer {
   void write_changes() {
     number(static_cast<std::uint32_t>(given_.size()));
     for (const reader::given& g : given_) {
-      const std::vector<char> now = g.tensor.memory().read();
+      std::vector<char> now = g.tensor.memory().read();
       const bool same = g.bytes != nullptr && std::equal(g.bytes, g.bytes + g.size, now.begin());
       number(static_cast<char>(!same));
+      for (const auto& w : g.addresses)
+        if (std::memcmp(now.data() + w.at, &w.here, sizeof w.here) == 0)
+          std::memcpy(now.data() + w.at, &w.in_python, sizeof w.here);
       if (!same) bytes(now.data(), g.tensor.nbytes());
     }
   }

@@ -22,6 +22,7 @@ memory    Tensor Core kernels with loops that use all registers keep nothing in 
 rows      For operands with rows of any alignment, warps copy eight rows in few instructions. Outputs on their
           way through shared memory are read together before the first is stored, not one by one.
 reads     Lanes that read operands straight into registers issue all reads before they wait for any.
+releases  No read from shared memory is in flight when a warp releases a slot that bulk copies fill again.
 
 Exit status: 0 as expected, 1 not, 2 usage, 77 nothing to check here.
 """
@@ -395,6 +396,28 @@ def read_faults(kernel, code):
         yield "no branch was found that reads by two floats"
 
 
+def release_faults(kernel, code):
+    """An arrival does not wait for reads in flight, and orders nothing for bulk copies: on an H200 the next tile
+    overwrote scales that attention's kernels had yet to read. Sums in shared memory that pass from one warpgroup to
+    the other are written by threads, for which the arrival suffices."""
+    of_gradients = policy_in(kernel.name, "gradient_policy")
+    most = 1 if of_gradients and of_gradients["shared"] else 0
+    in_flight, early = set(), 0
+    for _, text in instructions(code):
+        opcode, _, operands = re.sub(r"^@!?U?P\w+ ", "", text).partition(" ")
+        first, _, rest = operands.partition(",")
+        if opcode.startswith("FENCE.VIEW.ASYNC"):
+            in_flight.clear()
+        elif opcode.startswith("SYNCS.ARRIVE"):
+            early += bool(in_flight)
+        in_flight -= set(re.findall(r"\bR\d+\b", operands if opcode.startswith("ST") else rest))
+        if opcode.split(".")[0] == "LDS" and (to := re.fullmatch(r"R(\d+)", first)):
+            registers = {"64": 2, "128": 4}.get(opcode.split(".")[-1], 1)
+            in_flight |= {f"R{int(to[1]) + i}" for i in range(registers)}
+    if early > most:
+        yield f"{early} arrivals while reads are in flight, expected at most {most}"
+
+
 def linear_faults(code):
     """A vector instruction between two products of a slot costs more than the product of a narrow tile, a vote
     around a copy serialises the loading warp, and a wait whose address is in a vector register tells of a loop
@@ -435,7 +458,18 @@ def main():
     )
     parser.add_argument(
         "check",
-        choices=("resources", "packets", "product", "tf32", "vector", "memory", "rows", "reads", "linear"),
+        choices=(
+            "resources",
+            "packets",
+            "product",
+            "tf32",
+            "vector",
+            "memory",
+            "rows",
+            "reads",
+            "linear",
+            "releases",
+        ),
     )
     parser.add_argument("--objects", nargs="*", default=[])
     parser.add_argument("--cuobjdump")
@@ -483,6 +517,9 @@ def main():
     if options.check == "linear":
         own = [(k, text) for k, text in code if "tile_product" in k.name]
         return report([(k, list(linear_faults(text))) for k, text in own], lambda k: True)
+    if options.check == "releases":
+        own = [(k, text) for k, text in code if re.search(r"(forward|gradient)_kernel", k.name)]
+        return report([(k, list(release_faults(k, text))) for k, text in own], lambda k: "forward" in k.name)
     if options.check == "tf32":
         faults_of = {"tf32_product": tf32_faults, "tf32_kept": kept_faults}
         own = [(k, text, faults_of[word]) for k, text in code for word in faults_of if f"{word}<" in k.name]

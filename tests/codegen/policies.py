@@ -13,6 +13,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 SOURCES = (
     "include/antiphase/executor/kernel.hpp",
     "include/antiphase/gemm/policy.hpp",
+    "src/attention/fp16/backward.hpp",
     "src/gemm/fp16/split_product.hpp",
     "src/gemm/fp64/dots_by_lanes.cuh",
     "src/gemm/fp64/dots_vector.cuh",

@@ -109,8 +109,8 @@ AP_DEV void fence_mbarrier_init() { machine::mbarrier_fence(); }
 AP_DEV void fence_async() { machine::proxy_fence(machine::proxy::shared); }
 #endif
 
-// An arrival alone does not wait for loads in flight: a bulk copy that it allows could overwrite what they have
-// yet to read. Seen on an H200, where attention's kernels loaded scales right before a release.
+// An arrival alone does not wait for loads in flight: a bulk copy that it allows could overwrite what they
+// have yet to read. Seen on an H200, where attention's kernels loaded scales right before a release.
 AP_DEV void mbarrier::arrive(read_by_warp) {
   fence_async();
   arrive(by_warp{});

@@ -8,6 +8,15 @@
 
 #include "letters.h"
 
+// Functions of libraries are inlined, so that findings name the lines of their callers. Those that host code
+// of nvcc calls in C (toolkit_libraries.h) find the line by their return address.
+#ifndef AP_C_OR_INLINE
+#define AP_C_OR_INLINE AP_VERB
+#define AP_LINE_OF_CALLER , AP_AT
+#define AP_CALLER ap_at
+#define AP_V2(name) name  // what the toolkit's headers call name_v2
+#endif
+
 namespace antiphase::plain {
 
 enum class after_it { host_goes_on, host_waits };

@@ -26,6 +26,7 @@ constexpr unsigned bytes_of_rank = 1u << 24;
 [[gnu::const]] unsigned shared_rank_bits() noexcept;
 void* in_cluster(unsigned address);
 unsigned to_cluster(const void* p);
+unsigned dynamic_shared_bytes() noexcept;  // of the launch
 // Finds lanes missing from the exchange that an instruction of whole warps has just made.
 void judge_whole_warp(const char* what, place where);
 // in_block: where block `rank` of the cluster has what this block has at `mine`. block_of: rank of the block
@@ -52,13 +53,14 @@ AP_VERB unsigned long to_shared(unsigned long address) {
 AP_VERB unsigned long from_shared(unsigned long address) {
   return reinterpret_cast<unsigned long>(in_shared(address));
 }
-// Of a parameter's address the low 32 bits may be all there is, as Triton's code has it: parameters lie on
-// the thread's stack.
-AP_VERB unsigned long address_of_parameter(unsigned long address) {
+// Of the address of a parameter or of local memory the low 32 bits may be all there is, as Triton's code has
+// it: both lie on the thread's stack.
+AP_VERB unsigned long on_stack(unsigned long address) {
   if (address >> 32 != 0) return address;
   const auto here = reinterpret_cast<unsigned long>(__builtin_frame_address(0));
   return here + static_cast<unsigned long>(static_cast<int>(static_cast<unsigned>(address - here)));
 }
+AP_VERB void* in_local(unsigned long address) { return generic(on_stack(address)); }
 
 template <class T, int Count> struct alignas(sizeof(T) * Count) pack { T x[Count]; };
 // The numbers of a vector that are accessed one by one. The reference has its alignment looked at.
@@ -295,12 +297,12 @@ AP_VERB const tensor_map& map_at(unsigned long address, place where) {
 // tensormap.replace: a field of a dimension that maps do not have here is left alone.
 AP_VERB void replace_in_map(void* map, machine::map_field field, int index, unsigned long value,
                             place where) {
-  const machine::map_part part = machine::part_of_map(map, field, index, where);
+  const machine::map_part part = machine::part_of_map(map, field, index, value, where);
   char* const at = static_cast<char*>(map) + part.offset;
-  if (part.bytes == 8) store<unsigned long, 1>(at, {{value}});
-  if (part.bytes == 4) store<unsigned, 1>(at, {{static_cast<unsigned>(value)}});
-  if (part.bytes == 2) store<unsigned short, 1>(at, {{static_cast<unsigned short>(value)}});
-  if (part.bytes == 1) store<unsigned char, 1>(at, {{static_cast<unsigned char>(value + part.more)}});
+  if (part.bytes == 8) store<unsigned long, 1>(at, {{part.value}});
+  if (part.bytes == 4) store<unsigned, 1>(at, {{static_cast<unsigned>(part.value)}});
+  if (part.bytes == 2) store<unsigned short, 1>(at, {{static_cast<unsigned short>(part.value)}});
+  if (part.bytes == 1) store<unsigned char, 1>(at, {{static_cast<unsigned char>(part.value)}});
 }
 // tensormap.cp_fenceproxy: each lane of the warp copies a word.
 AP_VERB void copy_map(void* to, const void* from, scope reach, place where) {
@@ -392,6 +394,7 @@ AP_CLUSTER(x)
 AP_CLUSTER(y)
 AP_CLUSTER(z)
 #undef AP_CLUSTER
+AP_VERB unsigned special_dynamic_smem_size() { return dynamic_shared_bytes(); }
 AP_VERB bool special_is_explicit_cluster() { return special_cluster_nctarank() > 1; }
 
 }  // namespace antiphase::plain::ptx

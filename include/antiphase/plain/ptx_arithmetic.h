@@ -335,6 +335,7 @@ template <class To, class From> AP_VERB To clamped(From a) {  // .sat between in
 }
 using plain::from_bfloat;
 using plain::from_half;
+using plain::from_power;
 using plain::to_bfloat;
 using plain::to_half;
 using plain::to_tf32;

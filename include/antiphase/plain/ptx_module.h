@@ -10,7 +10,11 @@
 #include "launch.h"
 #include "mma.h"
 #include "ptx.h"
+#include "ptx_by_use.h"
 
+namespace antiphase::plain {
+void note_printed(const void* p, std::size_t bytes);  // a number that a kernel prints
+}
 namespace antiphase::plain::ptx {
 
 // A parameter of 64 bits: an integer, or a pointer of any type.
@@ -46,6 +50,7 @@ inline void system_vprintf(unsigned char* result, unsigned char* format, unsigne
     next = reinterpret_cast<const unsigned char*>((reinterpret_cast<unsigned long>(next) + sizeof x - 1) /
                                                   sizeof x * sizeof x);
     std::memcpy(&x, next, sizeof x);
+    note_printed(next, sizeof x);
     next += sizeof x;
     ++count;
   };

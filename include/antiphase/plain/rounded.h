@@ -30,8 +30,8 @@ inline unsigned short to_bfloat(float x) {
 }
 inline float from_bfloat(unsigned short b) { return std::bit_cast<float>(static_cast<unsigned>(b) << 16); }
 
-// Floating numbers of 4 to 8 bits, in the order of small_formats. With infinities, the largest exponent is that
-// of infinity and NaN; with NaN alone, all ones are NaN.
+// Floating numbers of 4 to 8 bits, in the order of small_formats. With infinities, the largest exponent is
+// that of infinity and NaN; with NaN alone, all ones are NaN.
 enum class small_float : unsigned char { e5m2, e4m3, e3m2, e2m3, e2m1 };
 struct small_format {
   int exponent_bits, fraction_bits;
@@ -65,8 +65,8 @@ inline float from_small(unsigned x, small_float of) {
 inline float from_e5m2(unsigned char x) { return from_small(x, small_float::e5m2); }
 inline float from_e4m3(unsigned char x) { return from_small(x, small_float::e4m3); }
 
-// To the nearest, ties to even. Numbers that are too large become the largest one, or infinity or NaN where the
-// format has them; NaN, where it has none, becomes the largest number.
+// To the nearest, ties to even. Numbers that are too large become the largest one, or infinity or NaN where
+// the format has them; NaN, where it has none, becomes the largest number.
 inline unsigned to_small(double x, bool saturates, small_float of) {
   const small_format f = format_of(of);
   const double size = std::fabs(x);
@@ -86,11 +86,13 @@ inline unsigned char to_fp8(double x, bool saturates, bool wide) {
 }
 
 // ue8m0, powers of two from 2^-127 on: the next smaller one, or `up` the next larger one. 255 is NaN.
-inline unsigned to_power(float x, bool up, bool saturates) {
-  const unsigned bits = std::bit_cast<unsigned>(x) & 0x7FFFFFFFu, fraction = bits & 0x7FFFFFu;
-  if (bits > 0x7F800000u) return 255;
-  const unsigned power = (bits >> 23) + (up && fraction > (bits >> 23 == 0 ? 0x400000u : 0u) ? 1 : 0);
-  return power == 255 && saturates ? 254 : power;
+inline unsigned to_power(double x, bool up, bool saturates) {
+  const double size = std::fabs(x);
+  if (std::isnan(size)) return 255;
+  if (size <= std::ldexp(1.0, -127)) return 0;
+  const int exponent = std::isinf(size) ? 128 : std::ilogb(size),
+            power = exponent + 127 + (up && size > std::ldexp(1.0, exponent) ? 1 : 0);
+  return power > 254 ? (saturates ? 254 : 255) : static_cast<unsigned>(power);
 }
 inline float from_power(unsigned x) {
   return x == 255 ? std::bit_cast<float>(0x7FC00000u) : std::ldexp(1.0f, static_cast<int>(x) - 127);

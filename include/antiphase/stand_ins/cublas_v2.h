@@ -185,61 +185,69 @@ AP_VERB cublasStatus_t multiplied(cublasHandle_t h, const char* name, int m, int
 }
 }  // namespace antiphase::plain::blas
 
-#define AP_BLAS AP_VERB cublasStatus_t
-AP_BLAS cublasCreate(cublasHandle_t* h) { return *h = new antiphase_plain_cublas, CUBLAS_STATUS_SUCCESS; }
-AP_BLAS cublasDestroy(cublasHandle_t h) { return delete h, CUBLAS_STATUS_SUCCESS; }
-AP_BLAS cublasSetStream(cublasHandle_t h, cudaStream_t s) { return h->stream = s, CUBLAS_STATUS_SUCCESS; }
-AP_BLAS cublasGetStream(cublasHandle_t h, cudaStream_t* s) { return *s = h->stream, CUBLAS_STATUS_SUCCESS; }
+#define AP_BLAS AP_C_OR_INLINE cublasStatus_t
+AP_BLAS AP_V2(cublasCreate)(cublasHandle_t* h) {
+  return *h = new antiphase_plain_cublas, CUBLAS_STATUS_SUCCESS;
+}
+AP_BLAS AP_V2(cublasDestroy)(cublasHandle_t h) { return delete h, CUBLAS_STATUS_SUCCESS; }
+AP_BLAS AP_V2(cublasSetStream)(cublasHandle_t h, cudaStream_t s) {
+  return h->stream = s, CUBLAS_STATUS_SUCCESS;
+}
+AP_BLAS AP_V2(cublasGetStream)(cublasHandle_t h, cudaStream_t* s) {
+  return *s = h->stream, CUBLAS_STATUS_SUCCESS;
+}
 AP_BLAS cublasSetMathMode(cublasHandle_t h, cublasMath_t m) { return h->math = m, CUBLAS_STATUS_SUCCESS; }
 AP_BLAS cublasGetMathMode(cublasHandle_t h, cublasMath_t* m) { return *m = h->math, CUBLAS_STATUS_SUCCESS; }
-AP_BLAS cublasSetPointerMode(cublasHandle_t h, cublasPointerMode_t m) {
+AP_BLAS AP_V2(cublasSetPointerMode)(cublasHandle_t h, cublasPointerMode_t m) {
   return h->pointers = m, CUBLAS_STATUS_SUCCESS;
 }
-AP_BLAS cublasGetPointerMode(cublasHandle_t h, cublasPointerMode_t* m) {
+AP_BLAS AP_V2(cublasGetPointerMode)(cublasHandle_t h, cublasPointerMode_t* m) {
   return *m = h->pointers, CUBLAS_STATUS_SUCCESS;
 }
 AP_BLAS cublasSetAtomicsMode(cublasHandle_t h, cublasAtomicsMode_t m) {
   return h->atomics = m, CUBLAS_STATUS_SUCCESS;
 }
-AP_BLAS cublasSetWorkspace(cublasHandle_t, void*, std::size_t) { return CUBLAS_STATUS_SUCCESS; }
-AP_BLAS cublasGetVersion(cublasHandle_t, int* v) { return *v = 120000, CUBLAS_STATUS_SUCCESS; }
-inline const char* cublasGetStatusString(cublasStatus_t s) {
+AP_BLAS AP_V2(cublasSetWorkspace)(cublasHandle_t, void*, std::size_t) { return CUBLAS_STATUS_SUCCESS; }
+AP_BLAS AP_V2(cublasGetVersion)(cublasHandle_t, int* v) { return *v = 120000, CUBLAS_STATUS_SUCCESS; }
+AP_C_OR_INLINE const char* cublasGetStatusString(cublasStatus_t s) {
   return s == CUBLAS_STATUS_SUCCESS         ? "success"
          : s == CUBLAS_STATUS_INVALID_VALUE ? "invalid value"
                                             : "failure";
 }
-inline const char* cublasGetStatusName(cublasStatus_t s) {
+AP_C_OR_INLINE const char* cublasGetStatusName(cublasStatus_t s) {
   return s == CUBLAS_STATUS_SUCCESS         ? "CUBLAS_STATUS_SUCCESS"
          : s == CUBLAS_STATUS_INVALID_VALUE ? "CUBLAS_STATUS_INVALID_VALUE"
                                             : "CUBLAS_STATUS_INTERNAL_ERROR";
 }
-#define AP_WAITS nullptr, ap_plain::returns::when_done
-#define AP_GOES_ON s, ap_plain::returns::at_once
-#define AP_COPY(Name, Parameter, ...)                                                            \
-  AP_BLAS Name(int rows, int columns, int bytes, const void* from, int lda, void* to,            \
-               int ldb Parameter AP_AT) {                                                        \
-    const auto b = static_cast<std::size_t>(bytes);                                              \
-    return ap_plain::copy_rows(to, b * ldb, from, b * lda, b * rows, columns, cudaMemcpyDefault, \
-                               __VA_ARGS__, ap_at) == cudaSuccess                                \
-               ? CUBLAS_STATUS_SUCCESS                                                           \
-               : CUBLAS_STATUS_MAPPING_ERROR;                                                    \
+namespace antiphase::plain::blas {
+inline cublasStatus_t copied(int rows, int columns, int bytes, const void* from, int lda, void* to, int ldb,
+                             cudaStream_t s, returns when, place at) {
+  const auto b = static_cast<std::size_t>(bytes);
+  return copy_rows(to, b * ldb, from, b * lda, b * rows, columns, cudaMemcpyDefault, s, when, at) ==
+                 cudaSuccess
+             ? CUBLAS_STATUS_SUCCESS
+             : CUBLAS_STATUS_MAPPING_ERROR;
+}
+}  // namespace antiphase::plain::blas
+// A vector is a row of columns of one element.
+#define AP_COPIES(Name)                                                                                      \
+  AP_BLAS Name##Matrix(int rows, int columns, int bytes, const void* from, int lda, void* to,                \
+                       int ldb AP_LINE_OF_CALLER) {                                                          \
+    return antiphase::plain::blas::copied(rows, columns, bytes, from, lda, to, ldb, nullptr,                 \
+                                          antiphase::plain::returns::when_done, AP_CALLER);                  \
+  }                                                                                                          \
+  AP_BLAS Name##Vector(int n, int bytes, const void* from, int incx, void* to, int incy AP_LINE_OF_CALLER) { \
+    return antiphase::plain::blas::copied(1, n, bytes, from, incx, to, incy, nullptr,                        \
+                                          antiphase::plain::returns::when_done, AP_CALLER);                  \
+  }                                                                                                          \
+  AP_BLAS Name##MatrixAsync(int rows, int columns, int bytes, const void* from, int lda, void* to, int ldb,  \
+                            cudaStream_t s AP_LINE_OF_CALLER) {                                              \
+    return antiphase::plain::blas::copied(rows, columns, bytes, from, lda, to, ldb, s,                       \
+                                          antiphase::plain::returns::at_once, AP_CALLER);                    \
   }
-#define AP_COMMA ,
-AP_COPY(cublasSetMatrix, AP_COMMA, AP_WAITS)
-AP_COPY(cublasGetMatrix, AP_COMMA, AP_WAITS)
-// a vector is a row of columns of one element
-AP_BLAS cublasSetVector(int n, int bytes, const void* from, int incx, void* to, int incy, AP_AT) {
-  return cublasSetMatrix(1, n, bytes, from, incx, to, incy, ap_at);
-}
-AP_BLAS cublasGetVector(int n, int bytes, const void* from, int incx, void* to, int incy, AP_AT) {
-  return cublasGetMatrix(1, n, bytes, from, incx, to, incy, ap_at);
-}
-AP_COPY(cublasSetMatrixAsync, AP_COMMA cudaStream_t s AP_COMMA, AP_GOES_ON)
-AP_COPY(cublasGetMatrixAsync, AP_COMMA cudaStream_t s AP_COMMA, AP_GOES_ON)
-#undef AP_COPY
-#undef AP_COMMA
-#undef AP_WAITS
-#undef AP_GOES_ON
+AP_COPIES(cublasSet)
+AP_COPIES(cublasGet)
+#undef AP_COPIES
 
 AP_BLAS cublasGemmStridedBatchedEx(cublasHandle_t h, cublasOperation_t ta, cublasOperation_t tb, int m, int n,
                                    int k, const void* alpha, const void* a, cudaDataType at, int lda,
@@ -265,10 +273,11 @@ constexpr cublasComputeType_t ap_compute_of(cudaDataType t) {
          : t == CUDA_R_32I                    ? CUBLAS_COMPUTE_32I
                                               : CUBLAS_COMPUTE_32F;
 }
-AP_BLAS cublasGemmEx(cublasHandle_t h, cublasOperation_t ta, cublasOperation_t tb, int m, int n, int k,
-                     const void* alpha, const void* a, cudaDataType at, int lda, const void* b,
-                     cudaDataType bt, int ldb, const void* beta, void* c, cudaDataType ct, int ldc,
-                     cudaDataType compute, cublasGemmAlgo_t algo = CUBLAS_GEMM_DEFAULT) {
+AP_VERB cublasStatus_t cublasGemmEx(cublasHandle_t h, cublasOperation_t ta, cublasOperation_t tb, int m,
+                                    int n, int k, const void* alpha, const void* a, cudaDataType at, int lda,
+                                    const void* b, cudaDataType bt, int ldb, const void* beta, void* c,
+                                    cudaDataType ct, int ldc, cudaDataType compute,
+                                    cublasGemmAlgo_t algo = CUBLAS_GEMM_DEFAULT) {
   return cublasGemmEx(h, ta, tb, m, n, k, alpha, a, at, lda, b, bt, ldb, beta, c, ct, ldc,
                       ap_compute_of(compute), algo);
 }
@@ -306,9 +315,9 @@ AP_BLAS cublasSgemmEx(cublasHandle_t h, cublasOperation_t ta, cublasOperation_t 
                              {b, nullptr, sb, ldb, t, tb},                                                   \
                              {c, nullptr, sc, ldc, t, CUBLAS_OP_N}});                                        \
   }                                                                                                          \
-  AP_BLAS cublas##L##gemm(cublasHandle_t h, cublasOperation_t ta, cublasOperation_t tb, int m, int n, int k, \
-                          const T* alpha, const T* a, int lda, const T* b, int ldb, const T* beta, T* c,     \
-                          int ldc) {                                                                         \
+  AP_BLAS AP_V2(cublas##L##gemm)(cublasHandle_t h, cublasOperation_t ta, cublasOperation_t tb, int m, int n, \
+                                 int k, const T* alpha, const T* a, int lda, const T* b, int ldb,            \
+                                 const T* beta, T* c, int ldc) {                                             \
     return cublas##L##gemmStridedBatched(h, ta, tb, m, n, k, alpha, a, lda, 0, b, ldb, 0, beta, c, ldc, 0,   \
                                          1);                                                                 \
   }                                                                                                          \
@@ -343,21 +352,21 @@ AP_PRODUCTS(Z, cuDoubleComplex)
     return CUBLAS_STATUS_SUCCESS;                                         \
   }
 #define AP_VECTORS(L, T)                                                                                    \
-  AP_BLAS cublas##L##axpy(cublasHandle_t h, int n, const T* alpha, const T* x, int incx, T* y, int incy) {  \
+  AP_BLAS AP_V2(cublas##L##axpy)(cublasHandle_t h, int n, const T* alpha, const T* x, int incx, T* y,       \
+                                 int incy) {                                                                \
     const auto s = antiphase::plain::blas::given(h, alpha);                                                 \
     AP_OPERATION("cublas" #L "axpy", blas::axpy(n, s, x, incx, y, incy))                                    \
   }                                                                                                         \
-  AP_BLAS cublas##L##scal(cublasHandle_t h, int n, const T* alpha, T* x, int incx) {                        \
+  AP_BLAS AP_V2(cublas##L##scal)(cublasHandle_t h, int n, const T* alpha, T* x, int incx) {                 \
     const auto s = antiphase::plain::blas::given(h, alpha);                                                 \
     AP_OPERATION("cublas" #L "scal", blas::scal(n, s, x, incx))                                             \
   }                                                                                                         \
-  AP_BLAS cublas##L##copy(cublasHandle_t h, int n, const T* x, int incx, T* y, int incy){AP_OPERATION(      \
-      "cublas" #L "copy",                                                                                   \
-      blas::copy(n, x, incx, y, incy, false))} AP_BLAS cublas##L##swap(cublasHandle_t h, int n, T* x,       \
-                                                                       int incx, T* y, int incy){           \
+  AP_BLAS AP_V2(cublas##L##copy)(cublasHandle_t h, int n, const T* x, int incx, T* y, int incy){            \
+      AP_OPERATION("cublas" #L "copy", blas::copy(n, x, incx, y, incy, false))} AP_BLAS                     \
+  AP_V2(cublas##L##swap)(cublasHandle_t h, int n, T* x, int incx, T* y, int incy){                          \
       AP_OPERATION("cublas" #L "swap", blas::copy<T>(n, x, incx, y, incy, true))} AP_BLAS                   \
-      cublas##L##gemv(cublasHandle_t h, cublasOperation_t op, int m, int n, const T* alpha, const T* a,     \
-                      int lda, const T* x, int incx, const T* beta, T* y, int incy) {                       \
+  AP_V2(cublas##L##gemv)(cublasHandle_t h, cublasOperation_t op, int m, int n, const T* alpha, const T* a,  \
+                         int lda, const T* x, int incx, const T* beta, T* y, int incy) {                    \
     if (m < 0 || n < 0 || incx == 0 || incy == 0 || lda < (m > 1 ? m : 1))                                  \
       return CUBLAS_STATUS_INVALID_VALUE;                                                                   \
     const auto s = antiphase::plain::blas::given(h, alpha), t = antiphase::plain::blas::given(h, beta);     \
@@ -371,12 +380,10 @@ AP_PRODUCTS(Z, cuDoubleComplex)
   }                                                                                                         \
   AP_BLAS cublas##L##dgmm(cublasHandle_t h, cublasSideMode_t side, int m, int n, const T* a, int lda,       \
                           const T* x, int incx, T* c, int ldc){AP_OPERATION(                                \
-      "cublas" #L "dgmm",                                                                                   \
-      blas::dgmm(side == CUBLAS_SIDE_LEFT, m, n, a, lda, x, incx, c,                                        \
-                 ldc))} AP_BLAS cublas##L##trsm(cublasHandle_t h, cublasSideMode_t side,                    \
-                                                cublasFillMode_t fill, cublasOperation_t op,                \
-                                                cublasDiagType_t diagonal, int m, int n, const T* alpha,    \
-                                                const T* a, int lda, T* b, int ldb) {                       \
+      "cublas" #L "dgmm", blas::dgmm(side == CUBLAS_SIDE_LEFT, m, n, a, lda, x, incx, c, ldc))} AP_BLAS     \
+  AP_V2(cublas##L##trsm)(cublasHandle_t h, cublasSideMode_t side, cublasFillMode_t fill,                    \
+                         cublasOperation_t op, cublasDiagType_t diagonal, int m, int n, const T* alpha,     \
+                         const T* a, int lda, T* b, int ldb) {                                              \
     const auto s = antiphase::plain::blas::given(h, alpha);                                                 \
     AP_OPERATION("cublas" #L "trsm", blas::trsm(side == CUBLAS_SIDE_LEFT, fill == CUBLAS_FILL_MODE_UPPER,   \
                                                 op, diagonal == CUBLAS_DIAG_UNIT, m, n, s, a, lda, b, ldb)) \
@@ -386,12 +393,12 @@ AP_VECTORS(D, double)
 AP_VECTORS(C, cuComplex)
 AP_VECTORS(Z, cuDoubleComplex)
 #undef AP_VECTORS
-#define AP_RESULT(Name, T, R, ...)                                    \
-  AP_BLAS Name(cublasHandle_t h, int n, const T* x, int incx, R* r) { \
-    return antiphase::plain::blas::result(h, #Name, r, [=] {          \
-      namespace blas = antiphase::plain::blas;                        \
-      return static_cast<R>(__VA_ARGS__);                             \
-    });                                                               \
+#define AP_RESULT(Name, T, R, ...)                                           \
+  AP_BLAS AP_V2(Name)(cublasHandle_t h, int n, const T* x, int incx, R* r) { \
+    return antiphase::plain::blas::result(h, #Name, r, [=] {                 \
+      namespace blas = antiphase::plain::blas;                               \
+      return static_cast<R>(__VA_ARGS__);                                    \
+    });                                                                      \
   }
 #define AP_RESULTS(L, T, Norm, Sum, R)                                 \
   AP_RESULT(Norm, T, R, blas::norm(n, x, incx, true))                  \
@@ -405,7 +412,7 @@ AP_RESULTS(z, cuDoubleComplex, cublasDznrm2, cublasDzasum, double)
 #undef AP_RESULTS
 #undef AP_RESULT
 #define AP_DOT(Name, T, conjugate)                                                                 \
-  AP_BLAS Name(cublasHandle_t h, int n, const T* x, int incx, const T* y, int incy, T* r) {        \
+  AP_BLAS AP_V2(Name)(cublasHandle_t h, int n, const T* x, int incx, const T* y, int incy, T* r) { \
     return antiphase::plain::blas::result(                                                         \
         h, #Name, r, [=] { return antiphase::plain::blas::dot(n, x, incx, y, incy, conjugate); }); \
   }
@@ -416,11 +423,11 @@ AP_DOT(cublasCdotc, cuComplex, true)
 AP_DOT(cublasZdotu, cuDoubleComplex, false)
 AP_DOT(cublasZdotc, cuDoubleComplex, true)
 #undef AP_DOT
-#define AP_GER(Name, T, conjugate)                                                                         \
-  AP_BLAS Name(cublasHandle_t h, int m, int n, const T* alpha, const T* x, int incx, const T* y, int incy, \
-               T* a, int lda) {                                                                            \
-    const auto s = antiphase::plain::blas::given(h, alpha);                                                \
-    AP_OPERATION(#Name, blas::ger(m, n, s, x, incx, y, incy, a, lda, conjugate))                           \
+#define AP_GER(Name, T, conjugate)                                                                      \
+  AP_BLAS AP_V2(Name)(cublasHandle_t h, int m, int n, const T* alpha, const T* x, int incx, const T* y, \
+                      int incy, T* a, int lda) {                                                        \
+    const auto s = antiphase::plain::blas::given(h, alpha);                                             \
+    AP_OPERATION(#Name, blas::ger(m, n, s, x, incx, y, incy, a, lda, conjugate))                        \
   }
 AP_GER(cublasSger, float, false)
 AP_GER(cublasDger, double, false)

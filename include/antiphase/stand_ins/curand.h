@@ -107,7 +107,7 @@ struct antiphase_plain_curand {
 };
 typedef antiphase_plain_curand* curandGenerator_t;
 
-#define AP_RANDOM AP_VERB curandStatus_t
+#define AP_RANDOM AP_C_OR_INLINE curandStatus_t
 AP_RANDOM curandCreateGenerator(curandGenerator_t* g, curandRngType_t type) {
   if (type >= CURAND_RNG_QUASI_DEFAULT)
     antiphase::plain::refuse_use("a generator of quasi-random numbers", "one of pseudo-random numbers");

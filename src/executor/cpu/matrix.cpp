@@ -251,7 +251,7 @@ void start(thread_state& self, std::span<thread_state* const> threads, place whe
   for (int w = 0; w < warps_together; ++w) {
     const auto lanes = threads.subspan(static_cast<std::size_t>(w * warp), warp);
     warp_matrices& m = matrices_of(*lanes.front());
-    matrix_operation o{what, sum_of(m, lanes, where), {}, {}, {}, first.type};
+    matrix_operation o{.step = what, .sum = sum_of(m, lanes, where), .type = first.type};
     if (first.a != nullptr) {
       o.a.resize(rows_of_warp * depth);
       for (thread_state* t : lanes) {

@@ -37,9 +37,9 @@ struct sum_in_flight {
 struct matrix_operation {
   machine::warpgroup_step step;
   std::shared_ptr<sum_in_flight> sum;
-  // 16 x 16 and 16 x columns; empty: not read yet. Other than f16 and bf16: 16 x 32 and columns x 32 bytes. With
-  // a sparse A, whose numbers' columns are `column`, B has twice as many k.
-  std::vector<std::uint16_t> a, b;
+  // 16 x 16 and 16 x columns; empty: not read yet. Other than f16 and bf16: 16 x 32 and columns x 32 bytes.
+  // With a sparse A, whose numbers' columns are `column`, B has twice as many k.
+  std::vector<std::uint16_t> a = {}, b = {};
   std::vector<std::uint8_t> column = {};
   machine::operand_type type = machine::operand_type::f16;
   // by lane: contents that must not change until the wait; empty if A is in shared memory

@@ -42,9 +42,9 @@ struct operand {
   }
   // Calls f(address, mn, k) for every piece of 16 bytes; its elements are consecutive in mn if transposed,
   // else in k.
-  template <class Do> void each_piece(int first, int count, int depth, Do f) const {
+  template <class Do> void each_piece(int first, int count, int deep, Do f) const {
     for (int mn = 0; mn < count; mn += transposed ? 8 : 1)
-      for (int k = 0; k < depth; k += transposed ? 1 : 8) f(address(first + mn, k), mn, k);
+      for (int k = 0; k < deep; k += transposed ? 1 : 8) f(address(first + mn, k), mn, k);
   }
 
  private:
@@ -53,10 +53,10 @@ struct operand {
 constexpr std::uint64_t unused_bits = ~0xC000'3FFF'3FFF'3FFFull;
 
 // Reads rows or columns [first, first + count) into mn_stride, k_stride.
-std::vector<std::uint16_t> read(const block_state& block, const operand& o, int first, int count, int depth,
+std::vector<std::uint16_t> read(const block_state& block, const operand& o, int first, int count, int deep,
                                 int mn_stride, int k_stride) {
-  std::vector<std::uint16_t> to(static_cast<std::size_t>(count * depth));
-  o.each_piece(first, count, depth, [&](std::uint32_t at, int mn, int k) {
+  std::vector<std::uint16_t> to(static_cast<std::size_t>(count * deep));
+  o.each_piece(first, count, deep, [&](std::uint32_t at, int mn, int k) {
     std::uint16_t piece[8];
     std::memcpy(piece, block.shared + at, sizeof piece);
     for (int i = 0; i < 8; ++i) {
@@ -69,7 +69,7 @@ std::vector<std::uint16_t> read(const block_state& block, const operand& o, int 
 
 }  // namespace
 
-void require_inside(const thread_state& self, std::uint64_t descriptor, bool transposed, int count, int depth,
+void require_inside(const thread_state& self, std::uint64_t descriptor, bool transposed, int count, int deep,
                     const char* name, place where) {
   const operand o(descriptor, transposed);
   if ((descriptor & unused_bits) != 0)
@@ -77,7 +77,7 @@ void require_inside(const thread_state& self, std::uint64_t descriptor, bool tra
         self, fault::bad_copy, where,
         fmt::format("the descriptor of {}, {:#018x}, has bits set that mean nothing here", name, descriptor));
   const std::size_t bytes = self.block->shared_bytes;
-  o.each_piece(0, count, depth, [&](std::uint32_t at, int mn, int k) {
+  o.each_piece(0, count, deep, [&](std::uint32_t at, int mn, int k) {
     if (at + 16 > bytes)
       fail(self, fault::bad_copy, where,
            fmt::format("{} {} of {} at k = {} lies at byte {} of shared memory, of which the block has {}: "

@@ -20,7 +20,7 @@ constexpr int depth_of_b(const machine::warpgroup_step& s) { return operand_dept
 
 // Fails if a piece of the operand lies outside of the block's shared memory, or if bits of its descriptor
 // are unknown.
-void require_inside(const thread_state& self, std::uint64_t descriptor, bool transposed, int count, int depth,
+void require_inside(const thread_state& self, std::uint64_t descriptor, bool transposed, int count, int deep,
                     const char* name, machine::place where);
 // Reads the operands that are not yet there.
 void read_operands(const block_state& block, matrix_operation& o, int warp_in_group);

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <antiphase/core/error.hpp>
 #include <antiphase/executor/cpu/machine.hpp>
+#include <array>
+#include <bit>
 #include <cstring>
 #include <type_traits>
 
@@ -16,28 +18,31 @@ namespace {
 
 // Contents of this executor's tensor maps; the mark distinguishes them from CUDA's. They take half of a map's
 // bytes: CuTe DSL copies no more of a map, as GPUs read no more.
-constexpr std::uint32_t mark = 0x616E'7031u;
+constexpr std::uint16_t mark = 0x6170u;
+struct element_type {  // one word, which a kernel may replace
+  std::uint16_t mark;
+  std::uint8_t bytes;
+  machine::number_kind numbers;
+};
 struct record {
   const void* data;
   std::uint32_t stride[tensor_dimensions - 1];  // of all dimensions but the first
   std::uint32_t extent[tensor_dimensions];      // 0: 2^32
   std::uint16_t box[tensor_dimensions];
-  std::uint8_t dimensions, element_bytes, pattern;
-  machine::number_kind numbers;
-  std::uint32_t mark;
+  std::uint8_t dimensions, pattern;
+  element_type elements;
 };
 static_assert(sizeof(record) <= sizeof(tensor_map) / 2 && std::is_trivially_copyable_v<record>);
 
 record recorded(const tensor_layout& t) {
-  record r{.data = t.data,
-           .stride = {},
-           .extent = {},
-           .box = {},
-           .dimensions = static_cast<std::uint8_t>(t.dimensions),
-           .element_bytes = static_cast<std::uint8_t>(t.element_bytes),
-           .pattern = static_cast<std::uint8_t>(t.pattern),
-           .numbers = machine::number_kind::unsigned_integer,
-           .mark = mark};
+  record r{
+      .data = t.data,
+      .stride = {},
+      .extent = {},
+      .box = {},
+      .dimensions = static_cast<std::uint8_t>(t.dimensions),
+      .pattern = static_cast<std::uint8_t>(t.pattern),
+      .elements = {mark, static_cast<std::uint8_t>(t.element_bytes), machine::number_kind::unsigned_integer}};
   for (int d = 0; d < tensor_dimensions; ++d) {
     r.extent[d] = static_cast<std::uint32_t>(t.extent[d]);
     r.box[d] = static_cast<std::uint16_t>(t.box[d]);
@@ -51,7 +56,7 @@ record recorded(const tensor_layout& t) {
 }
 tensor_layout layout_of(const record& r) {
   tensor_layout t{.data = r.data,
-                  .element_bytes = r.element_bytes,
+                  .element_bytes = r.elements.bytes,
                   .dimensions = r.dimensions,
                   .pattern = static_cast<swizzle>(r.pattern)};
   for (int d = 0; d < std::min<int>(r.dimensions, tensor_dimensions); ++d) {
@@ -180,9 +185,10 @@ std::shared_ptr<const tensor_box> box_of(const thread_state& self, const tensor_
                                          int dimensions, const void* in_shared, const char* what,
                                          const char* direction, place where) {
   const record r = record_in(map);
-  if (r.mark != mark)
+  if (r.elements.mark != mark)
     fail(self, fault::bad_copy, where,
-         fmt::format("a {} takes a map that this executor has not encoded", what));
+         fmt::format("a {} takes a map that was not encoded, or by tensormap.replace without an element type",
+                     what));
   const tensor_layout t = layout_of(r);
   try {
     require_copyable(t);  // a kernel may have replaced something
@@ -218,25 +224,56 @@ void load_box(thread_state& self, void* to, const tensor_map& map, tensor_place 
 
 }  // namespace
 
-map_part part_of_map(const void* map, map_field field, int index, place where) {
+map_part part_of_map(const void* map, map_field field, int index, std::uint64_t value, place where) {
   const thread_state& self = called_from(__builtin_return_address(0));
   record r;
   std::memcpy(static_cast<void*>(&r), map, sizeof r);
-  if (r.mark != mark)
-    fail(self, fault::bad_copy, where, "a field is replaced in a map that this executor has not encoded");
+  if (r.elements.mark != 0 && r.elements.mark != mark)
+    fail(self, fault::bad_copy, where, "a field is replaced in a map that was neither encoded nor zeros");
   const int most = field == map_field::global_stride ? tensor_dimensions - 1 : tensor_dimensions;
   if (index < 0 || index >= most) return {};
-  const auto part = [&](const auto& member, std::uint32_t more = 0) {
-    return map_part{static_cast<std::uint32_t>(reinterpret_cast<const char*>(&member) -
+  const auto part = [&](const auto& member, std::uint64_t stored) {
+    return map_part{stored,
+                    static_cast<std::uint32_t>(reinterpret_cast<const char*>(&member) -
                                                reinterpret_cast<const char*>(&r)),
-                    sizeof member, more};
+                    sizeof member};
   };
+  using enum number_kind;  // by PTX's numbers of types, u8 to tf32.ftz
+  constexpr std::array<element_type, 13> types{{{mark, 1, unsigned_integer},
+                                                {mark, 2, unsigned_integer},
+                                                {mark, 4, unsigned_integer},
+                                                {mark, 4, signed_integer},
+                                                {mark, 8, unsigned_integer},
+                                                {mark, 8, signed_integer},
+                                                {mark, 2, floating},
+                                                {mark, 4, floating},
+                                                {mark, 4, floating},
+                                                {mark, 8, floating},
+                                                {mark, 2, bfloat},
+                                                {mark, 4, floating},
+                                                {mark, 4, floating}}};
   switch (field) {
-    case map_field::global_address: return part(r.data);
-    case map_field::rank: return part(r.dimensions, 1);  // given less one
-    case map_field::box_dim: return part(r.box[index]);
-    case map_field::global_dim: return part(r.extent[index]);
-    case map_field::global_stride: return part(r.stride[index]);
+    case map_field::global_address: return part(r.data, value);
+    case map_field::rank: return part(r.dimensions, value + 1);  // given less one
+    case map_field::box_dim: return part(r.box[index], value);
+    case map_field::global_dim: return part(r.extent[index], value);
+    case map_field::global_stride: return part(r.stride[index], value);
+    case map_field::element_stride:
+      if (value != 1)
+        fail(self, fault::bad_copy, where,
+             fmt::format("tensormap.replace sets an element stride of {}: maps have strides of 1 here",
+                         value));
+      return {};
+    case map_field::elemtype:
+      if (value >= types.size())
+        fail(self, fault::bad_copy, where,
+             fmt::format("tensormap.replace sets the element type {}: expected one of 0 to 12", value));
+      return part(r.elements, std::bit_cast<std::uint32_t>(types[value]));
+    case map_field::swizzle_mode:
+      if (value > static_cast<std::uint64_t>(swizzle::bytes_128))
+        fail(self, fault::bad_copy, where,
+             fmt::format("tensormap.replace sets the swizzle mode {}: expected one of 0 to 3", value));
+      return part(r.pattern, value);
   }
   return {};
 }
@@ -295,23 +332,24 @@ void tensor_store(const tensor_map& map, const void* from, tensor_place first, i
 }
 void set_numbers(tensor_map& map, number_kind of) {
   record r = record_in(map);
-  r.numbers = of;
+  r.elements.numbers = of;
   std::memcpy(&map, &r, sizeof r);
 }
 void tensor_reduce(const tensor_map& map, const void* from, tensor_place first, int dimensions,
                    bulk_update what, place where) {
   thread_state& self = called_from(__builtin_return_address(0));
   const record r = record_in(map);
-  const bool floating = r.numbers == number_kind::floating || r.numbers == number_kind::bfloat,
+  const bool floating =
+                 r.elements.numbers == number_kind::floating || r.elements.numbers == number_kind::bfloat,
              orders = what == bulk_update::min || what == bulk_update::max;
-  if (r.mark == mark &&
-      (floating ? what != bulk_update::add && (r.element_bytes != 2 || !orders) : r.element_bytes < 4))
+  if (r.elements.mark == mark &&
+      (floating ? what != bulk_update::add && (r.elements.bytes != 2 || !orders) : r.elements.bytes < 4))
     fail(self, fault::bad_copy, where,
          fmt::format(
              "a tensor reduction of {} of {} bytes: the engine adds integers of 4 and 8 bytes and "
              "floating numbers, and finds extremes and bits of the former and extremes of f16 and bf16",
-             floating ? "floating numbers" : "integers", r.element_bytes));
-  store_box(self, map, from, first, dimensions, bulk_step{what, r.numbers, r.element_bytes}, where);
+             floating ? "floating numbers" : "integers", r.elements.bytes));
+  store_box(self, map, from, first, dimensions, bulk_step{what, r.elements.numbers, r.elements.bytes}, where);
 }
 
 }  // namespace antiphase::machine

@@ -13,8 +13,8 @@ struct lane_registers {
   const void *a, *b, *c;
 };
 void multiply_warp(const machine::warp_product& what, const lane_registers (&lanes)[32]);
-// The column that the `k`th number of a row of a sparse A stands in, of 16 rows and 16 (f16, bf16), 8 (tf32) or
-// 32 numbers of a row. `a` of a lane is four words of A, and one of metadata.
+// The column that the `k`th number of a row of a sparse A stands in, of 16 rows and 16 (f16, bf16), 8 (tf32)
+// or 32 numbers of a row. `a` of a lane is four words of A, and one of metadata.
 int column_of_sparse(machine::matrix_number a, int selector, const lane_registers (&lanes)[32], int row,
                      int k);
 // sum(row, column) += a(row, k) * b(column, k) over 32 numbers of 8 bits, two in an element of a and b. The

@@ -128,6 +128,7 @@ class register_uses {
   // The condition under which a store takes the value of a load of global memory, which nothing else uses.
   std::optional<load_condition> if_stored(std::size_t load) const;
   bool reads(view name) const { return reads_.find(name) != reads_.end(); }
+  bool goes_into_shared(std::size_t load) const;
 
  private:
   // The predicates of the stores to which the load's value goes, as what they store or as its address, if it
@@ -240,6 +241,29 @@ load_condition register_uses::only_stored_if(std::size_t load) const {
     }
   }
   return result;
+}
+
+bool register_uses::goes_into_shared(std::size_t load) const {
+  std::vector<std::string> reached = names_in(results(operation_of(f_.body[load])));
+  for (std::size_t i = 0; i < reached.size(); ++i) {
+    const auto uses = reads_.find(reached[i]);
+    if (uses == reads_.end()) continue;
+    for (const std::size_t k : uses->second) {
+      const operation o = operation_of(f_.body[k]);
+      if (o.guard == reached[i]) return false;
+      if (only_computes(o)) {
+        for (std::string& name : names_in(results(o)))
+          if (std::ranges::find(reached, name) == reached.end()) reached.push_back(std::move(name));
+        continue;
+      }
+      const std::vector<view> words = split(o.rest, ',');
+      const std::vector<std::string> address = names_in(words.empty() ? view() : words.front());
+      if (!o.name.starts_with("st.shared") || o.name.starts_with("st.shared::cluster") ||
+          std::ranges::find(address, reached[i]) != address.end())
+        return false;
+    }
+  }
+  return true;
 }
 
 bool register_uses::follows_from_index(const std::string& name, std::vector<std::size_t>& all,
@@ -369,6 +393,17 @@ std::map<std::size_t, std::vector<load_condition>> conditional_loads(const funct
     if (!uses) uses.emplace(f);
     if (auto dropped = uses->unless_dropped(k)) all[k].push_back(std::move(*dropped));
     if (auto stored = uses->if_stored(k)) all[k].push_back(std::move(*stored));
+  }
+  return all;
+}
+
+std::set<std::size_t> loads_into_shared(const function& f) {
+  std::set<std::size_t> all;
+  std::optional<register_uses> uses;
+  for (std::size_t k = 0; k < f.body.size(); ++k) {
+    if (f.body[k].kind != statement_kind::instruction || !f.body[k].text.starts_with("ld.shared")) continue;
+    if (!uses) uses.emplace(f);
+    if (uses->goes_into_shared(k)) all.insert(k);
   }
   return all;
 }

@@ -48,6 +48,10 @@ struct load_condition {
 // threads than a tensor has elements, Triton's threads all load, and some of them store.
 std::map<std::size_t, std::vector<load_condition>> conditional_loads(const function& f);
 
+// Loads whose values go nowhere but into shared memory, or into nothing: neither an address nor a jump nor a
+// store elsewhere depends on them here.
+std::set<std::size_t> loads_into_shared(const function& f);
+
 // Vectors that compilers load with a number more than they use, such as the fourth of three: _ stands for it.
 void drop_unread_numbers(function& f);
 

@@ -75,6 +75,7 @@ class function_writer final : public names {
   const symbols& known_;
   const std::set<std::size_t> polls_ = polling_waits(f_);
   const std::map<std::size_t, std::vector<load_condition>> conditional_ = conditional_loads(f_);
+  const std::set<std::size_t> into_shared_ = loads_into_shared(f_);
   const std::map<std::size_t, std::size_t> loads_ = tensor_loads(f_);
   const std::map<std::size_t, std::set<std::size_t>> readers_ = readers_of_loads(f_, loads_);
   const label_targets label_targets_{f_};
@@ -354,6 +355,8 @@ std::string function_writer::code_for(std::size_t index, const std::string& guar
   // Libraries load by the read-only path what they write in place once all have loaded it.
   if (const std::size_t nc = name.find(".nc"); f_.body[index].of_toolkit && name.starts_with("ld.global.nc"))
     name.erase(nc, 3);
+  if (base == "ld" && (f_.body[index].of_toolkit || into_shared_.contains(index)))
+    name.insert(name.rfind('.'), ".ap::by_use");
   const std::string code = with_loads(index, code_of(name, o.rest, *this));
   // On a line of its own, so that its place is the same wherever the compiler has copied it to.
   if (is_block_barrier(o))

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <antiphase/core/error.hpp>
 #include <filesystem>
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "function_writer.hpp"
@@ -55,12 +56,14 @@ class launch_writer {
                       const std::string& where) const;
   std::string argument(const json& a, std::size_t index, const variable* parameter);
   std::string array(const json& a, const std::string& where);
+  std::string address(const json& a, const std::string& where) const;
   std::string structure(const json& members, std::size_t bytes, const std::string& where);
   std::string scalar(const json& a, const std::string& where, const variable* parameter) const;
 
   const std::string& file_;
   std::span<const module_text> modules_;
   std::string kernel_, before_, after_;
+  std::map<std::size_t, std::string> arrays_given_;  // by the number of their argument
   int arrays_ = 0;
 };
 
@@ -134,7 +137,8 @@ std::string launch_writer::number(const json& value, const element& e, const std
       (unsigned_value >> bits != 0 || signed_value < -(std::int64_t{1} << (bits - 1))))
     fail("{} has {}: expected a number of {} bits", where, value.dump(), bits);
   if (value.is_number_unsigned() && e.is_whole) return value.dump() + "ul";
-  return e.is_whole ? fmt::format("({}l)", value.dump()) : fmt::format("({} * 1.0)", value.dump());
+  if (e.is_whole) return fmt::format("static_cast<long>({}ul)", static_cast<std::uint64_t>(signed_value));
+  return fmt::format("({} * 1.0)", value.get<double>());
 }
 
 std::string launch_writer::values(const json& list, const element& e, std::size_t count,
@@ -151,8 +155,8 @@ std::string launch_writer::data_of(const json& a, const element& e, std::size_t 
   if (kind.is_array()) return values(kind, e, count, fmt::format("\"data\" of {}", where));
   const std::string name = kind.is_string() ? kind.get<std::string>() : std::string();
   const json seed = a.value("seed", json(1));
-  if (!seed.is_number_integer() || seed.get<long>() < 0)
-    fail("\"seed\" of {} is {}: expected a whole number from 0 on", where, seed.dump());
+  if (!seed.is_number_integer() || seed.get<long>() < 0 || seed.get<long>() > 0xFFFFFFFF)
+    fail("\"seed\" of {} is {}: expected a whole number from 0 to 4294967295", where, seed.dump());
   if (name == "zeros") return fmt::format("({}ul)", count);
   if (name == "random")
     return fmt::format(" = ::antiphase::driver::numbers<value>({}ul, {}u)", count, seed.dump());
@@ -183,12 +187,12 @@ std::string launch_writer::array(const json& a, const std::string& where) {
         "  ::antiphase::driver::array<{0}> {1}([] {{ {2}std::vector<value> ap_host{3}; return "
         "ap_host; }}());\n",
         e.cpp, name, type, data_of(a, e, count, where));
+  const json tolerance = a.value("tolerance", json(0));
+  if (!tolerance.is_number() || tolerance.get<double>() < 0)
+    fail("\"tolerance\" of {} is {}: expected a number from 0 on", where, tolerance.dump());
   if (a.contains("expected")) {
     if (!a["expected"].is_array())
       fail("\"expected\" of {} is {}: expected a list of {} values", where, a["expected"].dump(), count);
-    const json tolerance = a.value("tolerance", json(0));
-    if (!tolerance.is_number() || tolerance.get<double>() < 0)
-      fail("\"tolerance\" of {} is {}: expected a number from 0 on", where, tolerance.dump());
     after_ += fmt::format(
         "  {{ {0}const std::vector<value> ap_wanted{1}; right &= ::antiphase::driver::holds("
         "\"{2}\", {3}, [&](std::size_t i) {{ return static_cast<double>(ap_wanted[i]); }}, {4}); "
@@ -208,6 +212,21 @@ std::string launch_writer::array(const json& a, const std::string& where) {
                           literal(a["output"].get<std::string>()), name);
   }
   return name;
+}
+
+// {"address": 0, "offset": 16}: where the array of argument 0 lies, and on, as a word of 64 bits.
+std::string launch_writer::address(const json& a, const std::string& where) const {
+  allow(a, where, {"address", "offset"});
+  const json of = a["address"], offset = a.value("offset", json(0));
+  const auto given =
+      of.is_number_unsigned() ? arrays_given_.find(of.get<std::size_t>()) : arrays_given_.end();
+  if (given == arrays_given_.end())
+    fail("\"address\" of {} is {}: expected the number of an argument, from 0 on, that is an array", where,
+         of.dump());
+  if (!offset.is_number_integer() || (offset.is_number_unsigned() && offset.get<long>() < 0))
+    fail("\"offset\" of {} is {}: expected a whole number of bytes", where, offset.dump());
+  return fmt::format("(reinterpret_cast<unsigned long>({}.data()) + {})", given->second,
+                     number(offset, elements[7], where));
 }
 
 std::string launch_writer::scalar(const json& a, const std::string& where, const variable* parameter) const {
@@ -254,13 +273,16 @@ std::string launch_writer::structure(const json& members, std::size_t bytes, con
       fmt::format("[&] {{ std::array<unsigned char, {}> ap_all{{}}; std::size_t ap_at = 0; ", bytes);
   std::size_t end = 0;
   for (const json& m : members) {
-    const bool is_array = m.is_object() && m.contains("array");
-    if (!is_array && !(m.is_object() && m.contains("scalar")))
-      fail("\"struct\" of {} has {}: expected objects with \"array\" or \"scalar\"", where, m.dump());
-    const std::size_t size = is_array ? 8 : element_of(m, "scalar", where).bytes;
+    const bool is_array = m.is_object() && m.contains("array"),
+               is_address = m.is_object() && m.contains("address");
+    if (!is_array && !is_address && !(m.is_object() && m.contains("scalar")))
+      fail("\"struct\" of {} has {}: expected objects with \"array\", \"address\" or \"scalar\"", where,
+           m.dump());
+    const std::size_t size = is_array || is_address ? 8 : element_of(m, "scalar", where).bytes;
     end = (end + size - 1) / size * size + size;
     const std::string value = is_array ? fmt::format("static_cast<const void*>({}.data())", array(m, where))
-                                       : scalar(m, where, nullptr);
+                              : is_address ? address(m, where)
+                                           : scalar(m, where, nullptr);
     code += fmt::format("::antiphase::driver::put_member(ap_all.data(), ap_at, {}); ", value);
   }
   if (end > bytes) fail("\"struct\" of {} has {} bytes: expected at most {}", where, end, bytes);
@@ -296,15 +318,22 @@ std::string launch_writer::argument(const json& a, std::size_t index, const vari
         "{} is {}: expected {{\"struct\": [...]}}, or {{\"bytes\": [...]}} with the {} bytes of the kernel's "
         "parameter",
         where, a.dump(), parameter->count * bytes_of(parameter->type));
-  if (a.is_object() && a.contains("array")) {
-    if (parameter != nullptr && bytes_of(parameter->type) != 8)
-      fail("{} is an array: expected a scalar, as the kernel's parameter is .{}", where, parameter->type);
-    return array(a, where);
-  }
+  const bool is_array = a.is_object() && a.contains("array"),
+             is_address = a.is_object() && a.contains("address");
+  if ((is_array || is_address || a.is_null()) && parameter != nullptr && bytes_of(parameter->type) != 8)
+    fail("{} is {}: expected a scalar, as the kernel's parameter is .{}", where,
+         is_array     ? "an array"
+         : is_address ? "an address"
+                      : "null",
+         parameter->type);
+  if (is_array) return arrays_given_[index] = array(a, where);
+  if (is_address) return address(a, where);
   if (a.is_null()) return "nullptr";
   if (!a.is_number() && !(a.is_object() && a.contains("scalar")))
-    fail("{} is {}: expected a number, null, or an object with \"array\", \"scalar\" or \"bytes\"", where,
-         a.dump());
+    fail(
+        "{} is {}: expected a number, null, or an object with \"array\", \"address\", \"scalar\" or "
+        "\"bytes\"",
+        where, a.dump());
   return scalar(a, where, parameter);
 }
 
@@ -316,6 +345,8 @@ std::string launch_writer::driver(const std::string& text) {
     const view all = view(text).substr(0, e.byte);
     fail("line {} is not JSON: expected an object with kernel, grid, block and arguments",
          1 + std::ranges::count(all, '\n'));
+  } catch (const json::out_of_range&) {
+    fail("a number is larger than any number of 64 bits");
   }
   allow(launch, "the launch", {"kernel", "grid", "block", "cluster", "shared", "arguments"});
   if (!launch.contains("kernel") || !launch["kernel"].is_string())
@@ -329,9 +360,13 @@ std::string launch_writer::driver(const std::string& text) {
   const json shared = launch.value("shared", json(0));
   if (!shared.is_number_integer() || shared.get<long>() < 0)
     fail("\"shared\" is {}: expected a number of bytes", shared.dump());
+  std::vector<std::string> given(arguments.size());
+  for (const bool arrays : {true, false})  // addresses are those of arrays, and may come before them
+    for (std::size_t k = 0; k < arguments.size(); ++k)
+      if (arrays == (arguments[k].is_object() && arguments[k].contains("array")))
+        given[k] = argument(arguments[k], k, kernel != nullptr ? &kernel->parameters[k] : nullptr);
   std::string takes;
-  for (std::size_t k = 0; k < arguments.size(); ++k)
-    takes += ", " + argument(arguments[k], k, kernel != nullptr ? &kernel->parameters[k] : nullptr);
+  for (const std::string& one : given) takes += ", " + one;
   const std::string grid = extent(launch, "grid"), block = extent(launch, "block");
   std::string attributes;
   if (launch.contains("cluster")) {

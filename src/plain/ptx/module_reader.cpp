@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reads the text of a PTX module: directives, variables, functions and the statements of their bodies.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <antiphase/plain_cuda.hpp>
@@ -31,6 +32,20 @@ std::string on_one_line(view s) {
       out += ' ';
   if (out.ends_with(' ')) out.pop_back();
   return out;
+}
+
+// The newest version that a compiler has written here, as that of CUDA 13.5 does.
+constexpr int newest_major = 9, newest_minor = 5;
+constexpr view architectures =
+    "20 21 30 32 35 37 50 52 53 60 61 62 70 72 75 80 86 87 88 89 90 100 101 103 110 120 121";
+
+// sm_90, sm_90a, sm_120f; or what may stand next to it.
+bool is_target(view word) {
+  if (!word.starts_with("sm_"))
+    return ptx_code::has_word("texmode_unified texmode_independent map_f64_to_f32 debug", word);
+  word.remove_prefix(3);
+  if (word.ends_with('a') || word.ends_with('f')) word.remove_suffix(1);
+  return !word.empty() && ptx_code::has_word(architectures, word);
 }
 
 class reader {
@@ -77,11 +92,14 @@ class reader {
     return view(text_).substr(start, at_ - start);
   }
   void skip_braces() {
-    up_to("{");
-    ++at_;
-    up_to("}");
-    ++at_;
+    for (const view end : {"{", "}"}) {
+      up_to(end);
+      if (at_ >= text_.size()) fail(fmt::format("the section does not end: expected a {}", end));
+      ++at_;
+    }
   }
+  void version();
+  void target();
   void module_level();
   void read_function(bool is_kernel);
   std::vector<variable> list_of_parameters();
@@ -101,10 +119,37 @@ class reader {
 };
 
 module_text reader::run() {
-  if (ended() || !word().starts_with(".version"))
+  if (ended()) throw bad_source(fmt::format("{} is empty: expected a PTX module", all_.file));
+  if (!word().starts_with(".version"))
     throw bad_source(fmt::format("{} is not a PTX module: expected a .version directive first", all_.file));
   while (!ended()) module_level();
   return std::move(all_);
+}
+
+// .version 8.5
+void reader::version() {
+  const std::string all = on_one_line(rest_of_line());
+  const view given = ptx_code::trimmed(view(all).substr(view(".version").size()));
+  int major = 0, minor = 0;
+  const char* const end = given.data() + given.size();
+  const auto first = std::from_chars(given.data(), end, major);
+  const bool has_minor = first.ec == std::errc() && first.ptr != end && *first.ptr == '.';
+  const auto second =
+      has_minor ? std::from_chars(first.ptr + 1, end, minor) : std::from_chars_result{end, std::errc()};
+  if (major < 0 || !has_minor || second.ec != std::errc() || second.ptr != end)
+    fail(fmt::format("'{}' names no version: expected one such as .version 8.5", all));
+  if (major > newest_major || (major == newest_major && minor > newest_minor))
+    fail(fmt::format("PTX of version {} is not supported: expected at most {}.{}", given, newest_major,
+                     newest_minor));
+}
+
+// .target sm_90a, debug
+void reader::target() {
+  const std::string all = on_one_line(rest_of_line());
+  for (const view one : split(view(all).substr(view(".target").size()), ','))
+    if (!is_target(one))
+      fail(fmt::format("'{}' is no target that is known: expected one of sm_{}, with or without a or f", one,
+                       fmt::join(split(architectures, ' '), ", sm_")));
 }
 
 void reader::module_level() {
@@ -132,12 +177,19 @@ void reader::module_level() {
     v.line = line();
     const std::string declared = on_one_line(up_to(";"));
     if (!read_variable(declared, v)) fail(fmt::format("expected a variable after {}: '{}'", w, declared));
+    if (at_ >= text_.size()) fail(fmt::format("expected a semicolon after the variable {}", v.name));
     v.is_visible = is_visible_;
     all_.variables.push_back(std::move(v));
   } else if (w == ".section") {
     skip_braces();
-  } else if (w == ".loc" || w == ".file" || w == ".version" || w == ".target" || w == ".address_size" ||
-             w.starts_with(".asm")) {
+  } else if (w.starts_with(".version")) {
+    version();
+  } else if (w == ".target") {
+    target();
+  } else if (w == ".address_size") {
+    if (const std::string all = on_one_line(rest_of_line()); all != ".address_size 64")
+      fail(fmt::format("'{}' is not supported: expected .address_size 64", all));
+  } else if (w == ".loc" || w == ".file" || w.starts_with(".asm")) {
     rest_of_line();
   } else if (w == ".alias" || w == ".pragma") {
     up_to(";");
@@ -151,6 +203,7 @@ std::vector<variable> reader::list_of_parameters() {
   std::vector<variable> all;
   ++at_;  // (
   const std::string list = on_one_line(up_to(")"));
+  if (at_ >= text_.size()) fail("the list of parameters does not end: expected a )");
   ++at_;
   for (view one : split(list, ',')) {
     variable v;

@@ -191,9 +191,9 @@ text move(instruction& i) {
 }
 text to_space(instruction& i) {
   const bool to = i.take("to");
-  if (i.take("param")) {
+  if (i.take("param") || i.take("local")) {
     i.skip({"u64", "u32"});
-    return i.put(0, call("address_of_parameter", i.get("unsigned long", 1)));
+    return i.put(0, call("on_stack", i.get("unsigned long", 1)));
   }
   const text space = i.space();
   i.skip({"u64", "u32"});

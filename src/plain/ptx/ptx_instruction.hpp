@@ -154,9 +154,9 @@ class instruction {
     return named;
   }
   text space() {
+    if (take("local")) return "in_local";
     return take_one({"shared::cta", "shared::cluster", "shared"}).empty()
-               ? (skip({"global", "global::cta", "local", "const", "param", "param::entry", "param::func"}),
-                  "generic")
+               ? (skip({"global", "global::cta", "const", "param", "param::entry", "param::func"}), "generic")
                : "in_shared";
   }
   std::size_t parts() const { return parts_.size(); }

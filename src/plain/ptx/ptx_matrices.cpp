@@ -206,7 +206,7 @@ text warpgroup_multiply(instruction& i, bool sparse) {
   const auto sums = i.list(0);
   if (text(std::to_string((halves ? 4 : 2) * sums.size())) != columns) i.refuse();
   const bool registers = i.operand(1).starts_with("{");
-  // operands after B that a sparse A has, then whether to add; signs, which integers do not have; transpose flags
+  // the operand that says whether to add, after those of a sparse A; signs, not of integers; transpose flags
   const std::size_t adds = sparse ? 5 : 3, signs = whole ? 0 : 2,
                     flags = bytes || type == "tf32" ? 0
                             : registers             ? 1

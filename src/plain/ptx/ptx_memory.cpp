@@ -29,6 +29,7 @@ text load(instruction& i) {
   const text reach = i.scope_for(how == "relaxed" || how == "acquire");
   const text at = i.pointer(1, i.space());
   const bool constant = i.take("nc");
+  const char* const judged = i.take("ap::by_use") && !constant ? "by_use::" : "";
   i.skip_cache_hints(how.empty() || how == "weak");
   const int n = vector_of(i);
   const text type = i.type();
@@ -48,13 +49,14 @@ text load(instruction& i) {
     text code = numbers_of(n, type, at);
     for (int k = 0; k < n; ++k)  // what goes nowhere is not read
       if (to[static_cast<std::size_t>(k)] != nowhere)
-        code += "; " + call("put", to[static_cast<std::size_t>(k)],
-                            call(fmt::format("{}<{}, 1>", constant ? "load_constant" : "load", type),
-                                 fmt::format("ap_p + {}", k)) +
-                                ".x[0]");
+        code +=
+            "; " + call("put", to[static_cast<std::size_t>(k)],
+                        call(fmt::format("{}{}<{}, 1>", judged, constant ? "load_constant" : "load", type),
+                             fmt::format("ap_p + {}", k)) +
+                            ".x[0]");
     return code;
   }
-  text code = fmt::format("const auto ap_v = {}", call(fmt::format("{}<{}, {}>",
+  text code = fmt::format("const auto ap_v = {}", call(fmt::format("{}{}<{}, {}>", judged,
                                                                    how == "volatile" ? "load_volatile"
                                                                    : constant        ? "load_constant"
                                                                                      : "load",
@@ -240,12 +242,19 @@ text tensor_copy(instruction& i, bool reduces) {
   return call("tensor_load", i.pointer(0, "in_shared"), map, place, count, i.barrier(2, "in_shared"), here);
 }
 text replace_in_map(instruction& i) {
-  const view field = i.take_one({"global_address", "rank", "box_dim", "global_dim", "global_stride"});
+  const view indexed = i.take_one({"box_dim", "global_dim", "global_stride", "element_stride"}),
+             other = i.take_one({"global_address", "rank", "elemtype", "swizzle_mode", "interleave_layout",
+                                 "fill_mode", "swizzle_atomicity"});
+  const bool has_index = !indexed.empty();
+  const view field = has_index ? indexed : other;
   const text space = i.space();
   if (field.empty() || !i.take("b1024")) i.refuse();
   const text type = i.type();
-  const bool has_index = field != "global_address" && field != "rank";
   if (i.count() != (has_index ? 3u : 2u)) i.refuse();
+  if (field == "interleave_layout" || field == "fill_mode" || field == "swizzle_atomicity") {
+    if (i.operand(1) != "0" && i.operand(1) != "0x0") i.refuse();
+    return "";  // what maps have here
+  }
   return call("replace_in_map", i.pointer(0, space),
               fmt::format("::antiphase::machine::map_field::{}", field), has_index ? i.get("int", 1) : "0",
               i.get(type, has_index ? 2 : 1), here);
@@ -254,7 +263,9 @@ text copy_map(instruction& i) {
   if (!i.take("global") || !i.take("shared::cta") || !i.take("tensormap::generic") || !i.take("release"))
     i.refuse();
   const text reach = i.scope_for(true);
-  if (!i.take("sync") || !i.take("aligned") || i.count() != 3 || i.operand(2) != "128") i.refuse();
+  if (!i.take("sync") || !i.take("aligned") || i.count() != 3 ||
+      (i.operand(2) != "128" && i.operand(2) != "0x80"))
+    i.refuse();
   return call("copy_map", i.pointer(0, "generic"), i.pointer(1, "in_shared"), reach, here);
 }
 text bulk_reduction(instruction& i) {

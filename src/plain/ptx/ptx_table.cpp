@@ -53,9 +53,10 @@ const std::vector<group>& table() {
         {"cp.async.mbarrier.arrive", copies_arrive}}},
       {partly,
        "between global memory and shared memory, multicast too, and to other blocks of the cluster; tensors "
-       "of 1 to 5 dimensions, in tiles, by maps of cuTensorMapEncodeTiled, whose address, extents, strides, "
-       "box "
-       "and rank may be replaced; the fence after it is not checked",
+       "of 1 to 5 dimensions, in tiles, by maps of cuTensorMapEncodeTiled, or that a kernel makes of zeros; "
+       "their address, extents, strides, box, rank, element type and swizzle may be replaced; the fence "
+       "after it "
+       "is not checked",
        {{"cp.async.bulk", bulk_copy},
         {"cp.async.bulk.tensor", AP_ROW(tensor_copy(i, false))},
         {"cp.reduce.async.bulk.tensor", AP_ROW(tensor_copy(i, true))},
@@ -284,7 +285,8 @@ std::string special_register(std::string_view name) {
                                  "nclusterid.x",
                                  "nclusterid.y",
                                  "nclusterid.z",
-                                 "is_explicit_cluster"};
+                                 "is_explicit_cluster",
+                                 "dynamic_smem_size"};
   if (!name.starts_with("%")) return {};
   // Numbers that the system's own code uses, and memory that is never reserved here.
   for (const view zero : {"envreg", "reserved_smem"})

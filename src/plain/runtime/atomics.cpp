@@ -5,7 +5,10 @@
 #include <array>
 
 #include <cstring>
+#include <map>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "launch_state.hpp"
 #include "run.hpp"
@@ -168,12 +171,36 @@ std::uint64_t undefined_result(const void* p, std::size_t bytes, std::uint64_t a
 }
 }  // namespace
 
-// Libraries load an element too many, as at the end of a tile, and drop it: an error only if it is used.
+namespace {
+// A load that is an error only if its value is used, and the first one that has been seen in the same lines.
+struct judged_load {
+  bool by_use = false;
+  checker_detail::place_number first = 0;
+};
+const judged_load& judged_load_of(checker_detail::place_number at) {
+  static std::map<checker_detail::place_number, judged_load> known;
+  static std::map<std::vector<std::pair<std::string, int>>, checker_detail::place_number> firsts;
+  const auto [load, fresh] = known.try_emplace(at);
+  if (fresh) {
+    std::vector<std::pair<std::string, int>> lines;
+    for (code_place& one : followed().places.lines(at)) {
+      load->second.by_use |= one.file.ends_with("plain/ptx_by_use.h");
+      lines.emplace_back(std::move(one.file), one.line);
+    }
+    load->second.first = firsts.try_emplace(std::move(lines), at).first->second;
+  }
+  return load->second;
+}
+}  // namespace
+
+// Libraries load an element too many, as at the end of a tile, and drop it; and what only goes into shared
+// memory may be dropped there, or sorted away: an error only if it is used.
 bool unwritten_may_be_read(const checker_detail::accessor& w, std::size_t offset) {
-  if (!has_host_of_nvcc()) return false;
+  const judged_load& load = judged_load_of(w.place);
+  if (!has_host_of_nvcc() && !(load.by_use && undefined_results().judges(load.first))) return false;
   model& m = followed();
   std::array<unsigned char, 4> value{};
-  undefined_results().bring(w.place, value.data(), value.size(), undefined_values::extreme(), [&] {
+  undefined_results().bring(load.first, value.data(), value.size(), undefined_values::extreme(), [&] {
     return use_of(w.place, fmt::format("use of a read of {} bytes", w.bytes), offset, w.bytes);
   });
   for (std::size_t k = 0; k < value.size(); ++k)

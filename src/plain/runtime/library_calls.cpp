@@ -23,7 +23,7 @@ using checker_detail::model;
 namespace {
 checker_detail::place_number called_at = 0;  // the operation in progress
 void run_library_now(const char* name, cudaStream_t on, std::size_t bytes, void (*body)(const void*),
-                     const void* params, const void* code) {
+                     const void* params, checker_detail::place_number at) {
   begin_schedule();
   count_launch();
   model& m = followed();
@@ -32,7 +32,7 @@ void run_library_now(const char* name, cudaStream_t on, std::size_t bytes, void 
   running_launch.grid = running_launch.block = {};
   running_launch.together = false;
   forget_threads();
-  called_at = m.places.number_of_code(code);
+  called_at = at;
   const kernel k{.name = name,
                  .threads = 1,
                  .shared_bytes = 0,
@@ -54,10 +54,10 @@ void run_library_now(const char* name, cudaStream_t on, std::size_t bytes, void 
 }
 // True for an operation that is not done now: it goes into a graph, or is an error.
 bool puts_off(const char* name, cudaStream_t on, after_it then, const kept_operation& keep, const void* f,
-              std::size_t bytes, void (*body)(const void*), const void* code) {
+              std::size_t bytes, void (*body)(const void*), checker_detail::place_number at) {
   const auto wrong = [&](const char* where, const char* instead) {
-    followed().findings.note(finding_kind::bad_launch, "", followed().places.number_of_code(code),
-                             fmt::format("{} {}", name, where), "", instead);
+    followed().findings.note(finding_kind::bad_launch, "", at, fmt::format("{} {}", name, where), "",
+                             instead);
     return fails(cudaErrorStreamCaptureUnsupported) != cudaSuccess;
   };
   if (host_function_thread() != nullptr)
@@ -67,14 +67,14 @@ bool puts_off(const char* name, cudaStream_t on, after_it then, const kept_opera
   if (then == after_it::host_waits)
     return wrong("waits for its stream, which is captured", "cudaStreamEndCapture() before it");
   if (keep == nullptr) {
-    const code_place at = line_at(code);
+    const code_place line = followed().places.first_line(at);
     end_run_with(not_supported(
         fmt::format("{}:{}: {} in a captured stream is not supported here: use a kernel of the program",
-                    checker_detail::shown(at.file), at.line, name)));
+                    checker_detail::shown(line.file), line.line, name)));
   }
   return captured(on, cudaGraphNodeTypeGraph,
-                  [name, bytes, body, code, own = keep(f)](cudaStream_t s) {
-                    run_library_now(name, s, bytes, body, own.get(), code);
+                  [name, bytes, body, at, own = keep(f)](cudaStream_t s) {
+                    run_library_now(name, s, bytes, body, own.get(), at);
                   },
                   {});
 }
@@ -83,8 +83,13 @@ bool puts_off(const char* name, cudaStream_t on, after_it then, const kept_opera
 void run_library(const char* name, cudaStream_t on, after_it then, std::size_t bytes,
                  void (*body)(const void*), const void* params, kept_operation keep) {
   const void* const code = __builtin_return_address(0);
-  if (puts_off(name, on, then, keep, params, bytes, body, code)) return;
-  run_library_now(name, on, bytes, body, params, code);
+  // Not inlined into host code of nvcc, which calls it in C.
+  const place caller = has_host_of_nvcc() ? place_of_host(code) : place{};
+  auto& places = followed().places;
+  const checker_detail::place_number at =
+      caller.line() != 0 ? places.number_of(caller) : places.number_of_code(code);
+  if (puts_off(name, on, then, keep, params, bytes, body, at)) return;
+  run_library_now(name, on, bytes, body, params, at);
   if (then == after_it::host_waits) wait_for_stream(on);
 }
 bool in_library() noexcept { return is_followed() && followed().host.runs_library; }

@@ -14,9 +14,11 @@
 #include "undefined_values.hpp"
 
 namespace antiphase::plain {
+void note_printed(const void* p, std::size_t bytes);
 namespace {
 struct parameter_state {
   std::map<std::size_t, std::size_t> copied;  // bytes, by place on the stack
+  std::uint64_t printed = 0;                  // hash of the numbers
   std::set<int> restricted;                   // parameters with __restrict__ that a thread has come to
   std::map<std::pair<unsigned, int>, int>
       parted;  // how often processes have parted there, by line of the launch
@@ -32,6 +34,7 @@ parameter_state parameters;
 void forget_parameters() {
   parameters.copied.clear();
   parameters.restricted.clear();
+  parameters.printed = 0;
 }
 
 namespace {
@@ -112,19 +115,25 @@ bool reads_what_is_written() {
 }
 }  // namespace
 
-// Hash of all memory that outlives the launch, and, unless processes have parted, of the findings.
+namespace {
+void add_to(std::uint64_t& n, const void* start, std::size_t bytes) {
+  const auto* at = static_cast<const unsigned char*>(start);
+  for (std::size_t i = 0; i < bytes; i += sizeof n) {
+    std::uint64_t word = 0;
+    std::memcpy(&word, at + i, std::min(bytes - i, sizeof word));
+    n = (n ^ word) * 0x9E3779B97F4A7C15u;
+    n ^= n >> 29;
+  }
+}
+}  // namespace
+
+void note_printed(const void* p, std::size_t bytes) { add_to(parameters.printed, p, bytes); }
+// Hash of all memory that outlives the launch, of what it prints, and, unless processes have parted, of the
+// findings.
 std::uint64_t outcome_as_number(bool has_parted) {
   if (has_parted && parameters.moved.bytes > 0 && !reads_what_is_written()) return 0;
-  std::uint64_t n = 1;
-  const auto add = [&](const void* start, std::size_t bytes) {
-    const auto* at = static_cast<const unsigned char*>(start);
-    for (std::size_t i = 0; i < bytes; i += sizeof n) {
-      std::uint64_t word = 0;
-      std::memcpy(&word, at + i, std::min(bytes - i, sizeof word));
-      n = (n ^ word) * 0x9E3779B97F4A7C15u;
-      n ^= n >> 29;
-    }
-  };
+  std::uint64_t n = 1 + parameters.printed;
+  const auto add = [&](const void* start, std::size_t bytes) { add_to(n, start, bytes); };
   for (const auto& f : followed().findings.all())
     for (const std::string& said : {f.result.memory, f.result.access.action, to_text(f.result.missing)})
       if (!has_parted) add(said.data(), said.size());

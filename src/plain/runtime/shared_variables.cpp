@@ -150,6 +150,7 @@ void* dynamic_shared_memory(std::size_t) {
   followed().memory.begin_shared_variable(p, placed_here.dynamic);
   return p;
 }
+unsigned dynamic_shared_bytes() noexcept { return static_cast<unsigned>(placed_here.dynamic); }
 void* in_block(void* mine, int rank, place where) {
   auto* const at = static_cast<unsigned char*>(mine);
   unsigned char* const own = machine::current->block->shared;

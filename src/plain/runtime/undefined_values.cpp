@@ -28,8 +28,10 @@ undefined_values::others undefined_values::extreme() {  // very large and very s
 
 void undefined_values::bring(checker_detail::place_number at, void* value, std::size_t bytes,
                              const others& instead, const std::function<finding()>& if_used) {
-  if (!is_other() && left_ > 0 && std::ranges::find(readings_, at, &reading::place) == readings_.end()) {
+  // The other processes count readings as this one does, so that the same is left to them.
+  if (left_ > 0 && std::ranges::find(readings_, at, &reading::place) == readings_.end()) {
     --left_;
+    judged_.insert(at);
     reading& r = readings_.emplace_back(reading{at, if_used(), {}, {}});
     for (const bytes_of_value& other : instead)
       if (!is_other() && begin(r)) value_ = other, place_ = at;

@@ -9,6 +9,7 @@
 #include <array>
 #include <functional>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -24,6 +25,8 @@ class undefined_values {
   // Gives the running thread such a value; the processes go on with those `instead`.
   void bring(checker_detail::place_number at, void* value, std::size_t bytes, const others& instead,
              const std::function<finding()>& if_used);
+  // False: too many values have been followed, and none of this place.
+  bool judges(checker_detail::place_number at) const { return left_ > 0 || judged_.contains(at); }
   // Goes on twice, and is true in the other process, which ends with the launch. A number other than this
   // process's is `if_other` then, the same number `if_same`; 0 says nothing.
   bool parts(checker_detail::place_number at, const finding& if_other, const finding& if_same);
@@ -45,7 +48,8 @@ class undefined_values {
   bool begin(reading& r);  // true in the other process
 
   std::vector<reading> readings_;  // of this launch
-  int left_ = 6;                   // values that a run may still fork for
+  std::set<checker_detail::place_number> judged_;
+  int left_ = 6;  // values that a run may still fork for
   int answer_ = -1;
   bool has_parted_ = false;
   bytes_of_value value_{};  // at `place_`, in a process that is_other()

@@ -171,9 +171,14 @@ void compilation::take_modules() {
   if (hosts_.empty()) return;
   compiled_.push_back(folder_ / "toolkit_host.cu");
   const std::size_t digits = program_.nvcc.find_first_of("123456789");
+  const bool has_libraries = std::ranges::any_of(hosts_, [](const fs::path& host) {
+    const std::string text = read_file(host);
+    return text.find("cublasCreate") != text.npos || text.find("curandCreateGenerator") != text.npos;
+  });
   write_file(compiled_.back(),
-             fmt::format("#define AP_COMPUTE_CAPABILITY {}\n#include <antiphase/plain/toolkit_host.h>\n",
-                         std::strtol(program_.nvcc.c_str() + digits, nullptr, 10)));
+             fmt::format("#define AP_COMPUTE_CAPABILITY {}\n#include <antiphase/plain/toolkit_{}.h>\n",
+                         std::strtol(program_.nvcc.c_str() + digits, nullptr, 10),
+                         has_libraries ? "libraries" : "host"));
 }
 
 // One unit for driver and kernels, so that the driver can instantiate templates.

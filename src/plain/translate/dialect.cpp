@@ -171,15 +171,9 @@ const std::vector<dialect_group>& plain_dialect() {
        {{yes, "float2 float4 int2 int4 uchar4 double2 make_float4", "all vector types and make_ functions"},
         {yes, "__half __half2 __nv_bfloat16 __nv_bfloat162",
          "of cuda_fp16.h and cuda_bf16.h, computed in float and rounded"},
-        {yes, "__nv_fp8_e4m3 __nv_fp8_e5m2 __nv_fp8x4_e4m3 __nv_cvt_float_to_fp8",
-         "of cuda_fp8.h, with their pairs, fours and conversions"},
-        {no, "__nv_fp4_e2m1 __nv_fp4x2_e2m1 __nv_fp4x4_e2m1 __nv_fp6_e2m3 __nv_fp6_e3m2",
-         "__nv_fp8_e4m3 and __nv_fp8_e5m2"},
-        {no,
-         "__nv_fp8_e8m0 __nv_fp8x2_e8m0 __nv_fp8x4_e8m0 __nv_cvt_float_to_e8m0 __nv_cvt_float2_to_e8m0x2 "
-         "__nv_cvt_double_to_e8m0 __nv_cvt_bfloat16raw_to_e8m0 __nv_cvt_bfloat162raw_to_e8m0x2 "
-         "__nv_cvt_e8m0_to_bf16raw __nv_cvt_e8m0x2_to_bf162raw",
-         "unsigned char: such a scale is 2 to the power of its byte less 127"},
+        {yes, "__nv_fp8_e4m3 __nv_fp8_e5m2 __nv_fp8_e8m0 __nv_fp6_e2m3 __nv_fp6_e3m2 __nv_fp4_e2m1",
+         "of cuda_fp8.h, cuda_fp6.h and cuda_fp4.h, with their pairs, fours and conversions"},
+        {no, "__nv_fp8x4_e8m0", "two of __nv_fp8x2_e8m0"},
         {yes, "__ldg __ldcg __ldcs __stcg __stcs",
          "ordinary loads and stores here; what __ldg reads may not be written in the launch"},
         {yes, "__popc __clz __ffs __brev __float_as_int __fdividef __expf rsqrtf",

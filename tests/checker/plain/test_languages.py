@@ -27,7 +27,7 @@ except ImportError:
     print("there is no NumPy here")
     sys.exit(77)
 
-from antiphase_check import cuda_bindings, fakes, ptx_kernels, session  # noqa: E402
+from antiphase_check import cuda_bindings, fakes, ptx_kernels, session, triton_kernels  # noqa: E402
 
 
 def check(*words, **more):
@@ -144,6 +144,91 @@ class Languages(unittest.TestCase):
                 self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
                 self.assertEqual(done.stdout.count("histogram: "), times)
 
+    def test_wrong_programs(self):
+        """One sentence for each, with the user's line."""
+        if importlib.util.find_spec("triton") is None:
+            self.skipTest("there is no triton here")
+        head = (
+            "import numpy as np, triton, triton.language as tl\n"
+            "@triton.jit\n"
+            "def inner(x):\n"
+            "    return tl.dot(x, x)\n"
+            "@triton.jit\n"
+            "def double(x, n, BLOCK: tl.constexpr, WRONG: tl.constexpr = False):\n"
+            "    i = tl.arange(0, BLOCK)\n"
+            "    if WRONG:\n"
+            "        inner(tl.load(x + i))\n"
+            "    tl.store(x + i, tl.load(x + i, mask=i < n) * 2, mask=i < n)\n"
+            "x = np.ones(100, np.float32)\n"
+        )
+        run = "double[(1,)](x, 100, BLOCK=128)\n"
+        for end, code, said in (
+            (
+                "double[(1,)](x, BLOCK=128)",
+                3,
+                "12: TypeError: double() missing 1 required positional argument: 'n'",
+            ),
+            ("double[(1,)](x.tolist(), 100, BLOCK=128)", 3, "12: TypeError: failed to specialize argument"),
+            (
+                "double[(1,)](x.astype(complex), 100, BLOCK=128)",
+                3,
+                "12: TypeError: an array of complex128: Triton",
+            ),
+            (
+                "double[(1,)](x, 100, BLOCK=100)",
+                3,
+                "7: does not compile: arange's range must be a power of 2",
+            ),
+            ("double[(1,)](x, 100, BLOCK=128, WRONG=True)", 3, "4: does not compile: "),
+            ("double[(1.5,)](x, 100, BLOCK=128)", 3, "12: TypeError: 'float' object cannot be"),
+            ("double[(0,)](x, 100, BLOCK=128)", 3, "has called no kernel"),
+            ("double[(1,)](x, 128, BLOCK=128)", 5, "model.py:10"),
+            (run + "raise ValueError('after')", 3, "13: ValueError: after"),
+            (run + "assert x[0] == 3", 3, "13: AssertionError"),
+            (run + "raise SystemExit(1)", 3, "13: the program ended with 1"),
+            (run + "raise SystemExit", 0, ""),
+            (run + "import os; os._exit(7)", 3, "was not run to its end by"),
+            ("", 3, "has called no kernel"),
+        ):
+            with self.subTest(end), tempfile.TemporaryDirectory() as folder:
+                file = pathlib.Path(folder, "model.py")
+                file.write_text(head + end + "\n")
+                done = check(file, "--schedules", 1)
+                self.assertEqual(done.returncode, code, done.stdout + done.stderr)
+                self.assertIn(said, done.stdout + done.stderr)
+                self.assertNotIn("Traceback", done.stdout + done.stderr)
+
+    def test_a_check_of_results_of_some_blocks(self):
+        if importlib.util.find_spec("triton") is None:
+            self.skipTest("there is no triton here")
+        with tempfile.TemporaryDirectory() as folder:
+            file = pathlib.Path(folder, "model.py")
+            file.write_text(
+                "import numpy as np, triton, triton.language as tl\n"
+                "@triton.jit\n"
+                "def one(x, BLOCK: tl.constexpr):\n"
+                "    tl.store(x + tl.program_id(0) * BLOCK + tl.arange(0, BLOCK), 1)\n"
+                "x = np.zeros(1 << 18, np.float32)\n"
+                "one[(2048,)](x, BLOCK=128)\n"
+                "assert x.all()\n"
+            )
+            some = check(file, "--schedules", 1)
+            self.assertEqual(some.returncode, 0, some.stdout + some.stderr)
+            self.assertIn("model.py:7 has ended the program (AssertionError), which may be for", some.stdout)
+            every = check(file, "--schedules", 1, "--blocks", "all")
+            self.assertEqual(every.returncode, 0, every.stdout + every.stderr)
+            self.assertNotIn("note:", every.stdout)
+
+    def test_a_key_of_triton_by_its_files(self):
+        with tempfile.TemporaryDirectory() as folder:
+            file = pathlib.Path(folder, "compiler.py")
+            file.write_text("one")
+            keys = [triton_kernels._key_of(folder, version) for version in ("3.8", "3.9", "3.9")]
+            file.write_text("another")
+            keys.append(triton_kernels._key_of(folder, "3.9"))
+        self.assertEqual(keys[1], keys[2])
+        self.assertEqual(len(set(keys)), 3)
+
     def test_a_kernel_in_two_sessions(self):
         if importlib.util.find_spec("triton") is None:
             self.skipTest("there is no triton here")
@@ -246,6 +331,26 @@ COPY = """
 """
 
 
+# The first word of `addresses` is one of a float, to which one is added.
+BY_ADDRESS = """
+.version 8.0
+.target sm_90
+.address_size 64
+.visible .entry increase(.param .u64 addresses)
+.reqntid 1
+{
+  .reg .f32 %f<3>;
+  .reg .b64 %rd<3>;
+  ld.param.u64 %rd1, [addresses];
+  ld.global.u64 %rd2, [%rd1];
+  ld.global.f32 %f1, [%rd2];
+  add.f32 %f2, %f1, 0f3F800000;
+  st.global.f32 [%rd2], %f2;
+  ret;
+}
+"""
+
+
 class Kernels(unittest.TestCase):
     """Without a language: what all of them call."""
 
@@ -296,6 +401,17 @@ class Kernels(unittest.TestCase):
         self.launch(self.kernel(), both[:300], both[300:], both[:300])
         self.assertTrue(np.array_equal(both[:300], np.arange(300, 900, 2)))
         self.assertTrue(np.array_equal(both[300:], np.arange(300, 600)))
+
+    def test_addresses_in_an_array_are_those_of_other_arrays(self):
+        x, other = np.arange(3, dtype=np.float32), np.zeros(1, np.float32)
+        kernel = ptx_kernels.Kernel(self.session, BY_ADDRESS, "increase", "increase")
+        for at, expected in ((1, [0, 2, 2]), (2, [0, 2, 3])):
+            addresses = np.array([x.ctypes.data + 4 * at, other.ctypes.data, 1 << 40])
+            before = addresses.copy()
+            kernel.launch((1, 1, 1), (1, 1, 1), 0, [ptx_kernels.pointer_of(self.session, addresses, "it")])
+            self.assertEqual(x.tolist(), expected)
+            self.assertTrue(np.array_equal(addresses, before))
+        self.assertEqual(str(self.session.check(schedules=1)), "no finding")
 
     def test_a_graph_is_work_for_its_replays(self):
         cuda_graph, graph = fakes._graphs(self.session)

@@ -224,10 +224,8 @@ class Messages(unittest.TestCase):
         self.assertRegex(said, "did you mean .cudaMalloc")
         said = self.check("#include <cub/cub.cuh>\nusing cub::NoSuch;\nint main() {}\n", code=3)
         self.assertIn("my.cu:2: cub::NoSuch is not known here", said)
-        said = self.check("#include <cuda_fp8.h>\n__nv_fp8_e8m0 scale;\nint main() {}\n", code=3)
-        self.assertIn(
-            "my.cu:2: __nv_fp8_e8m0 is not supported here: use unsigned char: such a scale is 2", said
-        )
+        said = self.check("#include <cuda_fp8.h>\n__nv_fp8x4_e8m0 scale;\nint main() {}\n", code=3)
+        self.assertIn("my.cu:2: __nv_fp8x4_e8m0 is not supported here: use two of __nv_fp8x2_e8m0", said)
 
     def test_a_function_that_a_driver_lacks(self):
         extension = (

@@ -102,6 +102,47 @@ int main() {
 }
 """
 
+# The merge of WarpMergeSort loads an element after the last one and drops it. Broken: a used element is unwritten.
+SORT = """
+#include <cub/thread/thread_load.cuh>
+#include <cub/warp/warp_merge_sort.cuh>
+struct less_than {
+  __device__ bool operator()(int a, int b) const { return a < b; }
+};
+constexpr int items = 3, most = 32 * items;
+__global__ void sort(const int* in, int* out, int n) {
+  using warp_sort = cub::WarpMergeSort<int, items, 32>;
+  __shared__ typename warp_sort::TempStorage storage;
+  __shared__ int first[64];
+  int keys[items];
+  for (int i = 0; i < items; ++i) keys[i] = threadIdx.x * items + i < n ? in[threadIdx.x * items + i] : 1 << 30;
+  if (n == most)
+    warp_sort(storage).Sort(keys, less_than());
+  else
+    warp_sort(storage).Sort(keys, less_than(), n, 1 << 30);
+  first[threadIdx.x] = 0;
+  __syncwarp();
+#ifdef BROKEN
+  if (threadIdx.x == 0) keys[0] = cub::ThreadLoad<cub::LOAD_DEFAULT>(first + 32);
+#endif
+  for (int i = 0; i < items; ++i)
+    if (threadIdx.x * items + i < n) out[threadIdx.x * items + i] = keys[i] + first[31 - threadIdx.x];
+}
+int main() {
+  for (const int n : {80, most}) {
+    int host[most], *in, *out;
+    for (int i = 0; i < n; ++i) host[i] = n - 1 - i;
+    cudaMalloc(&in, sizeof host), cudaMalloc(&out, sizeof host);
+    cudaMemcpy(in, host, sizeof host, cudaMemcpyHostToDevice);
+    sort<<<1, 32>>>(in, out, n);
+    cudaMemcpy(host, out, n * sizeof *host, cudaMemcpyDeviceToHost);
+    cudaFree(in), cudaFree(out);
+    for (int i = 1; i < n; ++i)
+      if (host[i] != i) return 1;
+  }
+}
+"""
+
 # A kernel in a library's namespace: the host code is what nvcc makes of it, and calls the runtime in C. Like a
 # merge sort, the kernel loads an element that no thread has written, and drops it.
 LIBRARY = """
@@ -155,6 +196,36 @@ int main() {
   std::exit(0);
 }
 """
+# In such host code, calls of libraries that have no source. The last kernel is on another stream than the scaling.
+CALLS = """
+#include <cublas_v2.h>
+#include <curand.h>
+namespace cub {
+template <class T> __global__ void negate(T* x) { x[threadIdx.x] = -x[threadIdx.x]; }
+}
+int main() {
+  constexpr int n = 64;
+  float *x, host[n], two = 2, sum = 0;
+  cublasHandle_t blas;
+  curandGenerator_t random;
+  cudaStream_t other;
+  cudaMalloc(&x, sizeof host);
+  cublasCreate(&blas), curandCreateGenerator(&random, CURAND_RNG_PSEUDO_DEFAULT);
+  cudaStreamCreateWithFlags(&other, cudaStreamNonBlocking);
+  for (float& one : host) one = 1;
+  cublasSetVector(n, sizeof *host, host, 1, x, 1);
+  cublasSscal(blas, n, &two, x, 1);
+  cub::negate<<<1, n>>>(x);
+  if (cublasSasum(blas, n, x, 1, &sum) != CUBLAS_STATUS_SUCCESS || sum != 2 * n) return 1;
+  curandGenerateUniform(random, x, n);
+  cudaMemcpy(host, x, sizeof host, cudaMemcpyDeviceToHost);
+  if (!(host[5] > 0 && host[5] <= 1) || host[5] == host[6]) return 2;
+  cublasSetStream(blas, other), cublasSscal(blas, n, &two, x, 1);
+  cub::negate<<<1, n>>>(x);
+  cudaDeviceSynchronize();
+  cublasDestroy(blas), curandDestroyGenerator(random), cudaStreamDestroy(other), cudaFree(x);
+}
+"""
 
 
 @unittest.skipIf(NVCC is None, "no CUDA toolkit: nvcc is neither in PATH nor in /usr/local/cuda/bin")
@@ -196,6 +267,28 @@ class Nvcc(unittest.TestCase):
         self.assertEqual(self.findings("l.cu", "--nvcc"), set())
         self.assertIn(("overwritten in use", stored), self.findings("l.cu", "--nvcc", "-DBROKEN"))
         self.assertEqual(self.findings("l.cu", "--nvcc", "-DUSED"), {("uninitialised memory read", line)})
+
+    @unittest.skipUnless(
+        NVCC and (pathlib.Path(NVCC).resolve().parents[1] / "include/cublas_v2.h").exists(), "no cuBLAS"
+    )
+    def test_host_code_of_nvcc_calls_libraries_that_stand_ins_compute(self):
+        (self.folder / "c.cu").write_text(CALLS)
+        lines = CALLS.splitlines()
+        kernel, call = (
+            next(k for k, text in enumerate(lines, 1) if part in text)
+            for part in ("void negate", "SetStream")
+        )
+        done = self.run_tool("check", "c.cu", "--nvcc", "--schedules", "2", "--json")
+        found = json.loads(done.stdout)["programs"][0]["findings"]
+        places = {(f["kind"], f["access"]["at"]["line"], f["earlier"]["at"]["line"]) for f in found}
+        self.assertIn(("race", kernel, call), places)
+        self.assertEqual({kind for kind, _, _ in places} - {"overwritten in use"}, {"race"})
+
+    def test_a_library_in_a_kernel_of_the_program_may_load_an_element_too_many(self):
+        (self.folder / "s.cu").write_text(SORT)
+        self.assertEqual(self.findings("s.cu", "--nvcc"), set())
+        line = next(k for k, text in enumerate(SORT.splitlines(), 1) if "ThreadLoad" in text)
+        self.assertEqual(self.findings("s.cu", "--nvcc", "-DBROKEN"), {("uninitialised memory read", line)})
 
     def test_a_fix_is_compiled_by_nvcc_too(self):
         text = (ROOT / "examples/plain_cuda/sum.cu").read_text()

@@ -244,6 +244,7 @@ SKIP:
             ("cvt.rni.f32.f32 %f0, 0f40200000; mov.b32 %r1, %f0;", 0x40000000),
             ("cvt.sat.u8.s32 %h0, -5; cvt.u32.u16 %r1, %h0;", 0),
             ("mov.u32 %r1, WARP_SZ;", 32),
+            ("mov.u32 %r1, %dynamic_smem_size;", 96),
         ):
             body += f"{code}\nst.global.b32 [%d0+{4 * len(expected)}], %r1;\n"
             expected.append(value)
@@ -252,6 +253,7 @@ SKIP:
             ".reg .pred %p<4>;\nld.param.u64 %d0, [to];\n" + body + "ret;\n}\n",
             {
                 "block": 32,
+                "shared": 96,
                 "arguments": [{"array": "u32", "count": len(expected), "data": "none", "expected": expected}],
             },
         )
@@ -289,6 +291,57 @@ READ:
         self.assertEqual(self.findings(*self.module(body.replace("PREDICATE", "%p0"), launch)), [])
         used = body.replace("selp.b32 %r2, %r1, 0, PREDICATE", "add.s32 %r2, %r1, 0")
         self.assertIn("race", {kind for kind, _, _ in self.errors(*self.module(used, launch))})
+
+    def test_unwritten_memory_may_be_read_if_nothing_depends_on_it(self):
+        body = """.file 1 "/home/me/k.cu"
+.file 2 "/usr/local/cuda/include/cub/warp/warp_merge_sort.cuh"
+.extern .func (.param .b32 r) vprintf(.param .b64 f, .param .b64 a);
+.global .align 1 .b8 format[4] = {37, 100, 10, 0};
+.visible .entry k(.param .u64 to, .param .u32 mask) {
+  .reg .b32 %r<9>; .reg .b64 %d<5>; .reg .pred %p<2>; .local .align 8 .b8 a[8];
+  .shared .align 4 .b8 s[512];
+  .loc 1 5 0
+  ld.param.u64 %d0, [to];
+  ld.param.u32 %r5, [mask];
+  mov.u32 %r0, %tid.x;
+  shl.b32 %r1, %r0, 2;
+  mov.u32 %r2, s;
+  add.s32 %r2, %r2, %r1;
+  .loc 1 6 0
+  .loc PLACE
+  ld.shared.u32 %r3, [%r2+256];
+  .loc 1 7 0
+  USE
+  mul.wide.u32 %d1, %r0, 4;
+  add.s64 %d1, %d0, %d1;
+  st.global.u32 [%d1], %r4;
+  ret;
+}
+"""
+        user, toolkit = "1 6 0", "2 9 0, function_name $L, inlined_at 1 6 0"
+        printed = (
+            "mov.u32 %r4, 7; mov.u64 %d1, format; mov.u64 %d2, a; st.local.u32 [a], %r3; { .param .b64 x; "
+            ".param .b64 y; .param .b32 z; st.param.b64 [x], %d1; st.param.b64 [y], %d2; "
+            "call.uni (z), vprintf, (x, y); }"
+        )
+        masked, kept = "and.b32 %r4, %r3, %r5;", "st.shared.u32 [%r2], %r3;"
+        for place, use, mask, is_error in (
+            (toolkit, masked, 0, False),
+            (toolkit, masked, 0xFFFFFFFF, True),
+            (toolkit, printed, 0, True),
+            (user, masked, 0, True),
+            (user, f"{kept} mov.u32 %r4, 7;", 0, False),
+            (user, f"min.s32 %r3, %r3, %r5; {kept} mov.u32 %r4, 7;", 0, False),
+            (user, f"{kept} ld.shared.u32 %r4, [%r2];", 0, True),
+            (user, f"{kept} mov.u32 %r4, 7; setp.eq.s32 %p1, %r3, 5; @%p1 bra L; L:", 0, True),
+            (user, f"{kept} mov.u32 %r4, 7; and.b32 %r3, %r3, 4; st.shared.u32 [%r3], 1;", 0, True),
+        ):
+            with self.subTest(place=place, use=use, mask=mask):
+                text = body.replace("PLACE", place).replace("USE", use)
+                array = {"array": "i32", "count": 64, "data": "none"}
+                errors = self.errors(*self.module(text, {"arguments": [array, mask]}), schedules=2)
+                expected = {("uninitialised memory read", "k.cu", 6)} if is_error else set()
+                self.assertEqual({e for e in errors if e[0].startswith("uninit")}, expected)
 
     def test_a_launch_that_is_not_as_it_should_be_is_one_sentence(self):
         self.take("sum")

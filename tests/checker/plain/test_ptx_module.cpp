@@ -408,15 +408,16 @@ TEST(ptx_flow, a_barrier_in_a_branch_is_gone_past_but_not_by_an_early_return) {
       << "one after the other";
 }
 
+// Nothing but bad_source may be thrown.
+std::string refusal(const std::string& text) {
+  try {
+    unit_of(read(text, "k.ptx"), 0);
+  } catch (const bad_source& e) {
+    return e.what();
+  }
+  return "none";
+}
 TEST(ptx_module, text_that_is_no_module_is_refused_with_its_line) {
-  const auto refusal = [](const std::string& text) -> std::string {
-    try {
-      read(text, "k.ptx");
-    } catch (const bad_source& e) {
-      return e.what();
-    }
-    return "none";
-  };
   EXPECT_EQ(refusal("int main() {}"), "k.ptx is not a PTX module: expected a .version directive first");
   EXPECT_EQ(refusal(std::string(head) + ".visible .entry k() {\nret;\n"),
             "k.ptx:6: the body of k does not end: expected a }");
@@ -424,6 +425,39 @@ TEST(ptx_module, text_that_is_no_module_is_refused_with_its_line) {
             "k.ptx:4: expected a function or a variable of the module, not 'bar.sync'");
   EXPECT_EQ(refusal(std::string(head) + ".entry k() {\nbar.sync 0\n}\n"),
             "k.ptx:6: expected a semicolon after 'bar.sync 0'");
+  EXPECT_EQ(refusal(" // nothing\n"), "k.ptx is empty: expected a PTX module");
+  EXPECT_EQ(refusal(".version 9.9\n"), "k.ptx:1: PTX of version 9.9 is not supported: expected at most 9.5");
+  for (const std::string line : {".version", ".version 8", ".version 8.x", ".version -8.5"})
+    EXPECT_EQ(refusal(line + "\n"),
+              "k.ptx:1: '" + line + "' names no version: expected one such as .version 8.5");
+  EXPECT_EQ(refusal(".version 9.5\n.target sm_120f, debug\n"), "none");
+  for (const std::string one : {"sm_901", "sm_90b", "sm_", "gfx942", ""})
+    EXPECT_THAT(refusal(".version 8.5\n.target " + one + "\n"),
+                HasSubstr("k.ptx:2: '" + one + "' is no target that is known: expected one of sm_20, "));
+  EXPECT_EQ(refusal(".version 8.5\n.target sm_90\n.address_size 32\n"),
+            "k.ptx:3: '.address_size 32' is not supported: expected .address_size 64");
+}
+TEST(ptx_module, a_module_that_is_cut_off_anywhere_is_refused_in_a_sentence) {
+  const std::string rest =
+      ".file 1 \"/home/me\" \"a.cu\"\n.extern .shared .align 4 .b8 s[];\n.global .align 4 .u32 t[2] = {1, "
+      "2};\n"
+      ".extern .func (.param .b32 r) vprintf(.param .b64 a, .param .b64 b);\n"
+      ".func (.param .b32 r) f(.param .b32 a) {\n.reg .b32 %r<3>;\nld.param.b32 %r1, [a];\n"
+      "st.param.b32 [r], %r1;\nret;\n}\n"
+      ".visible .entry k(.param .u64 .ptr .align 4 p, .param .align 8 .b8 q[16]) .reqntid 64, 1, 1 {\n"
+      ".loc 1 5 0\n.reg .pred %p<2>;\n/* asm */ { .reg .b32 x; L: @!%p1 bra L; }\n"
+      "L: .branchtargets A, B;\nA: B: brx.idx %r1, L;\n"
+      "{ .param .b32 x; call.uni (x), f, (x); }\nld.shared.v2.u32 {%r1, %r2}, [s+4]; // end\nret;\n}\n"
+      ".section .debug_str {\n.b8 104, 0\n}\n";
+  const std::string all = head + rest;
+  std::size_t refused = 0;
+  for (std::size_t n = 0; n < all.size(); ++n) {
+    std::string said;
+    EXPECT_NO_THROW(said = refusal(all.substr(0, n))) << all.substr(0, n);
+    refused += said == "none" ? 0 : 1;
+  }
+  EXPECT_EQ(refusal(all), "none");
+  EXPECT_GT(refused, all.size() - std::string(head).size() - 120) << "complete are a few";
 }
 
 std::string launch_refusal(const std::string& json) {
@@ -454,6 +488,17 @@ TEST(ptx_launch, makes_a_struct_of_its_members) {
       HasSubstr("put_member(ap_all.data(), ap_at, static_cast<int>(5ul)); ::antiphase::driver::put_member("
                 "ap_all.data(), ap_at, static_cast<const void*>(ap_a0.data())); return ap_all;"));
   EXPECT_THROW(driver(array + ", " + array + ", " + word), bad_request);
+}
+TEST(ptx_launch, an_address_is_that_of_an_array_before_or_after) {
+  EXPECT_THAT(launch_refusal(R"({"kernel": "sum", "grid": 1, "block": 1, "arguments": [)"
+                             R"({"address": 1, "offset": 8}, {"array": "f32", "count": 8}, 1]})"),
+              HasSubstr("argument 1 is an array: expected a scalar"));
+  const module_text m = module_of(".visible .entry k(.param .u64 a, .param .u64 b) { ret; }");
+  EXPECT_THAT(driver_of(R"({"kernel": "k", "grid": 1, "block": 1, "arguments": [)"
+                        R"({"address": 1, "offset": -8}, {"array": "f32", "count": 8}]})",
+                        "l.json", std::span(&m, 1)),
+              HasSubstr("k, (reinterpret_cast<unsigned long>(ap_a0.data()) + "
+                        "static_cast<long>(18446744073709551608ul)), ap_a0);"));
 }
 TEST(ptx_launch, says_in_one_sentence_what_is_wrong) {
   const auto with = [](const std::string& arguments, const std::string& more = "") {
@@ -503,8 +548,23 @@ TEST(ptx_launch, says_in_one_sentence_what_is_wrong) {
             "l.json: \"output\" of argument 0 is \"none/there\": expected a file in a folder that exists");
   EXPECT_EQ(with(array + R"(, {"bytes": [1, 2]}, 1)"),
             "l.json: \"bytes\" of argument 1 has 2 values: expected 4");
+  EXPECT_EQ(with(array + ", null, 1"),
+            "l.json: argument 1 is null: expected a scalar, as the kernel's parameter is .u32");
+  EXPECT_EQ(with(array + R"(, {"address": 0}, 1)"),
+            "l.json: argument 1 is an address: expected a scalar, as the kernel's parameter is .u32");
+  EXPECT_EQ(
+      with(R"({"address": 2}, 1, 1)"),
+      "l.json: \"address\" of argument 0 is 2: expected the number of an argument, from 0 on, that is an "
+      "array");
+  EXPECT_EQ(with(array + ", 1, 1e400"), "l.json: a number is larger than any number of 64 bits");
+  EXPECT_EQ(with(R"({"array": "f32", "count": 1, "tolerance": "small"}, 1, 1)"),
+            "l.json: \"tolerance\" of argument 0 is \"small\": expected a number from 0 on");
+  EXPECT_EQ(with(R"({"array": "f32", "count": 1, "data": "random", "seed": 4294967296}, 1, 1)"),
+            "l.json: \"seed\" of argument 0 is 4294967296: expected a whole number from 0 to 4294967295");
+  EXPECT_EQ(with(array + ", 1, 1", R"(, "grid": 0)"),
+            "l.json: \"grid\" has 0: expected a whole number from 1 on");
   EXPECT_EQ(with(R"("x", 1, 1)"),
-            "l.json: argument 0 is \"x\": expected a number, null, or an object with \"array\", "
+            "l.json: argument 0 is \"x\": expected a number, null, or an object with \"array\", \"address\", "
             "\"scalar\" or \"bytes\"");
 }
 

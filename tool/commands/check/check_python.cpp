@@ -58,6 +58,7 @@ json captured(const check_request& r, const plain_program& p, const fs::path& fo
   std::vector<char*> argv;
   for (std::string& w : words) argv.push_back(w.data());
   argv.push_back(nullptr);
+  if (!r.blocks.empty()) setenv("ANTIPHASE_CHECK_BLOCKS", r.blocks.c_str(), 1);
   setenv("ANTIPHASE_TOOL", fs::read_symlink("/proc/self/exe").c_str(), 1);
   posix_spawn_file_actions_t files;
   posix_spawn_file_actions_init(&files);
@@ -78,7 +79,8 @@ json captured(const check_request& r, const plain_program& p, const fs::path& fo
                                 WTERMSIG(status) == SIGKILL ? ", as it does for lack of memory" : ""));
   if (!in)
     throw bad_input(
-        fmt::format("{} could not be run by {}: its messages are above", p.sources.front(), python));
+        fmt::format("{} was not run to its end by {}, which ended with {}: its messages are above",
+                    p.sources.front(), python, WEXITSTATUS(status)));
   return json::parse(in);
 }
 
@@ -155,7 +157,7 @@ check_report check_python(const check_request& r, const plain_program& program, 
         {.why = "not run",
          .place = {program.sources.front(), 0},
          .column = 0,
-         .text = "the program has called no kernel that can be checked: see docs/plain_cuda.md"});
+         .text = "the program has called no kernel that can be checked: see docs/languages.md"});
   return all;
 }
 

@@ -48,16 +48,26 @@ void bulk_load_multicast(void* to, const void* from, std::uint32_t bytes, std::u
 void tensor_load_multicast(void* to, const tensor_map& map, tensor_place first, int dimensions,
                            std::uint64_t* word, unsigned ranks, place where);
 
-// Place of a field in a map in a kernel's memory, for a kernel that replaces it; no bytes: maps have no such
-// dimension here. `more` is added to the value.
-enum class map_field : unsigned char { global_address, rank, box_dim, global_dim, global_stride };
-struct map_part {
-  std::uint32_t offset, bytes, more;
+// Place of a field in a map in a kernel's memory, for a kernel that replaces it, and what is stored there for
+// the given value; no bytes: maps have no such field here. A map of zeros becomes one by its element type.
+enum class map_field : unsigned char {
+  global_address,
+  rank,
+  box_dim,
+  global_dim,
+  global_stride,
+  element_stride,
+  elemtype,
+  swizzle_mode
 };
-map_part part_of_map(const void* map, map_field field, int index, place where);
+struct map_part {
+  std::uint64_t value;
+  std::uint32_t offset, bytes;
+};
+map_part part_of_map(const void* map, map_field field, int index, std::uint64_t value, place where);
 
-// Part of the groups of bulk_store: stores a box of a tensor; updates the elements of the destination, or of a
-// box of a tensor, whose map then has a kind of numbers.
+// Part of the groups of bulk_store: stores a box of a tensor; updates the elements of the destination, or of
+// a box of a tensor, whose map then has a kind of numbers.
 void tensor_store(const tensor_map& map, const void* from, tensor_place first, int dimensions, place where);
 enum class number_kind : unsigned char { unsigned_integer, signed_integer, floating, bfloat };
 struct bulk_step {

@@ -31,8 +31,8 @@ void warp_multiply(operand_type type, float (&sum)[4], const std::uint32_t (&a)[
                    const std::uint32_t (&b)[2], place where);
 void warpgroup_multiply(operand_type type, float* sum, const warpgroup_step& what, const std::uint32_t* a,
                         place where);
-// The same for inline PTX. `a` is copied: later writes to its registers are not checked. A sparse A has half of
-// its numbers, and `metadata` says where they stand; k is twice that of `type`.
+// The same for inline PTX. `a` is copied: later writes to its registers are not checked. A sparse A has half
+// of its numbers, and `metadata` says where they stand; k is twice that of `type`.
 void warpgroup_multiply_of(operand_type type, float* sum, const warpgroup_step& what, const std::uint32_t* a,
                            std::uint32_t metadata, place where);
 

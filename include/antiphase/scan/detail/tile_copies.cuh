@@ -70,7 +70,7 @@ template <ring_policy P> class copies_by_engine {
   }
   template <class Ring> AP_DEV void release(Ring& ring, slot_cursor at) {
     if (lane_index() == 0) bulk_wait_read<0>();
-    ring.release(at, read_by_warp{});
+    ring.release(at, by_warp{});
   }
   AP_DEV static void finish_stores() {
     if (lane_index() == 0) bulk_wait<0>();

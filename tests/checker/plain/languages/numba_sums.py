@@ -28,6 +28,15 @@ def block_sums(x, sums, last):
         sums[cuda.blockIdx.x] = buffer[0]  # FOUND: race
 
 
+@cuda.jit
+def turned(x, to):
+    whole, t = cuda.shared.array(0, float32), cuda.threadIdx.x
+    upper = cuda.shared.array(0, float32)[32:]  # of the same memory
+    whole[t] = x[t]
+    cuda.syncthreads()
+    to[t] = whole[-1 - t] + upper[t % 32]
+
+
 @cuda.jit("void(float32[:, :], float32, int32[:])")
 def scale(x, by, count):
     i, j = cuda.grid(2)
@@ -48,6 +57,9 @@ x = np.arange(256, dtype=np.float32)
 sums = cuda.device_array(4, np.float32)
 block_sums[4, 64](cuda.to_device(x), sums, BROKEN)
 assert BROKEN or np.array_equal(sums.copy_to_host(), x.reshape(4, 64).sum(1))
+to = np.zeros(64, np.float32)
+turned[1, 64, 0, 256](x[:64], to)
+assert np.array_equal(to, np.arange(63, -1, -1) + np.tile(np.arange(32, 64), 2))
 rows, count = np.ones((6, 10), np.float32), np.zeros(1, np.int32)
 scale[(1, 2), (8, 8)](rows[:, ::2], 3, count)
 assert count[0] == 30 and np.array_equal(rows[0], [3, 1] * 5)

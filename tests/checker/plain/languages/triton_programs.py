@@ -101,6 +101,35 @@ def doubled(x, out, TILE: tl.constexpr):
     out.store(at, x.load(at) * 2)
 
 
+@triton.jit
+def doubled_by_its_own(x, out, M, N, TILE: tl.constexpr):
+    source = tl.make_tensor_descriptor(x, [M, N], [N, 1], [TILE, TILE])
+    target = tl.make_tensor_descriptor(out, [M, N], [N, 1], [TILE, TILE])
+    at = [tl.program_id(0) * TILE, tl.program_id(1) * TILE]
+    target.store(at, source.load(at) * 2)
+
+
+@triton.jit
+def summed_by_addresses(addresses, one, out, n, BLOCK: tl.constexpr, MASKED: tl.constexpr):
+    i = tl.arange(0, BLOCK)
+    x = tl.load(addresses + tl.program_id(0)).to(tl.pointer_type(tl.float32))
+    if MASKED:
+        mine = tl.load(x + i, mask=i < n, other=0.0)
+    else:
+        mine = tl.load(x + i)  # FOUND: access outside memory
+    mine += tl.load(one.to(tl.pointer_type(tl.float32)))
+    tl.store(out + tl.program_id(0) * BLOCK + i, mine)
+
+
+@triton.jit(debug=True)
+def told(x, most, BLOCK: tl.constexpr):
+    i = tl.arange(0, BLOCK)
+    mine = tl.load(x + i)
+    tl.device_print("it has", mine)
+    tl.device_assert(mine < most, "too large")
+    tl.store(x + i, mine + 1)
+
+
 def run(random):
     x, y = random.random(500, np.float32), random.random(500, np.float32)
     out = np.zeros(500, np.float32)
@@ -151,6 +180,24 @@ def run(random):
         TensorDescriptor.from_tensor(x, [32, 32]), TensorDescriptor.from_tensor(out, [32, 32]), TILE=32
     )
     assert np.array_equal(out, 2 * x)
+    triton.set_allocator(lambda size, align, stream: np.empty(size, np.int8))
+    out[:] = 0
+    doubled_by_its_own[(1, 2)](x, out, 32, 64, TILE=32)
+    assert np.array_equal(out, 2 * x)
+
+    rows, one, out = list(random.random((3, 60), np.float32)), np.ones(1, np.float32), np.zeros((3, 64))
+    addresses = np.array([row.ctypes.data for row in rows])
+    before, out = addresses.copy(), out.astype(np.float32)
+    summed_by_addresses[(3,)](addresses, one.ctypes.data, out, 60, BLOCK=64, MASKED=not BROKEN)
+    assert BROKEN or np.array_equal(out[:, :60], np.stack(rows) + 1)
+    assert np.array_equal(addresses, before)
+
+    x = np.arange(4, dtype=np.float32)
+    told[(0,)](x, 4.0, BLOCK=4)
+    told[(1, 0)](x, 4.0, BLOCK=4)
+    assert np.array_equal(x, np.arange(4))
+    told[(1,)](x, 4.0, BLOCK=4)
+    assert np.array_equal(x, np.arange(1, 5))
 
 
 run(np.random.default_rng(1))

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Boxes of a tensor of five dimensions are loaded and added to another: all blocks add to the same box, of
-// floats and of bf16, and find its largest integers. Broken: the box is changed before the reduction has read it.
+// floats and of bf16, and find its largest integers. Broken: a box is changed before it is read.
 #include <cuda.h>
 #include <cuda_bf16.h>
 #include <cuda_runtime.h>
@@ -47,7 +47,7 @@ __global__ void add(const __grid_constant__ CUtensorMap from, const __grid_const
           "r"(address(in)), "r"(0), "r"(0), "r"(0), "r"(0), "r"(1)
           : "memory");
     else
-      asm volatile(  // FOUND: overwritten in use
+      asm volatile(
           "cp.reduce.async.bulk.tensor.5d.global.shared::cta.add.bulk_group [%0, {%2, %3, %4, %5, %6}], "
           "[%1];" ::"l"(&to),
           "r"(address(in)), "r"(0), "r"(0), "r"(0), "r"(0), "r"(1)
@@ -58,7 +58,10 @@ __global__ void add(const __grid_constant__ CUtensorMap from, const __grid_const
 #endif
   }
   __syncthreads();
-  in[t] = 0;
+  in[t] = 0;  // FOUND: overwritten in use
+#ifdef BROKEN
+  asm volatile("cp.async.bulk.wait_group.read 0;" ::: "memory");
+#endif
 }
 
 CUtensorMap map_of(CUtensorMapDataType type, int size, void* data) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Products of a warpgroup with sums of f16, with a negated operand, of 8-bit numbers of two kinds, and with a
 // sparse A of 16, 8 and 32 bits, from shared memory and from registers.
-// Broken: the sums of f16 are read before the wait.
+// Broken: no wgmma.fence comes before the sums of f16.
 #include <cuda_fp16.h>
 
 #include <cstdint>
@@ -19,7 +19,7 @@ template <class T> __device__ int place(int row, int k, int row_pieces) {
   constexpr int in_piece = 16 / sizeof(T);
   return ((row / 8 * row_pieces + k / in_piece) * 8 + row % 8) * in_piece + k % in_piece;
 }
-// `whole`: of A and B, a row of `stored` numbers of A and `depth` of B.
+// Copies rows of `stored` numbers of A and of `depth` of B to shared memory.
 template <class T>
 __device__ void stage(T* a, T* b, const T* from_a, const T* from_b, int stored, int depth) {
   for (int i = threadIdx.x; i < rows * stored; i += 128)
@@ -46,25 +46,21 @@ __global__ void half_sums(const half* a, const half* b, float* to) {
   half2 sum[2] = {__floats2half2_rn(1, 1), __floats2half2_rn(1, 1)};
   uint32_t d[2];
   memcpy(d, sum, sizeof d);
+#ifndef BROKEN
   begin();
-  asm volatile("wgmma.mma_async.sync.aligned.m64n8k16.f16.f16.f16 {%0, %1}, %2, %3, 1, 1, 1, 0, 0;"
-               : "+r"(d[0]), "+r"(d[1])
-               : "l"(describe(x, 2)), "l"(describe(y, 2)));
+#endif
+  asm volatile(  // FOUND: barrier misuse
+      "wgmma.mma_async.sync.aligned.m64n8k16.f16.f16.f16 {%0, %1}, %2, %3, 1, 1, 1, 0, 0;"
+      : "+r"(d[0]), "+r"(d[1])
+      : "l"(describe(x, 2)), "l"(describe(y, 2)));
   asm volatile("wgmma.mma_async.sync.aligned.m64n8k16.f16.f16.f16 {%0, %1}, %2, %3, 1, 1, -1, 0, 0;"
                : "+r"(d[0]), "+r"(d[1])
                : "l"(describe(x, 2)), "l"(describe(y, 2)));
   asm volatile("wgmma.mma_async.sync.aligned.m64n8k16.f16.f16.f16 {%0, %1}, %2, %3, 1, -1, -1, 0, 0;"
                : "+r"(d[0]), "+r"(d[1])
                : "l"(describe(x, 2)), "l"(describe(y, 2)));
-  asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
-#ifdef BROKEN
+  end();
   memcpy(sum, d, sizeof d);
-  d[0] += 0x00010001;
-#endif
-  asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");  // FOUND: barrier misuse
-#ifndef BROKEN
-  memcpy(sum, d, sizeof d);
-#endif
   store(to, {__low2float(sum[0]), __high2float(sum[0]), __low2float(sum[1]), __high2float(sum[1])});
 }
 __global__ void mixed_bytes(const unsigned char* a, const unsigned char* b, float* to) {
@@ -89,8 +85,8 @@ __device__ uint32_t group_of(int row, int group) {
   return column_of(row, 2 * group) % 4 | column_of(row, 2 * group + 1) % 4 << 2;
 }
 __device__ uint32_t pair_of(int row, int k) { return column_of_pair(row, k) % 2 ? 0xE : 0x4; }
-// Metadata of 16-bit and 32-bit numbers: an even lane has the first four groups of rows r and r + 8, an odd one
-// the next; selector 1: lanes 2 and 3 of four.
+// Metadata of 16-bit and 32-bit numbers: an even lane has the first four groups of rows r and r + 8, an odd
+// one the next; selector 1: lanes 2 and 3 of four.
 __device__ uint32_t metadata(uint32_t (*of)(int, int)) {
   const int t = threadIdx.x, row = t / 32 * 16 + t % 32 / 4;
   uint32_t word = 0;
@@ -159,7 +155,7 @@ __global__ void sparse_bytes(const unsigned char* a, const unsigned char* b, flo
   store(to, {float(n[0]), float(n[1]), float(n[2]), float(n[3])});
 }
 
-// Runs a kernel on a row of `stored` numbers of A and `depth` of B, and compares with sums that begin at `first`.
+// A row has `stored` numbers of A and `depth` of B. The sums begin at `first`.
 template <class T, class Value, class Column>
 bool right(const char* name, void (*kernel)(const T*, const T*, float*), int stored, int depth, float first,
            T (*number_a)(int), T (*number_b)(int), Value value_a, Value value_b, Column column) {
