@@ -124,7 +124,8 @@ const std::vector<dialect_group>& plain_dialect() {
        {{yes,
          "atomicAdd atomicSub atomicExch atomicMin atomicMax atomicInc atomicDec atomicCAS atomicAnd "
          "atomicOr atomicXor",
-         "and each with _block and _system; integers, float, double; relaxed, as on the device"},
+         "and each with _block and _system; integers, float, double, float2, float4; relaxed, as on the "
+         "device"},
         {yes,
          "__nv_atomic_load_n __nv_atomic_store_n __nv_atomic_exchange_n __nv_atomic_compare_exchange_n "
          "__nv_atomic_fetch_add __nv_atomic_add __nv_atomic_thread_fence",
