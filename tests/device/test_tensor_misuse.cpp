@@ -362,7 +362,7 @@ TEST(tensor_misuse, tensor_copies) {
           "a tensor load from index 12 on, 24 bytes into a row: the engine takes multiples of 16 bytes"));
   any_box::from = 0;
   EXPECT_THAT(why_not(0, 3, map), HasSubstr("a tensor load by 3 indices of a tensor of 2 dimensions"));
-  EXPECT_THAT(why_not(0, 2, none), HasSubstr("a tensor load takes a map that this executor has not encoded"));
+  EXPECT_THAT(why_not(0, 2, none), HasSubstr("a tensor load takes a map that was not encoded"));
   EXPECT_THAT(
       why_not(4096, 2, map),
       HasSubstr("a tensor load of 2048 bytes does not lie in the block's 5120 bytes of shared memory"));

@@ -176,9 +176,9 @@ void compilation::take_modules() {
     return text.find("cublasCreate") != text.npos || text.find("curandCreateGenerator") != text.npos;
   });
   write_file(compiled_.back(),
-             fmt::format("#define AP_COMPUTE_CAPABILITY {}\n#include <antiphase/plain/toolkit_{}.h>\n",
+             fmt::format("#define AP_COMPUTE_CAPABILITY {}\n#include <antiphase/{}.h>\n",
                          std::strtol(program_.nvcc.c_str() + digits, nullptr, 10),
-                         has_libraries ? "libraries" : "host"));
+                         has_libraries ? "stand_ins/toolkit_libraries" : "plain/toolkit_host"));
 }
 
 // One unit for driver and kernels, so that the driver can instantiate templates.

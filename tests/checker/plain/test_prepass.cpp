@@ -266,7 +266,7 @@ TEST(inline_ptx, what_the_table_lacks_is_named_with_its_line) {
         "cp.async.bulk.tensor.5d.global.shared::cta.bulk_group [%1, {%0}], [%0];",
         "cp.async.bulk.tensor.2d.global.shared::cta.bulk_group [%1, {%0}], [%0];",
         "cp.async.bulk.tensor.3d.im2col.global.shared::cta.bulk_group [%1, {%0, %0, %0}], [%0];",
-        "wgmma.mma_async.sync.aligned.m64n8k16.f16.f16.f16 {%0, %0}, %1, %1, 1, 1, 1, 0, 0;",
+        "wgmma.mma_async.sync.aligned.m64n8k16.f16.bf16.bf16 {%0, %0}, %1, %1, 1, 1, 1, 0, 0;",
         "wgmma.mma_async.sync.aligned.m64n8k16.f32.bf16.bf16 {%0, %0}, %1, %1, 1, 1, 1, 0, 0;",
         "wgmma.mma_async.sync.aligned.m64n8k8.f32.bf16.bf16 {%0, %0, %0, %0}, %1, %1, 1, 1, 1, 0, 0;",
         "shfl.up.b32 %0, %0, 1, 0;", "mov.u32 %0, %7;", "bra OUT;", "st.shared.v4.f32 [%1], {%0, %0};",

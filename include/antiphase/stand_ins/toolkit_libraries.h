@@ -2,7 +2,7 @@
 // Functions of cuBLAS and cuRAND with C linkage, for host code that nvcc has made from a source with the
 // toolkit's own headers (--nvcc), by the stand-ins for both.
 #pragma once
-#include "toolkit_host.h"
+#include <antiphase/plain/toolkit_host.h>
 
 #define AP_C_OR_INLINE extern "C" __attribute__((visibility("hidden"), used))
 #define AP_LINE_OF_CALLER
