@@ -292,8 +292,7 @@ def _key_of(folder, version):
     """What tells one Triton from another in the keys of its cache: its own key reads all of its compiler, which
     takes most of a second, at the start of each process."""
     seen = hashlib.sha256(version.encode())
-    for place, folders, names in sorted(os.walk(folder)):
-        folders[:] = [one for one in folders if one != "__pycache__"]
+    for place, _, names in sorted(os.walk(folder)):
         for name in sorted(names):
             if name.endswith((".py", ".so")):
                 about = os.stat(os.path.join(place, name))

@@ -38,7 +38,7 @@ struct matrix_operation {
   machine::warpgroup_step step;
   std::shared_ptr<sum_in_flight> sum;
   // 16 x 16 and 16 x columns; empty: not read yet. Other than f16 and bf16: 16 x 32 and columns x 32 bytes.
-  // With a sparse A, whose numbers' columns are `column`, B has twice as many k.
+  // B has twice as many k if A is sparse; `column`: those in which A's numbers stand.
   std::vector<std::uint16_t> a = {}, b = {};
   std::vector<std::uint8_t> column = {};
   machine::operand_type type = machine::operand_type::f16;

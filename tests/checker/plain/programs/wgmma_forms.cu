@@ -93,7 +93,7 @@ __device__ uint32_t metadata(uint32_t (*of)(int, int)) {
   for (int i = 0; i < 8; ++i) word |= of(row + i / 4 * 8, t % 2 * 4 + i % 4) << 4 * i;
   return word;
 }
-// Of 8-bit numbers: eight groups of a row, of row r + 8 in odd lanes.
+// Metadata of 8-bit numbers: eight groups of a row, of row r + 8 in odd lanes.
 __device__ uint32_t metadata_of_bytes() {
   const int t = threadIdx.x, row = t / 32 * 16 + t % 32 / 4 + t % 2 * 8;
   uint32_t word = 0;
