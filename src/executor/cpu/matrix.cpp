@@ -327,7 +327,9 @@ void land(thread_state& self, warp_matrices& m, std::span<thread_state* const> l
   if (!o.step.accumulate) std::fill(s.value.begin(), s.value.end(), 0.f);
   if (o.step.negated)
     for (std::size_t i = 0; i < o.a.size(); ++i)
-      o.a[i] ^= o.type < operand_type::tf32 ? 0x8000 : o.type > operand_type::tf32 ? 0x8080 : i % 2 << 15;
+      o.a[i] ^= static_cast<std::uint16_t>(o.type < operand_type::tf32   ? 0x8000
+                                           : o.type > operand_type::tf32 ? 0x8080
+                                                                         : i % 2 << 15);
   if (is_sparse(o.step))
     multiply_sparse(o, s, sums_of(self));
   else
