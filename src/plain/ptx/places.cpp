@@ -93,7 +93,10 @@ source_line places::follow(std::string_view directive, bool is_first) {
     const auto known = files_.find(p.file);
     return known == files_.end() ? std::string_view() : std::string_view(known->second);
   };
-  in_toolkit_ = is_of_compiler(name(at));
+  // An intrinsic, such as __ldg, is of the function that calls it.
+  const auto own = std::ranges::find_if(
+      chain, [&](const point& p) { return name(p).find("_intrinsics.h") == std::string_view::npos; });
+  in_toolkit_ = own != chain.end() && is_of_compiler(name(*own));
   in_memcpy_async_ = std::ranges::any_of(chain, [&](const point& p) {
     return is_of_compiler(name(p)) && name(p).find("/__memcpy_async/") != std::string_view::npos;
   });
