@@ -81,9 +81,6 @@ inline unsigned to_small(double x, bool saturates, small_float of) {
   if (std::ldexp(units, exponent - f.fraction_bits) > from_small(f.largest(), of)) return sign | beyond;
   return sign | static_cast<unsigned>(((exponent - f.least()) << f.fraction_bits) + static_cast<int>(units));
 }
-inline unsigned char to_fp8(double x, bool saturates, bool wide) {
-  return static_cast<unsigned char>(to_small(x, saturates, wide ? small_float::e5m2 : small_float::e4m3));
-}
 
 // ue8m0, powers of two from 2^-127 on: the next smaller one, or `up` the next larger one. 255 is NaN.
 inline unsigned to_power(double x, bool up, bool saturates) {
