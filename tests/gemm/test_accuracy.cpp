@@ -108,6 +108,21 @@ TEST_P(gemm_accuracy, of_denormal_results) {
     beyond += std::abs(c.value[i] - e.value[i]) > e.bound[i] - absolute + once;
   EXPECT_GT(beyond, 1000) << "these results need no more than one rounding of a denormal number";
 }
+// Tensor Cores cut off toward zero: the mean loss is added again, so that errors have no direction.
+TEST_P(gemm_accuracy, sums_on_tensor_cores_are_not_smaller_on_average) {
+  for (const std::int64_t k : {20, 40, 64, 230})
+    for (const char* const policy : {"tf32", "fp16", "fp16-mma"}) {
+      const product p = random_product(150, 140, k, 1, 0);
+      const exact_product e = in_fp64(p);
+      const dense c = computed(any(), policy, p);
+      double lost = 0, size = 0;
+      for (std::size_t i = 0; i < c.value.size(); ++i) {
+        lost += (e.value[i] - c.value[i]) * (e.value[i] < 0 ? -1 : 1);
+        size += std::abs(e.value[i]);
+      }
+      EXPECT_LE(std::abs(lost), 0.7 * gemm_bound::u * size) << policy << ", K = " << k;
+    }
+}
 // The bound is tight enough that one missing product breaks it.
 TEST(gemm_accuracy_bound, finds_one_missing_product) {
   product p = random_product(40, 41, 251, 1, 0);

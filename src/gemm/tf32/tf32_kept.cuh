@@ -2,6 +2,7 @@
 // tf32 products with small K and many lines: the short operand stays in shared memory (wgmma, sm_90a).
 #pragma once
 #include <antiphase/core/channel.hpp>
+#include <antiphase/core/portable.hpp>
 #include <antiphase/core/tile.hpp>
 #include <antiphase/device/barrier.cuh>
 #include <antiphase/device/bulk.cuh>
@@ -12,8 +13,10 @@
 #include <antiphase/device/tensor_store.cuh>
 #include <antiphase/device/vector.cuh>
 #include <antiphase/device/warp.cuh>
+#include <cmath>
 #include <cstdint>
 #include "src/gemm/operands/plain_ring.hpp"
+#include "src/gemm/operands/sum_of_parts.cuh"
 #include "src/gemm/tf32/tf32_outputs.cuh"
 
 namespace antiphase::gemms {
@@ -394,6 +397,19 @@ template <tf32_policy P, template <class Channel, int Warps> class RingOf = plai
       return next.goes_on();
     }
   };
+  // Sees the largest elements of rows in their parts: while a tile is multiplied, registers are scarce.
+  AP_DEV static void see_largest(const tf32_fragment (&part)[halves], row_pair& rows) {
+    rows.row[0].sizes.largest = rows.row[1].sizes.largest = 0;
+    AP_UNROLL
+    for (const tf32_fragment& some : part) {
+      AP_UNROLL
+      for (int i = 0; i < 8; ++i) {
+        float& largest = rows.row[i % 2].sizes.largest;
+        largest = std::fmax(largest, std::fabs(bit_cast<float>(some.hi[i / 4][i % 4]) +
+                                               bit_cast<float>(some.lo[i / 4][i % 4])));
+      }
+    }
+  }
   // A tile is stored while the next one is multiplied. Outputs are computed again, and stored without TMA,
   // outside of the inner loop, which holds only what every tile needs: the instruction cache has no room for
   // more.
@@ -429,7 +445,7 @@ template <tf32_policy P, template <class Channel, int Warps> class RingOf = plai
         pin_registers(main);
         pin_registers(mixed);
         AP_UNROLL
-        for (int i = 0; i < registers; ++i) value[i] = main[i] + mixed[i];
+        for (int i = 0; i < registers; ++i) value[i] = sum_of_parts(main[i], mixed[i], 1, p.lost);
         hide_outside(p, w, t, value);
         in_range = keep_range(p, s.lines[now.column.index], rows.least(), value);
         ordinary = rows.ordinary() && !now.special_column && in_range;
@@ -442,6 +458,7 @@ template <tf32_policy P, template <class Channel, int Warps> class RingOf = plai
       if (pending) break;
       if (!ordinary) {
         const tf32_lines& lines = s.lines[now.column.index];
+        see_largest(part, rows);
         compute_again(p, lines, rows.of_lane(0), places_in_lines{lines, 0}, w, t, 0, fragments, in_range,
                       value);
       }

@@ -8,6 +8,7 @@
 #include <antiphase/device/vector.cuh>
 #include <antiphase/device/warp.cuh>
 #include <bit>
+#include <cmath>
 #include <cstdint>
 #include "src/gemm/tf32/tf32_product.hpp"
 
@@ -52,16 +53,6 @@ AP_DEV std::uint32_t bits_of_nonzeros(const pack<float, 4>& x) {
   return bit(0) | bit(1) | bit(2) | bit(3);
 }
 
-// Facts about the lines of a tile: first the long operand's, then the short one's.
-struct tf32_lines {
-  static constexpr int count = tf32_tile.m + tf32_tile.n;
-  std::uint32_t least[count];  // the smallest least_of()
-  line_nonzeros nonzeros[count];
-
-  // Lines of one or two nonzeros are sparse: Tensor Cores cut off what is to be exact. Lines of zeros are
-  // not: their sums are 0 in any case.
-  AP_DEV static bool is_sparse(line_nonzeros n) { return n.count() == 1 || n.count() == 2; }
-};
 // Orders numbers by magnitude, zero last: twice the bits without the sign, minus one.
 AP_DEV std::uint32_t least_of(float x) { return 2 * bit_cast<std::uint32_t>(x) - 1; }
 AP_DEV float value_of_least(std::uint32_t least) { return bit_cast<float>((least >> 1) + 1); }
@@ -70,38 +61,78 @@ constexpr std::uint32_t infinite = 0x7F800000;
 constexpr std::uint32_t no_least = 2 * infinite - 1;
 // least_of(2^-112): smaller elements lose bits of lo
 constexpr std::uint32_t least_whole = 2 * ((127u - 112) << 23) - 1;
+// Sizes of the elements that a thread has seen of a line.
+struct size_watch {
+  std::uint32_t least = no_least;  // the smallest least_of()
+  float largest = 0;               // magnitude, other than NaN
+  AP_DEV void see(float x) {
+    const std::uint32_t now = least_of(x);
+    least = now < least ? now : least;
+    largest = std::fmax(largest, std::fabs(x));
+  }
+  AP_DEV void add(const size_watch& other) {
+    least = other.least < least ? other.least : least;
+    largest = std::fmax(largest, other.largest);
+  }
+};
+// The same in one word, since shared memory is full: the least one without its last 8 bits, which hold the
+// exponent of the largest. So the first may be smaller than it is, and the second larger.
+struct line_sizes {
+  static constexpr std::uint32_t of_largest = 0xFF, of_least = ~of_largest;
+  std::uint32_t bits = no_least & of_least;
+
+  line_sizes() = default;
+  AP_DEV explicit line_sizes(const size_watch& seen)
+      : bits((seen.least & of_least) | bit_cast<std::uint32_t>(seen.largest) >> 23) {}
+  AP_DEV std::uint32_t least() const { return bits & of_least; }
+  AP_DEV float largest() const {
+    const std::uint32_t exponent = bits & of_largest;
+    return bit_cast<float>((exponent < 254 ? exponent + 1 : 255) << 23);
+  }
+  AP_DEV void add(line_sizes other) {
+    const std::uint32_t one = bits & of_largest, two = other.bits & of_largest;
+    bits = (least() < other.least() ? least() : other.least()) | (one > two ? one : two);
+  }
+};
 // No product of the parts of lines with these least elements is so small that FP32 loses bits of it.
 AP_DEV bool keeps_all(std::uint32_t a, std::uint32_t b) {
   return value_of_least(a) * value_of_least(b) >= 0x1p-102f;
 }
 
+// Facts about the lines of a tile: first the long operand's, then the short one's.
+struct tf32_lines {
+  static constexpr int count = tf32_tile.m + tf32_tile.n;
+  line_sizes sizes[count];
+  line_nonzeros nonzeros[count];
+
+  // Lines of one or two nonzeros are sparse: Tensor Cores cut off what is to be exact. Lines of zeros are
+  // not: their sums are 0 in any case.
+  AP_DEV static bool is_sparse(line_nonzeros n) { return n.count() == 1 || n.count() == 2; }
+};
+
 // Facts that a thread records about its line.
 struct line_watch {
-  std::uint32_t least = no_least;
+  size_watch sizes;
   line_nonzeros nonzeros;
   AP_DEV explicit line_watch(bool exists) {
     if (!exists) nonzeros = line_nonzeros::more_than_two();
   }
-  AP_DEV void see(float x) {
-    const std::uint32_t now = least_of(x);
-    least = now < least ? now : least;
-  }
+  AP_DEV void see(float x) { sizes.see(x); }
   AP_DEV bool counts() const { return nonzeros.bits < line_nonzeros::more_than_two().bits; }
   AP_DEV void add(const line_watch& other) {
-    least = other.least < least ? other.least : least;
+    sizes.add(other.sizes);
     nonzeros.add(other.nonzeros);
   }
   AP_DEV void note(tf32_lines& lines, int line) const {
-    lines.least[line] = least;
+    lines.sizes[line] = line_sizes(sizes);
     lines.nonzeros[line] = nonzeros;
   }
   // Combines it with what another thread has noted.
   AP_DEV void add_to_note(tf32_lines& lines, int line) const {
-    line_watch all = *this;
-    all.add({lines.least[line], lines.nonzeros[line]});
-    all.note(lines, line);
+    lines.sizes[line].add(line_sizes(sizes));
+    lines.nonzeros[line].add(nonzeros);
   }
-  AP_DEV line_watch(std::uint32_t noted_least, line_nonzeros noted) : least(noted_least), nonzeros(noted) {}
+  AP_DEV line_watch(const size_watch& seen, line_nonzeros counted) : sizes(seen), nonzeros(counted) {}
 };
 
 // A tile is computed by eight warps, 16 x 64 outputs each.
@@ -134,7 +165,7 @@ struct tf32_rows {
   };
   // A lane's two rows.
   struct lane_rows {
-    std::uint32_t least[2];
+    line_sizes sizes[2];
     bool sparse[2];
     sparse_places places[2];  // of sparse ones
   };
@@ -143,11 +174,12 @@ struct tf32_rows {
     struct row_watch {
       static constexpr int bits_of_sum = 20;
       static constexpr std::uint32_t one = 1u << bits_of_sum, many = line_nonzeros::many * one;
-      std::uint32_t least = no_least, number_and_sum, last = 0;  // last: the last nonzero's k
+      size_watch sizes;
+      std::uint32_t number_and_sum, last = 0;  // last: the last nonzero's k
       AP_DEV explicit row_watch(bool exists) : number_and_sum(exists ? 0 : many) {}
       AP_DEV line_watch all() const {
         const std::uint32_t number = number_and_sum / one, sum = number_and_sum % one;
-        return {least, number == 0  ? line_nonzeros()
+        return {sizes, number == 0  ? line_nonzeros()
                        : number < 3 ? line_nonzeros::of(number, number == 1 ? last : sum - last, last)
                                     : line_nonzeros::more_than_two()};
       }
@@ -160,11 +192,7 @@ struct tf32_rows {
           counts(true) {}
     AP_DEV void see(const float (&x)[8]) {
       AP_UNROLL
-      for (int i = 0; i < 8; ++i) {
-        std::uint32_t& least = row[i % 2].least;
-        const std::uint32_t now = least_of(x[i]);
-        least = now < least ? now : least;
-      }
+      for (int i = 0; i < 8; ++i) row[i % 2].sizes.see(x[i]);
     }
     // Counts nonzeros until rows have enough of them, mostly after one call. k: of the lane's first element.
     AP_DEV void count(const float (&x)[8], int k) {
@@ -197,8 +225,11 @@ struct tf32_rows {
       for (row_watch& of : row)
         of.number_and_sum = of.number_and_sum < row_watch::many ? of.number_and_sum : row_watch::many;
     }
-    // The smaller least element of the lane's rows.
-    AP_DEV std::uint32_t least() const { return row[0].least < row[1].least ? row[0].least : row[1].least; }
+    // The smaller least element of the lane's rows, as line_sizes knows it.
+    AP_DEV std::uint32_t least() const {
+      const std::uint32_t one = row[0].sizes.least, other = row[1].sizes.least;
+      return (one < other ? one : other) & line_sizes::of_least;
+    }
     // True if the warp's rows have neither small elements nor few nonzeros.
     AP_DEV bool ordinary() const {
       if (ballot(least() < least_whole) != 0) return false;
@@ -221,12 +252,9 @@ struct tf32_rows {
         const line_nonzeros n = of_four_lanes(row[r]);
         all.places[r] = {k + n.first(), k + n.last(), n.count() == 2};
         all.sparse[r] = tf32_lines::is_sparse(n);
-        std::uint32_t& least = all.least[r] = row[r].least;
+        all.sizes[r] = line_sizes(row[r].sizes);
         AP_UNROLL
-        for (int by = 1; by <= 2; ++by) {
-          const std::uint32_t other = shuffle(least, lane_index() ^ by);
-          least = other < least ? other : least;
-        }
+        for (int by = 1; by <= 2; ++by) all.sizes[r].add(shuffle(all.sizes[r], lane_index() ^ by));
       }
       return all;
     }

@@ -26,7 +26,7 @@ struct tf32_outputs : tf32_rows {
   // its warp and column 8 (first + f) + 2 q + e of the tile.
   static constexpr int fragments = tf32_tile.n / 8;
   AP_DEV static bool is_special(const tf32_lines& lines, int line) {
-    return tf32_lines::is_sparse(lines.nonzeros[line]) || lines.least[line] < least_whole;
+    return tf32_lines::is_sparse(lines.nonzeros[line]) || lines.sizes[line].least() < least_whole;
   }
   // Whether a line demands that each output be checked by itself: any of the tile's columns, or of the warp's
   // rows.
@@ -40,8 +40,9 @@ struct tf32_outputs : tf32_rows {
   // Whether a line has an element that loses bits: any of the tile's columns, or of the warp's rows.
   AP_DEV static bool any_small(const tf32_lines& lines, const lane_rows& rows, const seat& t) {
     const int column = tf32_tile.m + 4 * t.g + t.q;
-    return ballot(rows.least[0] < least_whole || rows.least[1] < least_whole ||
-                  lines.least[column] < least_whole || lines.least[column + warp_size] < least_whole) != 0;
+    const auto is_small = [](const line_sizes& of) { return of.least() < least_whole; };
+    return ballot(is_small(rows.sizes[0]) || is_small(rows.sizes[1]) || is_small(lines.sizes[column]) ||
+                  is_small(lines.sizes[column + warp_size])) != 0;
   }
   AP_DEV static std::uint32_t least_of_warp(std::uint32_t least) {
     AP_UNROLL
@@ -66,8 +67,8 @@ struct tf32_outputs : tf32_rows {
     if (ballot(least < bit_cast<std::uint32_t>(p.floor) || largest >= infinite) == 0) return true;
     AP_UNROLL
     for (int i = 0; i < registers; ++i) value[i] += 0.f;
-    const std::uint32_t one = lines.least[tf32_tile.m + lane_index()],
-                        other = lines.least[tf32_tile.m + warp_size + lane_index()];
+    const std::uint32_t one = lines.sizes[tf32_tile.m + lane_index()].least(),
+                        other = lines.sizes[tf32_tile.m + warp_size + lane_index()].least();
     const bool all = keeps_all(least_of_warp(least_of_rows), least_of_warp(one < other ? one : other));
     // A vote, although all lanes have the same `all`: else the compiler prepares the loop over tiles of
     // tf32_kept, which this may end, for lanes that part.
@@ -179,22 +180,25 @@ struct tf32_outputs : tf32_rows {
         bits |= 5u << (i / 2 * 4 + i % 2);
     return bits;
   }
-  // Outputs that the certificate does not cover. Those in `exact` need none, but results that are not finite
-  // may have come from a product of parts.
+  // Outputs that the certificate does not cover. A line's elements below 2^-112 have lost too much unless the
+  // output is large next to the other line. Those in `exact` need none, but results that are not finite may
+  // have come from a product of parts.
   AP_DEV static std::uint32_t uncertain(const params& p, const tf32_lines& lines, const seat& t, int first,
                                         const lane_rows& rows, std::uint32_t there, std::uint32_t exact,
                                         const sums& value) {
     std::uint32_t again = 0;
+    const float of_largest = p.floor * 0x1p13f;  // k 2^-112
     AP_UNROLL
     for (int i = 0; i < registers; ++i) {
-      if ((there >> i & 1u) == 0) continue;
-      const std::uint32_t a = rows.least[i / 2 % 2],
-                          b = lines.least[tf32_tile.m + 8 * (first + i / 4) + 2 * t.q + i % 2];
+      const int h = i / 2 % 2, column = tf32_tile.m + 8 * (first + i / 4) + 2 * t.q + i % 2;
+      const line_sizes a = rows.sizes[h], b = lines.sizes[column];
       const float size = std::fabs(value[i]);
-      const bool lost = a < least_whole || b < least_whole || (!(size >= p.floor) && !keeps_all(a, b));
+      const bool lost = (a.least() < least_whole && !(size >= of_largest * b.largest())) ||
+                        (b.least() < least_whole && !(size >= of_largest * a.largest())) ||
+                        (!(size >= p.floor) && !keeps_all(a.least(), b.least()));
       again |= std::uint32_t{!(size <= 0x1.fffffep127f) || ((exact >> i & 1u) == 0 && lost)} << i;
     }
-    return again;
+    return again & there;
   }
   // Sums of a fragment in FP64, in the order of k. The warp reads its lines from global memory.
   AP_DEV static void multiply_again(const params& p, const work& w, const seat& t, int fragment,

@@ -11,6 +11,16 @@
 namespace antiphase::gemms {
 inline namespace AP_TARGET {
 
+// poll() of a warp, which goes on when all lanes are done. A vote on the GPU, so that the compiler knows that
+// lanes stay together; the CPU executor takes a vote for progress.
+#if AP_ON_GPU
+AP_DEV void poll_together(auto done) {
+  while (ballot(done()) != all_lanes) __nanosleep(32);
+}
+#else
+AP_DEV void poll_together(auto done) { poll(done); }
+#endif
+
 // A block adds up its share of the fragments. Every part of K but the last leaves its sums in the workspace,
 // block by block, followed by what it knows of the lines. Sums are added in the order of k.
 template <tf32_policy P, class Layout> struct tf32_split_k : tf32_outputs {
@@ -54,7 +64,7 @@ template <tf32_policy P, class Layout> struct tf32_split_k : tf32_outputs {
         const tf32_lines& from = cluster > 1 ? *map_shared(&s.lines[2], block) : s.lines[2];
         const line_nonzeros some = from.nonzeros[n];
         const std::int64_t k = (std::int64_t{part} * cluster + block) * p.tiled.k_of_part;
-        all.add({from.least[n], some.count(), static_cast<std::int32_t>(k + some.first()),
+        all.add({from.sizes[n], some.count(), static_cast<std::int32_t>(k + some.first()),
                  static_cast<std::int32_t>(k + some.last())});
       }
       auto* const there =
@@ -65,7 +75,7 @@ template <tf32_policy P, class Layout> struct tf32_split_k : tf32_outputs {
       } else {
         there[part * of_part / apart] = all;
       }
-      s.lines[1].least[n] = all.least;
+      s.lines[1].sizes[n] = all.sizes;
       s.lines[1].nonzeros[n] = all.as_note();
       s.of_shares.places[n] = {all.first, all.last, all.nonzeros == 2};
     }
@@ -89,10 +99,10 @@ template <tf32_policy P, class Layout> struct tf32_split_k : tf32_outputs {
  private:
   // Facts about a line from blocks whose shares of k differ.
   struct line_of_all {
-    std::uint32_t least = no_least;
+    line_sizes sizes;
     std::int32_t nonzeros = 0, first = 0, last = 0;
     AP_DEV void add(const line_of_all& other) {
-      least = other.least < least ? other.least : least;
+      sizes.add(other.sizes);
       if (other.nonzeros == 0) return;
       first = nonzeros == 0 || other.first < first ? other.first : first;
       last = nonzeros == 0 || other.last > last ? other.last : last;
@@ -111,7 +121,7 @@ template <tf32_policy P, class Layout> struct tf32_split_k : tf32_outputs {
     named_barrier_sync(computing_barrier, computing_threads);
     // copied by threads that take part in the cluster's barrier
     if (const int n = t.member; n < tf32_lines::count) {
-      s.lines[2].least[n] = s.lines[0].least[n];
+      s.lines[2].sizes[n] = s.lines[0].sizes[n];
       s.lines[2].nonzeros[n] = s.lines[0].nonzeros[n];
     }
     AP_UNROLL
@@ -126,10 +136,11 @@ template <tf32_policy P, class Layout> struct tf32_split_k : tf32_outputs {
   }
   // flags: of the share's parts. Waits until those before `part` have arrived.
   AP_DEV static void wait_for_parts(const params& p, const seat& t, std::uint64_t* flags, int part) {
-    for (int other = t.member; other < part; other += computing_threads) {
-      std::uint64_t* const flag = flags + other;
-      poll([&] { return load_acquire(flag) == p.tiled.call; });
-      store_relaxed(flag, 0);  // for a replay of the same call
+    for (int first = 0; first < part; first += computing_threads) {
+      const bool mine = first + t.member < part;
+      std::uint64_t* const flag = flags + first + (mine ? t.member : 0);
+      poll_together([&] { return !mine || load_acquire(flag) == p.tiled.call; });
+      if (mine) store_relaxed(flag, 0);  // for a replay of the same call
     }
     named_barrier_sync(computing_barrier, computing_threads);
   }

@@ -327,9 +327,39 @@ TEST_P(gemm_tf32, lines_are_looked_at_to_their_end) {
     product p = product_of(reals(140, 150, 1), reals(150, 60, 2));
     for (std::int64_t k = 0; k < 100; ++k) (across ? p.b(k, 7) : p.a(133, k)) = 0;
     AP_EXPECT_KEPT(narrowed(p), p);
+    for (std::int64_t k = 0; k < 150; ++k) (across ? p.b(k, 9) : p.a(5, k)) *= k == 0 ? 0 : 0x1p-60f;
+    for (std::int64_t i = 0; i < (across ? 140 : 60); ++i) (across ? p.a(i, 0) : p.b(0, i)) = 0x1p60f;
     (across ? p.b(149, 9) : p.a(5, 149)) = 0x1p-130f;
     AP_EXPECT_KEPT(narrowed(p, across ? 140 : 60), p);
   }
+}
+// As gradients have them: next to what the outputs are made of, their loss is nothing.
+TEST_P(gemm_tf32, tiny_elements_of_large_outputs_are_not_computed_again) {
+  for (const std::int64_t k : {50, 300}) {
+    product p = product_of(positive(140, k, 1), positive(k, 70, 2));
+    for (std::int64_t i = 0; i < 140; i += 3) p.a(i, i % k) = 0x1.8p-130f;
+    for (std::int64_t j = 0; j < 70; j += 2) p.b(j % k, j) = -0x1.4p-128f;
+    AP_EXPECT_KEPT(narrowed(p), p);
+  }
+}
+// Outputs around the certificate's limit, of lines whose every element but one is lost.
+TEST_P(gemm_tf32, outputs_are_certified_by_the_largest_element_that_a_tiny_one_meets) {
+  const std::int64_t k = 70;
+  const double limit = k * 0x1p-111;  // the largest element counts as the next power of two
+  for (const double largest : {0x1p-10, 1., 0x1p30})
+    for (const double times : {0.003, 0.99, 1.01, 3.}) {
+      product p = product_of(
+          made(140, k, [&](auto, auto at) { return at == 0   ? -largest * 0x1p-10
+                                                   : at == 1 ? 0
+                                                             : largest; }),
+          made(k, 65, [&](auto at, auto j) {
+            return at == 0   ? -times * limit * 0x1p10 * (j % 3 == 1 ? -1. : 1.)
+                   : at == 1 ? 0x1p-60
+                             : 0x1p-136 - 0x1p-149;
+          }));
+      SCOPED_TRACE(testing::Message() << times << " times the limit, the largest element " << largest);
+      AP_EXPECT_KEPT(narrowed(p, times < 1 ? 140 * 65 : 0), p);
+    }
 }
 // A thread sees only a part of a stage's k, such as some of the eight groups of four of a line of the short
 // operand: what one has seen must not hide what another has.
