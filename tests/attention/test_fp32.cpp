@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Attention in FP32: every output within the bound of sequential FP32, by every step; gradients.
+#include <gmock/gmock.h>
+
 #include <antiphase/attention/ladder.hpp>
 #include <antiphase/core/error.hpp>
 #include <antiphase/executor/features.hpp>
@@ -184,6 +186,36 @@ TEST_P(attention_fp32, policy_fp16_is_within_its_bound_and_its_softmax_serves_gr
     c.backward(where(), {.policy = "fp32"});
     EXPECT_EQ(c.wrong_backward(), "") << text(s);
   }
+}
+
+// The forward of rows that need fewer columns than their padded depth has multiplies no more than it must.
+TEST_P(attention_fp32, policy_fp16_multiplies_the_columns_that_rows_have) {
+  for (const auto& [columns, depths] : {std::pair{32, std::array{1, 31, 32}},
+                                        {48, std::array{33, 47, 48}},
+                                        {64, std::array{49, 63, 64}},
+                                        {96, std::array{65, 95, 96}},
+                                        {128, std::array{97, 127, 128}}})
+    for (const int depth : depths) {
+      const shape even{.heads = 2, .kv_heads = 2, .queries = 131, .keys = 130, .depth = depth},
+          masked{.members = 2,
+                 .heads = 2,
+                 .kv_heads = 1,
+                 .queries = 70,
+                 .keys = 259,
+                 .depth = depth,
+                 .mask = causal::bottom_right,
+                 .before = 180,
+                 .padding = 1};
+      for (const shape& s : {even, masked}) {
+        call c(s);
+        c.v.each([&](auto b, auto h, auto j, auto n) { c.v(b, h, j, n) *= n % 2 == 0 ? 0x1p15f : 0x1p-15f; });
+        c.forward(where(), {.policy = "fp16"});
+        EXPECT_EQ(c.wrong_forward(arithmetic::fp16), "") << text(s);
+        EXPECT_THAT(explain(where(), c.problem(), {.policy = "fp16"}).code,
+                    testing::Contains("attention.fp16-" + std::to_string(columns)))
+            << text(s);
+      }
+    }
 }
 
 // Gradients of every pair, also of hidden ones; one head of the second shape is not for FP16 parts.
