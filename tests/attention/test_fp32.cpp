@@ -54,7 +54,14 @@ std::vector<shape> shapes() {
        .before = 9},
       {.queries = 19, .keys = 77, .depth = 200, .scale = 0.25f, .rows_first = true},
       {.queries = 21, .keys = 40, .depth = 255, .offset = 2},
-      {.members = 2, .heads = 4, .kv_heads = 2, .queries = 37, .keys = 43, .depth = 64, .bias = true},
+      {.members = 2,
+       .heads = 4,
+       .kv_heads = 2,
+       .queries = 37,
+       .keys = 43,
+       .depth = 64,
+       .bias = true,
+       .spare = 27},
       {.heads = 2,
        .kv_heads = 2,
        .queries = 66,
@@ -63,7 +70,8 @@ std::vector<shape> shapes() {
        .mask = causal::bottom_right,
        .bias = true,
        .visible = true},
-      {.members = 2, .queries = 30, .keys = 65, .depth = 32, .visible = true},
+      {.members = 2, .queries = 30, .keys = 65, .depth = 32, .visible = true, .spare = 2},
+      {.members = 2, .heads = 2, .kv_heads = 1, .queries = 37, .keys = 3, .depth = 80, .spare = 27},
       {.queries = 40, .keys = 50, .depth = 16, .scale = -1.5f},
       // one pair of a tile is hidden: its last key of its first query, its first key of its last query
       {.queries = 70, .keys = 100, .depth = 32, .mask = causal::bottom_right},
@@ -88,9 +96,10 @@ std::vector<shape> shapes() {
        .depth = 48,
        .mask = causal::bottom_right,
        .before = 30,
+       .spare = 5,
        .query_lengths = {40, 3, 31},
        .key_lengths = {0, 40, 29}},
-      {.heads = 2, .kv_heads = 2, .queries = 3, .keys = 0, .depth = 8},
+      {.heads = 2, .kv_heads = 2, .queries = 3, .keys = 0, .depth = 8, .spare = 29},
   };
 }
 
@@ -247,13 +256,15 @@ TEST_P(attention_fp32, gradients_of_a_bias_are_within_their_bounds) {
 TEST_P(attention_fp32, gradients_take_the_logsumexp_alone) {
   for (const char* policy : {"fp32", "fp16"})
     for (const shape& s :
-         {shape{.heads = 2, .queries = 70, .keys = 40, .depth = 64, .mask = causal::bottom_right},
+         {shape{
+              .heads = 2, .queries = 70, .keys = 40, .depth = 64, .mask = causal::bottom_right, .spare = 26},
           shape{.members = 3,
           .heads = 2,
           .kv_heads = 1,
           .queries = 9,
           .keys = 33,
           .depth = 72,
+          .spare = 2,
           .query_lengths = {9, 0, 5},
           .key_lengths = {33, 2, 0}}}) {
       call c(s);

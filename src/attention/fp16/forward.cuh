@@ -382,10 +382,13 @@ template <forward_policy P, class Waits = forward_waits<P>> struct forward_kerne
         }
       }
       if (out.column() != 0) continue;
-      const std::int64_t at = stored_row(p.problem, m, w.head, row);
-      if (p.problem.softmax != nullptr)
+      if (p.problem.softmax != nullptr) {
+        const std::int64_t at = stored_row(p.problem, m, w.head, row);
         p.problem.softmax[2 * at] = r.top[h], p.problem.softmax[2 * at + 1] = weight;
-      if (p.problem.logsumexp != nullptr) p.problem.logsumexp[at] = (r.top[h] + log2f(weight)) * 0.693147181f;
+      }
+      if (p.problem.logsumexp != nullptr)
+        store_logsumexp(p.problem.logsumexp, p.problem, m, w.head, row,
+                        (r.top[h] + log2f(weight)) * 0.693147181f);
     }
   }
 
