@@ -38,11 +38,11 @@ std::optional<choices::call_key> key_of(const context& where, const attention_pr
     key.add(pairs.data, pairs.member_stride, pairs.head_stride, pairs.query_stride, pairs.key_stride);
   };
   key.add(p.q.data, p.k.data, p.v.data, p.out.data, p.members, p.heads, p.queries, p.keys, p.depth,
-          p.logsumexp, p.softmax, p.logsumexp_stride, back != nullptr ? back->q.data : nullptr);
+          p.logsumexp, p.softmax, back != nullptr ? back->q.data : nullptr);
   add_rows(p.q), add_rows(p.k), add_rows(p.v), add_rows(p.out);
   add_pairs(p.bias), add_pairs(p.visible);
   key.add(p.kv_heads, p.scale.has_value(), p.scale.value_or(0.f), p.mask, p.window_before, p.window_behind,
-          packed.query_offsets, packed.key_offsets, packed.query_rows, packed.key_rows,
+          packed.query_offsets, packed.key_offsets, packed.query_rows, packed.key_rows, p.logsumexp_stride,
           options.workspace.data(), options.workspace.size());
   if (back != nullptr) {
     key.add(back->out.data, back->k.data, back->v.data);
