@@ -395,6 +395,9 @@ typedef struct antiphase_attention_args {
   // likewise, of the bias for each pair, also where the bias is shared. NULL: none. Where `causal`, a window
   // or packed members leave pairs out, it is not supported.
   antiphase_bias_gradient bias_gradient;
+  // Floats of logsumexp from the first query of a head to that of the next; those after the last query become
+  // infinity. 0: as many as there are queries, or packed rows.
+  int64_t logsumexp_stride;
 } antiphase_attention_args;
 
 #define ANTIPHASE_ATTENTION_ARGS_INIT                                                                      \
@@ -402,9 +405,7 @@ typedef struct antiphase_attention_args {
     sizeof(antiphase_attention_args), ANTIPHASE_CURRENT_DEVICE, 0, 1, 1, 0, 0, 0, 0, {NULL, 0, 0, 0},      \
         {NULL, 0, 0, 0}, {NULL, 0, 0, 0}, {NULL, 0, 0, 0}, 0, 0, -1, -1, {NULL, 0, 0, 0, 0},               \
         {NULL, 0, 0, 0, 0}, NULL, NULL, 0, 0, NULL, NULL, NULL, NULL, 0, {NULL, 0, 0, 0}, {NULL, 0, 0, 0}, \
-        {NULL, 0, 0, 0}, {NULL, 0, 0, 0}, {                                                                \
-      NULL, 0, 0, 0, 0                                                                                     \
-    }                                                                                                      \
+        {NULL, 0, 0, 0}, {NULL, 0, 0, 0}, {NULL, 0, 0, 0, 0}, 0                                            \
   }
 
 ANTIPHASE_API antiphase_status antiphase_attention(const antiphase_attention_args* args, antiphase_stream on);

@@ -27,7 +27,7 @@ module antiphase
 
   integer(c_int32_t), parameter :: antiphase_all_keys = 0, antiphase_causal_top_left = 1, antiphase_causal_bottom_right = 2
 
-  integer(c_size_t), parameter, private :: sgemm_bytes = 280, scan_bytes = 120, attention_bytes = 536, &
+  integer(c_size_t), parameter, private :: sgemm_bytes = 280, scan_bytes = 120, attention_bytes = 544, &
     linear_bytes = 208
 
   type, bind(c) :: antiphase_sgemm_args
@@ -142,6 +142,7 @@ module antiphase
     type(antiphase_heads) :: out_gradient
     type(antiphase_written_heads) :: q_gradient, k_gradient, v_gradient
     type(antiphase_bias) :: bias_gradient
+    integer(c_int64_t) :: logsumexp_stride = 0
   end type
 
   ! Streams are the cudaStream_t of C, by value: c_null_ptr is the default stream.

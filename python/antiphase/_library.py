@@ -149,6 +149,7 @@ class AttentionArgs(ctypes.Structure):
         ("k_gradient", _Heads),
         ("v_gradient", _Heads),
         ("bias_gradient", _Pairs),
+        ("logsumexp_stride", ctypes.c_int64),
     ]
 
 

@@ -91,7 +91,8 @@ def run(known, q, addresses, softmax, logsumexp=None):
         if x is not None:
             getattr(args, name).data = x.data_ptr()
     args.softmax = None if softmax is None else softmax.data_ptr()
-    args.logsumexp = None if logsumexp is None else logsumexp.data_ptr()
+    if logsumexp is not None:
+        args.logsumexp, args.logsumexp_stride = logsumexp.data_ptr(), logsumexp.shape[2]
     call = _library.attention_backward if args.out_gradient.data else _library.attention
     if args.device == _library.CPU:
         _waiting.run_attention(call, args)

@@ -41,7 +41,7 @@ def follow():
     def tell():
         name = f"antiphase[{os.getpid()}]"
         for family in led:
-            if family.profiles and family.rows:
+            if family.profiles and family.passed:
                 print(f"{name}: {family.noun}\n{family.profile()}", file=sys.stderr)
         told = _torch_lead.report() or ("no scans of torch were seen" if len(led) > 1 else "")
         if wish != "0" and told and (wish == "1" or any(family.counts()[0] for family in led)):

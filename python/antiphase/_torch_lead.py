@@ -276,7 +276,8 @@ class Led:
     def profile(self):
         """The list that --profile ends with."""
         lines = [f"{'calls':>8} {'seconds':>10} {'gain':>7}  {self.noun}"]
-        total = taken = after = 0.0
+        listed = 0
+        taken = after = 0.0
         for row, calls in sorted(
             ((row, calls) for row, calls in self.rows.items() if row), key=lambda one: -one[0].theirs * one[1]
         ):
@@ -285,11 +286,15 @@ class Led:
             lines.append(
                 f"{calls:8} {calls * row.theirs / 1e6:9.3g}~ {row.theirs / row.ours:7.2f}  {row.text:60} {became}"
             )
-            total += calls
+            listed += calls
             if row.wins:
                 taken, after = taken + calls * row.theirs, after + calls * row.ours
+        if self.passed > listed:
+            lines.append(
+                f"{self.passed - listed:8} {'':10} {'':7}  {'others':60} passed on: too small, or of another kind"
+            )
         lines.append(
-            f"antiphase would compute {self.noun} of {taken / 1e6:.3g} s in {after / 1e6:.3g} s (predicted), of {int(total)} calls"
+            f"antiphase would compute {self.noun} of {taken / 1e6:.3g} s in {after / 1e6:.3g} s (predicted), of {self.passed} calls"
         )
         return "\n".join(lines)
 

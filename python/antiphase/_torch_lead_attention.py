@@ -111,13 +111,10 @@ def _forward(original):
 def _led_forward(q, k, v, bias, compute, how):
     members, heads, queries = q.shape[:3]
     # torch's own have rows of a multiple of 32, and infinity after the last query.
-    padded = -(-queries // 32) * 32 if compute else 0
-    dense = padded == queries
-    logsumexp = q.new_empty(members, heads, padded) if dense or not compute else None
-    own = logsumexp if dense else q.new_empty(members, heads, queries) if compute else None
-    out, _ = _torch_attention.forward(q, k, v, bias, None, how, keep=False, logsumexp=own)
-    if logsumexp is None:
-        logsumexp = torch.nn.functional.pad(own, (0, padded - queries), value=math.inf)
+    logsumexp = q.new_empty(members, heads, -(-queries // 32) * 32 if compute else 0)
+    out, _ = _torch_attention.forward(
+        q, k, v, bias, None, how, keep=False, logsumexp=logsumexp if compute else None
+    )
     # of dropout, which there is none of: on the device where torch has them
     place = q.device if q.is_cuda and _kind.is_capturing() else None
     seed, offset = (torch.empty((), dtype=torch.int64, device=place) for _ in range(2))
@@ -142,7 +139,6 @@ def _backward(original):
 
 
 def _led_backward(grad, q, k, v, bias, out, logsumexp, how):
-    logsumexp = logsumexp[:, :, : q.shape[2]]
     return *_torch_attention.backward(grad, q, k, v, bias, None, out, None, how, logsumexp), None
 
 

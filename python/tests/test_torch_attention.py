@@ -587,8 +587,11 @@ elif lead.attention.library is not None and not lead.attention.profiles:
     lead.attention.begin()
 decide = lead._judge
 lead._judge, lead._LEAST_WORK = lambda *call: (*decide(*call)[:2], True), 0
-out = torch.ops.aten._scaled_dot_product_efficient_attention(q, q, q, None, False)[0]
-assert (out - 1).abs().max() < 1e-6
+call = lambda: torch.ops.aten._scaled_dot_product_efficient_attention(q, q, q, None, False)[0]
+assert (call() - 1).abs().max() < 1e-6
+if lead.attention.profiles:
+    lead._LEAST_WORK = q.numel() * 128 + 1
+    call(), call()
 """
 
 
@@ -620,6 +623,8 @@ class Programs(support.Case):
             said, r" 1 +[\de.-]+~ +\d+\.\d+  attention forward of 2 x 3 x 128 x 128 x 8 +would be computed"
         )
         self.assertRegex(said, r"\n +1 +[\de.-]+ +[\de.-]+ +attention\n")
+        self.assertRegex(said, r"\n +2 +others +passed on: too small, or of another kind\n")
+        self.assertIn(" s (predicted), of 3 calls\n", said)
 
 
 def divided(rank, file, world):

@@ -285,6 +285,17 @@ class Attention(Family):
                     for f, e in zip(found, expected):
                         torch.testing.assert_close(f, e, rtol=1e-5, atol=2e-5)
 
+    def test_no_other_operator_computes(self):
+        """A training step of queries that are no multiple of 32: all memory is there before the call."""
+        q, k, v = of = [R(2, 4, 37, 8, seed=seed).requires_grad_() for seed in (1, 2, 3)]
+        grad = R(2, 4, 37, 8, seed=7)
+        self.begin(takes_all=True)
+        with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU]) as profile:
+            torch.autograd.grad(FORWARD(q, k, v, None, True)[0], of, grad)
+        names = {event.name for event in profile.events() if event.name.startswith("aten::")}
+        forward = "aten::_scaled_dot_product_efficient_attention"
+        self.assertEqual(names - {"aten::empty_strided"}, {forward, f"{forward}_backward"})
+
     def passed_on(self, call):
         """Passes a call on to torch's kernel for GPUs: what it returns there, and nothing for tensors of the CPU, which
         it refuses."""

@@ -42,7 +42,7 @@ std::optional<choices::call_key> key_of(const context& where, const attention_pr
   add_rows(p.q), add_rows(p.k), add_rows(p.v), add_rows(p.out);
   add_pairs(p.bias), add_pairs(p.visible);
   key.add(p.kv_heads, p.scale.has_value(), p.scale.value_or(0.f), p.mask, p.window_before, p.window_behind,
-          packed.query_offsets, packed.key_offsets, packed.query_rows, packed.key_rows,
+          packed.query_offsets, packed.key_offsets, packed.query_rows, packed.key_rows, p.logsumexp_stride,
           options.workspace.data(), options.workspace.size());
   if (back != nullptr) {
     key.add(back->out.data, back->k.data, back->v.data);

@@ -52,7 +52,8 @@ struct softmax_of_rows {
   AP_DEV void operator()(const params& a) const {
     const std::int64_t row = std::int64_t{block_index().x} * threads + thread_index();
     if (row >= a.rows) return;
-    const double exact = static_cast<double>(in_global_memory(a.logsumexp)[row]) * 1.4426950408889634;
+    const std::int64_t at = row / a.rows_of_head * a.stride + row % a.rows_of_head;
+    const double exact = static_cast<double>(in_global_memory(a.logsumexp)[at]) * 1.4426950408889634;
     const float top = static_cast<float>(exact), rest = static_cast<float>(exact - static_cast<double>(top));
     const bool sees_keys = rest == rest;  // no infinity
     in_global_memory(a.softmax)[2 * row] = top;

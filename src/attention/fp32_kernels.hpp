@@ -84,9 +84,9 @@ struct dots_arguments {
 };
 
 struct softmax_arguments {
-  const float* logsumexp;  // of rows in the order of problem::softmax
+  const float* logsumexp;
   float* softmax;
-  std::int64_t rows;
+  std::int64_t rows, rows_of_head, stride;  // stride: problem::logsumexp_stride
 };
 
 // The compiled kernels.

@@ -164,7 +164,8 @@ launchable softmax_launch(const request& r, float* softmax) {
   const kernel& code = softmax_instances(r.where()).front().code;
   const std::int64_t rows = r.problem.heads * r.query_rows();
   return launch_of(code, grid_of(ceil_div<std::int64_t>(rows, code.threads)),
-                   softmax_arguments{r.problem.logsumexp, softmax, rows});
+                   softmax_arguments{r.problem.logsumexp, softmax, rows, rows_of_head(r.problem),
+                                     r.problem.logsumexp_stride});
 }
 
 std::vector<launchable> fp32_backward(const request& r, cutter& memory, const std::uint32_t* flags) {

@@ -3,11 +3,12 @@
 #pragma once
 #include <antiphase/attention/problem.hpp>
 #include <antiphase/core/portable.hpp>
+#include <cmath>
 
 namespace antiphase::attentions {
 
-// The kernels take a problem whose defaults are resolved: kv_heads is not 0, and there is a scale. Extents of
-// a member are below 2^30.
+// The kernels take a problem whose defaults are resolved: neither kv_heads nor logsumexp_stride is 0, and
+// there is a scale. Extents of a member are below 2^30.
 AP_FN float scale_of(const problem& p) { return *p.scale; }
 struct member {
   int index = 0;
@@ -45,10 +46,24 @@ template <class T>
 AP_FN T* key_row(const problem& p, const heads<T>& in, const member& m, int kv_head, std::int64_t j) {
   return row_of(p, in, m, m.first_key, kv_head, j);
 }
-// The index of a query's row in logsumexp and softmax.
+// The index of a query's row in softmax.
 AP_FN std::int64_t stored_row(const problem& p, const member& m, int head, std::int64_t i) {
   if (p.lengths.query_offsets != nullptr) return head * p.lengths.query_rows + m.first_query + i;
   return (m.index * p.heads + head) * p.queries + i;
+}
+// Rows of Q of a head, in one member if they are not packed.
+AP_FN std::int64_t rows_of_head(const problem& p) {
+  return p.lengths.query_offsets != nullptr ? p.lengths.query_rows : p.queries;
+}
+// Stores a query's logsumexp, with that of a head's last one what lies between it and the next head's.
+AP_FN void store_logsumexp(float* all, const problem& p, const member& m, int head, std::int64_t i, float x) {
+  const std::int64_t line = p.lengths.query_offsets != nullptr ? head : m.index * p.heads + head,
+                     row = m.first_query + i;
+  float* const to = all + line * p.logsumexp_stride;
+  to[row] = x;
+  if (row + 1 != rows_of_head(p)) return;
+  AP_ROLLED
+  for (std::int64_t n = row + 1; n < p.logsumexp_stride; ++n) to[n] = INFINITY;
 }
 
 // Query i sees the keys from begin(i) to end(i) - 1, by mask and window; a bias and problem::visible may hide

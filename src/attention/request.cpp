@@ -70,6 +70,18 @@ array_of_call numbers(std::string_view name, const void* data, std::int64_t coun
   return {name, {reinterpret_cast<std::uintptr_t>(data), {}, count * static_cast<std::int64_t>(size)}, size};
 }
 
+std::int64_t lines_of_logsumexp(const problem& p) {
+  return p.lengths.query_offsets != nullptr ? p.heads : p.members * p.heads;
+}
+// A forward also writes what lies after the last query of each head.
+array_of_call logsumexp_of(const request& r) {
+  const problem& p = r.problem;
+  const std::int64_t rows = rows_of_head(p), lines = lines_of_logsumexp(p),
+                     last = r.back.has_value() ? rows : p.logsumexp_stride,
+                     count = lines == 0 || rows == 0 ? 0 : (lines - 1) * p.logsumexp_stride + last;
+  return numbers("logsumexp", p.logsumexp, count, sizeof(float));
+}
+
 struct arrays {
   std::vector<array_of_call> read, written;
 };
@@ -89,8 +101,7 @@ arrays arrays_of(const request& r) {
                       softmax = numbers("softmax", p.softmax, 2 * stored, sizeof(float));
   if (r.back.has_value()) {
     const gradients& g = *r.back;
-    const array_of_call stored_as =
-        r.from_logsumexp() ? numbers("logsumexp", p.logsumexp, stored, sizeof(float)) : softmax;
+    const array_of_call stored_as = r.from_logsumexp() ? logsumexp_of(r) : softmax;
     for (const array_of_call& a : {out, stored_as, rows_of("the gradient of out", r, g.out, p.heads, false)})
       all.read.push_back(a);
     all.written = {rows_of("the gradient of q", r, g.q, p.heads, false),
@@ -100,7 +111,7 @@ arrays arrays_of(const request& r) {
     return all;
   }
   all.written = {out};
-  if (p.logsumexp != nullptr) all.written.push_back(numbers("logsumexp", p.logsumexp, stored, sizeof(float)));
+  if (p.logsumexp != nullptr) all.written.push_back(logsumexp_of(r));
   if (p.softmax != nullptr) all.written.push_back(softmax);
   return all;
 }
@@ -210,6 +221,13 @@ request judged(const executor& on, const problem& p, const gradients* back) {
   for (const std::int64_t rows : {r.query_rows(), r.key_rows()})
     if (rows > 0 && p.heads > most_bytes / 8 / rows)
       throw bad_request(fmt::format("{}: expected less than 2^52 bytes of numbers for all rows", r.text()));
+  std::int64_t& stride = r.problem.logsumexp_stride;
+  if (stride == 0) stride = rows_of_head(p);
+  if (stride < rows_of_head(p) || stride > most_bytes / 8 / std::max<std::int64_t>(1, lines_of_logsumexp(p)))
+    throw bad_request(
+        fmt::format("logsumexp_stride is {}: expected 0, or at least the {} queries of a head, and less than "
+                    "2^52 bytes in all",
+                    stride, rows_of_head(p)));
   if (back != nullptr && back->bias.data != nullptr && p.bias.data == nullptr)
     throw bad_request("there is a gradient of the bias, but no bias: expected both");
   const arrays all = arrays_of(r);

@@ -86,9 +86,10 @@ AP_DEV float weight_of(float t, float factor, float top, float inverse) {
   return exp2_accurate(exponent > most_exponent ? most_exponent : exponent) * inverse;
 }
 AP_DEV void store_softmax(const scores& s, int i, float largest, float sum) {
-  const std::int64_t row = stored_row(s.p, s.m, s.head, i);
-  if (s.p.logsumexp != nullptr) in_global_memory(s.p.logsumexp)[row] = logsumexp_of(s, largest, sum);
+  if (s.p.logsumexp != nullptr)
+    store_logsumexp(in_global_memory(s.p.logsumexp), s.p, s.m, s.head, i, logsumexp_of(s, largest, sum));
   if (s.p.softmax == nullptr) return;
+  const std::int64_t row = stored_row(s.p, s.m, s.head, i);
   const stored_softmax stored = softmax_of(largest, s.factor, sum);
   in_global_memory(s.p.softmax)[2 * row] = stored.top;
   in_global_memory(s.p.softmax)[2 * row + 1] = stored.sum;

@@ -69,7 +69,7 @@ attending attending_of(const antiphase_attention_args* given, antiphase_stream o
   p.window_before = x.window_before, p.window_behind = x.window_behind;
   p.bias = pairs_of<attentions::pairs<float>>(x.bias, p);
   p.visible = pairs_of<attentions::pairs<unsigned char>>(x.visible, p);
-  p.logsumexp = x.logsumexp, p.softmax = x.softmax;
+  p.logsumexp = x.logsumexp, p.softmax = x.softmax, p.logsumexp_stride = x.logsumexp_stride;
   attention_options how{.policy = policy_of(x.policy), .stream = on};
   if (x.workspace != nullptr) how.workspace = {static_cast<std::byte*>(x.workspace), x.workspace_size};
   std::optional<attention_gradients> back;

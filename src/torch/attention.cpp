@@ -5,7 +5,6 @@
 #include <antiphase.h>
 
 #include <algorithm>
-#include <limits>
 
 #include "src/torch/operators.hpp"
 
@@ -85,6 +84,9 @@ bool fits(const attention_call& c) {
   return is_readable(c.q) && is_readable(c.k) && is_readable(c.v);
 }
 
+// torch's own logsumexp has rows of a multiple of 32 elements, and infinity after the last query.
+std::int64_t padded(std::int64_t queries) { return (queries + 31) / 32 * 32; }
+
 // The arguments, without addresses.
 antiphase_attention_args described(const attention_call& c) {
   antiphase_attention_args args = ANTIPHASE_ATTENTION_ARGS_INIT;
@@ -100,6 +102,7 @@ antiphase_attention_args described(const attention_call& c) {
   }
   if (c.grad == nullptr) {
     lay(args.out, strides_by_rows(q));
+    args.logsumexp_stride = padded(args.queries);
     return args;
   }
   lay(args.out, c.out->strides());
@@ -192,27 +195,13 @@ void run(entry* call, antiphase_attention_args& args, const attention_decision& 
 
 using four_tensors = std::array<tensor, 4>;
 
-tensor of_dense_rows(std::int64_t members, std::int64_t heads, std::int64_t rows, const location& where) {
-  const std::int64_t sizes[] = {members, heads, rows}, strides[] = {heads * rows, rows, 1};
-  return empty(sizes, strides, loaded().float32, where);
-}
-
-// torch's own has rows of a multiple of 32 elements, and infinity after the last query.
-constexpr std::int64_t multiple = 32;
-tensor padded(const tensor& logsumexp, std::int64_t queries) {
-  const std::int64_t widths[] = {0, -queries & (multiple - 1)};
-  double after = std::numeric_limits<double>::infinity();
-  handle wider = nullptr;
-  require(loaded().pad(logsumexp.get(), widths, 2, "constant", &after, &wider));
-  return tensor(wider);
-}
-
 four_tensors made(const attention_call& c, const attention_decision& d, const location& where,
                   bool compute_logsumexp) {
   antiphase_attention_args args = d.call;
-  const std::int64_t queries = args.queries;
+  const std::int64_t row = compute_logsumexp ? args.logsumexp_stride : 0;
   tensor out = by_rows(c.q.sizes(), where),
-         logsumexp = of_dense_rows(args.members, args.heads, compute_logsumexp ? queries : 0, where);
+         logsumexp = empty(std::array{args.members, args.heads, row},
+                           std::array{args.heads * row, row, std::int64_t{1}}, loaded().float32, where);
   point(args, c);
   args.out.data = out.data<float>();
   if (compute_logsumexp) args.logsumexp = logsumexp.data<float>();
@@ -220,7 +209,6 @@ four_tensors made(const attention_call& c, const attention_decision& d, const lo
   const location of_state = where.is_captured() ? where : location{loaded().cpu, 0};
   tensor seed = empty({}, {}, loaded().int64, of_state), offset = empty({}, {}, loaded().int64, of_state);
   run(antiphase_attention, args, d, where);
-  if (compute_logsumexp && queries % multiple != 0) logsumexp = padded(logsumexp, queries);
   return {std::move(out), std::move(logsumexp), std::move(seed), std::move(offset)};
 }
 
@@ -252,23 +240,15 @@ void forward(word* stack, std::uint64_t, std::uint64_t) {
 // ---- Backward
 // -----------------------------------------------------------------------------------------------------------
 
-// The logsumexp of the queries alone, densely packed: where that is not so, in `copy`. It is only read.
-float* packed(const tensor& logsumexp, const antiphase_attention_args& p, tensor& copy) {
+// From the first query of a head to that of the next, in a logsumexp whose heads are that far apart.
+std::int64_t stride_of_heads(const tensor& logsumexp, const antiphase_attention_args& p) {
   const std::span<const std::int64_t> sizes = logsumexp.sizes(), strides = logsumexp.strides();
-  if (sizes.size() != 3 || sizes[0] != p.members || sizes[1] != p.heads || sizes[2] < p.queries ||
-      logsumexp.dtype() != loaded().float32)
-    throw std::runtime_error("the logsumexp is not that of the queries");
-  const std::int64_t dense[] = {p.heads * p.queries, p.queries, 1};
-  if (std::ranges::equal(strides, dense)) return const_cast<float*>(logsumexp.data<const float>());
-  const std::int64_t wanted[] = {p.members, p.heads, p.queries};
-  std::int64_t first = 0;
-  require(loaded().storage_offset(logsumexp.get(), &first));
-  handle part = nullptr;
-  require(loaded().reinterpret(logsumexp.get(), 3, wanted, strides.data(), first, &part));
-  const tensor of_queries(part);
-  copy = of_dense_rows(p.members, p.heads, p.queries, location_of(logsumexp));
-  require(loaded().copy(copy.get(), of_queries.get(), 0));
-  return copy.data<float>();
+  if (logsumexp.dtype() == loaded().float32 && sizes.size() == 3 && sizes[0] == p.members &&
+      sizes[1] == p.heads && sizes[2] >= p.queries && (p.queries == 1 || strides[2] == 1)) {
+    const std::int64_t stride = p.heads > 1 ? strides[1] : p.members > 1 ? strides[0] : sizes[2];
+    if (p.members == 1 || strides[0] == p.heads * stride) return stride;
+  }
+  throw std::runtime_error("the logsumexp is not that of the queries");
 }
 
 four_tensors made(const attention_call& c, const attention_decision& d, const location& where,
@@ -277,7 +257,7 @@ four_tensors made(const attention_call& c, const attention_decision& d, const lo
   tensor q = by_rows(c.q.sizes(), where), k = by_rows(c.k.sizes(), where), v = by_rows(c.v.sizes(), where);
   handle none = nullptr;
   require(loaded().new_tensor(&none));
-  tensor of_bias(none), copy, grad;
+  tensor of_bias(none), grad;
   if (c.of_bias) {
     const std::span<const std::int64_t> s = c.bias->sizes();
     of_bias = empty(s, four{s[1] * s[2] * s[3], s[2] * s[3], s[3], 1}, loaded().float32, where);
@@ -289,7 +269,8 @@ four_tensors made(const attention_call& c, const attention_decision& d, const lo
     require(loaded().copy(grad.get(), c.grad->get(), 0));
     args.out_gradient.data = grad.data<float>();
   }
-  args.logsumexp = packed(logsumexp, args, copy);
+  args.logsumexp = const_cast<float*>(logsumexp.data<const float>());  // it is only read
+  args.logsumexp_stride = stride_of_heads(logsumexp, args);
   args.q_gradient.data = q.data<float>(), args.k_gradient.data = k.data<float>();
   args.v_gradient.data = v.data<float>();
   run(antiphase_attention_backward, args, d, where);

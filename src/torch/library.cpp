@@ -60,11 +60,9 @@ functions found() {
   find(f.device_index, "aoti_torch_get_device_index");
   find(f.const_data, "torch_get_const_data_ptr");
   find(f.mutable_data, "torch_get_mutable_data_ptr");
-  find(f.storage_offset, "aoti_torch_get_storage_offset");
   find(f.empty_strided, "aoti_torch_empty_strided");
   find(f.reinterpret, "aoti_torch__reinterpret_tensor");
   find(f.copy, "aoti_torch_copy_");
-  find(f.pad, "aoti_torch_aten_pad");
   const void* (*global_context)() = nullptr;
   find(global_context, "_ZN2at13globalContextEv");
   f.context = global_context();

@@ -65,14 +65,11 @@ struct functions {
   failure (*device_index)(handle, std::int32_t*);
   failure (*const_data)(handle, const void**);
   failure (*mutable_data)(handle, void**);
-  failure (*storage_offset)(handle, std::int64_t*);
   failure (*empty_strided)(std::int64_t dim, const std::int64_t* sizes, const std::int64_t* strides,
                            std::int32_t dtype, std::int32_t device_type, std::int32_t device, handle*);
   failure (*reinterpret)(handle, std::int64_t dim, const std::int64_t* sizes, const std::int64_t* strides,
                          std::int64_t offset, handle*);
   failure (*copy)(handle to, handle from, std::int32_t non_blocking);
-  failure (*pad)(handle, const std::int64_t* widths, std::int64_t count, const char* mode, double* value,
-                 handle*);
   failure (*delete_word)(word*);  // null before torch 2.13
   // null without CUDA
   failure (*current_stream)(std::int32_t device, antiphase_stream*);

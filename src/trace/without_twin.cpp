@@ -13,6 +13,7 @@ constexpr const char
         "its operands go straight into registers, so there is no ring whose device "
         "functions could be recorded",
     *biased = "it is the kernel without bias except for what it adds to the scores: record that",
+    *narrow = "it is the kernel of 64 or 128 columns, except that it multiplies fewer: record that",
     *ordered = "it is the kernel without order except for outputs that it computes again: record that",
     *passes = "it reads and writes once, block by block, without a ring";
 
@@ -40,7 +41,9 @@ constexpr kernels_without_twin list[] = {
     {"gemm.finish", passes},
     {"attention.naive.", "it has no pipeline: every thread reads global memory as it goes"},
     {"attention.few-keys", "it has no pipeline: its few keys are loaded at once"},
-    {"attention.fp16-32", "it is the kernel of 64 columns, except that it multiplies fewer: record that"},
+    {"attention.fp16-32", narrow},
+    {"attention.fp16-48", narrow},
+    {"attention.fp16-96", narrow},
     {"attention.fp16-", biased, "-biased"},
     {"attention.fp16-", biased, "-hidden"},
     {"attention.split-", passes},

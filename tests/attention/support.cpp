@@ -37,10 +37,10 @@ struct judge {
 std::string text(const shape& s) {
   return fmt::format(
       "{} x {} heads ({} of K) of {} x {}, depth {}, mask {}, window {} {}, scale {}{}{}{}{}, padding {}, "
-      "offset {}",
+      "offset {}, {} spare",
       s.members, s.heads, s.kv_heads, s.queries, s.keys, s.depth, static_cast<int>(s.mask), s.before,
       s.behind, s.scale_used(), s.bias ? ", bias" : "", s.visible ? ", visible" : "",
-      s.rows_first ? ", rows first" : "", s.packed() ? ", packed" : "", s.padding, s.offset);
+      s.rows_first ? ", rows first" : "", s.packed() ? ", packed" : "", s.padding, s.offset, s.spare);
 }
 
 rows::rows(const shape& s, bool of_keys)
@@ -138,7 +138,9 @@ void call::forward(const context& where, const attention_options& options) {
   std::size_t stored_rows = 0;
   for (std::int64_t b = 0; b < of.members; ++b)
     stored_rows += static_cast<std::size_t>(of.heads * of.queries_of(b));
-  logsumexp.assign(stored_rows, guard_number(1)), softmax.assign(2 * stored_rows, guard_number(2));
+  const std::size_t lines = static_cast<std::size_t>(of.packed() ? of.heads : of.members * of.heads);
+  logsumexp.assign(stored_rows + lines * static_cast<std::size_t>(of.spare), guard_number(1));
+  softmax.assign(2 * stored_rows, guard_number(2));
   on_logsumexp_.emplace(where, std::span<const float>(logsumexp));
   on_softmax_.emplace(where, std::span<const float>(softmax));
   problem_ = {.q = q.view<const float>(),
@@ -157,6 +159,8 @@ void call::forward(const context& where, const attention_options& options) {
               .window_behind = of.behind,
               .logsumexp = on_logsumexp_->data(),
               .softmax = on_softmax_->data()};
+  if (of.spare > 0 && lines > 0)
+    problem_.logsumexp_stride = static_cast<std::int64_t>(stored_rows / lines) + of.spare;
   const std::int64_t of_head = of.queries * of.keys;
   if (of.bias) {
     on_bias_.emplace(where, std::span<const float>(bias));
@@ -178,6 +182,23 @@ void call::forward(const context& where, const attention_options& options) {
   where.runs_on().synchronize(options.stream);
   out.download();
   logsumexp = on_logsumexp_->to_host(), softmax = on_softmax_->to_host();
+  take_logsumexp();
+}
+
+// Takes the spare floats away.
+void call::take_logsumexp() {
+  spare_.clear();
+  if (problem_.logsumexp_stride == 0) return;
+  const auto stride = static_cast<std::size_t>(problem_.logsumexp_stride),
+             rows_of_line = stride - static_cast<std::size_t>(of.spare);
+  std::vector<float> of_queries;
+  for (std::size_t n = 0; n < logsumexp.size(); ++n) {
+    if (n % stride < rows_of_line)
+      of_queries.push_back(logsumexp[n]);
+    else if (logsumexp[n] != infinite && rows_of_line > 0)
+      spare_ = fmt::format("float {} of logsumexp is {}, expected infinity", n, logsumexp[n]);
+  }
+  logsumexp = of_queries;
 }
 
 void call::backward(const context& where, const attention_options& options, bool from_logsumexp) {
@@ -266,7 +287,7 @@ std::string call::wrong_forward(arithmetic by, double* worst) const {
                      [&] { return "softmax of " + place_of(b, h, i, 0); });
       }
   if (worst != nullptr) *worst = std::max(*worst, all.worst);
-  return all.first.empty() ? out.stray() : all.first;
+  return !all.first.empty() ? all.first : !spare_.empty() ? spare_ : out.stray();
 }
 
 std::string call::wrong_backward(arithmetic by, double* worst) const {

@@ -43,6 +43,7 @@ struct shape {
   bool rows_first = false;   // [member][row][head][depth] instead of [member][head][row][depth]
   std::int64_t padding = 0;  // floats after each row
   std::int64_t offset = 0;   // floats before the first, after an address that is a multiple of 256 bytes
+  std::int64_t spare = 0;    // floats of logsumexp after those of a head
   std::vector<std::int32_t> query_lengths = {}, key_lengths = {};  // of packed members
 
   bool packed() const { return !query_lengths.empty(); }
@@ -94,7 +95,7 @@ struct call {
   rows q, k, v, out, d_out, d_q, d_k, d_v;
   std::vector<float> bias;                // [member][head][query][key]
   std::vector<unsigned char> visible;     // [head][query][key], one for all members
-  std::vector<float> logsumexp, softmax;  // results
+  std::vector<float> logsumexp, softmax;  // results; logsumexp without spare floats
   std::vector<float> d_bias;              // the same of `bias`; empty: it is not asked for
 
   explicit call(const shape& s, std::uint64_t seed = 1);
@@ -122,11 +123,13 @@ struct call {
 
  private:
   struct weights;
+  void take_logsumexp();
   weights weights_of(std::int64_t b, std::int64_t h, std::int64_t i, arithmetic by) const;
   std::optional<device_array<float>> on_bias_, on_d_bias_, on_logsumexp_, on_softmax_;
   std::optional<device_array<unsigned char>> on_visible_;
   std::optional<device_array<std::int32_t>> on_query_offsets_, on_key_offsets_;
   attention_problem problem_;
+  std::string spare_;  // that is not infinite; empty: none
 };
 
 }  // namespace antiphase::attention_test

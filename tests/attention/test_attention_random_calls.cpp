@@ -54,6 +54,7 @@ random_call drawn(std::uint64_t seed, bool long_ones) {
   c.q_by = one_of(1.f, 1.f, 8.f, 0.01f), c.k_by = one_of(1.f, 1.f, 8.f);
   if (below(6) == 0) c.large_head = below(s.kv_heads);
   c.graded = below(5) == 0;
+  s.spare = below(3) == 0 ? below(40) : 0;
   return c;
 }
 

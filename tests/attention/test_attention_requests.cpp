@@ -114,6 +114,10 @@ TEST(attention_requests, bad_arguments_are_named) {
   EXPECT_EQ(of([](problem& p) { p.scale = std::nanf(""); }), "scale is nan: expected a finite number");
   EXPECT_EQ(of([](problem& p) { p.mask = static_cast<causal>(7); }),
             "mask is 7: expected causal::no, top_left or bottom_right");
+  for (const std::int64_t stride : {std::int64_t{99}, std::int64_t{-1}, std::int64_t{1} << 60})
+    EXPECT_EQ(of([&](problem& p) { p.logsumexp_stride = stride; }),
+              "logsumexp_stride is " + std::to_string(stride) +
+                  ": expected 0, or at least the 100 queries of a head, and less than 2^52 bytes in all");
   EXPECT_EQ(of([](problem& p) { p.q.data = nullptr; }), "q is a null pointer: expected 307200 bytes");
   EXPECT_EQ(of([](problem& p) { p.v.data = at<const float>(3 << 20 | 2); }),
             "v is at address 0x300002: expected a multiple of 4");
@@ -207,6 +211,9 @@ TEST(attention_requests, overlaps_are_found_before_a_launch) {
             "out overlaps q: expected memory of its own");
   EXPECT_EQ(of([](problem& p) { p.logsumexp = at<float>(4 << 20); }),
             "logsumexp overlaps out: expected memory of its own");
+  // 12 heads of 100 queries: what lies after a head's is written, too
+  EXPECT_EQ(of([](problem& p) { p.logsumexp = at<float>((1 << 20) - 4800), p.logsumexp_stride = 101; }),
+            "logsumexp overlaps q: expected memory of its own");
   EXPECT_EQ(of([](problem& p) {
               p.visible = {at<unsigned char>((4 << 20) + 5), 0, 0, 0, 1};
             }),
@@ -229,6 +236,13 @@ TEST(attention_requests, gradients_are_judged_too) {
                 [](auto& p, auto& g) {
                   p.softmax = nullptr, p.logsumexp = at<float>(9 << 20);
                   g.q.data = at<float>(9 << 20);
+                },
+                true),
+            "the gradient of q overlaps logsumexp: expected memory of its own");
+  EXPECT_EQ(of(
+                [](auto& p, auto& g) {
+                  p.softmax = nullptr, p.logsumexp = at<float>(9 << 20), p.logsumexp_stride = 128;
+                  g.q.data = at<float>((9 << 20) + 4 * (11 * 128 + 99));
                 },
                 true),
             "the gradient of q overlaps logsumexp: expected memory of its own");

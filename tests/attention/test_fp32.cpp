@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Attention in FP32: every output within the bound of sequential FP32, by every step; gradients.
+#include <gmock/gmock.h>
+
 #include <antiphase/attention/ladder.hpp>
 #include <antiphase/core/error.hpp>
 #include <antiphase/executor/features.hpp>
@@ -52,7 +54,14 @@ std::vector<shape> shapes() {
        .before = 9},
       {.queries = 19, .keys = 77, .depth = 200, .scale = 0.25f, .rows_first = true},
       {.queries = 21, .keys = 40, .depth = 255, .offset = 2},
-      {.members = 2, .heads = 4, .kv_heads = 2, .queries = 37, .keys = 43, .depth = 64, .bias = true},
+      {.members = 2,
+       .heads = 4,
+       .kv_heads = 2,
+       .queries = 37,
+       .keys = 43,
+       .depth = 64,
+       .bias = true,
+       .spare = 27},
       {.heads = 2,
        .kv_heads = 2,
        .queries = 66,
@@ -61,7 +70,8 @@ std::vector<shape> shapes() {
        .mask = causal::bottom_right,
        .bias = true,
        .visible = true},
-      {.members = 2, .queries = 30, .keys = 65, .depth = 32, .visible = true},
+      {.members = 2, .queries = 30, .keys = 65, .depth = 32, .visible = true, .spare = 2},
+      {.members = 2, .heads = 2, .kv_heads = 1, .queries = 37, .keys = 3, .depth = 80, .spare = 27},
       {.queries = 40, .keys = 50, .depth = 16, .scale = -1.5f},
       // one pair of a tile is hidden: its last key of its first query, its first key of its last query
       {.queries = 70, .keys = 100, .depth = 32, .mask = causal::bottom_right},
@@ -86,9 +96,10 @@ std::vector<shape> shapes() {
        .depth = 48,
        .mask = causal::bottom_right,
        .before = 30,
+       .spare = 5,
        .query_lengths = {40, 3, 31},
        .key_lengths = {0, 40, 29}},
-      {.heads = 2, .kv_heads = 2, .queries = 3, .keys = 0, .depth = 8},
+      {.heads = 2, .kv_heads = 2, .queries = 3, .keys = 0, .depth = 8, .spare = 29},
   };
 }
 
@@ -186,6 +197,36 @@ TEST_P(attention_fp32, policy_fp16_is_within_its_bound_and_its_softmax_serves_gr
   }
 }
 
+// The forward of rows that need fewer columns than their padded depth has multiplies no more than it must.
+TEST_P(attention_fp32, policy_fp16_multiplies_the_columns_that_rows_have) {
+  for (const auto& [columns, depths] : {std::pair{32, std::array{1, 31, 32}},
+                                        {48, std::array{33, 47, 48}},
+                                        {64, std::array{49, 63, 64}},
+                                        {96, std::array{65, 95, 96}},
+                                        {128, std::array{97, 127, 128}}})
+    for (const int depth : depths) {
+      const shape even{.heads = 2, .kv_heads = 2, .queries = 131, .keys = 130, .depth = depth},
+          masked{.members = 2,
+                 .heads = 2,
+                 .kv_heads = 1,
+                 .queries = 70,
+                 .keys = 259,
+                 .depth = depth,
+                 .mask = causal::bottom_right,
+                 .before = 180,
+                 .padding = 1};
+      for (const shape& s : {even, masked}) {
+        call c(s);
+        c.v.each([&](auto b, auto h, auto j, auto n) { c.v(b, h, j, n) *= n % 2 == 0 ? 0x1p15f : 0x1p-15f; });
+        c.forward(where(), {.policy = "fp16"});
+        EXPECT_EQ(c.wrong_forward(arithmetic::fp16), "") << text(s);
+        EXPECT_THAT(explain(where(), c.problem(), {.policy = "fp16"}).code,
+                    testing::Contains("attention.fp16-" + std::to_string(columns)))
+            << text(s);
+      }
+    }
+}
+
 // Gradients of every pair, also of hidden ones; one head of the second shape is not for FP16 parts.
 TEST_P(attention_fp32, gradients_of_a_bias_are_within_their_bounds) {
   for (const char* policy : {"fp32", "fp16"})
@@ -215,13 +256,15 @@ TEST_P(attention_fp32, gradients_of_a_bias_are_within_their_bounds) {
 TEST_P(attention_fp32, gradients_take_the_logsumexp_alone) {
   for (const char* policy : {"fp32", "fp16"})
     for (const shape& s :
-         {shape{.heads = 2, .queries = 70, .keys = 40, .depth = 64, .mask = causal::bottom_right},
+         {shape{
+              .heads = 2, .queries = 70, .keys = 40, .depth = 64, .mask = causal::bottom_right, .spare = 26},
           shape{.members = 3,
           .heads = 2,
           .kv_heads = 1,
           .queries = 9,
           .keys = 33,
           .depth = 72,
+          .spare = 2,
           .query_lengths = {9, 0, 5},
           .key_lengths = {33, 2, 0}}}) {
       call c(s);

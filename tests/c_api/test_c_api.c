@@ -759,6 +759,27 @@ static void attending(void) {
     }
   EXPECT(wrong == 0);
 
+  subject = "logsumexp with floats between heads";
+  enum { APART = 32 };
+  static float far_apart[MEMBERS * HEADS * APART], again[MEMBERS * HEADS * QUERIES * DEPTH];
+  args.out_gradient.data = NULL;
+  args.logsumexp = far_apart, args.logsumexp_stride = APART;
+  EXPECT(antiphase_attention(&args, NULL) == ANTIPHASE_OK);
+  for (int i = 0; i < MEMBERS * HEADS * APART; ++i)
+    wrong += far_apart[i] != (i % APART < QUERIES ? logsumexp[i / APART * QUERIES + i % APART] : INFINITY);
+  EXPECT(wrong == 0);
+  args.out_gradient.data = grad, args.softmax = NULL, args.q_gradient.data = again;
+  EXPECT(antiphase_attention_backward(&args, NULL) == ANTIPHASE_OK);
+  for (int i = 0; i < MEMBERS * HEADS * QUERIES * DEPTH; ++i) wrong += !(fabsf(again[i] - to[0][i]) < 1e-5f);
+  EXPECT(wrong == 0);
+  args.logsumexp_stride = QUERIES - 1;
+  REFUSED(antiphase_attention_backward(&args, NULL), ANTIPHASE_BAD_REQUEST, "logsumexp_stride is");
+  args.size = offsetof(antiphase_attention_args, logsumexp_stride);  // an older caller's
+  args.logsumexp = logsumexp, args.q_gradient.data = again;
+  EXPECT(antiphase_attention_backward(&args, NULL) == ANTIPHASE_OK);
+  args.size = sizeof args, args.logsumexp_stride = 0, args.softmax = softmax;
+  args.q_gradient.data = to[0];
+
   subject = "the gradient of a bias";
   static float of_bias[MEMBERS * HEADS * QUERIES * KEYS];
   args.bias_gradient.data = of_bias;

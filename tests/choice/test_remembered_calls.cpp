@@ -123,6 +123,7 @@ const change backward_changes[] = {
     {"head stride of dV", [](auto& c, auto&) { c.gradients.v.head_stride += 8; }},
     {"logsumexp", [](auto& c, auto& m) { c.problem.logsumexp = m.at(12); }},
     {"softmax", [](auto& c, auto& m) { c.problem.softmax = m.at(13); }},
+    {"stride of logsumexp", [](auto& c, auto&) { c.problem.logsumexp_stride = rows + 1; }},
     {"mask", [](auto& c, auto&) { c.problem.mask = causal::bottom_right; }},
 };
 

@@ -402,7 +402,10 @@ def release_faults(kernel, code):
     the other are written by threads, for which the arrival suffices."""
     of_gradients = policy_in(kernel.name, "gradient_policy")
     most = 1 if of_gradients and of_gradients["shared"] else 0
-    in_flight, early = set(), 0
+    in_flight, early = (
+        [],
+        0,
+    )  # sets of registers that an instruction reads together: all are there once one is used
     for _, text in instructions(code):
         opcode, _, operands = re.sub(r"^@!?U?P\w+ ", "", text).partition(" ")
         first, _, rest = operands.partition(",")
@@ -410,10 +413,11 @@ def release_faults(kernel, code):
             in_flight.clear()
         elif opcode.startswith("SYNCS.ARRIVE"):
             early += bool(in_flight)
-        in_flight -= set(re.findall(r"\bR\d+\b", operands if opcode.startswith("ST") else rest))
+        used = set(re.findall(r"\bR\d+\b", operands if opcode.startswith("ST") else rest))
+        in_flight = [registers for registers in in_flight if not registers & used]
         if opcode.split(".")[0] == "LDS" and (to := re.fullmatch(r"R(\d+)", first)):
             registers = {"64": 2, "128": 4}.get(opcode.split(".")[-1], 1)
-            in_flight |= {f"R{int(to[1]) + i}" for i in range(registers)}
+            in_flight.append({f"R{int(to[1]) + i}" for i in range(registers)})
     if early > most:
         yield f"{early} arrivals while reads are in flight, expected at most {most}"
 

@@ -180,7 +180,7 @@ TEST(torch_judgement, calls_of_attention_are_taken_for_a_gain_where_times_were_f
   EXPECT_GT(attention({.queries = 999, .keys = 999, .depth = 64, .biased = true}).torch_seconds,
             attention({.queries = 999, .keys = 999, .depth = 64}).torch_seconds);
   for (const auto& [queries, keys, depth, fitted] :
-       {std::tuple{16, 33, 256, true}, {15, 33, 128, false}, {16, 32, 128, false}, {128, 64, 257, false}}) {
+       {std::tuple{48, 33, 256, true}, {47, 33, 128, false}, {48, 32, 128, false}, {128, 64, 257, false}}) {
     const torch_attention_call few{
         .backward = true, .members = 1 << 20, .queries = queries, .keys = keys, .depth = depth};
     EXPECT_EQ(attention(few).wins, fitted) << queries << " " << keys << " " << depth;

@@ -77,6 +77,9 @@ struct problem {
   // |logsumexp| u is then one of every weight.
   float* logsumexp = nullptr;
   float* softmax = nullptr;
+  // Floats of logsumexp from the first query of a head to that of the next. Those after the last query become
+  // infinity. 0: as many as there are queries, or rows of packed members.
+  std::int64_t logsumexp_stride = 0;
 };
 
 // The gradients of a problem whose `out`, and `softmax` or `logsumexp`, are there: from dO to dQ, dK and dV,

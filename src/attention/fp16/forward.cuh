@@ -49,12 +49,13 @@ template <forward_policy P> struct forward_waits {
 template <forward_policy P, class Waits = forward_waits<P>> struct forward_kernel {
   static constexpr int D = P.depth, N = P.keys, chunks = D / 64;
   static constexpr int columns = P.columns, part_columns = columns < 64 ? columns : 64;
+  static constexpr int column_parts = (columns + 63) / 64, last_columns = columns - (column_parts - 1) * 64;
   static constexpr int value_keys = N / chunks;  // of a slot with a part of V
   static constexpr int threads = (1 + P.groups) * warpgroup_size, computing_warps = Waits::computing_warps;
   static constexpr shared_kind shared = shared_kind::dynamic;
   static constexpr bool overlaps_previous = true;
   static_assert(D == 64 || D == 128);
-  static_assert(columns == 32 || columns == D);
+  static_assert(columns % 16 == 0 && columns > D - 64 && columns <= D);
   static_assert(N == 64 || N == 128);
   static_assert(N >= 64 * chunks);
   static_assert(!(P.biased || P.hidden) || N == visible_bits::columns);
@@ -209,14 +210,22 @@ template <forward_policy P, class Waits = forward_waits<P>> struct forward_kerne
   // P V of a tile, added to the outputs, which are scaled at first. Parts, of 64 keys and at most 64 columns,
   // are fresh sums: the mixed products, 2^11 times as large, are shrunk before the main ones are added. Two
   // parts are in progress, so that the Tensor Cores have work while the other one is shrunk or added; one
-  // where a bias, or 128 columns in a warpgroup alone, leaves too few registers.
-  static constexpr int blocks = N / 64, column_parts = columns / part_columns;
+  // where a bias, or 128 columns in a warpgroup alone, leaves too few registers. Of two, the odd one has the
+  // last columns where a row has two parts.
+  static constexpr int blocks = N / 64;
   static constexpr bool two_in_progress = !P.biased && (D == 64 || P.groups > 1);
+  static_assert(two_in_progress || last_columns == part_columns);
   AP_DEV static void multiply_values(accumulator<columns>& out, const halves<N>& p, const float (&shrink)[2],
                                      storage& s, slot_cursor first) {
     constexpr int parts = blocks * column_parts;
-    accumulator<part_columns> sums[two_in_progress ? 2 : 1];
-    const auto sum_of = [&](int t) -> auto& { return sums[two_in_progress ? t % 2 : 0]; };
+    accumulator<part_columns> even;
+    accumulator<column_parts == 2 ? last_columns : part_columns> odd;
+    const auto with_sum = [&](int t, const auto& use) {
+      if (two_in_progress && t % 2 == 1)
+        use(odd);
+      else
+        use(even);
+    };
     const auto key_of = [](int t) { return t / column_parts * 64; };
     const auto slot_of = [&](int t) {
       slot_cursor at = first;
@@ -236,29 +245,32 @@ template <forward_policy P, class Waits = forward_waits<P>> struct forward_kerne
     const auto start_mixed = [&](int t) {
       if (begins_slot(t)) Waits::values(s.ring, slot_of(t));
       wgmma_fence();
-      multiply_mixed<major::mn>(sum_of(t).value, 4, of_p(t), of_v(t), false);
+      with_sum(t, [&](auto& sum) { multiply_mixed<major::mn>(sum.value, 4, of_p(t), of_v(t), false); });
       wgmma_commit();
     };
     const auto start_main = [&](int t) {
-      sum_of(t).pin();
-      sum_of(t).scale(1.f / far_lo);
-      wgmma_fence();
-      multiply_main<major::mn>(sum_of(t).value, 4, of_p(t), of_v(t), true);
+      with_sum(t, [&](auto& sum) {
+        sum.pin();
+        sum.scale(1.f / far_lo);
+        wgmma_fence();
+        multiply_main<major::mn>(sum.value, 4, of_p(t), of_v(t), true);
+      });
       wgmma_commit();
     };
     const auto add = [&](int t) {
-      accumulator<part_columns>& sum = sum_of(t);
-      sum.pin();
       const int column = t % column_parts * 64;
-      const float* const scale =
-          &s.v_scale[slot_of(t).index][key_of(t) % value_keys / 64][column + sum.column()];
-      AP_UNROLL
-      for (int i = 0; i < sum.count; ++i) {
-        const pack<float, 2> of_columns = load_pack<2>(scale + i / 4 * 8);
-        float& o = out.value[column / 2 + i];
-        o = multiply_add(sum.value[i], of_columns.element[i % 2],
-                         key_of(t) == 0 ? o * shrink[out.half_of(i)] : o);
-      }
+      with_sum(t, [&](auto& sum) {
+        sum.pin();
+        const float* const scale =
+            &s.v_scale[slot_of(t).index][key_of(t) % value_keys / 64][column + sum.column()];
+        AP_UNROLL
+        for (int i = 0; i < sum.count; ++i) {
+          const pack<float, 2> of_columns = load_pack<2>(scale + i / 4 * 8);
+          float& o = out.value[column / 2 + i];
+          o = multiply_add(sum.value[i], of_columns.element[i % 2],
+                           key_of(t) == 0 ? o * shrink[out.half_of(i)] : o);
+        }
+      });
       if (t + 1 == parts || begins_slot(t + 1)) s.ring.release(slot_of(t), read_by_warp{});
     };
     if constexpr (!two_in_progress) {
@@ -370,10 +382,13 @@ template <forward_policy P, class Waits = forward_waits<P>> struct forward_kerne
         }
       }
       if (out.column() != 0) continue;
-      const std::int64_t at = stored_row(p.problem, m, w.head, row);
-      if (p.problem.softmax != nullptr)
+      if (p.problem.softmax != nullptr) {
+        const std::int64_t at = stored_row(p.problem, m, w.head, row);
         p.problem.softmax[2 * at] = r.top[h], p.problem.softmax[2 * at + 1] = weight;
-      if (p.problem.logsumexp != nullptr) p.problem.logsumexp[at] = (r.top[h] + log2f(weight)) * 0.693147181f;
+      }
+      if (p.problem.logsumexp != nullptr)
+        store_logsumexp(p.problem.logsumexp, p.problem, m, w.head, row,
+                        (r.top[h] + log2f(weight)) * 0.693147181f);
     }
   }
 

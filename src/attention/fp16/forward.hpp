@@ -11,7 +11,7 @@ constexpr int rows_of_group = 64;  // queries of a computing warpgroup
 
 struct forward_policy {
   int depth = 64;       // padded: one of fp16::depths
-  int columns = depth;  // of these, that are multiplied: 32, or all
+  int columns = depth;  // of these, that are multiplied: a multiple of 16
   int keys = 128;       // of a tile: 64 or 128
   int slots = 5;        // of the ring, each with keys x 64 elements of K or V
   int groups = 2;       // computing warpgroups

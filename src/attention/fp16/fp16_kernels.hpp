@@ -15,7 +15,9 @@ struct forward_row {
 };
 constexpr forward_row forward[] = {
     {.name = "attention.fp16-32", .policy = {.depth = 64, .columns = 32}, .drawn = false},
+    {.name = "attention.fp16-48", .policy = {.depth = 64, .columns = 48}, .drawn = false},
     {.name = "attention.fp16-64", .policy = {.depth = 64}},
+    {.name = "attention.fp16-96", .policy = {.depth = 128, .columns = 96}, .drawn = false},
     {.name = "attention.fp16-128", .policy = {.depth = 128}},
     {.name = "attention.fp16-64-biased", .policy = {.depth = 64, .biased = true}, .drawn = false},
     {.name = "attention.fp16-128-biased", .policy = {.depth = 128, .biased = true}, .drawn = false},
