@@ -10,7 +10,6 @@
 #include <utility>
 #include "src/gemm/fp16/split_epilogue.cuh"
 #include "src/gemm/fp16/split_product.hpp"
-#include "src/gemm/operands/sum_of_parts.cuh"
 #include "src/gemm/operands/tensor_core_tile.cuh"
 
 namespace antiphase::gemms {
@@ -138,9 +137,9 @@ template <product_policy P, class Ring = async_copies<P.stages>> struct split_mm
     }
   }
   // Adds a product to the sum in FP32 registers, and clears it.
-  AP_DEV static void promote(typename epilogue::sums& sum, sums& part) {
+  AP_DEV static void promote(typename epilogue::sums& sum, sums& part, float scale) {
     AP_UNROLL
-    for (int e = 0; e < epilogue::registers; ++e) sum[e] += std::exchange(part[e / 4][e % 4], 0.f);
+    for (int e = 0; e < epilogue::registers; ++e) sum[e] += std::exchange(part[e / 4][e % 4], 0.f) * scale;
   }
 
   // Recomputes the uncertain outputs of all the block's tiles, at the end: the ring is empty then, and its
@@ -184,11 +183,9 @@ template <product_policy P, class Ring = async_copies<P.stages>> struct split_mm
         ring.wait(at);
         load_next();
         multiply(main, mixed, s.slots[at.index].a, s.slots[at.index].b);
-        if (step % 2 != 0) promote(sum, main);
+        if (step % 2 != 0) promote(sum, main, 1);
       }
-      AP_UNROLL
-      for (int e = 0; e < epilogue::registers; ++e)
-        sum[e] = sum_of_parts(sum[e], mixed[e / 4][e % 4], 1.f / (1 << lo_exponent), p.lost);
+      promote(sum, mixed, 1.f / (1 << lo_exponent));
       epilogue{p, s.lines[lines], 0}.store(sum, s.uncertain, turn, tile);
     }
     recompute(p, s);

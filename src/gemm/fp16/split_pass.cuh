@@ -15,6 +15,7 @@
 #include <type_traits>
 #include "src/gemm/fp16/split_facts.cuh"
 #include "src/gemm/fp16/split_pass.hpp"
+#include "src/gemm/operands/lower_part.cuh"
 
 namespace antiphase::gemms {
 inline namespace AP_TARGET {
@@ -91,6 +92,7 @@ template <split_policy P> struct split_pass {
     std::int64_t top, line;  // the block's first line, the thread's
     std::int64_t k_stride;
     int k, first, step, chunk, chunks;
+    float lost;
 
     AP_DEV bool present() const { return line < source.lines; }
     AP_DEV int at(int c) const { return first + chunk * c; }
@@ -105,6 +107,7 @@ template <split_policy P> struct split_pass {
     w.wide = w.clustered = false;
     w.rank = in_cluster::rank();
     w.k = static_cast<int>(w.source.k);
+    w.lost = p.lost;
     if (AlongK) {
       w.wide = reinterpret_cast<std::uintptr_t>(w.source.data) % 16 == 0 &&
                (w.source.line_stride % 4 == 0 || w.source.lines == 1);
@@ -325,7 +328,7 @@ template <split_policy P> struct split_pass {
 
   // split, store
   // ---------------------------------------------------------------------------------------------------------
-  AP_DEV static void split(std::uint32_t* to, const float (&x)[8], const line_facts& by) {
+  AP_DEV static void split(std::uint32_t* to, const float (&x)[8], const line_facts& by, float lost) {
     pack<std::uint32_t, 4> hi, lo;
     AP_UNROLL
     for (int e = 0; e < 8; e += 2) {
@@ -333,7 +336,8 @@ template <split_policy P> struct split_pass {
       const float a = x[e] * by.second, b = x[e + 1] * by.second;
       const std::uint32_t both = to_halves(a, b);
       hi.element[e / 2] = both;
-      lo.element[e / 2] = to_halves((a - lower_half(both)) * up, (b - upper_half(both)) * up);
+      lo.element[e / 2] = to_halves(lower_part(a, a - lower_half(both), lost) * up,
+                                    lower_part(b, b - upper_half(both), lost) * up);
     }
     store_pack(to, hi);
     store_pack(to + 8, lo);
@@ -346,7 +350,7 @@ template <split_policy P> struct split_pass {
     rematerialise(k);
     AP_UNROLL
     for (int i = 0; i < N; ++i, k += w.step)
-      if (k < end) split(line + (k - (k & 15) / 2), x[i], by);  // 16 k are 8 words of hi, 8 of lo
+      if (k < end) split(line + (k - (k & 15) / 2), x[i], by, w.lost);  // 16 k are 8 words of hi, 8 of lo
   }
   AP_DEV static void finish(const storage& s, const work& w) {
     const int slot = thread_index();

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <vector>
 #include "src/gemm/fp16/split_operand.hpp"
+#include "src/gemm/operands/mean_loss.hpp"
 
 namespace antiphase::gemms {
 
@@ -58,7 +59,9 @@ struct split_arguments {
   // to q + 1
   std::uint64_t share;
   int line_threads;  // policy.line_threads(k)
+  float lost;        // mean_loss of k
 };
+constexpr mean_loss split_mean_loss{.of_operands = 0, .of_chunk = 1};  // for each operand
 
 struct split_pass_instance {
   split_policy policy;

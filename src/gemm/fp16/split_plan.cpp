@@ -199,7 +199,6 @@ launch_counts run(const context& where, const product_plan& plan, std::span<std:
                               .first = 0,
                               .end = 0,
                               .chunks = static_cast<std::int32_t>(ceil_div<std::int64_t>(k, split_chunk)),
-                              .lost = split_mean_loss.of_k(k) * (1 << lo_exponent),
                               .uncertain = {reinterpret_cast<std::uint32_t*>(uncertain),
                                             reinterpret_cast<std::uint16_t*>(uncertain + plan.count_bytes())},
                               .recomputed = recomputed};

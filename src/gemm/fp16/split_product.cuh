@@ -15,7 +15,6 @@
 #include "src/gemm/fp16/split_epilogue.cuh"
 #include "src/gemm/fp16/split_product.hpp"
 #include "src/gemm/fp16/split_warpgroup.cuh"
-#include "src/gemm/operands/sum_of_parts.cuh"
 
 namespace antiphase::gemms {
 inline namespace AP_TARGET {
@@ -134,7 +133,7 @@ template <product_policy P, class Waits = product_waits<P>> struct split_product
 
   // compute
   // ---------------------------------------------------------------------------------------------------------
-  AP_DEV static void compute(const params& p, storage& s, slot_cursor& at, int group, int chunks, sums& sum) {
+  AP_DEV static void compute(storage& s, slot_cursor& at, int group, int chunks, sums& sum) {
     const auto a = [&](slot_cursor slot) { return s.slots[slot.index].a + 64 * group; };
     const auto b = [&](slot_cursor slot) -> const part& { return s.slots[slot.index].b; };
     sums main, mixed = {};
@@ -164,8 +163,7 @@ template <product_policy P, class Waits = product_waits<P>> struct split_product
     pin_registers(mixed);
     if (chunks > 0) release();
     AP_UNROLL
-    for (int i = 0; i < registers; ++i)
-      sum[i] = sum_of_parts(sum[i], mixed[i], 1.f / (1 << lo_exponent), p.lost);
+    for (int i = 0; i < registers; ++i) sum[i] += mixed[i] * (1.f / (1 << lo_exponent));
   }
 
   // Recomputes the uncertain outputs of all the block's tiles, at the end: the ring is empty then, and its
@@ -212,7 +210,7 @@ template <product_policy P, class Waits = product_waits<P>> struct split_product
       cursor<uncertain_tally::turns> turn;
       for (std::int64_t i = first_tile(p); i < p.end; i += tile_step()) {
         sums sum = {};
-        compute(p, s, at, warpgroup - 1, chunks, sum);
+        compute(s, at, warpgroup - 1, chunks, sum);
         s.tiles.wait(tile, full);
         const epilogue out{p, s.lines[tile.index], first_column};
         if constexpr (P.cluster == 1) {

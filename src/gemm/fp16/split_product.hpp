@@ -6,7 +6,6 @@
 #include <antiphase/gemm/problem.hpp>
 #include "src/gemm/fp16/split_operand.hpp"
 #include "src/gemm/operands/ending.hpp"
-#include "src/gemm/operands/mean_loss.hpp"
 
 namespace antiphase::gemms {
 
@@ -28,7 +27,6 @@ struct product_policy {
   constexpr bool operator==(const product_policy&) const = default;
 };
 constexpr int split_step = 32, split_chunk = 64;  // k of a stage; k until the sum is promoted
-constexpr mean_loss split_mean_loss{.of_operands = 0, .of_chunk = 2};
 constexpr bool valid(const product_policy& p) {
   if (p.ordered && p.cluster > 1) return false;
   if (p.multiplier == multiplier::warps) return p.cluster == 1 && (p.stages == 2 || p.stages == 3);
@@ -74,7 +72,6 @@ struct product_problem {
   std::int32_t rows, columns;  // of tiles
   std::int32_t first, end;     // the tiles to compute, of those
   std::int32_t chunks;         // of split_chunk along K, the last may be short
-  float lost;                  // of the main product, for sum_of_parts()
   uncertain_lists uncertain;
   std::uint64_t* recomputed;  // null, or the count of outputs that were recomputed for lack of a certificate
 };

@@ -4,9 +4,9 @@
 
 namespace antiphase::gemms {
 
-// What Tensor Cores cut off always makes sums smaller in magnitude. Its mean, relative to the sum, is missing
-// from each output, and sum_of_parts() adds it again. In units of 2^-24: of the operands' lower bits, and of
-// the sum of a chunk of 64 k.
+// What Tensor Cores cut off always makes sums smaller in magnitude. Lower parts of operands are made larger
+// by its mean, a share of the element, so that products have it again. In units of 2^-24: of the lower bits
+// of operands, and of the sum of a chunk of 64 k.
 struct mean_loss {
   float of_operands, of_chunk;
 

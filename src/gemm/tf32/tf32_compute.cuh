@@ -7,7 +7,6 @@
 #include <antiphase/device/registers.cuh>
 #include <antiphase/device/warp.cuh>
 #include <antiphase/device/wgmma_tf32.cuh>
-#include "src/gemm/operands/sum_of_parts.cuh"
 #include "src/gemm/tf32/tf32_layout.cuh"
 #include "src/gemm/tf32/tf32_outputs.cuh"
 #include "src/gemm/tf32/tf32_split_k.cuh"
@@ -45,8 +44,8 @@ template <tf32_policy P, class Layout> struct tf32_consumer : tf32_outputs {
   }
   // A chunk is four fragments. Each is split while the previous one is multiplied, the first one of the next
   // chunk before this chunk's main product is promoted. before_these: chunks of the share that are done.
-  AP_DEV static void compute(const params& p, storage& s, slot_cursor& at, int chunks, const auto& mine,
-                             row_pair& rows, float (&sum)[own], int before_these = 0) {
+  AP_DEV static void compute(storage& s, slot_cursor& at, int chunks, const auto& mine, row_pair& rows,
+                             float (&sum)[own], int before_these = 0) {
     if (chunks == 0) return;
     tf32_fragment part[4];  // of 16 k each
     float main[own], mixed[own] = {};
@@ -106,21 +105,21 @@ template <tf32_policy P, class Layout> struct tf32_consumer : tf32_outputs {
     pin_registers(mixed);
     s.ring.release(before, by_warp{});
     AP_UNROLL
-    for (int i = 0; i < own; ++i) sum[i] = sum_of_parts(sum[i], mixed[i], 1, p.lost);
+    for (int i = 0; i < own; ++i) sum[i] += mixed[i];
   }
   // All of the block's share: in pieces, each with sums of its own, which are added in their order, as blocks
   // that share a tile add theirs. So an output has the same bits either way.
   AP_DEV static void compute_share(const params& p, storage& s, slot_cursor& at, const work& w,
                                    const auto& mine, row_pair& rows, sums& sum) {
     if constexpr (P.columns == 0) {
-      compute(p, s, at, w.chunks(), mine, rows, sum);
+      compute(s, at, w.chunks(), mine, rows, sum);
     } else {
       const int chunks = w.chunks();
       AP_ROLLED
       for (int done = 0; done < chunks; done += p.chunks_of_piece) {
         const int left = chunks - done;
         float piece[own] = {};
-        compute(p, s, at, left < p.chunks_of_piece ? left : p.chunks_of_piece, mine, rows, piece, done);
+        compute(s, at, left < p.chunks_of_piece ? left : p.chunks_of_piece, mine, rows, piece, done);
         AP_UNROLL
         for (int i = 0; i < own; ++i) sum[i] += piece[i];
       }

@@ -15,8 +15,8 @@
 #include <antiphase/device/warp.cuh>
 #include <cmath>
 #include <cstdint>
+#include "src/gemm/operands/lower_part.cuh"
 #include "src/gemm/operands/plain_ring.hpp"
-#include "src/gemm/operands/sum_of_parts.cuh"
 #include "src/gemm/tf32/tf32_outputs.cuh"
 
 namespace antiphase::gemms {
@@ -176,7 +176,7 @@ template <tf32_policy P, template <class Channel, int Warps> class RingOf = plai
         for (float& value : x[n].element) {
           zero = zero || value == 0;
           watch.see(value);
-          value -= tf32_cut(value);
+          value = lower_part(value, value - tf32_cut(value), p.lost);
         }
         store_pack<4>(there.lo[step] + at, x[n]);
       }
@@ -445,7 +445,7 @@ template <tf32_policy P, template <class Channel, int Warps> class RingOf = plai
         pin_registers(main);
         pin_registers(mixed);
         AP_UNROLL
-        for (int i = 0; i < registers; ++i) value[i] = sum_of_parts(main[i], mixed[i], 1, p.lost);
+        for (int i = 0; i < registers; ++i) value[i] = main[i] + mixed[i];
         hide_outside(p, w, t, value);
         in_range = keep_range(p, s.lines[now.column.index], rows.least(), value);
         ordinary = rows.ordinary() && !now.special_column && in_range;

@@ -54,7 +54,7 @@ struct tf32_problem {
   // of.k_of_part: k of each block that shares a tile, a multiple of tf32_chunk; of.partial holds floats
   tiled_problem tiled;
   float floor;  // smaller results are certified only if the lines' least elements are large enough
-  float lost;   // of the main product, for sum_of_parts()
+  float lost;   // mean_loss of k, in lower parts of the short operand
   // null, or a counter of the outputs that are computed again because they are not certified
   std::uint64_t* recomputed;
   // If the short operand is kept:
