@@ -129,8 +129,9 @@ struct attention_kernels_cost {
   }
 };
 // Attention, by the depth that kernels are compiled for. The H200's are fitted to 430 calls, drawn at random;
-// of 129 others they are 3 to 9 % off in the median. An H100 has the same multiprocessors: it takes the
-// H200's numbers with lower rates.
+// of 129 others they are 3 to 9 % off in the median. What a column of the forward takes at 128 is assumed to
+// be what it takes at 64: those calls multiplied 128 throughout. An H100 has the same multiprocessors: it
+// takes the H200's numbers with lower rates.
 struct fp16_attention_cost {
   static constexpr int depths[] = {64, 128};
   struct per_depth {

@@ -346,6 +346,27 @@ TEST(attention_requests, predicted_times_are_near_measured_ones_and_the_faster_p
   }
 }
 
+TEST(attention_requests, predicted_times_follow_the_columns_that_are_multiplied) {
+  const context h200(std::make_shared<test::stands_for_a_gpu>(shipped_profile("H200").limits));
+  const auto us = [&](std::int64_t depth) {
+    const auto rows = [&](std::uintptr_t address) {
+      return packed_heads(at<const float>(address), 16, 4096, depth);
+    };
+    const attention_problem p{.q = rows(1 << 20),
+                              .k = rows(2 << 20),
+                              .v = rows(3 << 20),
+                              .out = packed_heads(at<float>(4 << 20), 16, 4096, depth),
+                              .members = 2,
+                              .heads = 16,
+                              .queries = 4096,
+                              .keys = 4096,
+                              .depth = depth};
+    return 1e6 * explain(h200, p, {.policy = "fp16"}).predicted;
+  };
+  for (const std::int64_t columns : {32, 48, 96})
+    EXPECT_GT(us(columns + 1) - us(columns), 10 * (us(columns) - us(columns - 1))) << columns;
+}
+
 TEST(attention_requests, explain_names_the_kernels) {
   const context where = context::on("cpu");
   attention_problem p = fine();
