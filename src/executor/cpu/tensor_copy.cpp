@@ -3,14 +3,15 @@
 #include <algorithm>
 #include <antiphase/core/error.hpp>
 #include <antiphase/executor/cpu/machine.hpp>
-#include <array>
 #include <bit>
 #include <cstring>
+#include <iterator>
 #include <type_traits>
 
 #include <fmt/format.h>
 
 #include "src/executor/tensor_layout.hpp"
+#include "tensor_elements.hpp"
 #include "worker.hpp"
 
 namespace antiphase::cpu_detail {
@@ -174,9 +175,9 @@ using namespace cpu_detail;
 static_assert(sizeof(tensor_place::index) == tensor_dimensions * sizeof(int));
 namespace {
 
-record record_in(const tensor_map& map) {
+record record_in(const void* map) {
   record r;
-  std::memcpy(static_cast<void*>(&r), &map, sizeof r);
+  std::memcpy(static_cast<void*>(&r), map, sizeof r);
   return r;
 }
 
@@ -184,7 +185,7 @@ record record_in(const tensor_map& map) {
 std::shared_ptr<const tensor_box> box_of(const thread_state& self, const tensor_map& map, tensor_place first,
                                          int dimensions, const void* in_shared, const char* what,
                                          const char* direction, place where) {
-  const record r = record_in(map);
+  const record r = record_in(&map);
   if (r.elements.mark != mark)
     fail(self, fault::bad_copy, where,
          fmt::format("a {} takes a map that was not encoded, or by tensormap.replace without an element type",
@@ -226,8 +227,7 @@ void load_box(thread_state& self, void* to, const tensor_map& map, tensor_place 
 
 map_part part_of_map(const void* map, map_field field, int index, std::uint64_t value, place where) {
   const thread_state& self = called_from(__builtin_return_address(0));
-  record r;
-  std::memcpy(static_cast<void*>(&r), map, sizeof r);
+  const record r = record_in(map);
   if (r.elements.mark != 0 && r.elements.mark != mark)
     fail(self, fault::bad_copy, where, "a field is replaced in a map that was neither encoded nor zeros");
   const int most = field == map_field::global_stride ? tensor_dimensions - 1 : tensor_dimensions;
@@ -238,20 +238,6 @@ map_part part_of_map(const void* map, map_field field, int index, std::uint64_t 
                                                reinterpret_cast<const char*>(&r)),
                     sizeof member};
   };
-  using enum number_kind;  // by PTX's numbers of types, u8 to tf32.ftz
-  constexpr std::array<element_type, 13> types{{{mark, 1, unsigned_integer},
-                                                {mark, 2, unsigned_integer},
-                                                {mark, 4, unsigned_integer},
-                                                {mark, 4, signed_integer},
-                                                {mark, 8, unsigned_integer},
-                                                {mark, 8, signed_integer},
-                                                {mark, 2, floating},
-                                                {mark, 4, floating},
-                                                {mark, 4, floating},
-                                                {mark, 8, floating},
-                                                {mark, 2, bfloat},
-                                                {mark, 4, floating},
-                                                {mark, 4, floating}}};
   switch (field) {
     case map_field::global_address: return part(r.data, value);
     case map_field::rank: return part(r.dimensions, value + 1);  // given less one
@@ -265,10 +251,12 @@ map_part part_of_map(const void* map, map_field field, int index, std::uint64_t 
                          value));
       return {};
     case map_field::elemtype:
-      if (value >= types.size())
+      if (value >= std::size(tensor_elements))
         fail(self, fault::bad_copy, where,
              fmt::format("tensormap.replace sets the element type {}: expected one of 0 to 12", value));
-      return part(r.elements, std::bit_cast<std::uint32_t>(types[value]));
+      return part(r.elements, std::bit_cast<std::uint32_t>(
+                                  element_type{mark, static_cast<std::uint8_t>(tensor_elements[value].bytes),
+                                               tensor_elements[value].numbers}));
     case map_field::swizzle_mode:
       if (value > static_cast<std::uint64_t>(swizzle::bytes_128))
         fail(self, fault::bad_copy, where,
@@ -331,14 +319,14 @@ void tensor_store(const tensor_map& map, const void* from, tensor_place first, i
   store_box(called_from(__builtin_return_address(0)), map, from, first, dimensions, {}, where);
 }
 void set_numbers(tensor_map& map, number_kind of) {
-  record r = record_in(map);
+  record r = record_in(&map);
   r.elements.numbers = of;
   std::memcpy(&map, &r, sizeof r);
 }
 void tensor_reduce(const tensor_map& map, const void* from, tensor_place first, int dimensions,
                    bulk_update what, place where) {
   thread_state& self = called_from(__builtin_return_address(0));
-  const record r = record_in(map);
+  const record r = record_in(&map);
   const bool floating =
                  r.elements.numbers == number_kind::floating || r.elements.numbers == number_kind::bfloat,
              orders = what == bulk_update::min || what == bulk_update::max;

@@ -14,6 +14,7 @@
 #include "memory.hpp"
 #include "run.hpp"
 #include "src/checker/runs/executor.hpp"
+#include "src/executor/cpu/tensor_elements.hpp"
 #include "streams.hpp"
 
 namespace antiphase::plain {
@@ -193,22 +194,20 @@ CUresult cuTensorMapEncodeTiled(CUtensorMap* map, CUtensorMapDataType type, cuui
                                     instead);
     return result;
   };
-  using enum machine::number_kind;
-  static constexpr struct {
-    int bytes;
-    machine::number_kind kind;
-  } numbers[] = {{1, unsigned_integer}, {2, unsigned_integer}, {4, unsigned_integer}, {4, signed_integer},
-                 {8, unsigned_integer}, {8, signed_integer},   {2, floating},         {4, floating},
-                 {8, floating},         {2, bfloat},           {4, floating},         {4, floating},
-                 {4, floating}};
+  constexpr auto& types = cpu_detail::tensor_elements;
+  // PTX's number of the type
+  const int number = type == CU_TENSOR_MAP_DATA_TYPE_FLOAT32_FTZ ? 8
+                     : type == CU_TENSOR_MAP_DATA_TYPE_FLOAT64 || type == CU_TENSOR_MAP_DATA_TYPE_BFLOAT16
+                         ? type + 1
+                         : type;
   if (rank < 1 || rank > tensor_dimensions || interleave != CU_TENSOR_MAP_INTERLEAVE_NONE ||
-      fill != CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE || static_cast<std::size_t>(type) >= std::size(numbers) ||
+      fill != CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE || static_cast<std::size_t>(number) >= std::size(types) ||
       std::any_of(element_strides, element_strides + rank, [](cuuint32_t s) { return s != 1; }))
     return refuse("a tensor map that antiphase check does not have",
                   "1 to 5 dimensions, no interleaving, element strides of 1, zeros outside",
                   CUDA_ERROR_NOT_SUPPORTED);
   tensor_layout layout{.data = address,
-                       .element_bytes = numbers[type].bytes,
+                       .element_bytes = types[number].bytes,
                        .dimensions = static_cast<int>(rank),
                        .pattern = static_cast<antiphase::swizzle>(swizzle)};
   for (cuuint32_t d = 0; d < rank; ++d) {
@@ -223,7 +222,7 @@ CUresult cuTensorMapEncodeTiled(CUtensorMap* map, CUtensorMapDataType type, cuui
   }
   try {
     tensor_map encoded = plain::device().encode(layout);
-    machine::set_numbers(encoded, numbers[type].kind);
+    machine::set_numbers(encoded, types[number].numbers);
     static_assert(sizeof encoded == sizeof *map);
     std::memcpy(map, &encoded, sizeof encoded);
   } catch (const bad_request& e) {

@@ -137,6 +137,10 @@ class Counts(unittest.TestCase):
         self.assertEqual(tiled["shared"]["bytes"], 4 * 4 * 2 * (2 * 1024 + 2 * 32 * 1024))
         self.assertEqual(tiled["lanes"], 32 * tiled["requests"])
         self.assertEqual(tiled["operations_per_byte"], 2 * 64**3 / tiled["global"]["bytes"])
+        # Sixteen bytes in one access are one request: of C, of 64 KiB in four parts, and of a step's tiles.
+        for step in ("strict", "tensor-core-2"):
+            packed = asked("gemm", "--size", "64", "--policy", step)["global"]
+            self.assertEqual(packed["sectors"] * 32, packed["bytes"], step)
         # Each number in by the copy engine, and out.
         ring = asked("scan", "--size", "12288", "--policy", "single-pass-2")
         self.assertEqual((ring["copied_bytes"], ring["operations"]), (8 * 12288, 12288))
@@ -149,7 +153,7 @@ class Counts(unittest.TestCase):
         table = self.ladder("gemm", "--size", "64", "--policy", "tiled,tensor-core-2")
         self.assertTrue(all(len(line) <= 80 for line in table.splitlines()), table)
         self.assertIn("lanes  wavefronts  ideal  sectors  ideal", table)
-        self.assertRegex(table, "ops a byte\ntensor-core-2 .* 6.4\n")
+        self.assertRegex(table, "ops a byte\ntensor-core-2 .* 16\n")
 
     def test_refusals(self):
         for arguments, code, text in (
