@@ -55,7 +55,8 @@ AP_FN std::int64_t stored_row(const problem& p, const member& m, int head, std::
 AP_FN std::int64_t rows_of_head(const problem& p) {
   return p.lengths.query_offsets != nullptr ? p.lengths.query_rows : p.queries;
 }
-// Stores a query's logsumexp, with that of a head's last one what lies between it and the next head's.
+// Stores a query's logsumexp. The thread of a head's last row also fills what lies before the next head with
+// infinity.
 AP_FN void store_logsumexp(float* all, const problem& p, const member& m, int head, std::int64_t i, float x) {
   const std::int64_t line = p.lengths.query_offsets != nullptr ? head : m.index * p.heads + head,
                      row = m.first_query + i;

@@ -246,7 +246,7 @@ std::int64_t stride_of_heads(const tensor& logsumexp, const antiphase_attention_
   if (logsumexp.dtype() == loaded().float32 && sizes.size() == 3 && sizes[0] == p.members &&
       sizes[1] == p.heads && sizes[2] >= p.queries && (p.queries == 1 || strides[2] == 1)) {
     const std::int64_t stride = p.heads > 1 ? strides[1] : p.members > 1 ? strides[0] : sizes[2];
-    if (p.members == 1 || strides[0] == p.heads * stride) return stride;
+    if (stride >= p.queries && (p.members == 1 || strides[0] == p.heads * stride)) return stride;
   }
   throw std::runtime_error("the logsumexp is not that of the queries");
 }
@@ -254,6 +254,8 @@ std::int64_t stride_of_heads(const tensor& logsumexp, const antiphase_attention_
 four_tensors made(const attention_call& c, const attention_decision& d, const location& where,
                   const tensor& logsumexp) {
   antiphase_attention_args args = d.call;
+  args.logsumexp = const_cast<float*>(logsumexp.data<const float>());  // it is only read
+  args.logsumexp_stride = stride_of_heads(logsumexp, args);
   tensor q = by_rows(c.q.sizes(), where), k = by_rows(c.k.sizes(), where), v = by_rows(c.v.sizes(), where);
   handle none = nullptr;
   require(loaded().new_tensor(&none));
@@ -269,8 +271,6 @@ four_tensors made(const attention_call& c, const attention_decision& d, const lo
     require(loaded().copy(grad.get(), c.grad->get(), 0));
     args.out_gradient.data = grad.data<float>();
   }
-  args.logsumexp = const_cast<float*>(logsumexp.data<const float>());  // it is only read
-  args.logsumexp_stride = stride_of_heads(logsumexp, args);
   args.q_gradient.data = q.data<float>(), args.k_gradient.data = k.data<float>();
   args.v_gradient.data = v.data<float>();
   run(antiphase_attention_backward, args, d, where);

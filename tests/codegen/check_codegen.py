@@ -402,10 +402,8 @@ def release_faults(kernel, code):
     the other are written by threads, for which the arrival suffices."""
     of_gradients = policy_in(kernel.name, "gradient_policy")
     most = 1 if of_gradients and of_gradients["shared"] else 0
-    in_flight, early = (
-        [],
-        0,
-    )  # sets of registers that an instruction reads together: all are there once one is used
+    in_flight = []  # sets of registers that an instruction reads together: all are there once one is used
+    early = 0
     for _, text in instructions(code):
         opcode, _, operands = re.sub(r"^@!?U?P\w+ ", "", text).partition(" ")
         first, _, rest = operands.partition(",")

@@ -365,7 +365,7 @@ template <output_layout L> struct split_epilogue {
   // bound that follows from the number of tiny elements in its lines. The sums of a line that is not finite
   // are 0 or NaN and never reach their bound, which is positive.
   AP_DEV static bool certified(float sum, const split_line& a, const split_line& b) {
-    return std::fabs(sum) >= 1.08f * (std::fmin(a.tiny, b.norm) + std::fmin(b.tiny, a.norm));
+    return std::fabs(sum) >= 1.12f * (std::fmin(a.tiny, b.norm) + std::fmin(b.tiny, a.norm));
   }
   // sum * 2^exponent with one rounding: the first factor leaves a normal number unless the result is none
   // anyway.

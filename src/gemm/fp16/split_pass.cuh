@@ -346,11 +346,13 @@ template <split_policy P> struct split_pass {
     const int padded = ceil_div(w.k, 16) * 16, end = w.present() ? padded : 0;
     // in words a line has as many as k
     auto* line = reinterpret_cast<std::uint32_t*>(w.target.parts) + w.line * padded;
+    // with few nonzeros there is little to cut off
+    const float lost = 8 * std::int64_t{by.nonzeros} >= w.k ? w.lost : 0;
     int k = w.at(c);
     rematerialise(k);
     AP_UNROLL
     for (int i = 0; i < N; ++i, k += w.step)
-      if (k < end) split(line + (k - (k & 15) / 2), x[i], by, w.lost);  // 16 k are 8 words of hi, 8 of lo
+      if (k < end) split(line + (k - (k & 15) / 2), x[i], by, lost);  // 16 k are 8 words of hi, 8 of lo
   }
   AP_DEV static void finish(const storage& s, const work& w) {
     const int slot = thread_index();

@@ -61,7 +61,7 @@ struct split_arguments {
   int line_threads;  // policy.line_threads(k)
   float lost;        // mean_loss of k
 };
-constexpr mean_loss split_mean_loss{.of_operands = 0, .of_chunk = 1};  // for each operand
+constexpr mean_loss split_mean_loss{0x1p-24f, 0x1p-25f, 0x1p-26f};  // for each operand
 
 struct split_pass_instance {
   split_policy policy;

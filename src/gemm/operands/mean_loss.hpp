@@ -5,15 +5,13 @@
 namespace antiphase::gemms {
 
 // What Tensor Cores cut off always makes sums smaller in magnitude. Lower parts of operands are made larger
-// by its mean, a share of the element, so that products have it again. In units of 2^-24: of the lower bits
-// of operands, and of the sum of a chunk of 64 k.
+// by about its mean, a share of the element, so that products regain it. Shares are powers of two, so that
+// the product with an element is exact: of K from 64 on, from 32 on, and from 16 on.
 struct mean_loss {
-  float of_operands, of_chunk;
+  float from_64, from_32, from_16;
 
-  // Below 16 it is left as it is.
   constexpr float of_k(std::int64_t k) const {
-    const float part = k >= 64 ? 1.f : k >= 32 ? 0.5f : 0.25f;
-    return k >= 16 ? (of_operands + part * of_chunk) * 0x1p-24f : 0;
+    return k >= 64 ? from_64 : k >= 32 ? from_32 : k >= 16 ? from_16 : 0;
   }
 };
 

@@ -397,7 +397,7 @@ template <tf32_policy P, template <class Channel, int Warps> class RingOf = plai
       return next.goes_on();
     }
   };
-  // Sees the largest elements of rows in their parts: while a tile is multiplied, registers are scarce.
+  // Finds rows' largest elements from their parts, after the product: registers are scarce while it runs.
   AP_DEV static void see_largest(const tf32_fragment (&part)[halves], row_pair& rows) {
     rows.row[0].sizes.largest = rows.row[1].sizes.largest = 0;
     AP_UNROLL

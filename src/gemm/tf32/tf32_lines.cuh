@@ -59,8 +59,8 @@ AP_DEV float value_of_least(std::uint32_t least) { return bit_cast<float>((least
 constexpr std::uint32_t infinite = 0x7F800000;
 // a line of zeros: its least element counts as infinite
 constexpr std::uint32_t no_least = 2 * infinite - 1;
-// least_of(2^-112): smaller elements lose bits of lo
-constexpr std::uint32_t least_whole = 2 * ((127u - 112) << 23) - 1;
+// least_of(2^-112) as line_sizes has it: smaller elements lose bits of lo
+constexpr std::uint32_t least_whole = (2 * ((127u - 112) << 23) - 1) & ~0xFFu;
 // Sizes of the elements that a thread has seen of a line.
 struct size_watch {
   std::uint32_t least = no_least;  // the smallest least_of()
@@ -76,7 +76,7 @@ struct size_watch {
   }
 };
 // The same in one word, since shared memory is full: the least one without its last 8 bits, which hold the
-// exponent of the largest. So the first may be smaller than it is, and the second larger.
+// exponent of the largest. least() is rounded down, largest() up to the next power of two.
 struct line_sizes {
   static constexpr std::uint32_t of_largest = 0xFF, of_least = ~of_largest;
   std::uint32_t bits = no_least & of_least;

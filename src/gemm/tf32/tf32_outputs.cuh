@@ -190,7 +190,8 @@ struct tf32_outputs : tf32_rows {
     const float of_largest = p.floor * 0x1p13f;  // k 2^-112
     AP_UNROLL
     for (int i = 0; i < registers; ++i) {
-      const int h = i / 2 % 2, column = tf32_tile.m + 8 * (first + i / 4) + 2 * t.q + i % 2;
+      // of outputs that are not there, any column
+      const int h = i / 2 % 2, column = tf32_tile.m + 8 * ((first + i / 4) % fragments) + 2 * t.q + i % 2;
       const line_sizes a = rows.sizes[h], b = lines.sizes[column];
       const float size = std::fabs(value[i]);
       const bool lost = (a.least() < least_whole && !(size >= of_largest * b.largest())) ||

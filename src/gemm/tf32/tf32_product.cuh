@@ -30,7 +30,7 @@ inline namespace AP_TARGET {
 // mixed products are so small that they need no such care.
 //
 // The warps that prepare and split also collect what the certificate needs of each line (docs/accuracy.md):
-// the least element that is not zero, and where one or two nonzeros are. An output without a
+// the least element that is not zero, how large the largest is, and where one or two nonzeros are. An output without a
 // certificate is computed again by its warp, at once and alone.
 //
 // Persistent blocks walk over tiles. Where there are few tiles, the blocks of a cluster share one, and so do
@@ -42,7 +42,7 @@ template <tf32_policy P, template <class Channel, int Warps> class RingOf = plai
   static constexpr int threads = layout::threads, stages = layout::stages;
   static constexpr int preparing_warps = layout::preparing_warps, computing_warps = layout::computing_warps;
   // Whoever prepares an operand across k reads it element by element, which takes more registers.
-  static constexpr bool by_elements = by_tma && layout::preparation::turns;
+  static constexpr bool by_elements = layout::preparation::turns;
   static constexpr int preparing_registers = by_elements ? 88 : 72,
                        computing_registers = by_elements ? 208 : 216;
   static constexpr shared_kind shared = shared_kind::dynamic;

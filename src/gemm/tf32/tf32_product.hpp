@@ -15,7 +15,7 @@ namespace antiphase::gemms {
 // A block computes a tile of C: 128 lines of the long operand times 64 of the short one, in stages of 32 k.
 constexpr extent2 tf32_tile{128, 64};
 constexpr int tf32_stage_k = 32, tf32_chunk = 64;  // k of a stage; k between promotions of the sum
-constexpr mean_loss tf32_mean_loss{.of_operands = 1.25, .of_chunk = 2.75};
+constexpr mean_loss tf32_mean_loss{0x1p-22f, 0x1p-22f, 0x1p-23f};
 // The most k that a block sums: the accuracy guaranteed then is no weaker than that of precision fp32
 // (docs/accuracy.md).
 constexpr std::int64_t k_of_tf32_share = 16384;

@@ -12,7 +12,7 @@ namespace antiphase::gemms {
 inline namespace AP_TARGET {
 
 // poll() of a warp, which goes on when all lanes are done. A vote on the GPU, so that the compiler knows that
-// lanes stay together; the CPU executor takes a vote for progress.
+// lanes stay together; the CPU executor would take a vote for progress and miss a deadlock.
 #if AP_ON_GPU
 AP_DEV void poll_together(auto done) {
   while (ballot(done()) != all_lanes) __nanosleep(32);
@@ -80,7 +80,7 @@ template <tf32_policy P, class Layout> struct tf32_split_k : tf32_outputs {
       s.of_shares.places[n] = {all.first, all.last, all.nonzeros == 2};
     }
     AP_UNROLL
-    // fragments of other blocks: at the floor, which all_plain() accepts
+    // fragments of other blocks: at the floor, which keep_range() accepts
     for (int i = 0; i < registers; ++i) value[i] = i / 4 < count ? value[i] + here[i] : p.floor;
     if (!last) {
       AP_UNROLL

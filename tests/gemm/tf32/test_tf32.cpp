@@ -440,6 +440,33 @@ TEST_P(gemm_tf32, tiny_elements_are_not_lost) {
     AP_EXPECT_KEPT(narrowed(p, 45), p);
   }
 }
+// Each block knows of its own part of K alone: sizes of lines are put together. Small and large outputs, of
+// which the same are computed again however K is divided.
+TEST_P(gemm_tf32, tiny_elements_count_whatever_block_has_them) {
+  const context where = any();
+  product p = product_of(reals(140, 600, 1), reals(600, 70, 2));
+  for (std::int64_t i = 0; i < 140; i += 4) {
+    for (std::int64_t k = 0; k < 600; ++k) p.a(i, k) *= 0x1p-60f;
+    p.a(i, (i * 151) % 600) = 0x1.8p-130f;
+  }
+  for (std::int64_t j = 0; j < 70; j += 3) p.b((j * 97) % 600, j) = 0x1p-128f;
+  for (std::int64_t j = 0; j < 70; ++j) p.b((j * 211 + 5) % 600, j) = 0x1.2p55f;
+  p.place_a = placed_in_packets(major::row, p.a), p.place_b = placed_in_packets(major::column, p.b);
+  std::optional<std::uint64_t> again;
+  for (const tf32_instance& with : kernels()) {
+    if (with.policy.kept_halves > 0 || with.policy.columns > 0 || !can(where, p, with, false)) continue;
+    for (const tf32_division& how : {tf32_division{1, 1}, {2, 1}, {1, 3}, {4, 2}, {8, 1}}) {
+      SCOPED_TRACE(testing::Message()
+                   << with.code.name << ", cluster of " << how.cluster << ", " << how.parts << " parts");
+      const outcome here = multiply(where, p, with, false, how);
+      AP_EXPECT_KEPT(here.c, p);
+      EXPECT_EQ(here.recomputed, again.value_or(here.recomputed));
+      again = here.recomputed;
+    }
+  }
+  EXPECT_GT(again.value_or(0), 35u);
+  EXPECT_LT(again.value_or(0), 140u * 70u / 2);
+}
 // Results that cancel to nothing, or whose nonzeros meet only zeros, are certified unless their products may
 // have been too small.
 TEST_P(gemm_tf32, zeros_of_ordinary_lines_are_certain) {
