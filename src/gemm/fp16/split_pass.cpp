@@ -52,7 +52,7 @@ split_launch plan_split(const split_pass_instance& with, int cluster, const oper
         fmt::format("{} and {} lines: the split pass would need {} blocks", a.lines, b.lines, all * cluster));
   split_launch l{with.kernel,
                  {static_cast<unsigned>(all * cluster), 1, 1},
-                 {{a, b}, {to_a, to_b}, 0, with.policy.line_threads(a.k), split_mean_loss.of_k(a.k)}};
+                 {{a, b}, {to_a, to_b}, 0, with.policy.line_threads(a.k), mean_loss(a.k)}};
   l.kernel.cluster = cluster;
   if (all > 0)
     l.arguments.share = ceil_div(static_cast<std::uint64_t>(for_b) << 32, static_cast<std::uint64_t>(all));

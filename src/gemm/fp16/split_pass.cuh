@@ -15,7 +15,6 @@
 #include <type_traits>
 #include "src/gemm/fp16/split_facts.cuh"
 #include "src/gemm/fp16/split_pass.hpp"
-#include "src/gemm/operands/lower_part.cuh"
 
 namespace antiphase::gemms {
 inline namespace AP_TARGET {
@@ -328,6 +327,12 @@ template <split_policy P> struct split_pass {
 
   // split, store
   // ---------------------------------------------------------------------------------------------------------
+  // What an element's upper part leaves, larger by the share `lost` of the element: both operands' lower
+  // parts have what Tensor Cores cut off on average. Not of elements of up to 22 bits, such as integers,
+  // whose products may be exact.
+  AP_DEV static float lower_part(float element, float rest, float lost) {
+    return multiply_add(element, (bit_cast<std::uint32_t>(element) & 3) != 0 ? lost : 0, rest);
+  }
   AP_DEV static void split(std::uint32_t* to, const float (&x)[8], const line_facts& by, float lost) {
     pack<std::uint32_t, 4> hi, lo;
     AP_UNROLL

@@ -15,7 +15,6 @@
 #include <antiphase/device/warp.cuh>
 #include <cmath>
 #include <cstdint>
-#include "src/gemm/operands/lower_part.cuh"
 #include "src/gemm/operands/plain_ring.hpp"
 #include "src/gemm/tf32/tf32_outputs.cuh"
 
@@ -176,7 +175,7 @@ template <tf32_policy P, template <class Channel, int Warps> class RingOf = plai
         for (float& value : x[n].element) {
           zero = zero || value == 0;
           watch.see(value);
-          value = lower_part(value, value - tf32_cut(value), p.lost);
+          value = tf32_lower(value);
         }
         store_pack<4>(there.lo[step] + at, x[n]);
       }

@@ -76,12 +76,11 @@ template <tf32_policy P, class Layout> struct tf32_preparer : tf32_outputs {
         s.ring.wait(at, Layout::arrived);
         const int k = step * tf32_stage_k;
         if (last) {
-          preparation::template prepare<last_pieces>(here, {line, first_pieces}, k, p.lost, watch);
+          preparation::template prepare<last_pieces>(here, {line, first_pieces}, k, watch);
           if (lines_at_most > warp_size)
-            preparation::template prepare<last_pieces>(here, {other, first_pieces}, k, p.lost,
-                                                       watch_of_other);
+            preparation::template prepare<last_pieces>(here, {other, first_pieces}, k, watch_of_other);
         } else if (lines_at_most > warp_size || warp_index() == 0) {
-          preparation::template prepare<first_pieces>(here, {line, 0}, k, p.lost, watch);
+          preparation::template prepare<first_pieces>(here, {line, 0}, k, watch);
         }
         fence_async();
         if (step + 1 == steps) {
@@ -157,7 +156,7 @@ template <tf32_policy P, class Layout> struct tf32_copier : tf32_outputs {
       for (int step = 0; step < steps; ++step, ++at) {
         copy_async_wait<ahead - 1>();
         preparation::meet();
-        preparation::template prepare<pieces>(s.slots[at.index], my_share, step * tf32_stage_k, p.lost, watch,
+        preparation::template prepare<pieces>(s.slots[at.index], my_share, step * tf32_stage_k, watch,
                                               of_short);
         fence_async();
         if (step + 1 == steps) {

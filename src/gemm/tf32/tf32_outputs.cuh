@@ -193,10 +193,10 @@ struct tf32_outputs : tf32_rows {
       // of outputs that are not there, any column
       const int h = i / 2 % 2, column = tf32_tile.m + 8 * ((first + i / 4) % fragments) + 2 * t.q + i % 2;
       const line_sizes a = rows.sizes[h], b = lines.sizes[column];
-      const float size = std::fabs(value[i]);
-      const bool lost = (a.least() < least_whole && !(size >= of_largest * b.largest())) ||
-                        (b.least() < least_whole && !(size >= of_largest * a.largest())) ||
-                        (!(size >= p.floor) && !keeps_all(a.least(), b.least()));
+      const float size = std::fabs(value[i]), by_a = a.least() < least_whole ? of_largest * b.largest() : 0,
+                  by_b = b.least() < least_whole ? of_largest * a.largest() : 0;
+      const bool lost =
+          !(size >= std::fmax(by_a, by_b)) || (!(size >= p.floor) && !keeps_all(a.least(), b.least()));
       again |= std::uint32_t{!(size <= 0x1.fffffep127f) || ((exact >> i & 1u) == 0 && lost)} << i;
     }
     return again & there;

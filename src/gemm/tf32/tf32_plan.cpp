@@ -295,7 +295,6 @@ launch_counts run(const context& where, const tf32_plan& plan, std::span<std::by
       .tiled = arguments_of(where, plan, tf32_tile, by, packs_of(plan), plan.division.cluster,
                             plan.division.parts, workspace),
       .floor = std::ldexp(static_cast<float>(std::max<std::int64_t>(plan.problem.k(), 5)), -125),
-      .lost = tf32_mean_loss.of_k(plan.problem.k()),
       .recomputed = recomputed,
       .in_c = rows.in_c,
       .tma_stores = rows.by_tma,

@@ -5,7 +5,6 @@
 #include <antiphase/device/barrier.cuh>
 #include <antiphase/device/vector.cuh>
 #include <antiphase/device/warp.cuh>
-#include "src/gemm/operands/lower_part.cuh"
 #include "src/gemm/tf32/tf32_lines.cuh"
 #include "src/gemm/tf32/tf32_operand.cuh"
 
@@ -46,8 +45,8 @@ template <tf32_policy P> struct tf32_preparation {
       return s.b[start + shift[k % 4] + shifted_panel<tf32_tile.n>::place(along_k, 0, k)];
     }
   };
-  // watch: collects what the certificate needs of the line. k: of the stage's first element. lost: mean_loss.
-  template <int Pieces> AP_DEV static void prepare(slot& s, const share_of_line& mine, int k, float lost,
+  // watch: collects what the certificate needs of the line. k: of the stage's first element.
+  template <int Pieces> AP_DEV static void prepare(slot& s, const share_of_line& mine, int k,
                                                    line_watch& watch, const reader& from = {}) {
     const bool counts = ballot(watch.counts()) != 0;
     pack<float, 4> x[Pieces];  // all reads precede the first write, so that none waits for it
@@ -68,7 +67,7 @@ template <tf32_policy P> struct tf32_preparation {
       AP_UNROLL
       for (float& value : x[n].element) {
         watch.see(value);
-        value = lower_part(value, value - tf32_cut(value), lost);
+        value = tf32_lower(value);
       }
       store_pack<4>(s.lo + at, x[n]);
     }

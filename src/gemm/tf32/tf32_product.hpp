@@ -7,7 +7,6 @@
 #include <cstdint>
 
 #include "src/gemm/operands/loader.hpp"
-#include "src/gemm/operands/mean_loss.hpp"
 #include "src/gemm/operands/tiled_problem.hpp"
 
 namespace antiphase::gemms {
@@ -15,7 +14,6 @@ namespace antiphase::gemms {
 // A block computes a tile of C: 128 lines of the long operand times 64 of the short one, in stages of 32 k.
 constexpr extent2 tf32_tile{128, 64};
 constexpr int tf32_stage_k = 32, tf32_chunk = 64;  // k of a stage; k between promotions of the sum
-constexpr mean_loss tf32_mean_loss{0x1p-22f, 0x1p-22f, 0x1p-23f};
 // The most k that a block sums: the accuracy guaranteed then is no weaker than that of precision fp32
 // (docs/accuracy.md).
 constexpr std::int64_t k_of_tf32_share = 16384;
@@ -54,7 +52,6 @@ struct tf32_problem {
   // of.k_of_part: k of each block that shares a tile, a multiple of tf32_chunk; of.partial holds floats
   tiled_problem tiled;
   float floor;  // smaller results are certified only if the lines' least elements are large enough
-  float lost;   // mean_loss of k, in lower parts of the short operand
   // null, or a counter of the outputs that are computed again because they are not certified
   std::uint64_t* recomputed;
   // If the short operand is kept:

