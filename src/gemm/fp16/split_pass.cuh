@@ -106,7 +106,7 @@ template <split_policy P> struct split_pass {
     w.wide = w.clustered = false;
     w.rank = in_cluster::rank();
     w.k = static_cast<int>(w.source.k);
-    w.lost = p.lost;
+    w.lost = second ? p.lost : 0;
     if (AlongK) {
       w.wide = reinterpret_cast<std::uintptr_t>(w.source.data) % 16 == 0 &&
                (w.source.line_stride % 4 == 0 || w.source.lines == 1);
@@ -327,12 +327,12 @@ template <split_policy P> struct split_pass {
 
   // split, store
   // ---------------------------------------------------------------------------------------------------------
-  // What an element's upper part leaves, larger by the share `lost` of the element: both operands' lower
-  // parts have what Tensor Cores cut off on average. Not of elements of up to 22 bits, such as integers,
-  // whose products may be exact.
+  // What an element's upper part leaves, larger by the share `lost` of the element: what Tensor Cores cut off
+  // on average. Not of elements of up to 22 bits, such as integers, whose products may be exact.
   AP_DEV static float lower_part(float element, float rest, float lost) {
     return multiply_add(element, (bit_cast<std::uint32_t>(element) & 3) != 0 ? lost : 0, rest);
   }
+  template <bool Shares>
   AP_DEV static void split(std::uint32_t* to, const float (&x)[8], const line_facts& by, float lost) {
     pack<std::uint32_t, 4> hi, lo;
     AP_UNROLL
@@ -340,24 +340,32 @@ template <split_policy P> struct split_pass {
       constexpr float up = 1 << lo_exponent;
       const float a = x[e] * by.second, b = x[e + 1] * by.second;
       const std::uint32_t both = to_halves(a, b);
+      float of_a = a - lower_half(both), of_b = b - upper_half(both);
+      if (Shares) of_a = lower_part(a, of_a, lost), of_b = lower_part(b, of_b, lost);
       hi.element[e / 2] = both;
-      lo.element[e / 2] = to_halves(lower_part(a, a - lower_half(both), lost) * up,
-                                    lower_part(b, b - upper_half(both), lost) * up);
+      lo.element[e / 2] = to_halves(of_a * up, of_b * up);
     }
     store_pack(to, hi);
     store_pack(to + 8, lo);
   }
-  template <int N> AP_DEV static void split(const values<N>& x, const work& w, const line_facts& by, int c) {
+  template <bool Shares, int N>
+  AP_DEV static void split(const values<N>& x, const work& w, const line_facts& by, int c) {
     const int padded = ceil_div(w.k, 16) * 16, end = w.present() ? padded : 0;
     // in words a line has as many as k
     auto* line = reinterpret_cast<std::uint32_t*>(w.target.parts) + w.line * padded;
-    // with few nonzeros there is little to cut off
-    const float lost = 8 * std::int64_t{by.nonzeros} >= w.k ? w.lost : 0;
     int k = w.at(c);
     rematerialise(k);
     AP_UNROLL
     for (int i = 0; i < N; ++i, k += w.step)
-      if (k < end) split(line + (k - (k & 15) / 2), x[i], by, lost);  // 16 k are 8 words of hi, 8 of lo
+      if (k < end)  // 16 k are 8 words of hi, 8 of lo
+        split<Shares>(line + (k - (k & 15) / 2), x[i], by, w.lost);
+  }
+  // Lines with few nonzeros have no share: there is little to cut off.
+  template <int N> AP_DEV static void split(const values<N>& x, const work& w, const line_facts& by, int c) {
+    if (w.lost != 0 && 8 * std::int64_t{by.nonzeros} >= w.k)
+      split<true, N>(x, w, by, c);
+    else
+      split<false, N>(x, w, by, c);
   }
   AP_DEV static void finish(const storage& s, const work& w) {
     const int slot = thread_index();
