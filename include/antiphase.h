@@ -396,7 +396,7 @@ typedef struct antiphase_attention_args {
   // or packed members leave pairs out, it is not supported.
   antiphase_bias_gradient bias_gradient;
   // Floats of logsumexp from the first query of a head to that of the next; those after the last query become
-  // infinity (of packed members: after the last of all rows). 0: as many as there are queries, or packed rows.
+  // infinity; of packed members, those after all rows. 0: as many as there are queries, or packed rows.
   int64_t logsumexp_stride;
 } antiphase_attention_args;
 

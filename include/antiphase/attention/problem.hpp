@@ -78,7 +78,7 @@ struct problem {
   float* logsumexp = nullptr;
   float* softmax = nullptr;
   // Floats of logsumexp from the first query of a head to that of the next. Those after the last query become
-  // infinity (of packed members: after the last of all rows). 0: as many as there are queries, or packed rows.
+  // infinity; of packed members, those after all rows. 0: as many as there are queries, or packed rows.
   std::int64_t logsumexp_stride = 0;
 };
 
