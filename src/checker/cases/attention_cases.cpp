@@ -174,9 +174,9 @@ const std::vector<attended> of_fp32{{70, 75, 20, 1},
                                     {9, 40, 100, 0, causal::bottom_right, false, {0, 6, 9}, {0, 3, 40}},
                                     {10, 35, 130, 3}};
 const std::vector<attended> of_tensor_cores = [] {
-  std::vector<attended> all{{130, 150, 40, 1}, {10, 70, 24}};
+  std::vector<attended> all{{130, 150, 40, 1}, {10, 70, 24}, {10, 70, 88}};  // fewer columns than the depth
   for (const auto& row : attentions::fp16::depths)
-    all.push_back({20, 140, row.depth - 28, 0, causal::no, false, {0, 17, 20}, {0, 3, 140}});
+    all.push_back({20, 140, row.depth - 8, 0, causal::no, false, {0, 17, 20}, {0, 3, 140}});
   return all;
 }();
 const std::vector<attended> biased = [] {
