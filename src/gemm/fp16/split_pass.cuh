@@ -327,8 +327,9 @@ template <split_policy P> struct split_pass {
 
   // split, store
   // ---------------------------------------------------------------------------------------------------------
-  // What an element's upper part leaves, larger by the share `lost` of the element: what Tensor Cores cut off
-  // on average. Not of elements of up to 22 bits, such as integers, whose products may be exact.
+  // The lower part of an element of which the upper one leaves `rest`, larger by the share `lost` of the
+  // element, which Tensor Cores cut off on average. Elements of up to 22 bits, such as integers, have none:
+  // their products may be exact.
   AP_DEV static float lower_part(float element, float rest, float lost) {
     return multiply_add(element, (bit_cast<std::uint32_t>(element) & 3) != 0 ? lost : 0, rest);
   }

@@ -59,8 +59,6 @@ AP_DEV float value_of_least(std::uint32_t least) { return bit_cast<float>((least
 constexpr std::uint32_t infinite = 0x7F800000;
 // a line of zeros: its least element counts as infinite
 constexpr std::uint32_t no_least = 2 * infinite - 1;
-// least_of(2^-112) as line_sizes has it: smaller elements lose bits of lo
-constexpr std::uint32_t least_whole = (2 * ((127u - 112) << 23) - 1) & ~0xFFu;
 // Sizes of the elements that a thread has seen of a line.
 struct size_watch {
   std::uint32_t least = no_least;  // the smallest least_of()
@@ -94,6 +92,8 @@ struct line_sizes {
     bits = (least() < other.least() ? least() : other.least()) | (one > two ? one : two);
   }
 };
+// least_of(2^-112) as line_sizes has it: smaller elements lose bits of lo
+constexpr std::uint32_t least_whole = (2 * ((127u - 112) << 23) - 1) & line_sizes::of_least;
 // No product of the parts of lines with these least elements is so small that FP32 loses bits of it.
 AP_DEV bool keeps_all(std::uint32_t a, std::uint32_t b) {
   return value_of_least(a) * value_of_least(b) >= 0x1p-102f;
