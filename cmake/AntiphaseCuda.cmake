@@ -72,7 +72,7 @@ function(antiphase_cuda_objects name)
   # report.py compares the figures' kernels with the compiled ones.
   if(CMAKE_CUDA_COMPILER_VERSION VERSION_GREATER_EQUAL 13)
     if((ANTIPHASE_QUICK_KERNELS AND name MATCHES "^antiphase_twins_")
-       OR (ANTIPHASE_UNRUN_KERNELS AND name MATCHES "^((test|example|mutants)_|antiphase_(attention|attention_async|columns|log_sum_exp|passes_of_others|rivals|ring_async_of_others|traced_async)$|tile_sizes_)"))
+       OR (ANTIPHASE_UNRUN_KERNELS AND name MATCHES "^((test|example|mutants)_|antiphase_(attention|attention_async|columns|log_sum_exp|passes_of_others|rivals|ring_async_of_others|ring_of_others|traced_async)$|tile_sizes_)"))
       target_compile_options(${name} PRIVATE "$<$<COMPILE_LANGUAGE:CUDA>:-Ofc=max>")
     elseif(ANTIPHASE_QUICK_KERNELS AND name MATCHES "^(test|example)_")
       target_compile_options(${name} PRIVATE "$<$<COMPILE_LANGUAGE:CUDA>:-Ofc=mid>")

@@ -15,6 +15,7 @@
   LIST(instance, short_line_kernels)                             \
   LIST(single_pass_instance, single_pass_kernels)                \
   LIST(single_pass_instance, single_pass_wide_kernels)           \
+  LIST(single_pass_instance, single_pass_segment_sums_kernels)   \
   LIST(single_pass_instance, single_pass_segments_kernels)       \
   LIST(single_pass_instance, single_pass_async_kernels)          \
   LIST(single_pass_instance, single_pass_async_wide_kernels)     \

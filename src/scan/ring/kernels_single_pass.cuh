@@ -21,7 +21,7 @@ template <std::size_t I> void add_short_ring(std::vector<single_pass_instance>& 
 }
 
 std::vector<single_pass_instance> single_pass_kernels() {
-  std::vector<single_pass_instance> list = kernels_of_one_line<tile_mover::copy_engine>();
+  std::vector<single_pass_instance> list = kernels_of_operators<tile_mover::copy_engine, lines_kind::one>();
   [&]<std::size_t... I>(std::index_sequence<I...>) { (add_short_ring<I>(list), ...); }
   (std::make_index_sequence<std::size(steps)>());
   return list;

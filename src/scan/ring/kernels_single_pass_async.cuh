@@ -6,7 +6,7 @@ namespace antiphase::scans {
 inline namespace AP_TARGET {
 
 std::vector<single_pass_instance> single_pass_async_kernels() {
-  return kernels_of_one_line<tile_mover::threads>();
+  return kernels_of_operators<tile_mover::threads, lines_kind::one>();
 }
 
 }  // namespace AP_TARGET

@@ -6,7 +6,7 @@ namespace antiphase::scans {
 inline namespace AP_TARGET {
 
 std::vector<single_pass_instance> single_pass_async_segments_kernels() {
-  return kernels_of_segments<tile_mover::threads>();
+  return kernels_of_operators<tile_mover::threads, lines_kind::segments>();
 }
 
 }  // namespace AP_TARGET

@@ -3,6 +3,7 @@
 #pragma once
 #include <antiphase/scan/detail/single_pass.cuh>
 #include <cstdint>
+#include <type_traits>
 #include <vector>
 
 #include "src/scan/element_bits.hpp"
@@ -46,27 +47,34 @@ void add_single_pass(std::vector<single_pass_instance>& list, scan_operation ope
 // The type computed in.
 template <class T> using computed_in =
     std::conditional_t<is_narrow<T>, std::conditional_t<std::is_integral_v<T>, std::uint32_t, float>, T>;
-// Every operator that no other one's kernels compute.
-template <tile_mover M, lines_kind L, class... T>
-void add_operations(std::vector<single_pass_instance>& list) {
-  operators::each([&](auto op) {
-    using Op = decltype(op);
-    if constexpr (Op::one_pass_as == Op::operation)
-      (add_single_pass<M, T, T, computed_in<T>, Op, L>(list, Op::operation), ...);
-  });
+template <tile_mover M, lines_kind L, class Op, class... T>
+void add_types(std::vector<single_pass_instance>& list) {
+  (add_single_pass<M, T, T, computed_in<T>, Op, L>(list, Op::operation), ...);
+}
+// An operator with every type of elements, unless another operator's kernels compute it.
+template <tile_mover M, lines_kind L, class Op> void add_operator(std::vector<single_pass_instance>& list) {
+  if constexpr (Op::one_pass_as == Op::operation)
+    add_types<M, L, Op, float, double, std::uint8_t, std::uint16_t, std::uint32_t, std::uint64_t, f16, bf16>(
+        list);
 }
 template <tile_mover M, class In, class... Out> void add_wide_sums(std::vector<single_pass_instance>& list) {
   (add_single_pass<M, In, Out, Out, sum, lines_kind::one>(list, scan_operation::sum), ...);
 }
 
-// One line; one line with sums wider than the elements; several lines (rows, segments by key and by head
-// flags).
-template <tile_mover M> std::vector<single_pass_instance> kernels_of_one_line() {
+// Of one line or of several: rows, segments by key and by head flags.
+enum class operators_of_list { all, sum, others };
+template <tile_mover M, lines_kind L, operators_of_list Which = operators_of_list::all>
+std::vector<single_pass_instance> kernels_of_operators() {
   std::vector<single_pass_instance> list;
-  add_operations<M, lines_kind::one, float, double, std::uint8_t, std::uint16_t, std::uint32_t, std::uint64_t,
-                 f16, bf16>(list);
+  operators::each([&](auto op) {
+    using Op = decltype(op);
+    if constexpr (Which == operators_of_list::all ||
+                  std::is_same_v<Op, sum> == (Which == operators_of_list::sum))
+      add_operator<M, L, Op>(list);
+  });
   return list;
 }
+// Sums of one line that are wider than the elements.
 template <tile_mover M> std::vector<single_pass_instance> kernels_of_wide_sums() {
   std::vector<single_pass_instance> list;
   add_wide_sums<M, std::uint8_t, std::uint32_t, std::uint64_t>(list);
@@ -75,12 +83,6 @@ template <tile_mover M> std::vector<single_pass_instance> kernels_of_wide_sums()
   add_wide_sums<M, f16, float>(list);
   add_wide_sums<M, bf16, float>(list);
   add_wide_sums<M, float, double>(list);
-  return list;
-}
-template <tile_mover M> std::vector<single_pass_instance> kernels_of_segments() {
-  std::vector<single_pass_instance> list;
-  add_operations<M, lines_kind::segments, float, double, std::uint8_t, std::uint16_t, std::uint32_t,
-                 std::uint64_t, f16, bf16>(list);
   return list;
 }
 

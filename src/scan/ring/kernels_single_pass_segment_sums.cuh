@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+// Kernels of the single-pass scan (sm_90) for sums of several lines: rows, segments by key and by head flags.
+#include "single_pass_list.cuh"
+
+namespace antiphase::scans {
+inline namespace AP_TARGET {
+
+std::vector<single_pass_instance> single_pass_segment_sums_kernels() {
+  return kernels_of_operators<tile_mover::copy_engine, lines_kind::segments, operators_of_list::sum>();
+}
+
+}  // namespace AP_TARGET
+}  // namespace antiphase::scans
