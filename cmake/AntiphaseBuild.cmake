@@ -50,7 +50,7 @@ function(antiphase_options target)
     # It pays for the library, where they spend their time.
     target_compile_options(${target} PRIVATE
       "$<$<COMPILE_LANGUAGE:CXX>:${ANTIPHASE_SANITIZER_FLAGS};-fno-omit-frame-pointer;-g1;-D_GLIBCXX_ASSERTIONS>"
-      "$<$<COMPILE_LANGUAGE:CXX>:$<IF:$<STREQUAL:$<TARGET_PROPERTY:TYPE>,EXECUTABLE>,-O0,-O1;-fno-tree-loop-optimize>>"
+      "$<$<COMPILE_LANGUAGE:CXX>:$<IF:$<STREQUAL:$<TARGET_PROPERTY:TYPE>,EXECUTABLE>,-O0,-Og;-fno-tree-loop-optimize>>"
       "$<$<AND:$<COMPILE_LANGUAGE:CXX>,$<STREQUAL:$<TARGET_PROPERTY:TYPE>,EXECUTABLE>>:${ANTIPHASE_PROGRAM_SANITIZER_FLAGS}>")
     target_link_options(${target} PRIVATE ${ANTIPHASE_SANITIZER_FLAGS})
   endif()
@@ -67,12 +67,12 @@ function(antiphase_compile_quickly target level)
   endif()
 endfunction()
 
-# antiphase_quick(target [OPTIMISED files...]): with ANTIPHASE_QUICK, -O1 for a library whose functions run
+# antiphase_quick(target [OPTIMISED files...]): with ANTIPHASE_QUICK, -Og for a library whose functions run
 # once per call, -O2 for the files named, where the tests spend their time.
 function(antiphase_quick target)
   cmake_parse_arguments(arg "" "" "OPTIMISED" ${ARGN})
   if(ANTIPHASE_QUICK AND NOT ANTIPHASE_SANITIZE)
-    antiphase_compile_quickly(${target} 1)
+    antiphase_compile_quickly(${target} g)
     # With a precompiled header of another level, GCC 12 fails.
     set_source_files_properties(${arg_OPTIMISED} PROPERTIES COMPILE_OPTIONS "$<$<CONFIG:Release>:-O2>" SKIP_PRECOMPILE_HEADERS ON)
   endif()
