@@ -68,6 +68,7 @@ class Ends(unittest.TestCase):
         end = time.monotonic() + 60
         while not when() and time.monotonic() < end:
             time.sleep(0.05)
+        time.sleep(1)  # what the program's process has found is on its way to the tool
         begin = time.monotonic()
         tool.send_signal(number)
         out, said = tool.communicate(timeout=60)
