@@ -61,8 +61,9 @@ template <tile_mover M, class In, class... Out> void add_wide_sums(std::vector<s
   (add_single_pass<M, In, Out, Out, sum, lines_kind::one>(list, scan_operation::sum), ...);
 }
 
-// Of one line or of several: rows, segments by key and by head flags.
+// The operators that a list has: those of a long list are divided, so that both compile side by side.
 enum class operators_of_list { all, sum, others };
+// The kernels of one line, or of several: rows, segments by key and by head flags.
 template <tile_mover M, lines_kind L, operators_of_list Which = operators_of_list::all>
 std::vector<single_pass_instance> kernels_of_operators() {
   std::vector<single_pass_instance> list;
