@@ -2,6 +2,7 @@
 // The lists of attention's kernels: to add one, name it here and in src/CMakeLists.txt.
 #pragma once
 #include "src/attention/fp16/backward.hpp"
+#include "src/attention/fp16/short.hpp"
 #include "src/attention/fp32_kernels.hpp"
 #include "src/registry.hpp"
 
@@ -16,6 +17,7 @@
   LIST(split_instance, split_kernels)           \
   LIST(judge_instance, judge_kernels)           \
   LIST(forward_instance, forward_kernels)       \
+  LIST(short_instance, short_row_kernels)       \
   LIST(gradient_instance, gradient_kernels)     \
   LIST(gradient_split_instance, gradient_split_kernels)
 

@@ -4,8 +4,7 @@
 #include <antiphase/device/kernel.cuh>
 #include <antiphase/device/lanes.cuh>
 #include <antiphase/device/launch.cuh>
-#include "src/attention/fp32_kernels.hpp"
-#include "src/attention/scores.cuh"
+#include "src/attention/single_query.cuh"
 
 namespace antiphase::attentions {
 inline namespace AP_TARGET {
@@ -40,43 +39,7 @@ struct few_keys_attention {
 
  private:
   AP_DEV static void compute(const scores& s, int i) {
-    const problem& p = s.p;
-    if (i < 0 || i >= s.m.queries) return;
-    const int begin = s.see.begin(i), count = s.see.end(i) - begin;
-    if (count < 1 || count > few_keys) return;
-    const int kv_head = s.head / static_cast<int>(p.heads / p.kv_heads), depth = static_cast<int>(p.depth);
-    const float* const q = in_global_memory(query_row(p, p.q, s.m, s.head, i));
-    float t[few_keys], largest = minus_infinity;
-    bool hidden[few_keys];
-    AP_UNROLL
-    for (int j = 0; j < few_keys; ++j) {
-      t[j] = 0;
-      hidden[j] = j >= count || s.hides(i, begin + j);
-      if (hidden[j]) continue;
-      const float* const k = in_global_memory(key_row(p, p.k, s.m, kv_head, begin + j));
-      for (int c = lane_index(); c < depth; c += warp_size) t[j] = multiply_add(q[c], k[c], t[j]);
-      AP_UNROLL
-      for (int by = 1; by < warp_size; by *= 2) t[j] += shuffle_xor(t[j], by);
-      t[j] = s.of(t[j], i, begin + j);
-      largest = t[j] > largest ? t[j] : largest;
-    }
-    const float reference = largest == minus_infinity ? 0.f : largest;
-    float sum = 0;
-    AP_UNROLL
-    for (int j = 0; j < few_keys; ++j) {
-      t[j] = hidden[j] ? 0.f : exp2_accurate((t[j] - reference) * s.factor);
-      sum += t[j];
-    }
-    float* const out = in_global_memory(query_row(p, p.out, s.m, s.head, i));
-    for (int c = lane_index(); c < depth; c += warp_size) {
-      float o = -0.f;  // one key of weight 1 gives its V bit for bit, -0 too
-      AP_UNROLL
-      for (int j = 0; j < few_keys; ++j)
-        if (!hidden[j])
-          o = multiply_add(t[j], in_global_memory(key_row(p, p.v, s.m, kv_head, begin + j))[c], o);
-      out[c] = sum == 0 ? 0.f : o / sum;
-    }
-    if (lane_index() == 0) store_softmax(s, i, largest, sum);
+    if (i >= 0 && i < s.m.queries && sees_few_keys(s, i)) attend_query(s, i);
   }
 };
 

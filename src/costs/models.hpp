@@ -136,10 +136,12 @@ struct fp16_attention_cost {
   static constexpr int depths[] = {64, 128};
   struct per_depth {
     attention_kernels_cost kernels;
+    tile_walk_cost in_short_rows;   // the forward in one kernel
     double split, split_gradients;  // rates at which operands are read and their parts written
     double hidden;                  // a tile of the forward whose pairs are hidden one by one: more
     void each(constant_visitor& v) {
       kernels.each(v);
+      v.inside("short rows", in_short_rows);
       v.number("split", split, 5e5, 9e6);
       v.number("split gradients", split_gradients, 5e5, 9e6);
       v.number("hidden", hidden, 0, 30);

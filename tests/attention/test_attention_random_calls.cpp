@@ -50,7 +50,8 @@ random_call drawn(std::uint64_t seed, bool long_ones) {
       s.key_lengths.push_back(static_cast<std::int32_t>(below(s.keys + 1)));
     }
   }
-  c.policy = one_of("auto", "fp16", "fp16", "fp16", "fp32", "tiled", "double-buffered", "naive", "roles");
+  c.policy = one_of("auto", "fp16", "fp16", "fp16-short", "fp16-short", "fp32", "tiled", "double-buffered",
+                    "naive", "roles");
   c.q_by = one_of(1.f, 1.f, 8.f, 0.01f), c.k_by = one_of(1.f, 1.f, 8.f);
   if (below(6) == 0) c.large_head = below(s.kv_heads);
   c.graded = below(5) == 0;
@@ -91,7 +92,7 @@ TEST_P(attention_random_calls, keep_their_bounds) {
       continue;
     }
     ++ran[kernel];
-    const bool by_parts = kernel == "fp16" || kernel == "roles" || kernel == "antiphase";
+    const bool by_parts = kernel.starts_with("fp16") || kernel == "roles" || kernel == "antiphase";
     ASSERT_EQ(c.wrong_forward(by_parts ? arithmetic::fp16 : arithmetic::fp32, &worst), "") << what;
     const bool computes_gradients = r.policy == "auto" || r.policy == "fp16" || r.policy == "fp32";
     if (computes_gradients && n % 2 == 0) {
@@ -117,6 +118,7 @@ TEST_P(attention_random_calls, keep_their_bounds) {
   for (const auto& [name, count] : ran) std::printf("%s: %d calls\n", name.c_str(), count);
   std::printf("largest error as a part of its bound: %.3f, of gradients: %.3f\n", worst, worst_gradient);
   EXPECT_GT(ran["fp16"], 0);
+  EXPECT_GT(ran["fp16-short"], 0);
 }
 AP_ATTENTION_ON_BOTH(attention_random_calls);
 

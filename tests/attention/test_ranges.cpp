@@ -129,9 +129,10 @@ TEST_P(attention_ranges, ends_of_the_range_are_within_the_bounds) {
       call c(of[m]);
       fill(c, all[n]);
       if (overflows(c)) continue;
-      for (const std::string& policy : {std::string("fp16"), std::string("fp32"), steps[(n + m) % 4]}) {
+      for (const std::string& policy :
+           {std::string("fp16"), std::string("fp16-short"), std::string("fp32"), steps[(n + m) % 4]}) {
         if (policy == "roles" && (c.of.bias || c.of.visible)) continue;
-        const bool by_parts = policy == "fp16" || policy == "roles";
+        const bool by_parts = policy.starts_with("fp16") || policy == "roles";
         const arithmetic by = by_parts ? arithmetic::fp16 : arithmetic::fp32;
         const std::string what = text(all[n]) + ", " + policy + ", " + text(of[m]);
         c.forward(where(), {.policy = policy});
@@ -180,9 +181,9 @@ TEST_P(attention_ranges, large_v_at_every_weight_are_within_the_bound) {
           x *= n % 3 == 1 ? 0 : j % 2 == 0 ? 0x1p-20f : 0x1p20f;
         }
       });
-      for (const std::string policy : {"fp16", "fp32"}) {
+      for (const std::string policy : {"fp16", "fp16-short", "fp32"}) {
         c.forward(where(), {.policy = policy});
-        ASSERT_EQ(c.wrong_forward(policy == "fp16" ? arithmetic::fp16 : arithmetic::fp32), "")
+        ASSERT_EQ(c.wrong_forward(policy == "fp32" ? arithmetic::fp32 : arithmetic::fp16), "")
             << policy << ", depth " << depth << ", " << large;
       }
     }
@@ -191,7 +192,7 @@ TEST_P(attention_ranges, large_v_at_every_weight_are_within_the_bound) {
 // A scale is a number like others, 0 too; without one it is 1 / sqrt(depth).
 TEST_P(attention_ranges, every_scale_is_taken_as_it_is) {
   for (const float scale : {0.f, 1e-45f, 1e-40f, 1e-30f, -1e-42f, 1e30f})
-    for (const std::string policy : {"fp16", "fp32", "naive"}) {
+    for (const std::string policy : {"fp16", "fp16-short", "fp32", "naive"}) {
       call c(shape{.heads = 2,
                    .kv_heads = 1,
                    .queries = 66,
@@ -202,9 +203,9 @@ TEST_P(attention_ranges, every_scale_is_taken_as_it_is) {
       const float size = scale == 0 ? 1 : std::sqrt(1 / std::abs(scale));
       c.q.fill(1, std::min(size, 1e18f)), c.k.fill(2, std::min(size, 1e18f));
       c.forward(where(), {.policy = policy});
-      const arithmetic by = policy == "fp16" ? arithmetic::fp16 : arithmetic::fp32;
+      const arithmetic by = policy.starts_with("fp16") ? arithmetic::fp16 : arithmetic::fp32;
       ASSERT_EQ(c.wrong_forward(by), "") << policy << ", scale " << scale;
-      if (policy == "naive") continue;
+      if (policy != "fp16" && policy != "fp32") continue;
       c.backward(where(), {.policy = policy});
       ASSERT_EQ(c.wrong_backward(by), "") << policy << ", scale " << scale;
     }

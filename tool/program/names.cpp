@@ -64,7 +64,7 @@ std::vector<std::string> policies_of_gemm() {
   return names;
 }
 std::vector<std::string> policies_of_attention() {
-  std::vector<std::string> names{"auto", "fp16", "fp32"};
+  std::vector<std::string> names{"auto", "fp16", "fp16-short", "fp32"};
   for (const attentions::step& s : attentions::steps) names.emplace_back(s.name);
   return names;
 }

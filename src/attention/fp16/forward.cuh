@@ -6,7 +6,6 @@
 #include <antiphase/device/atomic.cuh>
 #include <antiphase/device/barrier.cuh>
 #include <antiphase/device/bulk.cuh>
-#include <antiphase/device/exponential.cuh>
 #include <antiphase/device/kernel.cuh>
 #include <antiphase/device/lanes.cuh>
 #include <antiphase/device/launch.cuh>
@@ -18,8 +17,8 @@
 #include <cmath>
 
 #include "src/attention/fp16/forward.hpp"
-#include "src/attention/fp16/pairs_tile.cuh"
-#include "src/attention/fp16/split_pass.cuh"
+#include "src/attention/fp16/forward_tile.cuh"
+#include "src/attention/fp16/visible_bits.cuh"
 #include "src/split_multiply.cuh"
 
 namespace antiphase::attentions {
@@ -310,29 +309,14 @@ template <forward_policy P, class Waits = forward_waits<P>> struct forward_kerne
 
   // compute
   // ---------------------------------------------------------------------------------------------------------
-  // State of a thread's two rows, the second 8 further than the first. Scores are in units in which exp2
-  // takes them.
-  struct rows {
-    int first;
-    reach sees;
-    int exponent = 0;  // of what turns a product of the tile's parts into a score, except for K's scale
-    float top[2] = {-INFINITY, -INFINITY};
-    float sum[2] = {};     // this thread's share
-    float shrink[2] = {};  // by which what was there is multiplied
-  };
-  static constexpr float up = 1 << part_exponent;
-
-  AP_DEV static visible_columns visible_in(const rows& r, int first_key) {
-    const int key = first_key + accumulator<N>::column();
-    return {{r.sees.begin(r.first) - key, r.sees.begin(r.first + 8) - key},
-            {r.sees.end(r.first) - key, r.sees.end(r.first + 8) - key}};
-  }
+  using tile = forward_tile<columns, N>;
+  using rows = typename tile::rows;
   // Scores to probabilities, times 2^15. `k_scale`: of each 64 keys.
   using tile_pairs = pairs_of_tile<false, N>;
   AP_DEV static void weigh(const params& p, score_sums& x, rows& r, int first_key,
                            const float (&k_scale)[blocks], const tile_pairs& pairs,
                            const visible_tile& visible) {
-    float to_score[blocks], from[2];
+    float to_score[blocks];
     AP_UNROLL
     for (int b = 0; b < blocks; ++b)
       to_score[b] = power_of_two(r.exponent + exponent_of(k_scale[b]), p.factor.mantissa);
@@ -344,52 +328,7 @@ template <forward_policy P, class Waits = forward_waits<P>> struct forward_kerne
       if (p.visible.words != nullptr) visible.hide(x);
     }
     if constexpr (P.hidden) visible.hide(x);
-    const int row = r.first - lane_index() / 4;  // the warp's first
-    if (first_key < r.sees.begin(row + 15) || first_key + N > r.sees.end(row))
-      hide(x, visible_in(r, first_key));
-    AP_UNROLL
-    for (int h = 0; h < 2; ++h) {
-      float top = -INFINITY;
-      AP_UNROLL
-      for (int b = 0; b < blocks; ++b) top = fmaxf(top, x.template row_max<64>(h, 64 * b) * to_score[b]);
-      const float now = fmaxf(r.top[h], max_of_row(top));
-      from[h] = now == -INFINITY ? 0 : now;
-      r.shrink[h] = exp2_accurate(r.top[h] - from[h]);
-      r.top[h] = now;
-    }
-    x.each([&](float& e, int half, int column) {
-      e = exp2_near(multiply_add(e, to_score[column / 64], -from[half])) * up;
-    });
-    AP_UNROLL
-    for (int h = 0; h < 2; ++h) r.sum[h] = multiply_add(r.sum[h], r.shrink[h], x.row_sum(h));
-  }
-
-  AP_DEV static void store(const params& p, const accumulator<columns>& out, const rows& r, const item& w,
-                           const member& m) {
-    AP_UNROLL
-    for (int h = 0; h < 2; ++h) {
-      const float sum = sum_of_row(r.sum[h]);
-      const int row = r.first + 8 * h, depth = static_cast<int>(p.problem.depth);
-      if (row >= m.queries) continue;
-      const float weight = sum * (1 / up), back = sum == 0 ? 0 : 1 / weight;
-      float* const to = query_row(p.problem, p.problem.out, m, w.head, row);
-      AP_UNROLL
-      for (int i = 2 * h; i < out.count; i += 4) {
-        AP_UNROLL
-        for (int e = 0; e < 2; ++e) {
-          const int c = out.column() + out.column_of(i + e);
-          if (c < depth) to[c] = out.value[i + e] * back;
-        }
-      }
-      if (out.column() != 0) continue;
-      if (p.problem.softmax != nullptr) {
-        const std::int64_t at = stored_row(p.problem, m, w.head, row);
-        p.problem.softmax[2 * at] = r.top[h], p.problem.softmax[2 * at + 1] = weight;
-      }
-      if (p.problem.logsumexp != nullptr)
-        store_logsumexp(p.problem.logsumexp, p.problem, m, w.head, row,
-                        (r.top[h] + log2f(weight)) * 0.693147181f);
-    }
+    tile::weigh(x, r, first_key, to_score);
   }
 
   AP_DEV static void compute(const params& p, storage& s, int group) {
@@ -442,7 +381,7 @@ template <forward_policy P, class Waits = forward_waits<P>> struct forward_kerne
       if (keys.end <= keys.begin) {
         skip(2 * (of_block.end - of_block.begin));
         s.queries.release(query, by_warp{});
-        store(p, out, r, w, m);
+        tile::store(p.problem, out, r, w.head, m);
         continue;
       }
       const int before = keys.begin - of_block.begin, behind = of_block.end - keys.end;
@@ -463,7 +402,7 @@ template <forward_policy P, class Waits = forward_waits<P>> struct forward_kerne
         multiply_values(out, parts, r.shrink, s, v);
       }
       skip(2 * behind);
-      store(p, out, r, w, m);
+      tile::store(p.problem, out, r, w.head, m);
     }
   }
 

@@ -4,6 +4,7 @@
 #include "src/attention/fp16/backward.hpp"
 #include "src/attention/fp16/depths.hpp"
 #include "src/attention/fp16/forward.hpp"
+#include "src/attention/fp16/short.hpp"
 #include "src/attention/fp16/split_pass.hpp"
 
 namespace antiphase::attentions::fp16 {
@@ -36,6 +37,18 @@ constexpr int forward_columns(std::int64_t depth, int groups, bool biased, bool 
       fewest = policy.columns;
   return fewest;
 }
+
+struct short_row {
+  const char* name;
+  short_policy policy;
+};
+constexpr short_row short_rows[] = {
+    {.name = "attention.fp16-short-32", .policy = {.columns = 32}},
+    {.name = "attention.fp16-short-64", .policy = {.columns = 64}},
+    {.name = "attention.fp16-short-128", .policy = {.columns = 128}},
+    {.name = "attention.fp16-short-32-biased", .policy = {.columns = 32, .biased = true}},
+    {.name = "attention.fp16-short-64-biased", .policy = {.columns = 64, .biased = true}},
+    {.name = "attention.fp16-short-128-biased", .policy = {.columns = 128, .biased = true}}};
 
 struct gradient_row {
   const char* name;

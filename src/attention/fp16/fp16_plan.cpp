@@ -30,6 +30,9 @@ std::span<const judge_instance> judge_instances(target where) {
 std::span<const forward_instance> forward_instances(target where) {
   return instances_of<attention_lists, forward_instance>(where);
 }
+std::span<const short_instance> short_instances(target where) {
+  return instances_of<attention_lists, short_instance>(where);
+}
 
 std::span<const gradient_split_instance> gradient_split_instances(target where) {
   return instances_of<attention_lists, gradient_split_instance>(where);
@@ -372,6 +375,48 @@ const forward_instance& forward_of(const request& r, int groups) {
   });
 }
 }  // namespace
+
+namespace {
+const short_instance& short_of(const request& r) {
+  const short_instance* fewest = nullptr;
+  for (const short_instance& i : short_instances(r.where()))
+    if (i.policy.biased == is_biased(r.problem) && i.policy.columns >= r.problem.depth &&
+        (fewest == nullptr || i.policy.columns < fewest->policy.columns))
+      fewest = &i;
+  if (fewest == nullptr) throw not_supported("this build has no kernel of attention of short rows");
+  return *fewest;
+}
+}  // namespace
+
+std::string short_unsuited(const request& r) {
+  if (r.back.has_value()) return "it computes no gradients";
+  return fp16_unsuited(r);
+}
+
+double short_seconds(const request& r) {
+  if (r.where() != target::cuda || r.back.has_value() || r.problem.depth > fp16::most_depth) return 0;
+  const costs::fp16_attention_cost& all = costs::models_of(r.executor.limits()).attention.fp16;
+  walked_call walked = r.walked(false);
+  walked.biased = is_biased(r.problem);
+  walked.depth = short_of(r).policy.columns;
+  return seconds_of(all.of_depth[costs::place_of_depth(all.depths, r.problem.depth)].in_short_rows,
+                    {split_rows, split_rows}, walked, profile_of(r.executor.limits()).limits.multiprocessors);
+}
+
+plan plan_short(const request& r) {
+  return planned(r, 0, [&with = short_of(r)](const request& call, std::span<std::byte>) {
+    const problem& p = call.problem;
+    const std::int64_t tiles = tiles_in(p.queries);
+    return std::vector{launch_of(with.code, line(tiles * p.heads * p.members),
+                                 short_params{.problem = p,
+                                              .factor = score_factor(std::abs(scale_of(p))),
+                                              .most_logit = most_logit,
+                                              .tiles = static_cast<std::int32_t>(tiles),
+                                              .q_in_vectors = in_vectors(p.q, p.depth),
+                                              .k_in_vectors = in_vectors(p.k, p.depth),
+                                              .v_in_vectors = in_vectors(p.v, p.depth)})};
+  });
+}
 
 plan plan_fp16(const request& r) {
   return r.back.has_value() ? plan_backward(r) : plan_forward(r, forward_of(r, 2));

@@ -38,9 +38,10 @@ AP_DEV float inverse_of(float scale) {
   return scale == INFINITY ? 0 : bit_cast<float>((254u << 23) - bit_cast<std::uint32_t>(scale));
 }
 
-// 256 threads have a tile of 64 rows in registers, four columns to a thread.
-template <int Depth> struct tile_in_registers {
-  static constexpr int threads = 256, lanes = Depth / 4, step = threads / lanes, count = split_rows / step;
+// A block's threads have a tile of 64 rows in registers, four columns to a thread.
+template <int Depth, int Threads = 256> struct tile_in_registers {
+  static constexpr int threads = Threads, lanes = Depth / 4, step = threads / lanes,
+                       count = split_rows / step;
   pack<float, 4> row[count];
 
   AP_DEV static int lane() { return thread_index() % lanes; }
@@ -48,23 +49,37 @@ template <int Depth> struct tile_in_registers {
 
   // `from`: the tile's first element; zeros after `rows` rows and `depth` columns.
   AP_DEV void load(const float* from, std::int64_t row_stride, int rows, int depth, bool in_vectors) {
-    AP_UNROLL
-    for (int i = 0; i < count; ++i) {
-      const int r = first_row() + i * step, column = 4 * lane();
-      row[i] = {};
-      if (r >= rows) continue;
-      const float* const at = from + r * row_stride + column;
-      if (in_vectors) {
-        if (column < depth) row[i] = load_pack<4>(at);
-      } else {
+    const int column = 4 * lane();
+    const float* at = from + first_row() * row_stride + column;
+    const auto each = [&](auto load_row) {
+      AP_UNROLL
+      for (int i = 0; i < count; ++i, at += step * row_stride) {
+        row[i] = {};
+        if (first_row() + i * step < rows) load_row(row[i]);
+      }
+    };
+    if (in_vectors)
+      each([&](pack<float, 4>& x) {
+        if (column < depth) x = load_pack<4>(at);
+      });
+    else
+      each([&](pack<float, 4>& x) {
         AP_UNROLL
         for (int e = 0; e < 4; ++e)
-          if (column + e < depth) row[i].element[e] = at[e];
-      }
+          if (column + e < depth) x.element[e] = at[e];
+      });
+  }
+  // The largest magnitude in each of the thread's columns, among its rows.
+  AP_DEV void largest_of_columns(float (&of_column)[4]) const {
+    AP_UNROLL
+    for (int e = 0; e < 4; ++e) {
+      of_column[e] = 0;
+      AP_UNROLL
+      for (int i = 0; i < count; ++i) of_column[e] = larger_magnitude(of_column[e], row[i].element[e]);
     }
   }
-  // Writes the parts; `up` of each of the thread's columns.
-  AP_DEV void store(f16* parts, std::int64_t lo_at, const float (&up)[4], float lo_factor) const {
+  // Calls store(row, column, hi, lo) with the parts of four elements; `up` of each of the thread's columns.
+  template <class Store> AP_DEV void split(const float (&up)[4], float lo_factor, Store store) const {
     AP_UNROLL
     for (int i = 0; i < count; ++i) {
       pack<std::uint32_t, 2> hi, lo;
@@ -77,10 +92,16 @@ template <int Depth> struct tile_in_registers {
         lo.element[e] = to_halves((a - lower_half(hi.element[e])) * lo_factor,
                                   (b - upper_half(hi.element[e])) * lo_factor);
       }
-      f16* const at = parts + (first_row() + i * step) * Depth + 4 * lane();
+      store(first_row() + i * step, 4 * lane(), hi, lo);
+    }
+  }
+  // Writes the parts to global memory, row after row.
+  AP_DEV void store(f16* parts, std::int64_t lo_at, const float (&up)[4], float lo_factor) const {
+    split(up, lo_factor, [&](int r, int column, const auto& hi, const auto& lo) {
+      f16* const at = parts + r * Depth + column;
       store_pack<2>(reinterpret_cast<std::uint32_t*>(at), hi);
       store_pack<2>(reinterpret_cast<std::uint32_t*>(at + lo_at), lo);
-    }
+    });
   }
 };
 
@@ -141,12 +162,9 @@ template <int Depth> struct split_pass {
     const int warp = warp_index();
     const std::int64_t index = at.head * o.shape.tiles + at.tile;
     float of_column[4], largest = 0;
+    x.largest_of_columns(of_column);
     AP_UNROLL
     for (int e = 0; e < 4; ++e) {
-      of_column[e] = 0;
-      AP_UNROLL
-      for (int i = 0; i < in_registers::count; ++i)
-        of_column[e] = larger_magnitude(of_column[e], x.row[i].element[e]);
       if (o.column_scale != nullptr)
         s.of_columns[in_registers::first_row()][4 * in_registers::lane() + e] = of_column[e];
       largest = larger_magnitude(largest, of_column[e]);

@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: Apache-2.0
+// FP32-accurate attention of short rows on Tensor Cores in one kernel (wgmma, sm_90a): a block splits what it
+// multiplies.
+#pragma once
+#include <antiphase/device/barrier.cuh>
+#include <antiphase/device/kernel.cuh>
+#include <antiphase/device/lanes.cuh>
+#include <antiphase/device/launch.cuh>
+#include <antiphase/device/mbarrier.cuh>
+#include <antiphase/device/vector.cuh>
+#include <antiphase/device/warp.cuh>
+#include <antiphase/device/wgmma.cuh>
+
+#include "src/attention/fp16/forward_tile.cuh"
+#include "src/attention/fp16/short.hpp"
+#include "src/attention/single_query.cuh"
+#include "src/split_multiply.cuh"
+
+namespace antiphase::attentions {
+inline namespace AP_TARGET {
+
+// plan
+// -----------------------------------------------------------------------------------------------------------
+// A block of one warpgroup has 64 queries of a head, and walks over tiles of 64 keys:
+//   K:  load into registers | write its FP16 parts to shared memory | multiply, weigh | ...
+//   V:                        load into registers                   |                 | write its parts | multiply
+// V is loaded while K is multiplied, and blocks of a multiprocessor alternate between loading and multiplying:
+// they find that antiphase by themselves. The parts are those of forward.cuh with far_lo; parts of Q and K of a tile share a scale, and
+// those of V have one for each column. Where parts do not keep the contract (judge_params), the block's
+// queries are computed again in FP32, one for a warp, as are those that see few keys.
+template <short_policy P> struct short_kernel {
+  static constexpr int columns = P.columns, chunks = (columns + 63) / 64, N = 64;
+  static constexpr int threads = warpgroup_size, warps = threads / warp_size;
+  static constexpr shared_kind shared = shared_kind::dynamic;
+  static constexpr bool overlaps_previous = true;
+  static constexpr int blocks_wanted = chunks > 1 ? 2 : 3;
+  static_assert(columns == 32 || columns == 64 || columns == 128);
+  using params = short_params;
+
+  // storage
+  // ---------------------------------------------------------------------------------------------------------
+  // 64 rows of 64 elements, hi and lo, in the swizzle of 128 bytes.
+  struct chunk {
+    alignas(1024) f16 part[2][split_rows][64];
+  };
+  struct storage {
+    chunk q[chunks], k[chunks], v[chunks];
+    alignas(16) float v_scale[columns];  // times 2^-15
+    // largest magnitudes
+    float of_columns[warps][columns], of_q[warps], of_k[warps];
+    bool is_unfit[warps];
+  };
+
+ private:
+  using tile = forward_tile<columns, N>;
+  using rows_in_registers = tile_in_registers<columns, threads>;
+
+  // split
+  // ---------------------------------------------------------------------------------------------------------
+  AP_DEV static void load(rows_in_registers& x, const float* from, std::int64_t row_stride, int rows,
+                          const problem& p, bool in_vectors) {
+    x.load(from, row_stride, rows < split_rows ? rows : split_rows, static_cast<int>(p.depth), in_vectors);
+  }
+  // The largest magnitude of the warp's elements, and of those in each column.
+  AP_DEV static void share_largest(float (&of_warps)[warps], const rows_in_registers& x) {
+    float of_column[4], largest = 0;
+    x.largest_of_columns(of_column);
+    AP_UNROLL
+    for (int e = 0; e < 4; ++e) largest = larger_magnitude(largest, of_column[e]);
+    AP_UNROLL
+    for (int by = 1; by < warp_size; by *= 2) largest = larger_magnitude(largest, shuffle_xor(largest, by));
+    if (lane_index() == 0) of_warps[warp_index()] = largest;
+  }
+  AP_DEV static void share_columns(float (&of_columns)[warps][columns], const rows_in_registers& x) {
+    float of_column[4];
+    x.largest_of_columns(of_column);
+    AP_UNROLL
+    for (int e = 0; e < 4; ++e) {
+      AP_UNROLL
+      for (int by = x.lanes; by < warp_size; by *= 2)
+        of_column[e] = larger_magnitude(of_column[e], shuffle_xor(of_column[e], by));
+      if (lane_index() < x.lanes) of_columns[warp_index()][4 * x.lane() + e] = of_column[e];
+    }
+  }
+  AP_DEV static float scale_of_tile(const float (&of_warps)[warps]) {
+    float largest = 0;
+    AP_UNROLL
+    for (int w = 0; w < warps; ++w) largest = larger_magnitude(largest, of_warps[w]);
+    return scale_for(largest);
+  }
+  AP_DEV static void write_parts(chunk (&to)[chunks], const rows_in_registers& x, const float (&up)[4]) {
+    x.split(up, far_lo, [&](int row, int column, const auto& hi, const auto& lo) {
+      const int at = (column % 64 / 8 ^ row % 8) * 8 + column % 8;
+      chunk& in = to[column / 64];
+      store_pack<2>(reinterpret_cast<std::uint32_t*>(&in.part[0][row][at]), hi);
+      store_pack<2>(reinterpret_cast<std::uint32_t*>(&in.part[1][row][at]), lo);
+    });
+  }
+  AP_DEV static void write_parts(chunk (&to)[chunks], const rows_in_registers& x, float scale, float sign) {
+    const float up = inverse_of(scale) * sign;
+    write_parts(to, x, {up, up, up, up});
+  }
+  // Returns the largest scale of the thread's columns.
+  AP_DEV static float write_values(storage& s, const rows_in_registers& x) {
+    float up[4], largest = 0;
+    AP_UNROLL
+    for (int e = 0; e < 4; ++e) {
+      const int column = 4 * x.lane() + e;
+      float of_column = 0;
+      AP_UNROLL
+      for (int w = 0; w < warps; ++w) of_column = larger_magnitude(of_column, s.of_columns[w][column]);
+      const float scale = scale_for(of_column);
+      if (x.first_row() == 0) s.v_scale[column] = scale * (1.f / (1 << part_exponent));
+      largest = fmaxf(largest, scale);
+      up[e] = inverse_of(scale);
+    }
+    write_parts(s.v, x, up);
+    return largest;
+  }
+
+  // multiply
+  // ---------------------------------------------------------------------------------------------------------
+  static constexpr int lo_at = split_rows * 128;  // bytes to the lo parts
+  using scores_of_tile = typename tile::scores;
+
+  // x = Q K^T: the mixed products, 2^11 times as large, are shrunk before the main ones are added.
+  AP_DEV static void multiply_keys(scores_of_tile& x, const storage& s) {
+    const auto of = [&](const chunk(&in)[chunks], auto part, int i) {
+      return further(describe(in[i / 4].part, 16, 1024, swizzle::bytes_128), part * lo_at + i % 4 * 32);
+    };
+    const auto of_q = [&](auto part, int i) { return of(s.q, part, i); };
+    const auto of_k = [&](auto part, int i) { return of(s.k, part, i); };
+    wgmma_fence();
+    multiply_mixed<major::k, major::k>(x.value, columns / 16, of_q, of_k, false);
+    wgmma_commit();
+    wgmma_wait<0>();
+    x.pin();
+    x.scale(1.f / far_lo);
+    wgmma_fence();
+    multiply_main<major::k, major::k>(x.value, columns / 16, of_q, of_k, true);
+    wgmma_commit();
+    wgmma_wait<0>();
+    x.pin();
+  }
+  // Adds P V to the outputs, which are scaled at first.
+  AP_DEV static void multiply_values(typename tile::outputs& out, const halves<N>& weights,
+                                     const float (&shrink)[2], const storage& s) {
+    AP_UNROLL
+    for (int c = 0; c < chunks; ++c) {
+      accumulator<columns / chunks> sum;
+      const auto of_weights = [&](auto part, int i) -> const auto& { return weights.part[part][i]; };
+      const auto of_v = [&](auto part, int i) {
+        return further(describe(s.v[c].part, 16, 1024, swizzle::bytes_128), part * lo_at + i * 2048);
+      };
+      wgmma_fence();
+      multiply_mixed<major::mn>(sum.value, N / 16, of_weights, of_v, false);
+      wgmma_commit();
+      wgmma_wait<0>();
+      sum.pin();
+      sum.scale(1.f / far_lo);
+      wgmma_fence();
+      multiply_main<major::mn>(sum.value, N / 16, of_weights, of_v, true);
+      wgmma_commit();
+      wgmma_wait<0>();
+      sum.pin();
+      AP_UNROLL
+      for (int i = 0; i < sum.count; ++i) {
+        const pack<float, 2> scale = load_pack<2>(&s.v_scale[64 * c + sum.column() + i / 4 * 8]);
+        float& o = out.value[32 * c + i];
+        o = multiply_add(sum.value[i], scale.element[i % 2], o * shrink[out.half_of(i)]);
+      }
+    }
+  }
+
+ public:
+  // kernel
+  // ---------------------------------------------------------------------------------------------------------
+  AP_DEV void operator()(const params& all) const {
+    storage& s = antiphase::shared<storage, shared>();
+    wait_for_previous_grid();
+    start_next_grid();
+    const problem& p = all.problem;
+    // Tiles with most keys come first, and heads that share K follow each other.
+    const int heads = static_cast<int>(p.heads), lines = static_cast<int>(p.members) * heads,
+              block = static_cast<int>(block_index().x), head = block % lines % heads,
+              kv_head = head / (heads / static_cast<int>(p.kv_heads)),
+              first = (all.tiles - 1 - block / lines) * split_rows;
+    const member m = member_of(p, block % lines / heads);
+    if (first >= m.queries) return;
+    const int queries = m.queries - first < split_rows ? m.queries - first : split_rows;
+    const scores alone(p, m, head);
+    const reach sees = alone.see;
+    const int begin = sees.begin(first) / N * N, end = sees.end(first + queries - 1);
+    const auto load_keys = [&](rows_in_registers& k, int from) {
+      load(k, key_row(p, p.k, m, kv_head, from), p.k.row_stride, m.keys - from, p, all.k_in_vectors);
+    };
+
+    typename tile::rows r{.first = first + scores_of_tile::row(), .sees = sees};
+    typename tile::outputs out = {};
+    bool is_unfit = false;
+    if (begin < end) {
+      rows_in_registers q, k, v;
+      load(q, query_row(p, p.q, m, head, first), p.q.row_stride, queries, p, all.q_in_vectors);
+      share_largest(s.of_q, q);
+      block_barrier();
+      const float q_scale = scale_of_tile(s.of_q);
+      write_parts(s.q, q, q_scale, scale_of(p) < 0 ? -1.f : 1.f);
+      r.exponent = exponent_of(q_scale) + all.factor.exponent;
+      for (int from = begin; from < end; from += N) {
+        load_keys(k, from);
+        share_largest(s.of_k, k);
+        block_barrier();  // and all have multiplied the tile of K before
+        const float k_scale = scale_of_tile(s.of_k);
+        write_parts(s.k, k, k_scale, 1);
+        load(v, key_row(p, p.v, m, kv_head, from), p.v.row_stride, m.keys - from, p, all.v_in_vectors);
+        [[maybe_unused]] pairs_of_tile<false, N> pairs;
+        const int column = from + scores_of_tile::column();
+        if constexpr (P.biased) pairs.load(p, m, head, r.first, column);
+        fence_async();
+        block_barrier();
+        scores_of_tile x;
+        multiply_keys(x, s);
+        float to_score[1] = {power_of_two(r.exponent + exponent_of(k_scale), all.factor.mantissa)};
+        if constexpr (P.biased) {
+          pairs.add_to(x, p, m, head, r.first, column, to_score);
+          to_score[0] = 1;
+        }
+        tile::weigh(x, r, from, to_score);
+        halves<N> weights;
+        attentions::split<far_lo>(weights, x);
+        share_columns(s.of_columns, v);
+        block_barrier();  // and all have multiplied the tile of V before
+        const float v_scale = write_values(s, v);
+        const bool fits =
+            fabsf(scale_of(p)) * static_cast<float>(p.depth) * (tile::up * q_scale) * (tile::up * k_scale) <=
+                all.most_logit &&
+            tile::up * v_scale * static_cast<float>(m.keys) < INFINITY;
+        is_unfit = warp_any(!fits) || is_unfit;
+        if (lane_index() == 0) s.is_unfit[warp_index()] = is_unfit;
+        fence_async();
+        block_barrier();
+        multiply_values(out, weights, r.shrink, s);
+      }
+      AP_UNROLL
+      for (int w = 0; w < warps; ++w) is_unfit = is_unfit || s.is_unfit[w];
+    }
+    tile::store(p, out, r, head, m);
+    warp_sync();
+    constexpr int own = split_rows / warps;
+    AP_ROLLED
+    for (int i = own * warp_index(); i < own * (warp_index() + 1) && i < queries; ++i)
+      if (is_unfit || sees_few_keys(alone, first + i)) attend_query(alone, first + i);
+  }
+};
+
+}  // namespace AP_TARGET
+}  // namespace antiphase::attentions
