@@ -268,10 +268,10 @@ module antiphase
       integer(c_size_t), value :: room
     end function
     integer(c_int) function antiphase_torch_attention_judge(device, backward, members, heads, queries, keys, depth, &
-                                                            causal, biased, predicted, seconds, torch_seconds, &
-                                                            wins) bind(c)
+                                                            causal, biased, launches, predicted, seconds, &
+                                                            torch_seconds, wins) bind(c)
       import
-      integer(c_int), value :: device, backward, causal, biased
+      integer(c_int), value :: device, backward, causal, biased, launches
       integer(c_int64_t), value :: members, heads, queries, keys, depth
       real(c_double), value :: predicted
       real(c_double), intent(out) :: seconds, torch_seconds

@@ -261,7 +261,7 @@ _attention_predict.argtypes = [ctypes.c_void_p, ctypes.POINTER(ctypes.c_double)]
 _results = [ctypes.POINTER(ctypes.c_double)] * 2 + [ctypes.POINTER(ctypes.c_int)]
 _torch_attention_judge = LIBRARY.antiphase_torch_attention_judge
 _torch_attention_judge.argtypes = (
-    [ctypes.c_int] * 2 + [ctypes.c_int64] * 5 + [ctypes.c_int] * 2 + [ctypes.c_double] + _results
+    [ctypes.c_int] * 2 + [ctypes.c_int64] * 5 + [ctypes.c_int] * 3 + [ctypes.c_double] + _results
 )
 _torch_scan_judge = LIBRARY.antiphase_torch_scan_judge
 _torch_scan_judge.argtypes = [ctypes.c_int] * 2 + [ctypes.c_int64] * 3 + [ctypes.c_int] * 2 + _results
@@ -325,9 +325,11 @@ def _judged(function, *call):
     return ours.value, theirs.value, wins.value == 1
 
 
-def judge_torch_attention(device, backward, members, heads, queries, keys, depth, causal, biased, predicted):
+def judge_torch_attention(
+    device, backward, members, heads, queries, keys, depth, causal, biased, launches, predicted
+):
     """antiphase_torch_attention_judge() of a device by its number."""
-    call = device, backward, members, heads, queries, keys, depth, causal, biased, predicted
+    call = device, backward, members, heads, queries, keys, depth, causal, biased, launches, predicted
     return _judged(_torch_attention_judge, *call)
 
 

@@ -10,8 +10,10 @@ import torch
 from . import _attention, _library, _torch_attention, _torch_lead
 from ._torch_ops import KIND as _kind
 
-# Products of queries and keys: with fewer, torch takes less than 25 us, and no prediction is made.
-_LEAST_WORK = 1 << 25
+# Products of queries and keys, times depth: with fewer, torch takes less than 25 us, and no prediction is made.
+# Operators in C++, which a profile is about, predict calls of so many keys, too.
+_LEAST_WORK, _LEAST_KEYS = 1 << 25, 129
+_SEVERAL = 4  # launches of a call with a workspace
 _HOST = {"forward": 110e-6, "backward": 400e-6}  # s: what a call of ours takes the host, in Python
 
 
@@ -47,7 +49,7 @@ def _decide(part, q, k, v, bias, grad, how, is_causal):
     most = members, heads, queries, keys
     if bias is not None and (bias.dim() != 4 or any(x not in (1, y) for x, y in zip(bias.shape, most))):
         return _NO
-    predicted = math.inf
+    predicted, launches = math.inf, _SEVERAL
     if not _allows_tf32():
         try:
             # The gradient of a sum, for example: it is copied, and laid out like q.
@@ -58,10 +60,12 @@ def _decide(part, q, k, v, bias, grad, how, is_causal):
                 args = (known[0], bias is not None, False, grad is not None)
                 asked = _torch_attention.with_made_up_addresses(*args)
                 predicted = _library.attention_seconds(asked)
+                launches = _SEVERAL if known[1] else 1
         except (NotImplementedError, ValueError):
             pass
     number, backward = _torch_lead.number_of(q.device), part == "backward"
-    call = number, backward, *most, depth, is_causal, bias is not None, max(predicted, _host(part))
+    predicted = max(predicted, _host(part))
+    call = number, backward, *most, depth, is_causal, bias is not None, launches, predicted
     ours, theirs, wins = _judge(*call)
     ours, theirs = 1e6 * ours, 1e6 * theirs
     text = f"attention {part} of {members} x {heads} x {queries} x {keys} x {depth}"
@@ -88,7 +92,7 @@ def _may_win(q, k, v, bias):
     float32 = torch.float32
     return (
         q.dtype is k.dtype is v.dtype is float32
-        and q.numel() * k.shape[-2] >= _LEAST_WORK
+        and (q.numel() * k.shape[-2] >= _LEAST_WORK or attention.profiles and k.shape[-2] >= _LEAST_KEYS)
         and (bias is None or bias.dtype is float32)
     )
 

@@ -17,7 +17,7 @@
   LIST(split_instance, split_kernels)           \
   LIST(judge_instance, judge_kernels)           \
   LIST(forward_instance, forward_kernels)       \
-  LIST(short_instance, short_row_kernels)       \
+  LIST(short_instance, short_sequence_kernels)  \
   LIST(gradient_instance, gradient_kernels)     \
   LIST(gradient_split_instance, gradient_split_kernels)
 

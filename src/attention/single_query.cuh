@@ -21,17 +21,33 @@ AP_DEV void attend_query(const scores& s, int i) {
   for (int c = 0; c < of_lane; ++c) o[c] = -0.f;  // one key of weight 1 gives its V bit for bit, -0 too
   AP_ROLLED
   for (int begin = s.see.begin(i), end = s.see.end(i); begin < end; begin += few_keys) {
-    float t[few_keys], now = largest;
+    float t[few_keys] = {}, now = largest;
+    const float* k[few_keys];
+    const float* v[few_keys];
+    // Keys past the last are the last, and hidden: loads of all wait for none.
+    const auto key = [&](int j) { return begin + j < end ? begin + j : end - 1; };
+    AP_UNROLL
+    for (int j = 0; j < few_keys; ++j) {
+      k[j] = in_global_memory(key_row(p, p.k, s.m, kv_head, key(j)));
+      v[j] = in_global_memory(key_row(p, p.v, s.m, kv_head, key(j)));
+    }
+    AP_UNROLL
+    for (int n = 0; n < of_lane; ++n) {
+      const int c = lane_index() + n * warp_size;
+      if (c >= depth) break;
+      AP_UNROLL
+      for (int j = 0; j < few_keys; ++j) t[j] = multiply_add(q[c], k[j][c], t[j]);
+    }
+    AP_UNROLL
+    for (int by = 1; by < warp_size; by *= 2) {
+      AP_UNROLL
+      for (int j = 0; j < few_keys; ++j) t[j] += shuffle_xor(t[j], by);
+    }
     bool hidden[few_keys];
     AP_UNROLL
     for (int j = 0; j < few_keys; ++j) {
-      t[j] = 0;
       hidden[j] = begin + j >= end || s.hides(i, begin + j);
       if (hidden[j]) continue;
-      const float* const k = in_global_memory(key_row(p, p.k, s.m, kv_head, begin + j));
-      for (int c = lane_index(); c < depth; c += warp_size) t[j] = multiply_add(q[c], k[c], t[j]);
-      AP_UNROLL
-      for (int by = 1; by < warp_size; by *= 2) t[j] += shuffle_xor(t[j], by);
       t[j] = s.of(t[j], i, begin + j);
       now = t[j] > now ? t[j] : now;
     }
@@ -51,8 +67,7 @@ AP_DEV void attend_query(const scores& s, int i) {
       o[n] *= shrink;
       AP_UNROLL
       for (int j = 0; j < few_keys; ++j)
-        if (!hidden[j])
-          o[n] = multiply_add(t[j], in_global_memory(key_row(p, p.v, s.m, kv_head, begin + j))[c], o[n]);
+        if (!hidden[j]) o[n] = multiply_add(t[j], v[j][c], o[n]);
     }
   }
   float* const out = in_global_memory(query_row(p, p.out, s.m, s.head, i));

@@ -23,7 +23,7 @@ void hand_out(const torch_judgement& j, double* seconds, double* torch_seconds, 
 
 antiphase_status antiphase_torch_attention_judge(int device, int backward, int64_t members, int64_t heads,
                                                  int64_t queries, int64_t keys, int64_t depth, int causal,
-                                                 int biased, double predicted, double* seconds,
+                                                 int biased, int launches, double predicted, double* seconds,
                                                  double* torch_seconds, int* wins) {
   return guarded([&] {
     const torch_attention_call call{.backward = backward != 0,
@@ -33,7 +33,8 @@ antiphase_status antiphase_torch_attention_judge(int device, int backward, int64
                                     .keys = keys,
                                     .depth = depth,
                                     .causal = causal != 0,
-                                    .biased = biased != 0};
+                                    .biased = biased != 0,
+                                    .launches = launches};
     hand_out(judge(where(device), call, predicted), seconds, torch_seconds, wins);
   });
 }

@@ -54,7 +54,8 @@ template <std::size_t N> torch_judgement judged(const context& where, const torc
   const bool fitted = real(call.queries) >= cost.least_queries && real(call.keys) >= cost.least_keys &&
                       call.depth <= kernels[N - 1].depth;
   constexpr double never = std::numeric_limits<double>::infinity();
-  return judged(where, fitted ? std::max(cost.our_host, 1e6 * predicted) : never, torchs, cost.most);
+  const double host = call.launches < 1 ? 0 : call.launches == 1 ? cost.our_host_of_one : cost.our_host;
+  return judged(where, fitted ? std::max(host, 1e6 * predicted) : never, torchs, cost.most);
 }
 
 const costs::torch_scan_cost& cost_of(const costs::torch_cost& all, torch_scan_call::kind operation) {

@@ -23,9 +23,9 @@ using attention_backward_of_torch = std::tuple<owned, owned, owned, owned>(
 constinit attention_forward* original_forward = nullptr;
 constinit attention_backward_of_torch* original_backward = nullptr;
 
-// Products of queries and keys, times depth: with fewer, torch takes less than 25 us, and no time is
-// predicted.
-constexpr std::int64_t least_work = std::int64_t{1} << 25;
+// Products of queries and keys, times depth, and keys: with fewer of both, torch takes less than 25 us, which
+// are those of the host. No time is predicted then, unless the call goes into a captured graph.
+constexpr std::int64_t least_work = std::int64_t{1} << 25, least_keys = 129;
 
 struct attention_decision : decision {
   antiphase_attention_args call = ANTIPHASE_ATTENTION_ARGS_INIT;  // without addresses
@@ -137,7 +137,7 @@ void make_up_results(antiphase_attention_args& args, const attention_call& c) {
   if (c.of_bias) args.bias_gradient.data = address();
 }
 
-attention_decision decided(const attention_call& c, const location& where) {
+attention_decision decided(const attention_call& c, const location& where, bool is_captured) {
   attention_decision d;
   if (!fits(c)) return d;
   d.call = described(c);
@@ -145,12 +145,16 @@ attention_decision decided(const attention_call& c, const location& where) {
   antiphase_attention_args asked = d.call;
   point(asked, c);
   make_up_results(asked, c);
+  constexpr int several = 4;  // launches
   double predicted = 0, ours = 0, torchs = 0;
   int wins = 0;
   if (antiphase_attention_workspace(&asked, &d.workspace) != ANTIPHASE_OK ||
       antiphase_attention_predict(&asked, &predicted) != ANTIPHASE_OK ||
       antiphase_torch_attention_judge(d.call.device, c.grad != nullptr, asked.members, asked.heads,
                                       asked.queries, asked.keys, asked.depth, c.is_causal, c.bias != nullptr,
+                                      is_captured        ? 0
+                                      : d.workspace == 0 ? 1
+                                                         : several,
                                       predicted, &ours, &torchs, &wins) != ANTIPHASE_OK)
     return d;  // antiphase does not compute it
   decide(d, attention_operators(), where, wins != 0, torchs - ours);
@@ -162,18 +166,20 @@ std::shared_ptr<const attention_decision> decision_of(const attention_call& c, c
   const std::int32_t type = loaded().float32;
   for (const tensor* x : {&c.q, &c.k, &c.v, c.bias, c.out, c.grad})
     if (x != nullptr && (x->dtype() != type || x->dim() != 4)) return nullptr;
-  const bool all = attention_operators().takes_all;
-  if (allows_tf32() || (!all && c.q.numel() < least_work / std::max<std::int64_t>(1, c.k.sizes()[2])))
+  if (allows_tf32()) return nullptr;
+  const bool all = attention_operators().takes_all, is_captured = where.is_captured();
+  const std::int64_t keys = c.k.sizes()[2];
+  if (!all && !is_captured && keys < least_keys && c.q.numel() < least_work / std::max<std::int64_t>(1, keys))
     return nullptr;
   call_words call;
-  call.add(where.type, where.index, c.is_causal, c.of_bias, all, c.scale.has_value(),
+  call.add(where.type, where.index, c.is_causal, c.of_bias, all, is_captured, c.scale.has_value(),
            std::bit_cast<std::int64_t>(c.scale.value_or(0)));
   for (const tensor* x : {&c.q, &c.k, &c.v}) call.add(*x);
   for (const tensor* x : {c.bias, c.out, c.grad}) {
     call.add(x != nullptr);
     if (x != nullptr) call.add(*x);
   }
-  return known.find(call, [&] { return decided(c, where); });
+  return known.find(call, [&] { return decided(c, where, is_captured); });
 }
 
 // Makes a call that has its addresses.

@@ -176,8 +176,8 @@ TEST(attention_requests, offsets_are_judged_before_a_launch) {
 TEST(attention_requests, unknown_policies_and_small_workspaces_are_named) {
   EXPECT_EQ(
       refused([](auto&, auto& o) { o.policy = "fp23"; }),
-      "there is no attention policy 'fp23': did you mean fp32? Expected auto, fp16, fp32, naive, tiled, "
-      "double-buffered, roles or antiphase");
+      "there is no attention policy 'fp23': did you mean fp32? Expected auto, fp16, fp16-short, fp32, naive, "
+      "tiled, double-buffered, roles or antiphase");
   std::byte small[256];
   EXPECT_EQ(refused(
                 [&](auto&, auto& o) {
@@ -270,6 +270,14 @@ TEST(attention_requests, gradients_are_judged_too) {
             "the gradient of v overlaps the gradient of k: expected memory of its own");
 }
 
+// Of policies fp16 and fp32. The one chosen is this, or fp16-short if that is predicted to be faster.
+std::string faster_of_two(const context& where, const attention_problem& p) {
+  const auto us = [&](const char* policy) { return explain(where, p, {.policy = policy}).predicted; };
+  const std::string faster = us("fp32") < us("fp16") ? "fp32" : "fp16";
+  EXPECT_EQ(explain(where, p).kernel, us("fp16-short") < us(faster.c_str()) ? "fp16-short" : faster);
+  return faster;
+}
+
 // Times in us that an H200 has measured, of random calls to which nothing was fitted.
 TEST(attention_requests, predicted_times_of_random_calls_are_near_measured_ones) {
   const context h200(std::make_shared<test::stands_for_a_gpu>(shipped_profile("H200").limits));
@@ -312,7 +320,7 @@ TEST(attention_requests, predicted_times_of_random_calls_are_near_measured_ones)
     EXPECT_NEAR(1e6 * explain(h200, p, {.policy = "fp32"}).predicted / m.fp32, 1, 0.2);
     EXPECT_NEAR(1e6 * explain(h200, p, g, {.policy = "fp16"}).predicted / m.fp16_gradients, 1, 0.2);
     EXPECT_NEAR(1e6 * explain(h200, p, g, {.policy = "fp32"}).predicted / m.fp32_gradients, 1, 0.2);
-    EXPECT_EQ(explain(h200, p).kernel, m.fp32 < m.fp16 ? "fp32" : "fp16");
+    EXPECT_EQ(faster_of_two(h200, p), m.fp32 < m.fp16 ? "fp32" : "fp16");
   }
 }
 
@@ -342,7 +350,44 @@ TEST(attention_requests, predicted_times_are_near_measured_ones_and_the_faster_p
     SCOPED_TRACE(testing::Message() << m.queries << " x " << m.keys << " x " << m.depth);
     EXPECT_NEAR(us("fp32") / m.fp32, 1, 0.5);  // by an H200's constants
     EXPECT_NEAR(us("fp16") / m.fp16, 1, 0.35);
-    EXPECT_EQ(explain(h100, p).kernel, m.fp32 < m.fp16 ? "fp32" : "fp16");
+    EXPECT_EQ(faster_of_two(h100, p), m.fp32 < m.fp16 ? "fp32" : "fp16");
+  }
+}
+
+// Times in us that an H200 has measured, of bench/results/experiments/20261130-short-attention-h200.json.
+TEST(attention_requests,
+     predicted_times_of_short_sequences_are_near_measured_ones_and_the_faster_policy_is_chosen) {
+  const context h200(std::make_shared<test::stands_for_a_gpu>(shipped_profile("H200").limits));
+  struct row {
+    std::int64_t members, heads, queries, keys, depth;
+    causal mask;
+    bool biased;
+    double short_sequences, fp16;
+  };
+  for (const row& m : {row{512, 3, 49, 49, 32, causal::no, false, 30.2, 87.5},
+                       row{1024, 6, 49, 49, 32, causal::no, true, 134.8, 405.2},
+                       row{128, 16, 50, 50, 64, causal::top_left, false, 72.6, 209.4},
+                       row{16, 12, 33, 1105, 64, causal::no, false, 81.4, 121.6},
+                       row{4, 8, 64, 4096, 64, causal::no, false, 240.5, 116.3},
+                       row{64, 8, 40, 300, 40, causal::no, false, 57.0, 106.5},
+                       row{128, 4, 256, 256, 32, causal::no, false, 96.6, 133.8},
+                       row{16, 16, 102, 102, 128, causal::no, false, 45.8, 69.8},
+                       row{4, 12, 354, 1897, 128, causal::no, false, 429.5, 222.9}}) {
+    attention_problem p{.q = packed_heads(at<const float>(1 << 20), m.heads, m.queries, m.depth),
+                        .k = packed_heads(at<const float>(2 << 20), m.heads, m.keys, m.depth),
+                        .v = packed_heads(at<const float>(3 << 20), m.heads, m.keys, m.depth),
+                        .out = packed_heads(at<float>(4 << 20), m.heads, m.queries, m.depth),
+                        .members = m.members,
+                        .heads = m.heads,
+                        .queries = m.queries,
+                        .keys = m.keys,
+                        .depth = m.depth,
+                        .mask = m.mask};
+    if (m.biased) p.bias = {at<const float>(5 << 20), 0, 0, 0, 1};
+    SCOPED_TRACE(testing::Message() << m.queries << " x " << m.keys << " x " << m.depth);
+    EXPECT_NEAR(1e6 * explain(h200, p, {.policy = "fp16-short"}).predicted / m.short_sequences, 1, 0.3);
+    EXPECT_EQ(explain(h200, p).kernel, m.short_sequences < m.fp16 ? "fp16-short" : "fp16");
+    EXPECT_EQ(explain(h200, p, {.policy = "fp16-short"}).workspace, 0u);
   }
 }
 

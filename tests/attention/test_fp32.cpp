@@ -221,8 +221,8 @@ TEST_P(attention_fp32, policies_of_fp16_multiply_the_columns_that_rows_have) {
       for (const shape& s : {even, masked}) {
         call c(s);
         c.v.each([&](auto b, auto h, auto j, auto n) { c.v(b, h, j, n) *= n % 2 == 0 ? 0x1p15f : 0x1p-15f; });
-        const int in_short_rows = columns <= 32 ? 32 : columns <= 64 ? 64 : 128;
-        for (const auto& [policy, count] : {std::pair{"fp16", columns}, {"fp16-short", in_short_rows}}) {
+        const int short_sequences = columns <= 32 ? 32 : columns <= 64 ? 64 : 128;
+        for (const auto& [policy, count] : {std::pair{"fp16", columns}, {"fp16-short", short_sequences}}) {
           c.forward(where(), {.policy = policy});
           EXPECT_EQ(c.wrong_forward(arithmetic::fp16), "") << policy << ": " << text(s);
           EXPECT_THAT(explain(where(), c.problem(), {.policy = policy}).code,

@@ -975,11 +975,11 @@ static void torch_operators(void) {
   double seconds = 0, theirs = 0, alone = 0;
   int wins = 7;
   subject = "torch's operators";
-  EXPECT(antiphase_torch_attention_judge(ANTIPHASE_CPU, 0, 8, 12, 1024, 1024, 64, 1, 0, 1.0, &seconds,
+  EXPECT(antiphase_torch_attention_judge(ANTIPHASE_CPU, 0, 8, 12, 1024, 1024, 64, 1, 0, 1, 1.0, &seconds,
                                          &theirs, &wins) == ANTIPHASE_OK);
   EXPECT(seconds == 1.0 && theirs > 1e-4 && theirs < 1e-3 && wins == 0);
-  EXPECT(antiphase_torch_attention_judge(ANTIPHASE_CPU, 1, 8, 12, 1024, 1024, 64, 0, 0, 1.0, &seconds, &alone,
-                                         &wins) == ANTIPHASE_OK);
+  EXPECT(antiphase_torch_attention_judge(ANTIPHASE_CPU, 1, 8, 12, 1024, 1024, 64, 0, 0, 4, 1.0, &seconds,
+                                         &alone, &wins) == ANTIPHASE_OK);
   EXPECT(alone > theirs);
   EXPECT(antiphase_torch_scan_judge(ANTIPHASE_CPU, ANTIPHASE_LOG_SUM_EXP, 1, 1 << 20, 32, 4, 4, &seconds,
                                     &theirs, &wins) == ANTIPHASE_OK);

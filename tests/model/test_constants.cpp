@@ -172,6 +172,10 @@ TEST(torch_judgement, calls_of_attention_are_taken_for_a_gain_where_times_were_f
     call.backward = backward;
     EXPECT_EQ(attention(call).seconds, 1e-3);
     EXPECT_NEAR(attention(call, 1e-6).seconds, host, 1e-12) << "the host's";
+    torch_attention_call of_one = call, captured = call;
+    of_one.launches = 1, captured.launches = 0;
+    EXPECT_NEAR(attention(of_one, 1e-6).seconds, backward ? host : 16e-6, 1e-12) << "the host's";
+    EXPECT_EQ(attention(captured, 1e-6).seconds, 1e-6);
     const double most = share * attention(call).torch_seconds;
     EXPECT_TRUE(attention(call, most * (1 - 1e-9)).wins);
     EXPECT_FALSE(attention(call, most * (1 + 1e-9)).wins);

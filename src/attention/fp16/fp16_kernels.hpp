@@ -38,11 +38,11 @@ constexpr int forward_columns(std::int64_t depth, int groups, bool biased, bool 
   return fewest;
 }
 
-struct short_row {
+struct short_entry {
   const char* name;
   short_policy policy;
 };
-constexpr short_row short_rows[] = {
+constexpr short_entry short_sequences[] = {
     {.name = "attention.fp16-short-32", .policy = {.columns = 32}},
     {.name = "attention.fp16-short-64", .policy = {.columns = 64}},
     {.name = "attention.fp16-short-128", .policy = {.columns = 128}},

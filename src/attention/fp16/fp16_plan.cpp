@@ -323,6 +323,17 @@ std::string fp16_unsuited(const request& r) {
   return fp32_unsuited(r);
 }
 
+// What a block with so many queries takes for those that see few keys, if all do: a warp computes its own one by
+// one.
+static double seconds_of_few_keys(const request& r, std::int64_t queries, int warps) {
+  const problem& p = r.problem;
+  const double rows = std::max(1., static_cast<double>(p.queries)),
+               seen = r.pairs() / (static_cast<double>(p.members * p.heads) * rows);
+  if (seen > few_keys) return 0;
+  return 1e-6 * costs::models_of(r.executor.limits()).attention.fp16.few_keys_row *
+         std::ceil(std::max(1., static_cast<double>(queries)) / warps);
+}
+
 // Splitting reads the operands' rows and writes 4 bytes of each element of the padded tiles; then the kernels
 // walk over these.
 double fp16_seconds(const request& r) {
@@ -349,10 +360,6 @@ double fp16_seconds(const request& r) {
   if (back)
     return 1e-6 * (bytes / cost.split_gradients + of_bias / cost.split) +
            of(cost.kernels.keys, {own_keys, split_rows, true}) + of(cost.kernels.queries, {128, split_rows});
-  // A warp computes its queries that see few keys one by one, if all do.
-  const double queries = std::max(1., static_cast<double>(p.queries)),
-               seen = r.pairs() / (static_cast<double>(p.members * p.heads) * queries),
-               by_few_keys = seen <= few_keys ? 1e-6 * all.few_keys_row * std::ceil(queries / few_warps) : 0;
   // Hidden pairs are read once as bytes, and then take time of their own in each tile.
   costs::tile_walk_cost forward = cost.kernels.forward;
   walked_call walked = r.walked(false);
@@ -362,7 +369,7 @@ double fp16_seconds(const request& r) {
   if (visible.tiles() > 0) forward.tile += cost.hidden;
   const double of_visible = static_cast<double>(visible.tiles()) * visible.rows * visible.columns;
   return 1e-6 * (bytes + of_visible) / cost.split + seconds_of(forward, {128, 128}, walked, multiprocessors) +
-         by_few_keys;
+         seconds_of_few_keys(r, p.queries, few_warps);
 }
 
 namespace {
@@ -383,7 +390,7 @@ const short_instance& short_of(const request& r) {
     if (i.policy.biased == is_biased(r.problem) && i.policy.columns >= r.problem.depth &&
         (fewest == nullptr || i.policy.columns < fewest->policy.columns))
       fewest = &i;
-  if (fewest == nullptr) throw not_supported("this build has no kernel of attention of short rows");
+  if (fewest == nullptr) throw not_supported("this build has no kernel of attention of short sequences");
   return *fewest;
 }
 }  // namespace
@@ -399,8 +406,10 @@ double short_seconds(const request& r) {
   walked_call walked = r.walked(false);
   walked.biased = is_biased(r.problem);
   walked.depth = short_of(r).policy.columns;
-  return seconds_of(all.of_depth[costs::place_of_depth(all.depths, r.problem.depth)].in_short_rows,
-                    {split_rows, split_rows}, walked, profile_of(r.executor.limits()).limits.multiprocessors);
+  return seconds_of(all.of_depth[costs::place_of_depth(all.depths, r.problem.depth)].short_sequences,
+                    {split_rows, split_rows}, walked,
+                    profile_of(r.executor.limits()).limits.multiprocessors) +
+         seconds_of_few_keys(r, std::min<std::int64_t>(r.problem.queries, split_rows), short_warps);
 }
 
 plan plan_short(const request& r) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// FP32-accurate attention of short rows on Tensor Cores in one kernel (wgmma, sm_90a): a block splits what it
+// FP32-accurate attention of short sequences on Tensor Cores in one kernel (wgmma, sm_90a): a block splits what it
 // multiplies.
 #pragma once
 #include <antiphase/device/barrier.cuh>
@@ -8,7 +8,6 @@
 #include <antiphase/device/launch.cuh>
 #include <antiphase/device/mbarrier.cuh>
 #include <antiphase/device/vector.cuh>
-#include <antiphase/device/warp.cuh>
 #include <antiphase/device/wgmma.cuh>
 
 #include "src/attention/fp16/forward_tile.cuh"
@@ -30,7 +29,8 @@ inline namespace AP_TARGET {
 // queries are computed again in FP32, one for a warp, as are those that see few keys.
 template <short_policy P> struct short_kernel {
   static constexpr int columns = P.columns, chunks = (columns + 63) / 64, N = 64;
-  static constexpr int threads = warpgroup_size, warps = threads / warp_size;
+  static constexpr int warps = short_warps, threads = warps * warp_size;
+  static_assert(threads == warpgroup_size);
   static constexpr shared_kind shared = shared_kind::dynamic;
   static constexpr bool overlaps_previous = true;
   static constexpr int blocks_wanted = chunks > 1 ? 2 : 3;
@@ -62,16 +62,16 @@ template <short_policy P> struct short_kernel {
     x.load(from, row_stride, rows < split_rows ? rows : split_rows, static_cast<int>(p.depth), in_vectors);
   }
   // The largest magnitude of the warp's elements, and of those in each column.
-  AP_DEV static void share_largest(float (&of_warps)[warps], const rows_in_registers& x) {
+  AP_DEV static void share_largest(float& of_warp, const rows_in_registers& x) {
     float of_column[4], largest = 0;
     x.largest_of_columns(of_column);
     AP_UNROLL
     for (int e = 0; e < 4; ++e) largest = larger_magnitude(largest, of_column[e]);
     AP_UNROLL
     for (int by = 1; by < warp_size; by *= 2) largest = larger_magnitude(largest, shuffle_xor(largest, by));
-    if (lane_index() == 0) of_warps[warp_index()] = largest;
+    if (lane_index() == 0) of_warp = largest;
   }
-  AP_DEV static void share_columns(float (&of_columns)[warps][columns], const rows_in_registers& x) {
+  AP_DEV static void share_columns(float (&of_columns)[columns], const rows_in_registers& x) {
     float of_column[4];
     x.largest_of_columns(of_column);
     AP_UNROLL
@@ -79,7 +79,7 @@ template <short_policy P> struct short_kernel {
       AP_UNROLL
       for (int by = x.lanes; by < warp_size; by *= 2)
         of_column[e] = larger_magnitude(of_column[e], shuffle_xor(of_column[e], by));
-      if (lane_index() < x.lanes) of_columns[warp_index()][4 * x.lane() + e] = of_column[e];
+      if (lane_index() < x.lanes) of_columns[4 * x.lane() + e] = of_column[e];
     }
   }
   AP_DEV static float scale_of_tile(const float (&of_warps)[warps]) {
@@ -180,6 +180,7 @@ template <short_policy P> struct short_kernel {
     wait_for_previous_grid();
     start_next_grid();
     const problem& p = all.problem;
+    const int warp = warp_index();
     // Tiles with most keys come first, and heads that share K follow each other.
     const int heads = static_cast<int>(p.heads), lines = static_cast<int>(p.members) * heads,
               block = static_cast<int>(block_index().x), head = block % lines % heads,
@@ -201,14 +202,14 @@ template <short_policy P> struct short_kernel {
     if (begin < end) {
       rows_in_registers q, k, v;
       load(q, query_row(p, p.q, m, head, first), p.q.row_stride, queries, p, all.q_in_vectors);
-      share_largest(s.of_q, q);
+      share_largest(s.of_q[warp], q);
       block_barrier();
       const float q_scale = scale_of_tile(s.of_q);
       write_parts(s.q, q, q_scale, scale_of(p) < 0 ? -1.f : 1.f);
       r.exponent = exponent_of(q_scale) + all.factor.exponent;
       for (int from = begin; from < end; from += N) {
         load_keys(k, from);
-        share_largest(s.of_k, k);
+        share_largest(s.of_k[warp], k);
         block_barrier();  // and all have multiplied the tile of K before
         const float k_scale = scale_of_tile(s.of_k);
         write_parts(s.k, k, k_scale, 1);
@@ -228,7 +229,7 @@ template <short_policy P> struct short_kernel {
         tile::weigh(x, r, from, to_score);
         halves<N> weights;
         attentions::split<far_lo>(weights, x);
-        share_columns(s.of_columns, v);
+        share_columns(s.of_columns[warp], v);
         block_barrier();  // and all have multiplied the tile of V before
         const float v_scale = write_values(s, v);
         const bool fits =
@@ -236,7 +237,7 @@ template <short_policy P> struct short_kernel {
                 all.most_logit &&
             tile::up * v_scale * static_cast<float>(m.keys) < INFINITY;
         is_unfit = warp_any(!fits) || is_unfit;
-        if (lane_index() == 0) s.is_unfit[warp_index()] = is_unfit;
+        if (lane_index() == 0) s.is_unfit[warp] = is_unfit;
         fence_async();
         block_barrier();
         multiply_values(out, weights, r.shrink, s);
@@ -245,10 +246,9 @@ template <short_policy P> struct short_kernel {
       for (int w = 0; w < warps; ++w) is_unfit = is_unfit || s.is_unfit[w];
     }
     tile::store(p, out, r, head, m);
-    warp_sync();
-    constexpr int own = split_rows / warps;
+    block_barrier();  // before queries that are computed again are written by other warps
     AP_ROLLED
-    for (int i = own * warp_index(); i < own * (warp_index() + 1) && i < queries; ++i)
+    for (int i = warp; i < queries; i += warps)
       if (is_unfit || sees_few_keys(alone, first + i)) attend_query(alone, first + i);
   }
 };

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Attention of short rows by FP16 parts, in one kernel: its policies and params.
+// Attention of short sequences by FP16 parts, in one kernel: its policies and params.
 #pragma once
 #include <antiphase/executor/kernel.hpp>
 
 #include "src/attention/fp16/split_pass.hpp"
 
 namespace antiphase::attentions {
+
+constexpr int short_warps = 4;  // of a block
 
 struct short_policy {
   int columns;          // of rows, padded: 32, 64 or 128

@@ -201,6 +201,11 @@ std::vector<checked_case> attention_cases() {
   }
   cases.push_back({"attention/biased", "antiphase with a bias and hidden keys",
                    [](const context& where) { run_all(where, "fp16", biased); }});
+  cases.push_back(
+      {"attention/short", "short sequences on Tensor Cores in one kernel", [](const context& where) {
+         run_all(where, "fp16-short", of_tensor_cores);
+         run_all(where, "fp16-short", biased);
+       }});
   cases.push_back({"attention/gradients", "dQ, dK and dV by FP32 multiply-adds",
                    [](const context& where) { run_all(where, "fp32", of_fp32, true); }});
   cases.push_back({"attention/gradients-fp16", "dQ, dK and dV on Tensor Cores", [](const context& where) {

@@ -108,8 +108,7 @@ void add(std::vector<library_kernel>& all, const attentions::forward_instance& i
                  fmt::format("depth {}", i.policy.depth), i.code});
 }
 void add(std::vector<library_kernel>& all, const attentions::short_instance& i) {
-  all.push_back({i.policy.biased ? "attention/biased" : "attention/short",
-                 fmt::format("depth {}", i.policy.columns), i.code});
+  all.push_back({"attention/short", fmt::format("depth {}", i.policy.columns), i.code});
 }
 void add(std::vector<library_kernel>& all, const attentions::few_keys_instance& i) {
   all.push_back({"attention/antiphase", "", i.code});

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kernels of attention of short rows on Tensor Cores (sm_90a).
+// The kernels of attention of short sequences on Tensor Cores (sm_90a).
 #include <cstddef>
 #include <iterator>
 #include <utility>
@@ -11,13 +11,13 @@
 namespace antiphase::attentions {
 inline namespace AP_TARGET {
 
-std::vector<short_instance> short_row_kernels() {
+std::vector<short_instance> short_sequence_kernels() {
   return []<std::size_t... I>(std::index_sequence<I...>) {
     return std::vector<short_instance>{
-        {fp16::short_rows[I].policy,
-         kernel_of<short_kernel<fp16::short_rows[I].policy>>(fp16::short_rows[I].name)}...};
+        {fp16::short_sequences[I].policy,
+         kernel_of<short_kernel<fp16::short_sequences[I].policy>>(fp16::short_sequences[I].name)}...};
   }
-  (std::make_index_sequence<std::size(fp16::short_rows)>());
+  (std::make_index_sequence<std::size(fp16::short_sequences)>());
 }
 
 }  // namespace AP_TARGET
