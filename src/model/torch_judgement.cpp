@@ -54,8 +54,15 @@ template <std::size_t N> torch_judgement judged(const context& where, const torc
   const bool fitted = real(call.queries) >= cost.least_queries && real(call.keys) >= cost.least_keys &&
                       call.depth <= kernels[N - 1].depth;
   constexpr double never = std::numeric_limits<double>::infinity();
-  const double host = call.launches < 1 ? 0 : call.launches == 1 ? cost.our_host_of_one : cost.our_host;
-  return judged(where, fitted ? std::max(host, 1e6 * predicted) : never, torchs, cost.most);
+  if (!fitted) return judged(where, never, torchs, cost.most);
+  const double ours = 1e6 * predicted;
+  if (call.launches < 1) return judged(where, ours, torchs, cost.most);
+  if (call.launches > 1) return judged(where, std::max(cost.our_host, ours), torchs, cost.most);
+  // Short calls are as long as the host takes, unless other work keeps the GPU busy: ours take less of both.
+  torch_judgement j =
+      judged(where, std::max(cost.our_host_of_one, ours), std::max(cost.torch_host, torchs), cost.most);
+  j.wins = j.wins && ours < torchs;
+  return j;
 }
 
 const costs::torch_scan_cost& cost_of(const costs::torch_cost& all, torch_scan_call::kind operation) {

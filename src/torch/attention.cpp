@@ -23,10 +23,6 @@ using attention_backward_of_torch = std::tuple<owned, owned, owned, owned>(
 constinit attention_forward* original_forward = nullptr;
 constinit attention_backward_of_torch* original_backward = nullptr;
 
-// Products of queries and keys, times depth, and keys: with fewer of both, torch takes less than 25 us, which
-// are those of the host. No time is predicted then, unless the call goes into a captured graph.
-constexpr std::int64_t least_work = std::int64_t{1} << 25, least_keys = 129;
-
 struct attention_decision : decision {
   antiphase_attention_args call = ANTIPHASE_ATTENTION_ARGS_INIT;  // without addresses
   std::size_t workspace = 0;
@@ -168,9 +164,6 @@ std::shared_ptr<const attention_decision> decision_of(const attention_call& c, c
     if (x != nullptr && (x->dtype() != type || x->dim() != 4)) return nullptr;
   if (allows_tf32()) return nullptr;
   const bool all = attention_operators().takes_all, is_captured = where.is_captured();
-  const std::int64_t keys = c.k.sizes()[2];
-  if (!all && !is_captured && keys < least_keys && c.q.numel() < least_work / std::max<std::int64_t>(1, keys))
-    return nullptr;
   call_words call;
   call.add(where.type, where.index, c.is_causal, c.of_bias, all, is_captured, c.scale.has_value(),
            std::bit_cast<std::int64_t>(c.scale.value_or(0)));
