@@ -433,8 +433,9 @@ ANTIPHASE_API antiphase_status antiphase_attention_explain(const antiphase_atten
 // the host, and of torch's own; ours are infinite for calls unlike those that were measured. *wins: 1 where
 // ours takes at most 0.9 of torch's time, of attention 0.85, of its gradients 0.8; 0 on a GPU that was not
 // measured (antiphase_is_measured). FP32 attention, or its gradients (backward is not 0); `causal` and
-// `biased` are 0 or 1. launches: kernels of our call that the host launches: 1 of a call without a workspace,
-// 0 in a captured stream. predicted: of antiphase_attention_predict(); infinite if that refuses the call.
+// `biased` are 0 or 1. launches: kernels of our call that the host launches: 1 of a forward without a
+// workspace, which is to take less of the host and of the GPU, 0 in a captured stream. predicted: of
+// antiphase_attention_predict(); infinite if that refuses the call.
 ANTIPHASE_API antiphase_status antiphase_torch_attention_judge(int device, int backward, int64_t members,
                                                                int64_t heads, int64_t queries, int64_t keys,
                                                                int64_t depth, int causal, int biased,

@@ -34,13 +34,14 @@ struct attention_options {
 //   fp16         Tensor Cores, three products of FP16 parts for each; depth sm_90a, CPU executor
 //                up to 128
 //   fp16-short   the same in one kernel, without a workspace, for short     the same
-//                sequences; no gradients
+//                sequences; depth up to 256, no gradients
 //   fp32         FP32 multiply-adds                                         everywhere
 //
 // All keep the bound of docs/accuracy.md#attention for every finite input: the parts of members whose numbers
-// FP16 cannot hold to that, and queries that see at most 4 keys, are computed in FP32. One visible key: O is its V, bit for bit. An infinity or NaN of Q, K or V reaches those outputs that depend on
-// it, and no others. Results have the same bits in every run; those of a member and head depend on nothing
-// else but its own operands.
+// FP16 cannot hold to that, and queries that see at most 4 keys, are computed in FP32. One visible key: O is
+// its V, bit for bit. An infinity or NaN of Q, K or V reaches those outputs that depend on it, and no others.
+// Results have the same bits in every run; those of a member and head depend on nothing else but its own
+// operands.
 //
 // The call returns when all is queued on attention_options::on; it may be captured into a CUDA graph.
 //

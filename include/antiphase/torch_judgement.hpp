@@ -21,10 +21,12 @@ struct torch_attention_call {
   std::int64_t members = 1, heads = 1, queries = 0, keys = 0, depth = 0;
   bool causal = false;  // a query sees the keys up to its own index
   bool biased = false;  // a number is added to each score: as torch does with masks, too
-  int launches = 4;     // kernels of our call that the host launches: 0 in a captured stream
+  // Kernels of our call that the host launches: 0 in a captured stream. A forward of one is to take less of
+  // the host and of the GPU: seconds and torch_seconds are the longer of both.
+  int launches = 4;
 };
 // predicted: seconds on the GPU (attention_choice::predicted); infinite where antiphase does not take the
-// call. Throws bad_request for extents that are not positive, or above 2^40.
+// call. Throws bad_request for extents that are not positive, or above 2^40, and for negative launches.
 torch_judgement judge(const context& where, const torch_attention_call& call, double predicted);
 
 // A scan of outer x inner lines of `length` elements, as in scan_problem.

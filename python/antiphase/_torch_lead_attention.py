@@ -11,8 +11,8 @@ from . import _attention, _library, _torch_attention, _torch_lead
 from ._torch_ops import KIND as _kind
 
 # Products of queries and keys, times depth: with fewer, torch takes less than 25 us, and no prediction is made.
-# Operators in C++, which a profile is about, predict calls of so many keys, too.
-_LEAST_WORK, _LEAST_KEYS = 1 << 25, 129
+# Operators in C++, which a profile is about, pass on without a prediction only where there is one query.
+_LEAST_WORK = 1 << 25
 _SEVERAL = 4  # launches of a call with a workspace
 _HOST = {"forward": 110e-6, "backward": 400e-6}  # s: what a call of ours takes the host, in Python
 
@@ -92,7 +92,7 @@ def _may_win(q, k, v, bias):
     float32 = torch.float32
     return (
         q.dtype is k.dtype is v.dtype is float32
-        and (q.numel() * k.shape[-2] >= _LEAST_WORK or attention.profiles and k.shape[-2] >= _LEAST_KEYS)
+        and (q.numel() * k.shape[-2] >= _LEAST_WORK or attention.profiles and q.shape[-2] > 1)
         and (bias is None or bias.dtype is float32)
     )
 

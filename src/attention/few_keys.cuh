@@ -4,6 +4,7 @@
 #include <antiphase/device/kernel.cuh>
 #include <antiphase/device/lanes.cuh>
 #include <antiphase/device/launch.cuh>
+#include "src/attention/fp16/depths.hpp"
 #include "src/attention/single_query.cuh"
 
 namespace antiphase::attentions {
@@ -39,7 +40,7 @@ struct few_keys_attention {
 
  private:
   AP_DEV static void compute(const scores& s, int i) {
-    if (i >= 0 && i < s.m.queries && sees_few_keys(s, i)) attend_query(s, i);
+    if (i >= 0 && i < s.m.queries && sees_few_keys(s, i)) attend_query<fp16::most_depth>(s, i);
   }
 };
 

@@ -2,17 +2,15 @@
 // Attention of one query by a warp, in FP32: few_keys keys at a time.
 #pragma once
 #include <antiphase/device/lanes.cuh>
-#include "src/attention/fp16/depths.hpp"
 #include "src/attention/fp32_kernels.hpp"
 #include "src/attention/scores.cuh"
 
 namespace antiphase::attentions {
 inline namespace AP_TARGET {
 
-// Query i, which is one of the member's. Lanes have columns: `most_depth` is that of the kernels on Tensor
-// Cores, which leave queries to it.
-AP_DEV void attend_query(const scores& s, int i) {
-  constexpr int of_lane = fp16::most_depth / warp_size;
+// Query i, which is one of the member's, in rows of at most `Columns` elements.
+template <int Columns> AP_DEV void attend_query(const scores& s, int i) {
+  constexpr int of_lane = Columns / warp_size;
   const problem& p = s.p;
   const int kv_head = s.head / static_cast<int>(p.heads / p.kv_heads), depth = static_cast<int>(p.depth);
   const float* const q = in_global_memory(query_row(p, p.q, s.m, s.head, i));

@@ -56,12 +56,15 @@ template <std::size_t N> torch_judgement judged(const context& where, const torc
   constexpr double never = std::numeric_limits<double>::infinity();
   if (!fitted) return judged(where, never, torchs, cost.most);
   const double ours = 1e6 * predicted;
-  if (call.launches < 1) return judged(where, ours, torchs, cost.most);
-  if (call.launches > 1) return judged(where, std::max(cost.our_host, ours), torchs, cost.most);
-  // Short calls are as long as the host takes, unless other work keeps the GPU busy: ours take less of both.
+  if (call.launches == 0) return judged(where, ours, torchs, cost.most);
+  if (call.launches > 1 || call.backward)
+    return judged(where, std::max(cost.our_host, ours), torchs, cost.most);
+  // A short call is as long as the host takes, unless other work keeps the GPU busy: ours is to take less of
+  // both.
+  const costs::torch_cost& all = costs::models_of(where.limits()).torch;
   torch_judgement j =
-      judged(where, std::max(cost.our_host_of_one, ours), std::max(cost.torch_host, torchs), cost.most);
-  j.wins = j.wins && ours < torchs;
+      judged(where, std::max(all.our_host_of_one, ours), std::max(all.torch_host, torchs), cost.most);
+  j.wins = j.wins && ours < cost.most * torchs;
   return j;
 }
 
@@ -79,6 +82,7 @@ torch_judgement judge(const context& where, const torch_attention_call& call, do
   require_extent("members", call.members), require_extent("heads", call.heads);
   require_extent("queries", call.queries), require_extent("keys", call.keys);
   require_extent("depth", call.depth);
+  if (call.launches < 0) throw bad_request(fmt::format("launches is {}: expected 0 or more", call.launches));
   const costs::torch_cost& all = costs::models_of(where.limits()).torch;
   return call.backward ? judged(where, call, predicted, all.backward, all.backward_kernels)
                        : judged(where, call, predicted, all.forward, all.forward_kernels);

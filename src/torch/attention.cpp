@@ -23,6 +23,10 @@ using attention_backward_of_torch = std::tuple<owned, owned, owned, owned>(
 constinit attention_forward* original_forward = nullptr;
 constinit attention_backward_of_torch* original_backward = nullptr;
 
+// Products of queries and keys, times depth. Queries that are alone come with more keys at each step, as text
+// is generated: no call is like another, and with fewer products none is worth a question.
+constexpr std::int64_t least_work = std::int64_t{1} << 25;
+
 struct attention_decision : decision {
   antiphase_attention_args call = ANTIPHASE_ATTENTION_ARGS_INIT;  // without addresses
   std::size_t workspace = 0;
@@ -164,6 +168,10 @@ std::shared_ptr<const attention_decision> decision_of(const attention_call& c, c
     if (x != nullptr && (x->dtype() != type || x->dim() != 4)) return nullptr;
   if (allows_tf32()) return nullptr;
   const bool all = attention_operators().takes_all, is_captured = where.is_captured();
+  const std::span<const std::int64_t> keys = c.k.sizes();
+  if (!all && !is_captured && c.q.sizes()[2] == 1 &&
+      c.q.numel() < least_work / std::max<std::int64_t>(1, keys[2]))
+    return nullptr;
   call_words call;
   call.add(where.type, where.index, c.is_causal, c.of_bias, all, is_captured, c.scale.has_value(),
            std::bit_cast<std::int64_t>(c.scale.value_or(0)));

@@ -41,7 +41,7 @@ constexpr kernels_without_twin list[] = {
     {"gemm.finish", passes},
     {"attention.naive.", "it has no pipeline: every thread reads global memory as it goes"},
     {"attention.few-keys", "it has no pipeline: its few keys are loaded at once"},
-    {"attention.fp16-short-", "all threads of a block do the same: it has no roles"},
+    {"attention.fp16-short-", "it has no ring: all threads of a block load, split and multiply"},
     {"attention.fp16-32", narrow},
     {"attention.fp16-48", narrow},
     {"attention.fp16-96", narrow},

@@ -981,6 +981,17 @@ static void torch_operators(void) {
   EXPECT(antiphase_torch_attention_judge(ANTIPHASE_CPU, 1, 8, 12, 1024, 1024, 64, 0, 0, 4, 1.0, &seconds,
                                          &alone, &wins) == ANTIPHASE_OK);
   EXPECT(alone > theirs);
+  EXPECT(antiphase_torch_attention_judge(ANTIPHASE_CPU, 0, 1, 1, 49, 49, 32, 0, 0, 4, 0.0, &alone, &theirs,
+                                         &wins) == ANTIPHASE_OK);
+  EXPECT(antiphase_torch_attention_judge(ANTIPHASE_CPU, 0, 1, 1, 49, 49, 32, 0, 0, 1, 0.0, &seconds, &theirs,
+                                         &wins) == ANTIPHASE_OK);
+  EXPECT(seconds > 0 && seconds < alone && theirs > seconds);
+  EXPECT(antiphase_torch_attention_judge(ANTIPHASE_CPU, 0, 1, 1, 49, 49, 32, 0, 0, 0, 0.0, &seconds, &alone,
+                                         &wins) == ANTIPHASE_OK);
+  EXPECT(seconds == 0 && alone < theirs);
+  REFUSED(antiphase_torch_attention_judge(ANTIPHASE_CPU, 0, 1, 1, 49, 49, 32, 0, 0, -1, 0.0, &seconds, &alone,
+                                          &wins),
+          ANTIPHASE_BAD_REQUEST, "launches is -1: expected 0 or more");
   EXPECT(antiphase_torch_scan_judge(ANTIPHASE_CPU, ANTIPHASE_LOG_SUM_EXP, 1, 1 << 20, 32, 4, 4, &seconds,
                                     &theirs, &wins) == ANTIPHASE_OK);
   EXPECT(seconds > 0 && theirs > 10 * seconds && wins == 0);

@@ -183,9 +183,16 @@ TEST(torch_judgement, calls_of_attention_are_taken_for_a_gain_where_times_were_f
   }
   // A call as short as the host's time is taken if the GPU takes less of it, too.
   const torch_attention_call brief{.queries = 49, .keys = 49, .depth = 32, .launches = 1};
-  EXPECT_TRUE(attention(brief, 5e-6).wins);
-  EXPECT_NEAR(attention(brief, 5e-6).torch_seconds, 17e-6, 1e-12);
-  EXPECT_FALSE(attention(brief, 12e-6).wins);
+  torch_attention_call captured = brief, invalid = brief;
+  captured.launches = 0, invalid.launches = -1;
+  const double on_gpu = attention(captured).torch_seconds;
+  EXPECT_LT(on_gpu, 12e-6);
+  EXPECT_NEAR(attention(brief).torch_seconds, 17e-6, 1e-12);
+  for (const torch_attention_call& one : {brief, captured}) {
+    EXPECT_TRUE(attention(one, .85 * on_gpu * (1 - 1e-9)).wins) << one.launches;
+    EXPECT_FALSE(attention(one, .85 * on_gpu * (1 + 1e-9)).wins) << one.launches;
+  }
+  EXPECT_THROW(attention(invalid), bad_request);
   EXPECT_FALSE(attention({.queries = 49, .keys = 49, .depth = 32}, 5e-6).wins) << "of several launches";
   EXPECT_GT(attention({.queries = 999, .keys = 999, .depth = 64, .biased = true}).torch_seconds,
             attention({.queries = 999, .keys = 999, .depth = 64}).torch_seconds);

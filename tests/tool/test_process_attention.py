@@ -89,7 +89,16 @@ class Attention(ToolTest):
         queries, keys, depth = 9, 70, 64
         q, k, v = self.operands((queries, depth), (keys, depth))
         expected = attend(q, k, v, queries, keys, depth)
-        for policy in ("fp16", "fp32", "naive", "tiled", "double-buffered", "roles", "antiphase"):
+        for policy in (
+            "fp16",
+            "fp16-short",
+            "fp32",
+            "naive",
+            "tiled",
+            "double-buffered",
+            "roles",
+            "antiphase",
+        ):
             found, _, told = self.attend("--policy", policy)
             self.assertEqual(told["policy"], policy)
             self.assert_close(found, expected, policy)

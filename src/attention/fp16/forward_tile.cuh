@@ -58,7 +58,9 @@ template <int Columns, int N> struct forward_tile {
     for (int h = 0; h < 2; ++h) r.sum[h] = multiply_add(r.sum[h], r.shrink[h], x.row_sum(h));
   }
 
-  AP_DEV static void store(const problem& p, const outputs& out, const rows& r, int head, const member& m) {
+  // Columns from `first` on, a multiple of 8; with the first ones what is stored of the softmax.
+  AP_DEV static void store(const problem& p, const outputs& out, const rows& r, int head, const member& m,
+                           int first = 0) {
     AP_UNROLL
     for (int h = 0; h < 2; ++h) {
       const float sum = sum_of_row(r.sum[h]);
@@ -70,11 +72,11 @@ template <int Columns, int N> struct forward_tile {
       for (int i = 2 * h; i < out.count; i += 4) {
         AP_UNROLL
         for (int e = 0; e < 2; ++e) {
-          const int c = out.column() + out.column_of(i + e);
+          const int c = first + out.column() + out.column_of(i + e);
           if (c < depth) to[c] = out.value[i + e] * back;
         }
       }
-      if (out.column() != 0) continue;
+      if (first + out.column() != 0) continue;
       if (p.softmax != nullptr) {
         const std::int64_t at = stored_row(p, m, head, row);
         p.softmax[2 * at] = r.top[h], p.softmax[2 * at + 1] = weight;

@@ -46,9 +46,11 @@ constexpr short_entry short_sequences[] = {
     {.name = "attention.fp16-short-32", .policy = {.columns = 32}},
     {.name = "attention.fp16-short-64", .policy = {.columns = 64}},
     {.name = "attention.fp16-short-128", .policy = {.columns = 128}},
+    {.name = "attention.fp16-short-256", .policy = {.columns = 256, .groups = 2}},
     {.name = "attention.fp16-short-32-biased", .policy = {.columns = 32, .biased = true}},
     {.name = "attention.fp16-short-64-biased", .policy = {.columns = 64, .biased = true}},
-    {.name = "attention.fp16-short-128-biased", .policy = {.columns = 128, .biased = true}}};
+    {.name = "attention.fp16-short-128-biased", .policy = {.columns = 128, .biased = true}},
+    {.name = "attention.fp16-short-256-biased", .policy = {.columns = 256, .biased = true, .groups = 2}}};
 
 struct gradient_row {
   const char* name;

@@ -323,9 +323,10 @@ std::string fp16_unsuited(const request& r) {
   return fp32_unsuited(r);
 }
 
-// What a block with so many queries takes for those that see few keys, if all do: a warp computes its own one by
-// one.
-static double seconds_of_few_keys(const request& r, std::int64_t queries, int warps) {
+namespace {
+// What a block with so many queries takes for those that see few keys, if all do: a warp computes its own one
+// by one.
+double seconds_of_few_keys(const request& r, std::int64_t queries, int warps) {
   const problem& p = r.problem;
   const double rows = std::max(1., static_cast<double>(p.queries)),
                seen = r.pairs() / (static_cast<double>(p.members * p.heads) * rows);
@@ -333,6 +334,7 @@ static double seconds_of_few_keys(const request& r, std::int64_t queries, int wa
   return 1e-6 * costs::models_of(r.executor.limits()).attention.fp16.few_keys_row *
          std::ceil(std::max(1., static_cast<double>(queries)) / warps);
 }
+}  // namespace
 
 // Splitting reads the operands' rows and writes 4 bytes of each element of the padded tiles; then the kernels
 // walk over these.
@@ -381,9 +383,7 @@ const forward_instance& forward_of(const request& r, int groups) {
     return is.columns == columns && is.groups == groups && is.biased == biased && is.hidden == hidden;
   });
 }
-}  // namespace
 
-namespace {
 const short_instance& short_of(const request& r) {
   const short_instance* fewest = nullptr;
   for (const short_instance& i : short_instances(r.where()))
@@ -397,19 +397,21 @@ const short_instance& short_of(const request& r) {
 
 std::string short_unsuited(const request& r) {
   if (r.back.has_value()) return "it computes no gradients";
-  return fp16_unsuited(r);
+  if (r.key_rows() == 0) return "there are no keys";
+  return fp32_unsuited(r);
 }
 
 double short_seconds(const request& r) {
-  if (r.where() != target::cuda || r.back.has_value() || r.problem.depth > fp16::most_depth) return 0;
+  if (r.where() != target::cuda || r.back.has_value()) return 0;
   const costs::fp16_attention_cost& all = costs::models_of(r.executor.limits()).attention.fp16;
+  const short_policy& how = short_of(r).policy;
   walked_call walked = r.walked(false);
   walked.biased = is_biased(r.problem);
-  walked.depth = short_of(r).policy.columns;
-  return seconds_of(all.of_depth[costs::place_of_depth(all.depths, r.problem.depth)].short_sequences,
+  walked.depth = how.columns;
+  return seconds_of(all.short_sequences[costs::place_of_depth(all.depths_of_short, r.problem.depth)],
                     {split_rows, split_rows}, walked,
                     profile_of(r.executor.limits()).limits.multiprocessors) +
-         seconds_of_few_keys(r, std::min<std::int64_t>(r.problem.queries, split_rows), short_warps);
+         seconds_of_few_keys(r, std::min<std::int64_t>(r.problem.queries, split_rows), how.warps());
 }
 
 plan plan_short(const request& r) {

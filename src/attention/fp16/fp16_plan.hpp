@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Plans of attention on Tensor Cores: policies fp16 and fp16-short, and the ladder's last steps, which are the same kernels.
+// Plans of attention on Tensor Cores: policies fp16 and fp16-short, and the ladder's last steps, whose
+// kernels are fp16's.
 #pragma once
 #include <span>
 #include <string>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// FP32-accurate attention of short sequences on Tensor Cores in one kernel (wgmma, sm_90a): a block splits what it
-// multiplies.
+// FP32-accurate attention of short sequences on Tensor Cores in one kernel, whose blocks split what they
+// multiply (wgmma, sm_90a).
 #pragma once
 #include <antiphase/device/barrier.cuh>
 #include <antiphase/device/kernel.cuh>
@@ -20,22 +20,28 @@ inline namespace AP_TARGET {
 
 // plan
 // -----------------------------------------------------------------------------------------------------------
-// A block of one warpgroup has 64 queries of a head, and walks over tiles of 64 keys:
-//   K:  load into registers | write its FP16 parts to shared memory | multiply, weigh | ...
-//   V:                        load into registers                   |                 | write its parts | multiply
-// V is loaded while K is multiplied, and blocks of a multiprocessor alternate between loading and multiplying:
-// they find that antiphase by themselves. The parts are those of forward.cuh with far_lo; parts of Q and K of a tile share a scale, and
-// those of V have one for each column. Where parts do not keep the contract (judge_params), the block's
-// queries are computed again in FP32, one for a warp, as are those that see few keys.
+// A block has 64 queries of a head, and walks over tiles of 64 keys:
+//   K:  load into registers | write its parts | multiply, weigh | load ...
+//   V:                        load            |                 | write its parts | multiply
+// V is loaded while K is multiplied, and where several blocks fit a multiprocessor they alternate between
+// loading and multiplying: they find that antiphase by themselves. The parts are those of forward.cuh with
+// far_lo; parts of Q and K of a tile share a scale, and those of V have one for each column. Of two
+// warpgroups both compute all scores, and each a half of the outputs' columns. Where parts do not keep the
+// contract (judge_pass), the block's queries are computed again in FP32, a warp for each, as are those that
+// see few keys.
 template <short_policy P> struct short_kernel {
   static constexpr int columns = P.columns, chunks = (columns + 63) / 64, N = 64;
-  static constexpr int warps = short_warps, threads = warps * warp_size;
-  static_assert(threads == warpgroup_size);
+  static constexpr int warps = P.warps(), threads = warps * warp_size;
+  // Of a warpgroup's outputs.
+  static constexpr int own_columns = columns / P.groups, own_chunks = (own_columns + 63) / 64;
   static constexpr shared_kind shared = shared_kind::dynamic;
   static constexpr bool overlaps_previous = true;
-  static constexpr int blocks_wanted = chunks > 1 ? 2 : 3;
-  static_assert(columns == 32 || columns == 64 || columns == 128);
+  static constexpr int blocks_wanted = P.groups > 1 ? 1 : chunks > 1 ? 2 : 3;
+  static_assert(columns == 32 || (columns % 64 == 0 && own_columns % 64 == 0 && columns <= 256));
   using params = short_params;
+
+  // Sets of warps that have all columns between them.
+  static constexpr int warps_of_set = columns > 128 ? columns / 128 : 1, sets = warps / warps_of_set;
 
   // storage
   // ---------------------------------------------------------------------------------------------------------
@@ -47,12 +53,12 @@ template <short_policy P> struct short_kernel {
     chunk q[chunks], k[chunks], v[chunks];
     alignas(16) float v_scale[columns];  // times 2^-15
     // largest magnitudes
-    float of_columns[warps][columns], of_q[warps], of_k[warps];
+    float of_columns[sets][columns], of_q[warps], of_k[warps];
     bool is_unfit[warps];
   };
 
  private:
-  using tile = forward_tile<columns, N>;
+  using tile = forward_tile<own_columns, N>;
   using rows_in_registers = tile_in_registers<columns, threads>;
 
   // split
@@ -61,16 +67,16 @@ template <short_policy P> struct short_kernel {
                           const problem& p, bool in_vectors) {
     x.load(from, row_stride, rows < split_rows ? rows : split_rows, static_cast<int>(p.depth), in_vectors);
   }
-  // The largest magnitude of the warp's elements, and of those in each column.
+  // The largest magnitude of the warp's elements.
   AP_DEV static void share_largest(float& of_warp, const rows_in_registers& x) {
     float of_column[4], largest = 0;
     x.largest_of_columns(of_column);
     AP_UNROLL
     for (int e = 0; e < 4; ++e) largest = larger_magnitude(largest, of_column[e]);
-    AP_UNROLL
-    for (int by = 1; by < warp_size; by *= 2) largest = larger_magnitude(largest, shuffle_xor(largest, by));
+    largest = largest_of_warp(largest);
     if (lane_index() == 0) of_warp = largest;
   }
+  // And of those in each column.
   AP_DEV static void share_columns(float (&of_columns)[columns], const rows_in_registers& x) {
     float of_column[4];
     x.largest_of_columns(of_column);
@@ -108,7 +114,7 @@ template <short_policy P> struct short_kernel {
       const int column = 4 * x.lane() + e;
       float of_column = 0;
       AP_UNROLL
-      for (int w = 0; w < warps; ++w) of_column = larger_magnitude(of_column, s.of_columns[w][column]);
+      for (int i = 0; i < sets; ++i) of_column = larger_magnitude(of_column, s.of_columns[i][column]);
       const float scale = scale_for(of_column);
       if (x.first_row() == 0) s.v_scale[column] = scale * (1.f / (1 << part_exponent));
       largest = fmaxf(largest, scale);
@@ -142,15 +148,16 @@ template <short_policy P> struct short_kernel {
     wgmma_wait<0>();
     x.pin();
   }
-  // Adds P V to the outputs, which are scaled at first.
+  // Adds P V to the outputs, which are scaled at first: of columns from `first` on.
   AP_DEV static void multiply_values(typename tile::outputs& out, const halves<N>& weights,
-                                     const float (&shrink)[2], const storage& s) {
+                                     const float (&shrink)[2], const storage& s, int first) {
     AP_UNROLL
-    for (int c = 0; c < chunks; ++c) {
-      accumulator<columns / chunks> sum;
+    for (int c = 0; c < own_chunks; ++c) {
+      accumulator<own_columns / own_chunks> sum;
       const auto of_weights = [&](auto part, int i) -> const auto& { return weights.part[part][i]; };
       const auto of_v = [&](auto part, int i) {
-        return further(describe(s.v[c].part, 16, 1024, swizzle::bytes_128), part * lo_at + i * 2048);
+        return further(describe(s.v[first / 64 + c].part, 16, 1024, swizzle::bytes_128),
+                       part * lo_at + i * 2048);
       };
       wgmma_fence();
       multiply_mixed<major::mn>(sum.value, N / 16, of_weights, of_v, false);
@@ -165,7 +172,7 @@ template <short_policy P> struct short_kernel {
       sum.pin();
       AP_UNROLL
       for (int i = 0; i < sum.count; ++i) {
-        const pack<float, 2> scale = load_pack<2>(&s.v_scale[64 * c + sum.column() + i / 4 * 8]);
+        const pack<float, 2> scale = load_pack<2>(&s.v_scale[first + 64 * c + sum.column() + i / 4 * 8]);
         float& o = out.value[32 * c + i];
         o = multiply_add(sum.value[i], scale.element[i % 2], o * shrink[out.half_of(i)]);
       }
@@ -180,7 +187,7 @@ template <short_policy P> struct short_kernel {
     wait_for_previous_grid();
     start_next_grid();
     const problem& p = all.problem;
-    const int warp = warp_index();
+    const int warp = warp_index(), first_column = warp * warp_size / warpgroup_size * own_columns;
     // Tiles with most keys come first, and heads that share K follow each other.
     const int heads = static_cast<int>(p.heads), lines = static_cast<int>(p.members) * heads,
               block = static_cast<int>(block_index().x), head = block % lines % heads,
@@ -210,7 +217,7 @@ template <short_policy P> struct short_kernel {
       for (int from = begin; from < end; from += N) {
         load_keys(k, from);
         share_largest(s.of_k[warp], k);
-        block_barrier();  // and all have multiplied the tile of K before
+        block_barrier();  // of_k is complete, and no thread multiplies the tile of K before
         const float k_scale = scale_of_tile(s.of_k);
         write_parts(s.k, k, k_scale, 1);
         load(v, key_row(p, p.v, m, kv_head, from), p.v.row_stride, m.keys - from, p, all.v_in_vectors);
@@ -229,27 +236,26 @@ template <short_policy P> struct short_kernel {
         tile::weigh(x, r, from, to_score);
         halves<N> weights;
         attentions::split<far_lo>(weights, x);
-        share_columns(s.of_columns[warp], v);
-        block_barrier();  // and all have multiplied the tile of V before
+        share_columns(s.of_columns[warp / warps_of_set], v);
+        block_barrier();  // of_columns is complete, and no thread multiplies the tile of V before
         const float v_scale = write_values(s, v);
-        const bool fits =
-            fabsf(scale_of(p)) * static_cast<float>(p.depth) * (tile::up * q_scale) * (tile::up * k_scale) <=
-                all.most_logit &&
-            tile::up * v_scale * static_cast<float>(m.keys) < INFINITY;
+        const float logits =
+            bound_of_logits(scale_of(p), static_cast<int>(p.depth), tile::up * q_scale, tile::up * k_scale);
+        const bool fits = logits <= all.most_logit && sums_are_finite(tile::up * v_scale, m.keys);
         is_unfit = warp_any(!fits) || is_unfit;
         if (lane_index() == 0) s.is_unfit[warp] = is_unfit;
         fence_async();
         block_barrier();
-        multiply_values(out, weights, r.shrink, s);
+        multiply_values(out, weights, r.shrink, s, first_column);
       }
       AP_UNROLL
       for (int w = 0; w < warps; ++w) is_unfit = is_unfit || s.is_unfit[w];
     }
-    tile::store(p, out, r, head, m);
+    tile::store(p, out, r, head, m, first_column);
     block_barrier();  // before queries that are computed again are written by other warps
     AP_ROLLED
     for (int i = warp; i < queries; i += warps)
-      if (is_unfit || sees_few_keys(alone, first + i)) attend_query(alone, first + i);
+      if (is_unfit || sees_few_keys(alone, first + i)) attend_query<columns>(alone, first + i);
   }
 };
 

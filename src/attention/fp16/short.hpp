@@ -7,11 +7,11 @@
 
 namespace antiphase::attentions {
 
-constexpr int short_warps = 4;  // of a block
-
 struct short_policy {
-  int columns;          // of rows, padded: 32, 64 or 128
+  int columns;          // of rows, padded: 32, 64, 128 or 256
   bool biased = false;  // adds a bias, or hides keys by problem::visible, or both
+  int groups = 1;       // warpgroups of a block, each with as many columns of the outputs
+  constexpr int warps() const { return 4 * groups; }
   constexpr bool operator==(const short_policy&) const = default;
 };
 

@@ -33,6 +33,19 @@ AP_DEV float power_of_two(int e, float mantissa) {
   const int nearest = e < -126 ? -126 : e > 126 ? 126 : e;
   return bit_cast<float>(bit_cast<std::uint32_t>(mantissa) + (static_cast<std::uint32_t>(nearest) << 23));
 }
+// A bound of the logits' magnitudes, of rows of `depth` elements whose largest magnitudes are q and k;
+// infinite or NaN if an element is.
+AP_DEV float bound_of_logits(float scale, int depth, float q, float k) {
+  return fabsf(scale) * static_cast<float>(depth) * q * k;
+}
+// True if sums of `rows` elements of such magnitudes are finite.
+AP_DEV bool sums_are_finite(float largest, int rows) { return largest * static_cast<float>(rows) < INFINITY; }
+AP_DEV float largest_of_warp(float magnitude) {
+  AP_UNROLL
+  for (int by = 1; by < warp_size; by *= 2)
+    magnitude = larger_magnitude(magnitude, shuffle_xor(magnitude, by));
+  return magnitude;
+}
 // 1 / scale; 0 for infinity, and finite for 0.
 AP_DEV float inverse_of(float scale) {
   return scale == INFINITY ? 0 : bit_cast<float>((254u << 23) - bit_cast<std::uint32_t>(scale));
@@ -169,8 +182,7 @@ template <int Depth> struct split_pass {
         s.of_columns[in_registers::first_row()][4 * in_registers::lane() + e] = of_column[e];
       largest = larger_magnitude(largest, of_column[e]);
     }
-    AP_UNROLL
-    for (int by = 1; by < warp_size; by *= 2) largest = larger_magnitude(largest, shuffle_xor(largest, by));
+    largest = largest_of_warp(largest);
     if (lane_index() == 0) s.of_warps[warp] = largest;
     block_barrier();
     AP_UNROLL
@@ -239,11 +251,11 @@ struct judge_pass {
 
  private:
   AP_DEV static void decide(const params& p, storage& s, int member) {
-    const float logits = fabsf(p.scale) * static_cast<float>(p.depth) * s.largest[0] * s.largest[1];
+    const float logits = bound_of_logits(p.scale, p.depth, s.largest[0], s.largest[1]);
     bool fine = logits <= p.logit_limit;
     float product = static_cast<float>(p.depth);
     for (int i = 0; i < p.other_count; ++i) {
-      fine = fine && s.largest[2 + i] * static_cast<float>(p.others[i].shape.rows_of(member)) < INFINITY;
+      fine = fine && sums_are_finite(s.largest[2 + i], p.others[i].shape.rows_of(member));
       product *= s.largest[2 + i];
     }
     if (p.other_count == 2 && s.largest[2] != 0 && s.largest[3] != 0)
@@ -280,9 +292,7 @@ struct judge_pass {
     for (int h = first_head; h < first_head + heads; ++h)
       for (std::int64_t t = lane_index(); t < tiles; t += warp_size)
         largest = larger_magnitude(largest, o.scale[h * o.shape.tiles + first + t]);
-    AP_UNROLL
-    for (int by = 1; by < warp_size; by *= 2) largest = larger_magnitude(largest, shuffle_xor(largest, by));
-    return largest;
+    return largest_of_warp(largest);
   }
   AP_DEV static bool columns_are_near(const split_operand& o, int padded, int member, int first_head,
                                       int heads) {

@@ -189,6 +189,9 @@ const std::vector<attended> biased = [] {
   return all;
 }();
 
+// Columns for several warps, and warpgroups.
+const std::vector<attended> deep{{40, 70, 200, 1}, {10, 20, 256, 0, causal::no, true}};
+
 }  // namespace
 
 std::vector<checked_case> attention_cases() {
@@ -205,6 +208,7 @@ std::vector<checked_case> attention_cases() {
       {"attention/short", "short sequences on Tensor Cores in one kernel", [](const context& where) {
          run_all(where, "fp16-short", of_tensor_cores);
          run_all(where, "fp16-short", biased);
+         run_all(where, "fp16-short", deep);
        }});
   cases.push_back({"attention/gradients", "dQ, dK and dV by FP32 multiply-adds",
                    [](const context& where) { run_all(where, "fp32", of_fp32, true); }});
