@@ -499,7 +499,7 @@ TEST_P(attention_fp32, a_nan_or_infinity_reaches_what_depends_on_it) {
   }
 }
 
-// Logits, sums of V or numbers that FP16 parts do not hold, in the second tile of keys, seen by one column: the
+// Logits, sums of V or numbers that FP16 parts do not hold, in one column of the second tile of keys: the
 // block's queries are computed in FP32, and others keep the bits that they have without.
 TEST_P(attention_fp32, policy_fp16_short_computes_in_fp32_what_parts_do_not_hold) {
   if (!has_tensor_cores(where())) GTEST_SKIP();
@@ -526,7 +526,7 @@ TEST_P(attention_fp32, policy_fp16_short_computes_in_fp32_what_parts_do_not_hold
              .key_lengths = {130, 4, 70}};
   for (shape s : {even, of_two_groups, masked, packed}) {
     if (s.kv_heads == 1 && s.heads == 2) s.kv_heads = 2;
-    for (const std::int64_t column : {std::int64_t{0}, s.depth / 2, s.depth - 1})
+    for (const std::int64_t column : {std::int64_t{0}, s.depth - 1})
       for (const int what : {0, 1, 2}) {
         call clean(s), c(s);
         clean.forward(where(), {.policy = "fp16-short"});
