@@ -545,19 +545,7 @@ class Led(support.Case):
                 for part, work, rate in (("forward", 4, measured[0]), ("backward", 10, measured[1])):
                     if rate:
                         work *= members * heads * rows * rows * depth / (2 if is_causal else 1)
-                        call = (
-                            -1,
-                            part == "backward",
-                            members,
-                            heads,
-                            rows,
-                            rows,
-                            depth,
-                            is_causal,
-                            False,
-                            0,
-                            0,
-                        )
+                        call = -1, part == "backward", *shape[:3], *shape[2:], is_causal, False, 0, 0
                         found = 1e6 * lead._library.judge_torch_attention(*call)[1]
                         most = 1 / 0.85 if part == "forward" else 1 / 0.8
                         self.assertLess(found / (work / rate * 1e-6), most, (shape, part, is_causal))

@@ -145,18 +145,17 @@ attention_decision decided(const attention_call& c, const location& where, bool 
   antiphase_attention_args asked = d.call;
   point(asked, c);
   make_up_results(asked, c);
-  constexpr int several = 4;  // launches
   double predicted = 0, ours = 0, torchs = 0;
   int wins = 0;
-  if (antiphase_attention_workspace(&asked, &d.workspace) != ANTIPHASE_OK ||
-      antiphase_attention_predict(&asked, &predicted) != ANTIPHASE_OK ||
+  // antiphase does not compute it
+  if (antiphase_attention_workspace(&asked, &d.workspace) != ANTIPHASE_OK) return d;
+  constexpr int several = 4;
+  const int launches = is_captured ? 0 : d.workspace == 0 ? 1 : several;
+  if (antiphase_attention_predict(&asked, &predicted) != ANTIPHASE_OK ||
       antiphase_torch_attention_judge(d.call.device, c.grad != nullptr, asked.members, asked.heads,
                                       asked.queries, asked.keys, asked.depth, c.is_causal, c.bias != nullptr,
-                                      is_captured        ? 0
-                                      : d.workspace == 0 ? 1
-                                                         : several,
-                                      predicted, &ours, &torchs, &wins) != ANTIPHASE_OK)
-    return d;  // antiphase does not compute it
+                                      launches, predicted, &ours, &torchs, &wins) != ANTIPHASE_OK)
+    return d;
   decide(d, attention_operators(), where, wins != 0, torchs - ours);
   return d;
 }
@@ -168,10 +167,7 @@ std::shared_ptr<const attention_decision> decision_of(const attention_call& c, c
     if (x != nullptr && (x->dtype() != type || x->dim() != 4)) return nullptr;
   if (allows_tf32()) return nullptr;
   const bool all = attention_operators().takes_all, is_captured = where.is_captured();
-  const std::span<const std::int64_t> keys = c.k.sizes();
-  if (!all && !is_captured && c.q.sizes()[2] == 1 &&
-      c.q.numel() < least_work / std::max<std::int64_t>(1, keys[2]))
-    return nullptr;
+  if (!all && !is_captured && c.q.sizes()[2] == 1 && c.k.numel() < least_work) return nullptr;
   call_words call;
   call.add(where.type, where.index, c.is_causal, c.of_bias, all, is_captured, c.scale.has_value(),
            std::bit_cast<std::int64_t>(c.scale.value_or(0)));

@@ -270,7 +270,22 @@ TEST(attention_requests, gradients_are_judged_too) {
             "the gradient of v overlaps the gradient of k: expected memory of its own");
 }
 
-// Of policies fp16 and fp32. The one chosen is this, or fp16-short if that is predicted to be faster.
+// A forward at made-up addresses, one head after the other.
+attention_problem forward_of(std::int64_t members, std::int64_t heads, std::int64_t queries,
+                             std::int64_t keys, std::int64_t depth, causal mask = causal::no) {
+  return {.q = packed_heads(at<const float>(1 << 20), heads, queries, depth),
+          .k = packed_heads(at<const float>(2 << 20), heads, keys, depth),
+          .v = packed_heads(at<const float>(3 << 20), heads, keys, depth),
+          .out = packed_heads(at<float>(4 << 20), heads, queries, depth),
+          .members = members,
+          .heads = heads,
+          .queries = queries,
+          .keys = keys,
+          .depth = depth,
+          .mask = mask};
+}
+
+// The faster of policies fp16 and fp32. It is the one chosen, unless fp16-short is predicted to be faster.
 std::string faster_of_two(const context& where, const attention_problem& p) {
   const auto us = [&](const char* policy) { return explain(where, p, {.policy = policy}).predicted; };
   const std::string faster = us("fp32") < us("fp16") ? "fp32" : "fp16";
@@ -301,17 +316,8 @@ TEST(attention_requests, predicted_times_of_random_calls_are_near_measured_ones)
     const auto read = [&](std::uintptr_t address, std::int64_t count) {
       return packed_heads(at<const float>(address), m.heads, count, m.depth);
     };
-    attention_problem p{.q = read(1 << 20, m.queries),
-                        .k = read(2 << 20, m.keys),
-                        .v = read(3 << 20, m.keys),
-                        .out = rows(4 << 20, m.queries),
-                        .members = m.members,
-                        .heads = m.heads,
-                        .queries = m.queries,
-                        .keys = m.keys,
-                        .depth = m.depth,
-                        .mask = m.mask,
-                        .logsumexp = at<float>(6 << 20)};
+    attention_problem p = forward_of(m.members, m.heads, m.queries, m.keys, m.depth, m.mask);
+    p.logsumexp = at<float>(6 << 20);
     if (m.biased) p.bias = {at<const float>(5 << 20), 0, 0, m.keys, 1};
     const attention_gradients g{read(7 << 20, m.queries), rows(8 << 20, m.queries), rows(9 << 20, m.keys),
                                 rows(10 << 20, m.keys)};
@@ -336,16 +342,7 @@ TEST(attention_requests, predicted_times_are_near_measured_ones_and_the_faster_p
                        row{16, 8, 2009, 1000, 128, 5609.4, 1121.6}, row{4, 8, 512, 17, 64, 19.1, 23.0},
                        row{4, 8, 512, 300, 64, 82.6, 30.1}, row{2, 4, 128, 8, 64, 14.2, 16.0},
                        row{2, 4, 128, 1000, 64, 164.6, 36.6}}) {
-    const attention_problem p{.q = packed_heads(at<const float>(1 << 20), m.heads, m.queries, m.depth),
-                              .k = packed_heads(at<const float>(2 << 20), m.heads, m.keys, m.depth),
-                              .v = packed_heads(at<const float>(3 << 20), m.heads, m.keys, m.depth),
-                              .out = packed_heads(at<float>(4 << 20), m.heads, m.queries, m.depth),
-                              .members = m.members,
-                              .heads = m.heads,
-                              .kv_heads = m.heads,
-                              .queries = m.queries,
-                              .keys = m.keys,
-                              .depth = m.depth};
+    const attention_problem p = forward_of(m.members, m.heads, m.queries, m.keys, m.depth);
     const auto us = [&](const char* policy) { return 1e6 * explain(h100, p, {.policy = policy}).predicted; };
     SCOPED_TRACE(testing::Message() << m.queries << " x " << m.keys << " x " << m.depth);
     EXPECT_NEAR(us("fp32") / m.fp32, 1, 0.5);  // by an H200's constants
@@ -373,16 +370,7 @@ TEST(attention_requests,
                        row{128, 4, 256, 256, 32, causal::no, false, 96.6, 133.8},
                        row{16, 16, 102, 102, 128, causal::no, false, 45.8, 69.8},
                        row{4, 12, 354, 1897, 128, causal::no, false, 429.5, 222.9}}) {
-    attention_problem p{.q = packed_heads(at<const float>(1 << 20), m.heads, m.queries, m.depth),
-                        .k = packed_heads(at<const float>(2 << 20), m.heads, m.keys, m.depth),
-                        .v = packed_heads(at<const float>(3 << 20), m.heads, m.keys, m.depth),
-                        .out = packed_heads(at<float>(4 << 20), m.heads, m.queries, m.depth),
-                        .members = m.members,
-                        .heads = m.heads,
-                        .queries = m.queries,
-                        .keys = m.keys,
-                        .depth = m.depth,
-                        .mask = m.mask};
+    attention_problem p = forward_of(m.members, m.heads, m.queries, m.keys, m.depth, m.mask);
     if (m.biased) p.bias = {at<const float>(5 << 20), 0, 0, 0, 1};
     SCOPED_TRACE(testing::Message() << m.queries << " x " << m.keys << " x " << m.depth);
     EXPECT_NEAR(1e6 * explain(h200, p, {.policy = "fp16-short"}).predicted / m.short_sequences, 1, 0.3);
@@ -394,19 +382,7 @@ TEST(attention_requests,
 TEST(attention_requests, predicted_times_follow_the_columns_that_are_multiplied) {
   const context h200(std::make_shared<test::stands_for_a_gpu>(shipped_profile("H200").limits));
   const auto us = [&](std::int64_t depth) {
-    const auto rows = [&](std::uintptr_t address) {
-      return packed_heads(at<const float>(address), 16, 4096, depth);
-    };
-    const attention_problem p{.q = rows(1 << 20),
-                              .k = rows(2 << 20),
-                              .v = rows(3 << 20),
-                              .out = packed_heads(at<float>(4 << 20), 16, 4096, depth),
-                              .members = 2,
-                              .heads = 16,
-                              .queries = 4096,
-                              .keys = 4096,
-                              .depth = depth};
-    return 1e6 * explain(h200, p, {.policy = "fp16"}).predicted;
+    return 1e6 * explain(h200, forward_of(2, 16, 4096, 4096, depth), {.policy = "fp16"}).predicted;
   };
   for (const std::int64_t columns : {32, 48, 96})
     EXPECT_GT(us(columns + 1) - us(columns), 10 * (us(columns) - us(columns - 1))) << columns;

@@ -504,7 +504,13 @@ TEST_P(attention_fp32, a_nan_or_infinity_reaches_what_depends_on_it) {
 TEST_P(attention_fp32, policy_fp16_short_computes_in_fp32_what_parts_do_not_hold) {
   if (!has_tensor_cores(where())) GTEST_SKIP();
   const shape even{.heads = 2, .kv_heads = 2, .queries = 70, .keys = 140, .depth = 40},
-      of_two_groups{.heads = 2, .queries = 66, .keys = 75, .depth = 250, .rows_first = true, .padding = 3},
+      of_two_groups{.heads = 2,
+                    .kv_heads = 2,
+                    .queries = 66,
+                    .keys = 75,
+                    .depth = 250,
+                    .rows_first = true,
+                    .padding = 3},
       masked{.members = 2,
              .heads = 4,
              .kv_heads = 2,
@@ -518,21 +524,20 @@ TEST_P(attention_fp32, policy_fp16_short_computes_in_fp32_what_parts_do_not_hold
              .spare = 7},
       packed{.members = 3,
              .heads = 2,
+             .kv_heads = 2,
              .queries = 100,
              .keys = 130,
              .depth = 33,
              .spare = 3,
              .query_lengths = {100, 0, 3},
              .key_lengths = {130, 4, 70}};
-  for (shape s : {even, of_two_groups, masked, packed}) {
-    if (s.kv_heads == 1 && s.heads == 2) s.kv_heads = 2;
+  for (const shape& s : {even, of_two_groups, masked, packed})
     for (const std::int64_t column : {std::int64_t{0}, s.depth - 1})
       for (const int what : {0, 1, 2}) {
         call clean(s), c(s);
         clean.forward(where(), {.policy = "fp16-short"});
         EXPECT_EQ(clean.wrong_forward(arithmetic::fp16), "") << text(s);
-        // in a head of its own
-        const std::int64_t key = 68;
+        constexpr std::int64_t key = 68;
         if (what == 0) c.k(0, 0, key, column) = 0x1p30f;
         if (what == 1) c.v(0, 0, key, column) = 0x1p126f;
         if (what == 2) c.v(0, 0, key, column) = infinite;
@@ -546,7 +551,6 @@ TEST_P(attention_fp32, policy_fp16_short_computes_in_fp32_what_parts_do_not_hold
           ASSERT_TRUE(same_bits(c.out(b, h, i, n), clean.out(b, h, i, n))) << what << ' ' << h << ' ' << i;
         });
       }
-  }
 }
 
 // By -infinity in a bias, by `visible`, by the reach, and because all scores are -infinity.

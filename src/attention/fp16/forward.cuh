@@ -69,12 +69,11 @@ template <forward_policy P, class Waits = forward_waits<P>> struct forward_kerne
   struct item {
     std::int32_t member, head, tile;  // member < 0: there are no more
   };
-  template <int Rows> struct chunk { alignas(1024) f16 part[2][Rows][64]; };
   struct slot {
     alignas(1024) f16 element[2 * N * 64];
   };
   struct storage {
-    chunk<P.queries()> q[chunks];
+    parts_chunk<P.queries()> q[chunks];
     slot slots[P.slots];
     alignas(16) float v_scale[P.slots][value_keys / 64][D];
     typename Waits::ring ring;

@@ -12,7 +12,7 @@
 namespace antiphase::attentions {
 inline namespace AP_TARGET {
 
-// Of a warpgroup's 64 queries: N keys in a tile, outputs of Columns elements.
+// Scores and outputs of a warpgroup's 64 queries: N keys in a tile, outputs of Columns elements.
 template <int Columns, int N> struct forward_tile {
   static constexpr int blocks = N / 64;
   static constexpr float up = 1 << part_exponent;

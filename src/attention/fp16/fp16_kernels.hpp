@@ -42,6 +42,7 @@ struct short_entry {
   const char* name;
   short_policy policy;
 };
+// Columns ascend: the first that hold a row are taken.
 constexpr short_entry short_sequences[] = {
     {.name = "attention.fp16-short-32", .policy = {.columns = 32}},
     {.name = "attention.fp16-short-64", .policy = {.columns = 64}},

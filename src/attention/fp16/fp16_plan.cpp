@@ -324,8 +324,8 @@ std::string fp16_unsuited(const request& r) {
 }
 
 namespace {
-// What a block with so many queries takes for those that see few keys, if all do: a warp computes its own one
-// by one.
+// Time of a block with so many queries for those that see few keys, if all do: a warp computes its own one by
+// one.
 double seconds_of_few_keys(const request& r, std::int64_t queries, int warps) {
   const problem& p = r.problem;
   const double rows = std::max(1., static_cast<double>(p.queries)),
@@ -385,13 +385,9 @@ const forward_instance& forward_of(const request& r, int groups) {
 }
 
 const short_instance& short_of(const request& r) {
-  const short_instance* fewest = nullptr;
-  for (const short_instance& i : short_instances(r.where()))
-    if (i.policy.biased == is_biased(r.problem) && i.policy.columns >= r.problem.depth &&
-        (fewest == nullptr || i.policy.columns < fewest->policy.columns))
-      fewest = &i;
-  if (fewest == nullptr) throw not_supported("this build has no kernel of attention of short sequences");
-  return *fewest;
+  return find_instance(short_instances(r.where()), [&](const short_instance& i) {
+    return i.policy.biased == is_biased(r.problem) && i.policy.columns >= r.problem.depth;
+  });
 }
 }  // namespace
 

@@ -34,9 +34,8 @@ template <gradient_policy P, class Waits> struct gradient_loads {
   struct item {
     std::int32_t member, head, tile;  // member < 0: there are no more
   };
-  template <int Rows> struct chunk { alignas(1024) f16 part[2][Rows][64]; };
   struct slot {
-    chunk<N> columns[chunks];
+    parts_chunk<N> columns[chunks];
   };
   struct no_weights {};
   struct weights_ring {
@@ -44,7 +43,7 @@ template <gradient_policy P, class Waits> struct gradient_loads {
     typename Waits::weights ring;
   };
   struct own_tile {
-    chunk<Own> operand[2][chunks];
+    parts_chunk<Own> operand[2][chunks];
   };
   struct storage {
     own_tile own[P.items];

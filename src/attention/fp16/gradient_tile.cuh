@@ -24,7 +24,7 @@ template <gradient_policy P, class Loads> struct gradient_tile {
   using item = typename Loads::item;
   using storage = typename Loads::storage;
   using slot_cursor = typename Loads::slot_cursor;
-  using own_chunk = typename Loads::template chunk<Own>;
+  using own_chunk = parts_chunk<Own>;
   using scores = accumulator<N>;
   using outputs = accumulator<D>;
 
@@ -80,8 +80,8 @@ template <gradient_policy P, class Loads> struct gradient_tile {
   }
   // Starts sum = h other.
   AP_DEV static void multiply_columns(outputs& sum, const halves<N>& h, const storage& s, slot_cursor at) {
-    const matrix_descriptor b = describe(s.slots[at.index].columns[0].part,
-                                         sizeof(typename Loads::template chunk<N>), 1024, swizzle::bytes_128);
+    const matrix_descriptor b =
+        describe(s.slots[at.index].columns[0].part, sizeof(parts_chunk<N>), 1024, swizzle::bytes_128);
     constexpr int other_lo = N * 128, by = 2048;
     const auto of_h = [&](auto part, int i) -> const auto& { return h.part[part][i]; };
     const auto of_other = [&](auto part, int i) { return further(b, part * other_lo + i * by); };

@@ -32,7 +32,7 @@ inline namespace AP_TARGET {
 template <short_policy P> struct short_kernel {
   static constexpr int columns = P.columns, chunks = (columns + 63) / 64, N = 64;
   static constexpr int warps = P.warps(), threads = warps * warp_size;
-  // Of a warpgroup's outputs.
+  // Columns of a warpgroup's outputs.
   static constexpr int own_columns = columns / P.groups, own_chunks = (own_columns + 63) / 64;
   static constexpr shared_kind shared = shared_kind::dynamic;
   static constexpr bool overlaps_previous = true;
@@ -45,10 +45,7 @@ template <short_policy P> struct short_kernel {
 
   // storage
   // ---------------------------------------------------------------------------------------------------------
-  // 64 rows of 64 elements, hi and lo, in the swizzle of 128 bytes.
-  struct chunk {
-    alignas(1024) f16 part[2][split_rows][64];
-  };
+  using chunk = parts_chunk<split_rows>;
   struct storage {
     chunk q[chunks], k[chunks], v[chunks];
     alignas(16) float v_scale[columns];  // times 2^-15
@@ -129,24 +126,29 @@ template <short_policy P> struct short_kernel {
   static constexpr int lo_at = split_rows * 128;  // bytes to the lo parts
   using scores_of_tile = typename tile::scores;
 
-  // x = Q K^T: the mixed products, 2^11 times as large, are shrunk before the main ones are added.
+  // sum = a b: the mixed products, 2^11 times as large, are shrunk before the main ones are added.
+  template <major... Majors, int Columns, class A, class B>
+  AP_DEV static void multiply(accumulator<Columns>& sum, int steps, const A& a, const B& b) {
+    wgmma_fence();
+    multiply_mixed<Majors...>(sum.value, steps, a, b, false);
+    wgmma_commit();
+    wgmma_wait<0>();
+    sum.pin();
+    sum.scale(1.f / far_lo);
+    wgmma_fence();
+    multiply_main<Majors...>(sum.value, steps, a, b, true);
+    wgmma_commit();
+    wgmma_wait<0>();
+    sum.pin();
+  }
+  // x = Q K^T.
   AP_DEV static void multiply_keys(scores_of_tile& x, const storage& s) {
     const auto of = [&](const chunk(&in)[chunks], auto part, int i) {
       return further(describe(in[i / 4].part, 16, 1024, swizzle::bytes_128), part * lo_at + i % 4 * 32);
     };
     const auto of_q = [&](auto part, int i) { return of(s.q, part, i); };
     const auto of_k = [&](auto part, int i) { return of(s.k, part, i); };
-    wgmma_fence();
-    multiply_mixed<major::k, major::k>(x.value, columns / 16, of_q, of_k, false);
-    wgmma_commit();
-    wgmma_wait<0>();
-    x.pin();
-    x.scale(1.f / far_lo);
-    wgmma_fence();
-    multiply_main<major::k, major::k>(x.value, columns / 16, of_q, of_k, true);
-    wgmma_commit();
-    wgmma_wait<0>();
-    x.pin();
+    multiply<major::k, major::k>(x, columns / 16, of_q, of_k);
   }
   // Adds P V to the outputs, which are scaled at first: of columns from `first` on.
   AP_DEV static void multiply_values(typename tile::outputs& out, const halves<N>& weights,
@@ -159,17 +161,7 @@ template <short_policy P> struct short_kernel {
         return further(describe(s.v[first / 64 + c].part, 16, 1024, swizzle::bytes_128),
                        part * lo_at + i * 2048);
       };
-      wgmma_fence();
-      multiply_mixed<major::mn>(sum.value, N / 16, of_weights, of_v, false);
-      wgmma_commit();
-      wgmma_wait<0>();
-      sum.pin();
-      sum.scale(1.f / far_lo);
-      wgmma_fence();
-      multiply_main<major::mn>(sum.value, N / 16, of_weights, of_v, true);
-      wgmma_commit();
-      wgmma_wait<0>();
-      sum.pin();
+      multiply<major::mn>(sum, N / 16, of_weights, of_v);
       AP_UNROLL
       for (int i = 0; i < sum.count; ++i) {
         const pack<float, 2> scale = load_pack<2>(&s.v_scale[first + 64 * c + sum.column() + i / 4 * 8]);
@@ -199,8 +191,9 @@ template <short_policy P> struct short_kernel {
     const scores alone(p, m, head);
     const reach sees = alone.see;
     const int begin = sees.begin(first) / N * N, end = sees.end(first + queries - 1);
-    const auto load_keys = [&](rows_in_registers& k, int from) {
-      load(k, key_row(p, p.k, m, kv_head, from), p.k.row_stride, m.keys - from, p, all.k_in_vectors);
+    const auto load_keys = [&](rows_in_registers& x, const attentions::heads<const float>& of, int from,
+                               bool in_vectors) {
+      load(x, key_row(p, of, m, kv_head, from), of.row_stride, m.keys - from, p, in_vectors);
     };
 
     typename tile::rows r{.first = first + scores_of_tile::row(), .sees = sees};
@@ -215,12 +208,12 @@ template <short_policy P> struct short_kernel {
       write_parts(s.q, q, q_scale, scale_of(p) < 0 ? -1.f : 1.f);
       r.exponent = exponent_of(q_scale) + all.factor.exponent;
       for (int from = begin; from < end; from += N) {
-        load_keys(k, from);
+        load_keys(k, p.k, from, all.k_in_vectors);
         share_largest(s.of_k[warp], k);
         block_barrier();  // of_k is complete, and no thread multiplies the tile of K before
         const float k_scale = scale_of_tile(s.of_k);
         write_parts(s.k, k, k_scale, 1);
-        load(v, key_row(p, p.v, m, kv_head, from), p.v.row_stride, m.keys - from, p, all.v_in_vectors);
+        load_keys(v, p.v, from, all.v_in_vectors);
         [[maybe_unused]] pairs_of_tile<false, N> pairs;
         const int column = from + scores_of_tile::column();
         if constexpr (P.biased) pairs.load(p, m, head, r.first, column);

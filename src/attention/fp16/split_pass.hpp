@@ -28,6 +28,10 @@ constexpr float least_product = 0x1p-70f, most_product = 0x1p112f, least_gradien
 constexpr int split_rows = 64;
 AP_FN constexpr std::int64_t tiles_in(std::int64_t rows) { return (rows + split_rows - 1) / split_rows; }
 
+// Parts of 64 columns of so many rows in shared memory, hi and lo: a box of parts_layout(), in the swizzle of
+// 128 bytes.
+template <int Rows> struct parts_chunk { alignas(1024) f16 part[2][Rows][64]; };
+
 // The rows of all members, each padded to whole tiles: [head][hi, lo][row][padded depth].
 struct split_shape {
   const std::int32_t* offsets;  // of packed members, or null
