@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Recomputes outputs of lines of few nonzeros, from the original operands and exactly.
 #pragma once
+#include <antiphase/device/lanes.cuh>
 #include <antiphase/device/warp.cuh>
 #include "src/gemm/fp16/line_kinds.cuh"
 #include "src/gemm/fp16/recompute_shape.cuh"
@@ -56,6 +57,7 @@ struct known_line {
     if (sparse) indices = of.sparse[line];
   }
   AP_DEV unsigned all_sparse() const { return ballot(sparse); }
+  AP_DEV unsigned all_partners() const { return ballot(partner); }
 };
 
 // Outputs of the tile at (top, left) in sparse rows of A or sparse columns of B. Those of lines with an
@@ -65,13 +67,17 @@ template <class Problem> AP_DEV void recompute_sparse(const Problem& p, std::int
                                                       const split_operand& a, const split_operand& b,
                                                       int member) {
   using shape = recompute_shape;
-  // of a lane; sparse lines of one round of loads
-  constexpr int columns = shape::columns / warp_size, at_once = 2;
-  static_assert(shape::rows == warp_size);
+  constexpr int columns = shape::columns / warp_size;  // of a lane
+  // With more sparse columns than these, lanes take them side by side: rows of C are written as a whole then.
+  constexpr int few_columns = 8;
+  static_assert(shape::rows == warp_size && columns == 2);
   const int warp = member / warp_size, lane = member % warp_size;
   top += warp / 2 * shape::rows, left += warp % 2 * shape::columns;
   const known_line mine(a, top + lane), of_b[columns] = {{b, left + lane}, {b, left + warp_size + lane}};
-  // Takes the sparse lines of a set one after the other.
+  const unsigned sparse_rows = mine.all_sparse(), with_sparse = mine.all_partners();
+  unsigned sparse_columns[columns] = {of_b[0].all_sparse(), of_b[1].all_sparse()};
+  const bool many = bit_count(sparse_columns[0]) + bit_count(sparse_columns[1]) > few_columns;
+  // Takes the lines of a set one after the other.
   const auto next = [](unsigned& left_over) {
     int first = 0;
     for (; (left_over >> first & 1u) == 0; ++first) {
@@ -79,37 +85,43 @@ template <class Problem> AP_DEV void recompute_sparse(const Problem& p, std::int
     left_over &= left_over - 1;
     return first;
   };
-  // Sparse rows, with the lane's columns.
-  unsigned rows = mine.all_sparse();
+  // Row by row, with the lane's columns: sparse rows, or all with what is sparse.
+  unsigned rows = many ? sparse_rows | with_sparse : sparse_rows;
   AP_ROLLED
   while (rows != 0) {
+    constexpr int at_once = 4;
     exact_outputs<at_once * columns> out;
     AP_UNROLL
     for (int i = 0; i < at_once; ++i) {
       const bool any = rows != 0;
       const int from = any ? next(rows) : 0;
+      const bool sparse = (sparse_rows >> from & 1u) != 0;
       AP_UNROLL
       for (int j = 0; j < columns; ++j) {
         const int o = i * columns + j;
         out.row[o] = top + from, out.column[o] = of_b[j].number;
-        out.wanted[o] = any && of_b[j].partner && out.column[o] < p.n();
+        out.wanted[o] = any && (sparse ? of_b[j].partner : of_b[j].sparse) && out.column[o] < p.n();
         AP_UNROLL
-        for (int n = 0; n < sparse_nonzeros; ++n) out.k[o][n] = shuffle(mine.indices.k[n], from);
+        for (int n = 0; n < sparse_nonzeros; ++n) {
+          const int of_row = shuffle(mine.indices.k[n], from);
+          out.k[o][n] = sparse ? of_row : of_b[j].indices.k[n];
+        }
       }
     }
     out.store(p);
   }
-  // Sparse columns, with the lane's row, unless that is sparse too.
+  if (many) return;
+  // Few sparse columns, with the lane's row, unless that is sparse too.
   AP_UNROLL
   for (int j = 0; j < columns; ++j) {
-    unsigned sparse = of_b[j].all_sparse();
     AP_ROLLED
-    while (sparse != 0) {
-      exact_outputs<2 * at_once> out;
+    while (sparse_columns[j] != 0) {
+      constexpr int at_once = 4;
+      exact_outputs<at_once> out;
       AP_UNROLL
-      for (int o = 0; o < 2 * at_once; ++o) {
-        const bool any = sparse != 0;
-        const int from = any ? next(sparse) : 0;
+      for (int o = 0; o < at_once; ++o) {
+        const bool any = sparse_columns[j] != 0;
+        const int from = any ? next(sparse_columns[j]) : 0;
         out.row[o] = mine.number, out.column[o] = left + j * warp_size + from;
         out.wanted[o] = any && mine.partner && !mine.sparse && out.column[o] < p.n();
         AP_UNROLL

@@ -111,10 +111,15 @@ template <output_layout L> struct split_epilogue {
   }
 
   // What the tile's lines need: undoing the scales alone, a certificate for every output, or reading their
-  // split_lines as well. Every warp reads the scales of all lines, so that all warps get the same answer.
+  // split_lines as well; and whether any of them is known to be sparse. Every warp reads the scales of all
+  // lines, so that all warps get the same answer.
   enum class care { none, certificate, lines };
-  AP_DEV care needed_care() const {
-    bool simple = true, complete = true;
+  struct needs {
+    care how;
+    bool sparse;
+  };
+  AP_DEV needs needs_of_lines() const {
+    bool simple = true, complete = true, sparse = false;
     AP_UNROLL
     for (int i = 0; i < split_tile; i += warp_size) {
       const float row_scale = lines.row_scale[i + lane_index()],
@@ -122,10 +127,12 @@ template <output_layout L> struct split_epilogue {
       simple = simple && row_scale > 0 && column_scale > 0;
       complete =
           complete && row_scale != line_scale::in_split_line && column_scale != line_scale::in_split_line;
+      sparse = sparse || line_scale::is_sparse(row_scale) || line_scale::is_sparse(column_scale);
     }
-    return ballot(simple) == all_lanes     ? care::none
-           : ballot(complete) == all_lanes ? care::certificate
-                                           : care::lines;
+    return {ballot(simple) == all_lanes     ? care::none
+            : ballot(complete) == all_lanes ? care::certificate
+                                            : care::lines,
+            ballot(sparse) != 0};
   }
 
   // Whether any line of the warp's outputs needs more than undoing its scale.
@@ -441,12 +448,12 @@ template <output_layout L> struct split_epilogue {
     std::uint32_t all;     // uncertain_count of the tile
     std::uint32_t before;  // uncertain outputs of other threads, which come before this thread's in the list
   };
-  AP_DEV counted count(const findings& found, uncertain_tally& tally, cursor<uncertain_tally::turns>& turn,
-                       std::int64_t list) const {
+  AP_DEV counted count(const findings& found, bool sparse, uncertain_tally& tally,
+                       cursor<uncertain_tally::turns>& turn, std::int64_t list) const {
     std::uint32_t mine = 0, before = 0;
     AP_UNROLL
     for (int e = 0; e < registers; ++e) mine += found.uncertain.has(e) ? 1 : 0;
-    if (found.sparse.any()) mine += uncertain_count::sparse_thread;
+    if (sparse || found.sparse.any()) mine += uncertain_count::sparse_thread;
     if (mine > 0) before = atomic_add<scope::block>(&tally.packed[turn.index], mine);
     if (member() == 0) tally.packed[(turn.index + 1) % uncertain_tally::turns] = 0;
     named_barrier_sync(barrier, computing_threads);
@@ -494,15 +501,20 @@ template <output_layout L> struct split_epilogue {
   // `number`: of the tile's list of uncertain outputs.
   AP_DEV void store(const sums& sum, uncertain_tally& tally, cursor<uncertain_tally::turns>& turn,
                     std::int64_t number) const {
-    const care how = needed_care();
+    const auto [how, sparse] = needs_of_lines();
     bits_of_outputs skipped;
     bool all = true, far = false;  // of the warp's outputs
-    if (how == care::none) {
-      if (member() == 0) p.uncertain.count[number] = 0;
+    const bool keeps_sparse = sparse && !are_overwritten(p);
+    if (how == care::none && !keeps_sparse) {
+      if (member() == 0) {
+        p.uncertain.count[number] = sparse ? uncertain_count::sparse_thread : 0;
+        if (sparse) tally.any = 1;
+      }
     } else {
       findings found;
-      if (any_special_line() && (how == care::lines || !all_certified(sum))) found = find_uncertain(sum);
-      const counted outputs = count(found, tally, turn, number);
+      if (keeps_sparse || (any_special_line() && (how == care::lines || !all_certified(sum))))
+        found = find_uncertain(sum);
+      const counted outputs = count(found, sparse, tally, turn, number);
       const std::uint32_t uncertain = outputs.all % uncertain_count::sparse_thread;
       if (are_provisional(p, uncertain))
         found.uncertain = {};
@@ -510,7 +522,7 @@ template <output_layout L> struct split_epilogue {
         return;
       else if (uncertain > 0)
         list(found.uncertain, p.uncertain.output + number * limit + outputs.before);
-      skipped = found.uncertain | found.sparse;
+      skipped = are_overwritten(p) ? found.uncertain : found.uncertain | found.sparse;
       all = ballot(skipped.any()) == 0, far = ballot(found.far) != 0;
     }
     if (by_rows() && !far)
@@ -518,12 +530,14 @@ template <output_layout L> struct split_epilogue {
     else
       store_each(sum, skipped);
   }
+  // Whether store() may store what recompute() computes again. It may not where that needs C's old values.
+  AP_DEV static bool are_overwritten(const product_problem& p) { return p.problem.after.beta == 0; }
   // Whether store() stores the uncertain outputs of a tile that has so many, for recompute() to look at their
-  // magnitudes. It cannot where C's old values are needed to compute them again.
+  // magnitudes.
   AP_DEV static bool are_provisional(const product_problem& p, std::uint32_t uncertain) {
     // fewer are computed one by one: a look at magnitudes would read as much
     constexpr std::uint32_t listed = 128;
-    return !L.ordered && uncertain > listed && p.problem.after.beta == 0;
+    return !L.ordered && uncertain > listed && are_overwritten(p);
   }
   // Lists the outputs of a tile that are not certified by their magnitudes either, up to uncertain_limit, and
   // returns how many there are. Every part of K bounds magnitudes from below. So a few steps are tried first,
@@ -577,7 +591,7 @@ template <output_layout L> struct split_epilogue {
       return all;
     }
   }
-  // Recomputes the uncertain outputs of a tile and those in sparse lines, which store() never touches. All
+  // Recomputes the uncertain outputs of a tile and those in sparse lines. All
   // computing threads call. `by_magnitude`: whether a look at magnitudes is worth its time, which it is not
   // after a tile where it hardly helped.
   template <int Stages> AP_DEV static void recompute(const product_problem& p, int top, int left,

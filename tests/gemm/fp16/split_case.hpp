@@ -124,9 +124,10 @@ inline std::vector<unsigned char> expected_split(const operand_lines& host, bool
                           finite ? not_below(size > 0 ? size : 1) / 32768 : infinite, exponent, nonzeros};
     put(at.line() + static_cast<std::size_t>(l) * sizeof line, line);
     if (nonzeros <= sparse_nonzeros) put(at.sparse() + static_cast<std::size_t>(l) * sizeof indices, indices);
-    const bool in_line = !finite || (nonzeros > 0 && nonzeros <= sparse_nonzeros) || std::abs(exponent) > 60;
+    const bool in_line = !finite || std::abs(exponent) > 60;
+    const float mark = nonzeros > 0 && nonzeros <= sparse_nonzeros ? line_scale::sparse : 1;
     put(at.scale() + static_cast<std::size_t>(l) * 4,
-        in_line ? 0.f : std::ldexp(tiny == 0 ? 1.f : -1.f, -exponent));
+        in_line ? 0.f : std::ldexp(tiny == 0 ? mark : -mark, -exponent));
   }
   for (std::int64_t l = host.lines; l % split_tile != 0; ++l)
     put(at.scale() + static_cast<std::size_t>(l) * 4, 1.f);

@@ -138,8 +138,10 @@ TEST_P(recompute, does_not_depend_on_the_order_of_a_list) {
 
 // Lines of 0 to 5 nonzeros among dense ones, in A, in B and in both.
 TEST_P(recompute, finds_lines_of_few) {
-  for (const auto& [m, n, k] :
-       {std::array{37, 140, 20}, {130, 65, 200}, {1, 1, 3}, {33, 34, 0}, {65, 66, 4}}) {
+  // of so many columns three are sparse: more than are taken one by one, and fewer
+  for (const auto& [m, n, k, apart] :
+       {std::array{37, 140, 20, 7}, {130, 65, 200, 7}, {130, 129, 50, 40}, {1, 1, 3, 7}, {33, 34, 0, 7},
+        {65, 66, 4, 7}}) {
     SCOPED_TRACE(testing::Message() << m << " x " << n << " x " << k);
     product p = product_of(scattered_reals(m, k, 13, 20), scattered_reals(k, n, 14, 20));
     for (std::int64_t i = 0; i < m; ++i)
@@ -147,7 +149,7 @@ TEST_P(recompute, finds_lines_of_few) {
         if (i % 3 != 1 && (l * 7 + i) % k >= i % 6) p.a(i, l) = 0;
     for (std::int64_t j = 0; j < n; ++j)
       for (std::int64_t l = 0; l < k; ++l)
-        if (j % 7 > 3 && (l * 11 + j * 3) % k >= j % 6) p.b(l, j) = 0;
+        if (j % apart >= apart - 3 && (l * 11 + j * 3) % k >= j % 6) p.b(l, j) = 0;
     if (k > 4) p.a(4, 2) = infinity, p.b(3, 5) = nan;
     expect_sparse(p);
     p.place_a = placed(major::column, p.a, 1, 3), p.place_b = placed(major::column, p.b, 2, 1),
