@@ -2,7 +2,7 @@
 // The lists of attention's kernels: to add one, name it here and in src/CMakeLists.txt.
 #pragma once
 #include "src/attention/fp16/backward.hpp"
-#include "src/attention/fp16/short.hpp"
+#include "src/attention/fp16/short_gradients.hpp"
 #include "src/attention/fp32_kernels.hpp"
 #include "src/registry.hpp"
 
@@ -18,6 +18,7 @@
   LIST(judge_instance, judge_kernels)           \
   LIST(forward_instance, forward_kernels)       \
   LIST(short_instance, short_sequence_kernels)  \
+  LIST(short_gradient_instance, short_gradient_kernels) \
   LIST(gradient_instance, gradient_kernels)     \
   LIST(gradient_split_instance, gradient_split_kernels)
 

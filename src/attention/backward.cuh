@@ -42,8 +42,7 @@ struct row_dots {
   }
 };
 
-// problem::softmax from problem::logsumexp: a thread for each row. The rounding error of top goes into the
-// sum: it would be an error of every weight.
+// problem::softmax from problem::logsumexp: a thread for each row.
 struct softmax_of_rows {
   static constexpr int threads = 256;
   using params = softmax_arguments;
@@ -53,11 +52,9 @@ struct softmax_of_rows {
     const std::int64_t row = std::int64_t{block_index().x} * threads + thread_index();
     if (row >= a.rows) return;
     const std::int64_t at = row / a.rows_of_head * a.stride + row % a.rows_of_head;
-    const double exact = static_cast<double>(in_global_memory(a.logsumexp)[at]) * 1.4426950408889634;
-    const float top = static_cast<float>(exact), rest = static_cast<float>(exact - static_cast<double>(top));
-    const bool sees_keys = rest == rest;  // no infinity
-    in_global_memory(a.softmax)[2 * row] = top;
-    in_global_memory(a.softmax)[2 * row + 1] = sees_keys ? exp2_accurate(clamped_exponent(rest)) : 0;
+    const stored_softmax of = softmax_from(in_global_memory(a.logsumexp)[at]);
+    in_global_memory(a.softmax)[2 * row] = of.top;
+    in_global_memory(a.softmax)[2 * row + 1] = of.sum;
   }
 };
 

@@ -55,12 +55,15 @@ AP_FN std::int64_t stored_row(const problem& p, const member& m, int head, std::
 AP_FN std::int64_t rows_of_head(const problem& p) {
   return p.lengths.query_offsets != nullptr ? p.lengths.query_rows : p.queries;
 }
+// Where a head's logsumexp begins.
+AP_FN std::int64_t logsumexp_of_head(const problem& p, const member& m, int head) {
+  return (p.lengths.query_offsets != nullptr ? head : m.index * p.heads + head) * p.logsumexp_stride;
+}
 // Stores a query's logsumexp. The thread of a head's last row also fills what lies before the next head with
 // infinity.
 AP_FN void store_logsumexp(float* all, const problem& p, const member& m, int head, std::int64_t i, float x) {
-  const std::int64_t line = p.lengths.query_offsets != nullptr ? head : m.index * p.heads + head,
-                     row = m.first_query + i;
-  float* const to = all + line * p.logsumexp_stride;
+  const std::int64_t row = m.first_query + i;
+  float* const to = all + logsumexp_of_head(p, m, head);
   to[row] = x;
   if (row + 1 != rows_of_head(p)) return;
   AP_ROLLED

@@ -39,12 +39,18 @@ launch_counts run_from_logsumexp(const call_from_logsumexp& p, const choices::wo
   return all += Plan(r).launch({w.context, w.memory.subspan(own), w.recomputed, w.queue});
 }
 
-template <unsuited Unsuited, planner Plan> judged_plan judged_by(const candidate&, const request& r) {
+// Of a policy whose kernels read a logsumexp as well.
+template <unsuited Unsuited, planner Plan> judged_plan judged_alone_by(const candidate&, const request& r) {
   if (!Unsuited(r).empty())
     return misfit{[](const candidate&, const request& of_call, const kernel&) { return Unsuited(of_call); }};
-  if (!r.from_logsumexp()) return Plan(r);
+  return Plan(r);
+}
+
+template <unsuited Unsuited, planner Plan> judged_plan judged_by(const candidate& c, const request& r) {
+  judged_plan alone = judged_alone_by<Unsuited, Plan>(c, r);
+  if (!r.from_logsumexp() || std::holds_alternative<misfit>(alone)) return alone;
   return plan::of_type<run_from_logsumexp<Plan>, describe_nothing<call_from_logsumexp>>(
-      call_from_logsumexp{r.problem, r.back}, softmax_bytes(r) + Plan(r).workspace);
+      call_from_logsumexp{r.problem, r.back}, softmax_bytes(r) + std::get<plan>(alone).workspace);
 }
 
 template <double (*Seconds)(const request&)> double seconds_by(const candidate&, const request& r) {
@@ -80,7 +86,7 @@ constexpr candidate rows[] = {
      .needs = needs_of_wgmma,
      .considered = is_considered,
      .seconds = seconds_by<short_seconds>,
-     .plan_for = judged_by<short_unsuited, plan_short>},
+     .plan_for = judged_alone_by<short_unsuited, plan_short>},
     {.name = "fp32",
      .summary = "FP32 multiply-adds",
      .considered = is_considered,

@@ -75,6 +75,13 @@ AP_DEV stored_softmax softmax_of(float largest, float factor, float sum) {
   const float top = largest * factor;
   return {top, sum * exp2_accurate(clamped_exponent(fmaf(largest, factor, -top)))};
 }
+// From a logsumexp. The rounding error of `top` goes into the sum: it would be an error of every weight.
+AP_DEV stored_softmax softmax_from(float logsumexp) {
+  const double exact = static_cast<double>(logsumexp) * log2_of_e;
+  const float top = static_cast<float>(exact), rest = static_cast<float>(exact - static_cast<double>(top));
+  const bool sees_keys = rest == rest;  // no infinity
+  return {top, sees_keys ? exp2_accurate(clamped_exponent(rest)) : 0};
+}
 // log of the sum of exp(score).
 AP_DEV float logsumexp_of(const scores& s, float largest, float sum) {
   if (sum == 0) return minus_infinity;
@@ -93,6 +100,13 @@ AP_DEV void store_softmax(const scores& s, int i, float largest, float sum) {
   const stored_softmax stored = softmax_of(largest, s.factor, sum);
   in_global_memory(s.p.softmax)[2 * row] = stored.top;
   in_global_memory(s.p.softmax)[2 * row + 1] = stored.sum;
+}
+// What the forward stored of a query: its softmax, or else its logsumexp.
+AP_DEV stored_softmax softmax_of_query(const problem& p, const member& m, int head, std::int64_t i) {
+  if (p.softmax == nullptr)
+    return softmax_from(in_global_memory(p.logsumexp)[logsumexp_of_head(p, m, head) + m.first_query + i]);
+  const float* const of = in_global_memory(p.softmax) + 2 * stored_row(p, m, head, i);
+  return {of[0], of[1]};
 }
 
 }  // namespace AP_TARGET

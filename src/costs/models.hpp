@@ -149,12 +149,27 @@ struct fp16_attention_cost {
   // The forward in one kernel, fitted to 135 calls on an H200: of these it is 6 % off in the median.
   static constexpr int depths_of_short[] = {64, 128, 256};
   std::array<tile_walk_cost, std::size(depths_of_short)> short_sequences;
+  // The gradients in one kernel: blocks of keys that compute dQ as well, or blocks of keys and of queries.
+  struct one_kernel_gradients {
+    tile_walk_cost both, keys, queries;
+    void each(constant_visitor& v) {
+      v.inside("both", both);
+      v.inside("keys", keys);
+      v.inside("queries", queries);
+    }
+  };
+  static constexpr int depths_of_short_gradients[] = {32, 64};
+  std::array<one_kernel_gradients, std::size(depths_of_short_gradients)> short_gradients;
   double few_keys_row;  // queries that see few keys, which a warp computes one by one
   void each(constant_visitor& v) {
     for (std::size_t i = 0; i < std::size(depths); ++i) v.inside(std::to_string(depths[i]), of_depth[i]);
     v.enter("short sequences");
     for (std::size_t i = 0; i < std::size(depths_of_short); ++i)
       v.inside(std::to_string(depths_of_short[i]), short_sequences[i]);
+    v.leave();
+    v.enter("short gradients");
+    for (std::size_t i = 0; i < std::size(depths_of_short_gradients); ++i)
+      v.inside(std::to_string(depths_of_short_gradients[i]), short_gradients[i]);
     v.leave();
     v.number("few keys row", few_keys_row, 0, 20);
   }

@@ -7,6 +7,7 @@
 #include <map>
 #include <random>
 
+#include "src/attention/fp16/fp16_kernels.hpp"
 #include "tests/attention/on_device.hpp"
 #include "tests/attention/support.hpp"
 
@@ -94,14 +95,16 @@ TEST_P(attention_random_calls, keep_their_bounds) {
     ++ran[kernel];
     const bool by_parts = kernel.starts_with("fp16") || kernel == "roles" || kernel == "antiphase";
     ASSERT_EQ(c.wrong_forward(by_parts ? arithmetic::fp16 : arithmetic::fp32, &worst), "") << what;
-    const bool computes_gradients = r.policy == "auto" || r.policy == "fp16" || r.policy == "fp32";
+    const bool computes_gradients =
+        r.policy == "auto" || r.policy == "fp16" || r.policy == "fp32" ||
+        (r.policy == "fp16-short" && r.of.depth <= attentions::fp16::most_short_gradient);
     if (computes_gradients && n % 2 == 0) {
       if (r.of.bias && r.of.mask == causal::no && r.of.before < 0 && r.of.behind < 0 && !r.of.packed())
         c.d_bias.assign(c.bias.size(), guard_number(3));
       c.backward(where(), {.policy = r.policy});
       const attention_gradients g = c.gradients();
       const std::string by = explain(where(), c.problem(), g, {.policy = r.policy}).kernel;
-      const bool of_parts = by_parts || by == "fp16";  // the softmax is the forward's
+      const bool of_parts = by_parts || by.starts_with("fp16");  // the softmax is the forward's
       ASSERT_EQ(c.wrong_backward(of_parts ? arithmetic::fp16 : arithmetic::fp32, &worst_gradient), "")
           << what;
       ++ran[by + ", gradients"];
@@ -119,6 +122,7 @@ TEST_P(attention_random_calls, keep_their_bounds) {
   std::printf("largest error as a part of its bound: %.3f, of gradients: %.3f\n", worst, worst_gradient);
   EXPECT_GT(ran["fp16"], 0);
   EXPECT_GT(ran["fp16-short"], 0);
+  EXPECT_GT(ran["fp16-short, gradients"], 0);
 }
 AP_ATTENTION_ON_BOTH(attention_random_calls);
 

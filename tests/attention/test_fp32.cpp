@@ -8,6 +8,7 @@
 #include <array>
 #include <cmath>
 
+#include "src/attention/fp16/fp16_kernels.hpp"
 #include "src/attention/fp32_plan.hpp"
 #include "tests/attention/on_device.hpp"
 #include "tests/attention/support.hpp"
@@ -245,10 +246,16 @@ TEST_P(attention_fp32, policies_of_fp16_multiply_the_columns_that_rows_have) {
     }
 }
 
-// Gradients of every pair, also of hidden ones; one head of the second shape is not for FP16 parts.
+// The shape with rows whose gradients the policy computes.
+shape computed_by(std::string_view policy, shape s) {
+  if (policy == "fp16-short") s.depth = std::min<std::int64_t>(s.depth, attentions::fp16::most_short_gradient);
+  return s;
+}
+
+// Gradients of every pair, also of hidden ones; one head of the other shapes is not for FP16 parts.
 TEST_P(attention_fp32, gradients_of_a_bias_are_within_their_bounds) {
-  for (const char* policy : {"fp32", "fp16"})
-    for (const shape& s :
+  for (const char* policy : {"fp32", "fp16", "fp16-short"})
+    for (const shape& asked :
          {shape{.members = 2,
          .heads = 4,
          .kv_heads = 2,
@@ -257,10 +264,12 @@ TEST_P(attention_fp32, gradients_of_a_bias_are_within_their_bounds) {
          .depth = 24,
          .bias = true,
          .visible = true},
-          shape{.heads = 2, .kv_heads = 2, .queries = 131, .keys = 67, .depth = 128, .bias = true}}) {
+          shape{.heads = 2, .kv_heads = 2, .queries = 131, .keys = 67, .depth = 128, .bias = true},
+          shape{.heads = 2, .kv_heads = 2, .queries = 131, .keys = 61, .depth = 20, .bias = true}}) {
+      const shape s = computed_by(policy, asked);
       call c(s);
       c.d_bias.assign(c.bias.size(), guard_number(3));
-      if (s.depth == 128)
+      if (s.queries == 131)
         c.k.each([&](auto b, auto h, auto j, auto i) {
           if (h == 1) c.k(b, h, j, i) *= 0x1p20f;
         });
@@ -272,8 +281,8 @@ TEST_P(attention_fp32, gradients_of_a_bias_are_within_their_bounds) {
 
 // Also of queries that see no key, and of packed members.
 TEST_P(attention_fp32, gradients_take_the_logsumexp_alone) {
-  for (const char* policy : {"fp32", "fp16"})
-    for (const shape& s :
+  for (const char* policy : {"fp32", "fp16", "fp16-short"})
+    for (const shape& asked :
          {shape{
               .heads = 2, .queries = 70, .keys = 40, .depth = 64, .mask = causal::bottom_right, .spare = 26},
           shape{.members = 3,
@@ -285,6 +294,7 @@ TEST_P(attention_fp32, gradients_take_the_logsumexp_alone) {
           .spare = 2,
           .query_lengths = {9, 0, 5},
           .key_lengths = {33, 2, 0}}}) {
+      const shape s = computed_by(policy, asked);
       call c(s);
       c.forward(where(), {.policy = policy});
       c.backward(where(), {.policy = policy}, true);
@@ -409,11 +419,14 @@ TEST_P(attention_fp32, gradients_of_large_logits_are_fp32s_from_its_own_forward)
                          .depth = 64,
                          .query_lengths = {60, 0, 33},
                          .key_lengths = {40, 7, 29}}}) {
-    call c(s), expected(s);
-    for (call* const one : {&c, &expected}) one->q.fill(2, 8), one->k.fill(3, 100);
+    call c(s), expected(s), in_one_kernel(s);
+    for (call* const one : {&c, &expected, &in_one_kernel}) one->q.fill(2, 8), one->k.fill(3, 100);
     c.forward(where(), {.policy = "fp16"});
     c.backward(where(), {.policy = "fp16"});
     EXPECT_EQ(c.wrong_backward(), "") << text(s);
+    in_one_kernel.forward(where(), {.policy = "fp16"});
+    in_one_kernel.backward(where(), {.policy = "fp16-short"});
+    EXPECT_EQ(in_one_kernel.wrong_backward(), "") << text(s);
     expected.forward(where(), {.policy = "fp32"});
     expected.backward(where(), {.policy = "fp32"});
     for (const auto& [one, other] :

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // The tables of attention's kernels on Tensor Cores, and of the passes that split their operands.
 #pragma once
+#include <iterator>
+
 #include "src/attention/fp16/backward.hpp"
 #include "src/attention/fp16/depths.hpp"
 #include "src/attention/fp16/forward.hpp"
 #include "src/attention/fp16/short.hpp"
+#include "src/attention/fp16/short_gradients.hpp"
 #include "src/attention/fp16/split_pass.hpp"
 
 namespace antiphase::attentions::fp16 {
@@ -52,6 +55,15 @@ constexpr short_entry short_sequences[] = {
     {.name = "attention.fp16-short-64-biased", .policy = {.columns = 64, .biased = true}},
     {.name = "attention.fp16-short-128-biased", .policy = {.columns = 128, .biased = true}},
     {.name = "attention.fp16-short-256-biased", .policy = {.columns = 256, .biased = true, .groups = 2}}};
+
+constexpr short_entry short_gradients[] = {
+    {.name = "attention.fp16-short-32-gradients", .policy = {.columns = 32}},
+    {.name = "attention.fp16-short-64-gradients", .policy = {.columns = 64}},
+    {.name = "attention.fp16-short-32-gradients-biased", .policy = {.columns = 32, .biased = true}},
+    {.name = "attention.fp16-short-64-gradients-biased", .policy = {.columns = 64, .biased = true}}};
+
+// Elements of the rows whose gradients they compute, at most.
+constexpr int most_short_gradient = std::end(short_gradients)[-1].policy.columns;
 
 struct gradient_row {
   const char* name;

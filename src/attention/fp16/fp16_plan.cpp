@@ -34,6 +34,9 @@ std::span<const short_instance> short_instances(target where) {
   return instances_of<attention_lists, short_instance>(where);
 }
 
+std::span<const short_gradient_instance> short_gradient_instances(target where) {
+  return instances_of<attention_lists, short_gradient_instance>(where);
+}
 std::span<const gradient_split_instance> gradient_split_instances(target where) {
   return instances_of<attention_lists, gradient_split_instance>(where);
 }
@@ -384,23 +387,80 @@ const forward_instance& forward_of(const request& r, int groups) {
   });
 }
 
-const short_instance& short_of(const request& r) {
-  return find_instance(short_instances(r.where()), [&](const short_instance& i) {
+// Columns of the tables ascend.
+template <class Instances> const auto& short_of(const Instances& all, const request& r) {
+  return find_instance(all, [&](const auto& i) {
     return i.policy.biased == is_biased(r.problem) && i.policy.columns >= r.problem.depth;
   });
+}
+
+// Of a member: blocks of keys, and blocks of queries, unless those of keys have all keys.
+struct short_blocks {
+  std::int64_t keys, queries;
+  explicit short_blocks(const problem& p) : keys(tiles_in(p.keys)), queries(keys > 1 ? tiles_in(p.queries) : 0) {}
+  double all(const problem& p) const {
+    return static_cast<double>(p.members) * (static_cast<double>(keys) * static_cast<double>(p.kv_heads) +
+                                             static_cast<double>(queries) * static_cast<double>(p.heads));
+  }
+};
+
+double short_gradient_seconds(const request& r) {
+  const costs::fp16_attention_cost& all = costs::models_of(r.executor.limits()).attention.fp16;
+  const auto& cost = all.short_gradients[costs::place_of_depth(all.depths_of_short_gradients, r.problem.depth)];
+  const int multiprocessors = profile_of(r.executor.limits()).limits.multiprocessors;
+  const auto of = [&](const costs::tile_walk_cost& kernel, bool owns_keys) {
+    walked_call walked = r.walked(owns_keys);
+    walked.biased = is_biased(r.problem);
+    return seconds_of(kernel, {split_rows, split_rows, owns_keys}, walked, multiprocessors);
+  };
+  return short_blocks(r.problem).queries == 0 ? of(cost.both, true) : of(cost.keys, true) + of(cost.queries, false);
+}
+
+plan plan_short_gradients(const request& r) {
+  return planned(
+      r, 0, [&with = short_of(short_gradient_instances(r.where()), r)](const request& call, std::span<std::byte>) {
+        const problem& p = call.problem;
+        const short_blocks blocks(p);
+        const heads<const float> out{p.out.data, p.out.member_stride, p.out.head_stride, p.out.row_stride};
+        const auto of_keys = static_cast<std::int32_t>(blocks.keys * p.kv_heads * p.members);
+        return std::vector{launch_of(
+            with.code, line(of_keys + blocks.queries * p.heads * p.members),
+            short_gradient_params{.problem = p,
+                                  .results = *call.back,
+                                  .bias_gradient = call.back->bias,
+                                  .to_score = score_factor(std::abs(scale_of(p))),
+                                  .of_keys = std::abs(scale_of(p)),
+                                  .of_queries = scale_of(p),
+                                  .most_logit = most_near_logit,
+                                  .key_blocks = of_keys,
+                                  .query_tiles = static_cast<std::int32_t>(blocks.queries),
+                                  .q_in_vectors = in_vectors(p.q, p.depth),
+                                  .k_in_vectors = in_vectors(p.k, p.depth),
+                                  .v_in_vectors = in_vectors(p.v, p.depth),
+                                  .out_in_vectors = in_vectors(out, p.depth),
+                                  .gradient_in_vectors = in_vectors(call.back->out, p.depth)})};
+      });
 }
 }  // namespace
 
 std::string short_unsuited(const request& r) {
-  if (r.back.has_value()) return "it computes no gradients";
   if (r.key_rows() == 0) return "there are no keys";
+  if (r.back.has_value()) {
+    if (r.problem.depth > fp16::most_short_gradient)
+      return fmt::format("its rows have {} elements: it computes gradients of at most {}", r.problem.depth,
+                         fp16::most_short_gradient);
+    if (const double blocks = short_blocks(r.problem).all(r.problem);
+        blocks > std::numeric_limits<std::int32_t>::max())
+      return fmt::format("it would need {:.3g} blocks", blocks);
+  }
   return fp32_unsuited(r);
 }
 
 double short_seconds(const request& r) {
-  if (r.where() != target::cuda || r.back.has_value()) return 0;
+  if (r.where() != target::cuda) return 0;
+  if (r.back.has_value()) return r.problem.depth > fp16::most_short_gradient ? 0 : short_gradient_seconds(r);
   const costs::fp16_attention_cost& all = costs::models_of(r.executor.limits()).attention.fp16;
-  const short_policy& how = short_of(r).policy;
+  const short_policy& how = short_of(short_instances(r.where()), r).policy;
   walked_call walked = r.walked(false);
   walked.biased = is_biased(r.problem);
   walked.depth = how.columns;
@@ -411,7 +471,8 @@ double short_seconds(const request& r) {
 }
 
 plan plan_short(const request& r) {
-  return planned(r, 0, [&with = short_of(r)](const request& call, std::span<std::byte>) {
+  if (r.back.has_value()) return plan_short_gradients(r);
+  return planned(r, 0, [&with = short_of(short_instances(r.where()), r)](const request& call, std::span<std::byte>) {
     const problem& p = call.problem;
     const std::int64_t tiles = tiles_in(p.queries);
     return std::vector{launch_of(with.code, line(tiles * p.heads * p.members),

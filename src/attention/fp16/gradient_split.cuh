@@ -7,6 +7,20 @@
 namespace antiphase::attentions {
 inline namespace AP_TARGET {
 
+// Divides a row of dO, of which each of `Lanes` lanes has four elements, by the softmax's sum. Returns D = sum
+// dO O over the columns, divided as well.
+template <int Lanes> AP_DEV float divide_gradient(pack<float, 4>& g, const pack<float, 4>& out, float sum) {
+  double d = 0;
+  AP_UNROLL
+  for (int e = 0; e < 4; ++e) d += double{g.element[e]} * double{out.element[e]};
+  AP_UNROLL
+  for (int by = 1; by < Lanes; by *= 2) d += shuffle_xor(d, by);
+  const float back = sum == 0 ? 0 : 1 / sum;
+  AP_UNROLL
+  for (int e = 0; e < 4; ++e) g.element[e] *= back;
+  return static_cast<float>(sum == 0 ? 0 : d / double{sum});
+}
+
 // Splits all operands; dO is divided by the softmax's sum of each row. Prepares the queries' numbers. A block
 // has a tile, those of dO first.
 template <int Depth> struct gradient_split {
@@ -48,19 +62,12 @@ template <int Depth> struct gradient_split {
     }
     AP_UNROLL
     for (int i = 0; i < in_registers::count; ++i) {
-      double d = 0;
-      AP_UNROLL
-      for (int e = 0; e < 4; ++e) d += double{g.row[i].element[e]} * double{out.row[i].element[e]};
-      AP_UNROLL
-      for (int by = 1; by < in_registers::lanes; by *= 2) d += shuffle_xor(d, by);
-      const float top = softmax[i].element[0], sum = softmax[i].element[1];
-      const float back = sum == 0 ? 0 : 1 / sum;
-      AP_UNROLL
-      for (int e = 0; e < 4; ++e) g.row[i].element[e] *= back;
+      const float top = softmax[i].element[0],
+                  d = divide_gradient<in_registers::lanes>(g.row[i], out.row[i], softmax[i].element[1]);
       if (in_registers::lane() != 0) continue;
       float* const to = p.numbers + (at.head * o.shape.tiles + at.tile) * 2 * split_rows + row_of(i);
       to[0] = top == -INFINITY ? INFINITY : top;
-      to[split_rows] = static_cast<float>(sum == 0 ? 0 : d / double{sum});
+      to[split_rows] = d;
     }
     of_others::write(o, g, at, s, near_lo);
   }

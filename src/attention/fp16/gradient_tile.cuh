@@ -20,7 +20,7 @@ inline namespace AP_TARGET {
 template <gradient_policy P, class Loads> struct gradient_tile {
   static constexpr bool of_keys = Loads::of_keys;
   static constexpr int D = P.depth, N = Loads::N, chunks = Loads::chunks, Own = Loads::Own;
-  using params = gradient_params;
+  using params = typename Loads::params;
   using item = typename Loads::item;
   using storage = typename Loads::storage;
   using slot_cursor = typename Loads::slot_cursor;

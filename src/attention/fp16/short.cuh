@@ -7,9 +7,9 @@
 #include <antiphase/device/lanes.cuh>
 #include <antiphase/device/launch.cuh>
 #include <antiphase/device/mbarrier.cuh>
-#include <antiphase/device/vector.cuh>
 #include <antiphase/device/wgmma.cuh>
 
+#include "src/attention/fp16/block_split.cuh"
 #include "src/attention/fp16/forward_tile.cuh"
 #include "src/attention/fp16/short.hpp"
 #include "src/attention/single_query.cuh"
@@ -40,30 +40,26 @@ template <short_policy P> struct short_kernel {
   static_assert(columns == 32 || (columns % 64 == 0 && own_columns % 64 == 0 && columns <= 256));
   using params = short_params;
 
-  // Sets of warps that have all columns between them.
-  static constexpr int warps_of_set = columns > 128 ? columns / 128 : 1, sets = warps / warps_of_set;
+  using splits = block_split<columns, threads>;
 
   // storage
   // ---------------------------------------------------------------------------------------------------------
-  using chunk = parts_chunk<split_rows>;
+  using chunk = typename splits::chunk;
   struct storage {
     chunk q[chunks], k[chunks], v[chunks];
     alignas(16) float v_scale[columns];  // times 2^-15
     // largest magnitudes
-    float of_columns[sets][columns], of_q[warps], of_k[warps];
+    typename splits::column_sizes of_columns;
+    float of_q[warps], of_k[warps];
     bool is_unfit[warps];
   };
 
  private:
   using tile = forward_tile<own_columns, N>;
-  using rows_in_registers = tile_in_registers<columns, threads>;
+  using rows_in_registers = typename splits::rows;
 
   // split
   // ---------------------------------------------------------------------------------------------------------
-  AP_DEV static void load(rows_in_registers& x, const float* from, std::int64_t row_stride, int rows,
-                          const problem& p, bool in_vectors) {
-    x.load(from, row_stride, rows < split_rows ? rows : split_rows, static_cast<int>(p.depth), in_vectors);
-  }
   // The largest magnitude of the warp's elements.
   AP_DEV static void share_largest(float& of_warp, const rows_in_registers& x) {
     float of_column[4], largest = 0;
@@ -73,35 +69,11 @@ template <short_policy P> struct short_kernel {
     largest = largest_of_warp(largest);
     if (lane_index() == 0) of_warp = largest;
   }
-  // And of those in each column.
-  AP_DEV static void share_columns(float (&of_columns)[columns], const rows_in_registers& x) {
-    float of_column[4];
-    x.largest_of_columns(of_column);
-    AP_UNROLL
-    for (int e = 0; e < 4; ++e) {
-      AP_UNROLL
-      for (int by = x.lanes; by < warp_size; by *= 2)
-        of_column[e] = larger_magnitude(of_column[e], shuffle_xor(of_column[e], by));
-      if (lane_index() < x.lanes) of_columns[4 * x.lane() + e] = of_column[e];
-    }
-  }
   AP_DEV static float scale_of_tile(const float (&of_warps)[warps]) {
     float largest = 0;
     AP_UNROLL
     for (int w = 0; w < warps; ++w) largest = larger_magnitude(largest, of_warps[w]);
     return scale_for(largest);
-  }
-  AP_DEV static void write_parts(chunk (&to)[chunks], const rows_in_registers& x, const float (&up)[4]) {
-    x.split(up, far_lo, [&](int row, int column, const auto& hi, const auto& lo) {
-      const int at = (column % 64 / 8 ^ row % 8) * 8 + column % 8;
-      chunk& in = to[column / 64];
-      store_pack<2>(reinterpret_cast<std::uint32_t*>(&in.part[0][row][at]), hi);
-      store_pack<2>(reinterpret_cast<std::uint32_t*>(&in.part[1][row][at]), lo);
-    });
-  }
-  AP_DEV static void write_parts(chunk (&to)[chunks], const rows_in_registers& x, float scale, float sign) {
-    const float up = inverse_of(scale) * sign;
-    write_parts(to, x, {up, up, up, up});
   }
   // Returns the largest scale of the thread's columns.
   AP_DEV static float write_values(storage& s, const rows_in_registers& x) {
@@ -111,13 +83,14 @@ template <short_policy P> struct short_kernel {
       const int column = 4 * x.lane() + e;
       float of_column = 0;
       AP_UNROLL
-      for (int i = 0; i < sets; ++i) of_column = larger_magnitude(of_column, s.of_columns[i][column]);
+      for (int i = 0; i < splits::sets; ++i)
+        of_column = larger_magnitude(of_column, s.of_columns.of_set[i][column]);
       const float scale = scale_for(of_column);
       if (x.first_row() == 0) s.v_scale[column] = scale * (1.f / (1 << part_exponent));
       largest = fmaxf(largest, scale);
       up[e] = inverse_of(scale);
     }
-    write_parts(s.v, x, up);
+    splits::write(s.v, x, up, far_lo);
     return largest;
   }
 
@@ -193,7 +166,7 @@ template <short_policy P> struct short_kernel {
     const int begin = sees.begin(first) / N * N, end = sees.end(first + queries - 1);
     const auto load_keys = [&](rows_in_registers& x, const attentions::heads<const float>& of, int from,
                                bool in_vectors) {
-      load(x, key_row(p, of, m, kv_head, from), of.row_stride, m.keys - from, p, in_vectors);
+      splits::load(x, key_row(p, of, m, kv_head, from), of.row_stride, m.keys - from, p, in_vectors);
     };
 
     typename tile::rows r{.first = first + scores_of_tile::row(), .sees = sees};
@@ -201,18 +174,18 @@ template <short_policy P> struct short_kernel {
     bool is_unfit = false;
     if (begin < end) {
       rows_in_registers q, k, v;
-      load(q, query_row(p, p.q, m, head, first), p.q.row_stride, queries, p, all.q_in_vectors);
+      splits::load(q, query_row(p, p.q, m, head, first), p.q.row_stride, queries, p, all.q_in_vectors);
       share_largest(s.of_q[warp], q);
       block_barrier();
       const float q_scale = scale_of_tile(s.of_q);
-      write_parts(s.q, q, q_scale, scale_of(p) < 0 ? -1.f : 1.f);
+      splits::write(s.q, q, q_scale, scale_of(p) < 0 ? -1.f : 1.f, far_lo);
       r.exponent = exponent_of(q_scale) + all.factor.exponent;
       for (int from = begin; from < end; from += N) {
         load_keys(k, p.k, from, all.k_in_vectors);
         share_largest(s.of_k[warp], k);
         block_barrier();  // of_k is complete, and no thread multiplies the tile of K before
         const float k_scale = scale_of_tile(s.of_k);
-        write_parts(s.k, k, k_scale, 1);
+        splits::write(s.k, k, k_scale, 1, far_lo);
         load_keys(v, p.v, from, all.v_in_vectors);
         [[maybe_unused]] pairs_of_tile<false, N> pairs;
         const int column = from + scores_of_tile::column();
@@ -229,7 +202,7 @@ template <short_policy P> struct short_kernel {
         tile::weigh(x, r, from, to_score);
         halves<N> weights;
         attentions::split<far_lo>(weights, x);
-        share_columns(s.of_columns[warp / warps_of_set], v);
+        splits::share(s.of_columns, v);
         block_barrier();  // of_columns is complete, and no thread multiplies the tile of V before
         const float v_scale = write_values(s, v);
         const float logits =

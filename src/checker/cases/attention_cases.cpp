@@ -189,6 +189,15 @@ const std::vector<attended> biased = [] {
   return all;
 }();
 
+// One tile of keys and several, of both column counts.
+const std::vector<attended> short_gradients{
+    {70, 50, 40, 1},
+    {130, 150, 64},
+    {20, 70, 24, 0, causal::no, false, {0, 17, 20}, {0, 3, 70}},
+    {70, 40, 20, 0, causal::no, true},
+    {20, 70, 56, 0, causal::no, true, {}, {}, true},
+};
+
 // Columns for several warps, and warpgroups.
 const std::vector<attended> deep{{40, 70, 200, 1}, {10, 20, 256, 0, causal::no, true}};
 
@@ -212,6 +221,8 @@ std::vector<checked_case> attention_cases() {
        }});
   cases.push_back({"attention/gradients", "dQ, dK and dV by FP32 multiply-adds",
                    [](const context& where) { run_all(where, "fp32", of_fp32, true); }});
+  cases.push_back({"attention/short-gradients", "dQ, dK and dV of short sequences in one kernel",
+                   [](const context& where) { run_all(where, "fp16-short", short_gradients, true); }});
   cases.push_back({"attention/gradients-fp16", "dQ, dK and dV on Tensor Cores", [](const context& where) {
                      run_all(where, "fp16", of_tensor_cores, true);
                      run_all(where, "fp16", biased, true);

@@ -110,6 +110,9 @@ void add(std::vector<library_kernel>& all, const attentions::forward_instance& i
 void add(std::vector<library_kernel>& all, const attentions::short_instance& i) {
   all.push_back({"attention/short", fmt::format("depth {}", i.policy.columns), i.code});
 }
+void add(std::vector<library_kernel>& all, const attentions::short_gradient_instance& i) {
+  all.push_back({"attention/short-gradients", i.code.name, i.code});
+}
 void add(std::vector<library_kernel>& all, const attentions::few_keys_instance& i) {
   all.push_back({"attention/antiphase", "", i.code});
 }
