@@ -21,6 +21,12 @@ struct walked_call {
   bool biased;       // a bias is added, or pairs are hidden one by one
   double group = 1;  // heads of the other side that a block walks over
 };
+// In seconds: until the first block begins, of the longest block, and of all blocks side by side.
+struct walk_times {
+  double start, longest, all;
+};
+walk_times times_of(const costs::tile_walk_cost& cost, const tile_walk& by, const walked_call& call,
+                    int multiprocessors);
 double seconds_of(const costs::tile_walk_cost& cost, const tile_walk& by, const walked_call& call,
                   int multiprocessors);
 

@@ -57,13 +57,11 @@ template <std::size_t N> torch_judgement judged(const context& where, const torc
   if (!fitted) return judged(where, never, torchs, cost.most);
   const double ours = 1e6 * predicted;
   if (call.launches == 0) return judged(where, ours, torchs, cost.most);
-  if (call.launches > 1 || call.backward)
-    return judged(where, std::max(cost.our_host, ours), torchs, cost.most);
+  if (call.launches > 1) return judged(where, std::max(cost.our_host, ours), torchs, cost.most);
   // A short call is as long as the host takes, unless other work keeps the GPU busy: ours is to take less of
   // both.
-  const costs::torch_cost& all = costs::models_of(where.limits()).torch;
   torch_judgement j =
-      judged(where, std::max(all.our_host_of_one, ours), std::max(all.torch_host, torchs), cost.most);
+      judged(where, std::max(cost.our_host_of_one, ours), std::max(cost.torch_host, torchs), cost.most);
   j.wins = j.wins && ours < cost.most * torchs;
   return j;
 }

@@ -405,15 +405,22 @@ struct short_blocks {
 };
 
 double short_gradient_seconds(const request& r) {
-  const costs::fp16_attention_cost& all = costs::models_of(r.executor.limits()).attention.fp16;
-  const auto& cost = all.short_gradients[costs::place_of_depth(all.depths_of_short_gradients, r.problem.depth)];
+  const auto& cost = costs::models_of(r.executor.limits()).attention.fp16.short_gradients;
+  const int columns = short_of(short_gradient_instances(r.where()), r).policy.columns;
   const int multiprocessors = profile_of(r.executor.limits()).limits.multiprocessors;
   const auto of = [&](const costs::tile_walk_cost& kernel, bool owns_keys) {
     walked_call walked = r.walked(owns_keys);
-    walked.biased = is_biased(r.problem);
-    return seconds_of(kernel, {split_rows, split_rows, owns_keys}, walked, multiprocessors);
+    walked.depth = columns;
+    return times_of(kernel, {split_rows, split_rows, owns_keys}, walked, multiprocessors);
   };
-  return short_blocks(r.problem).queries == 0 ? of(cost.both, true) : of(cost.keys, true) + of(cost.queries, false);
+  if (short_blocks(r.problem).queries == 0) {
+    costs::tile_walk_cost both = cost.keys;
+    both.tile += cost.queries.tile, both.of_depth += cost.queries.of_depth, both.biased += cost.queries.biased;
+    const walk_times alone = of(both, true);
+    return alone.start + std::max(alone.longest, alone.all);
+  }
+  const walk_times keys = of(cost.keys, true), queries = of(cost.queries, false);  // in one launch
+  return keys.start + std::max({keys.longest, queries.longest, keys.all + queries.all});
 }
 
 plan plan_short_gradients(const request& r) {

@@ -274,9 +274,9 @@ template <short_policy P> struct short_gradient_kernel {
     outputs slopes_of_k = {}, weights = {}, slopes_of_q = {};
     tile_pair keys, queries;
     bool all_fit = true;
-    // What is owned comes before the first step.
+    // What is owned comes before the first step, if there is any.
     AP_ROLLED
-    for (int step = -1; step < b.steps(); ++step) {
+    for (int step = b.steps() > 0 ? -1 : 0; step < b.steps(); ++step) {
       const bool is_own = step < 0;
       const bool takes_keys = is_own == b.owns_keys;
       (takes_keys ? keys : queries) =

@@ -17,27 +17,44 @@ template <int Count> struct exact_outputs {
   std::int64_t row[Count], column[Count];
   int k[Count][sparse_nonzeros];  // of the products; -1: none
 
-  template <class Problem> AP_DEV void store(const Problem& p) const {
-    float a[Count][sparse_nonzeros], b[Count][sparse_nonzeros];
+  // Of any output of the warp.
+  AP_DEV int most_products() const {
+    int most = 1;
     AP_UNROLL
-    for (int o = 0; o < Count; ++o) {
+    for (int n = 1; n < sparse_nonzeros; ++n) {
+      bool any = false;
       AP_UNROLL
-      for (int n = 0; n < sparse_nonzeros; ++n) {
-        const bool there = wanted[o] && k[o][n] >= 0;
-        a[o][n] = there ? p.a(row[o], k[o][n]) : 0;
-        b[o][n] = there ? p.b(k[o][n], column[o]) : 0;
+      for (int o = 0; o < Count; ++o) any = any || (wanted[o] && k[o][n] >= 0);
+      if (ballot(any) != 0) most = n + 1;
+    }
+    return most;
+  }
+  template <class Problem> AP_DEV void store(const Problem& p) const {
+    float a[sparse_nonzeros][Count] = {}, b[sparse_nonzeros][Count] = {};
+    // Most lines that are sparse have one or two nonzeros.
+    const int most = most_products();
+    AP_UNROLL
+    for (int n = 0; n < sparse_nonzeros; ++n) {
+      if (n >= most) break;
+      AP_UNROLL
+      for (int o = 0; o < Count; ++o) {
+        if (!wanted[o] || k[o][n] < 0) continue;
+        a[n][o] = p.a(row[o], k[o][n]), b[n][o] = p.b(k[o][n], column[o]);
       }
+    }
+    exact_sum sum[Count];
+    AP_UNROLL
+    for (int n = 0; n < sparse_nonzeros; ++n) {
+      if (n >= most) break;
+      AP_UNROLL
+      for (int o = 0; o < Count; ++o) sum[o].add(double{a[n][o]} * b[n][o]);
     }
     float result[Count];
     AP_UNROLL
-    for (int o = 0; o < Count; ++o) {
-      exact_sum sum;
-      AP_UNROLL
-      for (int n = 0; n < sparse_nonzeros; ++n) sum.add(double{a[o][n]} * b[o][n]);
+    for (int o = 0; o < Count; ++o)
       if (wanted[o])
-        result[o] =
-            stored(p, static_cast<float>(sum.value + sum.cut), row[o], column[o], &p.c(row[o], column[o]));
-    }
+        result[o] = stored(p, static_cast<float>(sum[o].value + sum[o].cut), row[o], column[o],
+                           &p.c(row[o], column[o]));
     AP_UNROLL
     for (int o = 0; o < Count; ++o)
       if (wanted[o]) p.c(row[o], column[o]) = result[o];

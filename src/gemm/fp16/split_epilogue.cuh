@@ -110,16 +110,12 @@ template <output_layout L> struct split_epilogue {
     return 4 * (half / 2 * across + j) + 2 * (half % 2) + second;
   }
 
-  // What the tile's lines need: undoing the scales alone, a certificate for every output, or reading their
-  // split_lines as well; and whether any of them is known to be sparse. Every warp reads the scales of all
-  // lines, so that all warps get the same answer.
+  // What the tile's lines need: undoing the scales alone, a certificate for every output or other care that
+  // the scales tell of, or reading their split_lines as well. Every warp reads the scales of all lines, so
+  // that all warps get the same answer.
   enum class care { none, certificate, lines };
-  struct needs {
-    care how;
-    bool sparse;
-  };
-  AP_DEV needs needs_of_lines() const {
-    bool simple = true, complete = true, sparse = false;
+  AP_DEV care needed_care() const {
+    bool simple = true, complete = true;
     AP_UNROLL
     for (int i = 0; i < split_tile; i += warp_size) {
       const float row_scale = lines.row_scale[i + lane_index()],
@@ -127,26 +123,32 @@ template <output_layout L> struct split_epilogue {
       simple = simple && row_scale > 0 && column_scale > 0;
       complete =
           complete && row_scale != line_scale::in_split_line && column_scale != line_scale::in_split_line;
-      sparse = sparse || line_scale::is_sparse(row_scale) || line_scale::is_sparse(column_scale);
     }
-    return {ballot(simple) == all_lanes     ? care::none
-            : ballot(complete) == all_lanes ? care::certificate
-                                            : care::lines,
-            ballot(sparse) != 0};
+    return ballot(simple) == all_lanes     ? care::none
+           : ballot(complete) == all_lanes ? care::certificate
+                                           : care::lines;
   }
-
-  // Whether any line of the warp's outputs needs more than undoing its scale.
-  AP_DEV bool any_special_line() const {
+  // What the scales tell of the lines of the warp's outputs: whether any is known to be sparse, and whether any
+  // other one needs more than undoing its scale.
+  struct line_kinds {
+    bool special, sparse;
+  };
+  AP_DEV line_kinds kinds_of_lines() const {
     constexpr int rows = 16 * L.down, columns = 8 * across;
     int thread = member();
     rematerialise(thread);  // otherwise values computed from it wait in local memory during the whole product
     const int of_warp = thread / warp_size, lane = thread % warp_size;
     const int first_row = of_warp / L.down * rows, first_column = first + of_warp % L.down * columns;
-    bool simple = lines.row_scale[first_row + lane % rows] > 0;
+    bool special = false, sparse = false;
+    const auto look_at = [&](float scale) {
+      const bool is_sparse = line_scale::is_sparse(scale);
+      sparse = sparse || is_sparse, special = special || !(scale > 0 || is_sparse);
+    };
+    look_at(lines.row_scale[first_row + lane % rows]);
     AP_UNROLL
     for (int j = 0; j < columns; j += warp_size)
-      simple = simple && lines.column_scale[first_column + (j + lane) % columns] > 0;
-    return ballot(simple) != all_lanes;
+      look_at(lines.column_scale[first_column + (j + lane) % columns]);
+    return {ballot(special) != 0, ballot(sparse) != 0};
   }
 
   // A tile inside of C whose rows have their outputs side by side.
@@ -501,18 +503,15 @@ template <output_layout L> struct split_epilogue {
   // `number`: of the tile's list of uncertain outputs.
   AP_DEV void store(const sums& sum, uncertain_tally& tally, cursor<uncertain_tally::turns>& turn,
                     std::int64_t number) const {
-    const auto [how, sparse] = needs_of_lines();
+    const care how = needed_care();
     bits_of_outputs skipped;
     bool all = true, far = false;  // of the warp's outputs
-    const bool keeps_sparse = sparse && !are_overwritten(p);
-    if (how == care::none && !keeps_sparse) {
-      if (member() == 0) {
-        p.uncertain.count[number] = sparse ? uncertain_count::sparse_thread : 0;
-        if (sparse) tally.any = 1;
-      }
+    if (how == care::none) {
+      if (member() == 0) p.uncertain.count[number] = 0;
     } else {
       findings found;
-      if (keeps_sparse || (any_special_line() && (how == care::lines || !all_certified(sum))))
+      const auto [special, sparse] = kinds_of_lines();
+      if ((sparse && !are_overwritten(p)) || (special && (how == care::lines || !all_certified(sum))))
         found = find_uncertain(sum);
       const counted outputs = count(found, sparse, tally, turn, number);
       const std::uint32_t uncertain = outputs.all % uncertain_count::sparse_thread;
