@@ -66,10 +66,10 @@ template <int Columns> struct warp_gradients {
         const float slope = hidden ? 0.f : weight(t[n], i, j + n, of) * (dp[n] - of.d);
         if (!hidden) add(sum, slope, rows.first[n]);
         if (bias_gradient.data != nullptr && lane_index() == 0)
-          in_global_memory(bias_gradient.data)[s.m.index * bias_gradient.member_stride +
-                                               s.head * bias_gradient.head_stride +
-                                               i * bias_gradient.query_stride +
-                                               (j + n) * bias_gradient.key_stride] = slope;
+          in_global_memory(
+              bias_gradient
+                  .data)[s.m.index * bias_gradient.member_stride + s.head * bias_gradient.head_stride +
+                         i * bias_gradient.query_stride + (j + n) * bias_gradient.key_stride] = slope;
       }
     });
     store(query_row(s.p, results.q, s.m, s.head, i), sum, scale_of(s.p));
@@ -78,8 +78,8 @@ template <int Columns> struct warp_gradients {
   // if `is_first`; if `is_last`, dK is multiplied by the scale.
   AP_DEV void add_to_key(int j, int first, int end, const query_numbers* numbers, bool is_first,
                          bool is_last) const {
-    float *const k_gradient = key_row(s.p, results.k, s.m, kv_head, j),
-                 *const v_gradient = key_row(s.p, results.v, s.m, kv_head, j);
+    float *const k_gradient = key_row(s.p, results.k, s.m, kv_head, j), *const v_gradient = key_row(
+                                                                            s.p, results.v, s.m, kv_head, j);
     part of_k = {}, of_v = {};
     if (!is_first) load(of_k, k_gradient), load(of_v, v_gradient);
     part k, v;
@@ -131,9 +131,9 @@ template <int Columns> struct warp_gradients {
   }
   // Calls use(index, products of `first`, products of `second`, the others' rows) for the others from `begin`
   // to end - 1, at_once at a time. Rows past the last are the last: loads of all wait for none.
-  template <class First, class Second, class Use>
-  AP_DEV void walk(const part& first, const part& second, int begin, int end, First first_row,
-                   Second second_row, Use use) const {
+  template <class First, class Second, class Use> AP_DEV void walk(const part& first, const part& second,
+                                                                   int begin, int end, First first_row,
+                                                                   Second second_row, Use use) const {
     AP_ROLLED
     for (int from = begin; from < end; from += at_once) {
       float of_first[at_once] = {}, of_second[at_once] = {};

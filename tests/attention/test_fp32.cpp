@@ -248,7 +248,8 @@ TEST_P(attention_fp32, policies_of_fp16_multiply_the_columns_that_rows_have) {
 
 // The shape with rows whose gradients the policy computes.
 shape computed_by(std::string_view policy, shape s) {
-  if (policy == "fp16-short") s.depth = std::min<std::int64_t>(s.depth, attentions::fp16::most_short_gradient);
+  if (policy == "fp16-short")
+    s.depth = std::min<std::int64_t>(s.depth, attentions::fp16::most_short_gradient);
   return s;
 }
 

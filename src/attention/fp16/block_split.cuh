@@ -17,7 +17,9 @@ template <int Columns, int Threads> struct block_split {
   // Sets of warps that have all columns between them.
   static constexpr int warps_of_set = Columns > 128 ? Columns / 128 : 1, sets = warps / warps_of_set;
   // Largest magnitudes of a tile's columns.
-  struct column_sizes { float of_set[sets][Columns]; };
+  struct column_sizes {
+    float of_set[sets][Columns];
+  };
 
   AP_DEV static void load(rows& x, const float* from, std::int64_t row_stride, int count, const problem& p,
                           bool in_vectors) {

@@ -397,7 +397,8 @@ template <class Instances> const auto& short_of(const Instances& all, const requ
 // Of a member: blocks of keys, and blocks of queries, unless those of keys have all keys.
 struct short_blocks {
   std::int64_t keys, queries;
-  explicit short_blocks(const problem& p) : keys(tiles_in(p.keys)), queries(keys > 1 ? tiles_in(p.queries) : 0) {}
+  explicit short_blocks(const problem& p)
+      : keys(tiles_in(p.keys)), queries(keys > 1 ? tiles_in(p.queries) : 0) {}
   double all(const problem& p) const {
     return static_cast<double>(p.members) * (static_cast<double>(keys) * static_cast<double>(p.kv_heads) +
                                              static_cast<double>(queries) * static_cast<double>(p.heads));
@@ -415,7 +416,8 @@ double short_gradient_seconds(const request& r) {
   };
   if (short_blocks(r.problem).queries == 0) {
     costs::tile_walk_cost both = cost.keys;
-    both.tile += cost.queries.tile, both.of_depth += cost.queries.of_depth, both.biased += cost.queries.biased;
+    both.tile += cost.queries.tile, both.of_depth += cost.queries.of_depth,
+        both.biased += cost.queries.biased;
     const walk_times alone = of(both, true);
     return alone.start + std::max(alone.longest, alone.all);
   }
@@ -425,27 +427,28 @@ double short_gradient_seconds(const request& r) {
 
 plan plan_short_gradients(const request& r) {
   return planned(
-      r, 0, [&with = short_of(short_gradient_instances(r.where()), r)](const request& call, std::span<std::byte>) {
+      r, 0,
+      [&with = short_of(short_gradient_instances(r.where()), r)](const request& call, std::span<std::byte>) {
         const problem& p = call.problem;
         const short_blocks blocks(p);
         const heads<const float> out{p.out.data, p.out.member_stride, p.out.head_stride, p.out.row_stride};
         const auto of_keys = static_cast<std::int32_t>(blocks.keys * p.kv_heads * p.members);
-        return std::vector{launch_of(
-            with.code, line(of_keys + blocks.queries * p.heads * p.members),
-            short_gradient_params{.problem = p,
-                                  .results = *call.back,
-                                  .bias_gradient = call.back->bias,
-                                  .to_score = score_factor(std::abs(scale_of(p))),
-                                  .of_keys = std::abs(scale_of(p)),
-                                  .of_queries = scale_of(p),
-                                  .most_logit = most_near_logit,
-                                  .key_blocks = of_keys,
-                                  .query_tiles = static_cast<std::int32_t>(blocks.queries),
-                                  .q_in_vectors = in_vectors(p.q, p.depth),
-                                  .k_in_vectors = in_vectors(p.k, p.depth),
-                                  .v_in_vectors = in_vectors(p.v, p.depth),
-                                  .out_in_vectors = in_vectors(out, p.depth),
-                                  .gradient_in_vectors = in_vectors(call.back->out, p.depth)})};
+        return std::vector{
+            launch_of(with.code, line(of_keys + blocks.queries * p.heads * p.members),
+                      short_gradient_params{.problem = p,
+                                            .results = *call.back,
+                                            .bias_gradient = call.back->bias,
+                                            .to_score = score_factor(std::abs(scale_of(p))),
+                                            .of_keys = std::abs(scale_of(p)),
+                                            .of_queries = scale_of(p),
+                                            .most_logit = most_near_logit,
+                                            .key_blocks = of_keys,
+                                            .query_tiles = static_cast<std::int32_t>(blocks.queries),
+                                            .q_in_vectors = in_vectors(p.q, p.depth),
+                                            .k_in_vectors = in_vectors(p.k, p.depth),
+                                            .v_in_vectors = in_vectors(p.v, p.depth),
+                                            .out_in_vectors = in_vectors(out, p.depth),
+                                            .gradient_in_vectors = in_vectors(call.back->out, p.depth)})};
       });
 }
 }  // namespace
@@ -479,18 +482,19 @@ double short_seconds(const request& r) {
 
 plan plan_short(const request& r) {
   if (r.back.has_value()) return plan_short_gradients(r);
-  return planned(r, 0, [&with = short_of(short_instances(r.where()), r)](const request& call, std::span<std::byte>) {
-    const problem& p = call.problem;
-    const std::int64_t tiles = tiles_in(p.queries);
-    return std::vector{launch_of(with.code, line(tiles * p.heads * p.members),
-                                 short_params{.problem = p,
-                                              .factor = score_factor(std::abs(scale_of(p))),
-                                              .most_logit = most_logit,
-                                              .tiles = static_cast<std::int32_t>(tiles),
-                                              .q_in_vectors = in_vectors(p.q, p.depth),
-                                              .k_in_vectors = in_vectors(p.k, p.depth),
-                                              .v_in_vectors = in_vectors(p.v, p.depth)})};
-  });
+  return planned(
+      r, 0, [&with = short_of(short_instances(r.where()), r)](const request& call, std::span<std::byte>) {
+        const problem& p = call.problem;
+        const std::int64_t tiles = tiles_in(p.queries);
+        return std::vector{launch_of(with.code, line(tiles * p.heads * p.members),
+                                     short_params{.problem = p,
+                                                  .factor = score_factor(std::abs(scale_of(p))),
+                                                  .most_logit = most_logit,
+                                                  .tiles = static_cast<std::int32_t>(tiles),
+                                                  .q_in_vectors = in_vectors(p.q, p.depth),
+                                                  .k_in_vectors = in_vectors(p.k, p.depth),
+                                                  .v_in_vectors = in_vectors(p.v, p.depth)})};
+      });
 }
 
 plan plan_fp16(const request& r) {

@@ -14,8 +14,8 @@ inline namespace AP_TARGET {
 std::vector<short_gradient_instance> short_gradient_kernels() {
   return []<std::size_t... I>(std::index_sequence<I...>) {
     return std::vector<short_gradient_instance>{
-        {fp16::short_gradients[I].policy,
-         kernel_of<short_gradient_kernel<fp16::short_gradients[I].policy>>(fp16::short_gradients[I].name)}...};
+        {fp16::short_gradients[I].policy, kernel_of<short_gradient_kernel<fp16::short_gradients[I].policy>>(
+                                              fp16::short_gradients[I].name)}...};
   }
   (std::make_index_sequence<std::size(fp16::short_gradients)>());
 }

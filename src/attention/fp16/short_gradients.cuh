@@ -65,9 +65,9 @@ template <short_policy P> struct short_gradient_kernel {
       std::int32_t member, head, tile;
     };
   };
-  template <side Side>
-  using tile = gradient_tile<gradient_policy{.side = Side, .depth = columns, .held = 0, .biased = P.biased},
-                             loads<Side>>;
+  template <side Side> using tile =
+      gradient_tile<gradient_policy{.side = Side, .depth = columns, .held = 0, .biased = P.biased},
+                    loads<Side>>;
   template <side Side> using item = typename loads<Side>::item;
   template <side Side> using rows = typename tile<Side>::rows;
   using outputs = accumulator<columns>;
@@ -163,15 +163,15 @@ template <short_policy P> struct short_gradient_kernel {
   // multiply
   // ---------------------------------------------------------------------------------------------------------
   // Adds what a pair of tiles makes of dK and dV, or of dQ.
-  template <side Side>
-  AP_DEV static void add(const params& all, storage& s, const rows<Side>& r, const item<Side>& w, int head,
-                         int other_tile, const tile_pair& keys, const tile_pair& queries, outputs& slopes,
-                         [[maybe_unused]] outputs& weights) {
+  template <side Side> AP_DEV static void add(const params& all, storage& s, const rows<Side>& r,
+                                              const item<Side>& w, int head, int other_tile,
+                                              const tile_pair& keys, const tile_pair& queries,
+                                              outputs& slopes, [[maybe_unused]] outputs& weights) {
     using math = tile<Side>;
     constexpr bool of_keys = Side == side::keys;
     constexpr slot_number first{of_keys ? of_q : of_k}, second{of_keys ? of_g : of_v};
     const typename math::own_chunk(&own0)[splits::chunks] = s.slots[of_keys ? of_k : of_q].columns,
-                               (&own1)[splits::chunks] = s.slots[of_keys ? of_v : of_g].columns;
+                   (&own1)[splits::chunks] = s.slots[of_keys ? of_v : of_g].columns;
     typename math::scores x, y;
     typename math::tile_pairs pairs;
     halves<N> parts;
@@ -186,11 +186,11 @@ template <short_policy P> struct short_gradient_kernel {
     wgmma_commit();
     wgmma_wait<1>();
     x.pin();
-    math::weigh(all, x, r, s.tops, w.member, head, other_tile * N,
-                power_of_two(exponent_of(keys.scale[0]) + exponent_of(queries.scale[0]) +
-                                 all.to_score.exponent,
-                             all.to_score.mantissa),
-                pairs);
+    math::weigh(
+        all, x, r, s.tops, w.member, head, other_tile * N,
+        power_of_two(exponent_of(keys.scale[0]) + exponent_of(queries.scale[0]) + all.to_score.exponent,
+                     all.to_score.mantissa),
+        pairs);
     const float of_values = (of_keys ? queries : keys).scale[1] * math::down;
     if constexpr (of_keys) {
       split<near_lo>(parts, x);
@@ -279,9 +279,11 @@ template <short_policy P> struct short_gradient_kernel {
     for (int step = b.steps() > 0 ? -1 : 0; step < b.steps(); ++step) {
       const bool is_own = step < 0;
       const bool takes_keys = is_own == b.owns_keys;
-      (takes_keys ? keys : queries) =
-          take(all, s, b.m, takes_keys, takes_keys ? b.kv_head : is_own ? b.head : b.head_of(step),
-               N * (is_own ? b.own : b.tile_of(step)));
+      (takes_keys ? keys : queries) = take(all, s, b.m, takes_keys,
+                                           takes_keys ? b.kv_head
+                                           : is_own   ? b.head
+                                                      : b.head_of(step),
+                                           N * (is_own ? b.own : b.tile_of(step)));
       if (is_own) continue;
       all_fit = all_fit && fits(all, b.m, keys, queries);
       const int head = b.head_of(step), query_tile = b.query_tile(step), key_tile = b.key_tile(step);

@@ -85,67 +85,55 @@ template <class Problem> AP_DEV void recompute_sparse(const Problem& p, std::int
                                                       int member) {
   using shape = recompute_shape;
   constexpr int columns = shape::columns / warp_size;  // of a lane
-  // With more sparse columns than these, lanes take them side by side: rows of C are written as a whole then.
+  // With more sparse columns than these, all rows are taken: C is written along its rows then.
   constexpr int few_columns = 8;
   static_assert(shape::rows == warp_size && columns == 2);
   const int warp = member / warp_size, lane = member % warp_size;
   top += warp / 2 * shape::rows, left += warp % 2 * shape::columns;
   const known_line mine(a, top + lane), of_b[columns] = {{b, left + lane}, {b, left + warp_size + lane}};
-  const unsigned sparse_rows = mine.all_sparse(), with_sparse = mine.all_partners();
-  unsigned sparse_columns[columns] = {of_b[0].all_sparse(), of_b[1].all_sparse()};
-  const bool many = bit_count(sparse_columns[0]) + bit_count(sparse_columns[1]) > few_columns;
-  // Takes the lines of a set one after the other.
-  const auto next = [](unsigned& left_over) {
-    int first = 0;
-    for (; (left_over >> first & 1u) == 0; ++first) {
-    }
-    left_over &= left_over - 1;
-    return first;
-  };
-  // Row by row, with the lane's columns: sparse rows, or all with what is sparse.
-  unsigned rows = many ? sparse_rows | with_sparse : sparse_rows;
+  const std::uint32_t sparse_rows = mine.all_sparse();
+  // Lines to take, one after the other: rows with the lane's columns, then columns with the lane's row.
+  std::uint64_t rows = sparse_rows,
+                of_columns = of_b[0].all_sparse() | std::uint64_t{of_b[1].all_sparse()} << warp_size;
+  if (bit_count(of_columns) > few_columns) rows |= mine.all_partners(), of_columns = 0;
+  // One piece of code for both: where it stood here three times, dense products of few k took 2 % longer.
   AP_ROLLED
-  while (rows != 0) {
-    constexpr int at_once = 4;
-    exact_outputs<at_once * columns> out;
+  while ((rows | of_columns) != 0) {
+    constexpr int count = 8;
+    const bool by_rows = rows != 0;
+    std::uint64_t left_over = by_rows ? rows : of_columns;
+    exact_outputs<count> out;
+    bool any = false;
+    int line = 0;
     AP_UNROLL
-    for (int i = 0; i < at_once; ++i) {
-      const bool any = rows != 0;
-      const int from = any ? next(rows) : 0;
-      const bool sparse = (sparse_rows >> from & 1u) != 0;
+    for (int o = 0; o < count; ++o) {
+      const known_line& own = of_b[o % columns];
+      if (!by_rows || o % columns == 0) {
+        any = left_over != 0;
+        line = any ? bit_count((left_over & (0 - left_over)) - 1) : 0;
+        left_over &= left_over - 1;
+      }
+      const bool is_sparse = by_rows && (sparse_rows >> line % warp_size & 1u) != 0;
+      out.row[o] = by_rows ? top + line : mine.number;
+      out.column[o] = by_rows ? own.number : left + line;
+      out.wanted[o] = any && out.column[o] < p.n() &&
+                      (is_sparse ? own.partner
+                       : by_rows ? own.sparse
+                                 : mine.partner && !mine.sparse);
       AP_UNROLL
-      for (int j = 0; j < columns; ++j) {
-        const int o = i * columns + j;
-        out.row[o] = top + from, out.column[o] = of_b[j].number;
-        out.wanted[o] = any && (sparse ? of_b[j].partner : of_b[j].sparse) && out.column[o] < p.n();
-        AP_UNROLL
-        for (int n = 0; n < sparse_nonzeros; ++n) {
-          const int of_row = shuffle(mine.indices.k[n], from);
-          out.k[o][n] = sparse ? of_row : of_b[j].indices.k[n];
-        }
+      for (int n = 0; n < sparse_nonzeros; ++n) {
+        const int of_line = by_rows            ? mine.indices.k[n]
+                            : line < warp_size ? of_b[0].indices.k[n]
+                                               : of_b[1].indices.k[n];
+        const int shared = shuffle(of_line, line % warp_size);
+        out.k[o][n] = by_rows && !is_sparse ? own.indices.k[n] : shared;
       }
     }
+    if (by_rows)
+      rows = left_over;
+    else
+      of_columns = left_over;
     out.store(p);
-  }
-  if (many) return;
-  // Few sparse columns, with the lane's row, unless that is sparse too.
-  AP_UNROLL
-  for (int j = 0; j < columns; ++j) {
-    AP_ROLLED
-    while (sparse_columns[j] != 0) {
-      constexpr int at_once = 4;
-      exact_outputs<at_once> out;
-      AP_UNROLL
-      for (int o = 0; o < at_once; ++o) {
-        const bool any = sparse_columns[j] != 0;
-        const int from = any ? next(sparse_columns[j]) : 0;
-        out.row[o] = mine.number, out.column[o] = left + j * warp_size + from;
-        out.wanted[o] = any && mine.partner && !mine.sparse && out.column[o] < p.n();
-        AP_UNROLL
-        for (int n = 0; n < sparse_nonzeros; ++n) out.k[o][n] = shuffle(of_b[j].indices.k[n], from);
-      }
-      out.store(p);
-    }
   }
 }
 

@@ -139,9 +139,12 @@ TEST_P(recompute, does_not_depend_on_the_order_of_a_list) {
 // Lines of 0 to 5 nonzeros among dense ones, in A, in B and in both.
 TEST_P(recompute, finds_lines_of_few) {
   // of so many columns three are sparse: more than are taken one by one, and fewer
-  for (const auto& [m, n, k, apart] :
-       {std::array{37, 140, 20, 7}, {130, 65, 200, 7}, {130, 129, 50, 40}, {1, 1, 3, 7}, {33, 34, 0, 7},
-        {65, 66, 4, 7}}) {
+  for (const auto& [m, n, k, apart] : {std::array{37, 140, 20, 7},
+                                       {130, 65, 200, 7},
+                                       {130, 129, 50, 40},
+                                       {1, 1, 3, 7},
+                                       {33, 34, 0, 7},
+                                       {65, 66, 4, 7}}) {
     SCOPED_TRACE(testing::Message() << m << " x " << n << " x " << k);
     product p = product_of(scattered_reals(m, k, 13, 20), scattered_reals(k, n, 14, 20));
     for (std::int64_t i = 0; i < m; ++i)
