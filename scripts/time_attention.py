@@ -8,8 +8,7 @@ and antiphase.torch's.
 LIBRARIES is a folder with libantiphase.so.0 and libantiphase_cublas.so. The Python package is that of the tree that
 contains this script. The three alternate in one process. PART selects the calls whose names contain it: "shape"
 those of models, "random" 60 random ones, "data" errors on ten kinds of data. FILE receives medians and quartiles
-as JSON, a series as in bench/results/experiments. Each line says whether the call was overridden, and what was predicted
-in parentheses. Exit status: 0 if results agree, and errors on the kinds of data where it is guaranteed are no larger
+as JSON, a series as in bench/results/experiments. Each line says whether the call was overridden. Exit status: 0 if results agree, and errors on the kinds of data where it is guaranteed are no larger
 than torch's; 1 if not; 2 usage. It takes about four minutes on an H100.
 """
 import math
@@ -85,10 +84,6 @@ def timed(torch, options, found, wrong):
         q, k, v, grad = tensors(torch, members, heads, queries, keys, depth)
         mask = torch.rand(members, 1, 1, keys, device="cuda") > 0.1 if masked else None
 
-        def predictions(text):
-            rows = (row for _, _, row in lead.attention.decided.values())
-            return [row for row in rows if row and row.text.startswith(text)]
-
         def of(function, part):
             """The call to time."""
             if part == "forward":
@@ -111,9 +106,9 @@ def timed(torch, options, found, wrong):
             own, direct = of(theirs, part), of(ours, part)
             with antiphase.enabled():
                 led_call = of(theirs, part)
-                lead.attention.computed = 0
+                computed = lead.attention.counts()[0]
                 results = led_call()
-                is_led = lead.attention.computed > 0
+                is_led = lead.attention.counts()[0] > computed
             expected, apart = own(), 0.0
             for other in (results, direct()):
                 for x, y in zip(*((r if isinstance(r, tuple) else (r,)) for r in (other, expected))):
@@ -127,28 +122,19 @@ def timed(torch, options, found, wrong):
                 with antiphase.enabled():
                     # the forward that belongs to a backward is overridden, too
                     taken["led"].append(times(torch, of(theirs, part), 0.03))
-                    rows = predictions(
-                        f"attention {part} of {members} x {heads} x {queries} x {keys} x {depth}"
-                    )
                 taken["antiphase.torch"].append(times(torch, direct, 0.03))
-            predicted = [rows[-1].theirs, rows[-1].ours] if rows else [0, 0]
             one = {
                 "name": f"{name}, {part}",
                 "variants": [{"what": what} | summary(us) for what, us in taken.items()],
                 "led": is_led,
-                "predicted_us": dict(
-                    zip(
-                        ("torch", "antiphase"), (round(p, 1) if math.isfinite(p) else None for p in predicted)
-                    )
-                ),
                 "difference": apart,
                 "flops": work,
             }
             found.append(one)
             a, b, c = (variant["us"] for variant in one["variants"])
             print(
-                f"{one['name']:68} torch {a:9.1f} ({predicted[0]:9.1f}) {work / a / 1e6:6.1f}  led {b:9.1f}  antiphase.torch {c:9.1f} "
-                f"({predicted[1]:9.1f}) us {work / c / 1e6:6.1f} TFLOP/s {a / b:6.2f}x {'led' if is_led else 'passed on'}, {a / c:6.2f}x  off by {apart:.1e}",
+                f"{one['name']:68} torch {a:9.1f} {work / a / 1e6:6.1f}  led {b:9.1f}  antiphase.torch {c:9.1f} "
+                f"us {work / c / 1e6:6.1f} TFLOP/s {a / b:6.2f}x {'led' if is_led else 'passed on'}, {a / c:6.2f}x  off by {apart:.1e}",
                 flush=True,
             )
         del q, k, v, grad, own, direct, led_call

@@ -34,7 +34,7 @@ struct attention_options {
 //   fp16         Tensor Cores, three products of FP16 parts for each; depth sm_90a, CPU executor
 //                up to 128
 //   fp16-short   the same in one kernel, without a workspace, for short     the same
-//                sequences; depth up to 256, no gradients
+//                sequences; depth up to 256, of gradients 64
 //   fp32         FP32 multiply-adds                                         everywhere
 //
 // All keep the bound of docs/accuracy.md#attention for every finite input: the parts of members whose numbers

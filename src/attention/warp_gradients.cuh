@@ -8,8 +8,8 @@
 namespace antiphase::attentions {
 inline namespace AP_TARGET {
 
-// Numbers of a query: its largest score, as scores::of() has it, 1 / the sum of the weights, and D, the sum of
-// dP weighted. A query that sees no key takes no part: `inverse` is 0.
+// Numbers of a query: its largest score, as scores::of() has it, 1 / the sum of the weights, and D, the sum
+// of dP weighted. A query that sees no key takes no part: `inverse` is 0.
 struct query_numbers {
   float largest, inverse, d;
 };

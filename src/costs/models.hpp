@@ -149,8 +149,8 @@ struct fp16_attention_cost {
   // The forward in one kernel, fitted to 135 calls on an H200: of these it is 6 % off in the median.
   static constexpr int depths_of_short[] = {64, 128, 256};
   std::array<tile_walk_cost, std::size(depths_of_short)> short_sequences;
-  // The gradients in one kernel, by blocks of keys and of queries. Blocks of keys that compute dQ as well take
-  // for a tile what both do. Fitted to 195 calls on an H200: of these it is 6 % off in the median.
+  // The gradients in one kernel, by blocks of keys and of queries. Blocks of keys that compute dQ as well
+  // take for a tile what both do. Fitted to 195 calls on an H200: of these it is 6 % off in the median.
   struct one_kernel_gradients {
     tile_walk_cost keys, queries;
     void each(constant_visitor& v) {

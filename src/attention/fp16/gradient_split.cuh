@@ -7,8 +7,8 @@
 namespace antiphase::attentions {
 inline namespace AP_TARGET {
 
-// Divides a row of dO, of which each of `Lanes` lanes has four elements, by the softmax's sum. Returns D = sum
-// dO O over the columns, divided as well.
+// Divides a row of dO, of which each of `Lanes` lanes has four elements, by the softmax's sum. Returns D, the
+// sum of dO O over the columns, divided as well.
 template <int Lanes> AP_DEV float divide_gradient(pack<float, 4>& g, const pack<float, 4>& out, float sum) {
   double d = 0;
   AP_UNROLL

@@ -24,7 +24,7 @@ inline namespace AP_TARGET {
 // well. What is owned is loaded once, and then for each tile of the others:
 //   load two of Q, dO, K, V into registers | write parts | scores, dP, dS, and what they are multiplied with
 // The mathematics, parts and scales are those of backward.cuh, and so is what parts do not hold (judge_pass),
-// judged for each pair of tiles; a block with any such pair computes its results again in FP32, a warp for
+// checked for each pair of tiles; a block with any such pair computes its results again in FP32, a warp for
 // each row.
 template <short_policy P> struct short_gradient_kernel {
   static constexpr int columns = P.columns, N = split_rows, threads = warpgroup_size,

@@ -128,8 +128,8 @@ template <output_layout L> struct split_epilogue {
            : ballot(complete) == all_lanes ? care::certificate
                                            : care::lines;
   }
-  // What the scales tell of the lines of the warp's outputs: whether any is known to be sparse, and whether any
-  // other one needs more than undoing its scale.
+  // What the scales tell of the lines of the warp's outputs: whether any is known to be sparse, and whether
+  // any other one needs more than undoing its scale.
   struct line_kinds {
     bool special, sparse;
   };
