@@ -56,7 +56,7 @@ launch_counts attention(const context& where, const attention_problem& p,
                         const attention_options& options = {});
 
 // Computes dQ, dK and dV from dO, and the problem's operands, `out` and `softmax` as attention() has left
-// them. There are no atomic additions: the same bits in every run. The gradient of a bias is not computed.
+// them; of a bias where its gradient is asked for. There are no atomic additions: the same bits in every run.
 // Throws as attention(); `softmax` must be there, or else `logsumexp` (see attention_problem).
 launch_counts attention_backward(const context& where, const attention_problem& p,
                                  const attention_gradients& gradients, const attention_options& options = {});

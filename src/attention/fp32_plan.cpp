@@ -36,9 +36,14 @@ std::span<const few_keys_instance> few_keys_instances(target where) {
   return instances_of<attention_lists, few_keys_instance>(where);
 }
 
-namespace {
+std::string too_many(double blocks) {
+  constexpr int most_blocks = std::numeric_limits<int>::max();
+  return blocks <= most_blocks
+             ? std::string()
+             : fmt::format("it would need {:.3g} blocks, at most {} can be launched", blocks, most_blocks);
+}
 
-constexpr int most_blocks = std::numeric_limits<int>::max();
+namespace {
 
 // The instance with the fewest columns that hold the problem's.
 template <class Instance, class Fits>
@@ -75,11 +80,6 @@ std::int64_t blocks_of(const request& r, std::int64_t rows, std::int64_t heads, 
 }
 extent3 grid_of(std::int64_t blocks) { return {static_cast<unsigned>(blocks), 1, 1}; }
 
-std::string too_many(double blocks) {
-  return blocks <= most_blocks
-             ? std::string()
-             : fmt::format("it would need {:.3g} blocks, at most {} can be launched", blocks, most_blocks);
-}
 double real(std::int64_t x) { return static_cast<double>(x); }
 // With the smallest tiles that any policy has.
 std::string too_many_tiles(const request& r) {

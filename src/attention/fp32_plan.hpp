@@ -22,6 +22,9 @@ choices::plan plan_naive(const request& r);
 choices::plan plan_tiled(const request& r);
 choices::plan plan_double_buffered(const request& r);
 
+// Why so many blocks are not launched; empty if they can be.
+std::string too_many(double blocks);
+
 // The same launches with flags (forward_arguments::flags, backward_arguments::flags), for a policy that
 // computes the rest. The gradients' workspace is taken from `memory`.
 launchable softmax_launch(const request& r, float* softmax);

@@ -31,7 +31,8 @@ template <int Columns> struct warp_gradients {
         kv_head(of.head / static_cast<int>(of.p.heads / of.p.kv_heads)) {}
 
   AP_DEV query_numbers numbers_of(int i) const {
-    float largest = minus_infinity, sum = 0, d = 0;
+    float largest = minus_infinity;
+    double sum = 0, d = 0;  // of as many terms as there are keys
     walk_keys(i, [&](int j, float(&t)[at_once], const float(&dp)[at_once], const auto&) {
       bool hidden[at_once];
       float now = largest;
@@ -50,10 +51,11 @@ template <int Columns> struct warp_gradients {
       for (int n = 0; n < at_once; ++n) {
         if (hidden[n]) continue;
         const float weight = exp2_accurate((t[n] - reference) * s.factor);
-        sum += weight, d = multiply_add(weight, dp[n], d);
+        sum += weight, d += double{weight} * double{dp[n]};
       }
     });
-    return {largest, sum == 0 ? 0.f : 1 / sum, sum == 0 ? 0.f : d / sum};
+    if (sum == 0) return {largest, 0, 0};
+    return {largest, static_cast<float>(1 / sum), static_cast<float>(d / sum)};
   }
   // dQ of query i, and its row of the bias' gradient.
   AP_DEV void store_query(int i, const query_numbers& of) const {

@@ -273,15 +273,12 @@ template <std::size_t N> struct torch_attention_cost {
   // Times of an H200's host, by operators in C++: for a call of ours of several launches, for one of one
   // launch, and for one of torch's that is passed on.
   double our_host, our_host_of_one, torch_host;
-  double least_queries, least_keys;  // below, times are not predicted well
   std::array<tile_walk_cost, N> of_depth;
   void each(constant_visitor& v, const torch_kernel (&kernels)[N]) {
     v.number("most", most, .1, 1);
     v.number("our host", our_host, 5, 2000);
     v.number("our host of one", our_host_of_one, 5, 2000);
     v.number("torch host", torch_host, 5, 2000);
-    v.number("least queries", least_queries, 1, 1e4);
-    v.number("least keys", least_keys, 1, 1e4);
     for (std::size_t i = 0; i < N; ++i) v.inside(std::to_string(kernels[i].depth), of_depth[i]);
   }
 };

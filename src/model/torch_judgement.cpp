@@ -51,8 +51,7 @@ template <std::size_t N> torch_judgement judged(const context& where, const torc
                                                  : attentions::tile_walk{kernel.queries, kernel.keys};
   const double torchs = 1e6 * seconds_of(cost.of_depth[place], by, walked(call),
                                          costs::models_of(where.limits()).multiprocessors);
-  const bool fitted = real(call.queries) >= cost.least_queries && real(call.keys) >= cost.least_keys &&
-                      call.depth <= kernels[N - 1].depth;
+  const bool fitted = call.depth <= kernels[N - 1].depth;
   constexpr double never = std::numeric_limits<double>::infinity();
   if (!fitted) return judged(where, never, torchs, cost.most);
   const double ours = 1e6 * predicted;

@@ -183,20 +183,31 @@ TEST_P(attention_fp32, a_query_has_the_same_bits_alone_and_in_any_batch) {
   }
 }
 
+// The shape with rows whose gradients the policy computes.
+shape computed_by(std::string_view policy, shape s) {
+  if (policy == "fp16-short")
+    s.depth = std::min<std::int64_t>(s.depth, attentions::fp16::most_short_gradient);
+  return s;
+}
+
 TEST_P(attention_fp32, gradients_are_within_their_bounds_and_the_same_bits_twice) {
-  for (const shape& s : shapes()) {
-    call c(s), again(s);
-    c.forward(where(), {.policy = "fp32"});
-    c.backward(where(), {.policy = "fp32"});
-    EXPECT_EQ(c.wrong_backward(), "") << text(s);
-    again.forward(where(), {.policy = "fp32"});
-    again.backward(where(), {.policy = "fp32"});
-    for (const auto& [one, other] :
-         {std::pair{&c.d_q, &again.d_q}, {&c.d_k, &again.d_k}, {&c.d_v, &again.d_v}})
-      one->each([&](auto b, auto h, auto i, auto n) {
-        ASSERT_TRUE(same_bits((*one)(b, h, i, n), (*other)(b, h, i, n))) << text(s);
-      });
-  }
+  for (const std::string policy : {"fp32", "fp16-short"})
+    for (const shape& asked : shapes()) {
+      const shape s = computed_by(policy, asked);
+      if (policy != "fp32" && (!has_tensor_cores(where()) || s.keys == 0)) continue;
+      call c(s), again(s);
+      c.forward(where(), {.policy = "fp32"});
+      c.backward(where(), {.policy = policy});
+      EXPECT_EQ(c.wrong_backward(policy == "fp32" ? arithmetic::fp32 : arithmetic::fp16), "")
+          << policy << ": " << text(s);
+      again.forward(where(), {.policy = "fp32"});
+      again.backward(where(), {.policy = policy});
+      for (const auto& [one, other] :
+           {std::pair{&c.d_q, &again.d_q}, {&c.d_k, &again.d_k}, {&c.d_v, &again.d_v}})
+        one->each([&](auto b, auto h, auto i, auto n) {
+          ASSERT_TRUE(same_bits((*one)(b, h, i, n), (*other)(b, h, i, n))) << policy << ": " << text(s);
+        });
+    }
 }
 
 // What fp16's forward stores serves fp32's gradients.
@@ -246,11 +257,39 @@ TEST_P(attention_fp32, policies_of_fp16_multiply_the_columns_that_rows_have) {
     }
 }
 
-// The shape with rows whose gradients the policy computes.
-shape computed_by(std::string_view policy, shape s) {
-  if (policy == "fp16-short")
-    s.depth = std::min<std::int64_t>(s.depth, attentions::fp16::most_short_gradient);
-  return s;
+// Whether blocks of keys compute dQ as well follows from a member's own keys. Rows of its second tile of
+// queries are too large for parts.
+TEST_P(attention_fp32, gradients_of_a_packed_member_have_the_same_bits_beside_any_other) {
+  if (!has_tensor_cores(where())) GTEST_SKIP();
+  const auto d_q_beside = [&](std::int32_t keys) {
+    call c({.members = 2,
+            .heads = 2,
+            .kv_heads = 1,
+            .queries = 100,
+            .keys = std::max(40, keys),
+            .depth = 40,
+            .query_lengths = {100, 50},
+            .key_lengths = {40, keys}});
+    std::uint64_t seed = 1;
+    for (rows* const x : {&c.q, &c.k, &c.v, &c.d_out}) {
+      x->each([&](auto b, auto h, auto i, auto n) {
+        const auto place = static_cast<std::uint64_t>(((b * 2 + h) * 100 + i) * 64 + n);
+        (*x)(b, h, i, n) = number_at(seed, place) * (x == &c.q && b == 0 && i >= 64 ? 0x1p20f : 1.f);
+      });
+      ++seed;
+    }
+    c.forward(where(), {.policy = "fp32"});
+    c.backward(where(), {.policy = "fp16-short"});
+    EXPECT_EQ(c.wrong_backward(), "") << keys;
+    std::vector<float> found;
+    c.d_q.each([&](auto b, auto h, auto i, auto n) {
+      if (b == 0) found.push_back(c.d_q(b, h, i, n));
+    });
+    return found;
+  };
+  const std::vector<float> one = d_q_beside(40), other = d_q_beside(100);
+  ASSERT_EQ(one.size(), other.size());
+  for (std::size_t n = 0; n < one.size(); ++n) ASSERT_TRUE(same_bits(one[n], other[n])) << n;
 }
 
 // Gradients of every pair, also of hidden ones; one head of the other shapes is not for FP16 parts.
@@ -472,11 +511,15 @@ TEST_P(attention_fp32, a_key_that_a_query_does_not_see_reaches_it_in_no_way) {
             ASSERT_TRUE(std::isnan(c.out(b, h, i, n))) << policy << ", query " << i;
           }
         });
-        if (policy != "fp32") continue;
+        if (policy != "fp32" && policy != "fp16-short") continue;
         clean.backward(where(), {.policy = policy});
         c.backward(where(), {.policy = policy});
         c.d_q.each([&](auto b, auto h, auto i, auto n) {
-          ASSERT_TRUE(i >= 17 || same_bits(c.d_q(b, h, i, n), clean.d_q(b, h, i, n))) << "query " << i;
+          if (i >= 17) return;
+          if (policy == "fp32")
+            ASSERT_TRUE(same_bits(c.d_q(b, h, i, n), clean.d_q(b, h, i, n))) << "query " << i;
+          else
+            ASSERT_NEAR(c.d_q(b, h, i, n), clean.d_q(b, h, i, n), 5e-6) << "query " << i;
         });
       }
 }
@@ -505,7 +548,7 @@ TEST_P(attention_fp32, a_nan_or_infinity_reaches_what_depends_on_it) {
     });
     EXPECT_TRUE(std::isnan(c.logsumexp[7])) << policy;
     EXPECT_TRUE(std::isnan(c.softmax[15])) << policy;
-    if (policy != "fp32") continue;
+    if (policy != "fp32" && policy != "fp16-short") continue;
     c.backward(where(), {.policy = policy});
     EXPECT_TRUE(std::isnan(c.d_q(0, 0, 7, 0)));
     EXPECT_TRUE(std::isnan(c.d_k(0, 0, 12, 0)));   // seen by query 7

@@ -164,6 +164,20 @@ TEST_P(attention_ranges, large_gradients_of_peaked_weights_do_not_overflow) {
   }
 }
 
+// D is of all V: a tile of keys whose own V are small is multiplied by it, too.
+TEST_P(attention_ranges, large_values_reach_the_gradients_of_other_tiles) {
+  for (const std::string policy : {"fp16", "fp16-short", "fp32"}) {
+    call c({.queries = 1, .keys = 65, .depth = 1, .scale = 1.f});
+    c.q.each([&](auto b, auto h, auto i, auto n) { c.q(b, h, i, n) = 8; });
+    c.k.each([&](auto b, auto h, auto j, auto n) { c.k(b, h, j, n) = j % 64 == 0 ? 1.f : 0.f; });
+    c.v.each([&](auto b, auto h, auto j, auto n) { c.v(b, h, j, n) = j == 64 ? 0x1p100f : 1.f; });
+    c.d_out.each([&](auto b, auto h, auto i, auto n) { c.d_out(b, h, i, n) = 0x1p16f; });
+    c.forward(where(), {.policy = policy});
+    c.backward(where(), {.policy = policy});
+    EXPECT_EQ(c.wrong_backward(policy == "fp32" ? arithmetic::fp32 : arithmetic::fp16), "") << policy;
+  }
+}
+
 // One V of a column is up to 2^60 times the others, at weights from 1 down to what no output shows; others
 // are zeros, or 2^40 apart from row to row. Weights come from a bias: logits of that size would make the
 // bound larger. Another key has the weight 1, the rest none.

@@ -409,20 +409,22 @@ double short_gradient_seconds(const request& r) {
   const auto& cost = costs::models_of(r.executor.limits()).attention.fp16.short_gradients;
   const int columns = short_of(short_gradient_instances(r.where()), r).policy.columns;
   const int multiprocessors = profile_of(r.executor.limits()).limits.multiprocessors;
-  const auto of = [&](const costs::tile_walk_cost& kernel, bool owns_keys) {
-    walked_call walked = r.walked(owns_keys);
-    walked.depth = columns;
-    return times_of(kernel, {split_rows, split_rows, owns_keys}, walked, multiprocessors);
+  const auto walked = [&](bool owns_keys) {
+    walked_call call = r.walked(owns_keys);
+    call.depth = columns;
+    return call;
   };
   if (short_blocks(r.problem).queries == 0) {
     costs::tile_walk_cost both = cost.keys;
     both.tile += cost.queries.tile, both.of_depth += cost.queries.of_depth,
         both.biased += cost.queries.biased;
-    const walk_times alone = of(both, true);
-    return alone.start + std::max(alone.longest, alone.all);
+    walked_call call = walked(true);
+    call.sees.low = -call.sees.keys, call.sees.high = 1 << 30;  // dQ of queries that see no key is stored
+    return seconds_of(both, {split_rows, split_rows, true}, call, multiprocessors);
   }
-  const walk_times keys = of(cost.keys, true), queries = of(cost.queries, false);  // in one launch
-  return keys.start + std::max({keys.longest, queries.longest, keys.all + queries.all});
+  const walk_times keys = times_of(cost.keys, {split_rows, split_rows, true}, walked(true), multiprocessors),
+                   queries = times_of(cost.queries, {split_rows, split_rows}, walked(false), multiprocessors);
+  return keys.start + std::max({keys.longest, queries.longest, keys.all + queries.all});  // one launch
 }
 
 plan plan_short_gradients(const request& r) {
@@ -439,8 +441,6 @@ plan plan_short_gradients(const request& r) {
                                             .results = *call.back,
                                             .bias_gradient = call.back->bias,
                                             .to_score = score_factor(std::abs(scale_of(p))),
-                                            .of_keys = std::abs(scale_of(p)),
-                                            .of_queries = scale_of(p),
                                             .most_logit = most_near_logit,
                                             .key_blocks = of_keys,
                                             .query_tiles = static_cast<std::int32_t>(blocks.queries),
@@ -459,9 +459,7 @@ std::string short_unsuited(const request& r) {
     if (r.problem.depth > fp16::most_short_gradient)
       return fmt::format("its rows have {} elements: it computes gradients of at most {}", r.problem.depth,
                          fp16::most_short_gradient);
-    if (const double blocks = short_blocks(r.problem).all(r.problem);
-        blocks > std::numeric_limits<std::int32_t>::max())
-      return fmt::format("it would need {:.3g} blocks", blocks);
+    if (std::string no = too_many(short_blocks(r.problem).all(r.problem)); !no.empty()) return no;
   }
   return fp32_unsuited(r);
 }

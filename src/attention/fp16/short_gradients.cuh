@@ -22,10 +22,10 @@ inline namespace AP_TARGET {
 // A block has 64 keys of a head and computes their dK and dV from tiles of 64 queries, or 64 queries and
 // computes their dQ from tiles of 64 keys; where there are no more than 64 keys, blocks of keys compute dQ as
 // well. What is owned is loaded once, and then for each tile of the others:
-//   load two of Q, dO, K, V into registers | write parts | scores, dP, dS, and what they are multiplied with
+//   load K and V, or Q, dO and O, into registers | write parts | scores, dP, dS, and their products
 // The mathematics, parts and scales are those of backward.cuh, and so is what parts do not hold (judge_pass),
-// checked for each pair of tiles; a block with any such pair computes its results again in FP32, a warp for
-// each row.
+// checked for each pair of tiles; a block with any such pair computes its results in FP32, a warp for each
+// row.
 template <short_policy P> struct short_gradient_kernel {
   static constexpr int columns = P.columns, N = split_rows, threads = warpgroup_size,
                        warps = threads / warp_size;
@@ -75,7 +75,7 @@ template <short_policy P> struct short_gradient_kernel {
   // A tile of two operands as it lies in shared memory.
   struct tile_pair {
     float scale[2];
-    bool near;  // the columns of either are within most_between_columns
+    bool fit;  // columns of either are within most_between_columns, and D within most_product
   };
 
   // split
@@ -144,7 +144,13 @@ template <short_policy P> struct short_gradient_kernel {
     }
     fence_async();
     block_barrier();
-    return {{size_of_x.scale, size_of_y.scale}, size_of_x.near && size_of_y.near};
+    bool fit = size_of_x.near && size_of_y.near;
+    // D is of all V, of which a block of keys multiplies its own alone.
+    if (!keys) {
+      const float d_of_two = larger_magnitude(fabsf(s.ds[lane_index()]), s.ds[lane_index() + warp_size]);
+      fit = fit && largest_of_warp(d_of_two) < most_product;
+    }
+    return {{size_of_x.scale, size_of_y.scale}, fit};
   }
   // Whether parts of these tiles keep the contract.
   AP_DEV static bool fits(const params& all, const member& m, const tile_pair& keys,
@@ -155,7 +161,7 @@ template <short_policy P> struct short_gradient_kernel {
     const float v = up * keys.scale[1], g = up * queries.scale[1],
                 product = static_cast<float>(depth) * v * g,
                 logits = bound_of_logits(scale_of(p), depth, up * keys.scale[0], up * queries.scale[0]);
-    return keys.near && queries.near && logits <= all.most_logit && sums_are_finite(v, m.keys) &&
+    return keys.fit && queries.fit && logits <= all.most_logit && sums_are_finite(v, m.keys) &&
            sums_are_finite(g, m.queries) &&
            (v == 0 || g == 0 || (g >= least_gradient && product >= least_product && product < most_product));
   }
@@ -235,13 +241,13 @@ template <short_policy P> struct short_gradient_kernel {
     AP_DEV job(const params& all, int block) {
       const problem& p = all.problem;
       owns_keys = block < all.key_blocks;
-      const bool has_all_keys = all.query_tiles == 0;
-      stores_queries = !owns_keys || has_all_keys;
       const int number = owns_keys ? block : block - all.key_blocks,
                 of_side = static_cast<int>(owns_keys ? p.kv_heads : p.heads),
                 lines = static_cast<int>(p.members) * of_side, mine = number % lines % of_side,
                 group = static_cast<int>(p.heads) / static_cast<int>(p.kv_heads);
       m = member_of(p, number % lines / of_side);
+      const bool has_all_keys = m.keys <= N;  // whatever other members have
+      stores_queries = !owns_keys || has_all_keys;
       own = owns_keys ? number / lines : all.query_tiles - 1 - number / lines;
       heads = owns_keys ? group : 1;
       head = mine * heads;
@@ -259,7 +265,7 @@ template <short_policy P> struct short_gradient_kernel {
       }
     }
     AP_DEV bool is_there() const {
-      return own * N < (owns_keys ? m.keys : m.queries) || (owns_keys && stores_queries);
+      return owns_keys ? own == 0 || own * N < m.keys : m.keys > N && own * N < m.queries;
     }
     AP_DEV int steps() const { return heads * (end - begin); }
     AP_DEV int head_of(int step) const { return head + step / (end - begin); }
@@ -267,13 +273,12 @@ template <short_policy P> struct short_gradient_kernel {
     AP_DEV int query_tile(int step) const { return owns_keys ? tile_of(step) : own; }
     AP_DEV int key_tile(int step) const { return owns_keys ? own : tile_of(step); }
   };
-  // By parts. Returns whether they keep the contract.
+  // By parts, unless they do not keep the contract: then it returns false.
   AP_DEV static bool compute(const params& all, storage& s, const job& b) {
     const rows<side::keys> of_keys{b.own * N + accumulator<N>::row(), b.sees, {}, {}};
     const item<side::keys> own_keys{b.m.index, b.kv_head, b.own};
     outputs slopes_of_k = {}, weights = {}, slopes_of_q = {};
     tile_pair keys, queries;
-    bool all_fit = true;
     // What is owned comes before the first step, if there is any.
     AP_ROLLED
     for (int step = b.steps() > 0 ? -1 : 0; step < b.steps(); ++step) {
@@ -285,7 +290,7 @@ template <short_policy P> struct short_gradient_kernel {
                                                       : b.head_of(step),
                                            N * (is_own ? b.own : b.tile_of(step)));
       if (is_own) continue;
-      all_fit = all_fit && fits(all, b.m, keys, queries);
+      if (!fits(all, b.m, keys, queries)) return false;
       const int head = b.head_of(step), query_tile = b.query_tile(step), key_tile = b.key_tile(step);
       if (b.owns_keys) {
         if (b.m.keys > 0)
@@ -299,13 +304,15 @@ template <short_policy P> struct short_gradient_kernel {
         add<side::queries>(all, s, of_queries, own_queries, head, key_tile, keys, queries, slopes_of_q,
                            slopes_of_q);
       if (b.owns_keys || step == b.steps() - 1)
-        tile<side::queries>::store(all, slopes_of_q, of_queries, all.results.q, own_queries, all.of_queries);
+        tile<side::queries>::store(all, slopes_of_q, of_queries, all.results.q, own_queries,
+                                   scale_of(all.problem));
     }
     if (b.owns_keys) {
-      tile<side::keys>::store(all, slopes_of_k, of_keys, all.results.k, own_keys, all.of_keys);
+      tile<side::keys>::store(all, slopes_of_k, of_keys, all.results.k, own_keys,
+                              fabsf(scale_of(all.problem)));
       tile<side::keys>::store(all, weights, of_keys, all.results.v, own_keys, 1);
     }
-    return all_fit;
+    return true;
   }
   // In FP32, a warp for each row. Apart: the code of what is rare is not among the other.
   AP_DEV_APART static void compute_again(const params& all, storage& s) {

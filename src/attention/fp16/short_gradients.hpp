@@ -10,11 +10,10 @@ struct short_gradient_params {
   attentions::problem problem;  // with the softmax or the logsumexp
   row_gradients results;
   written_pairs bias_gradient;
-  wide_factor to_score;       // |scale| log2(e)
-  float of_keys, of_queries;  // the factors of dK and dQ: |scale|, scale
-  float most_logit;           // see judge_params
+  wide_factor to_score;  // |scale| log2(e)
+  float most_logit;      // see judge_params
   std::int32_t key_blocks;
-  std::int32_t query_tiles;  // of a member; 0: blocks of keys compute dQ, too
+  std::int32_t query_tiles;  // of a member with blocks of queries; 0: no member has more than 64 keys
   bool q_in_vectors, k_in_vectors, v_in_vectors, out_in_vectors, gradient_in_vectors;
 };
 

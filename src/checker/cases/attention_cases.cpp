@@ -20,6 +20,7 @@ struct attended {
   bool biased = false;
   std::vector<std::int32_t> query_offsets = {}, key_offsets = {};  // of two packed members
   bool hidden_only = false;                                        // `biased` without a bias
+  bool uneven = false;  // V has a column so small that its gradients are computed in FP32
 };
 
 struct operand {
@@ -45,7 +46,10 @@ class attention_program {
         k_(attended::kv_heads, of.keys, of, 2),
         v_(attended::kv_heads, of.keys, of, 3),
         out_(attended::heads, of.queries, of, 4),
-        gradient_(attended::heads, of.queries, of, 5) {}
+        gradient_(attended::heads, of.queries, of, 5) {
+    for (std::size_t i = 0; of.uneven && i < v_.host.size(); i += static_cast<std::size_t>(v_.width))
+      v_.host[i] *= 0x1p-20f;
+  }
 
   // `gradients`: computes them too, of which dV is checked.
   void run(const char* policy, bool gradients) {
@@ -196,6 +200,8 @@ const std::vector<attended> short_gradients{
     {20, 70, 24, 0, causal::no, false, {0, 17, 20}, {0, 3, 70}},
     {70, 40, 20, 0, causal::no, true},
     {20, 70, 56, 0, causal::no, true, {}, {}, true},
+    {5, 6, 8, 0, causal::no, false, {}, {}, false, true},
+    {3, 66, 8, 0, causal::no, false, {}, {}, false, true},
 };
 
 // Columns for several warps, and warpgroups.

@@ -63,6 +63,8 @@ void multiply_by(const context& where, const gemms::product_instance& with) {
   const storage_order of_a = columns, of_b = columns;
   multiply(where, with, growing({128, 45, around, 1, 0}));
   require_recomputed(with, multiply(where, with, cancelling(33, {35, 31, once, 1, 1})), 33 * 31);
+  // Outputs of sparse lines are stored and computed again where beta is 0.
+  multiply(where, with, with_odd_lines({37, 31, once, 1, 0, of_a, of_b, 1}));
   if (blocks > 1) {
     multiply(where, with, cancelling(3, with_odd_lines({37, 31, once, -1.5f, 0.5f, of_a, of_b, 1})));
     return;

@@ -21,9 +21,10 @@ inline namespace AP_TARGET {
 // plan
 // -----------------------------------------------------------------------------------------------------------
 // 256 consecutive threads, eight whole warps, recompute outputs of the tile that begins at (top, left);
-// `member` is the thread's index among them. Each function computes outputs that no thread has stored yet,
-// from the FP32 operands, with sums in FP64 and one rounding; stored(p, ...) (exact_sum.cuh) makes of a sum
-// what C gets, for a problem alpha A B + beta C.
+// `member` is the thread's index among them. Each function computes outputs that no thread has stored yet, or
+// that were stored for the time being because C's old values are not needed, from the FP32 operands, with
+// sums in FP64 and one rounding; stored(p, ...) (exact_sum.cuh) makes of a sum what C gets, for a problem
+// alpha A B + beta C.
 //   recompute_list   some outputs: |error| <= (1 + K 2^-29) 2^-24 |A||B| + 2^-150
 //   recompute_tile   all outputs on the Tensor Cores, the same bound
 // tile_magnitudes computes no outputs, but |A||B| from below, on the Tensor Cores. Products of FP32 are exact

@@ -590,9 +590,9 @@ template <output_layout L> struct split_epilogue {
       return all;
     }
   }
-  // Recomputes the uncertain outputs of a tile and those in sparse lines. All
-  // computing threads call. `by_magnitude`: whether a look at magnitudes is worth its time, which it is not
-  // after a tile where it hardly helped.
+  // Recomputes the uncertain outputs of a tile and those in sparse lines. All computing threads call.
+  // `by_magnitude`: whether a look at magnitudes is worth its time, which it is not after a tile where it
+  // hardly helped.
   template <int Stages> AP_DEV static void recompute(const product_problem& p, int top, int left,
                                                      std::int64_t list, recompute_storage<Stages>& memory,
                                                      bool& by_magnitude) {

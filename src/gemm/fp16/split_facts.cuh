@@ -48,7 +48,7 @@ struct line_facts {
     const bool far = exponent > plain_exponent || exponent < -plain_exponent;
     if (far || !finite) return line_scale::in_split_line;
     const float size = power_of_two(-exponent);
-    return is_sparse() && nonzeros > 0 ? -size * line_scale::sparse : any_tiny ? -size : size;
+    return is_sparse() && nonzeros > 0 ? -size * line_scale::sparse_mark : any_tiny ? -size : size;
   }
   AP_DEV bool is_sparse() const { return nonzeros <= sparse_nonzeros; }
   AP_DEV static float first_factor(int exponent) { return exponent > 127 ? 0x1p64f : 1.f; }

@@ -43,14 +43,14 @@ struct alignas(16) sparse_indices {
 // What an epilogue reads first of a line, in one float:
 //   2^-exponent    undoes the scale, and there is nothing else to do; lines of zeros have 1
 //   -2^-exponent   undoes the scale; outputs need a certificate, because some elements are tiny
-//   sparse times   -2^-exponent: the line is sparse, and its outputs are computed again
+//   -2^-exponent * sparse_mark   the line is sparse: its outputs are 0, or computed again
 //   0              the epilogue has to read the split_line: the line is not finite, or |exponent| >
 //                  plain_exponent
 //   1              padding: there is no such line, up to a multiple of split_tile
 // So it needs no care if it is positive, it is complete if it is not in_split_line, and its magnitude undoes
-// the scale, as well as outputs that are computed again need it.
+// the scale (of a sparse line not quite, which then does not matter).
 namespace line_scale {
-constexpr float in_split_line = 0, padding = 1, sparse = 1 + 0x1p-23f;
+constexpr float in_split_line = 0, padding = 1, sparse_mark = 1 + 0x1p-23f;
 AP_FN bool is_sparse(float scale) { return (bit_cast<std::uint32_t>(scale) & 1) != 0; }
 }  // namespace line_scale
 

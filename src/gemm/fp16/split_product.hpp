@@ -48,8 +48,8 @@ struct product_instance {
   kernel code;
 };
 
-// How many outputs of a tile are uncertain, plus `sparse_thread` for each thread that has outputs in sparse
-// lines: one word, so that one atomic addition counts both.
+// How many outputs of a tile are uncertain, plus `sparse_thread` for each thread whose warp has outputs in
+// sparse lines: one word, so that one atomic addition counts both.
 namespace uncertain_count {
 constexpr std::uint32_t sparse_thread = 1u << 20;  // more than a tile has outputs
 }

@@ -125,7 +125,7 @@ inline std::vector<unsigned char> expected_split(const operand_lines& host, bool
     put(at.line() + static_cast<std::size_t>(l) * sizeof line, line);
     if (nonzeros <= sparse_nonzeros) put(at.sparse() + static_cast<std::size_t>(l) * sizeof indices, indices);
     const bool in_line = !finite || std::abs(exponent) > 60;
-    const float mark = nonzeros > 0 && nonzeros <= sparse_nonzeros ? -line_scale::sparse
+    const float mark = nonzeros > 0 && nonzeros <= sparse_nonzeros ? -line_scale::sparse_mark
                        : tiny == 0                                 ? 1.f
                                                                    : -1.f;
     put(at.scale() + static_cast<std::size_t>(l) * 4, in_line ? 0.f : std::ldexp(mark, -exponent));
