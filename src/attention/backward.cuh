@@ -30,8 +30,7 @@ struct row_dots {
     if (i >= m.queries) return;
     const int kv_head = item.head / static_cast<int>(p.heads / p.kv_heads);
     if (!is_flagged(a.flags, p, m, kv_head)) return;
-    const float* const out = in_global_memory(query_row<const float>(
-        p, {p.out.data, p.out.member_stride, p.out.head_stride, p.out.row_stride}, m, item.head, i));
+    const float* const out = in_global_memory(query_row(p, read_only(p.out), m, item.head, i));
     const float* const gradient = in_global_memory(query_row(p, a.gradient, m, item.head, i));
     double sum = 0;
     for (int c = lane_index(); c < p.depth; c += warp_size)

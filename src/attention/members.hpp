@@ -31,6 +31,11 @@ AP_FN member member_of(const problem& p, int index) {
           first_query, first_key};
 }
 
+// The same rows, to be read alone.
+AP_FN heads<const float> read_only(const heads<float>& rows) {
+  return {rows.data, rows.member_stride, rows.head_stride, rows.row_stride};
+}
+
 // The first element of row i of a head.
 template <class T> AP_FN T* row_of(const problem& p, const heads<T>& in, const member& m, std::int64_t first,
                                    int head, std::int64_t i) {
@@ -55,7 +60,7 @@ AP_FN std::int64_t stored_row(const problem& p, const member& m, int head, std::
 AP_FN std::int64_t rows_of_head(const problem& p) {
   return p.lengths.query_offsets != nullptr ? p.lengths.query_rows : p.queries;
 }
-// Where a head's logsumexp begins.
+// Index of a head's first logsumexp.
 AP_FN std::int64_t logsumexp_of_head(const problem& p, const member& m, int head) {
   return (p.lengths.query_offsets != nullptr ? head : m.index * p.heads + head) * p.logsumexp_stride;
 }

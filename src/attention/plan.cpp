@@ -39,7 +39,7 @@ launch_counts run_from_logsumexp(const call_from_logsumexp& p, const choices::wo
   return all += Plan(r).launch({w.context, w.memory.subspan(own), w.recomputed, w.queue});
 }
 
-// Of a policy whose kernels read a logsumexp as well.
+// The plan of a policy whose kernels read a logsumexp as well.
 template <unsuited Unsuited, planner Plan> judged_plan judged_alone_by(const candidate&, const request& r) {
   if (!Unsuited(r).empty())
     return misfit{[](const candidate&, const request& of_call, const kernel&) { return Unsuited(of_call); }};

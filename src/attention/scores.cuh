@@ -35,9 +35,12 @@ struct scores {
         factor(static_cast<float>(log2_of_e * (scaled ? 1.0 : static_cast<double>(scale_of(of))))),
         may_hide(of.bias.data != nullptr || of.visible.data != nullptr) {}
 
+  // `Pairs`: pairs or written_pairs.
+  template <class Pairs> AP_DEV std::int64_t place_in(const Pairs& x, int i, int j) const {
+    return m.index * x.member_stride + head * x.head_stride + i * x.query_stride + j * x.key_stride;
+  }
   template <class T> AP_DEV T at(const pairs<T>& x, int i, int j) const {
-    return in_global_memory(
-        x.data)[m.index * x.member_stride + head * x.head_stride + i * x.query_stride + j * x.key_stride];
+    return in_global_memory(x.data)[place_in(x, i, j)];
   }
   // For pairs that take part.
   AP_DEV float of(float product, int i, int j) const {
@@ -101,7 +104,7 @@ AP_DEV void store_softmax(const scores& s, int i, float largest, float sum) {
   in_global_memory(s.p.softmax)[2 * row] = stored.top;
   in_global_memory(s.p.softmax)[2 * row + 1] = stored.sum;
 }
-// What the forward stored of a query: its softmax, or else its logsumexp.
+// The softmax of a query as the forward stored it, or from the logsumexp.
 AP_DEV stored_softmax softmax_of_query(const problem& p, const member& m, int head, std::int64_t i) {
   if (p.softmax == nullptr)
     return softmax_from(in_global_memory(p.logsumexp)[logsumexp_of_head(p, m, head) + m.first_query + i]);

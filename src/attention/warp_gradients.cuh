@@ -68,10 +68,7 @@ template <int Columns> struct warp_gradients {
         const float slope = hidden ? 0.f : weight(t[n], i, j + n, of) * (dp[n] - of.d);
         if (!hidden) add(sum, slope, rows.first[n]);
         if (bias_gradient.data != nullptr && lane_index() == 0)
-          in_global_memory(
-              bias_gradient
-                  .data)[s.m.index * bias_gradient.member_stride + s.head * bias_gradient.head_stride +
-                         i * bias_gradient.query_stride + (j + n) * bias_gradient.key_stride] = slope;
+          in_global_memory(bias_gradient.data)[s.place_in(bias_gradient, i, j + n)] = slope;
       }
     });
     store(query_row(s.p, results.q, s.m, s.head, i), sum, scale_of(s.p));
@@ -80,8 +77,8 @@ template <int Columns> struct warp_gradients {
   // if `is_first`; if `is_last`, dK is multiplied by the scale.
   AP_DEV void add_to_key(int j, int first, int end, const query_numbers* numbers, bool is_first,
                          bool is_last) const {
-    float *const k_gradient = key_row(s.p, results.k, s.m, kv_head, j), *const v_gradient = key_row(
-                                                                            s.p, results.v, s.m, kv_head, j);
+    float* const k_gradient = key_row(s.p, results.k, s.m, kv_head, j);
+    float* const v_gradient = key_row(s.p, results.v, s.m, kv_head, j);
     part of_k = {}, of_v = {};
     if (!is_first) load(of_k, k_gradient), load(of_v, v_gradient);
     part k, v;
@@ -163,7 +160,7 @@ template <int Columns> struct warp_gradients {
       use(from, of_first, of_second, rows);
     }
   }
-  // Of the keys that query i sees by mask and window: products of Q and K, and dP.
+  // Calls use() with products of Q and K, and dP, of the keys that query i sees by mask and window.
   template <class Use> AP_DEV void walk_keys(int i, Use use) const {
     part q, g;
     load(q, query_row(s.p, s.p.q, s.m, s.head, i));

@@ -271,7 +271,7 @@ std::vector<launchable> gradient_launches(const request& r, cutter& memory) {
       find_instance(gradient_split_instances(r.where()),
                     [&](const gradient_split_instance& i) { return i.depth == fp16::padded_depth(p.depth); });
   split_operand out = m.g;
-  out.source = {p.out.data, p.out.member_stride, p.out.head_stride, p.out.row_stride};
+  out.source = read_only(p.out);
   out.in_vectors = in_vectors(out.source, p.depth);
   std::int64_t tiles = 0;
   for (const split_operand* o : {&m.q, &m.k, &m.v, &m.g}) tiles += o->count * o->shape.tiles;
@@ -394,7 +394,7 @@ template <class Instances> const auto& short_of(const Instances& all, const requ
   });
 }
 
-// Of a member: blocks of keys, and blocks of queries, unless those of keys have all keys.
+// Blocks of keys of a member, and blocks of queries, unless those of keys have all keys.
 struct short_blocks {
   std::int64_t keys, queries;
   explicit short_blocks(const problem& p)
@@ -419,7 +419,8 @@ double short_gradient_seconds(const request& r) {
     both.tile += cost.queries.tile, both.of_depth += cost.queries.of_depth,
         both.biased += cost.queries.biased;
     walked_call call = walked(true);
-    call.sees.low = -call.sees.keys, call.sees.high = 1 << 30;  // dQ of queries that see no key is stored
+    call.sees.low = -call.sees.keys,
+    call.sees.high = 1 << 30;  // queries that see no key are walked over, too
     return seconds_of(both, {split_rows, split_rows, true}, call, multiprocessors);
   }
   const walk_times keys = times_of(cost.keys, {split_rows, split_rows, true}, walked(true), multiprocessors),
@@ -433,7 +434,6 @@ plan plan_short_gradients(const request& r) {
       [&with = short_of(short_gradient_instances(r.where()), r)](const request& call, std::span<std::byte>) {
         const problem& p = call.problem;
         const short_blocks blocks(p);
-        const heads<const float> out{p.out.data, p.out.member_stride, p.out.head_stride, p.out.row_stride};
         const auto of_keys = static_cast<std::int32_t>(blocks.keys * p.kv_heads * p.members);
         return std::vector{
             launch_of(with.code, line(of_keys + blocks.queries * p.heads * p.members),
@@ -447,7 +447,7 @@ plan plan_short_gradients(const request& r) {
                                             .q_in_vectors = in_vectors(p.q, p.depth),
                                             .k_in_vectors = in_vectors(p.k, p.depth),
                                             .v_in_vectors = in_vectors(p.v, p.depth),
-                                            .out_in_vectors = in_vectors(out, p.depth),
+                                            .out_in_vectors = in_vectors(read_only(p.out), p.depth),
                                             .gradient_in_vectors = in_vectors(call.back->out, p.depth)})};
       });
 }
@@ -470,7 +470,6 @@ double short_seconds(const request& r) {
   const costs::fp16_attention_cost& all = costs::models_of(r.executor.limits()).attention.fp16;
   const short_policy& how = short_of(short_instances(r.where()), r).policy;
   walked_call walked = r.walked(false);
-  walked.biased = is_biased(r.problem);
   walked.depth = how.columns;
   return seconds_of(all.short_sequences[costs::place_of_depth(all.depths_of_short, r.problem.depth)],
                     {split_rows, split_rows}, walked,

@@ -85,23 +85,17 @@ template <short_policy P> struct short_gradient_kernel {
     bool near;
   };
   AP_DEV static tile_size size_of(const typename splits::column_sizes& sizes) {
-    float largest = 0, smallest = INFINITY;
+    range_of_scales scales;
     AP_UNROLL
     for (int n = 0; n < columns / warp_size; ++n) {
       const int c = lane_index() + n * warp_size;
       float of_column = 0;
       AP_UNROLL
       for (int i = 0; i < splits::sets; ++i) of_column = larger_magnitude(of_column, sizes.of_set[i][c]);
-      const float scale = scale_for(of_column);
-      largest = fmaxf(largest, scale);
-      if (scale > 0) smallest = fminf(smallest, scale);
+      scales.add(scale_for(of_column));
     }
-    AP_UNROLL
-    for (int by = 1; by < warp_size; by *= 2) {
-      largest = fmaxf(largest, shuffle_xor(largest, by));
-      smallest = fminf(smallest, shuffle_xor(smallest, by));
-    }
-    return {largest, largest <= most_between_columns * smallest};
+    scales.share();
+    return {scales.largest, scales.is_near()};
   }
   // Loads a tile of K and V or of Q and dO, with the queries' numbers, and writes its parts once all threads
   // are done with what was there. One piece of code for both: it is a third of the kernel's.
@@ -120,7 +114,7 @@ template <short_policy P> struct short_gradient_kernel {
     const auto row_of = [](int i) { return rows_in_registers::first_row() + i * rows_in_registers::step; };
     float top[rows_in_registers::count], d[rows_in_registers::count];
     if (!keys) {
-      const heads<const float> of_out{p.out.data, p.out.member_stride, p.out.head_stride, p.out.row_stride};
+      const heads<const float> of_out = read_only(p.out);
       rows_in_registers out;
       splits::load(out, row_in(of_out), of_out.row_stride, left, p, all.out_in_vectors);
       AP_UNROLL
@@ -152,7 +146,7 @@ template <short_policy P> struct short_gradient_kernel {
     }
     return {{size_of_x.scale, size_of_y.scale}, fit};
   }
-  // Whether parts of these tiles keep the contract.
+  // True if parts of these tiles keep the contract.
   AP_DEV static bool fits(const params& all, const member& m, const tile_pair& keys,
                           const tile_pair& queries) {
     const problem& p = all.problem;
@@ -231,7 +225,8 @@ template <short_policy P> struct short_gradient_kernel {
 
   // blocks
   // ---------------------------------------------------------------------------------------------------------
-  // What a block owns and walks over. Steps: a tile of the other side each, of each head of Q in turn.
+  // The tile that a block owns, and the steps of its walk: a tile of the other side each, of each head of Q
+  // in turn.
   struct job {
     bool owns_keys, stores_queries;
     member m;
@@ -279,7 +274,7 @@ template <short_policy P> struct short_gradient_kernel {
     const item<side::keys> own_keys{b.m.index, b.kv_head, b.own};
     outputs slopes_of_k = {}, weights = {}, slopes_of_q = {};
     tile_pair keys, queries;
-    // What is owned comes before the first step, if there is any.
+    // Step -1, before the first one if there is any, takes what is owned.
     AP_ROLLED
     for (int step = b.steps() > 0 ? -1 : 0; step < b.steps(); ++step) {
       const bool is_own = step < 0;

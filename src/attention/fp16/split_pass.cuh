@@ -51,6 +51,23 @@ AP_DEV float inverse_of(float scale) {
   return scale == INFINITY ? 0 : bit_cast<float>((254u << 23) - bit_cast<std::uint32_t>(scale));
 }
 
+// The largest and the smallest scale of columns that are not zeros: a lane's, and of all lanes after share().
+struct range_of_scales {
+  float largest = 0, smallest = INFINITY;
+  AP_DEV void add(float scale) {
+    largest = fmaxf(largest, scale);
+    if (scale > 0) smallest = fminf(smallest, scale);
+  }
+  AP_DEV void share() {
+    AP_UNROLL
+    for (int by = 1; by < warp_size; by *= 2) {
+      largest = fmaxf(largest, shuffle_xor(largest, by));
+      smallest = fminf(smallest, shuffle_xor(smallest, by));
+    }
+  }
+  AP_DEV bool is_near() const { return largest <= most_between_columns * smallest; }
+};
+
 // A block's threads have a tile of 64 rows in registers, four columns to a thread.
 template <int Depth, int Threads = 256> struct tile_in_registers {
   static constexpr int threads = Threads, lanes = Depth / 4, step = threads / lanes,
@@ -306,20 +323,15 @@ struct judge_pass {
         AP_UNROLL
         for (int e = 0; e < 4; ++e) of_column.element[e] = fmaxf(of_column.element[e], there.element[e]);
       }
-      float largest = 0, smallest = INFINITY;
+      range_of_scales of_all;
       AP_UNROLL
       for (int e = 0; e < 4; ++e) {
         float& x = of_column.element[e];
         if (at_once == 2) x = fmaxf(x, shuffle_xor(x, 16));
-        largest = fmaxf(largest, x);
-        if (x > 0) smallest = fminf(smallest, x);
+        of_all.add(x);
       }
-      AP_UNROLL
-      for (int by = 1; by < warp_size; by *= 2) {
-        largest = fmaxf(largest, shuffle_xor(largest, by));
-        smallest = fminf(smallest, shuffle_xor(smallest, by));
-      }
-      near = near && largest <= most_between_columns * smallest;
+      of_all.share();
+      near = near && of_all.is_near();
     }
     return near;
   }

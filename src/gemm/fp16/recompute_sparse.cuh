@@ -17,7 +17,7 @@ template <int Count> struct exact_outputs {
   std::int64_t row[Count], column[Count];
   int k[Count][sparse_nonzeros];  // of the products; -1: none
 
-  // Of any output of the warp.
+  // The most products that an output of the warp has.
   AP_DEV int most_products() const {
     int most = 1;
     AP_UNROLL
@@ -85,7 +85,7 @@ template <class Problem> AP_DEV void recompute_sparse(const Problem& p, std::int
                                                       int member) {
   using shape = recompute_shape;
   constexpr int columns = shape::columns / warp_size;  // of a lane
-  // With more sparse columns than these, all rows are taken: C is written along its rows then.
+  // Sparse columns up to which they are taken one by one; with more, all rows are, along which C is written.
   constexpr int few_columns = 8;
   static_assert(shape::rows == warp_size && columns == 2);
   const int warp = member / warp_size, lane = member % warp_size;

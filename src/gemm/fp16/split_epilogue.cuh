@@ -110,9 +110,9 @@ template <output_layout L> struct split_epilogue {
     return 4 * (half / 2 * across + j) + 2 * (half % 2) + second;
   }
 
-  // What the tile's lines need: undoing the scales alone, a certificate for every output or other care that
-  // the scales tell of, or reading their split_lines as well. Every warp reads the scales of all lines, so
-  // that all warps get the same answer.
+  // Care that the tile's lines need: undoing the scales alone, a certificate for every output or other care
+  // that the scales tell of, or reading their split_lines as well. Every warp reads the scales of all lines,
+  // so that all warps get the same answer.
   enum class care { none, certificate, lines };
   AP_DEV care needed_care() const {
     bool simple = true, complete = true;
@@ -128,8 +128,8 @@ template <output_layout L> struct split_epilogue {
            : ballot(complete) == all_lanes ? care::certificate
                                            : care::lines;
   }
-  // What the scales tell of the lines of the warp's outputs: whether any is known to be sparse, and whether
-  // any other one needs more than undoing its scale.
+  // Kinds of lines that the warp's outputs have, by their scales: `sparse` ones, and `special` ones, others
+  // that need more than undoing their scale.
   struct line_kinds {
     bool special, sparse;
   };

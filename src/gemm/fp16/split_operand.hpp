@@ -41,12 +41,12 @@ struct alignas(16) sparse_indices {
 };
 
 // What an epilogue reads first of a line, in one float:
-//   2^-exponent    undoes the scale, and there is nothing else to do; lines of zeros have 1
-//   -2^-exponent   undoes the scale; outputs need a certificate, because some elements are tiny
+//   2^-exponent                  undoes the scale, and there is nothing else to do; lines of zeros have 1
+//   -2^-exponent                 undoes the scale; outputs need a certificate, because some elements are tiny
 //   -2^-exponent * sparse_mark   the line is sparse: its outputs are 0, or computed again
-//   0              the epilogue has to read the split_line: the line is not finite, or |exponent| >
-//                  plain_exponent
-//   1              padding: there is no such line, up to a multiple of split_tile
+//   0                            the epilogue has to read the split_line: the line is not finite, or
+//                                |exponent| > plain_exponent
+//   1                            padding: there is no such line, up to a multiple of split_tile
 // So it needs no care if it is positive, it is complete if it is not in_split_line, and its magnitude undoes
 // the scale (of a sparse line not quite, which then does not matter).
 namespace line_scale {
