@@ -61,6 +61,7 @@ struct arguments {
   bool rows_aligned;   // along k, by pieces of 16 bytes: for mma
   element out;
   bool ends_plainly;  // no bias, activation or residual
+  bool by_fours;      // Y, bias and residual can be accessed by four elements from every fourth column on
   gemms::activation function;
   int down, across;  // tiles of a member; not of groups
 };

@@ -61,6 +61,12 @@ bool fits(const tile_policy& how, const linear_problem& p) {
 bool is_shared(const linear_operand& o, const linear_problem& p) {
   return p.members == 1 || o.member_stride == 0;
 }
+// Whether every fourth element of each row is at a multiple of the size of four.
+bool lies_by_fours(const linear_problem& p, const void* data, std::int64_t row_stride,
+                   std::int64_t member_stride, std::int64_t members) {
+  return reinterpret_cast<std::uintptr_t>(data) % (4 * size_of(p.out)) == 0 &&
+         (p.m == 1 || row_stride % 4 == 0) && (members == 1 || member_stride % 4 == 0);
+}
 arguments arguments_of(const linear_problem& p) {
   arguments a{};
   a.x = p.x, a.w = p.w, a.y = p.y, a.residual = p.residual;
@@ -73,6 +79,10 @@ arguments arguments_of(const linear_problem& p) {
   if (a.w_step == 0) a.w.member_stride = 0;
   a.out = p.out, a.function = p.function;
   a.ends_plainly = p.bias == nullptr && p.residual.data == nullptr && p.function == gemms::activation::none;
+  const std::int64_t members = p.group_ends != nullptr ? 1 : p.members;
+  a.by_fours = lies_by_fours(p, p.y.data, p.y.row_stride, p.y.member_stride, members) &&
+               lies_by_fours(p, p.residual.data, p.residual.row_stride, p.residual.member_stride, members) &&
+               lies_by_fours(p, p.bias, 0, p.bias_member_stride, p.members);
   return a;
 }
 

@@ -176,6 +176,7 @@ template <tile_policy P, template <tile_policy, int> class Waits = tile_waits> s
       AP_ROLLED
       for (; ahead > 0; --ahead, ++at, block += slot_blocks)
         if (one) load_x(s, now, block, at);
+      fetch_residual(p, tile.row, tile.end, rows, tile.column, P.columns, tile.member);
       for (; block < p.blocks; ++at, block += slot_blocks) {
         s.ring.acquire(at);
         warp_sync();  // a lane that still waits would miss the phase if the slot were used meanwhile

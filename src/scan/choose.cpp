@@ -12,6 +12,7 @@
 
 #include "src/per_process.hpp"
 #include "src/scan/columns/columns_plan.hpp"
+#include "src/scan/element_bits.hpp"
 #include "src/scan/passes/passes_plan.hpp"
 #include "src/scan/ring/ring_plan.hpp"
 #include "src/scan/wave/wave_plan.hpp"
@@ -58,7 +59,7 @@ std::optional<int> cost_of_wave(const candidate&, const request& r) {
 // tile.
 std::optional<int> cost_of_short_lines(const candidate& c, const request& r) {
   if (r.where() != target::cpu || r.empty() || r.keys != nullptr || r.lines() < 2) return std::nullopt;
-  if (r.problem.length > c.ladder->policy.tile(size_of(r.problem.type))) return std::nullopt;
+  if (r.problem.length > c.ladder->policy.tile(size_of(value_of(r.problem)))) return std::nullopt;
   return of_short_lines + static_cast<int>(c.ladder - short_line_steps);
 }
 // Pays where a ring does. Otherwise it ranks after several passes, which lack 16-bit floats and wider sums.

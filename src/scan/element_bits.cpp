@@ -17,6 +17,10 @@ bool is_signed(element type) { return !is_floating(type) && !is_unsigned(type); 
 
 }  // namespace
 
+element value_of(const problem& p) {
+  return value_type(unsigned_of(p.type), unsigned_of(result_type(p)), p.operation);
+}
+
 std::uint64_t neutral_bits(element type, scan_operation operation) {
   return operation == scan_operation::sum && is_floating(type) ? sign_bit(type)
                                                                : identity_bits(type, operation);
@@ -35,11 +39,13 @@ std::uint64_t initial_bits(const problem& p, element value) {
   std::uint64_t bits =
       p.kind == scan_kind::inclusive ? neutral_bits(type, p.operation) : first_of_exclusive(p);
   if (is_ordered(p.operation)) bits ^= flip_of(p);
-  if (type == element::f16 && value == element::f32)
-    return std::bit_cast<std::uint32_t>(to_float(f16{static_cast<std::uint16_t>(bits)}));
-  if (type == element::bf16 && value == element::f32)
-    return std::bit_cast<std::uint32_t>(to_float(bf16{static_cast<std::uint16_t>(bits)}));
-  return bits;
+  if (value == type || !is_floating(type)) return bits;
+  const auto narrow = static_cast<std::uint16_t>(bits);
+  const float number = type == element::f16    ? to_float(f16{narrow})
+                       : type == element::bf16 ? to_float(bf16{narrow})
+                                               : std::bit_cast<float>(static_cast<std::uint32_t>(bits));
+  return value == element::f64 ? std::bit_cast<std::uint64_t>(double{number})
+                               : std::bit_cast<std::uint32_t>(number);
 }
 
 }  // namespace antiphase::scans

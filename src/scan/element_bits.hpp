@@ -14,10 +14,14 @@ std::uint64_t flip_of(const problem& p);
 // The value before the first element, for a kernel that computes in `value`.
 std::uint64_t initial_bits(const problem& p, element value);
 
-// The type computed in, for unsigned or floating elements and results.
-constexpr element value_type(element in, element out) {
+// The type computed in, for unsigned or floating elements and results. Products of floats: FP64. Each of a
+// product's roundings is a relative error of the result, and those of numbers near 1 have a common sign, so
+// that in FP32 a million of them would cost 16 bits.
+constexpr element value_type(element in, element out, scan_operation operation) {
+  if (operation == scan_operation::product && is_floating(in)) return element::f64;
   if (in != out || size_of(in) >= 4) return out;
   return is_floating(in) ? element::f32 : element::u32;
 }
+element value_of(const problem& p);
 
 }  // namespace antiphase::scans

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Linear layers: the bits of a row depend on nothing but the row and W, whatever computes it.
 #include <algorithm>
+#include <cstring>
 #include <numeric>
 
 #include "tests/device/tensor_support.hpp"
@@ -267,6 +268,99 @@ TEST(linear, bias_activation_and_residual) { check_endings(context(make_cpu_exec
 TEST(linear_Cuda, bias_activation_and_residual) {
   ON_GPU(where, 80);
   check_endings(where, {300, 520, 200});
+}
+
+// Numbers of any type in memory, `stride` from row to row, the first at element `offset`; 0x5A elsewhere.
+struct placed_numbers {
+  element type;
+  std::int64_t rows, columns, stride, offset;
+  std::vector<unsigned char> memory;
+
+  placed_numbers(element of, std::int64_t m, std::int64_t n, std::int64_t apart, std::int64_t first)
+      : type(of), rows(m), columns(n), stride(apart), offset(first) {
+    memory.assign(static_cast<std::size_t>(offset + (m - 1) * stride + n) * size_of(of), 0x5A);
+  }
+  std::size_t at(std::int64_t i, std::int64_t j) const {
+    return static_cast<std::size_t>(offset + i * stride + j) * size_of(type);
+  }
+  void put(std::int64_t i, std::int64_t j, float v) {
+    const std::uint32_t bits = type == element::f32 ? std::bit_cast<std::uint32_t>(v) : to_bits(type, v);
+    std::memcpy(&memory[at(i, j)], &bits, size_of(type));
+  }
+  // The rows, and that nothing between them has changed.
+  std::vector<unsigned char> rows_in(const std::vector<unsigned char>& found) const {
+    std::vector<unsigned char> all, rest = found;
+    for (std::int64_t i = 0; i < rows; ++i) {
+      const std::size_t size = static_cast<std::size_t>(columns) * size_of(type);
+      all.insert(all.end(), &found[at(i, 0)], &found[at(i, 0)] + size);
+      std::fill_n(rest.begin() + static_cast<std::ptrdiff_t>(at(i, 0)), size, 0x5A);
+    }
+    EXPECT_EQ(std::ranges::count(rest, 0x5A), std::ssize(rest)) << "written between rows";
+    return all;
+  }
+};
+
+// An ending has the same bits wherever Y, bias and residual lie, and whatever computes the sums.
+void check_layouts_of_endings(const context& where, const extents& s) {
+  for (const element type : types)
+    for (const element out : {element::f32, element::f16, element::bf16}) {
+      const halves x(type, kind::normal, s.m, s.k, 21), w(type, kind::normal, s.n, s.k, 22);
+      const auto ended = [&](const std::string& kernel, gemms::activation f, std::int64_t spare,
+                             std::int64_t offset, bool in_place) {
+        const auto k_spare = [](std::int64_t in_row) { return (8 - in_row % 8) % 8; };
+        const bool x_along = !kernel.ends_with("-mk") && !kernel.ends_with("-mn"),
+                   w_along = !kernel.ends_with("-kn") && !kernel.ends_with("-mn");
+        const placed of_x(x, x_along, k_spare(x_along ? s.k : s.m), 0),
+            of_w(w, w_along, k_spare(w_along ? s.k : s.n), 0);
+        placed_numbers y(out, s.m, s.n, s.n + spare, offset), residual = y, bias(out, 1, s.n, s.n, offset);
+        for (std::int64_t j = 0; j < s.n; ++j) bias.put(0, j, static_cast<float>(j % 13) * 0.37f - 2);
+        for (std::int64_t i = 0; i < s.m; ++i)
+          for (std::int64_t j = 0; j < s.n; ++j)
+            residual.put(i, j, static_cast<float>((i * 7 + j) % 17) * 0.21f - 1);
+        const device_array<std::uint16_t> on_x(where, std::span(of_x.memory)),
+            on_w(where, std::span(of_w.memory));
+        const device_array<unsigned char> on_bias(where, std::span(bias.memory));
+        device_array<unsigned char> on_residual(where, std::span(residual.memory)),
+            on_y(where, std::span(y.memory));
+        const std::size_t first = static_cast<std::size_t>(offset) * size_of(out);
+        linear_problem p{.in = type,
+                         .out = out,
+                         .x = of_x.lies,
+                         .w = of_w.lies,
+                         .y = {(in_place ? on_residual : on_y).data() + first, y.stride},
+                         .m = s.m,
+                         .n = s.n,
+                         .k = s.k,
+                         .function = f,
+                         .bias = on_bias.data() + first,
+                         .residual = {on_residual.data() + first, y.stride}};
+        p.x.data = on_x.data(), p.w.data = on_w.data();
+        linear(where, p, {.kernel = kernel});
+        where.runs_on().synchronize(nullptr);
+        return y.rows_in((in_place ? on_residual : on_y).to_host());
+      };
+      using gemms::activation;
+      const std::vector<unsigned char> expected =
+          ended("auto", activation::gelu, (8 - s.n % 8) % 8 + 8, 0, false);
+      for (const std::string& kernel : linear_kernels(where, type))
+        EXPECT_EQ((ended(kernel, activation::gelu, (8 - s.n % 8) % 8, 8, true) == expected), true)
+            << kernel << ", " << name(out);
+      for (const activation f :
+           {activation::none, activation::relu, activation::gelu, activation::gelu_tanh}) {
+        const std::vector<unsigned char> aligned = ended("auto", f, (4 - s.n % 4) % 4, 4, false);
+        for (const std::int64_t offset : {0, 1, 2})
+          for (const std::int64_t spare : {0, 1, 3})
+            EXPECT_EQ((ended("auto", f, spare, offset, (spare + offset) % 2 == 0) == aligned), true)
+                << name(out) << ", activation " << static_cast<int>(f) << ", rows " << s.n + spare
+                << " apart from element " << offset << " on";
+      }
+    }
+}
+TEST(linear, endings_lie_anyhow) { check_layouts_of_endings(context(make_cpu_executor()), {67, 43, 40}); }
+TEST(linear_Cuda, endings_lie_anyhow) {
+  ON_GPU(where, 90);
+  check_layouts_of_endings(where, {267, 341, 200});
+  check_layouts_of_endings(where, {130, 328, 136});
 }
 
 // Rows that overlap, as those of a sliding window do, and one row for all: nothing after the last is read.

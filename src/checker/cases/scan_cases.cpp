@@ -215,7 +215,8 @@ ring_case turned(const scans::single_pass_instance& i, std::size_t n) {
 }
 using ring_instances = std::vector<scans::single_pass_instance>;
 int tile_of(const scans::single_pass_instance& i) {
-  return scans::ring_of(scans::find_step(i.step), i.in, i.out, i.over).tile_of(size_of(i.in), size_of(i.out));
+  return scans::ring_of(scans::find_step(i.step), i.in, i.out, i.operation, i.over)
+      .tile_of(size_of(i.in), size_of(i.out));
 }
 
 // Of floats and bytes more tiles than two blocks have slots; of all, whole ones and one that is not.

@@ -21,7 +21,6 @@ std::span<const columns_instance> columns_instances(target where) {
 
 namespace {
 
-element value_of(const problem& p) { return value_type(unsigned_of(p.type), unsigned_of(result_type(p))); }
 column_shape shape_of(const problem& p) {
   return column_shape_of({p.outer, p.length, p.inner, p.direction}, size_of(value_of(p)));
 }

@@ -18,7 +18,10 @@ void add_columns(std::vector<columns_instance>& list, scan_operation operation) 
 template <class Value, class... T> void add_columns_of(std::vector<columns_instance>& list) {
   operators::each([&](auto op) {
     using Op = decltype(op);
-    if constexpr (Op::one_pass_as == Op::operation) (add_columns<Op, Value, T>(list, Op::operation), ...);
+    using computed_in =
+        std::conditional_t<std::is_same_v<Op, product> && std::is_floating_point_v<Value>, double, Value>;
+    if constexpr (Op::one_pass_as == Op::operation)
+      (add_columns<Op, computed_in, T>(list, Op::operation), ...);
   });
 }
 

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "src/joined_name.hpp"
+#include "src/scan/element_bits.hpp"
 
 namespace antiphase::scans {
 inline namespace AP_TARGET {
@@ -30,12 +31,21 @@ constexpr names names_of_kernels{Steps[I].name, joined<totals_name<Steps, I>>, j
 
 template <class T, class Op, policy P>
 void add(std::vector<instance>& list, const names& called, scan_operation operation) {
-  list.push_back({.step = called.step,
-                  .type = element_of<T>,
-                  .operation = operation,
-                  .policy = P,
-                  .kernels = {kernel_of<tile_totals<T, Op, P>>(called.totals),
-                              kernel_of<tile_scan<T, Op, P>>(called.scan), P.tile(sizeof(T))}});
+  const auto add_as = [&]<class Value, class Ends>() {
+    using block = block_scan_of<Value, Op, P>;
+    list.push_back(
+        {.step = called.step,
+         .type = element_of<T>,
+         .operation = operation,
+         .policy = P,
+         .kernels = {kernel_of<tile_totals<Value, Op, P, block, Ends>>(called.totals),
+                     kernel_of<tile_scan<Value, Op, P, block, Ends>>(called.scan), P.tile(sizeof(Value))}});
+  };
+  if constexpr (element_of<T> == element::f32 &&
+                value_type(element::f32, element::f32, Op::operation) == element::f64)
+    add_as.template operator()<double, converted<T, double>>();
+  else
+    add_as.template operator()<T, as_they_are<T>>();
 }
 
 // Kernels of every operator with or without order, of all types. Operators without order compute signed

@@ -8,6 +8,7 @@
 #include <antiphase/scan/detail/passes.hpp>
 #include <cstring>
 
+#include "src/scan/element_bits.hpp"
 #include "src/scan/registry.hpp"
 
 namespace antiphase::scans {
@@ -18,10 +19,9 @@ namespace {
 
 bool takes_types(const problem& p) { return !is_half(p.type) && result_type(p) == p.type; }
 
-const instance& find_instance(target where, const step& how, const problem& p) {
+const instance& find_instance(target where, const step& how, const problem& p, element type) {
   for (const instance& i : instances(where))
-    if (std::string_view(i.step) == how.name && i.type == computed_as(p) && i.operation == p.operation)
-      return i;
+    if (std::string_view(i.step) == how.name && i.type == type && i.operation == p.operation) return i;
   throw not_supported(
       fmt::format("this build has no kernel of scan policy {} for {}", how.name, description(p, nullptr)));
 }
@@ -34,15 +34,21 @@ template <class T> T from_bits(std::uint64_t bits) {
 
 lines lines_of(const problem& p) { return {p.outer, p.length, p.inner, p.direction}; }
 
-// Calls f(arguments<T>) with the problem's arguments in the type that kernels compute in.
+// Calls f(arguments<Value, T, T>) with the problem's arguments: elements of T, computed in Value.
 template <class F> auto with_arguments(const problem& p, F f) {
   return with_element(computed_as(p), [&]<class T>() {
-    return f(arguments<T>{.in = static_cast<const T*>(p.in),
-                          .out = static_cast<T*>(p.out),
-                          .totals = nullptr,
-                          .over = lines_of(p),
-                          .kind = p.kind,
-                          .initial = from_bits<T>(first_of_exclusive(p))});
+    const auto as = [&]<class Value>(Value initial) {
+      return f(arguments<Value, T, T>{.in = static_cast<const T*>(p.in),
+                                      .out = static_cast<T*>(p.out),
+                                      .totals = nullptr,
+                                      .over = lines_of(p),
+                                      .kind = p.kind,
+                                      .initial = initial});
+    };
+    const T initial = from_bits<T>(first_of_exclusive(p));
+    if constexpr (std::is_same_v<T, float>)
+      if (value_of(p) == element::f64) return as(double{initial});
+    return as(initial);
   });
 }
 
@@ -73,18 +79,21 @@ std::string passes_words(misfit why, const step& how, const request& r) {
 
 std::size_t passes_workspace(const step& how, const problem& p, const scan_keys*) {
   if (is_empty(p) || !takes_types(p)) return 0;
-  return with_element(p.type,
+  return with_element(value_of(p),
                       [&]<class T>() { return workspace_bytes<T>(how.policy.tile(sizeof(T)), lines_of(p)); });
 }
 
 plan plan_passes(const step& how, const request& r) {
-  const instance& i = find_instance(r.where(), how, r.problem);
+  const element type = computed_as(r.problem), of_value = value_of(r.problem);
+  const instance &i = find_instance(r.where(), how, r.problem, type),
+                 &of_totals =
+                     of_value == element::f64 ? find_instance(r.where(), how, r.problem, of_value) : i;
   const int tile = i.kernels.tile;
   return planned(r, {tile, r.lines() * ceil_div<std::int64_t>(r.problem.length, tile)},
                  passes_workspace(how, r.problem, nullptr), memory_use::scratch,
-                 [&kernels = i.kernels](const request& call, std::span<std::byte> workspace) {
+                 [&i, &of_totals](const request& call, std::span<std::byte> workspace) {
                    return with_arguments(call.problem, [&](const auto& whole) {
-                     return passes(kernels, whole, workspace.data());
+                     return passes(i.kernels, of_totals.kernels, whole, workspace.data());
                    });
                  });
 }
@@ -94,7 +103,7 @@ launchable prepare_tiles(target where, const step& how, const problem& p) {
   if (is_single_pass(how)) throw not_supported("the single-pass scan has no tiles on their own");
   if (!takes_types(p) || !has_passes(where, how, p.type, p.operation))
     throw not_supported(fmt::format("scan policy {} has no tiles of {}", how.name, description(p, nullptr)));
-  const instance& i = find_instance(where, how, p);
+  const instance& i = find_instance(where, how, p, computed_as(p));
   return with_arguments(p,
                         [&](const auto& whole) { return launch_of(i.kernels.scan, i.kernels.tile, whole); });
 }

@@ -46,8 +46,8 @@ struct shape {
 };
 shape shape_of(const step& how, const problem& p, const scan_keys* keys) {
   const element in = unsigned_of(p.type), out = unsigned_of(result_type(p));
-  const ring_policy ring = ring_of(how, in, out, over(p, keys));
-  const element value = value_type(in, out);
+  const ring_policy ring = ring_of(how, in, out, p.operation, over(p, keys));
+  const element value = value_of(p);
   return {ring, value, ring.tile_of(size_of(in), size_of(out)), total_bytes(value, over(p, keys))};
 }
 std::int64_t tiles_of(const shape& s, const problem& p) {

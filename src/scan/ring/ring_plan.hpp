@@ -11,6 +11,8 @@
 #include <string_view>
 #include <vector>
 
+#include "src/scan/element_bits.hpp"
+
 namespace antiphase::scans {
 
 struct request;
@@ -36,9 +38,13 @@ constexpr bool is_listed(tile_mover mover, bool on_gpu, element in) {
   return mover == tile_mover::copy_engine || on_gpu || in == element::f32 || in == element::u8;
 }
 // The ring of a step, for unsigned or floating types.
-constexpr ring_policy ring_of(const step& how, element in, element out, lines_kind over) {
-  return is_short_ring(how) ? how.ring
-                            : ring_for(size_of(in), size_of(out), !is_floating(in), over, how.ring.mover);
+constexpr ring_policy ring_of(const step& how, element in, element out, scan_operation operation,
+                              lines_kind over) {
+  if (is_short_ring(how)) return how.ring;
+  const ring_policy p = ring_for(size_of(in), size_of(out), !is_floating(in), over, how.ring.mover);
+  return operation == scan_operation::product && is_floating(in)
+             ? with_values(p, size_of(in), size_of(value_type(in, out, operation)))
+             : p;
 }
 // Bytes that a block publishes per tile: a value; with segments, also a mark.
 constexpr std::size_t total_bytes(element value, lines_kind over) {

@@ -26,7 +26,7 @@ void add_ring(std::vector<single_pass_instance>& list, scan_operation operation,
               const char* called) {
   using kernel_here = single_pass<typed_elements<In, Out, Value, Op, L, Ring>>;
   static_assert(kernel_here::tile == Ring.tile_of(sizeof(In), sizeof(Out)));
-  static_assert(element_of<Value> == value_type(element_of<In>, element_of<Out>));
+  static_assert(element_of<Value> == value_type(element_of<In>, element_of<Out>, Op::operation));
   static_assert(sizeof(typename kernel_here::total_type) == total_bytes(element_of<Value>, L));
   list.push_back({.step = step,
                   .in = element_of<In>,
@@ -38,18 +38,22 @@ void add_ring(std::vector<single_pass_instance>& list, scan_operation operation,
 
 template <tile_mover M, class In, class Out, class Value, class Op, lines_kind L>
 void add_single_pass(std::vector<single_pass_instance>& list, scan_operation operation) {
-  constexpr ring_policy ring = ring_for(sizeof(In), sizeof(Out), std::is_integral_v<In>, L, M);
+  constexpr ring_policy of_elements = ring_for(sizeof(In), sizeof(Out), std::is_integral_v<In>, L, M),
+                        ring = std::is_same_v<Op, product> && !std::is_integral_v<In>
+                                   ? with_values(of_elements, sizeof(In), sizeof(Value))
+                                   : of_elements;
   constexpr single_pass_names called = names_by<M>;
   if constexpr (is_listed(M, AP_ON_GPU != 0, element_of<In>))
     add_ring<In, Out, Value, Op, L, ring>(list, operation, called.step,
                                           L == lines_kind::one ? called.one_line : called.segments);
 }
-// The type computed in.
-template <class T> using computed_in =
-    std::conditional_t<is_narrow<T>, std::conditional_t<std::is_integral_v<T>, std::uint32_t, float>, T>;
+// The type computed in: value_type().
+template <class T, class Op> using computed_in = std::conditional_t<
+    std::is_same_v<Op, product> && !std::is_integral_v<T>, double,
+    std::conditional_t<is_narrow<T>, std::conditional_t<std::is_integral_v<T>, std::uint32_t, float>, T>>;
 template <tile_mover M, lines_kind L, class Op, class... T>
 void add_types(std::vector<single_pass_instance>& list) {
-  (add_single_pass<M, T, T, computed_in<T>, Op, L>(list, Op::operation), ...);
+  (add_single_pass<M, T, T, computed_in<T, Op>, Op, L>(list, Op::operation), ...);
 }
 // An operator with every type of elements, unless another operator's kernels compute it.
 template <tile_mover M, lines_kind L, class Op> void add_operator(std::vector<single_pass_instance>& list) {

@@ -11,6 +11,7 @@
 #include <limits>
 #include <memory>
 #include <optional>
+#include <random>
 #include <vector>
 
 #include "tool/base/errors.hpp"
@@ -28,6 +29,9 @@ constexpr const char* explanation =
     "  us, cuBLAS us  median times of calls in CUDA graphs, Y in the type of X; calls take copies of W in "
     "turn, so that it comes from memory, as in a model\n"
     "  x cuBLAS       how many times as fast\n"
+    "With --ending\n"
+    "  x plain        how many times as long as without the ending; cuBLAS's time is that of its product "
+    "alone\n"
     "With --overlap\n"
     "  overlapped us  of calls that read W while the one before ends, where one tile has all rows\n"
     "With --invariant\n"
@@ -39,9 +43,35 @@ constexpr const char* explanation =
     "Examples:\n"
     "  antiphase bench linear\n"
     "  antiphase bench linear --invariant\n"
+    "  antiphase bench linear --random 3 60 --ending plain,bias,residual\n"
     "  antiphase bench linear --shape 4096x14336 --rows 1,64,8192 --type f2 --invariant --json";
 
+// What follows the sums. Y is in the type of X or in FP32.
+struct ending {
+  const char* name;
+  gemms::activation function = gemms::activation::none;
+  bool bias = false, residual = false, f32 = false;
+};
+using gemms::activation;
+constexpr ending endings[] = {{"plain"},
+                              {"bias", activation::none, true},
+                              {"relu", activation::relu},
+                              {"gelu", activation::gelu},
+                              {"gelu-tanh", activation::gelu_tanh},
+                              {"bias-gelu", activation::gelu, true},
+                              {"residual", activation::none, false, true},
+                              {"bias-residual", activation::none, true, true},
+                              {"f32", activation::none, false, false, true},
+                              {"residual-f32", activation::none, false, true, true}};
+const ending& ending_named(const std::string& name) {
+  std::vector<std::string> names;
+  for (const ending& e : endings) names.emplace_back(e.name);
+  return endings[choice_of("--ending", name, names)];
+}
+
 struct request {
+  std::vector<std::int64_t> random;  // seed, count
+  std::vector<std::string> endings{"plain"};
   std::vector<std::string> shapes;
   std::vector<std::int64_t> rows;
   std::vector<std::string> kernels{"auto"};
@@ -68,13 +98,16 @@ layer parse_shape(const std::string& text) {
 // cache holds.
 class operands {
  public:
-  operands(const context& where, element type, const layer& of, std::int64_t rows, std::int64_t bytes_of_w)
+  operands(const context& where, element type, const layer& of, std::int64_t rows, std::int64_t bytes_of_w,
+           bool with_residual)
       : copies(std::max<std::int64_t>(1, bytes_of_w / (2 * of.n * of.k))),
         type_(type),
         of_(of),
         x_(where, numbers(rows * of.k, 1)),
         y_(where, static_cast<std::size_t>(rows * of.n)),
-        row_(where, static_cast<std::size_t>(of.n)) {
+        row_(where, static_cast<std::size_t>(of.n)),
+        bias_(where, numbers(2 * of.n, 3)),
+        residual_(where, with_residual ? numbers(2 * rows * of.n, 4) : std::vector<std::uint16_t>()) {
     const std::vector<std::uint16_t> w = numbers(of.n * of.k, 2);
     for (std::int64_t i = 0; i < copies; ++i) w_.emplace_back(where, w);
   }
@@ -90,10 +123,13 @@ class operands {
             .n = of_.n,
             .k = of_.k};
   }
-  // The problem with Y in the type of X.
-  linear_problem layer_problem(std::int64_t m, std::int64_t copy) {
+  // The problem with an ending, Y in the type of X unless that says otherwise.
+  linear_problem layer_problem(std::int64_t m, std::int64_t copy, const ending& with) {
     linear_problem p = problem(0, m, copy);
-    p.out = type_;
+    if (!with.f32) p.out = type_;
+    p.function = with.function;
+    if (with.bias) p.bias = bias_.data();
+    if (with.residual) p.residual = {residual_.data(), of_.n};
     return p;
   }
   // One row, whose result has a place of its own.
@@ -111,6 +147,7 @@ class operands {
   device_array<std::uint16_t> x_;
   std::vector<device_array<std::uint16_t>> w_;
   device_array<float> y_, row_;
+  device_array<std::uint16_t> bias_, residual_;  // of either type: halves of FP32 numbers are such numbers
 
   std::vector<std::uint16_t> numbers(std::int64_t count, std::uint32_t seed) const {
     std::vector<std::uint16_t> all(static_cast<std::size_t>(count));
@@ -148,8 +185,9 @@ std::int64_t moved_rows(const context& where, operands& data, const layer& of, s
 struct line {
   layer of;
   std::int64_t m;
+  const ending* with;
   std::string kernel;
-  timing ours, cublas, overlapped;
+  timing ours, plain, cublas, overlapped;
   rival of_cublas = {};
   std::int64_t moved = -1, cublas_moved = -1;  // -1: not looked at
 };
@@ -157,30 +195,34 @@ struct line {
 void take_times(const request& r, const context& where, operands& data, const fast_cublas& cublas,
                 const std::string& kernel, line& l) {
   std::vector<rival> rivals;
-  for (std::int64_t i = 0; i < data.copies; ++i) rivals.push_back(cublas.of(data.layer_problem(l.m, i)));
+  for (std::int64_t i = 0; i < data.copies; ++i)
+    rivals.push_back(cublas.of(data.layer_problem(l.m, i, endings[0])));
   std::int64_t turn = 0;
-  const auto ours = [&](bool overlap) {
+  const auto ours = [&](const ending& with, bool overlap) {
     return [&, overlap](stream on) {
-      linear(where, data.layer_problem(l.m, turn++ % data.copies),
+      linear(where, data.layer_problem(l.m, turn++ % data.copies, with),
              {.kernel = kernel, .stream = on, .overlap = overlap});
     };
   };
-  std::vector<work> works{ours(false)};
-  if (r.overlap) works.emplace_back(ours(true));
+  std::vector<work> works;
+  std::vector<timing*> times_of;
+  const auto add = [&](timing& of, work what) { works.push_back(std::move(what)), times_of.push_back(&of); };
+  add(l.ours, ours(*l.with, false));
+  if (l.with != endings) add(l.plain, ours(endings[0], false));
+  if (r.overlap) add(l.overlapped, ours(*l.with, true));
   if (rivals[0])
-    works.emplace_back([&](stream on) { rivals[static_cast<std::size_t>(turn++ % data.copies)].run(on); });
+    add(l.cublas, [&](stream on) { rivals[static_cast<std::size_t>(turn++ % data.copies)].run(on); });
   const std::vector<timing> times = graph_times(where, works, {.samples = r.options.repeats});
-  l.ours = times[0];
-  if (r.overlap) l.overlapped = times[1];
+  for (std::size_t i = 0; i < times.size(); ++i) *times_of[i] = times[i];
   if (!rivals[0]) return;
-  l.cublas = times.back(), l.of_cublas = rivals[0];
+  l.of_cublas = rivals[0];
   l.of_cublas.run = {};
 }
 
 line measure_line(const request& r, const context& where, operands& data, const layer& of, std::int64_t m,
-                  const std::string& kernel) {
+                  const std::string& kernel, const ending& with) {
   const linear_options how{.kernel = kernel};
-  line l{of, m, explain(where, data.problem(0, m), how).kernel, {}, {}, {}};
+  line l{of, m, &with, explain(where, data.layer_problem(m, 0, with), how).kernel, {}, {}, {}, {}};
   std::optional<fast_cublas> cublas;
   if (where.kind() == target::cuda) take_times(r, where, data, cublas.emplace(where), kernel, l);
   if (!r.invariant) return l;
@@ -208,6 +250,8 @@ std::string summary_of(const std::vector<line>& all) {
 }
 std::string text_of(const std::vector<line>& all, const request& r) {
   std::vector<std::vector<std::string>> rows{{"N x K", "rows", "kernel", "us", "cuBLAS us", "x cuBLAS"}};
+  const bool plainly = std::ranges::all_of(all, [](const line& l) { return l.with == endings; });
+  if (!plainly) rows[0].insert(rows[0].end(), {"ending", "x plain"});
   if (r.overlap) rows[0].emplace_back("overlapped us");
   if (r.invariant) rows[0].insert(rows[0].end(), {"moved", "cuBLAS moved"});
   const auto time = [](const timing& t) {
@@ -218,6 +262,11 @@ std::string text_of(const std::vector<line>& all, const request& r) {
         {fmt::format("{} x {}", l.of.n, l.of.k), fmt::format("{}", l.m), l.kernel, time(l.ours),
          time(l.cublas),
          l.cublas.median_us > 0 ? fmt::format("{:.2f}", l.cublas.median_us / l.ours.median_us) : "-"});
+    if (!plainly)
+      rows.back().insert(
+          rows.back().end(),
+          {l.with->name,
+           l.plain.median_us > 0 ? fmt::format("{:.2f}", l.ours.median_us / l.plain.median_us) : "-"});
     if (r.overlap) rows.back().push_back(time(l.overlapped));
     if (r.invariant)
       rows.back().insert(rows.back().end(), {moved_text(l, l.moved), moved_text(l, l.cublas_moved)});
@@ -228,6 +277,8 @@ json records_of(const std::vector<line>& all, const request& r) {
   json records = json::array();
   for (const line& l : all) {
     json record{{"n", l.of.n}, {"k", l.of.k}, {"rows", l.m}, {"type", r.type}, {"kernel", l.kernel}};
+    record["ending"] = l.with->name;
+    if (l.plain.median_us > 0) add_time(record, "plain", l.plain);
     if (l.ours.median_us > 0) add_time(record, "ours", l.ours);
     if (l.cublas.median_us > 0)
       add_time(record, "cublas", l.cublas), add_rival(record, "cublas", l.of_cublas);
@@ -239,11 +290,36 @@ json records_of(const std::vector<line>& all, const request& r) {
   return records;
 }
 
-void run(const request& r) {
-  const place at = choose_place(r.options.place);
-  say_place(r.options.common, at);
-  const bool gpu = at.context.kind() == target::cuda;
-  const element type = choice_of("--type", r.type, {"bf16", "f2"}) == 0 ? element::bf16 : element::f16;
+struct layer_rows {
+  layer of;
+  std::vector<std::int64_t> rows;
+};
+// Layers as nobody has tuned a kernel for: extents whose logarithms are uniform, K any multiple of 8, every
+// second N and K one of 64.
+std::vector<layer_rows> random_layers(std::int64_t seed, std::int64_t count, bool gpu) {
+  std::mt19937 random(static_cast<std::uint32_t>(seed));
+  const auto extent = [&](double least, double most, std::int64_t step) {
+    const double share = static_cast<double>(random()) / 0x1p32;
+    return std::max<std::int64_t>(
+               1, std::llround(least * std::pow(most / least, share) / static_cast<double>(step))) *
+           step;
+  };
+  const double most = gpu ? 32768 : 96, most_rows = gpu ? 8192 : 80;
+  std::vector<layer_rows> all;
+  while (std::ssize(all) < count) {
+    const std::int64_t n = extent(most / 128, most, random() % 2 == 0 ? 64 : 8),
+                       k = extent(most / 128, most, random() % 2 == 0 ? 64 : 8);
+    if (n * k <= std::int64_t{1} << 28) all.push_back({{n, k}, {extent(1, most_rows, 1)}});
+  }
+  return all;
+}
+// What the options ask for.
+std::vector<layer_rows> layers_of(const request& r, bool gpu) {
+  if (!r.random.empty()) {
+    if (!r.shapes.empty() || !r.rows.empty())
+      throw bad_request("--random draws shapes and rows: expected no --shape and no --rows with it");
+    return random_layers(r.random[0], r.random[1], gpu);
+  }
   std::vector<std::string> shapes = r.shapes;
   if (shapes.empty())
     shapes = gpu ? std::vector<std::string>{"4096x4096",   "6144x4096", "28672x4096", "4096x14336",
@@ -253,18 +329,33 @@ void run(const request& r) {
   if (rows.empty())
     rows = gpu ? std::vector<std::int64_t>{1, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192}
                : std::vector<std::int64_t>{1, 9, 70};
+  std::vector<layer_rows> all;
+  for (const std::string& shape : shapes) all.push_back({parse_shape(shape), rows});
+  return all;
+}
+
+void run(const request& r) {
+  const place at = choose_place(r.options.place);
+  say_place(r.options.common, at);
+  const bool gpu = at.context.kind() == target::cuda;
+  const element type = choice_of("--type", r.type, {"bf16", "f2"}) == 0 ? element::bf16 : element::f16;
+  std::vector<const ending*> with;
+  for (const std::string& name : r.endings) with.push_back(&ending_named(name));
+  const bool with_residual = std::ranges::any_of(with, [](const ending* e) { return e->residual; });
   std::vector<line> all;
   std::int64_t moved = 0;
-  for (const std::string& shape : shapes) {
-    const layer of = parse_shape(shape);
-    say_progress(r.options.common, fmt::format("{}: making operands", shape));
-    operands data(at.context, type, of, *std::ranges::max_element(rows), gpu ? std::int64_t{260} << 20 : 0);
+  for (const auto& [of, rows] : layers_of(r, gpu)) {
+    const std::string name = fmt::format("{}x{}", of.n, of.k);
+    say_progress(r.options.common, fmt::format("{}: making operands", name));
+    operands data(at.context, type, of, *std::ranges::max_element(rows), gpu ? std::int64_t{260} << 20 : 0,
+                  with_residual);
     for (const std::int64_t m : rows) {
-      say_progress(r.options.common, fmt::format("{} of {} rows", shape, m));
-      for (const std::string& kernel : r.kernels) {
-        all.push_back(measure_line(r, at.context, data, of, m, kernel));
-        moved += std::max<std::int64_t>(0, all.back().moved);
-      }
+      say_progress(r.options.common, fmt::format("{} of {} rows", name, m));
+      for (const std::string& kernel : r.kernels)
+        for (const ending* e : with) {
+          all.push_back(measure_line(r, at.context, data, of, m, kernel, *e));
+          moved += std::max<std::int64_t>(0, all.back().moved);
+        }
     }
   }
   if (r.options.common.json)
@@ -289,6 +380,17 @@ void add_bench_linear(arguments benches) {
       .check(integer_between(1, 1 << 20))
       .type_name("M");
   command.add_option("--kernel", r->kernels, "Kernels to take (default auto: the one that is chosen)")
+      .several()
+      .type_name("NAME");
+  command
+      .add_option("--random", r->random, "That many layers of random extents, the same for the same seed")
+      .values(2, 2)
+      .check(integer_between(0, 1 << 20))
+      .type_name("SEED COUNT");
+  command
+      .add_option("--ending", r->endings,
+                  "What follows the sums (default plain): plain, bias, relu, gelu, "
+                  "gelu-tanh, bias-gelu, residual, bias-residual, f32, residual-f32")
       .several()
       .type_name("NAME");
   command.add_option("--type", r->type, "Of X and W: bf16 (default) or f2").type_name("TYPE");

@@ -48,13 +48,17 @@ template <class Out, class Value, int N> AP_DEV register_chunk<Out, N> results_o
     return v;
   } else if constexpr (std::is_integral_v<Out>) {
     return chunk_of<Out, N>([&](int e) { return static_cast<Out>(v.element[e]); });
+  } else if constexpr (sizeof(Out) > 2) {
+    return chunk_of<Out, N>([&](int e) { return static_cast<Out>(v.element[e]); });
   } else {
-    static_assert(sizeof(Out) == 2 && N % 2 == 0);
+    static_assert(N % 2 == 0);
     register_chunk<Out, N> result;
     AP_UNROLL
-    for (int i = 0; i < N / 2; ++i)
-      result.element[i] = std::is_same_v<Out, f16> ? to_halves(v.element[2 * i], v.element[2 * i + 1])
-                                                   : to_bf16s(v.element[2 * i], v.element[2 * i + 1]);
+    for (int i = 0; i < N / 2; ++i) {
+      const auto lower = static_cast<float>(v.element[2 * i]),
+                 upper = static_cast<float>(v.element[2 * i + 1]);
+      result.element[i] = std::is_same_v<Out, f16> ? to_halves(lower, upper) : to_bf16s(lower, upper);
+    }
     return result;
   }
 }

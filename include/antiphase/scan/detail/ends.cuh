@@ -16,6 +16,15 @@ template <class T> struct as_they_are {
   AP_DEV static const T& after(const T& x) { return x; }
 };
 
+// T in memory, scanned as Value.
+template <class T, class Value> struct converted {
+  static constexpr bool calls = true;
+  using in = T;
+  using out = T;
+  AP_DEV static Value before(const T& x) { return static_cast<Value>(x); }
+  AP_DEV static T after(const Value& x) { return static_cast<T>(x); }
+};
+
 // Loaded as In, scanned as T, stored as Out.
 template <scannable In, scannable T, scannable Out, class Before, class After> struct transformed {
   static constexpr bool calls = true;

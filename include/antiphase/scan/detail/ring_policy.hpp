@@ -66,6 +66,16 @@ constexpr ring_policy by_threads(ring_policy p) {
   return p;
 }
 
+// Values wider than their elements take the registers of fewer rows; smaller tiles, and more of them, keep
+// as many bytes in flight.
+constexpr ring_policy with_values(ring_policy p, std::size_t element, std::size_t value) {
+  const int by = static_cast<int>(value / element);
+  if (by <= 1) return p;
+  p.rows = std::max(1, p.rows / by);
+  p.stages = std::min(16, p.stages * by), p.in_flight = std::min(p.stages, p.in_flight * by);
+  return p;
+}
+
 constexpr ring_policy ring_for(std::size_t in, std::size_t out, bool integers, lines_kind lines,
                                tile_mover mover = tile_mover::copy_engine) {
   const bool engine = mover == tile_mover::copy_engine, narrow = integers && in < 4;
