@@ -60,8 +60,7 @@ struct arguments {
   int x_step, w_step;  // from member to member of a map; 0: all have the same
   bool rows_aligned;   // along k, by pieces of 16 bytes: for mma
   element out;
-  bool ends_plainly;  // no bias, activation or residual
-  bool by_fours;      // Y, bias and residual can be accessed by four elements from every fourth column on
+  bool by_fours;  // rows of Y and residual can be accessed by four elements at a time
   gemms::activation function;
   int down, across;  // tiles of a member; not of groups
 };

@@ -5,136 +5,177 @@
 #include <antiphase/device/math.cuh>
 #include <antiphase/device/prefetch.cuh>
 #include <type_traits>
-#include "src/gemm/operands/finished.cuh"
+#include "src/linear/activations.cuh"
 #include "src/linear/linear_arguments.hpp"
 
 namespace antiphase::linears {
 inline namespace AP_TARGET {
 
-// `count` of four neighbors of a row, from element `i` on; the others are 0. `whole`: all four, which one
-// access may bring.
-AP_DEV pack<float, 4> read_four(const void* from, std::int64_t i, element of, int count, bool whole) {
-  pack<float, 4> x{};
-  if (of == element::f32) {
-    const float* const first = static_cast<const float*>(from) + i;
-    if (whole) return load_pack<4>(first);
-    AP_UNROLL
-    for (int e = 0; e < 4; ++e)
-      if (e < count) x.element[e] = first[e];
-    return x;
-  }
-  const std::uint16_t* const first = static_cast<const std::uint16_t*>(from) + i;
-  pack<std::uint16_t, 4> bits{};
-  if (whole) bits = load_pack<4>(first);
-  AP_UNROLL
-  for (int e = 0; e < 4; ++e)
-    if (!whole && e < count) bits.element[e] = first[e];
-  AP_UNROLL
-  for (int e = 0; e < 4; ++e)
-    x.element[e] = of == element::f16 ? half_in(bits.element[e]) : to_float(bf16{bits.element[e]});
-  return x;
+AP_DEV float number_of(std::uint32_t bits, element of) {
+  if (of == element::f32) return bit_cast<float>(bits);
+  const auto half = static_cast<std::uint16_t>(bits);
+  return of == element::f16 ? half_in(half) : to_float(bf16{half});
 }
-AP_DEV void write_four(void* to, std::int64_t i, element of, int count, bool whole, const float (&x)[4]) {
-  if (of == element::f32) {
-    float* const first = static_cast<float*>(to) + i;
-    if (whole) return store_pack<4>(first, {{x[0], x[1], x[2], x[3]}});
-    AP_UNROLL
-    for (int e = 0; e < 4; ++e)
-      if (e < count) first[e] = x[e];
-    return;
-  }
-  pack<std::uint32_t, 2> pairs;
-  AP_UNROLL
-  for (int e = 0; e < 2; ++e)
-    pairs.element[e] =
-        of == element::f16 ? to_halves(x[2 * e], x[2 * e + 1]) : to_bf16s(x[2 * e], x[2 * e + 1]);
-  std::uint16_t* const first = static_cast<std::uint16_t*>(to) + i;
-  if (whole) return store_pack<2>(reinterpret_cast<std::uint32_t*>(first), pairs);
-  AP_UNROLL
-  for (int e = 0; e < 4; ++e)
-    if (e < count) first[e] = static_cast<std::uint16_t>(pairs.element[e / 2] >> 16 * (e % 2));
+AP_DEV float read_number(const void* from, std::int64_t i, element of) {
+  return of == element::f32 ? static_cast<const float*>(from)[i]
+                            : number_of(static_cast<const std::uint16_t*>(from)[i], of);
+}
+AP_DEV void write_number(void* to, std::int64_t i, element of, float x) {
+  if (of == element::f32)
+    static_cast<float*>(to)[i] = x;
+  else
+    static_cast<std::uint16_t*>(to)[i] =
+        static_cast<std::uint16_t>(of == element::f16 ? to_halves(x, 0) : to_bf16s(x, 0));
 }
 
-// From a line of the warp's sums in FP32, `width` columns of 16 rows in its box, to Y. A lane has the same
-// four columns of up to four rows: what it reads, it reads before it computes. Arithmetic is the same for
-// all, whether aligned or not, so that the bits are. Apart: it is much code, and there is a call of it for
-// each line.
-template <class Arguments> AP_DEV_APART void end_line(const Arguments& p, const unsigned char* box, int row,
-                                                      int rows, int column, int width, int group) {
-  const int across = width / 4, lane = lane_index(), top = lane / across, step = warp_size / across,
-            j = column + lane % across * 4, count = p.n - j < 4 ? p.n - j : 4;
-  if (count <= 0) return;
-  const bool whole = p.by_fours && count == 4;
-  const std::int64_t member = p.group_ends != nullptr ? 0 : group;
-  pack<float, 4> bias{}, before[4];
-  if (p.bias != nullptr) bias = read_four(p.bias, j + group * p.bias_member_stride, p.out, count, whole);
-  if (p.residual.data != nullptr) {
-    AP_UNROLL
-    for (int i = 0; i < 4; ++i)
-      if (const int r = top + i * step; r < rows)
-        before[i] = read_four(p.residual.data,
-                              (row + r) * p.residual.row_stride + j + member * p.residual.member_stride,
-                              p.out, count, whole);
-  }
-  float v[4][4];
+// Four elements of Out, as words.
+template <class Out> using four_of = pack<std::uint32_t, static_cast<int>(sizeof(Out))>;
+using four_floats = pack<float, 4>;
+template <class Out> AP_DEV four_floats as_floats(const four_of<Out>& x) {
+  four_floats v;
   AP_UNROLL
-  for (int i = 0; i < 4; ++i) {
-    const int r = top + i * step;
-    pack<float, 4> sum{};
-    if (r < rows)
-      sum = load_pack<4>(reinterpret_cast<const float*>(box + r * line_box_pitch) + lane % across * 4);
-    AP_UNROLL
-    for (int e = 0; e < 4; ++e)
-      v[i][e] = p.bias != nullptr ? sum.element[e] + bias.element[e] : sum.element[e];
+  for (int e = 0; e < 4; ++e)
+    v.element[e] = sizeof(Out) == 4 ? bit_cast<float>(x.element[e % static_cast<int>(sizeof(Out))])
+                                    : number_of(x.element[e / 2] >> 16 * (e % 2), element_of<Out>);
+  return v;
+}
+template <class Out> AP_DEV void store_four(Out* to, const four_floats& v) {
+  if constexpr (std::is_same_v<Out, float>) {
+    store_pack<4>(to, v);
+  } else {
+    const auto two = [&](int e) {
+      return std::is_same_v<Out, bf16> ? to_bf16s(v.element[e], v.element[e + 1])
+                                       : to_halves(v.element[e], v.element[e + 1]);
+    };
+    store_pack<2>(reinterpret_cast<std::uint32_t*>(to), {{two(0), two(2)}});
   }
-  const auto apply = [&](auto function) {
-    AP_ROLLED
-    for (int i = 0; i < 4; ++i) {  // one row's code for all four, and registers have no index
-      float now[4];
-      AP_UNROLL
-      for (int e = 0; e < 4; ++e) {
-        now[e] = gemms::activated(function(), v[0][e]);
-        v[0][e] = v[1][e], v[1][e] = v[2][e], v[2][e] = v[3][e], v[3][e] = now[e];
-      }
+}
+
+AP_DEV bool is_long(gemms::activation function) { return function > gemms::activation::relu; }
+
+// What is little code, for all sums where they are: the bias, which passes through the warp's box, and ReLU.
+template <int Registers>
+AP_DEV void add_bias(const arguments& p, unsigned char* box, float (&sum)[Registers], int column, int group) {
+  constexpr int columns = 2 * Registers, each = (columns + warp_size - 1) / warp_size;
+  static_assert(columns * sizeof(float) <= line_box_bytes);
+  float* const line = reinterpret_cast<float*>(box);
+  const std::int64_t first = column + lane_index() + group * p.bias_member_stride;
+  std::uint32_t bits[each] = {};  // all loads before anything that waits for one
+  const auto load = [&](const auto* from) {
+    AP_UNROLL
+    for (int i = 0; i < each; ++i)
+      if (const int at = i * warp_size + lane_index(); at < columns && column + at < p.n)
+        bits[i] = from[first + i * warp_size];
+  };
+  if (p.out == element::f32)
+    load(static_cast<const std::uint32_t*>(p.bias));
+  else
+    load(static_cast<const std::uint16_t*>(p.bias));
+  warp_sync();
+  AP_UNROLL
+  for (int i = 0; i < each; ++i)
+    if (const int at = i * warp_size + lane_index(); at < columns) line[at] = number_of(bits[i], p.out);
+  warp_sync();
+  AP_UNROLL
+  for (int i = 0; i < Registers; i += 4) {
+    const pack<float, 2> two = load_pack<2>(line + 2 * i + lane_index() % 4 * 2);
+    AP_UNROLL
+    for (int r = 0; r < 4; ++r) sum[i + r] += two.element[r % 2];
+  }
+}
+template <int Registers> AP_DEV void rectify(float (&sum)[Registers]) {
+  AP_UNROLL
+  for (float& v : sum) v = gemms::activated(gemms::activation::relu, v);
+}
+
+// What follows, for one element. Apart: it is much code, and there is a copy of its call for each line.
+template <class Arguments> AP_DEV_APART void end_element(const Arguments& p, float v, std::int64_t row,
+                                                         std::int64_t column, std::int64_t member) {
+  if (is_long(p.function)) v = activated_apart(p.function, four_floats{{v}}).element[0];
+  if (p.residual.data != nullptr)
+    v += read_number(p.residual.data,
+                     row * p.residual.row_stride + column + member * p.residual.member_stride, p.out);
+  write_number(p.y.data, row * p.y.row_stride + column + member * p.y.member_stride, p.out, v);
+}
+
+// The same for Y of Out whose elements, and those of the residual, can be accessed by fours: a lane has the
+// same four columns of up to four rows of a line. The residual is loaded a line ahead.
+template <class Out, int Registers> AP_DEV void end_lines(const arguments& p, unsigned char* box,
+                                                          const float (&sum)[Registers], int row, int rows,
+                                                          int column, std::int64_t member) {
+  constexpr int columns = 2 * Registers, width = 128 / sizeof(float);
+  struct place {
+    int row, step, column;  // the lane's first row, from one to the next, and its first column in the tile
+    AP_DEV explicit place(int from) {
+      const int across = (columns - from < width ? columns - from : width) / 4;
+      row = lane_index() / across, step = warp_size / across, column = from + lane_index() % across * 4;
     }
   };
-  switch (p.function) {
-    case gemms::activation::relu: apply([] { return gemms::activation::relu; }); break;
-    case gemms::activation::gelu: apply([] { return gemms::activation::gelu; }); break;
-    case gemms::activation::gelu_tanh: apply([] { return gemms::activation::gelu_tanh; }); break;
-    default: break;
-  }
-  AP_UNROLL
-  for (int i = 0; i < 4; ++i) {
-    const int r = top + i * step;
-    if (r >= rows) break;
-    if (p.residual.data != nullptr) {
-      AP_UNROLL
-      for (int e = 0; e < 4; ++e) v[i][e] += before[i].element[e];
+  const bool adds = p.residual.data != nullptr, is_long_function = is_long(p.function);
+  Out* const y = static_cast<Out*>(p.y.data) + row * p.y.row_stride + column + member * p.y.member_stride;
+  const Out* const residual = static_cast<const Out*>(p.residual.data) + row * p.residual.row_stride +
+                              column + member * p.residual.member_stride;
+  four_of<Out> ahead[4];
+  const auto load = [&](int from) {
+    const place at(from);
+    AP_UNROLL
+    for (int i = 0; i < 4; ++i) {
+      ahead[i] = {};
+      if (const int r = at.row + i * at.step; adds && from < columns && r < rows && column + at.column < p.n)
+        ahead[i] = load_pack<sizeof(Out)>(
+            reinterpret_cast<const std::uint32_t*>(residual + r * p.residual.row_stride + at.column));
     }
-    write_four(p.y.data, (row + r) * p.y.row_stride + j + member * p.y.member_stride, p.out, count, whole,
-               v[i]);
-  }
+  };
+  load(0);
+  const auto floats = [](float a, float b) { return pack<float, 2>{{a, b}}; };
+  by_lines<float>(box, sum, floats, [&](int from, int) {
+    const place at(from);
+    four_of<Out> before[4];
+    AP_UNROLL
+    for (int i = 0; i < 4; ++i) before[i] = ahead[i];
+    load(from + width);
+    AP_UNROLL
+    for (int i = 0; i < 4; ++i) {
+      const int r = at.row + i * at.step;
+      if (r >= rows || column + at.column >= p.n) continue;
+      four_floats v =
+          load_pack<4>(reinterpret_cast<const float*>(box + r * line_box_pitch) + at.column - from);
+      if (is_long_function) v = activated_apart(p.function, v);
+      if (adds) {
+        const four_floats more = as_floats<Out>(before[i]);
+        AP_UNROLL
+        for (int e = 0; e < 4; ++e) v.element[e] += more.element[e];
+      }
+      store_four(y + r * p.y.row_stride + at.column, v);
+    }
+  });
 }
 
 // The warp's 16 rows from `row` on, of which those before `end` are stored. Groups are members of W and bias,
 // and of nothing else.
 template <class In, int Registers> AP_DEV void store_rows(const arguments& p, unsigned char* box,
-                                                          const float (&sum)[Registers], int row, int end,
+                                                          float (&sum)[Registers], int row, int end,
                                                           int column, int group) {
-  const int member = p.group_ends != nullptr ? 0 : group;
+  const int member = p.group_ends != nullptr ? 0 : group, columns = p.n - column,
+            rows = end - row < 16 ? end - row : 16;
   const std::int64_t first = row * p.y.row_stride + column + member * p.y.member_stride;
-  const int rows = end - row, columns = p.n - column;
   const auto floats = [](float a, float b) { return pack<float, 2>{{a, b}}; };
-  if (p.ends_plainly && p.out == element::f32)
+  if (p.bias != nullptr) add_bias(p, box, sum, column, group);
+  if (p.function == gemms::activation::relu) rectify(sum);
+  const bool ends = is_long(p.function) || p.residual.data != nullptr;
+  if (!ends && p.out == element::f32)
     return store_lines(box, sum, static_cast<float*>(p.y.data) + first, p.y.row_stride, rows, columns,
                        floats);
-  if (p.ends_plainly && p.out == element_of<In>)
+  if (!ends && p.out == element_of<In>)
     return store_lines(
         box, sum, static_cast<In*>(p.y.data) + first, p.y.row_stride, rows, columns,
         [](float a, float b) { return std::is_same_v<In, bf16> ? to_bf16s(a, b) : to_halves(a, b); });
-  by_lines<float>(box, sum, floats, [&](int from, int width) {
-    end_line(p, box, row, rows < 16 ? rows : 16, column + from, width, group);
+  if (p.by_fours && p.out == element::f32) return end_lines<float>(p, box, sum, row, rows, column, member);
+  if (p.by_fours && p.out == element_of<In>) return end_lines<In>(p, box, sum, row, rows, column, member);
+  by_pieces<float>(box, sum, floats, [&](int y, int x, const float* four) {
+    AP_ROLLED
+    for (int e = 0; e < 4; ++e)
+      if (y < rows && x + e < columns) end_element(p, four[e], row + y, column + x + e, member);
   });
 }
 

@@ -78,11 +78,9 @@ arguments arguments_of(const linear_problem& p) {
   if (a.x_step == 0) a.x.member_stride = 0;
   if (a.w_step == 0) a.w.member_stride = 0;
   a.out = p.out, a.function = p.function;
-  a.ends_plainly = p.bias == nullptr && p.residual.data == nullptr && p.function == gemms::activation::none;
   const std::int64_t members = p.group_ends != nullptr ? 1 : p.members;
-  a.by_fours = lies_by_fours(p, p.y.data, p.y.row_stride, p.y.member_stride, members) &&
-               lies_by_fours(p, p.residual.data, p.residual.row_stride, p.residual.member_stride, members) &&
-               lies_by_fours(p, p.bias, 0, p.bias_member_stride, p.members);
+  a.by_fours = p.n % 4 == 0 && lies_by_fours(p, p.y.data, p.y.row_stride, p.y.member_stride, members) &&
+               lies_by_fours(p, p.residual.data, p.residual.row_stride, p.residual.member_stride, members);
   return a;
 }
 

@@ -160,6 +160,9 @@ template <tile_policy P, template <tile_policy, int> class Waits = tile_waits> s
     if constexpr (cluster > 1) cluster_arrive();
     if (p.w_complete == 0) wait_for_previous_grid();
     int ahead = 0;  // slots that have W and no X
+    // The step with which a tile's residual is fetched: so late that X and W do not displace it in the L2 cache.
+    const int fetched =
+        p.blocks > 5 * slot_blocks ? (p.blocks - 1) / slot_blocks * slot_blocks - 4 * slot_blocks : 0;
     slot_cursor head;
     AP_ROLLED
     for (const place first(tile); tile.valid() && ahead < slots && ahead * slot_blocks < p.blocks;
@@ -174,10 +177,14 @@ template <tile_policy P, template <tile_policy, int> class Waits = tile_waits> s
       const place now(tile);
       int block = 0;
       AP_ROLLED
-      for (; ahead > 0; --ahead, ++at, block += slot_blocks)
+      for (; ahead > 0; --ahead, ++at, block += slot_blocks) {
+        if (block == fetched)
+          fetch_residual(p, tile.row, tile.end, rows, tile.column, P.columns, tile.member);
         if (one) load_x(s, now, block, at);
-      fetch_residual(p, tile.row, tile.end, rows, tile.column, P.columns, tile.member);
+      }
       for (; block < p.blocks; ++at, block += slot_blocks) {
+        if (block == fetched)
+          fetch_residual(p, tile.row, tile.end, rows, tile.column, P.columns, tile.member);
         s.ring.acquire(at);
         warp_sync();  // a lane that still waits would miss the phase if the slot were used meanwhile
         if (one) load_w(s, now, block, at), load_x(s, now, block, at);

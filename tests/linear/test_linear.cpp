@@ -356,10 +356,13 @@ void check_layouts_of_endings(const context& where, const extents& s) {
       }
     }
 }
-TEST(linear, endings_lie_anyhow) { check_layouts_of_endings(context(make_cpu_executor()), {67, 43, 40}); }
+TEST(linear, endings_lie_anyhow) {
+  const context where(make_cpu_executor());
+  for (const std::int64_t n : {43, 44}) check_layouts_of_endings(where, {67, n, 40});
+}
 TEST(linear_Cuda, endings_lie_anyhow) {
   ON_GPU(where, 90);
-  check_layouts_of_endings(where, {267, 341, 200});
+  check_layouts_of_endings(where, {267, 340, 200});
   check_layouts_of_endings(where, {130, 328, 136});
 }
 
