@@ -117,11 +117,12 @@ template <class Out, int Registers> AP_DEV void end_lines(const arguments& p, un
                               column + member * p.residual.member_stride;
   four_of<Out> ahead[4];
   const auto load = [&](int from) {
+    if (!adds || from >= columns) return;
     const place at(from);
     AP_UNROLL
     for (int i = 0; i < 4; ++i) {
       ahead[i] = {};
-      if (const int r = at.row + i * at.step; adds && from < columns && r < rows && column + at.column < p.n)
+      if (const int r = at.row + i * at.step; r < rows && column + at.column < p.n)
         ahead[i] = load_pack<sizeof(Out)>(
             reinterpret_cast<const std::uint32_t*>(residual + r * p.residual.row_stride + at.column));
     }

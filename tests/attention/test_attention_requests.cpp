@@ -7,6 +7,7 @@
 #include <array>
 #include <memory>
 
+#include "src/attention/fp16/short_gradients.hpp"
 #include "src/attention/row_set.hpp"
 #include "tests/attention/on_device.hpp"
 #include "tests/attention/support.hpp"
@@ -97,6 +98,24 @@ std::string refused_gradients(const auto& change, bool launches = false) {
     else
       explain(where, p, g);
   });
+}
+
+// A tile of one row would have columns of any size next to each other, for which parts are not accurate enough.
+TEST(attention_rows, tiles_of_short_gradients_are_even) {
+  for (int rows = 1; rows <= 3000; ++rows) {
+    const attentions::even_tiles tiles(rows);
+    ASSERT_EQ(tiles.count, (rows + 63) / 64);
+    ASSERT_EQ(tiles.first(0), 0);
+    ASSERT_EQ(tiles.end(tiles.count - 1), rows);
+    for (int t = 0; t < tiles.count; ++t) {
+      const int first = tiles.first(t), end = tiles.end(t);
+      ASSERT_TRUE(first % 2 == 0 && end - first <= 64 && (tiles.count == 1 || end - first >= 32))
+          << rows << " rows, tile " << t << ": " << first << " to " << end;
+      ASSERT_EQ(tiles.of(first), t) << rows;
+      ASSERT_EQ(tiles.of(end - 1), t) << rows;
+    }
+    ASSERT_EQ(tiles.of(rows + 100), rows <= 64 ? (rows + 100) / 64 : tiles.count - 1);
+  }
 }
 
 TEST(attention_requests, bad_arguments_are_named) {

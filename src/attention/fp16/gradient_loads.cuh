@@ -27,6 +27,9 @@ template <gradient_policy P, class Waits> struct gradient_loads {
   static constexpr bool of_keys = P.side == side::keys;
   static constexpr int D = P.depth, N = split_rows, chunks = D / 64, Own = P.own_rows();
   using params = gradient_params;
+  // The rows of a tile of the other side; where those that are there end.
+  AP_DEV static int first_of(int, int tile) { return tile * N; }
+  AP_DEV static int end_of(int rows, int) { return rows; }
 
   // storage
   // ---------------------------------------------------------------------------------------------------------

@@ -16,7 +16,7 @@
 namespace antiphase::attentions {
 inline namespace AP_TARGET {
 
-// `Loads`: gradient_loads of the policy.
+// `Loads`: gradient_loads of the policy, with the rows of a tile: first_of(), end_of().
 template <gradient_policy P, class Loads> struct gradient_tile {
   static constexpr bool of_keys = Loads::of_keys;
   static constexpr int D = P.depth, N = Loads::N, chunks = Loads::chunks, Own = Loads::Own;
@@ -175,7 +175,7 @@ template <gradient_policy P, class Loads> struct gradient_tile {
     AP_UNROLL
     for (int h = 0; h < 2; ++h) {
       const int row = r.first + 8 * h;
-      if (row >= (of_keys ? m.keys : m.queries)) continue;
+      if (row >= Loads::end_of(of_keys ? m.keys : m.queries, w.tile)) continue;
       float* const at =
           of_keys ? key_row(p.problem, to, m, w.head, row) : query_row(p.problem, to, m, w.head, row);
       const bool in_pairs = depth % 2 == 0 && reinterpret_cast<std::uintptr_t>(at) % 8 == 0;
@@ -198,24 +198,24 @@ template <gradient_policy P, class Loads> struct gradient_tile {
     const written_pairs& x = p.bias_gradient;
     if (x.data == nullptr) return;
     const member m = member_of(p.problem, w.member);
-    const int first = tile * N + scores::column();
+    const int first = Loads::first_of(m.keys, tile) + scores::column(), end = Loads::end_of(m.keys, tile);
     const bool in_twos = x.key_stride == 1 && (x.member_stride | x.head_stride | x.query_stride) % 2 == 0 &&
                          reinterpret_cast<std::uintptr_t>(x.data) % 8 == 0;
     AP_UNROLL
     for (int h = 0; h < 2; ++h) {
       const int row = r.first + 8 * h;
-      if (row >= m.queries) continue;
+      if (row >= Loads::end_of(m.queries, w.tile)) continue;
       float* const to = in_global_memory(x.data) + m.index * x.member_stride + w.head * x.head_stride +
                         row * x.query_stride;
       AP_UNROLL
       for (int i = 2 * h; i < y.count; i += 4) {
         const int key = first + y.column_of(i);
         const pack<float, 2> two{{y.value[i] * back[h], y.value[i + 1] * back[h]}};
-        if (in_twos && key + 1 < m.keys) {
+        if (in_twos && key + 1 < end) {
           store_pack<2>(to + key, two);
         } else {
-          if (key < m.keys) to[key * x.key_stride] = two.element[0];
-          if (key + 1 < m.keys) to[(key + 1) * x.key_stride] = two.element[1];
+          if (key < end) to[key * x.key_stride] = two.element[0];
+          if (key + 1 < end) to[(key + 1) * x.key_stride] = two.element[1];
         }
       }
     }

@@ -23,6 +23,8 @@ inline namespace AP_TARGET {
 // computes their dQ from tiles of 64 keys; where there are no more than 64 keys, blocks of keys compute dQ as
 // well. What is owned is loaded once, and then for each tile of the others:
 //   load K and V, or Q, dO and O, into registers | write parts | scores, dP, dS, and their products
+// Rows are divided evenly: columns of a tile share its scale, and where a tile has one row, each column's
+// largest element is its only one, of any size.
 // The mathematics, parts and scales are those of backward.cuh, and so is what parts do not hold (judge_pass),
 // checked for each pair of tiles; a block with any such pair computes its results in FP32, a warp for each
 // row.
@@ -64,6 +66,8 @@ template <short_policy P> struct short_gradient_kernel {
     struct item {
       std::int32_t member, head, tile;
     };
+    AP_DEV static int first_of(int rows, int tile) { return even_tiles(rows).first(tile); }
+    AP_DEV static int end_of(int rows, int tile) { return even_tiles(rows).end(tile); }
   };
   template <side Side> using tile =
       gradient_tile<gradient_policy{.side = Side, .depth = columns, .held = 0, .biased = P.biased},
@@ -100,9 +104,10 @@ template <short_policy P> struct short_gradient_kernel {
   // Loads a tile of K and V or of Q and dO, with the queries' numbers, and writes its parts once all threads
   // are done with what was there. One piece of code for both: it is a third of the kernel's.
   AP_DEV static tile_pair take(const params& all, storage& s, const member& m, bool keys, int head,
-                               int first) {
+                               int tile_number) {
     const problem& p = all.problem;
-    const int left = (keys ? m.keys : m.queries) - first;
+    const even_tiles tiles(keys ? m.keys : m.queries);
+    const int first = tiles.first(tile_number), left = tiles.end(tile_number) - first;
     const auto row_in = [&](const heads<const float>& of) {
       return keys ? key_row(p, of, m, head, first) : query_row(p, of, m, head, first);
     };
@@ -164,7 +169,7 @@ template <short_policy P> struct short_gradient_kernel {
   // ---------------------------------------------------------------------------------------------------------
   // Adds what a pair of tiles makes of dK and dV, or of dQ.
   template <side Side> AP_DEV static void add(const params& all, storage& s, const rows<Side>& r,
-                                              const item<Side>& w, int head, int other_tile,
+                                              const item<Side>& w, int head, int other_tile, int other_first,
                                               const tile_pair& keys, const tile_pair& queries,
                                               outputs& slopes, [[maybe_unused]] outputs& weights) {
     using math = tile<Side>;
@@ -178,7 +183,7 @@ template <short_policy P> struct short_gradient_kernel {
     outputs part;
     if constexpr (P.biased)
       pairs.load(all.problem, member_of(all.problem, w.member), head, r.first,
-                 other_tile * N + math::scores::column());
+                 other_first + math::scores::column());
     wgmma_fence();
     math::multiply_rows(x, s, own0, typename math::template own_parts<0>{}, first, 0);
     wgmma_commit();
@@ -187,7 +192,7 @@ template <short_policy P> struct short_gradient_kernel {
     wgmma_wait<1>();
     x.pin();
     math::weigh(
-        all, x, r, s.tops, w.member, head, other_tile * N,
+        all, x, r, s.tops, w.member, head, other_first,
         power_of_two(exponent_of(keys.scale[0]) + exponent_of(queries.scale[0]) + all.to_score.exponent,
                      all.to_score.mantissa),
         pairs);
@@ -213,7 +218,9 @@ template <short_policy P> struct short_gradient_kernel {
     const float of_other = (of_keys ? queries : keys).scale[0] * math::down;
     slopes.add_rows(part, back[0] * of_other, back[1] * of_other);
   }
-  AP_DEV static rows<side::queries> query_rows(const storage& s, const reach& sees, int first) {
+  // Their rows see the keys up to `end`.
+  AP_DEV static rows<side::queries> query_rows(const storage& s, reach sees, int first, int end) {
+    sees.keys = end;
     rows<side::queries> r{first + accumulator<N>::row(), sees, {}, {}};
     AP_UNROLL
     for (int h = 0; h < 2; ++h) {
@@ -248,15 +255,16 @@ template <short_policy P> struct short_gradient_kernel {
       head = mine * heads;
       kv_head = head / group;
       sees = reach_of(p, m);
-      const int first = own * N, rows = owns_keys ? m.keys : m.queries,
-                last = (first + N < rows ? first + N : rows) - 1;
+      const even_tiles mine_of(owns_keys ? m.keys : m.queries), others(owns_keys ? m.queries : m.keys);
+      const int first = mine_of.first(own), last = mine_of.end(own) - 1;
       if (!owns_keys) {
-        begin = sees.begin(first) / N, end = (sees.end(last) + N - 1) / N;
+        const int seen = sees.end(last);
+        begin = others.of(sees.begin(first)), end = seen > 0 ? others.of(seen - 1) + 1 : 0;
         if (end <= begin) begin = 0, end = 1;  // of zeros
       } else {
-        begin = has_all_keys || first - sees.high + 1 <= 0 ? 0 : (first - sees.high + 1) / N;
+        begin = has_all_keys || first - sees.high + 1 <= 0 ? 0 : others.of(first - sees.high + 1);
         const int queries = has_all_keys || last - sees.low >= m.queries ? m.queries : last - sees.low + 1;
-        end = queries > begin * N ? (queries + N - 1) / N : begin;
+        end = queries > others.first(begin) ? others.of(queries - 1) + 1 : begin;
       }
     }
     AP_DEV bool is_there() const {
@@ -270,7 +278,8 @@ template <short_policy P> struct short_gradient_kernel {
   };
   // By parts, unless they do not keep the contract: then it returns false.
   AP_DEV static bool compute(const params& all, storage& s, const job& b) {
-    const rows<side::keys> of_keys{b.own * N + accumulator<N>::row(), b.sees, {}, {}};
+    const even_tiles key_tiles(b.m.keys), query_tiles(b.m.queries);
+    const rows<side::keys> of_keys{key_tiles.first(b.own) + accumulator<N>::row(), b.sees, {}, {}};
     const item<side::keys> own_keys{b.m.index, b.kv_head, b.own};
     outputs slopes_of_k = {}, weights = {}, slopes_of_q = {};
     tile_pair keys, queries;
@@ -283,21 +292,23 @@ template <short_policy P> struct short_gradient_kernel {
                                            takes_keys ? b.kv_head
                                            : is_own   ? b.head
                                                       : b.head_of(step),
-                                           N * (is_own ? b.own : b.tile_of(step)));
+                                           is_own ? b.own : b.tile_of(step));
       if (is_own) continue;
       if (!fits(all, b.m, keys, queries)) return false;
       const int head = b.head_of(step), query_tile = b.query_tile(step), key_tile = b.key_tile(step);
       if (b.owns_keys) {
         if (b.m.keys > 0)
-          add<side::keys>(all, s, of_keys, own_keys, head, query_tile, keys, queries, slopes_of_k, weights);
+          add<side::keys>(all, s, of_keys, own_keys, head, query_tile, query_tiles.first(query_tile), keys,
+                          queries, slopes_of_k, weights);
         slopes_of_q = {};
       }
       if (!b.stores_queries) continue;
-      const rows<side::queries> of_queries = query_rows(s, b.sees, query_tile * N);
+      const rows<side::queries> of_queries =
+          query_rows(s, b.sees, query_tiles.first(query_tile), key_tiles.end(key_tile));
       const item<side::queries> own_queries{b.m.index, head, query_tile};
       if (b.m.keys > 0)
-        add<side::queries>(all, s, of_queries, own_queries, head, key_tile, keys, queries, slopes_of_q,
-                           slopes_of_q);
+        add<side::queries>(all, s, of_queries, own_queries, head, key_tile, key_tiles.first(key_tile), keys,
+                           queries, slopes_of_q, slopes_of_q);
       if (b.owns_keys || step == b.steps() - 1)
         tile<side::queries>::store(all, slopes_of_q, of_queries, all.results.q, own_queries,
                                    scale_of(all.problem));
@@ -313,11 +324,12 @@ template <short_policy P> struct short_gradient_kernel {
   AP_DEV_APART static void compute_again(const params& all, storage& s) {
     const job b(all, static_cast<int>(block_index().x));
     const int steps = b.owns_keys ? b.steps() : 1;
+    const even_tiles key_tiles(b.m.keys), query_tiles(b.m.queries);
     AP_ROLLED
     for (int step = 0; step < steps; ++step) {
       const scores alone(all.problem, b.m, b.head_of(step));
       const warp_gradients<columns> by_warps(alone, all.results, all.bias_gradient);
-      const int first = b.query_tile(step) * N, end = first + N < b.m.queries ? first + N : b.m.queries;
+      const int first = query_tiles.first(b.query_tile(step)), end = query_tiles.end(b.query_tile(step));
       block_barrier();  // results are written by other warps again, and the queries' numbers have been read
       AP_ROLLED
       for (int i = first + warp_index(); i < end; i += warps) {
@@ -328,7 +340,7 @@ template <short_policy P> struct short_gradient_kernel {
       if (!b.owns_keys) return;
       block_barrier();
       AP_ROLLED
-      for (int j = b.own * N + warp_index(); j < b.own * N + N && j < b.m.keys; j += warps)
+      for (int j = key_tiles.first(b.own) + warp_index(); j < key_tiles.end(b.own); j += warps)
         by_warps.add_to_key(j, first, end, s.again, step == 0, step == steps - 1);
     }
   }

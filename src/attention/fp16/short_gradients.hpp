@@ -6,6 +6,23 @@
 
 namespace antiphase::attentions {
 
+// `rows` rows in as few tiles of at most 64 as hold them, which begin at even rows and differ by at most two:
+// of several tiles, each has at least 32 rows.
+struct even_tiles {
+  int rows, count;
+  AP_FN constexpr explicit even_tiles(int of) : rows(of), count((of + split_rows - 1) / split_rows) {}
+  AP_FN constexpr int first(int tile) const {
+    return count <= 1 ? tile * split_rows : 2 * static_cast<int>(std::int64_t{tile} * rows / (2 * count));
+  }
+  AP_FN constexpr int end(int tile) const { return tile + 1 < count ? first(tile + 1) : rows; }
+  // The tile of a row; of one after the end, the last.
+  AP_FN constexpr int of(int row) const {
+    if (count <= 1) return row / split_rows;
+    const auto after = static_cast<int>((std::int64_t{row / 2 + 1} * 2 * count + rows - 1) / rows);
+    return (after < count ? after : count) - 1;
+  }
+};
+
 struct short_gradient_params {
   attentions::problem problem;  // with the softmax or the logsumexp
   row_gradients results;
