@@ -73,6 +73,16 @@ class Failed(Exception):
     pass
 
 
+def stop(process):
+    """Ends a process and what it has started: first by a signal that Ninja hands on to its compilers."""
+    for way in (signal.SIGTERM, signal.SIGKILL):
+        try:
+            os.killpg(process.pid, way)
+            process.wait(10)
+        except (ProcessLookupError, subprocess.TimeoutExpired):
+            pass
+
+
 class Release:
     def __init__(self, folder, wheel):
         self.folder, self.given, self.clone = folder, wheel, folder / "clone"
@@ -118,11 +128,7 @@ class Release:
             except subprocess.TimeoutExpired:
                 code = f"still running after {seconds} s"
             finally:
-                try:  # what it has started, too
-                    os.killpg(process.pid, signal.SIGKILL)
-                except ProcessLookupError:
-                    pass
-                process.wait()
+                stop(process)
         with self.log.open("rb") as log:
             log.seek(begin)
             output = log.read().decode(errors="replace")
@@ -184,7 +190,7 @@ class Release:
         changed = self.run("git", "-C", ROOT, "status", "--porcelain", "--untracked-files=no").splitlines()
         self.run("git", "clone", "--quiet", "--no-hardlinks", ROOT, self.clone)
         self.run("git", "-C", self.clone, "-c", "advice.detachedHead=false", "checkout", "--quiet", commit)
-        without = f", without {len(changed)} uncommitted changes" if changed else ""
+        without = ", without the uncommitted changes here" if changed else ""
         return f"{commit[:12]}{without}"
 
     def step_demo(self):

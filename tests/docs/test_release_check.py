@@ -199,7 +199,7 @@ class Ways(unittest.TestCase):
         words = ["--only", "wheel,install,lines", "--folder", folder]
         code, said, errors = self.check(*words, script=clone / "scripts/release_check.py")
         self.assertEqual((code, errors), (1, ""), said)
-        self.assertIn(", without 1 uncommitted change", said)
+        self.assertIn(", without the uncommitted changes here", said)
         self.assertRegex(
             said, r"(?m)^wheel +FAILED +\d+ s  ./run wheel: exit status 3, expected 0\n +\| no compiler$"
         )
