@@ -25,7 +25,7 @@ if(ANTIPHASE_GLIBC STREQUAL "" OR DEFINED _why_not)
 endif()
 
 set(maker "${PROJECT_SOURCE_DIR}/scripts/old_glibc.py")
-set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${maker}")
+set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${maker}" "${PROJECT_SOURCE_DIR}/scripts/manylinux.py")
 execute_process(COMMAND "${Python3_EXECUTABLE}" "${maker}" "${ANTIPHASE_GLIBC}" "${CMAKE_CXX_COMPILER}" "${PROJECT_BINARY_DIR}/glibc" COMMAND_ERROR_IS_FATAL ANY)
 message(STATUS "antiphase: shared libraries and tool run with GNU C libraries from ${ANTIPHASE_GLIBC} on")
 
@@ -56,8 +56,8 @@ function(antiphase_portable target)
     endif()
     set_property(SOURCE "${PROJECT_SOURCE_DIR}/src/c_api/formatting.cpp" TARGET_DIRECTORY ${target} APPEND PROPERTY COMPILE_OPTIONS -fno-inline)
     # Programs that the checker loads use their own C++ library. Exceptions pass through them and through us:
-    # both must use one unwinder, this system's. (It asks for this system's C library, as the linker sees.)
-    target_link_options(${target} PRIVATE -static-libstdc++ -shared-libgcc "LINKER:--wrap=__libc_start_main,--as-needed,--gc-sections,--allow-shlib-undefined"
+    # both must use one unwinder, this system's.
+    target_link_options(${target} PRIVATE -static-libstdc++ -shared-libgcc "LINKER:--wrap=__libc_start_main,--as-needed,--gc-sections"
                         "LINKER:--exclude-libs,libstdc++.a:libdw.a:libelf.a:libz.a:libbz2.a:liblzma.a:libzstd.a:libboost_context.a")
   else()
     target_link_options(${target} PRIVATE "LINKER:--wrap=_dl_find_object")

@@ -1,13 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Makes stand-ins of this system's C library to link with, so that a program runs with an older one.
+"""Makes stand-ins of this system's C library and unwinder to link with, so that a program runs with older ones.
 
     old_glibc.py VERSION CC FOLDER
 
 A linker takes the newest version of each symbol that the C library offers. The stand-ins in FOLDER offer
 only versions up to VERSION, such as 2.28: a program linked with them (-L FOLDER) asks for no newer one, and
 the linker names the functions that an older C library lacks. In it, threads and dlopen() are libraries of
-their own, so programs must name those too. CC is the C compiler. Exit status: 0, or 1 with a message.
+their own, so programs must name those too. Of libgcc_s they offer what that of g++ 8 has: the unwinder, which a
+process must share; newer functions, such as conversions of _Float16, are then taken from the archive libgcc.a. CC is
+the C compiler. Exit status: 0, or 1 with a message.
 """
 import collections
 import pathlib
@@ -15,8 +17,12 @@ import re
 import subprocess
 import sys
 
-# The stand-ins, by the names that the linker searches for. Until 2.34 the last three had contents of their own.
+import manylinux
+
+# The stand-ins, by the names that the linker searches for. Until 2.34 those of threads and after had contents of their
+# own.
 LIBRARIES = {
+    "libgcc_s": "libgcc_s.so.1",
     "libc": "libc.so.6",
     "libm": "libm.so.6",
     "libpthread": "libpthread.so.0",
@@ -34,7 +40,7 @@ def run(*command):
 
 def number(version):
     """GLIBC_2.2.5 as (2, 2, 5); None for GLIBC_PRIVATE."""
-    found = re.fullmatch(r"GLIBC_([\d.]+)", version)
+    found = re.fullmatch(r"(?:GLIBC|GCC)_([\d.]+)", version)
     return found and tuple(map(int, found[1].split(".")))
 
 
@@ -78,12 +84,13 @@ def main():
         real = pathlib.Path(run(cc, f"-print-file-name={soname}")).resolve()
         if not real.is_file():
             sys.exit(f"old_glibc.py: {cc} finds no {soname}: expected the GNU C library")
-        offered = symbols(real, newest) if name in ("libc", "libm") else {}
+        newest_of = {"libc": newest, "libm": newest, "libgcc_s": manylinux.NEWEST_UNWINDER}
+        offered = symbols(real, newest_of[name]) if name in newest_of else {}
         assembly, script = source(offered)
         (folder / f"{name}.s").write_text(assembly)
         (folder / f"{name}.map").write_text(script)
-        # the name of libc.so stays free for the linker script below
-        file = folder / (soname if name == "libc" else f"{name}.so")
+        # the names of libc.so and libgcc_s.so stay free for the linker scripts below
+        file = folder / (soname if name in ("libc", "libgcc_s") else f"{name}.so")
         versions = [f"-Wl,--version-script={folder / f'{name}.map'}"] if offered else []
         run(cc, "-shared", "-nostdlib", f"-Wl,-soname,{soname}", *versions, "-o", file, folder / f"{name}.s")
     # as in the system's: atexit() and a few others are linked into every program
@@ -91,6 +98,7 @@ def main():
         cc, "-print-file-name=ld-linux-x86-64.so.2"
     )
     (folder / "libc.so").write_text(f"GROUP ( {folder / 'libc.so.6'} {rest} AS_NEEDED ( {loader} ) )\n")
+    (folder / "libgcc_s.so").write_text(f"GROUP ( {folder / 'libgcc_s.so.1'} -lgcc )\n")
 
 
 if __name__ == "__main__":

@@ -2,11 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Packs the Python wheel from the libraries of a build; compiles nothing.
 
-    wheel.py BUILD FOLDER
+    wheel.py [--audit] BUILD FOLDER
 
-BUILD is a build folder in which antiphase_shared, antiphase_cublas, antiphase_torch and antiphase_tool are built. The wheel's
-platform tag is the oldest manylinux whose C library has the symbol versions that they need. Prints the wheel's file and size.
-Needs pip, scikit-build-core and wheel. Exit status: 0, or 1 with a message.
+BUILD is a build folder in which antiphase_wheel is built. The wheel's platform tag is the oldest manylinux whose C
+library has what its binaries need (manylinux.py). --audit: it must run there by auditwheel's rules, too, else there is
+no wheel. Prints the wheel's file and size. Needs pip, scikit-build-core and wheel. Exit status: 0, or 1 with a message.
 """
 import pathlib
 import re
@@ -16,9 +16,9 @@ import subprocess
 import sys
 import tempfile
 
+import manylinux
+
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-# The C library, which every program has: one file, or several in older versions; and the unwinder of g++.
-OF_THE_SYSTEM = re.compile(r"(libc|libm|libpthread|libdl|librt|libgcc_s|ld-linux[\w-]*)\.so\.\d+")
 
 
 def run(*command):
@@ -30,24 +30,20 @@ def run(*command):
     return done.stdout
 
 
-def platform_of(binaries):
-    """The platform tag: the oldest C library that has the symbols which the binaries need."""
-    newest = (2, 17)  # manylinux2014
-    for library in binaries:
-        needed = [
-            name
-            for name in re.findall(r"NEEDED.*\[(.*)\]", run("readelf", "--dynamic", "--wide", library))
-            if not OF_THE_SYSTEM.fullmatch(name)
-        ]
-        foreign = set(needed) - {path.name for path in binaries}
-        if foreign:
-            sys.exit(
-                f"wheel.py: {library.name} asks for {', '.join(sorted(foreign))}: expected what every Linux has, and what lies next to it"
-            )
-        versions = re.findall(r"GLIBC_(\d+)\.(\d+)", run("objdump", "--dynamic-syms", library))
-        newest = max([newest, *((int(major), int(minor)) for major, minor in versions)])
-    machine = run("uname", "-m").strip()
-    return f"manylinux_{newest[0]}_{newest[1]}_{machine}"
+def tag_of(binaries):
+    try:
+        return manylinux.platform_of(binaries)
+    except manylinux.NotPortable as fault:
+        sys.exit(f"wheel.py: {fault}")
+
+
+def audit(wheel):
+    """Fails if auditwheel's tag is newer than the wheel's."""
+    said = run(sys.executable, "-m", "auditwheel", "show", wheel)
+    named, found = re.search(r"manylinux_2_(\d+)_", wheel.name), re.search(r'"manylinux_2_(\d+)_', said)
+    if not (named and found and int(found[1]) <= int(named[1])):
+        sys.exit(f"wheel.py: auditwheel says of {wheel.name}:\n{said}expected its tag, or an older one")
+    print(said)
 
 
 def pieces_of_gpu_code(binary):
@@ -99,7 +95,7 @@ def complete(wheel, installed, platform):
     run(sys.executable, "-m", "wheel", "pack", content, "--dest-dir", wheel.parent)
 
 
-def pack(build, folder):
+def pack(build, folder, audited):
     with tempfile.TemporaryDirectory(prefix="antiphase-wheel-") as work:
         stage, packed, installed = (pathlib.Path(work) / name for name in ("stage", "packed", "installed"))
         stage.mkdir()
@@ -141,16 +137,19 @@ def pack(build, folder):
             "--config-settings=wheel.platlib=true",
         )
         (wheel,) = packed.glob("*.whl")
-        complete(wheel, installed, platform_of(binaries))
+        complete(wheel, installed, tag_of(binaries))
         (wheel,) = packed.glob("*.whl")
+        if audited:
+            audit(wheel)
         folder.mkdir(parents=True, exist_ok=True)
         return pathlib.Path(shutil.copy(wheel, folder))
 
 
 def main():
-    if len(sys.argv) != 3:
+    words = [word for word in sys.argv[1:] if word != "--audit"]
+    if len(words) != 2 or words[0].startswith("-"):
         sys.exit(__doc__.strip())
-    wheel = pack(pathlib.Path(sys.argv[1]).resolve(), pathlib.Path(sys.argv[2]).resolve())
+    wheel = pack(pathlib.Path(words[0]).resolve(), pathlib.Path(words[1]).resolve(), "--audit" in sys.argv)
     print(f"{wheel}\n{wheel.stat().st_size / 1e6:.1f} MB")
 
 

@@ -40,21 +40,6 @@ def expect(condition, what):
         sys.exit(what)
 
 
-def expect_old_libc(binary):
-    """Fails if a file needs a library that not every Linux has, or a GNU C library newer than 2.28."""
-    elf = subprocess.run(
-        ["readelf", "--wide", "--dynamic", "--version-info", binary],
-        text=True,
-        capture_output=True,
-        check=True,
-    ).stdout
-    needed = re.findall(r"\(NEEDED\).*\[(.*)\]", elf)
-    every = r"(libc|libm|libpthread|libdl|librt|libgcc_s|ld-linux-x86-64)\.so\.\d|libantiphase\.so\.0"
-    expect(needed and all(re.fullmatch(every, name) for name in needed), f"{binary.name} needs {needed}")
-    versions = {tuple(map(int, v.split("."))) for v in re.findall(r"Name: GLIBC_([\d.]+)", elf)}
-    expect((2, 2, 5) in versions and max(versions) <= (2, 28), f"{binary.name} needs glibc {max(versions)}")
-
-
 def dynamic_symbols(binary):
     """The names that a checked program can find in a tool."""
     table = run("readelf", "--wide", "--dyn-syms", binary)
@@ -62,7 +47,7 @@ def dynamic_symbols(binary):
 
 
 # Gives each reference of the packed tool to what the tool has in front of the CUDA runtime, and compares with the
-# code of the tool as it was built: shared_gpu_code PACKED BUILT OFFSET SIZE ...
+# code of the tool as it was built: shared_gpu_code PACKED BUILT OFFSET SIZE ... prints how many agree, and what is missing.
 DRIVER = r"""
 #include <cstdio>
 #include <cstdlib>
@@ -70,6 +55,7 @@ DRIVER = r"""
 #include <fstream>
 #include <iterator>
 #include <string>
+#include "src/portable/shared_gpu_code.hpp"
 extern "C" {
 void** __wrap___cudaRegisterFatBinary(void*);
 void** __real___cudaRegisterFatBinary(void* of) { return static_cast<void**>(of); }
@@ -88,14 +74,14 @@ int main(int count, char** words) {
     if (std::memcmp(of.code, built.data() + at, 16) != 0) continue;
     same += std::memcmp(of.code, built.data() + at, size) == 0;
   }
-  std::printf("%d\n", same);
+  const char* const missing = antiphase::missing_gpu_code();
+  std::printf("%d%s%s\n", same, missing ? " " : "", missing ? missing : "");
 }
 """
 
 
 def try_shared_gpu_code(root, build, package, work):
     """The tool holds no GPU code that the library has, and finds the library's in its place."""
-    sys.path.insert(0, str(root / "scripts"))
     from wheel import pieces_of_gpu_code
 
     tool, library = package / "bin/antiphase", package / "lib/libantiphase.so.0"
@@ -115,13 +101,32 @@ def try_shared_gpu_code(root, build, package, work):
         "-O2",
         work / "driver.cpp",
         root / "src/portable/shared_gpu_code.cpp",
+        "-I",
+        root,
         "-o",
         driver,
     )
     words = [driver, tool, build / "antiphase", *(number for piece in every for number in piece)]
-    expect(int(run(*words)) == len(every) - len(shared), "GPU code was found without the library")
+    place = work / "gpu/lib/libantiphase.so.0"
+    expected = f"{place}, which has this program's GPU code, "
+    said = run(*words)
+    expect(
+        said.startswith(f"{len(every) - len(shared)} {expected}cannot be read: expected"),
+        f"without the library: {said}",
+    )
     shutil.copytree(library.parent, work / "gpu/lib")
-    expect(int(run(*words)) == len(every), "the GPU code of the library is not that which the tool had")
+    said = run(*words)
+    expect(said == f"{len(every)}\n", f"with the library: {said}")
+    place.write_bytes(place.read_bytes() + b"more")
+    said = run(*words)
+    expect(
+        said.startswith(f"{len(every) - len(shared)} {expected}is another one: "), f"with another one: {said}"
+    )
+    # The tool says so, too.
+    shutil.copy(tool, work / "gpu/bin/antiphase")
+    (work / "gpu/bin/antiphase").chmod(0o755)
+    said = " ".join(run(work / "gpu/bin/antiphase", "info").split())
+    expect(f"{expected}is another one" in said, f"antiphase info says {said}")
 
 
 def try_examples(tool, folder, clean):
@@ -203,6 +208,9 @@ def main():
         if importlib.util.find_spec(name) is None:
             print(f"skipped: {name} is not installed for {sys.executable}")
             sys.exit(SKIPPED)
+    sys.path.insert(0, str(root / "scripts"))
+    from manylinux import platform_of
+
     with tempfile.TemporaryDirectory(prefix="antiphase-wheel-") as folder:
         folder = pathlib.Path(folder)
         said = run(sys.executable, root / "scripts/wheel.py", build, folder / "wheels")
@@ -272,8 +280,11 @@ def main():
         packed -= pages
         expect(packed == expected, f"the wheel has {sorted(packed ^ expected)} too much, or not")
         zipfile.ZipFile(wheel).extractall(folder / "unpacked")
-        for name in sorted(binaries):
-            expect_old_libc(folder / "unpacked" / name)
+        platform = platform_of([folder / "unpacked" / name for name in sorted(binaries)])
+        expect(
+            wheel.name.endswith(f"-{platform}.whl") and int(platform.split("_")[2]) <= 28,
+            f"{wheel.name} runs on {platform}: expected 2.28 or older, and what its name says",
+        )
         sections = run("readelf", "--wide", "--sections", folder / "unpacked/antiphase/bin/antiphase")
         expect(" .debug_line " in sections, "the tool has lost the source lines of its kernels")
         expect(" .symtab " not in sections, "the tool has its symbols twice")

@@ -2,6 +2,8 @@
 // GPU code that the tool of the Python package takes from the library next to it. scripts/wheel.py puts a
 // reference in place of each piece of code that the library has, too, and the CUDA runtime is given the
 // library's.
+#include "src/portable/shared_gpu_code.hpp"
+
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -9,6 +11,7 @@
 
 #include <climits>
 #include <cstdint>
+#include <cstdio>
 #include <cstring>
 
 namespace {
@@ -29,8 +32,8 @@ struct mapping {
   const char* address = nullptr;
   std::uint64_t bytes = 0;
 };
+char path[PATH_MAX];  // of the library
 mapping mapped_library() {
-  char path[PATH_MAX];
   const ssize_t length = readlink("/proc/self/exe", path, sizeof path);
   if (length <= 0 || length >= ssize_t{sizeof path}) return {};
   path[length] = '\0';
@@ -51,23 +54,31 @@ mapping mapped_library() {
   return found;
 }
 
-// The code itself where it is a reference. Without the library, or with another one, none: a launch of its
-// kernels then fails.
+char missing[PATH_MAX + 200];  // empty: nothing
+
+// The code itself where it is a reference. Without the library, or with another one, none, and `missing` says
+// so.
 const void* resolved(const void* code) {
   reference r;
   std::memcpy(&r, code, sizeof r);
   if (std::memcmp(r.marked, mark, sizeof r.marked) != 0) return code;
   static const mapping library = mapped_library();
-  if (library.bytes != r.library_bytes || r.bytes > library.bytes || r.offset > library.bytes - r.bytes)
-    return &no_code;
-  const char* const found = library.address + r.offset;
-  header h;
-  std::memcpy(&h, found, sizeof h);
-  if (h.magic != no_code.magic || h.header_bytes + h.bytes != r.bytes) return &no_code;
-  return found;
+  if (library.bytes == r.library_bytes && r.bytes <= library.bytes && r.offset <= library.bytes - r.bytes) {
+    const char* const found = library.address + r.offset;
+    header h;
+    std::memcpy(&h, found, sizeof h);
+    if (h.magic == no_code.magic && h.header_bytes + h.bytes == r.bytes) return found;
+  }
+  std::snprintf(
+      missing, sizeof missing,
+      "%s, which has this program's GPU code, %s: expected the library that was installed with the program",
+      path, library.address == nullptr ? "cannot be read" : "is another one");
+  return &no_code;
 }
 
 }  // namespace
+
+const char* antiphase::missing_gpu_code() { return missing[0] == '\0' ? nullptr : missing; }
 
 extern "C" {
 struct antiphase_registration {  // as nvcc's object files have it

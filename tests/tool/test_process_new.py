@@ -4,9 +4,11 @@ import json
 import os
 import pathlib
 import re
+import shutil
+import subprocess
 import unittest
 
-from process import ToolTest, main
+from process import TOOL, ToolTest, main
 
 WITH_CHECKER = unittest.skipUnless(os.environ.get("ANTIPHASE_BROKEN_TOOL"), "this build has no checker")
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -110,10 +112,34 @@ class Examples(ToolTest):
                 (self.folder / folder / name).read_bytes(), (ROOT / "examples" / name).read_bytes()
             )
         every = {
-            file.relative_to(ROOT / "examples") for file in (ROOT / "examples").rglob("*") if file.is_file()
+            file.relative_to(ROOT / "examples")
+            for file in (ROOT / "examples").rglob("*")
+            if file.is_file() and file.parent.name != "__pycache__"
         }
         copied = self.folder / "everything"
         self.assertEqual({file.relative_to(copied) for file in copied.rglob("*") if file.is_file()}, every)
+
+    def test_what_python_writes_is_not_copied(self):
+        """pip compiles the examples in Python where it installs them."""
+        installed = self.folder / "installed"
+        shutil.copytree(ROOT / "examples", installed / "share/antiphase/examples")
+        for name in ("languages/__pycache__/total.cpython-311.pyc", "__pycache__/deeper/other.py"):
+            file = installed / "share/antiphase/examples" / name
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text("# Not an example.")
+        (installed / "bin").mkdir()
+        tool = installed / "bin/antiphase"
+        try:
+            os.link(TOOL, tool)
+        except OSError:  # another disk
+            shutil.copy(TOOL, tool)
+        for words in (("languages",), ("all", "every"), ()):
+            done = subprocess.run([tool, "examples", *words], cwd=self.folder, capture_output=True, text=True)
+            self.assertEqual(
+                (done.returncode, "__pycache__" in done.stdout), (0, False), done.stdout + done.stderr
+            )
+        self.assertTrue((self.folder / "examples/languages/total.py").is_file())
+        self.assertEqual(list(self.folder.glob("e*/**/__pycache__")), [])
 
     def test_what_is_there_stays(self):
         (self.folder / "ring").mkdir()

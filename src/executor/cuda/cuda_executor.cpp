@@ -19,6 +19,7 @@
 #include "src/executor/scratch.hpp"
 #include "src/executor/tensor_layout.hpp"
 #include "src/memo.hpp"
+#include "src/portable/shared_gpu_code.hpp"
 
 namespace antiphase {
 using namespace cuda_detail;
@@ -345,9 +346,15 @@ class cuda_executor final : public executor {
   mutable std::atomic<cudaMemPool_t> pool_ = nullptr;
 };
 
+const char* missing_code() { return missing_gpu_code == nullptr ? nullptr : missing_gpu_code(); }
+
 }  // namespace
 
 std::vector<device_limits> cuda_devices(std::string* why_none) {
+  if (const char* const missing = missing_code()) {
+    if (why_none != nullptr) *why_none = missing;
+    return {};
+  }
   int count = 0;
   const cudaError_t result = cudaGetDeviceCount(&count);
   if (result != cudaSuccess) {
@@ -368,6 +375,7 @@ std::vector<device_limits> cuda_devices(std::string* why_none) {
 
 int cuda_device_count() {
   int count = 0;
+  if (missing_code() != nullptr) return 0;
   if (cudaGetDeviceCount(&count) == cudaSuccess) return count;
   cudaGetLastError();
   return 0;

@@ -57,11 +57,15 @@ std::string subject_of(std::string_view text) {
   return subject.substr(0, subject.find(". "));
 }
 
-// Names of all files, relative to the examples' folder.
+// Names of all files, relative to the examples' folder. Where pip installs, Python writes others into
+// __pycache__.
 std::vector<fs::path> shipped_files(const fs::path& examples) {
   std::vector<fs::path> all;
-  for (const auto& entry : fs::recursive_directory_iterator(examples))
-    if (entry.is_regular_file()) all.push_back(entry.path().lexically_relative(examples));
+  fs::recursive_directory_iterator entry(examples);
+  for (const fs::recursive_directory_iterator end; entry != end; ++entry) {
+    if (entry->path().filename() == "__pycache__") entry.disable_recursion_pending();
+    if (entry->is_regular_file()) all.push_back(entry->path().lexically_relative(examples));
+  }
   std::ranges::sort(all);
   return all;
 }
