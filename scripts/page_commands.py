@@ -129,7 +129,8 @@ def main(arguments):
                 running += [(page, mark, pool.submit(printed, mark, tools, root)) for mark in marks_of(text)]
             except BadPage as fault:
                 faults.append(f"{page}: {fault}")
-            faults += [f"{page}: {fault}" for fault in shown_commands.faults(text, root, tools[0])]
+            if page.name != "CHANGELOG.md":  # of commands as they were
+                faults += [f"{page}: {fault}" for fault in shown_commands.faults(text, root, tools[0])]
         for page, mark, result in running:
             count += 1
             try:

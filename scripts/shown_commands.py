@@ -42,14 +42,14 @@ def commands_of(block):
 
 
 def blocks_of(text):
-    """Every block of sh, and every command in `code`, in order."""
-    found, prose = [], text
+    """Every block of sh, and every command in `code`, also in comments of other blocks, in order."""
+    blank = lambda f: re.sub(r"[^\n]", " ", f[0]) if f[3] == "sh" else f[0].replace("```", "   ")
+    found, others = [], FENCE.sub(blank, text)
     for fence in FENCE.finditer(text):
-        prose = prose.replace(fence[0], re.sub(r"[^\n]", " ", fence[0]))
         if fence[3] == "sh":
             found.append((fence.start(), fence[4]))
-    for code in CODE.finditer(prose):
-        command = re.sub(r"\s+", " ", code[1])
+    for code in CODE.finditer(others):
+        command = re.sub(r"\s*\n\s*(//|#)?\s*", " ", code[1])
         if command.split(" ")[0] in PROGRAMS and " " in command:
             found.append((code.start(), command))
     return [block for _, block in sorted(found)]
@@ -101,7 +101,7 @@ def option_fault(words, help_of):
     if words[0] == "antiphase" and not path and words[1] not in ("--version", "--help", "help"):
         return f"there is no command {words[1]}"
     for word in words[1 + len(path) :]:
-        if word == "--" or path == ["run"] and not word.startswith("-"):
+        if word in ("--", "…") or path == ["run"] and not word.startswith("-"):
             break
         option = word.partition("=")[0]
         if re.fullmatch(r"--[a-z][\w-]*|-[a-zA-Z]", option) and not re.search(

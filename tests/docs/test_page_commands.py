@@ -111,6 +111,7 @@ class Pages(unittest.TestCase):
             ("`antiphase examples none`", "there is no example none"),
             ("`antiphase run program.py`", "program.py is started by python3"),
             ("`antiphase run --well program.py 3`", "program.py is started by python3"),
+            ("```python\nx()  # or `antiphase run program.py`\n```", "program.py is started by python3"),
             ("`antiphase bench x`", "there is no command bench"),
             ("`antiphase a --wel`", "antiphase a has no option --wel"),
             ("```sh\nls\nantiphase a b; antiphase a --ell\n```", "antiphase a has no option --ell"),

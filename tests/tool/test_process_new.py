@@ -26,7 +26,7 @@ def little_disk():
 class New(ToolTest):
     def make(self, form, name="rows"):
         done = self.run_tool("new", name, "--form", form)
-        self.assertIn(f"antiphase check {name}/{name}.cu", done.stdout.decode())
+        self.assertIn(f"antiphase check {name}/{pathlib.Path(name).name}.cu", done.stdout.decode())
         return self.folder / name
 
     def test_files(self):

@@ -166,11 +166,11 @@ class Run(ToolTest):
             ("no_such_program.py", 127, "No such file or directory in PATH"),
             ("./nowhere/x", 127, "No such file"),
             ("", 127, "No such file"),
-            ("text", 127, "no folder of PATH has it; for the file of this folder, expected ./text"),
+            ("text", 127, "PATH has no program of that name; for the file of this folder, expected ./text"),
             (
                 "text.py",
                 127,
-                "no folder of PATH has it; for the file of this folder, expected python3 text.py",
+                "PATH has no program of that name; for the file of this folder, expected python3 text.py",
             ),
             ("./text", 126, "Permission denied"),
             ("./text.py", 126, "Permission denied: expected python3 ./text.py"),

@@ -104,8 +104,8 @@ std::string why_not_started(const std::string& program, int failed) {
              is_path = program.find('/') != std::string::npos;
   const std::string instead = program.ends_with(".py") ? "python3 " + program : "./" + program;
   if (failed == EACCES && fs::is_directory(program, ignored)) return "it is a folder";
-  if (is_here && !is_path && failed == ENOENT)
-    return fmt::format("no folder of PATH has it; for the file of this folder, expected {}", instead);
+  if (is_here && !is_path)
+    return fmt::format("PATH has no program of that name; for the file of this folder, expected {}", instead);
   if (is_here && failed == ENOENT) return "it is there, but the interpreter that it names is not";
   if (is_here && program.ends_with(".py")) return fmt::format("{}: expected {}", error_text(failed), instead);
   return is_path ? error_text(failed) : fmt::format("{} in PATH", error_text(failed));
