@@ -161,6 +161,7 @@ class Run(ToolTest):
         (self.folder / "lost").write_text("#!/nowhere/sh\n")
         (self.folder / "lost").chmod(0o755)
         (self.folder / "folder").mkdir()
+        path = {"PATH": "/usr/bin:/bin"}  # without this folder
         for program, code, said in (
             ("no_such_program", 127, "No such file or directory in PATH"),
             ("no_such_program.py", 127, "No such file or directory in PATH"),
@@ -178,16 +179,10 @@ class Run(ToolTest):
             ("./folder", 126, "a folder"),
             ("./text/x", 126, "Not a directory"),
         ):
-            self.refused(code, [f"cannot run '{program}'", said], "run", program, "--help")
-            self.refused(
-                code,
-                [f"cannot run '{program}'", said],
-                "run",
-                "--report",
-                "--",
-                program,
-                **self.with_folders(),
-            )
+            words = (f"cannot run '{program}'", said)
+            self.refused(code, words, "run", program, "--help", env=os.environ | path)
+            environment = self.with_folders()["env"] | path
+            self.refused(code, words, "run", "--report", "--", program, env=environment)
 
     def test_what_cannot_be_preloaded_is_said(self):
         source, program, script = (self.folder / name for name in ("empty.c", "static", "script"))
