@@ -1,23 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Commands that pages show, as a user of the wheel types them: what page_commands.py finds without running them.
+"""The commands that a page shows, with or without their output: what release_check.py tries, and for page_commands.py
+what is wrong with them without running them.
 
-Commands stand in blocks of sh, and in `code` that begins with one of PROGRAMS. An example that one names is there if
-a command before it on the page copies it, and no other file of this tree is, unless the command is for a clone: names
-that are no example's are the reader's own. `antiphase run` starts scripts by Python. Options are those that `antiphase
-help` prints."""
+faults(): commands as a user of the wheel types them. They stand in blocks of sh, and in `code` that begins with one of
+PROGRAMS. An example that one names is there if a command before it on the page copies it, and no other file of this
+tree is, unless the command is for a clone: names that are no example's are the reader's own. `antiphase run` starts
+scripts by Python. Options are those that `antiphase help` prints."""
 import functools
 import re
 import shlex
 import subprocess
 
+import check_docs
+
 PROGRAMS = ("antiphase", "antiphase-check", "python", "python3", "cc", "gfortran")
-OF_A_CLONE = (
-    "./run",
-    "scripts/",
-    "build/",
-    "tests/",
-    "ctest",
-)  # beginnings of a program, or of what one runs
+# Beginnings of a program, or of what it runs.
+OF_A_CLONE = ("./run", "scripts/", "build/", "tests/", "ctest")
 OF_ANYONE = (".", "src", "include", "build")  # folders that every project may have
 FENCE = re.compile(r"^( *)(```+)(\w*)\n(.*?)^\1\2$", re.DOTALL | re.MULTILINE)
 CODE = re.compile(r"`([^`\n]+(?:\n[^`\n]+)?)`")
@@ -25,7 +23,36 @@ MAKES = ("-o", "--output", "--trace", "--sarif", ">")
 WITH_VALUES_OF_RUN = ("--least", "--precision", "--json")
 
 
-def commands_of(block):
+def without_comment(line):
+    return " ".join(re.sub(r"(^|\s)#.*", "", line).split())
+
+
+def commands_of(text):
+    """(command, whether in a clone, whether of a block) of a page: lines of blocks of sh, and code that begins with
+    antiphase in running text."""
+    for match in re.finditer(r"(?ms)^```sh\n(.*?)^```", text):
+        before = text[: match.start()].rstrip()
+        cloned = "clone" in before[before.rfind("\n\n") + 2 :] + match[1]
+        for line in match[1].replace("\\\n", " ").splitlines():
+            if command := without_comment(line):
+                yield command, cloned or command.startswith("./run") or "build/wheels/" in command, True
+    for _, paragraph in check_docs.paragraphs(text):
+        for code in re.findall(r"`([^`]+)`", paragraph):
+            command = " ".join(code.split())
+            if re.match(r"antiphase\s", command):
+                yield command, "clone" in paragraph, False
+
+
+def installing(text):
+    """The commands of a page that install something, in blocks or in running text."""
+    code = [line for block in re.findall(r"(?ms)^```sh\n(.*?)^```", text) for line in block.splitlines()]
+    code += [c for _, paragraph in check_docs.paragraphs(text) for c in re.findall(r"`([^`]+)`", paragraph)]
+    for command in map(without_comment, code):
+        if re.match(r"(sudo )?(pip|apt|apt-get) install [^-\s.]|pip install \./", command):
+            yield command
+
+
+def words_of(block):
     """The words of each command in a block of sh."""
     parts = shlex.shlex(
         re.sub(r"(^|\s)#.*", "", block.replace("\\\n", " ")), posix=True, punctuation_chars=";|&\n"
@@ -121,7 +148,7 @@ def faults(text, root, tool):
 
     made = set()
     for block in blocks_of(text):
-        for words in commands_of(block):
+        for words in words_of(block):
             try:
                 made |= set(made_by(words, root))
                 fault = file_fault(words, made, root)
