@@ -69,17 +69,20 @@ def words_of(block):
 
 
 def blocks_of(text):
-    """Every block of sh, and every command in `code`, also in comments of other blocks, in order."""
+    """(text, whether in a clone) of every block of sh, and of every command in `code`, also in comments of other blocks,
+    in order. Where the paragraph, or the one before a block, speaks of a clone, all files are there."""
     blank = lambda f: re.sub(r"[^\n]", " ", f[0]) if f[3] == "sh" else f[0].replace("```", "   ")
     found, others = [], FENCE.sub(blank, text)
     for fence in FENCE.finditer(text):
+        before = text[: fence.start()].rstrip()
         if fence[3] == "sh":
-            found.append((fence.start(), fence[4]))
+            found.append((fence.start(), fence[4], before[before.rfind("\n\n") + 1 :] + fence[4]))
     for code in CODE.finditer(others):
         command = re.sub(r"\s*\n\s*(//|#)?\s*", " ", code[1])
         if command.split(" ")[0] in PROGRAMS and " " in command:
-            found.append((code.start(), command))
-    return [block for _, block in sorted(found)]
+            begin, end = others.rfind("\n\n", 0, code.start()) + 1, others.find("\n\n", code.end())
+            found.append((code.start(), command, others[begin : end if end > 0 else None]))
+    return [(block, "clone" in around) for _, block, around in sorted(found)]
 
 
 def made_by(words, root):
@@ -101,7 +104,7 @@ def file_fault(words, made, root):
     if any(word.startswith(OF_A_CLONE) for word in words[:2]):
         return None
     examples = {file.name for file in (root / "examples").rglob("*") if file.is_file()}
-    for word in words[1:]:
+    for word in words[3 if words[:2] == ["antiphase", "examples"] else 1 :]:
         top, slash, _ = word.partition("/")
         of_the_tree = slash and top not in OF_ANYONE and (root / top).is_dir()
         if (of_the_tree or word in examples) and word not in made:
@@ -120,6 +123,8 @@ def run_fault(words):
 def option_fault(words, help_of):
     """Why the tool refuses an option; help_of: of the words of a command, or None if there is none of that name."""
     path, known = [], help_of(())
+    if known is None:
+        return None  # a tool without help
     for word in words[1:]:
         deeper = help_of((*path, word)) if re.fullmatch(r"[a-z]+", word) else None
         if deeper is None:
@@ -147,11 +152,11 @@ def faults(text, root, tool):
         return done.stdout if done.returncode == 0 else None
 
     made = set()
-    for block in blocks_of(text):
+    for block, is_for_a_clone in blocks_of(text):
         for words in words_of(block):
             try:
                 made |= set(made_by(words, root))
-                fault = file_fault(words, made, root)
+                fault = None if is_for_a_clone else file_fault(words, made, root)
                 if words[0] == "antiphase" and len(words) > 1:
                     fault = fault or run_fault(words) or option_fault(words, help_of)
             except ValueError as error:

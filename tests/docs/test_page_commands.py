@@ -99,6 +99,9 @@ class Pages(unittest.TestCase):
             "```sh\nantiphase a --well=2 -o b 'one; two | three' | cat\n```",
             "```cpp\nantiphase check tests/b.cu\n```",
             "`antiphase check my.cu -- --any`",
+            "`antiphase examples c.py` copies it.",
+            "In a clone, this\nis `antiphase check tests/b.cu`.",
+            "In a clone:\n\n```sh\nantiphase check tests/b.cu\n```",
         ):
             self.fine(run + shown)
         for shown, word in (
@@ -108,6 +111,8 @@ class Pages(unittest.TestCase):
             (f"{copied}`antiphase check -D X\ntests/b.cu`", "tests/b.cu"),
             ("```sh\n./run wheel\nantiphase check tests/b.cu\n```", "tests/b.cu"),
             ("```sh\ncc a.cu\n```", "no command before it copies a.cu"),
+            ("In a clone.\n\nThis is `antiphase check tests/b.cu`.", "tests/b.cu"),
+            ("In a clone.\n\nThis:\n\n```sh\nantiphase check tests/b.cu\n```\n\nIn a clone.", "tests/b.cu"),
             ("`antiphase examples none`", "there is no example none"),
             ("`antiphase run program.py`", "program.py is started by python3"),
             ("`antiphase run --well program.py 3`", "program.py is started by python3"),
