@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Matrix products, scans and attention for C and for every language that can call C: libantiphase.so.0. C99
+// Matrix products, linear layers, scans and attention for C and languages that call C: libantiphase.so.0. C99
 // or C++; no CUDA headers are needed. Begin with docs/c.md.
 //
 //   antiphase_sgemm_args args = ANTIPHASE_SGEMM_ARGS_INIT;

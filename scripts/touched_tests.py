@@ -42,7 +42,7 @@ READ = (
         "checker.mutants.table =checker.plain checker.plain.corpus checker.plain.tool checker.upstream.table "
         "docs model.error report.this_tree tool.process",
     ),
-    ("examples/", "", "checker.api checker.plain consume docs tool.process trace"),
+    ("examples/", "", "checker.api checker.plain checker.upstream consume docs tool.process trace"),
     ("bindings/", "", "c_api"),
     ("packaging/", "", "consume docs python"),
     ("tests/checker/plain/", "", "checker.plain"),

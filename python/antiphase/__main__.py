@@ -29,6 +29,7 @@ import importlib.util
 import os
 import re
 import shlex
+import shutil
 import sys
 
 from . import _cublas, _library
@@ -98,6 +99,17 @@ def is_python(word):
     return re.fullmatch(r"python(3(\.\d+)?)?", word) is not None and not os.path.isfile(word)
 
 
+def is_program(word):
+    """The word is an executable of PATH, or of machine code: no script for Python."""
+    if not os.path.exists(word):
+        return "/" not in word and shutil.which(word) is not None
+    try:
+        with open(word, "rb") as file:
+            return file.read(4) == b"\x7fELF"
+    except OSError:
+        return False
+
+
 def require_program(words):
     """Exits with a message unless Python will find the program that the words name."""
     if not words or words == ["-m"]:
@@ -113,6 +125,12 @@ def require_program(words):
             fail(127, f"antiphase run: there is no module {module}")
     elif words[0].startswith("-"):
         usage(f"antiphase run: there is no option {words[0]}")
+    elif is_program(words[0]):
+        fail(
+            126,
+            f"antiphase run: {words[0]} is a program, and this runs Python scripts: expected antiphase run "
+            f"{words[0]}, which is the tool of the wheel",
+        )
     elif not os.path.exists(words[0]):
         fail(127, f"antiphase run: there is no {words[0]}: expected a Python script, or -m and a module")
     elif os.path.isdir(words[0]) and not os.path.exists(os.path.join(words[0], "__main__.py")):

@@ -412,6 +412,8 @@ class Program(Scratch):
             (["-m", "no_module_of_mine.x"], 127, "no module no_module_of_mine"),
             ([self.folder], 126, "folder without __main__.py"),
             ([script / "x"], 127, "there is no "),
+            (["true"], 126, "true is a program, and this runs Python scripts: expected antiphase run true"),
+            ([sys.executable], 126, f"expected antiphase run {sys.executable}"),
         ):
             with self.subTest(program):
                 self.assertIn(
@@ -485,6 +487,36 @@ class Program(Scratch):
             r"^for programs on cuBLAS: ",
         ):
             self.assertRegex(said, re.compile(words, re.MULTILINE))
+
+
+class Plugin(support.Case):
+    """The plugin of vLLM, with a stand-in for antiphase.torch."""
+
+    def registered(self, code=0, **environment):
+        (value,) = re.findall(
+            r'entry-points\."vllm\.general_plugins"\]\nantiphase = "([\w.]+:\w+)"',
+            (HERE.parents[1] / "pyproject.toml").read_text(),
+        )
+        place, function = value.split(":")
+        text = (
+            "import importlib, sys, types, antiphase\n"
+            "ours = types.ModuleType('antiphase.torch')\n"
+            "ours.replace_batch_invariant_ops = lambda: print('replaced')\n"
+            "sys.modules['antiphase.torch'] = antiphase.torch = ours\n"
+            f"importlib.import_module('{place}').{function}()\n"
+        )
+        clean = dict.fromkeys(("ANTIPHASE_BATCH_INVARIANT", "VLLM_BATCH_INVARIANT"), "")
+        return python("-c", text, code=code, **clean | environment)
+
+    def test_off_and_on(self):
+        self.assertEqual(self.registered(), "")
+        self.assertEqual(self.registered(VLLM_BATCH_INVARIANT="1", ANTIPHASE_BATCH_INVARIANT="0"), "")
+        on = {"VLLM_BATCH_INVARIANT": "1", "ANTIPHASE_BATCH_INVARIANT": "1"}
+        self.assertEqual(self.registered(**on), "replaced\n")
+
+    def test_what_cannot_hold_ends_vllm(self):
+        said = self.registered(code=1, ANTIPHASE_BATCH_INVARIANT="1")
+        self.assertIn("VLLM_BATCH_INVARIANT is not", said)
 
 
 if __name__ == "__main__":

@@ -9,6 +9,13 @@ import unittest
 SCRIPT = sys.argv[1]
 # stands for the tool: prints its arguments, and ends with the number that follows --end
 TOOL = """#!/bin/sh
+if [ "$1" = help ]; then
+  case "$*" in
+    help) echo commands;; "help a" | "help run") echo "--well --end, -o";; "help examples" | "help check") echo none;;
+    *) exit 2;;
+  esac
+  exit
+fi
 echo "$@"; echo "byte 7, 12 accesses"; echo note >&2
 case "$1" in --end) exit "$2";; esac
 """
@@ -73,6 +80,48 @@ class Pages(unittest.TestCase):
         self.bad("<!-- run exits 5: antiphase a -->\n```\na\n```\n", "no code block after it")
         self.bad("<!-- run -->\n```\na\n```\n", "not sh")
         self.bad("Nothing is run here.\n", "no page has a command")
+
+    def test_commands_that_are_shown(self):
+        """Those of a user of the wheel, who has the examples that the page has copied, and no other file of the tree."""
+        for name in ("examples/plain/a.cu", "tests/b.cu", "examples/c.py"):
+            (self.root / name).parent.mkdir(parents=True, exist_ok=True)
+            (self.root / name).write_text("")
+        copied = "`antiphase examples plain` copies it.\n"
+        run = "<!-- run lines 1-1: antiphase a -->\n```\na\n```\n"
+        for shown in (
+            "`antiphase check my.cu`, `antiphase check src/b.cu other.cu`",
+            f"{copied}`antiphase check examples/plain/a.cu`",
+            "```sh\nantiphase examples all\nantiphase check examples/plain/a.cu && antiphase check examples/c.py\n```",
+            "```sh\nantiphase examples c.py .   # here\nantiphase check c.py\n```",
+            "```sh\nX=1 antiphase a -o examples/made.svg\nantiphase check examples/made.svg\n```",
+            "`antiphase run --end 3 python3 program.py`, `antiphase run ./program --other`, `python -m antiphase run a.py`",
+            "`./run test tests/b.cu`, `python3 tests/b.cu examples/c.py`, `build/antiphase check tests/b.cu`",
+            "```sh\nantiphase a --well=2 -o b 'one; two | three' | cat\n```",
+            "```cpp\nantiphase check tests/b.cu\n```",
+            "`antiphase check my.cu -- --any`",
+            "`antiphase examples c.py` copies it.",
+            "In a clone, this\nis `antiphase check tests/b.cu`.",
+            "In a clone:\n\n```sh\nantiphase check tests/b.cu\n```",
+        ):
+            self.fine(run + shown)
+        for shown, word in (
+            ("`antiphase check examples/plain/a.cu`", "no command before it copies examples/plain/a.cu"),
+            (f"`antiphase check examples/plain/a.cu`\n\n{copied}", "examples/plain/a.cu"),
+            (f"{copied}`antiphase check examples/c.py`", "examples/c.py"),
+            (f"{copied}`antiphase check -D X\ntests/b.cu`", "tests/b.cu"),
+            ("```sh\n./run wheel\nantiphase check tests/b.cu\n```", "tests/b.cu"),
+            ("```sh\ncc a.cu\n```", "no command before it copies a.cu"),
+            ("In a clone.\n\nThis is `antiphase check tests/b.cu`.", "tests/b.cu"),
+            ("In a clone.\n\nThis:\n\n```sh\nantiphase check tests/b.cu\n```\n\nIn a clone.", "tests/b.cu"),
+            ("`antiphase examples none`", "there is no example none"),
+            ("`antiphase run program.py`", "program.py is started by python3"),
+            ("`antiphase run --well program.py 3`", "program.py is started by python3"),
+            ("```python\nx()  # or `antiphase run program.py`\n```", "program.py is started by python3"),
+            ("`antiphase bench x`", "there is no command bench"),
+            ("`antiphase a --wel`", "antiphase a has no option --wel"),
+            ("```sh\nls\nantiphase a b; antiphase a --ell\n```", "antiphase a has no option --ell"),
+        ):
+            self.bad(run + shown, "page.md: ", word)
 
     def test_writing(self):
         text = "A.\n<!-- run lines 1-1: antiphase a b -->\n```\nold\n```\nB.\n"

@@ -142,7 +142,8 @@ TEST_P(gemm_requests, unknown_policies) {
 }
 TEST_P(gemm_requests, larger_than_the_kernels_can_count) {
   const std::int64_t huge = std::int64_t{1} << 40;
-  expect_refused<not_supported>([&](auto& r) { r.a.columns = r.b.rows = huge; }, {"K = 1099511627776"});
+  expect_refused<not_supported>([&](auto& r) { r.a.columns = r.b.rows = huge; },
+                                {"K = 1099511627776: a product takes at most 2147482623"});
   expect_refused<not_supported>([&](auto& r) { r.a.rows = r.c.rows = huge; },
                                 {"1099511627776 x 4", "blocks"});
 }

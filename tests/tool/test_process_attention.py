@@ -135,7 +135,7 @@ class Attention(ToolTest):
         self.operands((3, 4), (5, 4), type_name="f8")
         self.assertIn(
             "'Q.npy' (Q): the elements are f8, but attention takes f4; convert the array first",
-            self.run_tool("attention", "Q.npy", "K.npy", "V.npy", *CPU, "-o", "O.npy", code=2).message,
+            self.run_tool("attention", "Q.npy", "K.npy", "V.npy", *CPU, "-o", "O.npy", code=3).message,
         )
         self.assertFalse((self.folder / "O.npy").exists())
 
@@ -164,9 +164,9 @@ class Attention(ToolTest):
             (("Q.npy", "K7.npy", "V.npy", "-o", "O.npy"), 2, "K and V must have the same shape"),
             (("Q.npy", "K7.npy", "K7.npy", "-o", "O.npy"), 2, "rows of 8 and 7 elements, they must agree"),
             (("K.npy", "Q.npy", "Q.npy", "-o", "O.npy"), 2, "2 heads of Q and 4 of K and V"),
-            (("flat.npy", "K.npy", "V.npy", "-o", "O.npy"), 2, "the shape is (8,), expected (rows, depth)"),
+            (("flat.npy", "K.npy", "V.npy", "-o", "O.npy"), 3, "the shape is (8,), expected (rows, depth)"),
             ((*three, "-o", "O.npy", "--bias", "bias.npy"), 2, "the shape is (3, 4), expected that of batch"),
-            ((*three, "-o", "O.npy", "--visible", "i4.npy"), 2, "the elements are i4, expected bool or u1"),
+            ((*three, "-o", "O.npy", "--visible", "i4.npy"), 3, "the elements are i4, expected bool or u1"),
             ((*three, "-o", "O.npy", "--causal", "topleft"), 2, "top_left"),
             ((*three, "-o", "O.npy", "--window", "1,2,3"), 2, "--window has 3 numbers"),
             ((*three, "-o", "O.npy", "--scale", "inf"), 2, "scale is inf: expected a finite number"),

@@ -287,7 +287,14 @@ class Output(ToolTest):
 
     def test_unwritable_folder(self):
         self.refused(
-            1, ["'none/C.npy'", "No such file"], "gemm", "A.npy", "A.npy", "--output", "none/C.npy", *CPU
+            1,
+            ["'none/C.npy': its folder is missing: No such file"],
+            "gemm",
+            "A.npy",
+            "A.npy",
+            "--output",
+            "none/C.npy",
+            *CPU,
         )
         (self.folder / "folder").mkdir()
         self.refused(1, ["'folder'"], "gemm", "A.npy", "A.npy", "--output", "folder", *CPU)

@@ -4,6 +4,7 @@ import json
 import os
 import pathlib
 import re
+import resource
 import shutil
 import subprocess
 import unittest
@@ -19,10 +20,15 @@ FAULTS = {  # a slot that is still being loaded; a slot that may not be full
 }
 
 
+def little_disk():
+    """For preexec_fn: a file of 5000 bytes, and no larger one, can be written."""
+    resource.setrlimit(resource.RLIMIT_FSIZE, (5000, 5000))
+
+
 class New(ToolTest):
     def make(self, form, name="rows"):
         done = self.run_tool("new", name, "--form", form)
-        self.assertIn(f"antiphase check {name}/{name}.cu", done.stdout.decode())
+        self.assertIn(f"antiphase check {name}/{pathlib.Path(name).name}.cu", done.stdout.decode())
         return self.folder / name
 
     def test_files(self):
@@ -80,6 +86,18 @@ class New(ToolTest):
         self.refused(2, ["'rows' is there already: expected a name that is free"], "new", "rows")
         self.assertEqual((self.folder / "rows/rows.cu").read_text(), before)
 
+    def test_a_full_disk_leaves_nothing(self):
+        for name in ("rows", "of/mine/rows"):
+            self.refused(
+                1, ["ring.cuh': writing failed: File too large"], "new", name, preexec_fn=little_disk
+            )
+            self.assertEqual(list(self.folder.iterdir()), [])
+        (self.folder / "of").mkdir()
+        (self.folder / "of/notes").write_text("mine")
+        self.refused(1, ["File too large"], "new", "of/mine/rows", preexec_fn=little_disk)
+        self.assertEqual([file.name for file in (self.folder / "of").iterdir()], ["notes"])
+        self.make("roles", "of/mine/rows")
+
     def test_refused(self):
         for name in ("2d", "a-b", ".."):
             self.refused(2, [f"'{name}' cannot be the name of a kernel: expected letters"], "new", name)
@@ -91,6 +109,8 @@ class Examples(ToolTest):
         listed = self.run_tool("examples").stdout.decode()
         self.assertRegex(listed, r"(?m)^plain_cuda/sum\.cu +Sums of 64 numbers per block$")
         self.assertRegex(listed, r"(?m)^gemm\.f90 +A matrix product from Fortran")
+        self.assertRegex(listed, r"(?m)^languages/total\.py +Sums numbers in Triton$")
+        self.assertRegex(listed, r"(?m)^data/README\.md +Data of the demo$")
         self.assertNotIn(".npy", listed)
         named = json.loads(self.run_tool("examples", "--json").stdout)["examples"]
         self.assertEqual(
@@ -140,6 +160,14 @@ class Examples(ToolTest):
             )
         self.assertTrue((self.folder / "examples/languages/total.py").is_file())
         self.assertEqual(list(self.folder.glob("e*/**/__pycache__")), [])
+
+    def test_a_full_disk_leaves_nothing(self):
+        (self.folder / "mine").mkdir()
+        (self.folder / "mine/notes").write_text("mine")
+        for folder in ("mine", "other/place"):
+            self.refused(1, ["File too large"], "examples", "all", folder, preexec_fn=little_disk)
+        left = {str(file.relative_to(self.folder)) for file in self.folder.rglob("*")}
+        self.assertEqual(left, {"mine", "mine/notes"})
 
     def test_what_is_there_stays(self):
         (self.folder / "ring").mkdir()

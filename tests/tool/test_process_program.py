@@ -29,6 +29,7 @@ COMMANDS = (
     ("ladder", "attention"),
     ("bench",),
     ("bench", "gemm"),
+    ("bench", "linear"),
     ("bench", "scan"),
     ("trace",),
     ("check",),
@@ -134,6 +135,10 @@ class Program(ToolTest):
         self.refused(2, ["'scam'", "did you mean scan", "antiphase bench --help"], "help", "bench", "scam")
         self.refused(2, ["antiphase gemm has no commands", "'A.npy'"], "help", "gemm", "A.npy")
         self.refused(2, ["'hlep'", "did you mean help"], "hlep")
+        for option in ("--help", "-h"):
+            self.refused(2, ["'gem'", "did you mean gemm", "(see antiphase --help)"], "gem", option)
+            self.refused(2, ["'gem'", "(see antiphase bench --help)"], "bench", "gem", option)
+        self.run_tool("gemm", "A.npy", "--help")
 
     def test_every_exit_code_is_told(self):
         text = self.run_tool("--help").stdout.decode()
@@ -361,6 +366,29 @@ class Info(ToolTest):
         told, gemm, auto, scan = self.there("9.0")
         self.assertTrue(all(one["runs"] for one in (*gemm.values(), *scan.values())))
         self.assertEqual(told["tensor_core_sums"]["known"], "measured by this project")
+
+    def test_what_keeps_its_bits_there(self):
+        kernels = json.loads(self.run_tool("info", "--json").stdout)["linear_kernels"]
+        self.assertIn("bf16-64x8", kernels)
+        for capability, layers, products in (
+            ("7.5", False, False),
+            ("8.0", True, True),
+            ("8.9", True, False),
+            ("9.0", True, True),
+            ("10.0", True, True),
+            ("12.0", True, False),
+        ):
+            told = {one["call"]: one for one in self.there(capability)[0]["batch_invariant"]}
+            self.assertEqual(len(told), 5)
+            for call, one in told.items():
+                self.assertEqual(one["runs"], layers if "bf16" in call else products, (capability, one))
+                if "bf16" in call and layers:
+                    self.assertIn(one["kernel"], kernels)
+                    by_tiles = capability == "9.0" and "odd" not in call
+                    self.assertEqual("mma" not in one["kernel"], by_tiles, (capability, one))
+        text = self.run_tool("info", "--for", "7.5").stdout.decode()
+        self.assertRegex(text, r"bf16, 1 x 4096 +does not run: linear: it needs asynchronous copies")
+        self.assertIn("bf16-64x8", self.run_tool("info").stdout.decode())
 
     def test_a_device_in_words(self):
         text = self.run_tool("info", "--for", "8.6").stdout.decode()

@@ -156,26 +156,33 @@ class Run(ToolTest):
         self.run_tool("run", "gemm", code=127)
 
     def test_a_program_that_does_not_start(self):
-        (self.folder / "text").write_text("echo\n")
+        for name in ("text", "text.py"):
+            (self.folder / name).write_text("echo\n")
+        (self.folder / "lost").write_text("#!/nowhere/sh\n")
+        (self.folder / "lost").chmod(0o755)
         (self.folder / "folder").mkdir()
+        path = {"PATH": "/usr/bin:/bin"}  # without this folder
         for program, code, said in (
-            ("no_such_program", 127, "No such file"),
+            ("no_such_program", 127, "No such file or directory in PATH"),
+            ("no_such_program.py", 127, "No such file or directory in PATH"),
             ("./nowhere/x", 127, "No such file"),
             ("", 127, "No such file"),
+            ("text", 127, "PATH has no program of that name; for the file of this folder, expected ./text"),
+            (
+                "text.py",
+                127,
+                "PATH has no program of that name; for the file of this folder, expected python3 text.py",
+            ),
             ("./text", 126, "Permission denied"),
+            ("./text.py", 126, "Permission denied: expected python3 ./text.py"),
+            ("./lost", 127, "it is there, but the interpreter that it names is not"),
             ("./folder", 126, "a folder"),
             ("./text/x", 126, "Not a directory"),
         ):
-            self.refused(code, [f"cannot run '{program}'", said], "run", program, "--help")
-            self.refused(
-                code,
-                [f"cannot run '{program}'", said],
-                "run",
-                "--report",
-                "--",
-                program,
-                **self.with_folders(),
-            )
+            words = (f"cannot run '{program}'", said)
+            self.refused(code, words, "run", program, "--help", env=os.environ | path)
+            environment = self.with_folders()["env"] | path
+            self.refused(code, words, "run", "--report", "--", program, env=environment)
 
     def test_what_cannot_be_preloaded_is_said(self):
         source, program, script = (self.folder / name for name in ("empty.c", "static", "script"))

@@ -5,6 +5,7 @@
 
 #include <antiphase/core/error.hpp>
 #include <system_error>
+#include <vector>
 
 #include "tool/base/errors.hpp"
 #include "tool/files/output_file.hpp"
@@ -22,6 +23,41 @@ fs::path shipped_folder(const std::string& name, const fs::path& source, const s
   throw error(fmt::format("the {} are missing: expected them in {}", what, installed.string()));
 }
 
+namespace {
+
+// Files and folders as they are made, each after the one that it is in; removed again unless all were.
+class made {
+ public:
+  made() = default;
+  made(const made&) = delete;
+  made& operator=(const made&) = delete;
+  ~made() {
+    std::error_code ignored;
+    for (auto path = paths_.rbegin(); path != paths_.rend(); ++path) fs::remove(*path, ignored);
+  }
+
+  void folder(const fs::path& path) {
+    std::error_code failed;
+    if (path.empty() || fs::is_directory(path, failed)) return;
+    folder(path.parent_path());
+    const bool is_new = fs::create_directory(path, failed);
+    if (failed) throw output_failed(fmt::format("'{}' cannot be made: {}", path.string(), failed.message()));
+    if (is_new) paths_.push_back(path);
+  }
+  void file(const fs::path& path, const std::string& text) {
+    output_file out(path.string());
+    out.write(text);
+    out.commit();
+    paths_.push_back(path);
+  }
+  void keep() { paths_.clear(); }
+
+ private:
+  std::vector<fs::path> paths_;
+};
+
+}  // namespace
+
 void make_folder(const fs::path& folder, const std::string& expected,
                  std::span<const std::pair<std::string, std::string>> files) {
   if (std::error_code ignored; fs::exists(folder, ignored))
@@ -34,16 +70,12 @@ void make_files(const fs::path& folder, std::span<const std::pair<std::string, s
     if (std::error_code ignored; fs::exists(folder / name, ignored))
       throw bad_request(fmt::format("'{}' is there already: expected a folder without it",
                                     (folder / name).lexically_normal().string()));
+  made all;
   for (const auto& [name, text] : files) {
-    const fs::path parent = (folder / name).parent_path();
-    std::error_code failed;
-    fs::create_directories(parent, failed);
-    if (failed)
-      throw output_failed(fmt::format("'{}' cannot be made: {}", parent.string(), failed.message()));
-    output_file out((folder / name).string());
-    out.write(text);
-    out.commit();
+    all.folder((folder / name).parent_path());
+    all.file(folder / name, text);
   }
+  all.keep();
 }
 
 }  // namespace antiphase::tool

@@ -174,8 +174,8 @@ void make_truths_plain(npy_array& array) {
 
 void require_type(const npy_array& array, element wanted) {
   if (array.type != wanted)
-    throw bad_request{fmt::format("{}: the elements are {}, expected {}", array.name, numpy_name(array.type),
-                                  numpy_name(wanted))};
+    throw bad_input{fmt::format("{}: the elements are {}, expected {}", array.name, numpy_name(array.type),
+                                numpy_name(wanted))};
 }
 
 npy_array read_npy(const std::string& path, booleans take) {

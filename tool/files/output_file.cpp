@@ -69,7 +69,8 @@ void output_file::open_temporary() {
     guard_.reset();
     if (number != EEXIST) {
       temporary_.clear();
-      fail("no temporary file can be made in its folder", number);
+      fail(number == ENOENT ? "its folder is missing" : "no temporary file can be made in its folder",
+           number);
     }
   }
   temporary_.clear();

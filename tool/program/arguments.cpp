@@ -151,6 +151,21 @@ std::string usage_error(const CLI::App& program, const CLI::ParseError& failure,
   return fmt::format("{} (see {} --help)", what, words);
 }
 
+// CLI11 answers --help before it looks at words that name no command: the message about the first of them.
+std::string unknown_command(const CLI::App& program) {
+  std::string words = "antiphase";
+  for (const CLI::App* command = &program;; command = command->get_subcommands().front()) {
+    const std::vector<std::string> commands = names_of_commands(*command),
+                                   rest = left_over_of(*command).words;
+    const auto word = std::ranges::find_if_not(rest, looks_like_option);
+    if (!commands.empty() && word != rest.end())
+      return fmt::format("there is no command {}: {} (see {} --help)", tool::quoted(*word),
+                         suggestion(*word, commands), words);
+    if (command->get_subcommands().empty()) return {};
+    words += " " + command->get_subcommands().front()->get_name();
+  }
+}
+
 // Help text of the command that the words name.
 std::string help_of(const CLI::App& program, const std::vector<std::string>& words) {
   const CLI::App* command = &program;
@@ -428,6 +443,7 @@ void program::run(int argc, char** argv) {
   } catch (const CLI::CallForVersion& asked) {
     return print(asked.what());
   } catch (const CLI::Success&) {
+    if (const std::string unknown = unknown_command(*app_); !unknown.empty()) throw bad_usage(unknown);
     return print(app_->help());
   } catch (const CLI::ParseError& e) {
     throw bad_usage(usage_error(*app_, e, *state_));

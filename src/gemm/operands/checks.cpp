@@ -115,8 +115,7 @@ void require_sensible(const problem& p, const batch& of, const epilogue& after) 
   if (all.c) require_memory(*all.c);
   if (all.before) require_memory(*all.before);
   constexpr std::int64_t limit = std::numeric_limits<int>::max() - 1024;
-  if (p.k() > limit)
-    throw not_supported(fmt::format("K = {}: the ladder's kernels take at most {}", p.k(), limit));
+  if (p.k() > limit) throw not_supported(fmt::format("K = {}: a product takes at most {}", p.k(), limit));
   if (all.c) require_distinct(*all.c);
   if (all.before) require_distinct(*all.before);
   for (const auto& v : {all.a, all.b})

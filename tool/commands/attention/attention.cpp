@@ -11,6 +11,7 @@
 #include <optional>
 #include <vector>
 
+#include "tool/base/errors.hpp"
 #include "tool/commands/common/operands.hpp"
 #include "tool/files/file_names.hpp"
 #include "tool/files/npy.hpp"
@@ -95,7 +96,7 @@ extents_of_four four_axes(const npy_array& x, std::string_view operand, std::siz
                           std::string_view expected) {
   const std::size_t rank = x.shape.size();
   if (rank < least || rank > 4)
-    throw bad_request(
+    throw bad_input(
         fmt::format("{} ({}): the shape is {}, expected {}", x.name, operand, shape_text(x.shape), expected));
   extents_of_four all{1, 1, 1, 1};
   std::ranges::copy(x.shape, all.end() - static_cast<std::ptrdiff_t>(rank));
@@ -244,8 +245,8 @@ void report(const request& r, const place& at, const attention_problem& p, const
 npy_array read_visible(const std::string& path) {
   npy_array array = in_c_order(read_npy(path, booleans::taken));
   if (array.type != element::u8)
-    throw bad_request(fmt::format("{} (VISIBLE): the elements are {}, expected bool or u1", array.name,
-                                  numpy_name(array.type)));
+    throw bad_input(fmt::format("{} (VISIBLE): the elements are {}, expected bool or u1", array.name,
+                                numpy_name(array.type)));
   return array;
 }
 

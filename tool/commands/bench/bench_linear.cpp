@@ -24,7 +24,8 @@ namespace antiphase::tool {
 namespace {
 
 constexpr const char* explanation =
-    "Y = X W^T of 16-bit numbers with FP32 sums, W as models have it, X of few and of many rows.\n\n"
+    "Y = X W^T of 16-bit numbers with FP32 sums, W as models have it, X of few and of many rows. "
+    "Without a GPU nothing is timed, and bits are those of the CPU executor, of small shapes.\n\n"
     "Columns\n"
     "  us, cuBLAS us  median times of calls in CUDA graphs, Y in the type of X; calls take copies of W in "
     "turn, so that it comes from memory, as in a model\n"

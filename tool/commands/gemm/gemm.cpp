@@ -11,6 +11,7 @@
 #include <optional>
 #include <vector>
 
+#include "tool/base/errors.hpp"
 #include "tool/commands/common/operands.hpp"
 #include "tool/files/file_names.hpp"
 #include "tool/files/npy.hpp"
@@ -75,10 +76,10 @@ float beta_of(const request& r) { return r.beta.value_or(r.c.empty() ? 0.f : 1.f
 npy_array read_matrix(const std::string& path, const char* operand) {
   npy_array array = read_operand(path, operand, "gemm multiplies");
   if (array.shape.size() != 2)
-    throw bad_request(fmt::format("{} ({}): the shape is {}, but gemm takes 2-D arrays; {}", array.name,
-                                  operand, shape_text(array.shape),
-                                  array.shape.size() == 1 ? "give a vector the shape (1, n) or (n, 1)"
-                                                          : "reshape it to two dimensions"));
+    throw bad_input(fmt::format("{} ({}): the shape is {}, but gemm takes 2-D arrays; {}", array.name,
+                                operand, shape_text(array.shape),
+                                array.shape.size() == 1 ? "give a vector the shape (1, n) or (n, 1)"
+                                                        : "reshape it to two dimensions"));
   return array;
 }
 

@@ -11,6 +11,7 @@
 #include <antiphase/gemm/policies.hpp>
 #include <antiphase/gemm/tensor_core_ladder.hpp>
 #include <antiphase/gemm/tuning.hpp>
+#include <antiphase/linear.hpp>
 #include <antiphase/measure_machine.hpp>
 #include <antiphase/scan/ladder.hpp>
 #include <antiphase/version.hpp>
@@ -154,6 +155,7 @@ void run(const common_options& options) {
                     {"default", to_json(chosen)},
                     {"gemm_policies", names_of(gemm_policies())},
                     {"gemm_f16_steps", names_of(gemms::tensor_core_steps)},
+                    {"linear_kernels", linear_kernels(chosen.context, element::bf16)},
                     {"scan_policies", names_of(scans::steps)},
                     {"scan_policies_for_short_lines", names_of(scans::short_line_steps)},
                     {"scan_policies_for_inner_axes", names_of(scans::column_steps)}});
@@ -171,6 +173,10 @@ void run(const common_options& options) {
       list_of(gemm_policies());
   text += "\nfurther policies of ladder gemm: f16 operands, added up in FP32\n" +
           list_of(gemms::tensor_core_steps);
+  text +=
+      "\nlinear layers of bf16 and f16 (antiphase bench linear): kernels for bf16, all of the same bits\n"
+      "  " +
+      fmt::format("{}\n", fmt::join(linear_kernels(chosen.context, element::bf16), ", "));
   text += "\nscan policies: the steps of the scan ladder\n" + list_of(scans::steps);
   text += "\nfurther scan policies, for many short lines on the CPU executor\n" +
           list_of(scans::short_line_steps);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// info --for: features of a GPU, and which policies of gemm and scan run there. Nothing runs: explain() is
-// called for a CPU executor with the device's limits, whose kernels need the same memory and threads.
+// info --for: features of a GPU, and which policies of gemm and scan and linear layers run there. Nothing
+// runs: explain() is called for a CPU executor with the device's limits, whose kernels need the same memory
+// and threads.
 #include "tool/commands/machine/info_device.hpp"
 
 #include <fmt/format.h>
@@ -12,6 +13,7 @@
 #include <antiphase/gemm.hpp>
 #include <antiphase/gemm/policies.hpp>
 #include <antiphase/gemm/tensor_core_ladder.hpp>
+#include <antiphase/linear.hpp>
 #include <antiphase/scan.hpp>
 #include <antiphase/scan/ladder.hpp>
 #include <string>
@@ -92,6 +94,41 @@ std::vector<row> scan_candidates(const context& where) {
   return rows;
 }
 
+// Calls whose rows keep their bits whatever the batch, as docs/batch.md has them.
+struct invariant_call {
+  std::string name;
+  std::string kernel, why_not;  // one of them is empty
+};
+std::vector<invariant_call> invariant_calls(const context& where) {
+  std::vector<invariant_call> calls;
+  const auto add = [&](std::string name, auto kernel) {
+    invariant_call one{.name = std::move(name), .kernel = {}, .why_not = {}};
+    one.why_not = refusal_of({}, [&] { one.kernel = kernel(); });
+    calls.push_back(one);
+  };
+  constexpr std::int64_t n = 4096, k = 4096;
+  // X, W and Y are never read; their addresses are as far apart as Y is large.
+  const auto layer = [&](std::int64_t m, std::int64_t row_stride) {
+    const auto address = [](std::uintptr_t number) { return reinterpret_cast<void*>(number << 32); };
+    return explain(where, linear_problem{.x = {address(1), row_stride},
+                                         .w = {address(2), row_stride},
+                                         .y = {address(3), n},
+                                         .m = m,
+                                         .n = n,
+                                         .k = k})
+        .kernel;
+  };
+  const auto product = [&](std::int64_t m) {
+    return explain(where, product_of({m, n, k}), {.reproducible = reproducibility::batch_invariant}).kernel;
+  };
+  for (const std::int64_t m : {std::int64_t{1}, std::int64_t{4096}})
+    add(fmt::format("bf16, {} x {}", m, n), [&] { return layer(m, k); });
+  add("bf16, odd strides", [&] { return layer(n, k + 1); });
+  for (const std::int64_t m : {std::int64_t{1}, std::int64_t{4096}})
+    add(fmt::format("FP32, {} x {}", m, n), [&] { return product(m); });
+  return calls;
+}
+
 // Shapes for which the choice of auto is shown.
 struct shape_class {
   const char* name;
@@ -142,6 +179,23 @@ std::string rows_text(const std::vector<row>& rows) {
   return text;
 }
 
+json calls_json(const std::vector<invariant_call>& calls) {
+  json list = json::array();
+  for (const invariant_call& c : calls) {
+    json one{{"call", c.name}, {"runs", c.why_not.empty()}};
+    c.why_not.empty() ? one["kernel"] = c.kernel : one["why_not"] = c.why_not;
+    list.push_back(one);
+  }
+  return list;
+}
+std::string calls_text(const std::vector<invariant_call>& calls) {
+  std::string text;
+  for (const invariant_call& c : calls)
+    text += fmt::format("  {:<17}  {}\n", c.name,
+                        c.why_not.empty() ? c.kernel : fmt::format("does not run: {}", c.why_not));
+  return text;
+}
+
 void tell_as_json(const device_limits& device, const context& where) {
   const device_features has = features_of(device);
   json features = json::object();
@@ -163,6 +217,7 @@ void tell_as_json(const device_limits& device, const context& where) {
                   {"gemm", rows_json(gemm_candidates(where))},
                   {"gemm_auto", automatic},
                   {"gemm_f16", rows_json(f16_candidates(where))},
+                  {"batch_invariant", calls_json(invariant_calls(where))},
                   {"scan", rows_json(scan_candidates(where))}});
 }
 
@@ -197,6 +252,9 @@ void tell_device(std::string_view asked, const common_options& options) {
   }
   text += "\ngemm policies\n" + rows_text(gemm_candidates(where));
   text += "\nladder gemm with f16 operands\n" + rows_text(f16_candidates(where));
+  text +=
+      "\nlinear layers in bf16, and products in FP32 on request: rows keep their bits whatever the batch\n" +
+      calls_text(invariant_calls(where));
   text += "\nscan policies, of one line of 2^20 f32\n" + rows_text(scan_candidates(where));
   print(wrapped(text));
 }

@@ -97,6 +97,20 @@ fs::path file_of(const std::string& program) {
   return {};
 }
 
+// Why the program did not start, and what to type instead, in half a sentence.
+std::string why_not_started(const std::string& program, int failed) {
+  std::error_code ignored;
+  const bool is_here = fs::is_regular_file(program, ignored),
+             is_path = program.find('/') != std::string::npos;
+  const std::string instead = program.ends_with(".py") ? "python3 " + program : "./" + program;
+  if (failed == EACCES && fs::is_directory(program, ignored)) return "it is a folder";
+  if (is_here && !is_path)
+    return fmt::format("PATH has no program of that name; for the file of this folder, expected {}", instead);
+  if (is_here && failed == ENOENT) return "it is there, but the interpreter that it names is not";
+  if (is_here && program.ends_with(".py")) return fmt::format("{}: expected {}", error_text(failed), instead);
+  return is_path ? error_text(failed) : fmt::format("{} in PATH", error_text(failed));
+}
+
 // Reason why the loader cannot preload into the program or the interpreter named in its first line; empty if
 // none is known.
 std::string cannot_be_preloaded(const std::string& program, int depth = 0) {
@@ -175,13 +189,9 @@ void run(request& r) {
   words.push_back(nullptr);
   restore_signals();
   const int failed = run_program(words.data());
-  std::error_code ignored;
-  const bool is_folder = failed == EACCES && fs::is_directory(r.words[0], ignored);
   throw program_failed(
       failed == ENOENT ? 127 : 126,
-      fmt::format("cannot run {}: {}{}", tool::quoted(r.words[0]),
-                  is_folder ? "it is a folder" : error_text(failed),
-                  r.words[0].ends_with(".py") ? "; a script is run by python3 before it" : ""));
+      fmt::format("cannot run {}: {}", tool::quoted(r.words[0]), why_not_started(r.words[0], failed)));
 }
 
 }  // namespace

@@ -30,10 +30,10 @@ constexpr const char* explanation =
     "were fitted to; unseen: the others.\n"
     "\n"
     "Examples:\n"
-    "  antiphase model bench/results/*.json\n"
+    "  antiphase bench gemm --size 1024,4096 --json > mine.json && antiphase model mine.json\n"
     "  antiphase tune -o tuning.json --seconds 50 --json > tune.json && antiphase model tune.json\n"
     "      all policies of many random products: the rank and the picks of the library's own choice\n"
-    "  antiphase model --choices bench/results/*.json\n"
+    "  antiphase model --choices mine.json\n"
     "      products of bench gemm for which auto takes another policy than when they were measured";
 
 struct request {

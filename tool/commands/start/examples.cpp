@@ -44,13 +44,19 @@ struct request {
   common_options common;
 };
 
-// The first sentence of the comment that a source begins with; empty if it begins with none.
+// The first sentence of the comment that a source begins with, of a script's docstring, or a page's heading;
+// empty if it begins with none.
 std::string subject_of(std::string_view text) {
-  std::string subject;
-  while (text.starts_with("//") || text.starts_with("! ")) {
+  const auto words_of_line = [&] {
     const std::string_view line = text.substr(0, text.find('\n'));
     text.remove_prefix(std::min(text.size(), line.size() + 1));
-    const std::string_view words = line.substr(std::min(line.size(), line.find_first_not_of("/! ")));
+    return line.substr(std::min(line.size(), line.find_first_not_of("/!#\" ")));
+  };
+  if (text.starts_with("# SPDX-")) words_of_line();
+  std::string subject;
+  if (text.starts_with("\"\"\"") || text.starts_with("# ")) subject = words_of_line();
+  while (text.starts_with("//") || text.starts_with("! ")) {
+    const std::string_view words = words_of_line();
     if (words.starts_with("SPDX-")) continue;
     subject += (subject.empty() ? "" : " ") + std::string(words);
   }
@@ -74,7 +80,7 @@ void list(const fs::path& examples, const common_options& common) {
   json all = json::array();
   std::string text;
   for (const fs::path& name : shipped_files(examples)) {
-    if (name.extension() == ".hpp" || name.extension() == ".npy") continue;
+    if (name.extension() == ".hpp" || name.extension() == ".h" || name.extension() == ".npy") continue;
     const std::string subject = subject_of(whole_file((examples / name).string()));
     if (subject.empty()) continue;
     text += fmt::format("{:<26}  {}\n", name.string(), subject);
