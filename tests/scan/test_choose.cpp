@@ -53,7 +53,8 @@ std::string_view taken(const executor& on, const problem& p, const scan_keys* by
 std::string_view expected(bool gpu, int major, const problem& p, bool by_key) {
   const std::int64_t size = static_cast<std::int64_t>(size_of(p.type)), lines = p.outer * p.inner;
   const bool half = p.type == element::f16 || p.type == element::bf16,
-             wide = p.accumulate.value_or(p.type) != p.type;
+             wide = p.accumulate.value_or(p.type) != p.type,
+             in_f64 = p.operation == scan_operation::product && is_floating(p.type);
   const bool several = by_key || p.outer > 1;
   const std::string_view ring = major == 9 ? "single-pass" : "single-pass-async";
   const bool in_list =
@@ -65,13 +66,13 @@ std::string_view expected(bool gpu, int major, const problem& p, bool by_key) {
       p.length * size <= 16 << 20)
     return "one-wave";
   if (!gpu && lines > 1 && !half && !wide) {
-    const std::int64_t most = size == 8 ? 8 : 16;
+    const std::int64_t most = size == 8 || in_f64 ? 8 : 16;
     if (p.length <= most) return "items-thread";
     if (p.length <= 32 * most) return "items-warp";
   }
   // Totals of 8 bytes take two of the 2^31 words available to columns.
-  const bool too_many =
-      size_of(p.accumulate.value_or(p.type)) == 8 && p.outer * p.length * p.inner > std::int64_t{1} << 40;
+  const bool too_many = (size_of(p.accumulate.value_or(p.type)) == 8 || in_f64) &&
+                        p.outer * p.length * p.inner > std::int64_t{1} << 40;
   const std::string_view in_one = p.inner > 1 && major >= 8 && !too_many ? "columns" : once;
   const bool first_once = gpu && p.outer * p.length * p.inner * size > 65536;
   if (first_once) return in_one != "nothing" ? in_one : twice;
