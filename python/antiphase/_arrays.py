@@ -400,7 +400,15 @@ class Capsules(Kind):
 
     def empty(self, like, shape, dtype="float32"):
         module = self.module(like)
-        return module.empty(shape, dtype=getattr(module, dtype), device=like.device)
+        return module.empty(shape, dtype=self.type_in(module, dtype), device=like.device)
+
+    def type_in(self, module, name):
+        try:
+            return getattr(module, name)
+        except AttributeError:
+            raise TypeError(
+                f"antiphase: the result would be {name}, which {_module_name(module)} does not have: expected another dtype"
+            ) from None
 
     def dense(self, x):
         view = self.view(x)
@@ -413,7 +421,7 @@ class Capsules(Kind):
 
     def astype(self, x, dtype):
         module = self.module(x)
-        return module.astype(x, getattr(module, dtype))
+        return module.astype(x, self.type_in(module, dtype))
 
     def permuted(self, x, axes):
         return x if list(axes) == sorted(axes) else self.module(x).permute_dims(x, axes)
@@ -522,6 +530,10 @@ def _type_of(typestr):
     if typestr[0] == ">":
         return f"{names.get(typestr[1], typestr[1])}{8 * size} of the other byte order", size
     return ("bool" if typestr[1] == "b" else f"{names.get(typestr[1], typestr[1])}{8 * size}"), size
+
+
+def _module_name(module):
+    return getattr(module, "__name__", type(module).__name__)
 
 
 def _type_name(x):

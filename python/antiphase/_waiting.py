@@ -156,6 +156,9 @@ def _linear_piece(args):
     piece = _small(args)
     piece.members = 1 if args.group_ends else _members(args.members, _tiles(1, piece.m, piece.n, piece.k))
     piece.group_ends, piece.y_row_stride, piece.y_member_stride = None, 0, 0
+    piece.kernel = (
+        _library.text_of(args).partition(":")[0].encode()
+    )  # tiles of another size take another time
     return _with_memory(piece, "y", 4 * piece.members * piece.m * piece.n)
 
 

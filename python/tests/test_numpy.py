@@ -86,9 +86,11 @@ class Linear(support.Case):
             A(40, 72).astype("float16"),
             A(40, seed=3).astype("float16"),
         )
-        expected = antiphase.linear(x, w, bias, dtype="float32").tobytes()
+        expected = antiphase.linear(x, w, bias).tobytes()
+        self.assertEqual(antiphase.linear(x, w, bias=bias).tobytes(), expected)
+        wide = antiphase.linear(x, w, dtype="float32").tobytes()
         for dtype in (numpy.float32, "f4", numpy.dtype("f4"), "torch.float32"):
-            self.assertEqual(antiphase.linear(x, w, bias=bias, dtype=dtype).tobytes(), expected)
+            self.assertEqual(antiphase.linear(x, w, dtype=dtype).tobytes(), wide)
         for residual in (A(40, seed=4), A(5, 1, seed=4), A(2, 1, 40, seed=4), numpy.float32([3])):
             residual = residual.astype("float16")
             whole = numpy.broadcast_to(residual, (2, 5, 40)).copy()
@@ -1063,7 +1065,7 @@ class Wrapped:
 class Namespace:
     """The array namespace of such a library, which makes its arrays."""
 
-    float32, int64 = "float32", "int64"
+    float16, float32, int64 = "float16", "float32", "int64"
 
     def empty(self, shape, dtype, device):
         assert device == "cpu"
@@ -1118,6 +1120,8 @@ class Foreign(support.Case):
     def test_a_result_cannot_be_made(self):
         x = Wrapped(A(3, 3))
         self.refused(TypeError, ["Wrapped", "__array_namespace__", "out="], lambda: antiphase.matmul(x, x))
+        x = Wrapped(A(3, 3), namespace=Namespace())
+        self.refused(TypeError, ["float64", "Namespace"], lambda: antiphase.cumsum(x, 0, dtype="float64"))
 
     def test_libraries_are_not_mixed(self):
         self.refused(
@@ -1252,22 +1256,20 @@ class Cupy(support.Case):
     memory, and no call waits."""
 
     def setUp(self):
-        def call(function):
+        def call(function, of):
             def on_the_cpu(address, stream):
-                args = (
-                    antiphase._library.SgemmArgs if function is sgemm else antiphase._library.ScanArgs
-                ).from_address(address)
+                args = of.from_address(address)
                 self.assertEqual(args.device, 1)
                 args.device = antiphase._library.CPU
-                return function(address, stream)
+                try:
+                    return function(address, stream)
+                finally:
+                    args.device = 1
 
             return on_the_cpu
 
-        sgemm, scan, told = (
-            antiphase._library.sgemm,
-            antiphase._library.scan,
-            antiphase._library.workspace_bytes,
-        )
+        library = antiphase._library
+        sgemm, scan, linear, told = library.sgemm, library.scan, library.linear, library.workspace_bytes
 
         def asked(args):
             args.device = antiphase._library.CPU
@@ -1277,8 +1279,9 @@ class Cupy(support.Case):
                 args.device = 1
 
         instead = {
-            "sgemm": call(sgemm),
-            "scan": call(scan),
+            "sgemm": call(sgemm, library.SgemmArgs),
+            "scan": call(scan, library.ScanArgs),
+            "linear": call(linear, library.LinearArgs),
             "workspace_bytes": asked,
             "synchronize_stream": lambda *_: self.fail("it waited"),
         }
@@ -1313,6 +1316,16 @@ class Cupy(support.Case):
         self.refused(
             ValueError, ["devices 1 and 0"], lambda: antiphase.matmul(self.on_1(a), cupy_stand_in.ndarray(b))
         )
+
+    def test_linear_layers(self):
+        x, memory = A(3, 20).astype("float16"), A(20, seed=2).astype("float16")
+        dense = A(9, 20).astype("float16")
+        for w in (numpy.broadcast_to(memory[3], (9, 20)), numpy.broadcast_to(memory, (9, 20)), dense):
+            found, copied = (
+                antiphase.linear(self.on_1(x), self.on_1(like), activation="gelu") for like in (w, w.copy())
+            )
+            self.assertEqual(found.device.id, 1)
+            self.assertEqual(found.array.tobytes(), copied.array.tobytes())
 
     def test_scans(self):
         x = A(4, 6)
