@@ -64,17 +64,31 @@ def _extent(of, what):
     return f"dim3({', '.join(str(int(s)) for s in sizes)})"
 
 
+# A number that not every type holds: a parameter of another type than these is a compiler's error.
+_LARGE = """template <auto value> struct large {
+  template <class T> constexpr operator T() const {
+    if constexpr (std::is_integral_v<T> && std::is_integral_v<decltype(value)>)
+      static_assert(std::in_range<T>(value), "a parameter is too small for a number");
+    else
+      static_assert(value <= std::numeric_limits<T>::max() && value >= std::numeric_limits<T>::lowest(),
+                    "a parameter is too small for a number");
+    return static_cast<T>(value);
+  }
+};"""
+
+
 def _number(value):
-    """A Python number in C++."""
+    """A Python number in C++; None if it has none."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, numbers.Integral):
         if not -(1 << 63) <= value < 1 << 64:
             return None
+        if -(1 << 31) <= value < 1 << 31:
+            return str(int(value))
         # the least one has no literal: it would be the negative of a number that no signed type holds
-        return (
-            f"({int(value) + 1}LL - 1)" if value == -(1 << 63) else str(int(value)) + "u" * (value >= 1 << 63)
-        )
+        least = f"({int(value) + 1}LL - 1)" if value == -(1 << 63) else f"{int(value)}LL"
+        return f"{int(value)}ULL" if value >= 1 << 63 else least
     if math.isnan(value):
         return '__builtin_nan("")'
     if math.isinf(value):
@@ -92,7 +106,10 @@ def _scalar(value, number):
     text = _number(plain)
     if text is None:
         raise ValueError(f"argument {number} is {plain}: expected a number of 64 bits")
-    return text if of is None else f"static_cast<{of}>({text})"
+    if of is not None:
+        return f"static_cast<{of}>({text})"
+    most = (1 << 31) - 1 if isinstance(plain, numbers.Integral) else float(np.finfo(np.float32).max)
+    return f"large<{text}>()" if most < abs(plain) < math.inf else text
 
 
 @dataclasses.dataclass(frozen=True)
@@ -105,16 +122,17 @@ class Launch:
     types: tuple  # of arguments, in C++; of Python's numbers, which have none, their literals
 
     def refuse_if_the_driver_fails(self, errors, driver):
-        """Raises ValueError if it is the launch that does not compile."""
-        found = re.search(rf"^{re.escape(str(driver))}:\d+:\d+: error: (.*)$", errors, re.MULTILINE)
-        if found:
-            shown = (
-                of if isinstance(value, (np.ndarray, Unwritten)) else repr(value)
-                for value, of in zip(self.args, self.types)
-            )
-            raise ValueError(
-                f"{self.kernel} cannot be launched with the arguments ({', '.join(shown)}): {found[1]}"
-            )
+        """Raises ValueError if it is the launch that does not compile, and not the kernel's source."""
+        first = re.search(r"^(.*):\d+:\d+: error: (.*)$", errors, re.MULTILINE)
+        if first is None or first[1] != str(driver):
+            return
+        shown = (
+            of if isinstance(value, (np.ndarray, Unwritten)) else repr(value)
+            for value, of in zip(self.args, self.types)
+        )
+        takes = re.search(r"antiphase::plain::call<(.*)>\) \(", first[2])
+        why = f"expected ({takes[1]})" if takes else first[2].removeprefix("static assertion failed: ")
+        raise ValueError(f"{self.kernel} cannot be launched with the arguments ({', '.join(shown)}): {why}")
 
 
 def launch_of(kernel, grid, block, shared_bytes, args):
@@ -153,6 +171,11 @@ def _as_type(values, dtype, what):
     return cast
 
 
+def _stored(pointer):
+    """The type of an array's elements on the host: a vector of bools would be packed."""
+    return pointer[:-1].replace("bool", "unsigned char")
+
+
 def text_of(launch, expected, tolerance, folder):
     """The program's source. Contents of arrays go into files of the folder."""
     lines, names, checks = [], [], []
@@ -169,10 +192,10 @@ def text_of(launch, expected, tolerance, folder):
             start = (
                 value.size
                 if isinstance(value, Unwritten)
-                else f"contents<{of[:-1]}>({file_of(value, f'argument{number}')})"
+                else f"contents<{_stored(of)}>({file_of(value, f'argument{number}')})"
             )
-            lines.append(f"  array<{of[:-1]}> a{number}({start});")
-            names.append(f"static_cast<{of}>(a{number})")
+            lines.append(f"  array<{_stored(of)}> a{number}({start});")
+            names.append(f"reinterpret_cast<{of}>(a{number}.data())")
         else:
             names.append(of)
     if expected is not None and not isinstance(expected, collections.abc.Mapping):
@@ -186,7 +209,7 @@ def text_of(launch, expected, tolerance, folder):
         if np.size(array) != of.size:
             raise ValueError(f"expected[{number}] has {np.size(array)} elements, the argument {of.size}")
         array = _as_type(array, native(of.dtype), f"expected[{number}]")
-        kind = launch.types[number][:-1]
+        kind = _stored(launch.types[number])
         checks.append(f"  const auto e{number} = contents<{kind}>({file_of(array, f'expected{number}')});")
         checks.append(
             f'  good = holds("argument {number}", a{number}, [&](std::size_t i) {{ return e{number}[i]; }}, '
@@ -195,7 +218,12 @@ def text_of(launch, expected, tolerance, folder):
     return "\n".join(
         [
             "#include <antiphase/plain/driver.h>",
-            '#pragma GCC diagnostic error "-Woverflow"',  # a number that the kernel's parameter cannot hold
+            *(["#include <cuda_fp16.h>"] if any("__half" in of for of in launch.types) else []),
+            *(
+                ["#include <limits>", "#include <utility>", _LARGE]
+                if any("large<" in of for of in launch.types)
+                else []
+            ),
             "int main() {",
             "  using namespace antiphase::driver;",
             *lines,

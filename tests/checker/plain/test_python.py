@@ -141,22 +141,18 @@ class Checking(unittest.TestCase):
         )
         for name, args, said in (
             ("none", [x, 1, 2.0], r"^none cannot be launched with the arguments \(int\*, 1, 2.0\): .*none"),
-            ("one", [x, 1], r"^one cannot be launched with the arguments \(int\*, 1\): .*few"),
+            ("one", [x, 1], r"^one cannot be launched with .* \(int\*, 1\): expected \(int\*, int, float\)$"),
             (
                 "one",
                 [x, 2**40, 2.0],
-                r"^one cannot be launched with the arguments .*overflow.*1099511627776",
+                r" \(int\*, 1099511627776, 2.0\): a parameter is too small for a number$",
             ),
-            ("one", [x, 1, 1e300], r"^one cannot be launched with .*overflow"),
-            (
-                "one",
-                [x.astype("f8"), 1, 2.0],
-                r"^one cannot be launched with the arguments \(double\*, 1, 2.0\): .*convert",
-            ),
+            ("one", [x, -(2**31) - 1, 2.0], r": a parameter is too small for a number$"),
+            ("one", [x, 1, 1e300], r"^one cannot be launched .*: a parameter is too small for a number$"),
+            ("one", [x.astype("f8"), 1, 2.0], r" \(double\*, 1, 2.0\): expected \(int\*, int, float\)$"),
         ):
-            with self.subTest(said), self.assertRaisesRegex(ValueError, said) as raised:
+            with self.subTest(said), self.assertRaisesRegex(ValueError, said):
                 check(kernel, name, 1, 1, args, schedules=1)
-            self.assertNotIn("\n", str(raised.exception))
         for least in (-(1 << 63), (1 << 64) - 1):
             whole = f"__global__ void one(bool* x, {'unsigned ' if least > 0 else ''}long long n) {{ *x = n == VALUE; }}"
             value = "18446744073709551615ull" if least > 0 else "(-9223372036854775807ll - 1)"
@@ -172,15 +168,25 @@ class Checking(unittest.TestCase):
             )
             self.assertTrue(report.clean, report)
 
+    def test_bools(self):
+        kernel = "__global__ void negated(const bool* x, bool* y) { y[threadIdx.x] = !x[threadIdx.x]; }"
+        x = np.arange(9) % 3 == 0
+        run = lambda expected: check(
+            kernel, "negated", 1, 9, [x, unwritten(9, bool)], expected={1: expected}, schedules=2
+        )
+        self.assertTrue(run(~x).clean)
+        (wrong,) = run(~x ^ (np.arange(9) == 4)).findings
+        self.assertEqual((wrong.element, wrong.got, wrong.expected), (4, 1, 0))
+        with self.assertRaisesRegex(ValueError, "has 2 at 0: expected what bool holds"):
+            run([2] * 9)
+
     def test_paths_and_texts(self):
         with tempfile.TemporaryDirectory() as folder:
             path = os.path.join(folder, "a;b{c.cu")
             text = "__global__ void one(int* x) { *x = 1; }"
             with open(path, "w") as file:
                 file.write(text)
-            other = os.path.join(folder, "x{y")
-            os.link(path, other)
-            for source in (path, pathlib.Path(path), other, text):
+            for source in (path, pathlib.Path(path), text):
                 report = check(source, "one", 1, 1, [unwritten(1, np.int32)], expected={0: [1]}, schedules=1)
                 self.assertTrue(report.clean, report)
             with self.assertRaisesRegex(ValueError, "none;here.cu"):
