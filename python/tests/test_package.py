@@ -143,6 +143,7 @@ class Library(Scratch):
                     "torch.py",
                     "_torch_scans.py",
                     "_torch_attention.py",
+                    "_torch_engines.py",
                     "_torch_invariant.py",
                     "_jax_attention.py",
                     "_jax_linear.py",
