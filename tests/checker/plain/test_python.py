@@ -92,14 +92,13 @@ class Checking(unittest.TestCase):
         """Byte order, integers that doubles do not tell apart, and expected values that the array's type cannot hold."""
         scale = "__global__ void scale(const float* x, float* y, int n, float f) { int i = threadIdx.x; if (i < n) y[i] = f * x[i]; }"
         x = np.arange(1, 9, dtype=np.float32)
-        run = lambda x, f, expected, y="float32", n=8: check(
-            scale, "scale", 1, 32, [x, unwritten(8, y), n, f], expected={1: expected}, schedules=2
+        run = lambda x, f, expected, y="float32": check(
+            scale, "scale", 1, 32, [x, unwritten(8, y), 8, f], expected={1: expected}, schedules=2
         )
-        for swapped in (x.astype(">f4"), x.astype("<f4")):
-            for y in (">f4", "<f4"):
-                for expected in (2 * x, (2 * x).astype(">f4"), (2 * x).astype(">f8")):
-                    self.assertTrue(run(swapped, np.float32(2), expected, y).clean)
-        for f in (
+        self.assertTrue(run(x.astype(">f4"), np.float32(2), 2 * x).clean)
+        # rounded to float32
+        self.assertTrue(run(x, 0.1, (x * np.float64(np.float32(0.1))).astype(">f8"), ">f4").clean)
+        values = [
             np.float32(np.inf),
             float("-inf"),
             float("nan"),
@@ -108,9 +107,14 @@ class Checking(unittest.TestCase):
             2.5,
             np.float16(0.5),
             True,
-        ):
-            report = run(x, f, x * np.float32(f))
-            self.assertTrue(report.clean, report)
+        ]
+        parameters = ", ".join(f"float f{i}" for i in range(8))
+        stores = " ".join(f"y[{i}] = f{i};" for i in range(8))
+        store = f"__global__ void store(float* y, {parameters}) {{ {stores} }}"
+        report = check(
+            store, "store", 1, 1, [unwritten(8, "f4"), *values], expected={0: np.float32(values)}, schedules=1
+        )
+        self.assertTrue(report.clean, report)
         halves = "__global__ void half_of(const long long* x, long long* y) { y[threadIdx.x] = x[threadIdx.x] / 2; }"
         large = (1 << 60) + 2 * np.arange(8)
         half_of = lambda expected: check(
@@ -133,7 +137,6 @@ class Checking(unittest.TestCase):
             ValueError, r"expected\[1\] has 1e\+300 at 0: expected what float32 holds"
         ):
             run(x, 2.0, np.full(8, 1e300))
-        self.assertTrue(run(x, 0.1, x * np.float64(np.float32(0.1))).clean)  # rounded
 
     def test_launches_that_do_not_compile(self):
         kernel, x = "__global__ void one(int* x, int n, float f) { if (n > 0) x[0] = f; }", np.zeros(
@@ -147,26 +150,19 @@ class Checking(unittest.TestCase):
                 [x, 2**40, 2.0],
                 r" \(int\*, 1099511627776, 2.0\): a parameter is too small for a number$",
             ),
-            ("one", [x, -(2**31) - 1, 2.0], r": a parameter is too small for a number$"),
             ("one", [x, 1, 1e300], r"^one cannot be launched .*: a parameter is too small for a number$"),
-            ("one", [x.astype("f8"), 1, 2.0], r" \(double\*, 1, 2.0\): expected \(int\*, int, float\)$"),
         ):
             with self.subTest(said), self.assertRaisesRegex(ValueError, said):
                 check(kernel, name, 1, 1, args, schedules=1)
-        for least in (-(1 << 63), (1 << 64) - 1):
-            whole = f"__global__ void one(bool* x, {'unsigned ' if least > 0 else ''}long long n) {{ *x = n == VALUE; }}"
-            value = "18446744073709551615ull" if least > 0 else "(-9223372036854775807ll - 1)"
-            report = check(
-                whole,
-                "one",
-                1,
-                1,
-                [unwritten(1, bool), least],
-                expected={0: [True]},
-                schedules=1,
-                options=[f"-DVALUE={value}"],
-            )
-            self.assertTrue(report.clean, report)
+        source = """__global__ void store(long long* x, unsigned long long* y, long long n, unsigned long long m) {
+  *x = n, *y = m;
+}"""
+        least, most = -(1 << 63), (1 << 64) - 1
+        to = [unwritten(1, "int64"), unwritten(1, "uint64")]
+        report = check(
+            source, "store", 1, 1, [*to, least, most], expected={0: [least], 1: [most]}, schedules=1
+        )
+        self.assertTrue(report.clean, report)
 
     def test_bools(self):
         kernel = "__global__ void negated(const bool* x, bool* y) { y[threadIdx.x] = !x[threadIdx.x]; }"
