@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """batch_invariant() for engines, which have modules that switch operators to ones that do not depend on the batch."""
 import contextlib
+import gc
 import importlib
 import sys
+import types
+import warnings
 
 import torch
 
@@ -91,6 +94,25 @@ def _module_of_engine():
     )
 
 
+def _warn_of_holders(functions, known):
+    """Warns if a class, a closure or an object still holds one of an engine's functions."""
+    for function in functions:
+        holders = {
+            type(holder).__name__
+            for holder in gc.get_referrers(function)
+            if holder is not functions
+            and not isinstance(holder, types.FrameType)
+            and not any(holder is pair for pair in known)
+        }
+        if holders:
+            warnings.warn(
+                f"antiphase: the engine's own {function.__name__} is still held by a {' and a '.join(sorted(holders))}: "
+                "expected replace_batch_invariant_ops() before the engine's modules are imported",
+                RuntimeWarning,
+                stacklevel=3,
+            )
+
+
 def replace_batch_invariant_ops(theirs=None):
     """Makes a module that switches operators to ones that do not depend on the batch switch to these: the package
     batch_invariant_ops, or the copy that an engine has. By default that of vLLM, SGLang or batch_invariant_ops, which
@@ -101,7 +123,7 @@ def replace_batch_invariant_ops(theirs=None):
 
     Its four functions of the mode become those of this module, and matmul_persistent, which it and vLLM's layers call
     without torch, one of these products, which torch.compile traces. So do the names that modules imported before have
-    for them; what a class, a closure or an object holds does not. Call it in each process before the switch. Raises
+    for them; a RuntimeWarning says if a class, a closure or an object holds one. Call it in each process before the switch. Raises
     TypeError if the module has no function enable_batch_invariant_mode, RuntimeError if its mode is on already, or
     without an argument if there is no such module."""
     if theirs is None:
@@ -131,10 +153,11 @@ def replace_batch_invariant_ops(theirs=None):
     for name, function in ours.items():
         for owner in owners:
             before = getattr(owner, name, None)
-            replaced[id(before)] = before, function
+            if before is not None and before is not function:
+                replaced[id(before)] = before, function
             setattr(owner, name, function)
-    replaced.pop(id(None), None)
     for module in list(sys.modules.values()):
         for name, value in list(getattr(module, "__dict__", {}).items()):
             if id(value) in replaced:
                 setattr(module, name, replaced[id(value)][1])
+    _warn_of_holders([before for before, _ in replaced.values()], list(replaced.values()))

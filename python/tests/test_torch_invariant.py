@@ -581,8 +581,10 @@ def linear_batch_invariant(input, weight, bias=None): return matmul_persistent(i
                     f"from {name} import {functions}\nproduct = matmul_persistent\n"
                     "def norm(): return is_batch_invariant_mode_enabled()\n",
                 )
-                at.replace_batch_invariant_ops(given)
-                at.replace_batch_invariant_ops(given)  # changes nothing
+                with warnings.catch_warnings():
+                    warnings.simplefilter("error")
+                    at.replace_batch_invariant_ops(given)
+                    at.replace_batch_invariant_ops(given)  # changes nothing
                 x, w = R(9, 40), R(24, 40, seed=2)
                 for product in (layers.product, layers.matmul_persistent, given.matmul_persistent):
                     self.assertTrue(same(product(x, w.t()), engine.linear_batch_invariant(x, w)))
@@ -598,6 +600,20 @@ def linear_batch_invariant(input, weight, bias=None): return matmul_persistent(i
                         self.assertEqual(compiled(torch.zeros(1)), 1)
                 finally:
                     at.disable_batch_invariant_mode()
+
+    def test_what_else_holds_an_engines_functions(self):
+        for holder, what in (
+            ("class Layer: product = staticmethod(matmul_persistent)", "staticmethod"),
+            ("import functools\nproduct = functools.partial(matmul_persistent, bias=None)", "partial"),
+            ("products = [matmul_persistent]", "list"),
+            ("def made(f): return lambda a, b: f(a, b)\nproduct = made(matmul_persistent)", "cell"),
+        ):
+            engine = self.engine("batch_invariant_ops", self.SWITCH)
+            self.engine("layers_of_engine", "from batch_invariant_ops import matmul_persistent\n" + holder)
+            with self.subTest(what), self.assertWarnsRegex(
+                RuntimeWarning, f"own matmul_persistent is still held by a {what}: expected replace_batch"
+            ):
+                at.replace_batch_invariant_ops(engine)
 
     def test_engines_whose_mode_is_on_and_none(self):
         with self.assertRaisesRegex(
