@@ -264,8 +264,9 @@ ANTIPHASE_API antiphase_status antiphase_scan_explain(const antiphase_scan_args*
 // ---- Linear layers
 // -----------------------------------------------------------------------------------------------------------
 
-// Element (i, k) of member b: data[i row_stride + k k_stride + b member_stride], 16-bit numbers. Strides of
-// 0: densely packed rows; a member_stride of 0 is shared by all members.
+// Element (i, k) of member b: data[i row_stride + k k_stride + b member_stride], 16-bit numbers. row_stride
+// and k_stride 0: densely packed rows; a member_stride of 0 is shared by all members. A stride of 0 among
+// others, or ANTIPHASE_REPEATED, shares what it steps over.
 typedef struct antiphase_linear_operand {
   const void* data;
   int64_t row_stride, k_stride, member_stride;
@@ -293,10 +294,10 @@ typedef struct antiphase_linear_args {
   int64_t y_row_stride, y_member_stride;  // 0: densely packed
   const void* bias;                       // n numbers; NULL: none
   int64_t bias_member_stride;
-  const void* residual;  // NULL: none; y itself, or apart from it
-  int64_t residual_row_stride, residual_member_stride;
+  const void* residual;                                 // NULL: none; y itself, or apart from it
+  int64_t residual_row_stride, residual_member_stride;  // 0: densely packed; or ANTIPHASE_REPEATED
   // Of experts: group g is the rows of x and y up to group_ends[g], and takes member g of w and bias. Rising,
-  // up to m. NULL: each member has m rows.
+  // up to m, as only ANTIPHASE_CPU checks. NULL: each member has m rows.
   const int32_t* group_ends;
   const char* kernel;  // NULL: the fastest; others have the same bits
   int32_t overlap;     // 1: reads w while kernels before it end, none of which writes w

@@ -64,12 +64,12 @@ def explain_attention(
 def linear(
     x: _Array,
     w: _Array,
-    bias: _Array | None = None,
     /,
+    bias: _Array | None = None,
     *,
     residual: _Array | None = None,
     activation: Literal["relu", "gelu", "gelu_tanh"] | None = None,
-    dtype: str | None = None,
+    dtype: Any = None,
 ) -> _Array: ...
 def explain_scan(
     x: _Array,

@@ -25,6 +25,8 @@
         With --report or --profile, processes that crash, are killed or leave by os._exit are reported too,
         and the exit is by the program's signal
 """
+import errno
+import functools
 import importlib.util
 import os
 import re
@@ -33,6 +35,25 @@ import shutil
 import sys
 
 from . import _cublas, _library
+
+
+def _written(program):
+    """A program whose output may have a reader that leaves before the end, as `head` does, or no room."""
+
+    @functools.wraps(program)
+    def run():
+        try:
+            program()
+            if sys.stdout is not None:
+                sys.stdout.flush()
+        except OSError as error:
+            if error.errno not in (errno.EPIPE, errno.ENOSPC):
+                raise
+            os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # for what Python flushes at its exit
+            if error.errno == errno.ENOSPC:
+                sys.exit(f"antiphase: the output cannot be written: {error.strerror}")
+
+    return run
 
 
 def _is_missing(library):
@@ -217,6 +238,7 @@ def run(words):
         sys.exit(str(error))
 
 
+@_written
 def tool():
     """The command `antiphase` of an installed package: the tool that lies next to this file."""
     if sys.argv[1:2] == ["info"] and set(sys.argv[2:]) & set(_PLACES):
@@ -231,6 +253,7 @@ def tool():
     os.execv(place, ["antiphase", *sys.argv[1:]])
 
 
+@_written
 def main():
     words = sys.argv[1:]
     if words == ["info"]:

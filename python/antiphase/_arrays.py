@@ -62,9 +62,7 @@ class Kind:
         return made
 
     def dtype_name(self, dtype):
-        if not getattr(dtype, "isnative", True):
-            return f"{dtype.name} of the other byte order"
-        return dtype.name
+        return _native_name(dtype)
 
     def number_of(self, device):
         return device
@@ -80,13 +78,22 @@ class Kind:
         return sys.modules["numpy"]
 
     def empty(self, like, shape, dtype="float32"):
-        return self.module(like).empty(shape, dtype)
+        return self.module(like).empty(shape, self.type_of(dtype))
+
+    def type_of(self, name):
+        """NumPy's type of that name."""
+        try:
+            return sys.modules["numpy"].dtype(name)
+        except TypeError:
+            raise TypeError(
+                f"antiphase: dtype is {name}, which NumPy does not know: expected one that it knows, or ml_dtypes imported"
+            ) from None
 
     def dense(self, x):
         return self.module(x).ascontiguousarray(x)
 
     def astype(self, x, dtype):
-        return x.astype(dtype)
+        return x.astype(self.type_of(dtype))
 
     def permuted(self, x, axes):
         return x.transpose(axes)
@@ -135,7 +142,7 @@ class Cupy(Kind):
 
     def empty(self, like, shape, dtype="float32"):
         with like.device:
-            return self.module(like).empty(shape, dtype)
+            return super().empty(like, shape, dtype)
 
     def workspace(self, size, like):
         """An allocation of `size` bytes for one call on a GPU: its owner and its address."""
@@ -393,16 +400,28 @@ class Capsules(Kind):
 
     def empty(self, like, shape, dtype="float32"):
         module = self.module(like)
-        return module.empty(shape, dtype=getattr(module, dtype), device=like.device)
+        return module.empty(shape, dtype=self.type_in(module, dtype), device=like.device)
+
+    def type_in(self, module, name):
+        try:
+            return getattr(module, name)
+        except AttributeError:
+            raise TypeError(
+                f"antiphase: the result would be {name}, which {_module_name(module)} does not have: expected another dtype"
+            ) from None
 
     def dense(self, x):
+        view = self.view(x)
+        packed = zip(view.shape, view.strides, _dlpack.dense_strides(view.shape))
+        if 0 in view.shape or all(extent == 1 or step == dense for extent, step, dense in packed):
+            return x
         raise ValueError(
             f"antiphase: a {_type_name(x)} lies in memory as cannot be read here: copy it into rows without gaps first"
         )
 
     def astype(self, x, dtype):
         module = self.module(x)
-        return module.astype(x, getattr(module, dtype))
+        return module.astype(x, self.type_in(module, dtype))
 
     def permuted(self, x, axes):
         return x if list(axes) == sorted(axes) else self.module(x).permute_dims(x, axes)
@@ -513,6 +532,10 @@ def _type_of(typestr):
     return ("bool" if typestr[1] == "b" else f"{names.get(typestr[1], typestr[1])}{8 * size}"), size
 
 
+def _module_name(module):
+    return getattr(module, "__name__", type(module).__name__)
+
+
 def _type_name(x):
     return f"{type(x).__module__}.{type(x).__qualname__}"
 
@@ -549,9 +572,14 @@ def kind_of(x, name):
     if kind is None:
         found = _find(x)
         if found is None:
+            way = (
+                ".filled() has its numbers"
+                if _is(x, "numpy.ma", "MaskedArray")
+                else "convert with numpy.asarray"
+            )
             raise TypeError(
                 f"antiphase: {name} is a {_type_name(x)}: expected an array of NumPy, torch, CuPy or JAX, or one with "
-                "__dlpack__ or __cuda_array_interface__; convert with numpy.asarray"
+                f"__dlpack__ or __cuda_array_interface__; {way}"
             )
         kind = _made.setdefault(found, found())
         _kinds[type(x)] = kind
@@ -580,6 +608,41 @@ def elements(kind, view, name):
             f"antiphase: {name} has strides of {view.strides} bytes: expected multiples of {size}; copy it first"
         )
     return tuple(stride // size for stride in view.strides)
+
+
+def type_named(dtype):
+    """The name of an element type, given as text or as a type of NumPy, JAX, torch or Python; None stays None. What is
+    no type has a name that no type has."""
+    if isinstance(dtype, str):
+        dtype = dtype.removeprefix("torch.")
+    if dtype is None or isinstance(dtype, str) and dtype in ITEM_BYTES:
+        return dtype
+    numpy = sys.modules.get("numpy")
+    # NumPy's types, and its short names such as "f4"
+    if (
+        isinstance(dtype, str)
+        or numpy is not None
+        and isinstance(dtype, type)
+        and issubclass(dtype, numpy.generic)
+    ):
+        try:
+            return _native_name(numpy.dtype(dtype))
+        except (AttributeError, TypeError, ValueError, SyntaxError):
+            return _library.shown(dtype).strip("'") if isinstance(dtype, str) else str(dtype)
+    if isinstance(dtype, type):
+        made = getattr(dtype, "dtype", None)  # jax.numpy.float32
+        return (
+            made.name
+            if hasattr(made, "name")
+            else {float: "float64", int: "int64"}.get(dtype, dtype.__name__)
+        )
+    if isinstance(getattr(dtype, "name", None), str):
+        return _native_name(dtype)
+    return _library.shown(dtype).removeprefix("torch.")
+
+
+def _native_name(dtype):
+    return dtype.name if getattr(dtype, "isnative", True) else f"{dtype.name} of the other byte order"
 
 
 def way_out(kind, of):

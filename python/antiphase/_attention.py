@@ -127,9 +127,15 @@ def scale_of(scale):
     """A scale that is None, for 1 / sqrt(depth), or a number that is finite in float32."""
     if scale is None:
         return None
-    if not abs(float(scale)) <= _LARGEST:
-        raise ValueError(f"antiphase: scale is {float(scale)}: expected a number that is finite in float32")
-    return float(scale)
+    try:
+        number = math.nan if isinstance(scale, (str, bytes)) else float(scale)
+    except (TypeError, ValueError, OverflowError, RuntimeError):
+        number = math.nan
+    if not abs(number) <= _LARGEST:
+        raise ValueError(
+            f"antiphase: scale is {_library.shown(scale)}: expected a number that is finite in float32"
+        )
+    return number
 
 
 def attend(kind, q, k, v, causal, scale, mask, bias, window, grouped, run):
@@ -248,14 +254,11 @@ def _of_plain(kind, *operands, out=None, place=None):
     if 0 in owners[0][1].shape:
         return out
     memory = None
-    if args.device == _library.CPU:
-        _waiting.run_attention(_library.attention, args)
-    else:
-        size = _library.attention_workspace(args) if kind.ordered else 0
-        if size:
-            memory, args.workspace = kind.workspace(size, q)
-            args.workspace_size = size
-        _library.check(_library.attention(ctypes.addressof(args), kind.stream(device)))
+    size = _library.attention_workspace(args) if kind.ordered and args.device != _library.CPU else 0
+    if size:
+        memory, args.workspace = kind.workspace(size, q)
+        args.workspace_size = size
+    _waiting.call(_library.attention, args, kind.stream(device))
     _arrays.finish(kind, args.device)
     del memory, owners  # only now: the work is queued
     return out

@@ -9,7 +9,7 @@ import numpy
 from jax.extend import core
 from jax.interpreters import ad, batching
 
-from . import _jax_ops, _library, _linear
+from . import _arrays, _jax_ops, _library, _linear
 
 _TARGET = "antiphase_linear"
 
@@ -141,7 +141,7 @@ def linear(x, w, bias=None, *, transposed=False, preferred_element_type=None):
         raise TypeError(
             f"antiphase: linear, x is {dtype}, w is {w.dtype.name}: expected both float16 or both bfloat16"
         )
-    result = dtype if preferred_element_type is None else jax.numpy.dtype(preferred_element_type).name
+    result = dtype if preferred_element_type is None else _arrays.type_named(preferred_element_type)
     if result not in (dtype, "float32"):
         raise TypeError(f"antiphase: linear, preferred_element_type is {result}: expected {dtype} or float32")
     if x.ndim == 0 or w.ndim != 2 or w.shape[0 if transposed else 1] != x.shape[-1]:

@@ -249,6 +249,8 @@ _scan_explain = LIBRARY.antiphase_scan_explain
 _scan_explain.argtypes = [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_size_t]
 linear = LIBRARY.antiphase_linear
 linear.argtypes = [ctypes.c_void_p, ctypes.c_void_p]
+_linear_explain = LIBRARY.antiphase_linear_explain
+_linear_explain.argtypes = [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_size_t]
 attention, attention_backward = LIBRARY.antiphase_attention, LIBRARY.antiphase_attention_backward
 for _call in (attention, attention_backward):
     _call.argtypes = [ctypes.c_void_p, ctypes.c_void_p]
@@ -299,7 +301,12 @@ def workspace_bytes(args):
 def text_of(args):
     """The kernel that a call with these arguments would run, and why."""
     text = ctypes.create_string_buffer(16384)
-    explain = {SgemmArgs: _sgemm_explain, ScanArgs: _scan_explain, AttentionArgs: _attention_explain}
+    explain = {
+        SgemmArgs: _sgemm_explain,
+        ScanArgs: _scan_explain,
+        AttentionArgs: _attention_explain,
+        LinearArgs: _linear_explain,
+    }
     check(explain[type(args)](ctypes.addressof(args), text, len(text)))
     return text.value.decode(errors="replace")
 

@@ -15,19 +15,14 @@ _PRECISIONS = {
     _REPRODUCIBLE: (0, 1),
 }  # and SgemmArgs.reproducible
 _FLOAT_BYTES = 4
-_from_buffer_copy, _addressof, _byref, _pointer = (
-    _library.SgemmArgs.from_buffer_copy,
-    ctypes.addressof,
-    ctypes.byref,
-    ctypes.c_void_p,
-)
+_from_buffer_copy, _byref, _pointer = (_library.SgemmArgs.from_buffer_copy, ctypes.byref, ctypes.c_void_p)
 _FIRST, _SECOND = "the first operand", "the second operand"
 
 
 class _Plan:
     """The calls for a product of arrays with given shapes, strides, dtypes and device."""
 
-    __slots__ = ("shape", "device", "calls", "workspaces", "copied", "work")
+    __slots__ = ("shape", "device", "calls", "workspaces", "copied")
 
     def __init__(self, shape, device, calls, copied=()):
         self.shape = shape  # of the result
@@ -35,7 +30,6 @@ class _Plan:
         self.calls = calls  # of (arguments without addresses, offsets of a, b and c in bytes)
         self.workspaces = {}  # low bits of the addresses: bytes
         self.copied = copied  # by operand: whether it has to be copied first
-        self.work = _waiting.product_work(calls[0][0]) if calls else 0  # of one call, on the CPU executor
 
 
 def _refuse_shapes(a, b, why):
@@ -254,7 +248,7 @@ def precision_of(precision, reproducible):
 def _named(error):
     """An error of the library about A, B and C, by the names of matmul's arguments."""
     names = {"A": _FIRST, "B": _SECOND, "C": "out"}
-    return type(error)(re.sub(r"\b[ABC]\b(?= (?:has|overlaps|:)|: )", lambda m: names[m[0]], str(error)))
+    return type(error)(re.sub(r"\b[ABC]\b", lambda m: names[m[0]], str(error)))
 
 
 def product(kind, a, b, out, precision, *, alpha=1, beta=0, bias=None):
@@ -268,12 +262,6 @@ def product(kind, a, b, out, precision, *, alpha=1, beta=0, bias=None):
     if plan.copied:
         a, b = (kind.dense(x) if copied else x for x, copied in zip((a, b), plan.copied))
         return product(kind, a, b, out, precision, alpha=alpha, beta=beta, bias=bias)
-    if plan.work:
-        _waiting.warn_of_product(
-            plan.calls[0][0],
-            plan.work * len(plan.calls),
-            f"matmul of shapes {tuple(va[1])} and {tuple(vb[1])}",
-        )
     at_a, at_b = va[0], vb[0]
     if out is None:
         out = kind.empty(a, plan.shape)
@@ -286,6 +274,7 @@ def product(kind, a, b, out, precision, *, alpha=1, beta=0, bias=None):
         for at, name in ((at_a, _FIRST), (at_b, _SECOND), (at_c, "out")):
             _arrays.require_aligned(at, _FLOAT_BYTES, name)
     stream = kind.stream(va[4])
+    what, times = lambda: f"matmul of shapes {tuple(va[1])} and {tuple(vb[1])}", len(plan.calls)
     for filled, offset_a, offset_b, offset_c in plan.calls:
         args = _from_buffer_copy(filled)
         args.a, args.b, args.c = at_a + offset_a, at_b + offset_b, at_c + offset_c
@@ -294,9 +283,10 @@ def product(kind, a, b, out, precision, *, alpha=1, beta=0, bias=None):
         if bias is not None:
             args.column_bias = kind.pointer(bias)
         try:
-            _queue(kind, args, plan, stream, a)
+            _queue(kind, args, plan, stream, a, what, times)
         except ValueError as error:
             raise _named(error) from None
+        times = 0
     if plan.calls:
         _arrays.finish(kind, plan.device)
     return kind.shaped(out, plan.shape)
@@ -471,14 +461,11 @@ def _remember_quick(kind, a, b, key):
     _quick_plans.keep(key, (plan.calls[0][0], plan.shape, strides, low_bits, size, [], a.get_device()))
 
 
-def _queue(kind, args, plan, stream, like):
+def _queue(kind, args, plan, stream, like, what, times):
     """Makes one call. Its workspace comes from the array library where that has a stream-ordered allocator,
     else from the pool of libantiphase."""
-    if plan.device == _library.CPU:
-        _waiting.run_product(args, plan.work)
-        return
     memory = None
-    if kind.ordered:
+    if kind.ordered and plan.device != _library.CPU:
         key = (
             *((at or 0) & 255 for at in (args.a, args.b, args.c)),
             args.beta != 0,
@@ -489,9 +476,7 @@ def _queue(kind, args, plan, stream, like):
         if size:
             memory, args.workspace = kind.workspace(size, like)
             args.workspace_size = size
-    status = _library.sgemm(_addressof(args), stream)
-    if status:
-        _library.check(status)
+    _waiting.call(_library.sgemm, args, stream, what, times)
     del memory  # only now: the work is queued, and later allocations are ordered after it on the stream
 
 

@@ -4,7 +4,6 @@ import ctypes
 import math
 import operator
 import struct
-import sys
 
 from . import _arrays, _library, _waiting
 
@@ -97,33 +96,6 @@ def _order_in_memory(view, strides):
     return axes
 
 
-def _name(dtype):
-    """The name of a dtype, given as text or as a type of NumPy, JAX, torch or Python."""
-    if dtype is None or isinstance(dtype, str) and dtype in _TYPES:
-        return dtype
-    numpy = sys.modules.get("numpy")
-    # NumPy's types, and its short names such as "f4"
-    if (
-        isinstance(dtype, str)
-        or numpy is not None
-        and isinstance(dtype, type)
-        and issubclass(dtype, numpy.generic)
-    ):
-        try:
-            return numpy.dtype(dtype).name
-        except (AttributeError, TypeError):
-            return str(dtype)
-    if isinstance(dtype, type):
-        made = getattr(dtype, "dtype", None)  # jax.numpy.float32
-        return (
-            made.name
-            if hasattr(made, "name")
-            else {float: "float64", int: "int64"}.get(dtype, dtype.__name__)
-        )
-    name = getattr(dtype, "name", None)
-    return name if isinstance(name, str) else str(dtype).rpartition(".")[2]
-
-
 def _axis_of(axis, shape, name):
     if not shape:
         raise ValueError(f"antiphase: {name} of an array of shape (): expected at least one axis")
@@ -201,7 +173,7 @@ class _Scan:
         dtype, and bools are counted; as in the array API, smaller integers are added up in the default
         integer type."""
         if dtype is not None:
-            return _name(dtype)
+            return _arrays.type_named(dtype)
         of = kind.about(x)[1]
         if "int" not in of and of != "bool":
             return None
@@ -219,7 +191,7 @@ class _Scan:
         view = kind.view(x)
         axis = _axis_of(axis, view.shape, self.name)
         of = kind.dtype_name(view.dtype)
-        to = _name(dtype) or of
+        to = _arrays.type_named(dtype) or of
         if of not in _TYPES and not (of == "bool" and to != of):
             raise TypeError(
                 f"antiphase: {self.name} of {of}: expected {', '.join(_TYPES)}; {_arrays.way_out(kind, of)}"
@@ -320,8 +292,8 @@ class _Scan:
         device = kind.number_of(view.device)
         args, initial = self._filled(kind, view, keys, order, axis, of, to)
         args.out = place.pointer
-        if not _waiting.run_scan(args, f"{self.name} of shape {tuple(view.shape)}"):
-            _library.check(_library.scan(ctypes.addressof(args), kind.stream(view.device)))
+        what = lambda: f"{self.name} of shape {tuple(view.shape)}"
+        _waiting.call(_library.scan, args, kind.stream(view.device), what)
         _arrays.finish(kind, device)
         del initial
 
@@ -373,8 +345,8 @@ def of_tensor(kind, x, axis, op, to, reverse=False, exclusive=False, in_place=Fa
     args = _library.ScanArgs.from_buffer_copy(ready)
     args.input, args.out = pointer, made.data_ptr()
     if args.device == _library.CPU:
-        if x.numel() and not _waiting.run_scan(args, f"a scan of shape {tuple(shape)}"):
-            _library.check(_library.scan(ctypes.addressof(args), None))
+        if x.numel():
+            _waiting.call(_library.scan, args, None, lambda: f"a scan of shape {tuple(shape)}")
         _arrays.finish(kind, args.device)
     else:
         status = _library.scan_of_pointers(ctypes.byref(args), ctypes.c_void_p(kind.stream(x.device)))

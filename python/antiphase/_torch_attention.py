@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 """Attention for torch: an operator with gradients, and torch's scaled_dot_product_attention."""
-import ctypes
 import math
 
 import torch
@@ -93,17 +92,15 @@ def run(known, q, addresses, softmax, logsumexp=None):
     args.softmax = None if softmax is None else softmax.data_ptr()
     if logsumexp is not None:
         args.logsumexp, args.logsumexp_stride = logsumexp.data_ptr(), logsumexp.shape[2]
-    call = _library.attention_backward if args.out_gradient.data else _library.attention
-    if args.device == _library.CPU:
-        _waiting.run_attention(call, args)
-        return
     memory = None
     if size:
         memory = q.new_empty(size, dtype=torch.uint8)
         args.workspace, args.workspace_size = memory.data_ptr(), size
-    status = call(ctypes.addressof(args), _kind.stream(q.device))
-    if status:
-        _library.check(status)
+    _waiting.call(
+        _library.attention_backward if args.out_gradient.data else _library.attention,
+        args,
+        _kind.stream(q.device),
+    )
     del memory  # only now: the work is queued
 
 

@@ -6,7 +6,7 @@ import contextlib
 import functools
 import inspect
 import math
-import sys
+import os
 import warnings
 
 import torch
@@ -338,6 +338,34 @@ def _operators():
 
 
 _ON_CUDA_ALONE = "_scaled_dot_product_"  # torch has no such kernels for CPU tensors
+_WORKSPACES = {
+    "CUBLASLT_WORKSPACE_SIZE": "1",
+    "CUBLAS_WORKSPACE_CONFIG": ":16:8",
+}  # none that a split sum fits
+
+
+def _set_variable(name, value):
+    if value is None:
+        os.environ.pop(name, None)
+    else:
+        os.environ[name] = value
+
+
+def _protected():
+    """Settings under which the products that are left to torch, such as those in FP8, split no sum: vLLM's mode has
+    the same. Until the result is closed."""
+    cublas, prefer = torch.backends.cuda.matmul, torch.backends.cuda.preferred_blas_library
+    with contextlib.ExitStack() as before:
+        for name, value in _WORKSPACES.items():
+            before.callback(_set_variable, name, os.environ.get(name))
+            os.environ[name] = value
+        for name in ("allow_bf16_reduced_precision_reduction", "allow_fp16_reduced_precision_reduction"):
+            reduced, split = getattr(cublas, name), getattr(cublas, f"{name}_split_k", None)
+            before.callback(setattr, cublas, name, reduced if split is None else (reduced, split))
+            setattr(cublas, name, False if split is None else (False, False))  # split: from torch 2.10 on
+        before.callback(prefer, prefer())
+        prefer("cublaslt")
+        return before.pop_all()
 
 
 class _Mode:
@@ -346,7 +374,7 @@ class _Mode:
 
     def __init__(self):
         self.library, self.is_enabled, self.blocks = None, False, 0
-        self.has_bmm = True
+        self.has_bmm, self.settings = True, None
         self.change = _library.lock()
 
     def update(self):
@@ -355,6 +383,11 @@ class _Mode:
             self.begin()
         elif not wanted and self.library is not None:
             self.end()
+        # Not for a block: torch reads the workspaces' sizes once.
+        if self.is_enabled and self.settings is None:
+            self.settings = _protected()
+        elif not self.is_enabled and self.settings is not None:
+            self.settings = self.settings.close()
 
     def begin(self):
         find = getattr(torch.library, "get_kernel", None)
@@ -426,7 +459,10 @@ def batch_invariant():
 def enable_batch_invariant_mode(enable_bmm=True):
     """batch_invariant() until disable_batch_invariant_mode(). Names and arguments of these four functions are those of
     the package batch_invariant_ops. enable_bmm=False, which SGLang has, leaves bmm and baddbmm to torch, unless the
-    mode is on already."""
+    mode is on already.
+
+    Until then cuBLAS has no workspace for split sums (CUBLASLT_WORKSPACE_SIZE, CUBLAS_WORKSPACE_CONFIG), torch prefers
+    cuBLASLt and allows no reductions in 16 bits, for products that are left to torch."""
     with _mode.change:
         _mode.is_enabled, _mode.has_bmm = True, enable_bmm
         try:
@@ -465,33 +501,3 @@ def set_batch_invariant_mode(enabled=True):
         with _mode.change:
             _mode.is_enabled, _mode.blocks = before[0] or _mode.is_enabled, before[1] + _mode.blocks
             _mode.update()
-
-
-def _matmul_persistent(a, b, bias=None):
-    """a b + bias of matrices, as batch_invariant_ops names it."""
-    with batch_invariant():
-        return torch.mm(a, b) if bias is None else torch.addmm(bias, a, b)
-
-
-def replace_batch_invariant_ops(theirs):
-    """Makes a module that switches operators to ones that do not depend on the batch switch to these: the package
-    batch_invariant_ops, or the copy that an engine has.
-
-        import sglang.srt.batch_invariant_ops as theirs
-        antiphase.torch.replace_batch_invariant_ops(theirs)
-
-    Its four functions of the mode become those of this module, and matmul_persistent, which it and vLLM's layers call
-    without torch, one of these products. Call it in each process before the switch. Raises TypeError if the module
-    has no function enable_batch_invariant_mode."""
-    enable = getattr(theirs, "enable_batch_invariant_mode", None)
-    if not callable(enable):
-        raise TypeError(f"antiphase: {theirs!r} has no function enable_batch_invariant_mode")
-    for module in (theirs, sys.modules.get(enable.__module__, theirs)):
-        for function in (
-            enable_batch_invariant_mode,
-            disable_batch_invariant_mode,
-            is_batch_invariant_mode_enabled,
-            set_batch_invariant_mode,
-        ):
-            setattr(module, function.__name__, function)
-        module.matmul_persistent = _matmul_persistent

@@ -4,7 +4,7 @@ import ctypes
 
 import torch
 
-from . import _library, _linear, _torch_ops
+from . import _library, _linear, _torch_ops, _waiting
 from ._torch_ops import KIND as _kind
 
 SIXTEEN_BITS = (torch.float16, torch.bfloat16)
@@ -89,9 +89,7 @@ def compute(x, w, bias, residual, result, out=None):
         args.bias = bias.data_ptr()
     if residual is not None:
         args.residual = residual.data_ptr()
-    status = _library.linear(ctypes.addressof(args), _kind.stream(x.device))
-    if status:
-        _library.check(status)
+    _waiting.call(_library.linear, args, _kind.stream(x.device))
     return out
 
 

@@ -16,7 +16,6 @@ and which CUDA features a source may use.
 """
 import dataclasses
 import json
-import numbers
 import os
 import pathlib
 import re
@@ -29,24 +28,9 @@ import numpy as np
 
 from antiphase_check.capture import capture
 
-from . import _library
+from . import _driver, _library
 
 __all__ = ["Finding", "Report", "capture", "check", "unwritten"]
-
-_TYPES = {
-    "bool": "bool",
-    "int8": "signed char",
-    "uint8": "unsigned char",
-    "int16": "short",
-    "uint16": "unsigned short",
-    "int32": "int",
-    "uint32": "unsigned",
-    "int64": "long long",
-    "uint64": "unsigned long long",
-    "float16": "__half",
-    "float32": "float",
-    "float64": "double",
-}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -109,94 +93,17 @@ class Report:
         )
 
 
-@dataclasses.dataclass(frozen=True)
-class _Unwritten:
-    size: int
-    dtype: np.dtype
-
-
 def unwritten(shape, dtype):
     """An argument of check(): an uninitialised device array, for what a kernel only writes. Reading an
     element before writing it is a finding.
 
     shape: a size or a tuple. dtype: as for NumPy.
     """
-    return _Unwritten(int(np.prod(shape)), np.dtype(dtype))
+    return _driver.Unwritten(_driver.size_of(shape), _driver.native(np.dtype(dtype)))
 
 
-def _c_type(dtype, what):
-    if dtype.name not in _TYPES:
-        raise TypeError(f"{what} has elements of type {dtype}: expected one of {', '.join(_TYPES)}")
-    return _TYPES[dtype.name]
-
-
-def _extent(of, what):
-    sizes = (of,) if isinstance(of, numbers.Integral) else tuple(of)
-    if not 1 <= len(sizes) <= 3 or not all(isinstance(s, numbers.Integral) and s >= 1 for s in sizes):
-        raise ValueError(f"{what} = {of}: expected a size, or up to three, each 1 or more")
-    return f"dim3({', '.join(str(int(s)) for s in sizes)})"
-
-
-def _scalar(value, number):
-    if isinstance(value, (bool, np.bool_)):
-        return "true" if value else "false"
-    if isinstance(value, np.generic):
-        return f"static_cast<{_c_type(value.dtype, f'argument {number}')}>({value.item()!r})"
-    if isinstance(value, numbers.Integral):
-        return str(int(value))
-    if isinstance(value, numbers.Real):
-        return repr(float(value))
-    raise TypeError(
-        f"argument {number} is a {type(value).__name__}: expected an array, a number, or unwritten()"
-    )
-
-
-def _driver(kernel, grid, block, shared_bytes, args, expected, tolerance, folder):
-    lines, names, checks = (
-        ["#include <antiphase/plain/driver.h>", "int main() {", "  using namespace antiphase::driver;"],
-        [],
-        [],
-    )
-
-    def file_of(array, name):
-        path = folder / f"{name}.bin"
-        path.write_bytes(np.ascontiguousarray(array).tobytes())
-        return json.dumps(str(path))
-
-    for number, value in enumerate(args):
-        if isinstance(value, (np.ndarray, _Unwritten)):
-            kind = _c_type(value.dtype, f"argument {number}")
-            start = (
-                value.size
-                if isinstance(value, _Unwritten)
-                else f"contents<{kind}>({file_of(value, f'argument{number}')})"
-            )
-            lines.append(f"  array<{kind}> a{number}({start});")
-            names.append(f"static_cast<{kind}*>(a{number})")
-        else:
-            names.append(_scalar(value, number))
-    for number, array in (expected or {}).items():
-        if not 0 <= number < len(args) or not isinstance(args[number], (np.ndarray, _Unwritten)):
-            raise ValueError(f"expected[{number}]: there is no array among the arguments with this number")
-        if np.size(array) != args[number].size:
-            raise ValueError(
-                f"expected[{number}] has {np.size(array)} elements, the argument {args[number].size}"
-            )
-        array = np.asarray(array, dtype=args[number].dtype)
-        kind = _c_type(array.dtype, f"expected[{number}]")
-        checks.append(f"  const auto e{number} = contents<{kind}>({file_of(array, f'expected{number}')});")
-        checks.append(
-            f'  good = holds("argument {number}", a{number}, [&](std::size_t i) {{ return e{number}[i]; }}, {tolerance!r}) && good;'
-        )
-    lines.append(f"  {kernel}<<<{grid}, {block}, {int(shared_bytes)}>>>({', '.join(names)});")
-    lines += [
-        "  cudaDeviceSynchronize();",
-        "  bool good = cudaGetLastError() == cudaSuccess;",
-        *checks,
-        "  return good ? 0 : 1;",
-        "}",
-    ]
-    return "\n".join(lines) + "\n"
+def _number(text):
+    return int(text) if text.lstrip("-").isdigit() else float(text)
 
 
 def _finding(f):
@@ -219,8 +126,8 @@ def _finding(f):
         order=f["missing"]["order"],
         argument=differs and int(argument),
         element=differs and int(element),
-        got=differs and float(got),
-        expected=differs and float(expected),
+        got=differs and _number(got),
+        expected=differs and _number(expected),
     )
 
 
@@ -232,6 +139,18 @@ def _shortened(errors):
         return "\n".join(lines)
     more = len(starts) - 3
     return "\n".join([*lines[: starts[3]], f"and {more} more error{'s' if more > 1 else ''}"])
+
+
+def _is_text(source):
+    """Whether it is a source's text, and not the path of one."""
+    if not isinstance(source, str) or not any(sign in source for sign in "\n{;"):
+        return False
+    if "\n" not in source and source.endswith(".cu"):
+        return False
+    try:
+        return not os.path.isfile(source)
+    except ValueError:  # no path has a null character
+        return True
 
 
 def check(
@@ -251,13 +170,14 @@ def check(
 ):
     """Launches one kernel under many schedules on the CPU executor and reports its faults.
 
-    source: the path of a .cu file, or its text. Its main and its bindings to PyTorch or pybind11 are left
-    out.
+    source: the path of a .cu file, or its text, which has a brace, a semicolon or several lines. Its main and its
+    bindings to PyTorch or pybind11 are left out.
     kernel: its name, with template arguments if it has any: "sum<float, 128>".
     grid, block: a size, or up to three (x, y, z).
-    args: NumPy arrays (copied to the device, in C order), unwritten(shape, dtype), and numbers, in the
-    kernel's order.
-    expected: the values that arrays must hold afterwards, by the argument's number from 0.
+    args: NumPy arrays (copied to the device, in C order and in this machine's byte order), unwritten(shape, dtype), and
+    numbers, in the kernel's order.
+    expected: the values that arrays must hold afterwards, by the argument's number from 0: rounded to the array's type
+    if that is floating, otherwise values of that type.
     tolerance: the allowed relative error of each expected value.
     shared_bytes: dynamic shared memory of the launch, for extern __shared__.
     schedules: the number of runs. seconds: the time limit of each.
@@ -273,40 +193,33 @@ def check(
         raise FileNotFoundError(
             "there is no program antiphase: expected the wheel's, or one on PATH; set ANTIPHASE_TOOL to where it is"
         )
-    grid, block = _extent(grid, "grid"), _extent(block, "block")
+    launch = _driver.launch_of(kernel, grid, block, shared_bytes, args)
+    schedules, seconds = _driver.whole(schedules, "schedules", 1), _driver.whole(seconds, "seconds", 1)
+    if isinstance(options, (str, bytes)):
+        raise ValueError(f"options = {options!r}: expected a list of them, such as ['-DN=4']")
+    options = tuple(options)
+    for option in options:
+        if not isinstance(option, str) or option[:2] not in ("-I", "-D", "-U", "-L", "-l"):
+            raise ValueError(f"options: {option!r} is not for the compiler: expected -I, -D, -U, -L or -l")
     with tempfile.TemporaryDirectory(prefix="antiphase-check-") as name:
         folder = pathlib.Path(name)
-        path = pathlib.Path(folder / "kernel.cu")
-        if isinstance(source, str) and any(sign in source for sign in "\n{;"):
+        path = folder / "kernel.cu"
+        if _is_text(source):
             path.write_text(source + "\n")
         else:
             path = pathlib.Path(source).resolve()
         driver = folder / "driver.cpp"
-        driver.write_text(_driver(kernel, grid, block, shared_bytes, args, expected, tolerance, folder))
-        command = [
-            str(tool),
-            "check",
-            str(path),
-            "--kernels",
-            str(driver),
-            "--schedules",
-            str(int(schedules)),
-            "--seconds",
-            str(int(seconds)),
-            "--json",
-        ]
-        for option in options:
-            if option[:2] not in ("-I", "-D", "-U", "-L", "-l"):
-                raise ValueError(
-                    f"options: {option!r} is not for the compiler: expected -I, -D, -U, -L or -l"
-                )
-            command.append(option)
+        driver.write_text(_driver.text_of(launch, expected, tolerance, folder))
+        command = [str(tool), "check", str(path), "--kernels", str(driver), "--schedules", str(schedules)]
+        command += ["--seconds", str(seconds), "--json", *options]
         done = subprocess.run(command, capture_output=True, text=True, errors="replace")
     if done.returncode not in (0, 4, 5) or not done.stdout.strip():
+        launch.refuse_if_the_driver_fails(done.stderr, driver)
         raise ValueError(_shortened(done.stderr) or f"{tool} ended with {done.returncode}")
     program = json.loads(done.stdout)["programs"][0]
     refused = [why["text"] for why in program["refused"]]
     if refused and not program["findings"]:
+        launch.refuse_if_the_driver_fails(done.stderr, driver)
         raise ValueError(_shortened(done.stderr))
     return Report(
         findings=tuple(_finding(f) for f in program["findings"]),

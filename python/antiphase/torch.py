@@ -15,12 +15,12 @@ from torch import library as _ops_of_torch
 
 from . import _arrays, _products, _torch_linear, _torch_ops
 from ._torch_attention import scaled_dot_product_attention
+from ._torch_engines import replace_batch_invariant_ops
 from ._torch_invariant import (
     batch_invariant,
     disable_batch_invariant_mode,
     enable_batch_invariant_mode,
     is_batch_invariant_mode_enabled,
-    replace_batch_invariant_ops,
     set_batch_invariant_mode,
 )
 from ._torch_ops import KIND as _kind

@@ -342,7 +342,8 @@ class Linear(support.Case):
                 for one, to in zip(jax.jit(lambda g: jax.vjp(of, x, w, bias)[1](g))(grad), expected):
                     self.assertEqual(one.dtype, x.dtype)
                     self.near(one, to)
-            self.assertEqual(aj.linear(x, w, preferred_element_type="float32").dtype, "float32")
+            for wide in ("float32", jnp.float32, "f4"):
+                self.assertEqual(aj.linear(x, w, preferred_element_type=wide).dtype, "float32")
 
     def test_rows_have_the_same_bits_in_every_batch(self):
         x, w, bias = self.operands()
@@ -394,6 +395,7 @@ class Linear(support.Case):
                 ["preferred_element_type is int8"],
                 lambda: aj.linear(x, w, preferred_element_type="int8"),
             ),
+            (TypeError, ["type is ['f4']"], lambda: aj.linear(x, w, preferred_element_type=["f4"])),
         ):
             self.refused(error, words, call)
         self.assertEqual(aj.linear(x[:0], w).shape, (0, 23, 24))

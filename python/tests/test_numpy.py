@@ -49,6 +49,56 @@ class Linear(support.Case):
         self.assertEqual(found.dtype, numpy.float16)
         self.assertLess(abs(found - exact).max(), 2e-3 * abs(exact).max())
 
+    def test_one_number_repeated_along_axes(self):
+        """Strides of 0, in each library: the library reads two of them as densely packed rows."""
+        x, memory = A(3, 20).astype("float16"), A(21, seed=2).astype("float16")
+        namespace = Namespace()
+        for w in (
+            numpy.broadcast_to(memory[20], (9, 20)),
+            numpy.broadcast_to(memory[20], (9, 1)),
+            numpy.broadcast_to(memory[20], (1, 20)),
+            numpy.broadcast_to(memory[:20], (9, 20)),
+            numpy.broadcast_to(memory[:9, None], (9, 20)),
+            numpy.broadcast_to(memory[20], (600, 20)),
+            memory[:9, None][::-1],
+        ):
+            y = x[:, : w.shape[1]]
+            expected = antiphase.linear(y.copy(), w.copy()).tobytes()
+            with self.subTest(f"{w.shape}, {w.strides}"):
+                self.assertEqual(antiphase.linear(y, w).tobytes(), expected)
+                if w.strides[0] >= 0:
+                    found = antiphase.linear(Wrapped(y.copy(), namespace=namespace), Wrapped(w))
+                    self.assertEqual(found.array.tobytes(), expected)
+        for rows in (numpy.broadcast_to(memory[20], (3, 20)), numpy.broadcast_to(memory[:20], (3, 20))):
+            w = A(5, 20, seed=3).astype("float16")
+            self.assertEqual(antiphase.linear(rows, w).tobytes(), antiphase.linear(rows.copy(), w).tobytes())
+            bias = numpy.broadcast_to(memory[20], (5,))
+            self.assertEqual(
+                antiphase.linear(x, w, bias).tobytes(), antiphase.linear(x, w, bias.copy()).tobytes()
+            )
+        w = numpy.broadcast_to(numpy.float16(1.5), (60000, 20000))  # 2.4 GB, were it densely packed
+        self.assertEqual(antiphase.linear(numpy.ones((1, 20000), "float16"), w[:7]).tolist(), [[30000.0] * 7])
+        self.assertEqual(antiphase.linear(x[:, :1], w[:, :1])[2, -1], numpy.float16(1.5) * x[2, 0])
+
+    def test_arguments_as_users_write_them(self):
+        x, w, bias = (
+            A(2, 5, 72).astype("float16"),
+            A(40, 72).astype("float16"),
+            A(40, seed=3).astype("float16"),
+        )
+        expected = antiphase.linear(x, w, bias).tobytes()
+        self.assertEqual(antiphase.linear(x, w, bias=bias).tobytes(), expected)
+        wide = antiphase.linear(x, w, dtype="float32").tobytes()
+        for dtype in (numpy.float32, "f4", numpy.dtype("f4"), "torch.float32"):
+            self.assertEqual(antiphase.linear(x, w, dtype=dtype).tobytes(), wide)
+        for residual in (A(40, seed=4), A(5, 1, seed=4), A(2, 1, 40, seed=4), numpy.float32([3])):
+            residual = residual.astype("float16")
+            whole = numpy.broadcast_to(residual, (2, 5, 40)).copy()
+            self.assertEqual(
+                antiphase.linear(x, w, residual=residual).tobytes(),
+                antiphase.linear(x, w, residual=whole).tobytes(),
+            )
+
     def test_wrong_arguments_are_named(self):
         x, w = A(5, 72).astype("float16"), A(40, 72).astype("float16")
         for error, words, call in (
@@ -57,6 +107,20 @@ class Linear(support.Case):
             (ValueError, "activation is 'silu'", lambda: antiphase.linear(x, w, activation="silu")),
             (ValueError, "bias has shape (3,): expected (40,)", lambda: antiphase.linear(x, w, x[0, :3])),
             (TypeError, "dtype is int8", lambda: antiphase.linear(x, w, dtype="int8")),
+            (TypeError, "dtype is ['f4']", lambda: antiphase.linear(x, w, dtype=["f4"])),
+            (TypeError, "float32 of the other byte order", lambda: antiphase.linear(x, w, dtype=">f4")),
+            (
+                ValueError,
+                "activation is ['relu']: expected",
+                lambda: antiphase.linear(x, w, activation=["relu"]),
+            ),
+            (ValueError, "activation is array", lambda: antiphase.linear(x, w, activation=x)),
+            (ValueError, "residual has shape (5, 2)", lambda: antiphase.linear(x, w, residual=x[:, :2])),
+            (
+                ValueError,
+                "broadcast to (5, 40)",
+                lambda: antiphase.linear(x, w, residual=numpy.zeros((1, 5, 40), "float16")),
+            ),
         ):
             with self.subTest(words), self.assertRaises(error) as raised:
                 call()
@@ -279,7 +343,7 @@ class Products(support.Case):
         gaps = numpy.zeros((3, 4), numpy.dtype([("x", "float32"), ("y", "int16")]))["x"]
         masked = numpy.ma.masked_array(a, a > 0)
         repeated = numpy.lib.stride_tricks.as_strided(numpy.zeros(5, "float32"), (3, 5), (0, 4))
-        square = A(5, 5, seed=3)
+        square, shared = A(5, 5, seed=3), A(15)
         for error, words, call in (
             (ValueError, ["(3, 4)", "(5, 6)", "is 4", "5", "must agree"], lambda: m(a, A(5, 6), out=out)),
             (ValueError, ["(3,)", "(4, 5)", "must agree"], lambda: m(A(3), b)),
@@ -302,14 +366,19 @@ class Products(support.Case):
             (TypeError, ["other byte order"], lambda: m(swapped, b)),
             (TypeError, ["list", "numpy.asarray"], lambda: m([[1.0]], b)),
             (TypeError, ["second operand is a builtins.float"], lambda: m(a, 2.0)),
-            (TypeError, ["MaskedArray"], lambda: m(masked, b)),
+            (TypeError, ["MaskedArray", ".filled()"], lambda: m(masked, b)),
             (TypeError, ["out is a builtins.list"], lambda: m(a, b, out=[])),
             (ValueError, ["out has shape (3, 4)", "(3, 5)"], lambda: m(a, b, out=a)),
             (ValueError, ["out has shape (5,)", "(3, 5)"], lambda: m(a, b, out=numpy.zeros(5, "float32"))),
             (TypeError, ["out is float64"], lambda: m(a, b, out=numpy.zeros((3, 5)))),
             (ValueError, ["read-only"], lambda: m(a, b, out=frozen)),
-            (ValueError, ["overlap"], lambda: m(out, A(5, 5), out=out)),
-            (ValueError, ["overlap"], lambda: m(a, b, out=repeated)),
+            (ValueError, ["out has the same address as the first"], lambda: m(out, A(5, 5), out=out)),
+            (ValueError, ["antiphase: out is 3 x 5", "overlap"], lambda: m(a, b, out=repeated)),
+            (
+                ValueError,
+                ["antiphase: out at", "overlaps the first operand at", "apart"],
+                lambda: m(shared[2:14].reshape(3, 4), b, out=shared[:15].reshape(3, 5)),
+            ),
             (
                 ValueError,
                 ["out has the same address as the first operand"],
@@ -541,6 +610,15 @@ class Scans(support.Case):
             ):
                 self.refused(TypeError, ["expected float32", way], call)
 
+    def test_a_type_that_numpy_does_not_know(self):
+        if "ml_dtypes" in sys.modules:
+            self.skipTest("NumPy knows bfloat16")
+        for call in (
+            lambda: antiphase.cumsum(A(3, 4), 1, dtype="bfloat16"),
+            lambda: antiphase.scan(numpy.arange(5), dtype="bfloat16"),
+        ):
+            self.refused(TypeError, ["dtype is bfloat16", "NumPy", "ml_dtypes"], call)
+
     def test_initial_zero(self):
         x = numpy.arange(24, dtype="int32").reshape(2, 3, 4)
         for axis in range(3):
@@ -683,6 +761,8 @@ class Scans(support.Case):
             (ValueError, ["op is 'xxx", "xxx...: expected"], lambda: s(x, op="x" * 100000)),
             (ValueError, ["op is ['sum']"], lambda: s(x, op=["sum"], out=out)),
             (TypeError, ["dtype is [1]"], lambda: s(x, dtype=[1])),
+            (TypeError, ["dtype is", "other byte order"], lambda: s(x, dtype=">f4", out=out)),
+            (TypeError, ["dtype is void40"], lambda: s(x, dtype="int8, float32", out=out)),
             (TypeError, ["axis is array([0, 1])"], lambda: s(x, axis=numpy.array([0, 1]), out=out)),
             (TypeError, ["by_key is float16"], lambda: s(x[0], by_key=x[0].astype("float16"))),
             (ValueError, ["by_key and heads"], lambda: s(x[0], by_key=x[0], heads=x[0])),
@@ -823,6 +903,14 @@ class Attention(support.Case):
                 lambda: antiphase.attention(q, k, k, window=-5),
             ),
             (ValueError, ["window is (-3, 2)"], lambda: antiphase.attention(q, k, k, window=(-3, 2))),
+            *(
+                (
+                    ValueError,
+                    ["scale is", "a number"],
+                    lambda wrong=wrong: antiphase.attention(q, k, k, scale=wrong),
+                )
+                for wrong in ("a", "0.5", [1], 1j, 10**400, float("nan"), q)
+            ),
             (TypeError, ["one library"], lambda: antiphase.attention(q, k, Wrapped(k))),
         ):
             with self.subTest(words):
@@ -854,12 +942,14 @@ class Waiting(support.Case):
             A(1, 1, 8), (1 << 20, 8, 8)
         )
         line, cube = numpy.ones(1 << 25, "int8"), numpy.ones((2, 3000, 3000), "float32")
+        half = numpy.ones((2048, 2048), "float16")
         for call in (
             lambda: antiphase.matmul(square, square),
             lambda: antiphase.matmul(batch, batch),
             lambda: antiphase.cumsum(cube, 1),
             lambda: antiphase.scan(line, by_key=line),
             lambda: antiphase.attention(*[numpy.ones((8, 4096, 64), "float32")] * 3),
+            lambda: antiphase.linear(half, half),
         ):
             self.interrupted(call)
             # Later calls are right, whatever state the interrupted call has left the workspace in.
@@ -887,7 +977,7 @@ class Waiting(support.Case):
             with self.assertRaises(KeyboardInterrupt), unittest.mock.patch.object(
                 antiphase._waiting._thread, "allocate_lock", Lock
             ):
-                antiphase._waiting.run(lambda *_: 0, antiphase._library.SgemmArgs())
+                antiphase._waiting._run(lambda *_: 0, antiphase._library.SgemmArgs())
             ended.set()
 
         thread = threading.Thread(target=call, daemon=True)
@@ -923,8 +1013,14 @@ class Waiting(support.Case):
             "matmul of shapes (3, 2, 1, 300) and (2, 300, 200)": lambda: antiphase.matmul(
                 numpy.broadcast_to(a[0], (3, 2, 1, 300)), numpy.stack([a.T, -a.T])
             ),
+            "linear of shapes (200, 300) and (70, 300)": lambda: antiphase.linear(
+                a.astype("float16"), a[:70].astype("float16"), residual=a[0, :70].astype("float16")
+            ),
+            "attention of 1 x 2 heads of 100 queries and 100 keys": lambda: antiphase.attention(
+                *[a.reshape(2, 100, 300)[..., :40].copy()] * 3
+            ),
         }
-        limits = dict(_SLOW_PRODUCT=1, _SLOW_SCAN=1)
+        limits = dict(_SLOW=1)
         for name, call in calls.items():
             with warnings.catch_warnings(record=True) as told, unittest.mock.patch.multiple(
                 antiphase._waiting, **limits, _WORTH_A_WORD=0
@@ -979,7 +1075,7 @@ class Wrapped:
 class Namespace:
     """The array namespace of such a library, which makes its arrays."""
 
-    float32, int64 = "float32", "int64"
+    float16, float32, int64 = "float16", "float32", "int64"
 
     def empty(self, shape, dtype, device):
         assert device == "cpu"
@@ -1034,6 +1130,8 @@ class Foreign(support.Case):
     def test_a_result_cannot_be_made(self):
         x = Wrapped(A(3, 3))
         self.refused(TypeError, ["Wrapped", "__array_namespace__", "out="], lambda: antiphase.matmul(x, x))
+        x = Wrapped(A(3, 3), namespace=Namespace())
+        self.refused(TypeError, ["float64", "Namespace"], lambda: antiphase.cumsum(x, 0, dtype="float64"))
 
     def test_libraries_are_not_mixed(self):
         self.refused(
@@ -1168,22 +1266,20 @@ class Cupy(support.Case):
     memory, and no call waits."""
 
     def setUp(self):
-        def call(function):
+        def call(function, of):
             def on_the_cpu(address, stream):
-                args = (
-                    antiphase._library.SgemmArgs if function is sgemm else antiphase._library.ScanArgs
-                ).from_address(address)
+                args = of.from_address(address)
                 self.assertEqual(args.device, 1)
                 args.device = antiphase._library.CPU
-                return function(address, stream)
+                try:
+                    return function(address, stream)
+                finally:
+                    args.device = 1
 
             return on_the_cpu
 
-        sgemm, scan, told = (
-            antiphase._library.sgemm,
-            antiphase._library.scan,
-            antiphase._library.workspace_bytes,
-        )
+        library = antiphase._library
+        sgemm, scan, linear, told = library.sgemm, library.scan, library.linear, library.workspace_bytes
 
         def asked(args):
             args.device = antiphase._library.CPU
@@ -1193,8 +1289,9 @@ class Cupy(support.Case):
                 args.device = 1
 
         instead = {
-            "sgemm": call(sgemm),
-            "scan": call(scan),
+            "sgemm": call(sgemm, library.SgemmArgs),
+            "scan": call(scan, library.ScanArgs),
+            "linear": call(linear, library.LinearArgs),
             "workspace_bytes": asked,
             "synchronize_stream": lambda *_: self.fail("it waited"),
         }
@@ -1229,6 +1326,16 @@ class Cupy(support.Case):
         self.refused(
             ValueError, ["devices 1 and 0"], lambda: antiphase.matmul(self.on_1(a), cupy_stand_in.ndarray(b))
         )
+
+    def test_linear_layers(self):
+        x, memory = A(3, 20).astype("float16"), A(20, seed=2).astype("float16")
+        dense = A(9, 20).astype("float16")
+        for w in (numpy.broadcast_to(memory[3], (9, 20)), numpy.broadcast_to(memory, (9, 20)), dense):
+            found, copied = (
+                antiphase.linear(self.on_1(x), self.on_1(like), activation="gelu") for like in (w, w.copy())
+            )
+            self.assertEqual(found.device.id, 1)
+            self.assertEqual(found.array.tobytes(), copied.array.tobytes())
 
     def test_scans(self):
         x = A(4, 6)

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The package itself: how it finds its library, `python -m antiphase`, antiphase.enable() with a stand-in for
 the cuBLAS library, and what an import loads."""
+import ast
 import ctypes
 import os
 import pathlib
@@ -122,7 +123,6 @@ class Library(Scratch):
 
     def test_stubs_are_those_of_the_functions(self):
         """The stubs have the functions' names, parameters and defaults."""
-        import ast
 
         package = HERE.parent / "antiphase"
         told, there = {}, {}
@@ -143,6 +143,7 @@ class Library(Scratch):
                     "torch.py",
                     "_torch_scans.py",
                     "_torch_attention.py",
+                    "_torch_engines.py",
                     "_torch_invariant.py",
                     "_jax_attention.py",
                     "_jax_linear.py",
@@ -179,6 +180,67 @@ class Library(Scratch):
         ):
             self.assertEqual({name for of, name in told if of == module}, names)
         self.assertEqual(told, {name: there[name] for name in told})
+
+    def test_calls_of_the_library_can_be_interrupted(self):
+        """What computes on a stream, or on the CPU executor, is called by _waiting.call(); what waits for a stream, or
+        is quick and on a GPU, by a few others."""
+        package = HERE.parent / "antiphase"
+        header = (HERE.parent.parent / "include/antiphase.h").read_text()
+        streamed = set(re.findall(r"^ANTIPHASE_API \w+ (antiphase_\w+)\([^;]*antiphase_stream", header, re.M))
+        self.assertIn("antiphase_attention_backward", streamed)
+        bound = {}  # names in _library: the functions
+        for name, function in re.findall(
+            r"^(\w+) = LIBRARY(?:\.|\[\")(\w+)", (package / "_library.py").read_text(), re.M
+        ):
+            bound[name] = function
+        text = (package / "_library.py").read_text()
+        for pair in re.findall(r"^(\w+), (\w+) = LIBRARY\.(\w+), LIBRARY\.(\w+)$", text, re.M):
+            bound |= zip(pair[:2], pair[2:])
+        asked = {function for function in streamed if re.search(rf"\bLIBRARY\W+{function}\b", text)}
+        self.assertEqual(asked, streamed & {*bound.values()})
+        elsewhere = {"synchronize_stream": {"_arrays.py"}}
+        elsewhere |= {"sgemm_of_pointers": {"_products.py"}, "scan_of_pointers": {"_scans.py"}}
+        seen = set()
+        for file in package.glob("*.py"):
+            tree = ast.parse(file.read_text())
+            of_waiting = {
+                id(node)
+                for call in ast.walk(tree)
+                if isinstance(call, ast.Call) and ast.unparse(call.func) == "_waiting.call"
+                for node in ast.walk(call.args[0])
+            }
+            for node in ast.walk(tree):
+                if not isinstance(node, ast.Attribute) or ast.unparse(node.value) != "_library":
+                    continue
+                self.assertFalse(node.attr == "LIBRARY" and file.name != "_jax_ops.py", file)
+                if bound.get(node.attr) in streamed and file.name not in elsewhere.get(node.attr, ()):
+                    self.assertIn(id(node), of_waiting, f"{file.name}:{node.lineno}: {ast.unparse(node)}")
+                    seen.add(bound[node.attr])
+        self.assertEqual(seen, streamed & {*bound.values()} - {"antiphase_synchronize"})
+
+    def test_a_reader_that_leaves(self):
+        """As `head` does. And a device that is full."""
+        for words in (["help"], ["info"], ["--version"], ["run", "--help"]):
+            reader, writer = os.pipe()
+            os.close(reader)
+            done = subprocess.run(
+                [sys.executable, "-m", "antiphase", *words], stdout=writer, stderr=subprocess.PIPE, text=True
+            )
+            os.close(writer)
+            self.assertEqual((done.returncode, done.stderr), (0, ""), words)
+            if os.path.exists("/dev/full"):
+                with open("/dev/full", "w") as full:
+                    done = subprocess.run(
+                        [sys.executable, "-m", "antiphase", *words],
+                        stdout=full,
+                        stderr=subprocess.PIPE,
+                        text=True,
+                    )
+                self.assertEqual(
+                    (done.returncode, done.stderr),
+                    (1, "antiphase: the output cannot be written: No space left on device\n"),
+                    words,
+                )
 
     def test_all_names_are_listed(self):
         said = python(

@@ -2,18 +2,22 @@
 # SPDX-License-Identifier: Apache-2.0
 """Linear layers in 16 bits for torch, and batch_invariant(): on the CPU executor, or on ANTIPHASE_TEST_DEVICE."""
 import os
+import signal
 import subprocess
 import sys
 import tempfile
+import time
 import types
 import unittest
+import unittest.mock
+import warnings
 
 import support
 
 torch = support.need("torch")
 import antiphase
 import antiphase.torch as at
-from antiphase import _products
+from antiphase import _products, _waiting
 from antiphase._torch_ops import KIND as _KIND
 
 F = torch.nn.functional
@@ -34,7 +38,7 @@ def R(*shape, dtype=torch.bfloat16, seed=1):
 
 def same(found, expected):
     """The same bits, also of NaN and of zeros with a sign."""
-    as_bits = {2: torch.int16, 4: torch.int32}[found.element_size()]
+    as_bits = {2: torch.int16, 4: torch.int32, 8: torch.int64}[found.element_size()]
     return found.shape == expected.shape and torch.equal(
         found.contiguous().view(as_bits), expected.contiguous().view(as_bits)
     )
@@ -102,6 +106,18 @@ class Linear(support.Case):
         windows = R(300, seed=5).as_strided((12, 64), (8, 1))  # rows that overlap
         for a, b in ((R(6, 64), windows), (windows, R(6, 64))):
             self.assertTrue(same(at.linear(a, b), at.linear(a.clone(), b.clone())))
+        one, row, column = w[3, 4], w[3], w[:, 4, None]
+        for repeated in (one.expand(12, 20), row.expand(12, 20), column.expand(12, 20), one.expand(3, 20)):
+            for found in (at.linear(x, repeated), antiphase.linear(x, repeated, activation=None)):
+                self.assertTrue(same(found, at.linear(x, repeated.clone())))
+            given = {"residual": x[0, :1], "activation": "relu"}
+            self.assertTrue(
+                same(antiphase.linear(x, repeated, **given), antiphase.linear(x, repeated.clone(), **given))
+            )
+        self.assertTrue(same(at.linear(x, w, one.expand(12)), at.linear(x, w, one.expand(12).clone())))
+        residual = x[:, :1].clone().requires_grad_()
+        antiphase.linear(x, w, residual=residual).float().sum().backward()
+        self.assertEqual(residual.grad.tolist(), [[12.0]] * 6)
         self.assertEqual(at.linear(x[:0], w).shape, (0, 12))
         self.assertFalse(at.linear(x[:, :0], w[:, :0]).any())
 
@@ -116,6 +132,28 @@ class Linear(support.Case):
         self.assertEqual(antiphase.linear(x, w, dtype="float32").dtype, torch.float32)
         with self.assertRaisesRegex(NotImplementedError, "no gradients through an activation"):
             antiphase.linear(x, w, activation="relu")
+
+    def test_long_calls_can_be_interrupted(self):
+        if DEVICE.type != "cpu":
+            self.skipTest("a GPU's calls return at once")
+        before = signal.signal(signal.SIGALRM, signal.default_int_handler)  # raises KeyboardInterrupt
+        self.addCleanup(signal.signal, signal.SIGALRM, before)
+        self.addCleanup(signal.setitimer, signal.ITIMER_REAL, 0)
+        rows = R(1, 4096).expand(4096, 4096)
+        heads = R(2, 512, 64, dtype=torch.float32).requires_grad_()
+        out = at.scaled_dot_product_attention(heads, heads, heads)
+        for call in (lambda: at.linear(rows, rows), lambda: out.sum().backward()):
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", RuntimeWarning)
+                start = time.monotonic()
+                signal.setitimer(signal.ITIMER_REAL, 0.1)
+                with self.assertRaises(KeyboardInterrupt):
+                    call()
+            self.assertLess(time.monotonic() - start, 1.5)
+        with warnings.catch_warnings(), unittest.mock.patch.multiple(_waiting, _SLOW=1, _WORTH_A_WORD=0):
+            warnings.simplefilter("error", RuntimeWarning)
+            with self.assertRaisesRegex(RuntimeWarning, "linear of 9 x 40 and 24 x 40 will take about"):
+                at.linear(R(9, 40), R(24, 40))
 
     def test_transforms(self):
         x, w, bias = R(3, 5, 20), R(12, 20, seed=2), R(12, seed=3)
@@ -445,6 +483,180 @@ def linear_batch_invariant(input, weight, bias=None): return matmul_persistent(i
             self.assertFalse(at.is_batch_invariant_mode_enabled())
         with self.assertRaisesRegex(TypeError, "has no function enable_batch_invariant_mode"):
             at.replace_batch_invariant_ops(types)
+
+    def engine(self, name, text):
+        """A module of that name, and its parents."""
+        module = types.ModuleType(name)
+        parts = name.split(".")
+        for i in range(1, len(parts)):
+            parent = ".".join(parts[:i])
+            if parent not in sys.modules:
+                sys.modules[parent] = types.ModuleType(parent)
+                sys.modules[parent].__path__ = []
+                self.addCleanup(sys.modules.pop, parent, None)
+        sys.modules[name] = module
+        self.addCleanup(sys.modules.pop, name, None)
+        exec(compile(text, name, "exec"), module.__dict__)
+        return module
+
+    SWITCH = """
+_batch_invariant_MODE = False
+def enable_batch_invariant_mode():
+    global _batch_invariant_MODE
+    _batch_invariant_MODE = True
+def matmul_persistent(a, b, bias=None): raise NotImplementedError("the engine's own product")
+def linear_batch_invariant(input, weight, bias=None): return matmul_persistent(input, weight.t(), bias)
+"""
+
+    def test_products_of_engines_are_compiled(self):
+        """Without a break, as engines compile their models; the bits are those of the mode, whether it is on or not."""
+        engine = self.engine("vllm.model_executor.determinism.batch_invariant", self.SWITCH)
+        at.replace_batch_invariant_ops()
+        product = engine.matmul_persistent
+        for dtype in (*HALVES, torch.float32, torch.float64):
+            x, w, bias = R(9, 300, dtype=dtype), R(24, 300, dtype=dtype, seed=2), R(24, dtype=dtype, seed=3)
+            for added in ((), (bias,)):
+                with self.subTest(f"{dtype}, {len(added)}"):
+                    torch._dynamo.reset()
+                    expected = product(x, w.t(), *added)
+                    compiled = torch.compile(
+                        lambda a, b, *bias: engine.linear_batch_invariant(a, b, *bias) * 2,
+                        fullgraph=True,
+                        backend="aot_eager",
+                        dynamic=True,
+                    )
+                    self.assertTrue(same(compiled(x, w, *added), expected * 2))
+                    if dtype is not torch.float64:  # which is torch's
+                        self.assertTrue(same(compiled(x[4:6], w, *added), expected[4:6] * 2))
+                    engine.enable_batch_invariant_mode()
+                    try:
+                        self.assertTrue(same(compiled(x, w, *added), expected * 2))
+                    finally:
+                        at.disable_batch_invariant_mode()
+        compiled = torch.compile(product, fullgraph=True)  # by inductor
+        self.assertTrue(
+            same(compiled(x.bfloat16(), w.bfloat16().t()), product(x.bfloat16(), w.bfloat16().t()))
+        )
+
+    def test_compiled_products_of_engines_have_gradients_and_batches(self):
+        engine = self.engine("batch_invariant_ops", self.SWITCH)
+        at.replace_batch_invariant_ops(engine)
+        tensors = [R(9, 40, dtype=torch.float32), R(40, 24, dtype=torch.float32, seed=2)]
+        tensors.append(R(24, dtype=torch.float32, seed=3))
+        compiled = torch.compile(engine.matmul_persistent, fullgraph=True, backend="aot_eager")
+        ours, exact = ([t.detach().to(to).requires_grad_() for t in tensors] for to in (None, torch.float64))
+        grad = R(9, 24, dtype=torch.float32, seed=4)
+        compiled(*ours).backward(grad)
+        torch.addmm(exact[2], exact[0], exact[1]).backward(grad.double())
+        for a, b in zip(ours, exact):
+            near(a.grad, b.grad)
+        operator, (x, w, bias) = torch.ops.antiphase.matmul_persistent, tensors
+        found = torch.func.vmap(operator, (0, None, None))(torch.stack([x, -x]), w, bias)
+        self.assertTrue(same(found, torch.stack([operator(x, w, bias), operator(-x, w, bias)])))
+        torch.library.opcheck(
+            operator.default,
+            (x, w, bias),
+            test_utils=("test_schema", "test_faketensor", "test_autograd_registration"),
+        )
+
+    def test_names_that_modules_have_imported_before(self):
+        """As norms and experts of engines import them when the engine starts."""
+        for name in (
+            "vllm.model_executor.layers.batch_invariant",
+            "vllm.model_executor.determinism.batch_invariant",
+            "sglang.srt.batch_invariant_ops.batch_invariant_ops",
+        ):
+            with self.subTest(name):
+                functions = "enable_batch_invariant_mode, matmul_persistent"
+                text = self.SWITCH
+                if name.startswith("sglang"):
+                    functions += ", is_batch_invariant_mode_enabled"
+                    text += "def is_batch_invariant_mode_enabled(): return _batch_invariant_MODE\n"
+                engine = self.engine(name, text)
+                given = engine
+                if name.startswith("sglang"):
+                    given = self.engine(name.rpartition(".")[0], f"from {name} import {functions}")
+                layers = self.engine(
+                    "layers_" + name.partition(".")[0],
+                    f"from {name} import {functions}\nproduct = matmul_persistent\n"
+                    "def norm(): return is_batch_invariant_mode_enabled()\n",
+                )
+                with warnings.catch_warnings():
+                    warnings.simplefilter("error")
+                    at.replace_batch_invariant_ops(given)
+                    at.replace_batch_invariant_ops(given)  # changes nothing
+                x, w = R(9, 40), R(24, 40, seed=2)
+                for product in (layers.product, layers.matmul_persistent, given.matmul_persistent):
+                    self.assertTrue(same(product(x, w.t()), engine.linear_batch_invariant(x, w)))
+                layers.enable_batch_invariant_mode()
+                try:
+                    self.assertTrue(at.is_batch_invariant_mode_enabled())
+                    if name.startswith("sglang"):
+                        self.assertTrue(layers.norm())
+                        torch._dynamo.reset()
+                        compiled = torch.compile(
+                            lambda t: t + layers.norm(), fullgraph=True, backend="aot_eager"
+                        )
+                        self.assertEqual(compiled(torch.zeros(1)), 1)
+                finally:
+                    at.disable_batch_invariant_mode()
+
+    def test_what_else_holds_an_engines_functions(self):
+        for holder, what in (
+            ("class Layer: product = staticmethod(matmul_persistent)", "staticmethod"),
+            ("import functools\nproduct = functools.partial(matmul_persistent, bias=None)", "partial"),
+            ("products = [matmul_persistent]", "list"),
+            ("def made(f): return lambda a, b: f(a, b)\nproduct = made(matmul_persistent)", "cell"),
+        ):
+            engine = self.engine("batch_invariant_ops", self.SWITCH)
+            self.engine("layers_of_engine", "from batch_invariant_ops import matmul_persistent\n" + holder)
+            with self.subTest(what), self.assertWarnsRegex(
+                RuntimeWarning, f"own matmul_persistent is still held by a {what}: expected replace_batch"
+            ):
+                at.replace_batch_invariant_ops(engine)
+
+    def test_engines_whose_mode_is_on_and_none(self):
+        with self.assertRaisesRegex(
+            RuntimeError, "antiphase: no module of an engine was found: expected one of vllm"
+        ):
+            at.replace_batch_invariant_ops()
+        engine = self.engine("batch_invariant_ops", self.SWITCH)
+        engine.enable_batch_invariant_mode()
+        own = engine.matmul_persistent
+        with self.assertRaisesRegex(
+            RuntimeError, "mode of batch_invariant_ops is on: expected this call before"
+        ):
+            at.replace_batch_invariant_ops()
+        self.assertIs(engine.matmul_persistent, own)
+
+    def test_settings_of_the_switch(self):
+        """Those of vLLM's own, for products that are left to torch; what was set before returns."""
+        cublas, prefer = torch.backends.cuda.matmul, torch.backends.cuda.preferred_blas_library
+        names = ["allow_bf16_reduced_precision_reduction", "allow_fp16_reduced_precision_reduction"]
+        names += [f"{name}_split_k" for name in names if hasattr(cublas, f"{name}_split_k")]
+        variables = "CUBLASLT_WORKSPACE_SIZE", "CUBLAS_WORKSPACE_CONFIG"
+
+        def settings():
+            return (
+                [os.environ.get(name) for name in variables],
+                [getattr(cublas, name) for name in names],
+                prefer(),
+            )
+
+        with unittest.mock.patch.dict(os.environ, {"CUBLAS_WORKSPACE_CONFIG": ":4096:8"}):
+            os.environ.pop("CUBLASLT_WORKSPACE_SIZE", None)
+            before = settings()
+            with at.batch_invariant():
+                self.assertEqual(settings(), before)
+                at.enable_batch_invariant_mode()
+                at.enable_batch_invariant_mode()
+                self.assertEqual(settings()[:2], (["1", ":16:8"], [False] * len(names)))
+                self.assertIn("lt", str(settings()[2]).lower())
+                with at.set_batch_invariant_mode(False):
+                    self.assertEqual(settings(), before)
+                self.assertNotEqual(settings(), before)
+                at.disable_batch_invariant_mode()
+                self.assertEqual(settings(), before)
 
     def test_compiled_programs_call_our_products(self):
         x, w = R(5, 4096), R(4096, 24)

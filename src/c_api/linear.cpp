@@ -14,9 +14,10 @@
 namespace antiphase::c_api {
 namespace {
 
+std::int64_t step(std::int64_t stride) { return stride == ANTIPHASE_REPEATED ? 0 : stride; }
 linear_operand operand_of(const antiphase_linear_operand& x, std::int64_t k) {
-  if (x.row_stride == 0 && x.k_stride == 0) return {x.data, k, 1, x.member_stride};
-  return {x.data, x.row_stride, x.k_stride, x.member_stride};
+  if (x.row_stride == 0 && x.k_stride == 0) return {x.data, k, 1, step(x.member_stride)};
+  return {x.data, step(x.row_stride), step(x.k_stride), step(x.member_stride)};
 }
 struct layer {
   const antiphase::context& context;
@@ -37,7 +38,7 @@ layer layer_of(const antiphase_linear_args* given, antiphase_stream on) {
     throw bad_request(
         fmt::format("overlap is {}, reserved {}: expected 0 or 1, and 0", x.overlap, x.reserved));
   const auto dense = [](std::int64_t stride, std::int64_t of_dense) {
-    return stride == 0 ? of_dense : stride;
+    return stride == 0 ? of_dense : step(stride);
   };
   linear_problem p{.in = type_of("type", x.type), .out = type_of("result_type", x.result_type)};
   p.m = x.m, p.n = x.n, p.k = x.k, p.members = x.members;
@@ -49,7 +50,7 @@ layer layer_of(const antiphase_linear_args* given, antiphase_stream on) {
   p.function = one_of("function", x.function,
                       {gemms::activation::none, gemms::activation::relu, gemms::activation::gelu,
                        gemms::activation::gelu_tanh});
-  p.bias = x.bias, p.bias_member_stride = x.bias_member_stride;
+  p.bias = x.bias, p.bias_member_stride = step(x.bias_member_stride);
   p.residual = {x.residual, dense(x.residual_row_stride, x.n), dense(x.residual_member_stride, member)};
   p.group_ends = x.group_ends;
   return {where(x.device), p, {.kernel = policy_of(x.kernel), .stream = on, .overlap = x.overlap == 1}};

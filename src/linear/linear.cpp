@@ -34,8 +34,12 @@ std::optional<choices::call_key> key_of(const context& where, const linear_probl
 launch_counts linear(const context& where, const linear_problem& p, const linear_options& options) {
   const std::optional<choices::call_key> key = key_of(where, p, options);
   const choices::work w{.context = where, .queue = options.stream};
-  if (const choices::recalled known(key); known.get() != nullptr) return choices::run(*known.get(), w);
+  if (const choices::recalled known(key); known.get() != nullptr) {
+    linears::require_groups(where.kind(), p);  // which another call may have changed
+    return choices::run(*known.get(), w);
+  }
   linears::require_sensible(p, options);
+  linears::require_groups(where.kind(), p);
   const linear_plan plan = linears::plan_of(where.runs_on(), p, options);
   if (plan.grid.count() == 0) return {};
   const auto made = choices::plan::of_type<launch, describe>(plan, 0);

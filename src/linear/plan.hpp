@@ -16,6 +16,9 @@ std::string_view name_in_options(const kernel& k);
 
 // Throws bad_request, which names the first argument that is wrong.
 void require_sensible(const linear_problem& p, const linear_options& options);
+// Throws bad_request if group_ends that the host can read do not rise from 0 to at most m. Called before
+// launches only, of sensible problems.
+void require_groups(target where, const linear_problem& p);
 
 // A launch. No grid: nothing is to be done.
 struct linear_plan {

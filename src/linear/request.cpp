@@ -97,4 +97,14 @@ void require_sensible(const linear_problem& p, const linear_options&) {
           "Y and the residual overlap: expected the same rows, or none in common");
 }
 
+void require_groups(target where, const linear_problem& p) {
+  if (p.group_ends == nullptr || where != target::cpu) return;
+  std::int32_t begin = 0;
+  for (std::int64_t g = 0; g < p.members; ++g) {
+    const std::int32_t end = p.group_ends[g];
+    require(end >= begin && end <= p.m, "group {} of rows ends at {}: expected {} to {}", g, end, begin, p.m);
+    begin = end;
+  }
+}
+
 }  // namespace antiphase::linears

@@ -709,6 +709,27 @@ static void attending(void) {
   char kernel_text[200];
   EXPECT(antiphase_linear_explain(&layer, kernel_text, sizeof kernel_text) == ANTIPHASE_OK &&
          strstr(kernel_text, "bf16-") != NULL);
+  // one number repeated along both axes, and one row added to all
+  uint16_t number[1] = {0x3F00}, all_numbers[24 * 40];
+  float row[24], all_rows[5 * 24], repeated[5 * 24];
+  for (int i = 0; i < 24 * 40; ++i) all_numbers[i] = number[0];
+  for (int i = 0; i < 5 * 24; ++i) all_rows[i] = row[i % 24] = (float)(i % 24) / 7;
+  layer.m = 5, layer.x.data = few_rows, layer.w.data = all_numbers, layer.residual = all_rows,
+  layer.y = together;
+  EXPECT(antiphase_linear(&layer, NULL) == ANTIPHASE_OK);
+  layer.w.data = number, layer.w.row_stride = layer.w.k_stride = ANTIPHASE_REPEATED;
+  layer.residual = row, layer.residual_row_stride = ANTIPHASE_REPEATED, layer.y = repeated;
+  EXPECT(antiphase_linear(&layer, NULL) == ANTIPHASE_OK);
+  EXPECT(memcmp(repeated, together, sizeof repeated) == 0);
+  layer.y_row_stride = ANTIPHASE_REPEATED;
+  REFUSED(antiphase_linear(&layer, NULL), ANTIPHASE_BAD_REQUEST, "rows of Y overlap");
+  layer.y_row_stride = 0;
+  int32_t ends[2] = {2, 9};
+  layer.members = 2, layer.group_ends = ends;
+  REFUSED(antiphase_linear(&layer, NULL), ANTIPHASE_BAD_REQUEST,
+          "group 1 of rows ends at 9: expected 2 to 5");
+  layer.members = 1, layer.group_ends = NULL;
+
   layer.bias = layer_bias, layer.function = 4;
   REFUSED(antiphase_linear(&layer, NULL), ANTIPHASE_BAD_REQUEST, "function is 4: expected 0 to 3");
 

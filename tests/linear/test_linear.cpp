@@ -202,6 +202,53 @@ TEST(linear_Cuda, batches_and_groups) {
   check_batches_and_groups(where, {500, 264, 1032});
 }
 
+// Strides of 0: rows, columns or all of an operand, and rows of the residual, are the same memory.
+void check_repeated(const context& where, const extents& s) {
+  const halves rows(element::f16, kind::normal, 1, s.k, 11), columns(element::f16, kind::normal, s.m, 1, 12),
+      added(element::f16, kind::normal, 1, s.n, 13);
+  const auto full = [](const halves& x, std::int64_t m, std::int64_t k) {
+    halves all(x.type, kind::normal, m, k, 0);
+    for (std::int64_t i = 0; i < m * k; ++i)
+      all.bits[static_cast<std::size_t>(i)] = x.bits[static_cast<std::size_t>(
+          std::min(i / k, x.rows - 1) * x.columns + std::min(i % k, x.columns - 1))];
+    return all;
+  };
+  const halves one = columns.row_range(s.m - 1, 1);
+  const std::pair<const halves*, linear_operand> operands[] = {
+      {&rows, {nullptr, 0, 1}}, {&columns, {nullptr, 1, 0}}, {&one, {nullptr, 0, 0}}};
+  for (const auto& [x, x_lies] : operands)
+    for (const auto& [w, w_lies] : operands) {
+      const halves of_w = w == &columns ? w->row_range(0, s.n) : *w;
+      const device_array<std::uint16_t> on_x(where, std::span(x->bits)), on_w(where, std::span(of_w.bits)),
+          residual(where, std::span(added.bits));
+      const words sums = layer_call{where}(full(*x, s.m, s.k), full(of_w, s.n, s.k));
+      device_array<std::uint16_t> y(where, static_cast<std::size_t>(s.m * s.n));
+      linear_problem p{.in = element::f16,
+                       .out = element::f16,
+                       .x = x_lies,
+                       .w = w_lies,
+                       .y = {y.data(), s.n},
+                       .m = s.m,
+                       .n = s.n,
+                       .k = s.k,
+                       .residual = {residual.data(), 0}};
+      p.x.data = on_x.data(), p.w.data = on_w.data();
+      linear(where, p);
+      where.runs_on().synchronize(nullptr);
+      const std::vector<std::uint16_t> found = y.to_host();
+      for (std::size_t i = 0; i < found.size(); ++i)
+        ASSERT_EQ(found[i], to_bits(element::f16, std::bit_cast<float>(sums[i]) +
+                                                      added(0, static_cast<std::int64_t>(i) % s.n)))
+            << x_lies.row_stride << x_lies.k_stride << w_lies.row_stride << w_lies.k_stride << ", element "
+            << i;
+    }
+}
+TEST(linear, repeated_operands) { check_repeated(context(make_cpu_executor()), {37, 24, 43}); }
+TEST(linear_Cuda, repeated_operands) {
+  ON_GPU(where, 80);
+  check_repeated(where, {370, 264, 1032});
+}
+
 // Bias, activation, residual and rounding, against the same in FP32 on the host.
 void check_endings(const context& where, const extents& s) {
   const std::size_t count = static_cast<std::size_t>(s.m * s.n);

@@ -62,6 +62,25 @@ TEST(linear_requests, wrong_arguments_are_named) {
   for (const auto& [change, expected] : wrong) EXPECT_THAT(call().refusal(change), HasSubstr(expected));
 }
 
+// On the CPU. In a call that is remembered, too: what the memory holds may have changed.
+TEST(linear_requests, groups_rise_to_at_most_m) {
+  call c;
+  std::int32_t ends[3] = {1, 1, 4};
+  c.p.members = 3, c.p.group_ends = ends;
+  const auto refusal = [&](std::int32_t a, std::int32_t b, std::int32_t last) {
+    ends[0] = a, ends[1] = b, ends[2] = last;
+    return c.refusal([](call&) {});
+  };
+  EXPECT_EQ(refusal(1, 1, 4), "");
+  EXPECT_EQ(refusal(0, 3, 3), "");
+  const std::vector<std::uint16_t> before = c.y.to_host();
+  EXPECT_THAT(refusal(2, 9, 4), testing::EndsWith("group 1 of rows ends at 9: expected 2 to 4"));
+  EXPECT_THAT(refusal(-3, 1, 4), testing::EndsWith("group 0 of rows ends at -3: expected 0 to 4"));
+  EXPECT_THAT(refusal(1, 3, 2), testing::EndsWith("group 2 of rows ends at 2: expected 3 to 4"));
+  EXPECT_THAT(refusal(0, 2, 5), testing::EndsWith("group 2 of rows ends at 5: expected 2 to 4"));
+  EXPECT_EQ(c.y.to_host(), before);
+}
+
 TEST(linear_requests, nothing_to_do_and_nothing_to_multiply) {
   call empty;
   empty.p.m = 0, empty.p.x.data = nullptr;

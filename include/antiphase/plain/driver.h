@@ -103,13 +103,21 @@ template <class T, class F>
 bool holds(const char* name, const array<T>& a, F expected, double tolerance = 0) {
   const std::vector<T> all = a.to_host();
   for (std::size_t i = 0; i < all.size(); ++i) {
-    const double is = static_cast<double>(all[i]), wanted = static_cast<double>(expected(i));
-    if ((is != is && wanted != wanted) || is == wanted ||
-        std::fabs(is - wanted) <= tolerance * std::fabs(wanted))
-      continue;
+    const auto value = expected(i);
+    const double is = static_cast<double>(all[i]), wanted = static_cast<double>(value);
     char how[256];
-    std::snprintf(how, sizeof how, "%.100s[%zu] is %.9g: expected %.9g", name, i,
-                  is != is ? std::fabs(is) : is, wanted);
+    if constexpr (std::is_integral_v<T> && std::is_same_v<decltype(value), const T>) {  // exactly
+      if (all[i] == value || (tolerance > 0 && std::fabs(is - wanted) <= tolerance * std::fabs(wanted)))
+        continue;
+      std::snprintf(how, sizeof how, "%.100s[%zu] is %s: expected %s", name, i,
+                    std::to_string(all[i]).c_str(), std::to_string(value).c_str());
+    } else {
+      if ((is != is && wanted != wanted) || is == wanted ||
+          std::fabs(is - wanted) <= tolerance * std::fabs(wanted))
+        continue;
+      std::snprintf(how, sizeof how, "%.100s[%zu] is %.9g: expected %.9g", name, i,
+                    is != is ? std::fabs(is) : is, wanted);
+    }
     std::fprintf(stderr, "%s\n", how);
     antiphase_plain_differs(how);
     return false;
