@@ -241,12 +241,12 @@ TEST_P(scan_range, sums_of_halves) {
   lines<bf16>(scan_operation::sum, wants::some_out);
 }
 TEST_P(scan_range, products) {
-  lines<float>(scan_operation::product, wants::some_out);
+  lines<float>(scan_operation::product, wants::none_out);  // FP64 has room for that many of them
   lines<double>(scan_operation::product, wants::some_out);
 }
 TEST_P(scan_range, products_of_halves) {
-  lines<f16>(scan_operation::product, wants::some_out);
-  lines<bf16>(scan_operation::product, wants::some_out);
+  lines<f16>(scan_operation::product, wants::none_out);
+  lines<bf16>(scan_operation::product, wants::none_out);
 }
 TEST_P(scan_range, segments) {
   segments<float>(scan_operation::sum);
