@@ -169,6 +169,7 @@ void copy_async(void* to, const void* from, int bytes, int from_source, place wh
                      from_source, bytes));
   ++self.owner->counts.copies;
   self.owner->counts.copied_bytes += static_cast<std::uint64_t>(from_source);
+  self.owner->begin_work(self);
   self.time.copy(fitted::copy_instructions,
                  bytes < 16 ? fitted::narrow_copy_clocks : fitted::wide_copy_clocks);
   self.owner->in_turn(self);
@@ -247,12 +248,14 @@ std::int64_t clock() {
 }
 void clock_instructions(int count) {
   thread_state& self = here();
+  self.owner->begin_work(self);
   self.time.compute(count);
   self.owner->in_turn(self);
 }
 void clock_multiplies(int multiply_adds, int reads, bool reads_ahead) {
   thread_state& self = here();
   constexpr int turns = 8;  // of the threads, in one step
+  self.owner->begin_work(self);
   for (int left = turns; left > 0; --left) {
     const int some = multiply_adds / left, of_reads = reads / left;
     self.time.multiply(some, of_reads, reads_ahead);
@@ -263,12 +266,14 @@ void clock_multiplies(int multiply_adds, int reads, bool reads_ahead) {
 }
 void clock_tensor_cores(int multiply_adds) {
   thread_state& self = here();
+  self.owner->begin_work(self);
   self.time.multiply_on_tensor_cores(multiply_adds);
   self.owner->in_turn(self);
 }
 namespace {
 void load_to_registers(int bytes, int width, double instructions, double shared_clocks) {
   thread_state& self = here();
+  self.owner->begin_work(self);
   for (; bytes > 0; bytes -= width) {
     self.time.instructions(instructions, shared_clocks);
     self.owner->in_turn(self);
