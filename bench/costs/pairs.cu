@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a buffer, a barrier and an asynchronous copy are worth: clocks a step of pairs of kernels that differ in
-// one of them. A block alone, and a full device with 1, 2, 4 ... blocks on each multiprocessor.
+// What a buffer, a barrier and an asynchronous copy are worth: clocks a step of pairs of kernels that differ
+// in one of them. A block alone, and a full device with 1, 2, 4 ... blocks on each multiprocessor.
 //
 //   nvcc -std=c++17 -O3 -arch=sm_90 -o pairs bench/costs/pairs.cu && ./pairs > pairs.json
 //
 // Standard output is one JSON document; faults go to standard error, and the exit status is 1 then. The test
-// `plain.modelled_pairs` defines ANTIPHASE_MODELLED and launches the same kernels on a modelled machine.
+// `checker.plain.clock` defines ANTIPHASE_MODELLED and launches the same kernels on a modelled machine.
 #include <cuda_pipeline.h>
 
 #include <algorithm>

@@ -361,8 +361,8 @@ std::string_view form_text(const own_kernel& k) {
                "however many buffers";
 }
 
-// What a step is known to take replaces its prediction. A buffer more is predicted to take no longer than that,
-// and one fewer no less, where as many blocks are resident.
+// What a step is known to take replaces its prediction. With a buffer more it takes no longer than that, and
+// with one fewer no less, where as many blocks are resident.
 void know_step(advice& a, const own_kernel& k) {
   if (k.slots == 0 || !a.stages[static_cast<std::size_t>(k.slots - 1)].fits) return;
   const advised_stages& known = a.stages[static_cast<std::size_t>(k.slots - 1)];

@@ -232,8 +232,8 @@ std::string cause_of(const timeline& t, const span_record& s) {
 
 bool is_for_data(const span_record& s) { return s.kind == span_kind::wait && s.ring == 0 && s.event == 0; }
 
-// Where warps meet after a wait for a step's data, the last one to come waits for these alone, the others also
-// for that warp: the share of each warp's wait that is for data, by step and warp.
+// Where warps meet after a wait for a step's data, the last one to come waits for these alone, the others
+// also for that warp: the share of each warp's wait that is for data, by step and warp.
 std::map<std::pair<std::int32_t, std::int32_t>, double> shares_for_data(const timeline& t) {
   std::map<std::pair<std::int32_t, std::int32_t>, double> waited;
   if (!t.roles.empty() || t.rings.front() == "registers") return waited;

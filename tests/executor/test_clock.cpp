@@ -67,7 +67,7 @@ struct at_barriers {
     out[3] = clock_now();
   }
 };
-// What comes after a barrier begins once the units' pipelines have filled again, if warps have computed before.
+// What comes after a barrier begins once the units' pipelines have filled again, if warps have computed.
 TEST(simulated_clock, threads_leave_a_barrier_after_the_last_has_come) {
   const std::vector<std::int64_t> out = clocked<at_barriers>({2});
   const double refilled = 2 * ticks(static_cast<double>(costs().barrier_of_warp)),

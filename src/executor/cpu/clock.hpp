@@ -90,10 +90,10 @@ class thread_clock {
   std::int64_t ticks_since_begin() const { return (now_ - begin_) / one_tick; }
   const clock_costs& costs() const { return *costs_; }
   void wait_until(std::int64_t moment) { now_ = std::max(now_, moment); }
-  // The units' pipelines are empty after a computation that ends in a barrier, and take a while to fill again.
+  // The units' pipelines are empty after a barrier that ends a computation, and take a while to fill again.
   // Whoever has computed owes that, through any number of barriers and whatever lies between them; what pays
-  // is the first load, copy or computation after a barrier, which begins when the last one's debt is over, as
-  // they do side by side. Each computation is paid for once: another barrier shortens nothing.
+  // is the first load, copy or computation after a barrier. So each computation is paid for once, and
+  // another barrier shortens nothing.
   bool owes() const { return computed_; }
   // All of a barrier owe if one of them does.
   void owe(std::int64_t until) { paid_at_ = std::max(paid_at_, until); }

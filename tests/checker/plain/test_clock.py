@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The modelled clock is monotone: a barrier more or a slot less never makes a kernel faster.
 
-Barriers are inserted into the course's solutions and into the kernels of bench/costs/pairs.cu, behind each statement
-next to which all threads meet anyway. What an H200 gained by a slot or lost by a barrier, the model does not turn
-round.
+Barriers are inserted into the course's solutions, after each statement of a block in which all threads meet anyway;
+the kernels of bench/costs/pairs.cu differ by a slot or a barrier. Nor does the model turn round what an H200 gained
+or lost by these.
 """
 import itertools
 import json

@@ -10,10 +10,10 @@
 #include "tool/base/errors.hpp"
 #include "tool/base/wrap.hpp"
 #include "tool/commands/advise/advise.hpp"
-#include "tool/commands/trace/trace_results.hpp"
 #include "tool/files/file_handle.hpp"
 #include "tool/files/whole_file.hpp"
 #include "tool/measure/ptxas.hpp"
+#include "tool/pictures/origin.hpp"
 #include "tool/program/console.hpp"
 
 namespace antiphase::tool {

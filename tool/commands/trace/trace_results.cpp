@@ -117,16 +117,6 @@ std::string text_of(const trace_results& r, std::span<const timeline> timelines)
 
 }  // namespace
 
-double steady_time(const timeline& t) {
-  const std::vector<step_times> steps = by_step(t);
-  const auto stages = static_cast<std::ptrdiff_t>(std::max(1, t.stages)), first = stages,
-             last = std::ssize(steps) - (t.recorded == t.steps ? stages : 1);
-  if (last - first < stages) return 0;
-  return static_cast<double>(steps[static_cast<std::size_t>(last)].compute_begin -
-                             steps[static_cast<std::size_t>(first)].compute_begin) /
-         static_cast<double>(last - first);
-}
-
 requested_picture::requested_picture(const trace_request& r) {
   if (r.output.empty()) return;
   as_ = format_of(r);

@@ -34,9 +34,6 @@ struct trace_results {
   bool bounded = false;                         // a row has a bound
   std::string forecast{};                       // a sentence: what says more than a bound
 };
-// Ticks or cycles from a step's computation to the next one's, once every slot has been filled and until none
-// is filled again, over at least a round of the ring; 0: too few steps are recorded.
-double steady_time(const timeline& t);
 // `named`: what the first column holds. Says what the table cannot.
 trace_results results_of(const common_options& common, const char* named,
                          std::span<const timeline> timelines);
