@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Origin of timelines, names of their slots, their steady state and their rate of work, as pictures, pages and
-// tables state them.
+// Origin of timelines, names of their slots, their steady state and their rate of work, as pictures, pages
+// and tables state them.
 #pragma once
 #include <fmt/format.h>
 

@@ -306,8 +306,8 @@ void judge_loads(const timed_block& b, found_ring& ring) {
   if (!ring.loads_block) ring.waited_at = ring.computed_at = 0;
 }
 
-// Whether a warp's copies into the last free slot begin before its wait for the slot that is used next. As with
-// blocking loads, it is what most steps do that counts.
+// Whether a warp's copies into the last free slot begin before its wait for the slot that is used next. As
+// with blocking loads, it is what most steps do that counts.
 bool copies_begin_early(const timed_block& b, const found_ring& ring,
                         const std::vector<std::vector<std::int32_t>>& waited) {
   int before = 0, after = 0;
