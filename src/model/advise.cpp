@@ -361,18 +361,18 @@ std::string_view form_text(const own_kernel& k) {
                "however many buffers";
 }
 
-// What a step is known to take replaces its prediction. With a buffer more it takes no longer than that, and
-// with one fewer no less, where as many blocks are resident.
+// What a step is known to take replaces its prediction, and scales the others where as many blocks are
+// resident. With a buffer more it takes no longer, and a block alone no less than it computes.
 void know_step(advice& a, const own_kernel& k) {
   if (k.slots == 0 || !a.stages[static_cast<std::size_t>(k.slots - 1)].fits) return;
-  const advised_stages& known = a.stages[static_cast<std::size_t>(k.slots - 1)];
-  const double seconds = k.step / known.resident;
-  const int resident = known.resident;
+  const advised_stages predicted = a.stages[static_cast<std::size_t>(k.slots - 1)];
+  const double known = k.step / predicted.resident;
   for (advised_stages& s : a.stages) {
-    if (!s.fits || s.resident != resident) continue;
-    const double takes = s.stages == k.slots  ? seconds
-                         : s.stages > k.slots ? std::min(s.seconds, seconds)
-                                              : std::max(s.seconds, seconds);
+    if (!s.fits || s.resident != predicted.resident) continue;
+    double takes = known;
+    if (s.stages != k.slots) takes *= s.seconds / predicted.seconds;
+    if (s.stages > k.slots)
+      takes = std::clamp(takes, s.resident == 1 ? std::min(k.compute, known) : 0, known);
     a.others[static_cast<std::size_t>(s.stages - 1)].takes.scale(takes / s.seconds);
     s.bandwidth *= s.seconds / takes;
     s.seconds = takes;

@@ -240,7 +240,7 @@ TEST(advise, numbers_are_those_of_the_form_that_is_named) {
   EXPECT_NEAR(early[0], copies[0], 1e-6);
   EXPECT_LT(early[1], 0.95 * copies[1]);
   EXPECT_NEAR(early[1], std::pow(std::pow(500, 4) + std::pow(600, 4), 0.25), 1) << "1200 for two";
-  EXPECT_NEAR(early[3], 500, 10);
+  EXPECT_NEAR(early[3], std::pow(std::pow(500, 4) + std::pow(300, 4), 0.25), 1) << "1200 for four";
   const advice blocks = advise_kernel(
       an_h200(), parse_kernel(an_h200(), "smem=1KiB,load=700clk,compute=500clk,next=blocking,blocks=1"));
   EXPECT_THAT(blocks.recommends, Contains(HasSubstr("one buffer")));
@@ -253,9 +253,18 @@ TEST(advise, a_step_that_is_known_is_not_predicted) {
   const double clock = an_h200().clock.value;
   EXPECT_NEAR(known.stages[1].seconds * clock * 2, 580, 1e-6) << "of two blocks";
   EXPECT_NEAR(known.others[1].takes.seconds * clock, 580, 1e-6);
-  EXPECT_EQ(known.stages[0].seconds, std::max(predicted.stages[0].seconds, known.stages[1].seconds));
-  for (std::size_t i = 2; i < known.stages.size(); ++i)
-    EXPECT_EQ(known.stages[i].seconds, std::min(predicted.stages[i].seconds, known.stages[1].seconds));
+  const double ratio = known.stages[1].seconds / predicted.stages[1].seconds;
+  EXPECT_LT(ratio, 0.9);
+  for (const std::size_t i : {0U, 2U, 3U})
+    EXPECT_NEAR(known.stages[i].seconds,
+                std::min(ratio * predicted.stages[i].seconds, known.stages[1].seconds), 1e-12)
+        << i + 1;
+  const advice alone = advise_kernel(
+      an_h200(),
+      parse_kernel(an_h200(),
+                   "smem=1KiB,load=700clk,compute=500clk,next=before,blocks=1,slots=2,step=520clk"));
+  for (std::size_t i = 2; i < alone.stages.size(); ++i)
+    EXPECT_GE(alone.stages[i].seconds * clock, 500 - 1e-6) << "what it computes";
   EXPECT_NEAR(known.stages[1].gain, known.stages[0].seconds / known.stages[1].seconds - 1, 1e-9);
 }
 

@@ -240,10 +240,21 @@ void loaded(const void* at, std::uint64_t value, place where) {
   self.owner->loaded(self, at, value, where);
 }
 
+namespace {
+// The thread that has looked at its clock, and when: of those that share an OS thread.
+struct look {
+  const thread_state* by = nullptr;
+  std::int64_t at = 0;
+};
+thread_local look last;
+}  // namespace
 std::int64_t clock() {
   thread_state& self = here();
   self.owner->changed();
+  // Again, with nothing between: a span of a recording begins after another. It begins with its work.
+  if (last.by == &self && last.at == self.time.now()) self.owner->begin_work(self);
   self.time.instructions(1);
+  last = {&self, self.time.now()};
   return self.time.ticks();
 }
 void clock_instructions(int count) {
