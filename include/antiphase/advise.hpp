@@ -108,12 +108,18 @@ struct own_kernel {
   // true: producer warps fill a channel, with S loads in flight. false: all warps load and compute in a
   // `pipeline`, with S - 1.
   bool by_roles = false;
+  pipeline_step::next_loads next = pipeline_step::next_loads::after;
   bool in_cache = false;  // the L2 cache has what is loaded
+  // With `slots` buffers a step of all resident blocks is known to take so many seconds, from a run, so that
+  // this is not predicted. 0: it is.
+  int slots = 0;
+  double step = 0;
 };
 // Parses "smem=16KiB,regs=64,load=16KiB,compute=900clk,issue=9,threads=256,fixed=0,blocks=2,copy=async,
-// form=pipeline,from=memory". Sizes: B (default) or KiB. Times: clk (the default), ns or us. load: a size or
-// a time, or both. copy: async, bulk or registers. form: pipeline or roles; roles is the default with
-// copy=bulk. from: memory or cache, where the data lie. Throws bad_request that names the member.
+// form=pipeline,next=after,from=memory,slots=2,step=1100clk". Sizes: B (default) or KiB. Times: clk (the
+// default), ns or us. load: a size or a time, or both. copy: async, bulk or registers. form: pipeline or
+// roles; roles is the default with copy=bulk. next: after, before or blocking, see pipeline_step. from:
+// memory or cache, where the data lie. Throws bad_request that names the member.
 //
 //   const advice a = advise_kernel(h200, parse_kernel(h200, "smem=16KiB,regs=64,compute=900clk"));
 //

@@ -160,6 +160,9 @@ struct timed_kernel {
   bool by_roles = false;                    // some warps fill the buffers, others read them
   bool asynchronous = false, bulk = false;  // how they are filled: not through registers; by bulk copies
   bool of_results = false;                  // with what the block computed, not with what it loads
+  // Copies begin before the wait for the buffer in use; or a single buffer's next data wait in registers
+  // while it is computed from.
+  bool early = false;
   double step_ticks = 0;
   double compute_ticks = 0;  // of a step of a block alone whose loads land at once
   double load_ticks = 0;     // from issue to landing, if nothing else is loaded

@@ -9,6 +9,7 @@ namespace antiphase {
 namespace {
 
 using namespace fitted;
+using next_loads = pipeline_step::next_loads;
 
 // exponent of soft_maximum()
 constexpr double sharpness = 4;
@@ -80,8 +81,15 @@ double in_flight_wanted(const machine_profile& on, bool in_cache) {
 }
 
 int loads_ahead(const pipeline_step& s) {
-  if (s.by_roles) return s.asynchronous ? s.stages : 1;
+  if (s.by_roles || s.next == next_loads::before) return s.asynchronous ? s.stages : 1;
+  if (s.next == next_loads::blocking) return 0;
   return s.asynchronous ? s.stages - 1 : std::min(1, s.stages - 1);
+}
+
+bool takes_turns(const pipeline_step& s) {
+  if (s.by_roles) return false;
+  return s.next == next_loads::blocking ||
+         (s.stages == 1 && (s.asynchronous || s.next != next_loads::before));
 }
 
 namespace {
@@ -109,7 +117,7 @@ prediction clocks_without(std::optional<limit> missing, const machine_profile& o
                               ? barrier_of_warp * std::ceil(s.threads / 32.)
                               : 0,
                latency = s.latency * clock;
-  const bool turns = s.stages == 1;
+  const bool turns = takes_turns(s) || (s.by_roles && s.stages == 1);
   const int ahead = loads_ahead(s);
 
   // The latency `of` a load that `to` does not hide.
@@ -120,12 +128,12 @@ prediction clocks_without(std::optional<limit> missing, const machine_profile& o
   prediction chain;
   chain.add(most.limit, most.clocks / busy_share(s, 1));
   chain.add(limit::barriers, barriers);
-  // With roles, a slot is computed from and then loaded again: each slot completes a step in the time of
-  // both.
+  // With roles, or where copies begin before the wait, a slot is computed from and then loaded again: each
+  // slot completes a step in the time of both.
   if (turns)
     chain.add(limit::latency, latency);
   else
-    add_open_latency(chain, s.by_roles && s.asynchronous ? latency + chain.seconds : latency);
+    add_open_latency(chain, s.asynchronous && ahead == s.stages ? latency + chain.seconds : latency);
 
   // All resident blocks together: the busiest unit, or memory.
   prediction together;

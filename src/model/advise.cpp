@@ -341,14 +341,42 @@ advice advise_scan(const machine_profile& on, std::int64_t count, std::size_t si
 }
 
 namespace {
-std::string_view form_text(bool by_roles, bool asynchronous) {
-  if (by_roles)
-    return asynchronous
+std::string_view form_text(const own_kernel& k) {
+  using enum pipeline_step::next_loads;
+  if (k.by_roles)
+    return k.asynchronous
                ? "roles (some warps load, a channel): S buffers have S loads in flight"
                : "roles (some warps load, through registers): one load is in flight, however many buffers";
-  return asynchronous ? "pipeline (all warps load and compute): S buffers have S - 1 loads in flight"
-                      : "pipeline (all warps load, through registers, and compute): one load is in flight, "
-                        "however many buffers";
+  if (k.next == blocking)
+    return "pipeline (all warps load and compute) that waits for the next slot's loads before it computes: "
+           "nothing overlaps within a warp, however many buffers";
+  if (k.asynchronous)
+    return k.next == before ? "pipeline (all warps load and compute) whose copies begin before the wait for "
+                              "the slot in use: S buffers have S loads in flight"
+                            : "pipeline (all warps load and compute): S buffers have S - 1 loads in flight";
+  return k.next == before
+             ? "pipeline (all warps load, through registers, and compute): the next slot's data "
+               "wait in registers, so one load is in flight with one buffer, too"
+             : "pipeline (all warps load, through registers, and compute): one load is in flight, "
+               "however many buffers";
+}
+
+// What a step is known to take replaces its prediction, and scales the others where as many blocks are
+// resident. With a buffer more it takes no longer, and a block alone no less than it computes.
+void know_step(advice& a, const own_kernel& k) {
+  if (k.slots == 0 || !a.stages[static_cast<std::size_t>(k.slots - 1)].fits) return;
+  const advised_stages predicted = a.stages[static_cast<std::size_t>(k.slots - 1)];
+  const double known = k.step / predicted.resident;
+  for (advised_stages& s : a.stages) {
+    if (!s.fits || s.resident != predicted.resident) continue;
+    double takes = known;
+    if (s.stages != k.slots) takes *= s.seconds / predicted.seconds;
+    if (s.stages > k.slots)
+      takes = std::clamp(takes, s.resident == 1 ? std::min(k.compute, known) : 0, known);
+    a.others[static_cast<std::size_t>(s.stages - 1)].takes.scale(takes / s.seconds);
+    s.bandwidth *= s.seconds / takes;
+    s.seconds = takes;
+  }
 }
 }  // namespace
 
@@ -360,6 +388,12 @@ advice advise_kernel(const machine_profile& on, const own_kernel& k) {
   if (k.smem == 0 || k.smem > std::size_t{1} << 30)
     throw bad_request("smem: expected the bytes of a slot, 1 to 2^30");
   if (!(k.compute > 0)) throw bad_request("compute: expected the time that a block computes from a slot");
+  require(k.slots >= 0 && k.slots <= most_stages, "slots", k.slots,
+          fmt::format("1 to {}, the buffers with which a step takes step=", most_stages));
+  if ((k.slots > 0) != (k.step > 0))
+    throw bad_request("slots and step: expected both, or none: a step takes so long with so many buffers");
+  if (k.by_roles && k.next != pipeline_step::next_loads::after)
+    throw bad_request("next: expected form=pipeline: with roles, a slot is loaded as soon as it is free");
   const double clock = on.clock.value,
                bytes = k.load_bytes.value_or(k.load_seconds ? 0 : static_cast<double>(k.smem));
   const double latency =
@@ -368,7 +402,7 @@ advice advise_kernel(const machine_profile& on, const own_kernel& k) {
                                        std::max(1, on.limits.multiprocessors)));
   advice a = advice_on(on);
   a.about = fmt::format("a kernel of {} threads, {} registers, {} bytes a slot; its form: {}", k.threads,
-                        k.registers, k.smem, form_text(k.by_roles, k.asynchronous));
+                        k.registers, k.smem, form_text(k));
   a.pipelined = "this kernel";
   a.textbook_gain = textbook_times{latency, k.compute}.gain();
   a.in_cache = k.in_cache;
@@ -385,16 +419,18 @@ advice advise_kernel(const machine_profile& on, const own_kernel& k) {
     if (k.blocks > 0) one.resident = std::min(one.resident, k.blocks);
     one.fits = one.resident > 0;
     if (one.fits) {
-      pipeline_step s{
-          .threads = k.threads,
-          .stages = stages,
-          .asynchronous = k.asynchronous,
-          .by_roles = k.by_roles,
-          .bytes = bytes,
-          .in_cache = k.in_cache,
-          // the next load begins after the barrier that ends a step; a single buffer issues its
-          // loads as they come
-          .latency = stages > 1 || k.by_roles ? latency + barriers : std::max(0., latency - k.issue)};
+      pipeline_step s{.threads = k.threads,
+                      .stages = stages,
+                      .asynchronous = k.asynchronous,
+                      .by_roles = k.by_roles,
+                      .next = k.next,
+                      .bytes = bytes,
+                      .in_cache = k.in_cache,
+                      .latency = latency};
+      if (takes_turns(s))
+        s.latency = std::max(0., latency - k.issue);  // which passes while the loads come
+      else if (!s.asynchronous || s.next != pipeline_step::next_loads::before)
+        s.latency += barriers;  // the next load begins after the barrier that ends a step
       s.arithmetic = 1;
       const double alone =
           1 / step_clocks(on, {.threads = k.threads, .stages = 2, .meets = true, .arithmetic = 1}, 1)
@@ -413,6 +449,7 @@ advice advise_kernel(const machine_profile& on, const own_kernel& k) {
     }
     a.stages.push_back(one);
   }
+  know_step(a, k);
   find_gains(a.stages);
   find_least_gains(a.stages);
   for (advised_policy& p : a.others) p.takes.scale(1 / clock);

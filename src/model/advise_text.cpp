@@ -15,8 +15,9 @@ namespace {
 
 using json = nlohmann::ordered_json;
 
-const std::vector<std::string> kernel_members{"smem",  "regs",   "load", "compute", "issue", "threads",
-                                              "fixed", "blocks", "copy", "form",    "from"};
+const std::vector<std::string> kernel_members{"smem",    "regs",  "load",   "compute", "issue",
+                                              "threads", "fixed", "blocks", "copy",    "form",
+                                              "next",    "from",  "slots",  "step"};
 
 struct quantity {
   double value = 0;
@@ -68,12 +69,14 @@ void set(own_kernel& k, const machine_profile& on, std::string_view member, std:
     k.threads = as_integer(member, text);
   else if (member == "blocks")
     k.blocks = as_integer(member, text);
-  else if (member == "compute" || member == "issue") {
+  else if (member == "slots")
+    k.slots = as_integer(member, text);
+  else if (member == "compute" || member == "issue" || member == "step") {
     quantity q = read(member, text, time);
     if (q.unit.empty()) q.unit = "clk";
     const auto value = as_seconds(on, q);
     if (!value) wrong(member, text, time);
-    (member == "issue" ? k.issue : k.compute) = *value;
+    (member == "issue" ? k.issue : member == "step" ? k.step : k.compute) = *value;
   } else if (member == "load") {
     const quantity q = read(member, text, "a size such as 16KiB or a time such as 700clk");
     if (const auto of_bytes = as_bytes(q))
@@ -89,6 +92,11 @@ void set(own_kernel& k, const machine_profile& on, std::string_view member, std:
   } else if (member == "form") {
     if (text != "pipeline" && text != "roles") wrong(member, text, "pipeline or roles");
     k.by_roles = text == "roles";
+  } else if (member == "next") {
+    using enum pipeline_step::next_loads;
+    if (text != "after" && text != "before" && text != "blocking")
+      wrong(member, text, "after, before or blocking");
+    k.next = text == "before" ? before : text == "blocking" ? blocking : after;
   } else if (member == "from") {
     if (text != "memory" && text != "cache") wrong(member, text, "memory or cache");
     k.in_cache = text == "cache";

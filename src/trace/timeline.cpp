@@ -213,20 +213,45 @@ void count_hidden(overlap& o, const timeline& t, const std::vector<step_times>& 
   if (in_flight > 0) o.hidden = static_cast<double>(hidden) / static_cast<double>(in_flight);
 }
 
+constexpr const char* others = "other warps";
+
 // What a waiting span waits for.
 std::string cause_of(const timeline& t, const span_record& s) {
   if (s.ring != 0) return t.rings[static_cast<std::size_t>(s.ring)];
   switch (s.kind) {
     case span_kind::acquire: return "a free slot";
     case span_kind::commit: return "the commit of a load";
-    case span_kind::release: return "other warps";
-    default: return s.event == 0 ? "data" : t.phases[static_cast<std::size_t>(s.event)];
+    case span_kind::release: return others;
+    // what was computed is there once its warps have come
+    default:
+      return t.rings.front() == "results" ? others
+             : s.event == 0               ? "data"
+                                          : t.phases[static_cast<std::size_t>(s.event)];
   }
+}
+
+bool is_for_data(const span_record& s) { return s.kind == span_kind::wait && s.ring == 0 && s.event == 0; }
+
+// Where warps meet after a wait for a step's data, the last one to come waits for these alone, the others
+// also for that warp: the share of each warp's wait that is for data, by step and warp.
+std::map<std::pair<std::int32_t, std::int32_t>, double> shares_for_data(const timeline& t) {
+  std::map<std::pair<std::int32_t, std::int32_t>, double> waited;
+  if (!t.roles.empty() || t.rings.front() == "registers") return waited;
+  for (const span_record& s : t.spans)
+    if (is_for_data(s)) waited[{s.step, s.agent}] += static_cast<double>(s.end - s.begin);
+  for (auto of_step = waited.begin(); of_step != waited.end();) {
+    const auto next = waited.lower_bound({of_step->first.first + 1, 0});
+    double shortest = of_step->second;
+    for (auto w = of_step; w != next; ++w) shortest = std::min(shortest, w->second);
+    for (; of_step != next; ++of_step) of_step->second = of_step->second > 0 ? shortest / of_step->second : 1;
+  }
+  return waited;
 }
 
 void count_waiting(overlap& o, const timeline& t) {
   const std::vector<timeline_role> roles = roles_of(t);
   const bool with_roles = !t.roles.empty();
+  const auto for_data = shares_for_data(t);
   std::map<std::string, double> causes;
   std::map<int, interval> lives;  // of computing warps
   double waited = 0, computed = 0;
@@ -240,7 +265,10 @@ void count_waiting(overlap& o, const timeline& t) {
     if (s.kind == span_kind::compute) computed += took;
     if (!is_wait(s, with_roles, o.loads_block)) continue;
     waited += took;
-    causes[cause_of(t, s)] += took;
+    const auto shared = is_for_data(s) ? for_data.find({s.step, s.agent}) : for_data.end();
+    const double share = shared != for_data.end() ? shared->second : 1;
+    causes[cause_of(t, s)] += share * took;
+    causes[others] += (1 - share) * took;
   }
   double lived = 0;
   for (const auto& [agent, life] : lives) lived += static_cast<double>(life.end - life.begin);

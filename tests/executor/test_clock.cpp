@@ -61,23 +61,53 @@ struct at_barriers {
     out[1] = clock_now();
     clock_instructions(4);
     block_barrier();
+    clock_instructions(4);
     out[2] = clock_now();
     cluster_barrier();
     out[3] = clock_now();
   }
 };
-// A barrier costs its warps the time in which the units' pipelines fill again, if they have computed.
+// What comes after a barrier begins once the units' pipelines have filled again, if warps have computed.
 TEST(simulated_clock, threads_leave_a_barrier_after_the_last_has_come) {
   const std::vector<std::int64_t> out = clocked<at_barriers>({2});
-  const double refilled = 2 * ticks(static_cast<double>(costs().barrier_of_warp));
+  const double refilled = 2 * ticks(static_cast<double>(costs().barrier_of_warp)),
+               barrier = ticks(static_cast<double>(costs().barrier));
   for (int block = 0; block < 2; ++block)
     for (int t = 0; t < at_barriers::threads; ++t) {
       const std::int64_t* const seen = out.data() + 4 * (t + at_barriers::threads * block);
       EXPECT_NEAR(static_cast<double>(seen[0]), 1000 * block + 10 * t, 2);
-      EXPECT_NEAR(static_cast<double>(seen[1]), 1000 * block + 630, 4) << t;
-      EXPECT_NEAR(static_cast<double>(seen[2]), 1000 * block + 630 + 5 + refilled, 6) << t;
+      EXPECT_NEAR(static_cast<double>(seen[1]), 1000 * block + 630 + barrier, 4) << t;
+      EXPECT_NEAR(static_cast<double>(seen[2]), 1000 * block + 630 + barrier + 5 + refilled + 5, 6) << t;
       EXPECT_GE(seen[3], 1630 + static_cast<std::int64_t>(refilled)) << t;
     }
+}
+
+// The next tile waits in registers over the computation: with a barrier after it, or without.
+template <bool Needless> struct turns_of_a_slot {
+  using params = times;
+  struct storage {};
+  static constexpr int threads = 128;
+  void operator()(const params& p) const {
+    const std::int64_t begin = clock_now();
+    clock_register_loads(16);
+    for (int step = 0; step < 8; ++step) {
+      clock_registers_needed();
+      block_barrier();
+      clock_register_loads(16);
+      clock_instructions(10);
+      if (Needless) block_barrier();
+    }
+    p.out[4 * thread_index()] = clock_now() - begin;
+  }
+};
+TEST(simulated_clock, a_barrier_more_shortens_nothing) {
+  const auto last = [](const std::vector<std::int64_t>& out) { return *std::ranges::max_element(out); };
+  const auto needed = static_cast<double>(last(clocked<turns_of_a_slot<false>>())),
+             more = static_cast<double>(last(clocked<turns_of_a_slot<true>>()));
+  const double refilled = 4 * ticks(static_cast<double>(costs().barrier_of_warp));
+  EXPECT_GE(more, needed);
+  EXPECT_LE(more, needed + refilled) << "one computation is paid for once";
+  EXPECT_GE(needed, 8 * ticks(static_cast<double>(costs().latency)) + 7 * refilled) << "after the wait";
 }
 
 struct loads {

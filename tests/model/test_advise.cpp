@@ -219,6 +219,55 @@ TEST(advise, what_a_kernel_computes_is_counted_once) {
   EXPECT_NEAR(seconds("compute=4000clk,issue=1000clk", 1, 2), seconds("compute=4000clk,issue=1000clk", 2, 2),
               40);
 }
+// When the next loads begin decides what buffers can bring.
+TEST(advise, numbers_are_those_of_the_form_that_is_named) {
+  const auto clocks = [](const std::string& more) {
+    const advice a = advise_kernel(
+        an_h200(),
+        parse_kernel(an_h200(),
+                     "smem=1KiB,threads=256,blocks=1,load=700clk,compute=500clk,issue=60clk" + more));
+    std::vector<double> all;
+    for (const advised_stages& s : a.stages) all.push_back(s.seconds * an_h200().clock.value);
+    return all;
+  };
+  const auto plain = clocks(",copy=registers"), waiting = clocks(",copy=registers,next=before"),
+             blocking = clocks(",copy=registers,next=blocking"), copies = clocks(""),
+             early = clocks(",next=before");
+  EXPECT_NEAR(plain[0], 500 + 700 - 60, 1);
+  EXPECT_NEAR(waiting[0], plain[1], 1e-6) << "in registers, over the computation";
+  EXPECT_NEAR(waiting[1], plain[1], 1e-6);
+  for (const double step : blocking) EXPECT_NEAR(step, plain[0], 1e-6);
+  EXPECT_NEAR(early[0], copies[0], 1e-6);
+  EXPECT_LT(early[1], 0.95 * copies[1]);
+  EXPECT_NEAR(early[1], std::pow(std::pow(500, 4) + std::pow(600, 4), 0.25), 1) << "1200 for two";
+  EXPECT_NEAR(early[3], std::pow(std::pow(500, 4) + std::pow(300, 4), 0.25), 1) << "1200 for four";
+  const advice blocks = advise_kernel(
+      an_h200(), parse_kernel(an_h200(), "smem=1KiB,load=700clk,compute=500clk,next=blocking,blocks=1"));
+  EXPECT_THAT(blocks.recommends, Contains(HasSubstr("one buffer")));
+  EXPECT_THAT(blocks.about, HasSubstr("however many buffers"));
+}
+TEST(advise, a_step_that_is_known_is_not_predicted) {
+  const std::string members = "smem=1KiB,threads=256,load=700clk,compute=500clk,next=before,blocks=2";
+  const advice predicted = advise_kernel(an_h200(), parse_kernel(an_h200(), members)),
+               known = advise_kernel(an_h200(), parse_kernel(an_h200(), members + ",slots=2,step=580clk"));
+  const double clock = an_h200().clock.value;
+  EXPECT_NEAR(known.stages[1].seconds * clock * 2, 580, 1e-6) << "of two blocks";
+  EXPECT_NEAR(known.others[1].takes.seconds * clock, 580, 1e-6);
+  const double ratio = known.stages[1].seconds / predicted.stages[1].seconds;
+  EXPECT_LT(ratio, 0.9);
+  for (const std::size_t i : {0U, 2U, 3U})
+    EXPECT_NEAR(known.stages[i].seconds,
+                std::min(ratio * predicted.stages[i].seconds, known.stages[1].seconds), 1e-12)
+        << i + 1;
+  const advice alone = advise_kernel(
+      an_h200(),
+      parse_kernel(an_h200(),
+                   "smem=1KiB,load=700clk,compute=500clk,next=before,blocks=1,slots=2,step=520clk"));
+  for (std::size_t i = 2; i < alone.stages.size(); ++i)
+    EXPECT_GE(alone.stages[i].seconds * clock, 500 - 1e-6) << "what it computes";
+  EXPECT_NEAR(known.stages[1].gain, known.stages[0].seconds / known.stages[1].seconds - 1, 1e-9);
+}
+
 TEST(advise, the_cache_needs_less_in_flight_than_memory) {
   const auto of = [](const std::string& from) {
     return advise_kernel(
@@ -261,6 +310,14 @@ TEST(advise, kernels_that_make_no_sense_are_refused) {
               HasSubstr("form is 'role': expected pipeline or roles"));
   EXPECT_THAT(kernel_refusal("smem=1024,compute=5,from=disk"),
               HasSubstr("from is 'disk': expected memory or cache"));
+  EXPECT_THAT(kernel_refusal("smem=1024,compute=5,next=early"),
+              HasSubstr("next is 'early': expected after, before or blocking"));
+  EXPECT_THAT(kernel_refusal("smem=1024,compute=5,next=before,form=roles"),
+              HasSubstr("expected form=pipeline"));
+  EXPECT_THAT(kernel_refusal("smem=1024,compute=5,slots=2"), HasSubstr("slots and step: expected both"));
+  EXPECT_THAT(kernel_refusal("smem=1024,compute=5,step=9clk"), HasSubstr("slots and step: expected both"));
+  EXPECT_THAT(kernel_refusal("smem=1024,compute=5,step=9clk,slots=7"),
+              HasSubstr("slots is 7: expected 1 to 6"));
   EXPECT_THAT(kernel_refusal("smem=1024,compute=5,blocks=-1"), HasSubstr("blocks is -1: expected 1"));
   EXPECT_THAT(kernel_refusal("smem"), HasSubstr("member=value"));
 }

@@ -88,6 +88,44 @@ TEST(Overlap, TellsWhatWarpsWaitForAndWhatLimits) {
   EXPECT_EQ(two.limited_by, "computation");
 }
 
+// Two warps that meet after the wait for a step's data: the slower one computes for 190 of 200.
+timeline meeting_warps(int waits_of_the_slower) {
+  timeline t{.policy = "two warps", .unit = "cycles", .stages = 2, .steps = 8, .recorded = 8, .warps = 2};
+  t.step_bytes = 1024;
+  for (int warp = 0; warp < 2; ++warp)
+    for (int step = 0; step < 8; ++step) {
+      const std::int64_t begin = 200 * step, waits = warp == 0 ? 100 : waits_of_the_slower;
+      const auto add = [&](span_kind kind, int of, std::int64_t from, std::int64_t to) {
+        t.spans.push_back(
+            {.begin = from, .end = to, .kind = kind, .step = of, .slot = of % 2, .agent = warp});
+      };
+      if (step == 0) add(span_kind::load, 0, begin, begin + 1);
+      add(span_kind::wait, step, begin + 1, begin + 1 + waits);
+      if (step + 1 < 8) add(span_kind::load, step + 1, begin + 101, begin + 102);
+      add(span_kind::compute, step, begin + 102, begin + 200);
+    }
+  return t;
+}
+TEST(Overlap, OnlyTheLastWarpToComeWaitsForData) {
+  const auto share = [](const overlap& o, const char* cause) {
+    const auto found = std::ranges::find(o.causes, cause, &waiting_share::cause);
+    return found == o.causes.end() ? 0 : found->share;
+  };
+  const overlap late = measure(meeting_warps(100)), soon = measure(meeting_warps(4));
+  EXPECT_NEAR(share(late, "data"), 0.5, 0.01);
+  EXPECT_EQ(share(late, "other warps"), 0);
+  EXPECT_EQ(late.limited_by, "loads");
+  EXPECT_NEAR(share(soon, "data"), 0.02, 0.005);
+  EXPECT_NEAR(share(soon, "other warps"), 0.24, 0.01);
+  EXPECT_EQ(soon.limited_by, "other warps");
+  EXPECT_GT(soon.next_time, 0.97 * soon.step_time) << "a stage does not make the slower warp faster";
+  timeline results = meeting_warps(100);
+  results.rings = {"results"};
+  const overlap computed = measure(results);
+  EXPECT_EQ(share(computed, "data"), 0);
+  EXPECT_EQ(computed.limited_by, "other warps") << "no load is waited for";
+}
+
 TEST(Overlap, CountsBytesUntilTheyHaveArrived) {
   const timeline t = slower(made_up(2, 5));
   const std::vector<step_times> steps = by_step(t);

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Origin of timelines, names of their slots and their rate of work, as pictures, pages and tables state them.
+// Origin of timelines, names of their slots, their steady state and their rate of work, as pictures, pages
+// and tables state them.
 #pragma once
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <antiphase/trace.hpp>
 #include <span>
 #include <string>
+#include <vector>
 
 namespace antiphase::tool {
 
@@ -46,6 +49,18 @@ inline std::string unit_of_one(const timeline& t) { return t.unit == "cycles" ? 
 inline std::string work_text(const timeline& t, const overlap& o) {
   return o.work_rate > 0 ? fmt::format("{:.1f} {} a {}", o.work_rate, t.work_is, unit_of_one(t)) : "";
 }
+// Ticks or cycles from a step's computation to the next one's, once every slot has been filled and until none
+// is filled again, over at least a round of the ring; 0: too few steps are recorded.
+inline double steady_time(const timeline& t) {
+  const std::vector<step_times> steps = by_step(t);
+  const auto stages = static_cast<std::ptrdiff_t>(std::max(1, t.stages)), first = stages,
+             last = std::ssize(steps) - (t.recorded == t.steps ? stages : 1);
+  if (last - first < stages) return 0;
+  return static_cast<double>(steps[static_cast<std::size_t>(last)].compute_begin -
+                             steps[static_cast<std::size_t>(first)].compute_begin) /
+         static_cast<double>(last - first);
+}
+
 // Whether their steps do the same work, so that durations can be compared.
 inline bool same_work(std::span<const timeline> all) {
   for (const timeline& t : all)

@@ -59,6 +59,9 @@ constexpr double narrow_copy_clocks = 8.57, wide_copy_clocks = 4;
 constexpr double staged_copy_clocks = 2;  // read from memory, and written
 // multiply-adds per clock that mma.sync of FP16 reaches on Hopper, fed by ldmatrix
 constexpr double warp_multiplies = 640;
+// The clock alone: clocks from the last arrival at a barrier until all go on, as a second one costs a scan of
+// 256 threads that waits for nothing else (83.0 against 58.2 clocks a step, bench/costs/pairs.cu).
+constexpr double barrier_latency = 25;
 // The clock alone, fitted to rings of a scan of 2^28 floats: what loads of the copy engine take longer on
 // average, in latencies, when as many bytes are in flight as keep memory busy.
 constexpr double latency_varies = 2.2;
@@ -77,6 +80,11 @@ struct pipeline_step {
   // Producer warps load, in a channel: S loads are in flight instead of S - 1, a slot is refilled as soon as
   // it is free, and no block barrier ends a step.
   bool by_roles = false;
+  // When the next slot's loads begin. after: after the wait for the slot in use, and they land while it is
+  // computed from. before: before that wait, so that a ring without roles has S copies in flight, too; to
+  // registers, where the next tile waits meanwhile, that needs one slot. blocking: they are waited for before
+  // the computation, however many slots there are.
+  enum class next_loads : std::uint8_t { after, before, blocking } next = next_loads::after;
   bool registers_ahead = true;  // a thread reads shared memory ahead of its multiply-adds
   double arithmetic = 0;        // clocks in which the multiplying units are busy
   double issue = 0;             // warp instructions
@@ -92,6 +100,9 @@ double in_flight_wanted(const machine_profile& on, bool in_cache);
 
 // Loads in flight while a block computes, as the form of the ring allows.
 int loads_ahead(const pipeline_step& s);
+
+// True if a load and a computation of a block never overlap, of all warps that do both.
+bool takes_turns(const pipeline_step& s);
 
 // Clocks in which a multiprocessor with `blocks` resident blocks runs one step of each. The prediction's
 // seconds and parts are clocks here.

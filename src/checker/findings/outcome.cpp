@@ -34,7 +34,7 @@ auto members(either<finding> auto& f) {  // without `group` and `first`, which t
 }
 auto members(either<timed_kernel> auto& k) {
   return std::tie(k.drawn, k.grid, k.threads, k.shared_bytes, k.resident, k.slot_bytes, k.by_roles,
-                  k.asynchronous, k.bulk, k.of_results, k.step_ticks, k.compute_ticks, k.load_ticks,
+                  k.asynchronous, k.bulk, k.of_results, k.early, k.step_ticks, k.compute_ticks, k.load_ticks,
                   k.issue_ticks, k.load_bytes, k.in_cache);
 }
 auto members(either<line_count> auto& c) {

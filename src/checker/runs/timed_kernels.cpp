@@ -70,6 +70,7 @@ timed_kernel timed(const timed_block& b, const model& m, const trace_options& op
   k.asynchronous = ring.asynchronous;
   k.bulk = ring.bulk;
   k.of_results = ring.of_results;
+  k.early = ring.early;
   return k;
 }
 

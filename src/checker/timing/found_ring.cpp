@@ -306,6 +306,21 @@ void judge_loads(const timed_block& b, found_ring& ring) {
   if (!ring.loads_block) ring.waited_at = ring.computed_at = 0;
 }
 
+// Whether a warp's copies into the last free slot begin before its wait for the slot that is used next. As
+// with blocking loads, it is what most steps do that counts.
+bool copies_begin_early(const timed_block& b, const found_ring& ring,
+                        const std::vector<std::vector<std::int32_t>>& waited) {
+  int before = 0, after = 0;
+  for (std::size_t w = 0; w < b.ops.size(); ++w) {
+    std::int32_t newest = -1;
+    for (std::size_t i = 0; i < b.ops[w].size(); ++i) {
+      if (ring.uses[w][i].use == use::load) newest = std::max(newest, ring.uses[w][i].step);
+      if (waited[w][i] >= 0) ++(newest - waited[w][i] >= ring.stages - 1 ? before : after);
+    }
+  }
+  return before > after;
+}
+
 }  // namespace
 
 found_ring find_ring(const timed_block& b, const std::vector<std::vector<std::int32_t>>& uses_of_loads) {
@@ -359,6 +374,9 @@ found_ring find_ring(const timed_block& b, const std::vector<std::vector<std::in
     ring.copied /= ring.steps;
     if (!of_results) {
       judge_loads(b, ring);
+      ring.early =
+          !ring.by_roles && (ring.asynchronous ? ring.stages > 1 && copies_begin_early(b, ring, waited)
+                                               : ring.stages == 1 && !ring.loads_block);
       return ring;
     }
     // More is loaded than written alternately, as in a reduction: that is what takes its time.

@@ -28,6 +28,9 @@ struct found_ring {
   bool of_results = false;    // filled with what was computed
   bool to_registers = false;  // no buffers: loads, and what their warps do with them
   bool loads_block = false;   // stores to shared memory wait for their loads before anything is computed
+  // Copies begin before the wait for the slot in use; or what is loaded waits in registers while a single
+  // slot is computed from.
+  bool early = false;
   // The places at which the data of a step are waited for, and at which it is first computed from another; of
   // the first step of which this is true. 0: the ring is no such.
   place_number waited_at = 0, computed_at = 0;

@@ -45,17 +45,24 @@ std::int32_t use_of(const std::vector<warp_op>& ops, std::size_t load, const std
   return computed >= 0 ? computed : passed_on;
 }
 
+// Loads, copies and computations: what a barrier's cost keeps waiting.
+bool works(const warp_op& op) {
+  return op.type == kind::arithmetic || op.type == kind::bulk_load || op.type == kind::matrix ||
+         (op.type == kind::access && !op.writes_shared());
+}
+
 // A meeting point of several warps: a barrier, or a phase of an mbarrier.
 struct event {
   int expected = 0, came = 0;
   std::int64_t latest = 0;
-  bool computed = false;
+  std::int64_t takes = 0;            // from then on until all go on
+  bool owes = false;                 // see cpu_detail::thread_clock
   std::vector<std::size_t> waiting;  // players
 };
 using event_key = std::tuple<kind, std::uint64_t, std::uint32_t>;
 
 // The shared part of the blocks: how many come to each event.
-std::map<event_key, event> events_of(const timed_block& b) {
+std::map<event_key, event> events_of(const timed_block& b, const clock_costs& costs) {
   std::map<event_key, event> all;
   for (const auto& ops : b.ops)
     for (const warp_op& op : ops) {
@@ -68,6 +75,8 @@ std::map<event_key, event> events_of(const timed_block& b) {
         ++all[{kind::wait, by.word, by.phase}].expected;
       }
     }
+  for (auto& [key, e] : all)
+    if (std::get<kind>(key) != kind::wait && e.expected > 1) e.takes = costs.barrier;
   return all;
 }
 
@@ -77,7 +86,7 @@ class replayer {
            int resident)
       : b_(b), uses_(uses), costs_(costs) {
     on_.warps = b.warps * resident;
-    events_.assign(static_cast<std::size_t>(resident), events_of(b));
+    events_.assign(static_cast<std::size_t>(resident), events_of(b, costs));
     for (int block = 0; block < resident; ++block)
       for (int w = 0; w < b.warps; ++w) {
         player p{.block = static_cast<std::size_t>(block), .warp = static_cast<std::size_t>(w)};
@@ -126,7 +135,8 @@ class replayer {
     e.latest = std::max(e.latest, at);
     if (++e.came < e.expected) return;
     for (const std::size_t q : e.waiting) {
-      players_[q].time.wait_until(e.latest);
+      players_[q].time.wait_until(e.latest + e.takes);
+      if (e.owes) players_[q].time.owe(e.latest + costs_.barrier_of_warp * e.expected);
       finish_wait(players_[q], q);
     }
     e.waiting.clear();
@@ -140,7 +150,7 @@ class replayer {
   bool wait(player& p, std::size_t number, event& e) {
     const std::int64_t begin = p.time.now();
     if (e.came >= e.expected) {
-      p.time.wait_until(e.latest);
+      p.time.wait_until(e.latest + e.takes);
       set(p, p.next++, begin);
       return true;
     }
@@ -150,14 +160,12 @@ class replayer {
   }
   bool meet(player& p, std::size_t number, event& e) {
     const std::int64_t begin = p.time.now();
-    e.computed |= p.time.has_computed();
     if (e.expected == 1) {  // of the warp alone
       p.time.instructions(lanes);
       set(p, p.next++, begin);
       return true;
     }
-    if (e.came + 1 == e.expected)
-      e.latest = std::max(e.latest, p.time.now()) + (e.computed ? costs_.barrier_of_warp * e.expected : 0);
+    e.owes |= p.time.owes();
     set(p, p.next, begin);
     e.waiting.push_back(number);
     come(e, p.time.now());
@@ -257,6 +265,12 @@ bool replayer::step(player& p, std::size_t number) {
     set(p, p.next++, begin);
     return true;
   };
+  if (works(op) && p.time.pay()) {
+    // drawn as a part of the barrier, if nothing lies between
+    if (p.block == 0 && p.next > 0 && ops[p.next - 1].type == kind::meeting && p.waited_from < 0)
+      times_[p.warp][p.next - 1].end = p.time.now() / one_tick;
+    return true;
+  }
   switch (op.type) {
     case kind::arithmetic: compute(p); return true;
     case kind::access:

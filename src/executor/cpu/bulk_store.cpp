@@ -107,6 +107,7 @@ void issue(thread_state& self, bulk_store_state store, place where) {
   ++self.owner->counts.copies;
   self.owner->counts.copied_bytes += store.bytes;
   if (observer* watch = self.owner->watch()) watch->bulk_store_issued(self, store, where);
+  self.owner->begin_work(self);
   self.time.instruction_alone();
   self.owner->in_turn(self);
   store.read = self.time.now();

@@ -19,6 +19,7 @@ clock_costs costs_on(const machine_profile& machine, bool in_memory) {
       .instruction = clocks(schedulers / machine.issue.value / lanes),
       .multiply_add = clocks(schedulers / machine.multiply_adds.value),
       .wavefront = clocks(128 / machine.shared_bytes.value / lanes),
+      .barrier = clocks(fitted::barrier_latency),
       .barrier_of_warp = clocks(fitted::barrier_of_warp),
       .latency = clocks(latency.value * clock),
       .varies = in_memory ? static_cast<double>(clocks(latency.value * clock * fitted::latency_varies)) : 0,

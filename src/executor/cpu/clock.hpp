@@ -26,7 +26,8 @@ constexpr std::int64_t one_tick = 1024;
 struct clock_costs {
   std::int64_t instruction, multiply_add;  // by one of four schedulers
   std::int64_t wavefront;                  // of shared memory
-  std::int64_t barrier_of_warp;            // after a computation: until all go on, for each warp
+  std::int64_t barrier;                    // from the last arrival until all go on
+  std::int64_t barrier_of_warp;            // of a barrier after a computation, for each warp: see owe()
   std::int64_t latency;                    // of a load
   // mean of what a load from memory takes longer than others, where its block has so many bytes in flight
   double varies, busy_bytes;
@@ -89,16 +90,29 @@ class thread_clock {
   std::int64_t ticks_since_begin() const { return (now_ - begin_) / one_tick; }
   const clock_costs& costs() const { return *costs_; }
   void wait_until(std::int64_t moment) { now_ = std::max(now_, moment); }
-  // Whether it has computed since this was last called: the units' pipelines are empty after a barrier.
-  bool has_computed() { return std::exchange(computed_, false); }
+  // The units' pipelines are empty after a barrier that ends a computation, and take a while to fill again.
+  // Whoever has computed owes that, through any number of barriers and whatever lies between them; what pays
+  // is the first load, copy or computation after a barrier. So each computation is paid for once, and
+  // another barrier shortens nothing.
+  bool owes() const { return computed_; }
+  // All of a barrier owe if one of them does.
+  void owe(std::int64_t until) { paid_at_ = std::max(paid_at_, until); }
+  // True if it had to.
+  bool pay() {
+    if (paid_at_ == 0) return false;
+    wait_until(std::exchange(paid_at_, 0));
+    computed_ = false;
+    return true;
+  }
   // Warp instructions in which this lane takes part, that also take shared memory for so many clocks.
   void instructions(double count, double wavefronts = 0) { work(count, 0, wavefronts, 1); }
   void compute(int count) {
-    computed_ = true;
+    computes();
     instructions(count);
   }
   // Asynchronous copies of a warp, each of which takes shared memory for so many clocks in the background.
   void copy(double count, double wavefronts) {
+    pay();
     instructions(count);
     const auto shared = static_cast<std::int64_t>(wavefronts * static_cast<double>(costs_->wavefront));
     copied_ = on_ != nullptr ? on_->shared.later(now_, shared) : now_ + shared;
@@ -108,13 +122,13 @@ class thread_clock {
   void instruction_alone() { instructions(on_ != nullptr ? 32 : 1); }
   void multiply(int multiply_adds, int reads, bool ahead) { multiply(multiply_adds, reads, reads, ahead); }
   void multiply(double multiply_adds, double reads, double wavefronts, bool ahead) {
-    computed_ = true;
+    computes();
     const double of_scheduler = std::max(1., (on_ != nullptr ? on_->warps : 4) / 4.);
     const double stalls = ahead ? costs_->stalls_ahead : costs_->stalls;
     work(multiply_adds + reads, multiply_adds, wavefronts, 1 + stalls / of_scheduler);
   }
   void multiply_on_tensor_cores(int multiply_adds) {
-    computed_ = true;
+    computes();
     const auto duration = static_cast<std::int64_t>(multiply_adds * costs_->tensor_multiply_add);
     now_ = on_ != nullptr ? on_->tensor_cores[scheduler_].until(now_, duration) : now_ + duration;
   }
@@ -125,7 +139,12 @@ class thread_clock {
   void wait_for_registers() { wait_until(registers_land_); }
 
  private:
+  void computes() {
+    pay();
+    computed_ = true;
+  }
   std::int64_t landing_after(double duration) {
+    pay();
     if (on_ == nullptr) return memory_.until(now_, static_cast<std::int64_t>(duration)) + costs_->latency;
     const std::int64_t there = on_->memory->until(now_, static_cast<std::int64_t>(duration / on_->sharing)),
                        here = on_->link.until(now_, static_cast<std::int64_t>(duration * costs_->of_link));
@@ -152,6 +171,7 @@ class thread_clock {
   multiprocessor* on_ = nullptr;
   std::size_t scheduler_ = 0;
   std::int64_t begin_ = 0, now_ = 0, registers_land_ = 0, copied_ = 0;
+  std::int64_t paid_at_ = 0;  // when what a barrier costs is over; 0: it costs nothing
   bool computed_ = false;
   clock_unit memory_;  // if it has no other
 };

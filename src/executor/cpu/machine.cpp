@@ -169,6 +169,7 @@ void copy_async(void* to, const void* from, int bytes, int from_source, place wh
                      from_source, bytes));
   ++self.owner->counts.copies;
   self.owner->counts.copied_bytes += static_cast<std::uint64_t>(from_source);
+  self.owner->begin_work(self);
   self.time.copy(fitted::copy_instructions,
                  bytes < 16 ? fitted::narrow_copy_clocks : fitted::wide_copy_clocks);
   self.owner->in_turn(self);
@@ -239,20 +240,33 @@ void loaded(const void* at, std::uint64_t value, place where) {
   self.owner->loaded(self, at, value, where);
 }
 
+namespace {
+// The thread that has looked at its clock, and when: of those that share an OS thread.
+struct look {
+  const thread_state* by = nullptr;
+  std::int64_t at = 0;
+};
+thread_local look last;
+}  // namespace
 std::int64_t clock() {
   thread_state& self = here();
   self.owner->changed();
+  // Again, with nothing between: a span of a recording begins after another. It begins with its work.
+  if (last.by == &self && last.at == self.time.now()) self.owner->begin_work(self);
   self.time.instructions(1);
+  last = {&self, self.time.now()};
   return self.time.ticks();
 }
 void clock_instructions(int count) {
   thread_state& self = here();
+  self.owner->begin_work(self);
   self.time.compute(count);
   self.owner->in_turn(self);
 }
 void clock_multiplies(int multiply_adds, int reads, bool reads_ahead) {
   thread_state& self = here();
   constexpr int turns = 8;  // of the threads, in one step
+  self.owner->begin_work(self);
   for (int left = turns; left > 0; --left) {
     const int some = multiply_adds / left, of_reads = reads / left;
     self.time.multiply(some, of_reads, reads_ahead);
@@ -263,12 +277,14 @@ void clock_multiplies(int multiply_adds, int reads, bool reads_ahead) {
 }
 void clock_tensor_cores(int multiply_adds) {
   thread_state& self = here();
+  self.owner->begin_work(self);
   self.time.multiply_on_tensor_cores(multiply_adds);
   self.owner->in_turn(self);
 }
 namespace {
 void load_to_registers(int bytes, int width, double instructions, double shared_clocks) {
   thread_state& self = here();
+  self.owner->begin_work(self);
   for (; bytes > 0; bytes -= width) {
     self.time.instructions(instructions, shared_clocks);
     self.owner->in_turn(self);

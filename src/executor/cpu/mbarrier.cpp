@@ -177,6 +177,7 @@ void issue_to(thread_state& self, block_state& block, const block_state& to, bul
 void issue(thread_state& self, const bulk_load_state& load, unsigned ranks, place where) {
   ++self.owner->counts.copies;
   for (const auto& part : sources(load)) self.owner->counts.copied_bytes += part.size();
+  self.owner->begin_work(self);
   self.time.instruction_alone();
   self.owner->in_turn(self);
   const std::int64_t lands =
@@ -430,6 +431,7 @@ block_state& block_of(thread_state& self, int rank, const char* what, place wher
 void copy_to(thread_state& self, block_state& theirs, bulk_load_state load, place where) {
   ++self.owner->counts.copies;
   self.owner->counts.copied_bytes += load.bytes;
+  self.owner->begin_work(self);
   self.time.instruction_alone();
   self.owner->in_turn(self);
   load.lands = self.time.landing_by_engine(load.bytes);

@@ -64,6 +64,9 @@ void worker::in_turn(thread_state& self) {
   make_ready(self);
   suspend(self, condition::ready, self.place);
 }
+void worker::begin_work(thread_state& self) {
+  if (self.time.pay()) in_turn(self);
+}
 
 // In a timed launch, the thread with the earliest time, after what has landed by then. A thread that polls
 // looks again and again.

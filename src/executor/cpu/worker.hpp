@@ -61,6 +61,8 @@ class worker {
   // In a timed launch: runs the threads first whose time is earlier, and lands what has landed by then.
   // Called when the clock of a thread has advanced.
   void in_turn(thread_state& self);
+  // Before a load, a copy or a computation: what barriers have left to pay.
+  void begin_work(thread_state& self);
   void will_land(std::int64_t at) { next_landing_ = std::min(next_landing_, at); }
   void progress() {
     met();

@@ -143,11 +143,11 @@ void worker::tell_apart(block_state& block, bool ended) {
   block.warps_apart.reset();
 }
 void worker::let_go(meeting& m, bool again) {
-  bool computed = false;
-  for (thread_state* t : m.waiting) computed |= t->time.has_computed();
-  const std::int64_t warps = computed ? static_cast<std::int64_t>(m.waiting.size() + 31) / 32 : 0;
+  const bool owe = std::ranges::any_of(m.waiting, [](const thread_state* t) { return t->time.owes(); });
+  const auto warps = static_cast<std::int64_t>(m.waiting.size() + 31) / 32;
   for (thread_state* t : m.waiting) {
-    t->time.wait_until(m.latest + t->time.costs().barrier_of_warp * warps);
+    t->time.wait_until(m.latest + (warps > 1 ? t->time.costs().barrier : 0));
+    if (owe) t->time.owe(m.latest + t->time.costs().barrier_of_warp * warps);
     make_ready(*t);
   }
   m.reset();

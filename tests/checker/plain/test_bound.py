@@ -103,6 +103,7 @@ class Bound(unittest.TestCase):
                     NEARLY * now["step_time_with_one_more_stage"],
                     f'bound {bound:.2f}, gain {gain:.2f}, {now["limited_by"]}',
                 )
+                self.assertGreaterEqual(now["step_time"], NEARLY * more["step_time"], "a slot less is faster")
         return gains
 
     def solution(self, name: str) -> str:

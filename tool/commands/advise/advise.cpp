@@ -50,7 +50,11 @@ constexpr const char* explanation =
     "how long a block computes from a slot, and "
     "blocks= if a launch has few for each multiprocessor. copy=async (default), bulk or registers; "
     "form=pipeline (all warps load and compute, S - 1 loads are "
-    "in flight) or roles (some warps only load, S are; what copy=bulk means if nothing is said)\n"
+    "in flight) or roles (some warps only load, S are; what copy=bulk means if nothing is said). "
+    "next=before: "
+    "a pipeline's copies begin before the wait for the slot in use, or a single slot's next data wait in "
+    "registers; next=blocking: they are waited for before the computation. slots=2,step=1100clk: what a step "
+    "is known to take with so many buffers\n"
     "  antiphase advise gemm --m 512 --n 512 --k 512 --device my_gpu.json --json\n"
     "      a machine profile that antiphase info --measure wrote";
 
@@ -229,7 +233,7 @@ void add_advise(arguments program) {
   command
       .add_option("--kernel", own->kernel,
                   "A kernel of your own: smem=, compute=, issue=, regs=, load=, from=, threads=, fixed=, "
-                  "blocks=, copy=, form=")
+                  "blocks=, copy=, form=, next=, slots=, step=")
       .type_name("MEMBERS");
   add_device_options(command, own);
   command.runs([own] {

@@ -50,18 +50,6 @@ std::string drawn(picture_format as, std::span<const timeline> timelines, std::s
   return text_of(timelines);
 }
 
-// Ticks or cycles from a step's computation to the next one's, once every slot has been filled and until none
-// is filled again, over at least a round of the ring; 0: too few steps are recorded.
-double steady_time(const timeline& t) {
-  const std::vector<step_times> steps = by_step(t);
-  const auto stages = static_cast<std::ptrdiff_t>(std::max(1, t.stages)), first = stages,
-             last = std::ssize(steps) - (t.recorded == t.steps ? stages : 1);
-  if (last - first < stages) return 0;
-  return static_cast<double>(steps[static_cast<std::size_t>(last)].compute_begin -
-                             steps[static_cast<std::size_t>(first)].compute_begin) /
-         static_cast<double>(last - first);
-}
-
 // Share of the time in which at least one warp waits for products that it has begun on Tensor Cores, so that
 // these are busy; 0 where there are none.
 double tensor_share(const timeline& t, const overlap& o) {
