@@ -69,7 +69,7 @@ template <class T, int Count> AP_VERB const T* vector_at(const void* p) {
   return all.x;
 }
 template <class T, int Count> AP_VERB pack<T, Count> load(const void* p) {
-  return *static_cast<const pack<T, Count>*>(p);
+  return loaded(*static_cast<const pack<T, Count>*>(p));
 }
 template <class T, int Count> AP_VERB pack<T, Count> load_constant(const void* p) {
   return read_only(*static_cast<const pack<T, Count>*>(p));

@@ -148,6 +148,7 @@ void worker::let_go(meeting& m, bool again) {
   const std::int64_t warps = computed ? static_cast<std::int64_t>(m.waiting.size() + 31) / 32 : 0;
   for (thread_state* t : m.waiting) {
     t->time.wait_until(m.latest + t->time.costs().barrier_of_warp * warps);
+    t->met_again = again;
     make_ready(*t);
   }
   m.reset();

@@ -101,6 +101,15 @@ void read_only(void* to, const void* from, std::size_t bytes, const char* by_cac
   if (on_device()) followed().read_constant(from, bytes, __builtin_return_address(0), by_cache);
   std::memcpy(to, from, bytes);
 }
+bool reads_by_restrict() { return is_followed() && !followed().history.read_only.empty(); }
+void read_afresh(void* to, const void* from, std::size_t bytes) {
+  followed().settle();
+  followed().history.reads_afresh = true;
+  if (on_device())
+    followed().access(from, bytes, checker_detail::access_kind::read, __builtin_return_address(0));
+  followed().history.reads_afresh = false;
+  std::memcpy(to, from, bytes);
+}
 void discard(volatile void* p, std::size_t bytes) {
   followed().discard(const_cast<const void*>(p), bytes, __builtin_return_address(0));
 }
