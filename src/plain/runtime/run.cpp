@@ -143,7 +143,8 @@ void run_main(const std::string& object, const plain_program& of, const context&
   if (setjmp(ending.jump) == 0)
     run_host(object, !of.driver.empty() || !of.nvcc.empty(), static_cast<int>(words.size()), argv.data());
   if (const std::exception_ptr deadlock = end_of_waiting_launch()) ending.thrown = deadlock;
-  if (!of.driver.empty()) m.ended_at.clear();  // nothing follows
+  // Of a kernel's PTX and its one launch nothing follows.
+  if (!of.driver.empty() || of.sources.front().ends_with(".ptx")) m.ended_at.clear();
   checker_detail::end_if_forked(ending.thrown ? 1 : ending.exit_code);
   begin_schedule();
   checker_detail::active = nullptr;

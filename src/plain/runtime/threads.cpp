@@ -81,6 +81,14 @@ void rounds::next() noexcept { ++own_.number; }
 rounds::~rounds() {  // also of a thread that is ended from outside
   if (on_device()) cpu_detail::here().loop = own_.around;
 }
+loop_counts::loop_counts(unsigned loops) : counts_(new unsigned[loops + 1]()) {}
+loop_counts::~loop_counts() { delete[] counts_; }
+void loop_counts::begin(unsigned loop) noexcept { counts_[loop] = 0; }
+void loop_counts::next(unsigned loop) noexcept { ++counts_[loop]; }
+void loop_counts::meet(unsigned barrier, std::initializer_list<unsigned> loops) noexcept {
+  for (const unsigned loop : loops) barrier = barrier * 31 + counts_[loop];
+  set(barrier);
+}
 void enters_arm(int number) noexcept { cpu_detail::here().arms |= 1u << number; }
 void fence(scope reach) {
   if (!on_device()) {

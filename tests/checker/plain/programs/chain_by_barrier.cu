@@ -18,10 +18,10 @@ __global__ void chain(const int* from, int* to, unsigned long long* state) {
   const unsigned own = parts[0] + parts[1] + parts[2];
   unsigned long long before = 1ull << 32;
   if (b > 0) do {
-      if (t == 0) asked = atomicAdd(state + b - 1, 0ull);  // FOUND: deadlock
-      __syncthreads();                                     // FOUND: deadlock
-      before = asked;
+      if (t == 0) asked = atomicAdd(state + b - 1, 0ull);
       __syncthreads();  // FOUND: deadlock
+      before = asked;
+      __syncthreads();
     } while (before == 0);
 #ifdef BROKEN
   if (b == 1) return;

@@ -47,8 +47,9 @@ __global__ void by_parameter(const int* __restrict__ x, int* __restrict__ y) {
 __global__ void as_it_was(const int* __restrict__ x, const int* __restrict__ weights, int* __restrict__ y) {
   const int weight = weights[me()];  // no kernel before writes these
   cudaGridDependencySynchronize();
-  y[me()] = weight * __ldg(x + me())  // LETTER: race
-            + x[n - 1 - me()];        // LETTER: race
+  const int own = __ldg(x + me());    // LETTER: race
+  const int other = x[n - 1 - me()];  // LETTER: race
+  y[me()] = weight * own + other;
 }
 
 template <class... P, class... A> void launch(void (*kernel)(P...), A... a) {
