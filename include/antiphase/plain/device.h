@@ -240,7 +240,16 @@ AP_CAS(_system, system)
 namespace antiphase::plain {
 // `by_cache`: of textures and the like, for which only what the launch has written before matters.
 void read_only(void* to, const void* from, std::size_t bytes, const char* by_cache = nullptr);
-void discard(volatile void* p, std::size_t bytes);       // leaves memory undefined
+void discard(volatile void* p, std::size_t bytes);  // leaves memory undefined
+// A load with a hint is made where it stands, even by a const parameter with __restrict__.
+bool reads_by_restrict();  // true: the launch has such a parameter
+void read_afresh(void* to, const void* from, std::size_t bytes);
+template <class T> AP_VERB T loaded(const T& from) {
+  if (!reads_by_restrict()) return from;
+  std::remove_cv_t<T> value;
+  read_afresh(&value, &from, sizeof value);
+  return value;
+}
 template <class T> AP_VERB T read_only(const T& from) {  // a reference, so that its alignment is looked at
   std::remove_cv_t<T> value;
   read_only(&value, &from, sizeof value);
@@ -249,7 +258,7 @@ template <class T> AP_VERB T read_only(const T& from) {  // a reference, so that
 }  // namespace antiphase::plain
 template <class T> AP_VERB T __ldg(const T* p) { return antiphase::plain::read_only(*p); }
 #define AP_LOAD(name) \
-  template <class T> AP_VERB T name(const T* p) { return *p; }
+  template <class T> AP_VERB T name(const T* p) { return antiphase::plain::loaded(*p); }
 AP_LOAD(__ldca)
 AP_LOAD(__ldcg)
 AP_LOAD(__ldcs)

@@ -6,7 +6,10 @@
 #include <antiphase/executor/cpu/machine_tensor_memory.hpp>
 #include <antiphase/executor/cpu/machine_wgmma.hpp>
 
+#include <initializer_list>
+
 #include "device.h"
+#include "launch.h"
 #include "ptx_arithmetic.h"
 #include "rounded.h"
 
@@ -33,6 +36,23 @@ void judge_whole_warp(const char* what, place where);
 // in whose shared memory `p` lies.
 void* in_block(void* mine, int rank, place where);
 int block_of(const void* p, place where);
+
+// Counts the rounds of a function's loops around block barriers, by number. Not on the thread's stack, and by
+// functions that are not inline: what a thread's stack and registers hold tells whether it waits in a loop.
+class loop_counts : rounds {
+ public:
+  explicit loop_counts(unsigned loops);
+  ~loop_counts();
+  loop_counts(const loop_counts&) = delete;
+  loop_counts& operator=(const loop_counts&) = delete;
+  void begin(unsigned loop) noexcept;
+  void next(unsigned loop) noexcept;
+  // The thread comes to a barrier of this number in the body of these loops, the outermost first.
+  void meet(unsigned barrier, std::initializer_list<unsigned> loops) noexcept;
+
+ private:
+  unsigned* counts_;
+};
 }  // namespace antiphase::plain
 
 // Names are long, because programs define N, M and K as macros.
@@ -69,7 +89,7 @@ template <class T, int Count> AP_VERB const T* vector_at(const void* p) {
   return all.x;
 }
 template <class T, int Count> AP_VERB pack<T, Count> load(const void* p) {
-  return *static_cast<const pack<T, Count>*>(p);
+  return loaded(*static_cast<const pack<T, Count>*>(p));
 }
 template <class T, int Count> AP_VERB pack<T, Count> load_constant(const void* p) {
   return read_only(*static_cast<const pack<T, Count>*>(p));

@@ -17,7 +17,7 @@ void finding_list::reset() {
   shared_place = nullptr;
   mbarrier_name = nullptr;
   variable_name = nullptr;
-  tried_change = false;
+  is_closed = tried_change = false;
   notes_.clear();
   entries_.clear();
   all_.clear();
@@ -25,7 +25,7 @@ void finding_list::reset() {
 }
 
 void finding_list::say(const std::string& what) {
-  if (std::ranges::find(notes_, what) == notes_.end()) notes_.push_back(what);
+  if (!is_closed && std::ranges::find(notes_, what) == notes_.end()) notes_.push_back(what);
 }
 
 std::pair<std::size_t, bool> finding_list::entry(finding_kind kind, place_number place,
@@ -93,6 +93,7 @@ std::pair<std::size_t, bool> finding_list::report(const accessor& w, const confl
 
 void finding_list::note(finding f, place_number place, const question& shown,
                         std::optional<place_number> earlier) {
+  if (is_closed) return;
   const auto [number, fresh] = entry(f.kind, place, earlier);
   if (f.in_practice.empty() && !fresh) is_error(number);
   if (!fresh) return;

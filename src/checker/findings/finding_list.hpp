@@ -67,6 +67,7 @@ class finding_list {
   // Called with each finding that is new, or is an error after all.
   std::function<void(const run_finding&)> seen;
 
+  bool is_closed = false;     // nothing more is added: what follows is not checked
   bool tried_change = false;  // see check_report
   // Adds a note to the report, once.
   void say(const std::string& what);

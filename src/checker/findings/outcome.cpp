@@ -43,7 +43,7 @@ auto members(either<line_count> auto& c) {
 auto members(either<schedule_script::decision> auto& c) { return std::tie(c.candidates, c.chosen); }
 auto members(either<outcome> auto& o) {  // without `refused`, and `unlaunched`, which the reader knows
   return std::tie(o.findings, o.notes, o.accesses, o.tracked, o.kept, o.unfinished, o.timed_out,
-                  o.tried_change, o.counts, o.timed);
+                  o.tried_change, o.ended_at, o.counts, o.timed);
 }
 
 template <class T> json written(const T& x);

@@ -19,6 +19,7 @@ struct outcome {
   bool timed_out = false;      // for it was stopped at the time limit, or has a deadlock by a bound
   bool tried_change = false;   // see check_report
   bool unlaunched = false;     // and had launched no kernel, which no schedule changes
+  std::string ended_at = {};   // what has ended main early
   std::vector<line_count> counts = {};
   std::vector<timed_kernel> timed = {};
 };

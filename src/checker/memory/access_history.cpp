@@ -247,6 +247,20 @@ void access_history::check_barrier(const accessor& w, const cell& c, std::size_t
              .in_practice = sentence::gpu_mbarrier_word});
 }
 
+// By what a thread takes memory as constant that a kernel writes which this launch overlaps; null: it does
+// not. After its wait the thread is ordered after that kernel.
+const char* access_history::taken_as_constant(const accessor& w, const cell& c, std::size_t offset) const {
+  if (!c.has_writer() || c.block < launches_.first_visible() || !launches_.overlapped(c.block) ||
+      w.asynchronous() || w.reach != scope{} || !clocks_.knows(w.thread, c.block, c.writer, c.time))
+    return nullptr;
+  if (w.constant) return "__ldg or ld.global.nc";
+  if (w.cached) return "the caches of textures and constants";
+  const bool by_parameter = !reads_afresh && std::ranges::any_of(read_only, [&](const address_range& r) {
+    return r.holds(memory_.lowest() + offset);
+  });
+  return by_parameter ? "a const parameter with __restrict__" : nullptr;
+}
+
 void access_history::read_cell(const accessor& w, cell& c, std::size_t offset) {
   const thread_model& t = w.thread;
   check_barrier(w, c, offset);
@@ -255,6 +269,13 @@ void access_history::read_cell(const accessor& w, cell& c, std::size_t offset) {
                .offset = offset,
                .write = &c,
                .missing = w.constant ? sentence::ordinary_load : sentence::own_launch});
+  else if (const char* const by = taken_as_constant(w, c, offset); by != nullptr)
+    found_(w, {.kind = finding_kind::race,
+               .offset = offset,
+               .write = &c,
+               .missing = explain(sentence::afresh, by),
+               .in_practice = launches_.did_late(c.block, c.writer, c.time) ? sentence::none
+                                                                            : sentence::gpu_before_start});
   else if (c.state != cell_state::uninitialised)
     check_writer(w, c, offset, finding_kind::read_before_landing);
   else if (host_tables_.contains(offset / sizeof(void*)))

@@ -157,6 +157,10 @@ class access_history {
   bool forgives(std::size_t offset) const { return forgiving_ && offset >= shadow::shared_bytes; }
   bool misled() const { return misled_; }  // a thread has read such memory
 
+  // Of the launch in progress: what only a const parameter with __restrict__ points to.
+  std::vector<address_range> read_only;
+  bool reads_afresh = false;  // the load in progress does not use that
+
   run_effort effort;
   std::function<void(const accessor&)> takes_long;  // called at every access once effort.too_much()
   void (*stop)(const char* why) = nullptr;          // leaves the running thread for good
@@ -177,6 +181,7 @@ class access_history {
   }
   // by read-only loads of this launch: of the same thread, or of two others, more of which make no difference
   bool read_as_constant(const thread_model& t, const cell& c);
+  const char* taken_as_constant(const accessor& w, const cell& c, std::size_t offset) const;
   bool observed(const thread_model& t, const cell& c, const reader& r) const;
   bool may_be_under_way(const accessor& w, const reader& r, std::size_t offset) const;
   bool needs_fence(const accessor& w, const cell& c, std::size_t offset) const;

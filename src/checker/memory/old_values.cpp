@@ -19,7 +19,6 @@ static bool is_last(const cell& c, const atomic_write& w) {
 
 void old_values::write(thread_model& t, const atomic_operation& o, const void* value, std::size_t bytes,
                        const cell& before, place_number at, const atomic_order::state& released) {
-  if (!enabled) return;
   if (bytes > sizeof(std::uint64_t)) {
     writes_.erase(o.location);
     return;
@@ -36,9 +35,17 @@ void old_values::write(thread_model& t, const atomic_operation& o, const void* v
                                                   .writer = t.as_actor(),
                                                   .time = *t.time,
                                                   .place = at,
-                                                  .released_before = released});
+                                                  .released_before = {}});
   std::memcpy(&w.before, value, bytes);
+  if (!enabled) return;
+  w.released_before = released;
   t.seen[o.location] = w.number;
+}
+
+std::span<const atomic_write> old_values::latest(std::uintptr_t location, const cell& c) const {
+  const auto found = writes_.find(location);
+  if (found == writes_.end() || found->second.empty() || !is_last(c, found->second.back())) return {};
+  return found->second;
 }
 
 void old_values::fence(const thread_model& t, scope reach) {

@@ -3,6 +3,7 @@
 #pragma once
 #include <array>
 #include <cstring>
+#include <span>
 #include <unordered_map>
 #include <vector>
 
@@ -33,7 +34,7 @@ struct atomic_write {
 // a fence published, even if that thread has no fence itself: the example of __threadfence() in the CUDA
 // guide has none.
 //
-// Assumes: all atomic writes and fences are reported. Unless `on`, no load returns an old value.
+// Assumes: all atomic writes and fences are reported. Unless `enabled`, no load returns an old value.
 class old_values {
  public:
   explicit old_values(const happens_before& clocks) : clocks_(clocks) {}
@@ -44,6 +45,8 @@ class old_values {
   // Before an atomic write: `value` points to the old value, `before` is its cell.
   void write(thread_model& t, const atomic_operation& o, const void* value, std::size_t bytes,
              const cell& before, place_number at, const atomic_order::state& released);
+  // The last few of a location whose cell is `c`, in order; none: it has been written in another way since.
+  std::span<const atomic_write> latest(std::uintptr_t location, const cell& c) const;
   void fence(const thread_model& t, scope reach);       // of sequential consistency
   void met(std::span<thread_model* const> threads);     // before the threads learn of each other
   void read(thread_model& t, std::uintptr_t location);  // the load returns the last value

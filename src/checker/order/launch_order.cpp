@@ -47,6 +47,7 @@ void launch_order::begin(stream on, block_number first, overlap with_previous) {
   blocks_.clear();
   lets_begin_ = false;
   over_.clear();
+  early_.clear();
   lane& l = lanes_[on];
   const auto has_begun_behind = [&](const kernel_ptr& k) {
     begin_.add(k->before_next());
@@ -67,6 +68,7 @@ void launch_order::begin(stream on, block_number first, overlap with_previous) {
   after_ = begin_;
   for (const kernel_ptr& k : before) waits_for(k);
   previous_ = before.empty() ? 0 : first;
+  before_ = std::move(before);
 
   const auto number = static_cast<launch_number>(all_.size());
   const auto block_of = [&](launch_number n) { return n < number ? all_[n].first : first_; };
@@ -83,8 +85,9 @@ void launch_order::waits(block_number block) {
   if (blocks_.size() <= block - first_) blocks_.resize(block - first_ + 1);
   blocks_[block - first_] |= a_wait;
 }
-void launch_order::lets_begin(block_number block, bool waited) {
+void launch_order::lets_begin(block_number block, actor thread, stamp time, bool waited) {
   lets_begin_ = true;
+  early_.try_emplace({block, thread}, time);
   if (blocks_.size() <= block - first_) blocks_.resize(block - first_ + 1);
   if (!waited) blocks_[block - first_] |= an_early_start;
 }
@@ -106,7 +109,8 @@ void launch_order::end(block_number behind) {
                  .gated = std::ranges::find(blocks_, a_wait) != blocks_.end(),
                  .begin = begin_,
                  .after = after_,
-                 .over = over_});
+                 .over = over_,
+                 .early = std::move(early_)});
   close(behind, ended->at_end());
   lane& l = lanes_[on_];
   l.last = ended;
@@ -114,13 +118,20 @@ void launch_order::end(block_number behind) {
 }
 
 void launch_order::synchronize(stream on) {
+  if (host_waits != nullptr) host_waits();
   if (on == nullptr)
     host_.add_all(static_cast<launch_number>(all_.size()));
   else
     host_.add(lanes_[on].known);
 }
-void launch_order::synchronize_default() { host_.add(recorded(nullptr)); }
-void launch_order::synchronize(const past& these) { host_.add(these); }
+void launch_order::synchronize_default() {
+  if (host_waits != nullptr) host_waits();
+  host_.add(recorded(nullptr));
+}
+void launch_order::synchronize(const past& these) {
+  if (host_waits != nullptr) host_waits();
+  host_.add(these);
+}
 void launch_order::synchronize_before(block_number b) {
   if (const launch_number n = launch_of(b); n < all_.size()) host_.add(all_[n].begin);
 }
@@ -161,6 +172,7 @@ void launch_order::overlap_with(stream on, const kernel_ptr& k) {
 launch_order::kernel_ptr launch_order::at_once(const kernel_ptr& k) {
   const auto early = std::make_shared<kernel_end>(*k);
   early->lets_begin = true;
+  early->early.clear();
   early->gated = false;
   return early;
 }
@@ -176,6 +188,13 @@ launch_number launch_order::launch_of(block_number b) const {
 }
 bool launch_order::over(block_number b) const {
   return !over_.empty() && std::ranges::find(over_, launch_of(b)) != over_.end();
+}
+bool launch_order::did_late(block_number b, actor thread, stamp time) const {
+  return std::ranges::any_of(before_, [&](const kernel_ptr& k) {
+    if (k->lets_begin && k->early.empty()) return launch_of(b) == k->number;  // at once
+    const auto at = k->early.find({b, thread});
+    return at != k->early.end() && time >= at->second;
+  });
 }
 bool launch_order::on_same_stream(block_number b) const {
   const launch_number n = launch_of(b);

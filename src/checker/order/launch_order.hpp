@@ -60,7 +60,9 @@ class launch_order {
   void end_copy(block_number behind);  // a copy by the host's order: no launch overlaps it
   // a thread of the block waits for the launches before / lets the next begin; `waited`: after such a wait
   void waits(block_number block);
-  void lets_begin(block_number block, bool waited);
+  void lets_begin(block_number block, actor thread, stamp time, bool waited);
+  // Called when the host is about to wait for launches; null: not called.
+  void (*host_waits)() = nullptr;
   void synchronize(stream on);  // null: all
   // the default stream, and all launches ordered with it
   void synchronize_default();
@@ -75,6 +77,9 @@ class launch_order {
   void synchronize(const past& these);             // the host waits for these
   void synchronize_before(block_number b);  // the host knows that b has begun: what it came after is over
   bool has_waited(const past& for_these) const;
+  // the latest launch that has ended; and whether one on this stream would come after it
+  launch_number latest() const { return static_cast<launch_number>(all_.size() - 1); }
+  bool comes_after(launch_number n, stream on) const { return recorded(on).knows(n); }
   // the last kernel on the stream; null: something else came last
   kernel_ptr last_kernel(stream on) const;
   // later launches on the stream may begin as soon as all blocks of the kernel let them
@@ -95,17 +100,22 @@ class launch_order {
   // the same, or this launch's wait covers it
   bool ordered(block_number b) const { return after_.knows(launch_of(b)); }
   bool overlapped(block_number b) const { return !known(b) && ordered(b); }
+  // what the thread did at this time came after it had let the launch in progress begin
+  bool did_late(block_number b, actor thread, stamp time) const;
   // `b` had ended when this launch began, though its writes may not be visible yet
   bool over(block_number b) const;
   bool on_same_stream(block_number b) const;
   bool unsynchronised(block_number b) const;  // the host has not waited for its launch
 
  private:
+  // When threads first let the next launch begin.
+  using early_starts = std::map<std::pair<block_number, actor>, stamp>;
   struct kernel_end {
     launch_number number;
     bool lets_begin, waited, gated;   // gated: a block waited before it let the next launch begin, or ended
     past begin, after;                // what it knew: at its beginning, after its wait
     std::vector<launch_number> over;  // ended when it began
+    early_starts early;
     const past& at_end() const { return waited ? after : begin; }
     const past& before_next() const { return gated ? after : begin; }
   };
@@ -129,6 +139,8 @@ class launch_order {
   stream on_ = nullptr;
   past begin_, after_;  // what the launch in progress knows
   std::vector<launch_number> over_;
+  std::vector<kernel_ptr> before_;  // that it overlaps
+  early_starts early_;
   enum : unsigned char { a_wait = 1, an_early_start = 2 };
   std::vector<unsigned char> blocks_;  // what threads of each block did, by number
   bool lets_begin_ = false;

@@ -115,6 +115,8 @@ SENTENCE(ordinary_load, stream_order, device, "an ordinary load: memory that __l
          "must not be written by any thread during the whole launch")
 SENTENCE(own_launch, stream_order, device, "a separate launch for the write: a kernel's writes do not reach "
          "the caches of textures, surfaces and constants before it ends, not even for the thread that wrote")
+SENTENCE(afresh, stream_order, device, "an ordinary load, by a pointer without __restrict__: {} may use what was "
+         "there before the wait for the kernel before, and that kernel writes the memory while this one runs")
 SENTENCE(unaliased, argument, none, "another array, or no __restrict__: it says that nothing else writes "
          "what this pointer reads")
 SENTENCE(unaliased_hoisted, argument, none, "another array, or no __restrict__: it says that nothing else "
@@ -186,6 +188,8 @@ SENTENCE(gpu_ended_threads, none, none, "the CUDA guide requires a condition tha
 SENTENCE(gpu_counts_warps, none, none, "the CUDA guide requires a condition that is the same for the whole "
          "block; PTX requires one barrier instruction for the lanes of a warp only, and GPUs count the warps "
          "that come to a barrier, wherever it stands")
+SENTENCE(gpu_before_start, none, none, "the write comes before the kernel that does it lets this one begin, so that "
+         "no cache of this kernel holds what was there before; nvcc may still move the load before the wait")
 SENTENCE(gpu_restrict, none, none, "C leaves open what such a launch does; here loads that come first, as "
          "nvcc may place them, give the same numbers")
 SENTENCE(gpu_cub_storage, none, none, "CUB requires a TempStorage for each logical warp; its code exchanges "

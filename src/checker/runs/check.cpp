@@ -174,8 +174,10 @@ outcome run_here(const program_of_runs& program, const check_options& options, c
   } catch (const bad_source&) {
     result.refused = std::current_exception();
   } catch (const checker_detail::stopped&) {  // reported already
+    result.ended_at = m.ended_at;
     if (m.unfinished_at != 0) {
       result.unfinished = result.timed_out = true;
+      result.ended_at.clear();
       const code_place at = m.places.first_line(m.unfinished_at);
       m.findings.say(fmt::format(
           "kernel {0} was stopped at {2}:{3}, {1} million accesses of a few blocks after its start: its "
@@ -185,6 +187,7 @@ outcome run_here(const program_of_runs& program, const check_options& options, c
     }
   } catch (const cpu_detail::kernel_fault& f) {
     failed = true;
+    result.ended_at = m.ended_at;
     fault.kind = f.kind;
     fault.kernel = f.kernel;
     result.timed_out = f.by_bound;
@@ -294,23 +297,31 @@ void add(check_report& report, outcome&& from) {
   report.unfinished += from.unfinished ? 1 : 0;
 }
 
-// Counts the runs that were stopped at their time limit: after two, the others are not tried. One is enough
-// if it had not come to a launch, as what comes before does not depend on the schedule; or if it was refused.
+// Counts the runs that ended early. After two that were stopped at their time limit the others are not
+// tried. One is enough if it had not come to a launch, as what comes before does not depend on the schedule;
+// or if it was refused.
 class patience {
  public:
   // True of the last run that counts.
   bool ends_with(const outcome& o) {
     stopped_ += o.timed_out ? 1 : 0;
+    if (!o.ended_at.empty()) ++ended_[o.ended_at];
     return o.unlaunched || o.refused != nullptr || (o.timed_out && stopped_ == most);
   }
   void say(check_report& report, std::size_t untried) const {
     if (untried > 0 && stopped_ == most)
       report.notes.emplace_back("two runs did not finish, so the other schedules were not tried");
   }
+  void say_ended(check_report& report) const {
+    for (const auto& [at, runs] : ended_)
+      report.notes.push_back(fmt::format(
+          "main was ended at {} in {} of {} runs: what follows was not checked", at, runs, report.runs));
+  }
 
  private:
   static constexpr int most = 2;
   int stopped_ = 0;
+  std::map<std::string, int> ended_;  // runs that ended early, by where
 };
 
 // A refusal ends the check; what had been found before is reported first.
@@ -459,6 +470,7 @@ check_report run_plan(const std::function<void(const context&)>& program, const 
   work();
   for (auto& t : others) t.join();
   if (broken) std::rethrow_exception(broken);
+  left.say_ended(report);
   return report;
 }
 
@@ -486,6 +498,7 @@ check_report run_all(const std::function<void(const context&)>& program, const c
     return !is_last;  // go on after a finding: it ends the run, not the exploration
   };
   report.complete = cpu_detail::explore(*script, run, options.exhaustive).complete;
+  left.say_ended(report);
   return report;
 }
 

@@ -271,6 +271,11 @@ class model_observer final : public cpu_detail::observer {
   std::string name_of(const thread_state& t, const std::uint64_t* word) const override {
     return m_.findings.name_of_mbarrier(model_of(t).block, word);
   }
+  std::string polled_words(std::span<const void* const> polled) override {
+    std::string all;
+    std::thread([&] { all = m_.polled_words(polled); }).join();  // as in other_way()
+    return all;
+  }
   void mbarrier_touched(thread_state& t, const std::uint64_t* word, cpu_detail::place where) override {
     m_.async.touch_barrier(model_of(t), word, at(t, where));
   }

@@ -43,6 +43,7 @@ void model::reset() {
   current_ = nullptr;
   misled_before_ = starts_dependents = begins_few = false;
   unfinished_at = 0;
+  ended_at.clear();
   brought_old.reset();
   host_read_ = nullptr;
   host_place = {};
@@ -67,6 +68,7 @@ void model::begin_launch(const char* kernel, const void* params, std::size_t par
   misled_before_ = history.misled();  // what a misled thread wrote may mislead later ones
   host.params = {reinterpret_cast<std::uintptr_t>(params), params != nullptr ? params_bytes : 0};
   launches.begin(on, clocks.next_block(), with_previous);
+  history.read_only.clear();
   if (launches.previous() != 0) clocks.add_block({});
   if (launches.previous() == 0) atomics.begin_launch();
   lockstep.begin_launch();
@@ -78,9 +80,10 @@ void model::wait_for_launch(thread_model& t) {
   clocks.wait_for_launch(t);
 }
 
-void model::start_next_launch(const thread_model& t) {
+void model::start_next_launch(thread_model& t) {
   starts_dependents = true;
-  launches.lets_begin(t.block, clocks.has_waited(t));
+  ++*t.time;  // later accesses come after it
+  launches.lets_begin(t.block, t.as_actor(), *t.time, clocks.has_waited(t));
 }
 
 void model::end_launch() {
@@ -333,8 +336,7 @@ void model::atomic(const void* p, std::size_t bytes, atomic_kind kind, order how
                            .order = how,
                            .reach = reach,
                            .follows_atomic = last.strength != 0};
-  if (kind != atomic_kind::load && old.enabled)
-    old.write(t, o, p, bytes, last, w.place, atomics.at(o.location));
+  if (kind != atomic_kind::load) old.write(t, o, p, bytes, last, w.place, atomics.at(o.location));
   atomics.begin(t, o);
   if (kind == atomic_kind::load) {
     history.visit(w, p, bytes);
@@ -513,6 +515,7 @@ void model::host_acquires(const knowledge_ptr& released) {
 // -----------------------------------------------------------------------------------------------------------
 
 void model::report(const accessor& w, const conflict& c) {
+  if (findings.is_closed) return;
   if (w.thread.misled) return say_misled();
   const bool by_thread = &w.thread == current_;
   if (c.kind == finding_kind::uninitialised && by_thread && !w.asynchronous() && reads_unwritten != nullptr &&

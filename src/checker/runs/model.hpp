@@ -83,7 +83,7 @@ class model {
   bool begins_few = false;         // of the launch in progress: no more blocks begin once it has taken long
   place_number unfinished_at = 0;  // if the run was ended within a few blocks that did not end; else 0
   void wait_for_launch(thread_model& t);  // for those that the launch in progress overlaps
-  void start_next_launch(const thread_model& t);
+  void start_next_launch(thread_model& t);
   block_model* begin_block(extent3 index, int threads, unsigned char* shared, std::size_t shared_bytes,
                            std::uint32_t cluster = 0);
   void end_block(block_model& b);
@@ -186,6 +186,10 @@ class model {
   void (*block_ends)(block_number b) = nullptr;  // all of its threads have ended
   std::function<void()> schedule_begins;
 
+  // For the message of a deadlock: of these words, what they hold and who has written it; empty: not known.
+  std::string polled_words(std::span<const void* const> polled);
+  // What has ended main early, in words; empty: nothing has, or another note says so.
+  std::string ended_at;
   // Findings of the current thread that are no conflicts.
   finding_side side_here(place_number at, const char* action) const;
   void note_here(finding f, place_number place);  // its access: the action alone

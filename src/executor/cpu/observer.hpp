@@ -106,6 +106,8 @@ class observer {
   virtual void mbarrier_invalidated(thread_state& t, const std::uint64_t* word, place where) = 0;
   // "the phase of NAME ends", for messages; empty: it has no name
   virtual std::string name_of(const thread_state&, const std::uint64_t*) const { return {}; }
+  // What these words hold, which threads poll, and who has written them, for messages; empty: not known
+  virtual std::string polled_words(std::span<const void* const> /*polled*/) { return {}; }
   // before any other use of it
   virtual void mbarrier_touched(thread_state& t, const std::uint64_t* word, place where) = 0;
   virtual void mbarrier_arrived(thread_state& t, const std::uint64_t* word,

@@ -48,7 +48,7 @@ scheduler::scheduler(const cpu_options& options, unsigned worker, std::size_t th
       script_(options.script.get()) {
   if (!tracks_) return;
   const std::size_t all = threads * resident;
-  candidates_ = vain_ = polling_ = still_polling_ = number_set(all);
+  candidates_ = vain_ = polling_ = still_polling_ = rounds_ = asleep_ = awake_ = number_set(all);
   if (script_ != nullptr) {
     place_.resize(all);
     std::iota(place_.begin(), place_.end(), 0);
@@ -75,16 +75,47 @@ scheduler::scheduler(const cpu_options& options, unsigned worker, std::size_t th
   }
 }
 
-void scheduler::stopped(std::size_t thread, stop why, bool progressed) {
+void scheduler::polled(std::size_t thread) {
+  polling_.insert(thread);
+  vain_.insert(thread);
+  if (rounds_.has(thread)) asleep_.insert(thread);
+}
+
+void scheduler::made_ready(std::size_t thread, bool again) {
+  if (again) {
+    rounds_.insert(thread);
+    polled(thread);
+  } else if (!polling_.has(thread)) {
+    rounds_.erase(thread);
+    candidates_.insert(thread);
+  }
+}
+
+void scheduler::wake_asleep() {
+  if (asleep_.empty()) return;
+  awake_.assign_difference(vain_, asleep_);
+  candidates_.take_all(asleep_);
+  vain_ = awake_;
+}
+
+void scheduler::stopped(std::size_t thread, stop why, bool progressed, bool changed) {
+  if (changed || steps_ % fair_every == fair_every - 1) wake_asleep();
   if (why == stop::gives_way && !progressed) {
     if (last_polled_) still_polling_.insert(thread);
     return;
   }
+  if (why == stop::meets && !progressed && rounds_.has(thread)) return;
   const bool in_vain = why == stop::polls && last_polled_ && !progressed;
-  if (!in_vain) memory_changed();
-  if (why != stop::polls) return;
-  polling_.insert(thread);
-  vain_.insert(thread);
+  if (!in_vain && asleep_.empty()) memory_changed();
+  if (!in_vain && !asleep_.empty()) {
+    awake_.assign_difference(vain_, asleep_);
+    candidates_.take_all(awake_);
+    vain_ = asleep_;
+  }
+  if (why == stop::polls)
+    polled(thread);
+  else
+    rounds_.erase(thread);
 }
 
 // Follows the script or else the proposed choice, and records the decision.
@@ -174,6 +205,7 @@ std::size_t scheduler::took(std::size_t thread) {
   still_polling_.erase(thread);
   candidates_.erase(thread);
   vain_.erase(thread);
+  asleep_.erase(thread);
   polling_.erase(thread);
   ++steps_;
   return thread;

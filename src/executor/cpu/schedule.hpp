@@ -44,7 +44,11 @@ class number_set {
   std::size_t rank(std::size_t i) const;                                    // how many are less than i
   std::size_t nth(std::size_t n) const;                                     // the one of rank n
   void assign_difference(const number_set& of, const number_set& without);  // all of the same bound
-  void take_all(number_set& others);                                        // leaves them empty
+  void clear() {
+    for (std::uint64_t& w : words_) w = 0;
+    count_ = 0;
+  }
+  void take_all(number_set& others);  // leaves them empty
   template <class Do> void for_each(Do f) const {
     for (std::size_t w = 0; w < words_.size(); ++w)
       for (std::uint64_t left = words_[w]; left != 0; left &= left - 1)
@@ -57,11 +61,12 @@ class number_set {
 };
 
 // Why a thread stopped running: it did something, or it polled unsuccessfully, or it yields before it does
-// something.
-enum class stop { has_done_something, polls, gives_way };
+// something, or it waits for others to meet it and has done nothing since it last met them.
+enum class stop { has_done_something, polls, gives_way, meets };
 
 // A thread's number is its block's slot times the threads per block, plus its index. A polling thread becomes
-// a candidate again when another thread has made progress, or when all poll unsuccessfully.
+// a candidate again when another thread has made progress, or when all poll unsuccessfully. One that polls in
+// a loop around a barrier takes its whole block along: it waits until memory has changed.
 class scheduler {
  public:
   scheduler() = default;
@@ -74,11 +79,14 @@ class scheduler {
   random_source random{1};
 
   // Events.
-  void made_ready(std::size_t thread) {
-    if (!polling_.has(thread)) candidates_.insert(thread);
+  // `again`: by a meeting in a loop that waits, unsuccessfully.
+  void made_ready(std::size_t thread, bool again);
+  // The latest one taken. `changed`: memory, since it was taken.
+  void stopped(std::size_t thread, stop why, bool progressed, bool changed);
+  void memory_changed() {
+    candidates_.take_all(vain_);
+    asleep_.clear();
   }
-  void stopped(std::size_t thread, stop why, bool progressed);  // the latest one taken
-  void memory_changed() { candidates_.take_all(vain_); }
   void stuck(bool yes) { stuck_ = yes; }  // those that run only repeat themselves: others have turns, too
 
   // Threads. In random order, took() reports the thread that the worker drew; otherwise take() chooses. If
@@ -104,6 +112,8 @@ class scheduler {
   std::uint32_t settle(std::size_t all, std::size_t worth, std::size_t proposed);
   bool is_fair_turn() const { return steps_ % fair_every == fair_every - 1 || (stuck_ && steps_ % 2 == 1); }
   std::size_t start() const;
+  void polled(std::size_t thread);
+  void wake_asleep();
   std::size_t choose();
   std::size_t highest();
   std::size_t scripted(std::size_t thread);
@@ -121,6 +131,8 @@ class scheduler {
   number_set candidates_, vain_;  // vain_: polled, without progress of others since
   number_set polling_;            // in either set
   number_set still_polling_;      // candidates that have done nothing since they polled
+  number_set rounds_;             // poll in a loop around a barrier
+  number_set asleep_, awake_;     // those of vain_ that wait until memory has changed; the others
   std::uint64_t steps_ = 0;
   std::size_t last_ = 0;
   bool last_polled_ = false, stuck_ = false;

@@ -86,7 +86,7 @@ std::exception_ptr worker::stall() const {
   // the first unfinished thread; preferably one that polls without a source location in the text
   const thread_state* first = nullptr;
   std::string out = fmt::format("kernel {} cannot go on", launch_->kernel.name);
-  std::vector<const void*> polled;
+  std::vector<const void*> polled;  // null after those of a thread, of which the latest is the last
   for (const auto& block : blocks_) {
     if (block->running == 0) continue;
     std::vector<std::pair<std::string, std::vector<int>>> groups;
@@ -94,6 +94,7 @@ std::exception_ptr worker::stall() const {
       const std::string what = waits_for(*t, launch_->watch);
       if (t->now == condition::polling || (t->now == condition::ready && t->loads.is_waiting()))
         t->loads.each_place([&](const void* p) { polled.push_back(p); });
+      polled.push_back(nullptr);
       auto at = std::find_if(groups.begin(), groups.end(), [&](const auto& g) { return g.first == what; });
       if (at == groups.end()) at = groups.insert(groups.end(), {what, {}});
       at->second.push_back(t->index);
@@ -123,9 +124,11 @@ std::exception_ptr worker::stall() const {
         "no thread has written anything in the latest {} turns of threads:{}; a bound, no "
         "proof: they count rounds or the like, so that a loop which ends later looks the same",
         idle_turns_, out.substr(out.find(';') + 1));
+  if (observer* const watch = launch_->watch; watch != nullptr) told += watch->polled_words(polled);
   kernel_fault deadlock(out, fault::deadlock, launch_->kernel.name, told,
                         first ? first->home->index : extent3{0, 0, 0}, first ? first->index : -1,
                         first ? first->place : place{}, first ? first->code : nullptr);
+  std::erase(polled, nullptr);
   deadlock.polled = std::move(polled);
   deadlock.by_bound = by_bound;
   return std::make_exception_ptr(std::move(deadlock));

@@ -136,6 +136,8 @@ class load_history {
             std::memcmp(w.before, reinterpret_cast<const void*>(block), sizeof w.before) != 0;  // NOLINT
     return changed;
   }
+  // Whether it has done anything but look since it last met others.
+  bool did_more() const { return did_more_; }
   // An atomic or volatile load has returned the same value as before.
   void looked_in_vain() { looked_ = meetings_of_loop; }
   // Called when the thread meets others. Adds whether it has looked unsuccessfully lately, and whether it has
@@ -218,6 +220,7 @@ struct thread_state : machine::thread_view {
   int block_barriers = 0;                      // it has come to
   std::uint64_t news = 0;                      // of the worker, when last in a state it had been in
   bool may_diverge = false;                    // at the block barrier: barrier.sync without .aligned
+  bool met_again = false;                      // released by a barrier in a loop that waits, unsuccessfully
   struct register_setting {
     int registers;
     machine::place place;

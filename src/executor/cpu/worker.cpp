@@ -140,14 +140,15 @@ void worker::end_long_run(thread_state& self, std::exception_ptr why) {
 
 thread_state* worker::pick() {
   if (in_time()) return earliest();
-  ++unchanged_turns_;
+  const bool changed = unchanged_turns_++ == 0;
   if (watch() != nullptr && (all_repeat_ || ++idle_turns_ >= watch()->most_idle_turns())) return nullptr;
   if (!schedule_.tracks()) return draw();
   if (last_ != nullptr) {
-    const stop why = last_->now == condition::polling ? stop::polls
-                     : gave_way_ && !wrote_           ? stop::gives_way
-                                                      : stop::has_done_something;
-    schedule_.stopped(last_->number, why, progressed_);
+    const stop why = last_->now == condition::polling    ? stop::polls
+                     : gave_way_ && !wrote_              ? stop::gives_way
+                     : wrote_ || last_->loads.did_more() ? stop::has_done_something
+                                                         : stop::meets;
+    schedule_.stopped(last_->number, why, progressed_, changed);
   }
   progressed_ = gave_way_ = wrote_ = false;
   track();
@@ -158,7 +159,8 @@ thread_state* worker::pick() {
 
 // Reports newly ready threads to the scheduler.
 void worker::track() {
-  for (; known_ < ready_.size(); ++known_) schedule_.made_ready(ready_[known_]->number);
+  for (; known_ < ready_.size(); ++known_)
+    schedule_.made_ready(ready_[known_]->number, std::exchange(ready_[known_]->met_again, false));
 }
 
 // Counts a round in which all runnable threads polled unsuccessfully. True if there have been too many,

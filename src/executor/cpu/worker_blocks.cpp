@@ -217,6 +217,7 @@ void worker::begin_block(block_state& block, std::uint64_t index) {
     t->leaves = {};
     t->arms = 0;
     t->block_barriers = 0;
+    t->met_again = false;
     t->loop = nullptr;
     for (unsigned& turns : t->aligned_turns) turns = 0;
     t->registers_set.clear();

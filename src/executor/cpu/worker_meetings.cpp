@@ -148,6 +148,7 @@ void worker::let_go(meeting& m, bool again) {
   for (thread_state* t : m.waiting) {
     t->time.wait_until(m.latest + (warps > 1 ? t->time.costs().barrier : 0));
     if (owe) t->time.owe(m.latest + t->time.costs().barrier_of_warp * warps);
+    t->met_again = again;
     make_ready(*t);
   }
   m.reset();

@@ -54,8 +54,12 @@ std::uint64_t state_of(const thread_state& self) {
 }  // namespace
 
 bool load_history::waits(const void* code, const void* at, std::uint64_t value) {
-  const auto same = std::find_if(seen_.begin(), seen_.end(),
-                                 [&](const load& l) { return l.code == code && l.address == at; });
+  auto same = std::find_if(seen_.begin(), seen_.end(),
+                           [&](const load& l) { return l.code == code && l.address == at; });
+  if (same != seen_.end()) {
+    std::iter_swap(same, std::prev(seen_.end()));  // the latest load is the last one
+    same = std::prev(seen_.end());
+  }
   if (same == seen_.end()) {
     if (seen_.size() == most) seen_.clear();
     seen_.push_back({code, at, value});

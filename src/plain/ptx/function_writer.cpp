@@ -80,6 +80,9 @@ class function_writer final : public names {
   const std::map<std::size_t, std::set<std::size_t>> readers_ = readers_of_loads(f_, loads_);
   const label_targets label_targets_{f_};
   const std::map<std::size_t, barrier_loop> loops_ = loops_around_barriers(f_);
+  std::ptrdiff_t number_of(std::map<std::size_t, barrier_loop>::const_iterator loop) const {
+    return std::distance(loops_.begin(), loop);
+  }
   const bool fences_barriers_ = std::ranges::any_of(f_.body, [](const statement& s) {
     return s.of_memcpy_async && s.text.find("cp.async.bulk") != s.text.npos;
   });
@@ -312,16 +315,15 @@ std::string function_writer::round_code(std::size_t jump) const {
   const auto to = label_targets_.find(operation_of(f_.body[jump]).rest, jump);
   const auto loop = to ? loops_.find(*to) : loops_.end();
   if (loop == loops_.end()) return {};
-  return jump > loop->first ? fmt::format("++ap_round{}; ", loop->first)
-                            : fmt::format("ap_round{} = 0; ", loop->first);
+  return fmt::format("ap_rounds.{}({}u); ", jump > loop->first ? "next" : "begin", number_of(loop));
 }
 // Before a block barrier: which one it is, in which rounds of the loops around it.
 std::string function_writer::barrier_code(std::size_t barrier) {
-  std::string number = fmt::format("{}u", barrier);
-  for (const auto& [first, loop] : loops_)
-    if (first < barrier && barrier < loop.last) number = fmt::format("({}) * 31 + ap_round{}", number, first);
+  std::vector<std::string> around;
+  for (auto l = loops_.begin(); l != loops_.end(); ++l)
+    if (l->first < barrier && barrier < l->second.last) around.push_back(fmt::format("{}u", number_of(l)));
   counts_rounds_ = true;
-  return fmt::format("ap_rounds.set({}); ", number);
+  return fmt::format("ap_rounds.meet({}u, {{{}}}); ", barrier, fmt::join(around, ", "));
 }
 
 // Which tcgen05.ld are in flight: after one of them, after a wait, and before a register is read that one
@@ -421,7 +423,9 @@ function_text function_writer::run() {
       case statement_kind::close: scopes_.pop_back(); break;
       case statement_kind::label:
         if (const auto found = labels_.find({scopes_.back().number, s.text}); found != labels_.end())
-          out_ += (loops_.contains(k) ? fmt::format("ap_round{} = 0; ", k) : "") + found->second + ": ";
+          out_ +=
+              (loops_.contains(k) ? fmt::format("ap_rounds.begin({}u); ", number_of(loops_.find(k))) : "") +
+              found->second + ": ";
         break;
       case statement_kind::directive: declare(s); break;
       case statement_kind::instruction: instruction(k);
@@ -436,9 +440,9 @@ function_text function_writer::run() {
                         std::max(end.line, 1), quoted(end.file), past.first.line, past.end);
   }
   std::string declarations = "unsigned ap_carry = 0; " + arrays_;
-  if (counts_rounds_) declarations += "::antiphase::plain::rounds ap_rounds; ";
+  if (counts_rounds_ || !loops_.empty())
+    declarations += fmt::format("::antiphase::plain::loop_counts ap_rounds({}u); ", loops_.size());
   if (!loads_.empty()) declarations += fmt::format("unsigned long ap_loads[{}] = {{}}; ", loads_.size());
-  for (const auto& [first, loop] : loops_) declarations += fmt::format("unsigned ap_round{} = 0; ", first);
   for (const auto& [type, list] : declared_)
     declarations += fmt::format("{}{} {}; ", type == "unsigned __int128" ? "__extension__ " : "", type, list);
   return {declarations + out_ + "ap_end: " + results_ + leave, std::move(uses_)};

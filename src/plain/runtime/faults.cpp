@@ -9,6 +9,7 @@
 #include <cstring>
 #include <vector>
 
+#include "launch_state.hpp"
 #include "run.hpp"
 #include "src/checker/order/missing.hpp"
 #include "src/checker/order/places.hpp"
@@ -27,7 +28,7 @@ std::uintptr_t interrupted_at(const void* context) {
   model& m = followed();
   m.note_here(kind, m.places.number_of_code(reinterpret_cast<const void*>(at + 1)), action, "", missing);
   m.set_current(nullptr);
-  end_run_with(checker_detail::stopped(why));
+  end_run_at(launch_in_words(), std::make_exception_ptr(checker_detail::stopped(why)));
 }
 // Handler of a timer. An ordinary read hoisted out of a polling loop leaves a jump to itself: nothing else
 // runs and no hook is called, so only a clock can notice. Such a loop holds no lock, so the handler may do

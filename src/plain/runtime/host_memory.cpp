@@ -109,7 +109,8 @@ void require_allocated(const void* p, std::size_t bytes, const char* what, place
   bad_copy(where, fmt::format("a copy of {} bytes {} memory of the host", bytes, what),
            fmt::format("at most {} bytes belong to the host's variable there", left),
            "a size in bytes that both sides have", cudaErrorInvalidValue);
-  end_run_with(checker_detail::stopped("a copy left the host's memory"));
+  end_run_at("the copy in " + text_of(where),
+             std::make_exception_ptr(checker_detail::stopped("a copy left the host's memory")));
 }
 namespace {
 void frees_wrongly(const void* code) {

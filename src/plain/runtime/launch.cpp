@@ -28,9 +28,18 @@ namespace {
 
 using checker_detail::model;
 
+// A launch in which threads poll memory without end that a later one in another stream may set. Launches run
+// one after the other: it is not known before main waits, or that other one comes.
+struct waiting_launch {
+  std::exception_ptr deadlock;
+  std::string words;
+  std::vector<const void*> polled;
+  checker_detail::launch_number number = 0;
+};
 struct launch_records {
   std::map<const void*, typed_launch> typed;  // kernels whose addresses have been taken
   recorded_launch* recording = nullptr;       // takes the next launch
+  std::optional<waiting_launch> waiting;
 };
 launch_records launches;
 
@@ -53,8 +62,30 @@ bool waits_for_host(const std::exception_ptr& thrown) {
     return false;
   }
 }
-// Ends the run after a launch that has thrown.
-[[noreturn]] void end_failed_launch(const char* name) {
+// Keeps a deadlock of threads that poll global memory until main waits. False: it is another fault, or the
+// program has no streams.
+bool may_wait_for_stream(const std::exception_ptr& thrown) {
+  model& m = followed();
+  if (!has_streams() || launches.waiting || coverage.sampled) return false;
+  waiting_launch w{.deadlock = thrown, .words = launch_in_words(), .polled = {}};
+  try {
+    std::rethrow_exception(thrown);
+  } catch (const cpu_detail::kernel_fault& f) {
+    for (const void* p : f.polled)
+      if (m.memory.follows(p) && m.memory.offset_of(p) >= checker_detail::shadow::shared_bytes)
+        w.polled.push_back(p);
+  } catch (...) {
+    return false;
+  }
+  if (w.polled.empty()) return false;
+  w.number = m.launches.latest();
+  m.findings.is_closed = true;
+  m.launches.host_waits = [] { end_run(end_of_waiting_launch()); };
+  launches.waiting = std::move(w);
+  return true;
+}
+// Ends the run after a launch that has thrown, or lets main go on to a launch that this one may wait for.
+void end_failed_launch(const char* name) {
   const std::exception_ptr thrown = std::current_exception();
   const std::string why = message_of(thrown);
   undefined_results().launch_ended(followed(), name, [&](bool has_parted) {
@@ -66,6 +97,7 @@ bool waits_for_host(const std::exception_ptr& thrown) {
         "kernel {} waits for a value that the host sets later; launches are synchronous here, so the "
         "program cannot be checked as it is",
         name)));
+  if (may_wait_for_stream(thrown)) return;
   if (coverage.sampled && may_be_misled(thrown)) {
     followed().findings.say(fmt::format(
         "kernel {} trapped or waited without end after blocks were skipped, which is not checked. "
@@ -73,7 +105,8 @@ bool waits_for_host(const std::exception_ptr& thrown) {
         name));
     end_run_with(checker_detail::stopped("misled"));
   }
-  end_run(thrown);
+  if (followed().without != ring_wait::none) end_run(thrown);
+  end_run_at(launch_in_words(), thrown);
 }
 // Starts the state of a launch anew; returns the kernel for the executor.
 kernel begin_launch(const char* name, const config& c, dim3 cluster, place where, std::size_t bytes,
@@ -101,6 +134,32 @@ kernel begin_launch(const char* name, const config& c, dim3 cluster, place where
           .params_bytes = bytes,
           .body = body};
 }
+// Runs a launch while another waits, to see whether it sets what that one polls. What else it does is not
+// checked.
+void run_next_to_waiting(const kernel& k, const config& c, const void* params) {
+  model& m = followed();
+  const checker_detail::block_number first = m.clocks.next_block();
+  const dim3 cluster = running_launch.cluster;
+  checker_detail::choose_blocks(
+      device(),
+      cluster.y > 1 || cluster.z > 1 ? blocks_by_cluster(c.grid, cluster) : std::vector<std::uint64_t>{},
+      coverage.most_accesses);
+  try {
+    device().launch(k, {c.grid.x, c.grid.y, c.grid.z}, params, c.stream);
+  } catch (...) {  // NOLINT(bugprone-empty-catch): it may wait for the other one in its turn
+  }
+  const bool sets = std::ranges::any_of(launches.waiting->polled, [&](const void* p) {
+    const checker_detail::cell& word = m.memory.byte(m.memory.offset_of(p));
+    return word.has_writer() && word.block >= first;
+  });
+  if (!sets) return;
+  const std::string words = launches.waiting->words;
+  end_of_waiting_launch();
+  end_run_with(not_supported(fmt::format(
+      "{} waits for what {} sets in another stream: launches run one after the other here, and that one had "
+      "not begun, so the program cannot be checked as it is",
+      words, launch_in_words())));
+}
 void run_kernel(const kernel& k, const config& c, const block_choice& choice, const void* params) {
   model& m = followed();
   const std::size_t found_before = m.findings.all().size();
@@ -120,6 +179,18 @@ void run_kernel(const kernel& k, const config& c, const block_choice& choice, co
 }
 
 }  // namespace
+
+std::string launch_in_words() {
+  return fmt::format("the launch of kernel {} in {}", running_launch.kernel, text_of(running_launch.place));
+}
+std::exception_ptr end_of_waiting_launch() {
+  if (!launches.waiting) return nullptr;
+  const waiting_launch w = *std::exchange(launches.waiting, std::nullopt);
+  model& m = followed();
+  m.launches.host_waits = nullptr;
+  m.ended_at = w.words;
+  return w.deadlock;
+}
 
 // The pointer stays valid.
 namespace {
@@ -148,17 +219,20 @@ void launch(const char* name, const config& c, place where, const void* entry, s
   }
   if (in_host_function("a launch", where) || (any_capture() && captured(recorded()))) return;
   if (is_gone(c.stream, "a launch", where)) return;
+  if (launches.waiting && followed().launches.comes_after(launches.waiting->number, c.stream)) return;
   begin_schedule();
   coverage.overlapped |= c.overlaps || c.lets_begin != nullptr;
   count_launch();
   const dim3 cluster = cluster_of(name, c, entry, body, params);
   if (!fits(name, c, cluster, entry, where)) return;
   const kernel k = begin_launch(name, c, cluster, where, bytes, body, params);
+  if (launches.waiting) return run_next_to_waiting(k, c, params);
   const std::uint64_t blocks = std::uint64_t{c.grid.x} * c.grid.y * c.grid.z;
   const std::optional<block_choice> choice =
       choose_blocks(name, blocks, k.threads, c.together || k.cluster > 1);
   if (!choice) return;
   run_kernel(k, c, *choice, params);
+  if (launches.waiting) return;
   note_begun_blocks(name, blocks, *choice);
   judge_shared_variables();
   if (c.together && bytes_of_shared_variables() > 0)

@@ -115,6 +115,7 @@ int register_cluster(const char* kernel, int x, int y, int z) {
   return 0;
 }
 void keeps_bounds(long most) {
+  if (!on_device()) return;  // asked for its cluster
   const int threads = machine::current->block->threads;
   if (most <= 0 || threads <= most || machine::current->index != 0) return;
   refuse_launch(running_launch.kernel, running_launch.place,

@@ -27,6 +27,11 @@ struct launch_state {
 };
 extern launch_state running_launch;  // the last one, between launches
 
+std::string launch_in_words();  // the last one
+// Called when main ends or waits: the deadlock of a launch that waited for what one in another stream might
+// set; null: there is none.
+std::exception_ptr end_of_waiting_launch();
+
 // Blocks and launches of the run that have been left out.
 struct run_coverage {
   std::uint64_t most_threads = 0, most_accesses = 0;  // of a launch; 0: any number

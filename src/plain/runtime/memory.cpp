@@ -259,7 +259,9 @@ void touched(const void* p, std::size_t bytes, access_kind kind, const void* cod
   f.memory = is_variable(p) ? "the device's variable " + variable_name(p) : "device memory";
   f.missing = is_variable(p) ? sentence::copy_to_variable : sentence::copy_to_device;
   m.findings.note(std::move(f), m.places.number_of_code(code));
-  end_run_with(checker_detail::stopped("the host left its memory"));
+  const code_place at = line_at(code);
+  end_run_at(fmt::format("{}:{}", checker_detail::shown(at.file), at.line),
+             std::make_exception_ptr(checker_detail::stopped("the host left its memory")));
 }
 
 }  // namespace

@@ -50,13 +50,16 @@ int arguments_within(std::uintptr_t start, std::size_t bytes) {
 }  // namespace
 
 const void* restricted(const void* p, int parameter) {
+  if (!on_device()) return p;  // the kernel is asked for its cluster; below as well
   constexpr std::size_t most = std::size_t{1} << 26;
   constexpr int often = 3;
   const auto address = reinterpret_cast<std::uintptr_t>(p);
   if (parameters.moved.parameter == parameter && address - parameters.moved.start < parameters.moved.bytes)
     return static_cast<const char*>(p) + (parameters.moved.copy - parameters.moved.start);
-  if (!parameters.restricted.insert(parameter).second || undefined_results().is_other()) return p;
+  if (!parameters.restricted.insert(parameter).second) return p;
   const auto [start, bytes] = allocation_at(address);
+  if (bytes > 0 && arguments_within(start, bytes) < 2) followed().history.read_only.push_back({start, bytes});
+  if (undefined_results().is_other()) return p;
   if (bytes == 0 || bytes > most || arguments_within(start, bytes) < 2 || coverage.sampled ||
       parameters.parted[{running_launch.place.line(), parameter}]++ == often)
     return p;
@@ -83,7 +86,7 @@ std::size_t place_on_stack(const void* p) {
 }  // namespace
 
 void note_copied_parameter(const void* p, std::size_t bytes) {
-  if (machine::current->index == 0) parameters.copied[place_on_stack(p)] = bytes;
+  if (on_device() && machine::current->index == 0) parameters.copied[place_on_stack(p)] = bytes;
 }
 void judge_map(const void* map, place where) {
   const std::size_t at = place_on_stack(map);

@@ -47,6 +47,10 @@ void end_run(std::exception_ptr why) {
   ending.thrown = std::move(why);
   std::longjmp(ending.jump, 1);
 }
+void end_run_at(const std::string& at, std::exception_ptr why) {
+  followed().ended_at = at;
+  end_run(std::move(why));
+}
 void end_run(const std::string& why) { end_run_with(std::runtime_error(why)); }
 
 bool on_host_thread() { return pthread_equal(pthread_self(), current_run.host) != 0; }
@@ -138,6 +142,9 @@ void run_main(const std::string& object, const plain_program& of, const context&
   argv.push_back(nullptr);
   if (setjmp(ending.jump) == 0)
     run_host(object, !of.driver.empty() || !of.nvcc.empty(), static_cast<int>(words.size()), argv.data());
+  if (const std::exception_ptr deadlock = end_of_waiting_launch()) ending.thrown = deadlock;
+  // Of a kernel's PTX and its one launch nothing follows.
+  if (!of.driver.empty() || of.sources.front().ends_with(".ptx")) m.ended_at.clear();
   checker_detail::end_if_forked(ending.thrown ? 1 : ending.exit_code);
   begin_schedule();
   checker_detail::active = nullptr;

@@ -33,6 +33,8 @@ void only_by_main(const char* what, place where = {}, const void* code = __built
 // Leaves the program's main, by longjmp.
 [[noreturn]] void end_run(std::exception_ptr why);
 [[noreturn]] void end_run(const std::string& why);
+// The same after a finding, which names it; `at`: what has ended main.
+[[noreturn]] void end_run_at(const std::string& at, std::exception_ptr why);
 template <class Exception> [[noreturn]] void end_run_with(const Exception& e) {
   end_run(std::make_exception_ptr(e));
 }

@@ -93,6 +93,7 @@ cudaError_t query(cudaEvent_t e, place where) {
   return synchronize(e, where);
 }
 
+bool has_streams() { return streams.created > 0; }
 cudaError_t create_stream(cudaStream_t* s, unsigned flags) {
   only_by_main("a stream is created");
   *s = reinterpret_cast<cudaStream_t>(64 * ++streams.created);

@@ -6,6 +6,8 @@
 
 namespace antiphase::plain {
 
+bool has_streams();  // the program has made some
+
 bool is_gone(cudaStream_t on, const char* what, place where);  // destroyed, which is a finding
 bool is_gone(cudaEvent_t e, const char* what, place where);
 // True for work that is not done now: it goes into a graph, or is an error.

@@ -81,6 +81,14 @@ void rounds::next() noexcept { ++own_.number; }
 rounds::~rounds() {  // also of a thread that is ended from outside
   if (on_device()) cpu_detail::here().loop = own_.around;
 }
+loop_counts::loop_counts(unsigned loops) : counts_(new unsigned[loops + 1]()) {}
+loop_counts::~loop_counts() { delete[] counts_; }
+void loop_counts::begin(unsigned loop) noexcept { counts_[loop] = 0; }
+void loop_counts::next(unsigned loop) noexcept { ++counts_[loop]; }
+void loop_counts::meet(unsigned barrier, std::initializer_list<unsigned> loops) noexcept {
+  for (const unsigned loop : loops) barrier = barrier * 31 + counts_[loop];
+  set(barrier);
+}
 void enters_arm(int number) noexcept { cpu_detail::here().arms |= 1u << number; }
 void fence(scope reach) {
   if (!on_device()) {
@@ -99,6 +107,15 @@ void fence(scope reach, ordering how) {
 }
 void read_only(void* to, const void* from, std::size_t bytes, const char* by_cache) {
   if (on_device()) followed().read_constant(from, bytes, __builtin_return_address(0), by_cache);
+  std::memcpy(to, from, bytes);
+}
+bool reads_by_restrict() { return is_followed() && !followed().history.read_only.empty(); }
+void read_afresh(void* to, const void* from, std::size_t bytes) {
+  followed().settle();
+  followed().history.reads_afresh = true;
+  if (on_device())
+    followed().access(from, bytes, checker_detail::access_kind::read, __builtin_return_address(0));
+  followed().history.reads_afresh = false;
   std::memcpy(to, from, bytes);
 }
 void discard(volatile void* p, std::size_t bytes) {

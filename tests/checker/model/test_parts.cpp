@@ -82,7 +82,7 @@ struct LaunchesInARow : LaunchOrder {
   void third(bool waits, bool starts_next, bool waits_first) {
     launch(1, nullptr);
     order.begin(nullptr, 5, overlap::yes);
-    if (starts_next) order.lets_begin(6, waits_first);
+    if (starts_next) order.lets_begin(6, 0, 1, waits_first);
     if (waits) order.waits(6);
     order.end(9);
     order.begin(nullptr, 9, overlap::yes);

@@ -93,6 +93,33 @@ class Stopped(Ends):
         )
         self.nothing_is_left()
 
+    def test_a_fault_that_ends_main_is_named(self):
+        """What follows a launch that has failed has not run, which the report says."""
+        polls = (
+            "__global__ void k(int* p) { if (blockIdx.x == 0) p[threadIdx.x] = 0; }\n"
+            "__global__ void polls(int* p) { while (atomicAdd(p, 0) == 0) {} }\n"
+            + FAULTY.replace(" k(", " late(")
+        )
+        self.source(program(polls, after="cudaMemset(p, 0, 256);\npolls<<<1, 1>>>(p);\nlate<<<1, 64>>>(p);"))
+        options = ("my.cu", "--schedules", "3", "--workers", "1")
+        report = json.loads(self.check(*options, "--json").stdout)["programs"][0]
+        note = "main was ended at the launch of kernel polls in my.cu:10 in 3 of 3 runs: what follows was not checked"
+        self.assertEqual(report["notes"], [note])
+        self.assertEqual({f["kind"] for f in report["findings"]}, {"deadlock"})
+        self.assertIn("note: " + note, self.check(*options).stdout)
+        host = program(RIGHT, after="p[3] = 1;\nk<<<1, 64>>>(p);")
+        self.source(host)
+        self.assertIn("main was ended at my.cu:7 in 3 of 3 runs", self.check(*options).stdout)
+        self.source(program(FAULTY))  # a race ends nothing
+        self.assertEqual(json.loads(self.check(*options, "--json").stdout)["programs"][0]["notes"], [])
+
+    def test_blocks_that_poll_by_a_barrier_leave_their_turns_to_others(self):
+        source = pathlib.Path(__file__).with_name("programs") / "chain_by_barrier.cu"
+        for order in ("forward", "reversed"):
+            done = self.check(source, *ONE, "--order", order, "--resident", "3", "--seconds", "60", "--json")
+            self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+            self.assertLess(json.loads(done.stdout)["programs"][0]["accesses"], 100_000)
+
     def test_inside_a_kernel(self):
         slow = FAULTY.replace("}\n", " for (long i = 0; i < 1l << 40; ++i) p[2 + threadIdx.x % 32] = i; }\n")
         done = self.check(self.source(program(slow)), *ONE, "--seconds", "3", "--blocks", "all", "--json")

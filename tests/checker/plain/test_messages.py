@@ -130,6 +130,51 @@ class Messages(unittest.TestCase):
         (found,) = self.findings(text("cudaEventRecord(done, a); "))  # too early, but recorded
         self.assertNotIn("recorded", found["missing"]["text"])
 
+    def test_a_word_that_is_polled_has_lost_its_value(self):
+        """Two blocks hand on a number in one word; the second takes it back, as if it had been read."""
+        text = (
+            '__device__ int load(int* p) { int v; asm volatile("ld.acquire.gpu.s32 %0, [%1];" : "=r"(v) : "l"(p)); return v; }\n'
+            '__device__ void store(int* p, int v) { asm volatile("st.release.gpu.s32 [%0], %1;" ::"l"(p), "r"(v)); }\n'
+            "__global__ void k(int* box, int* to) {\n  if (blockIdx.x == 0) {\n    store(box, 7);\n    store(box + 1, 1);\n"
+            "    while (load(box + 2) != 1) {}\n  } else {\n    while (load(box + 1) != 1) {}\n    store(box, -2);\n"
+            "    while (load(box) != 7) {}\n    store(box + 2, 1);\n  }\n}\n"
+            "int main() { int* p; cudaMalloc(&p, 128); cudaMemset(p, 0, 128); int* q = p + 8; void* a[] = {&p, &q};\n"
+            "  cudaLaunchCooperativeKernel((void*)k, 2, 1, a, 0, 0); cudaDeviceSynchronize(); cudaFree(p); }\n"
+        )
+        found = next(f for f in self.findings(text) if f["kind"] == "deadlock")
+        self.assertIn(
+            "a polled word holds -2, written by block (1, 0, 0), thread 0 in my.cu:2, "
+            "before it 7, written by block (0, 0, 0), thread 0 in my.cu:2, before it 0",
+            found["access"]["action"],
+        )
+
+    def test_kernels_of_two_streams_that_wait_for_each_other(self):
+        """The first launch waits for what a later one in another stream sets: no error of the program."""
+        text = (
+            '__device__ void tell(int* p) { asm volatile("red.release.sys.global.add.s32 [%0], 1;" ::"l"(p)); }\n'
+            '__device__ void see(int* p) { int v; do asm volatile("ld.acquire.sys.global.s32 %0, [%1];" : "=r"(v) : "l"(p)); while (v == 0); }\n'
+            "__global__ void meet(int* own, int* other) { tell(own); see(other); }\n"
+            "__global__ void alone(int* x) { x[0] = 1; }\n"
+            "int main() {\n  int *p, *x; cudaMalloc(&p, 64), cudaMemset(p, 0, 64), cudaMalloc(&x, 4);\n"
+            "  cudaStream_t s[2]; for (auto& one : s) cudaStreamCreateWithFlags(&one, cudaStreamNonBlocking);\n"
+            "  cudaDeviceSynchronize(); meet<<<1, 1, 0, s[0]>>>(p, p + 8);\n  alone<<<1, 1, 0, s[SAME]>>>(x);\n"
+            "#ifndef NONE\n  meet<<<1, 1, 0, s[SAME]>>>(p + 8, p);\n#endif\n"
+            "  cudaDeviceSynchronize(); int h; cudaMemcpy(&h, x, 4, cudaMemcpyDeviceToHost);\n"
+            "  for (auto one : s) cudaStreamDestroy(one);\n  cudaFree(p), cudaFree(x); }\n"
+        )
+        said = self.check(text, "-DSAME=1", code=4)
+        self.assertIn(
+            "the launch of kernel meet in my.cu:8 waits for what the launch of kernel meet in my.cu:11 sets in another "
+            "stream: launches run one after the other here, and that one had not begun, so the program cannot be "
+            "checked as it is",
+            said,
+        )
+        for other in (("-DSAME=0",), ("-DSAME=1", "-DNONE")):  # ordered after the first; sets nothing
+            with self.subTest(other):
+                found = self.findings(text, *other)
+                self.assertEqual([f["kind"] for f in found], ["deadlock"])
+                self.assertEqual(found[0]["access"]["at"]["line"], 2)
+
     def test_the_last_line_has_one_comma(self):
         text = (
             "__global__ void k(int* x) {\n  __shared__ int s[64];\n  s[threadIdx.x] = threadIdx.x;\n  x[threadIdx.x] = s[63 - threadIdx.x];\n"

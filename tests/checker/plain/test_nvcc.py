@@ -226,6 +226,40 @@ int main() {
   cublasDestroy(blas), curandDestroyGenerator(random), cudaStreamDestroy(other), cudaFree(x);
 }
 """
+# A kernel in clusters with what a kernel does before its body: a bound of threads, a parameter with __restrict__.
+CLUSTER = """
+struct many { int x[40]; };
+template <int N> __global__ void __cluster_dims__(N, 1, 1) __launch_bounds__(64, 1)
+    turned(const int* __restrict__ from, int* __restrict__ to, const many add) {
+  extern __shared__ int mine[];
+  int rank;
+  unsigned at;
+  mine[threadIdx.x] = from[blockIdx.x * 64 + threadIdx.x];
+  asm volatile("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
+  asm volatile("barrier.cluster.arrive.aligned; barrier.cluster.wait.aligned;" ::: "memory");
+  const unsigned own = static_cast<unsigned>(__cvta_generic_to_shared(mine + 63 - threadIdx.x));
+  asm volatile("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(at) : "r"(own), "r"((rank + 1) % N));
+  int v;
+  asm volatile("ld.shared::cluster.s32 %0, [%1];" : "=r"(v) : "r"(at) : "memory");
+#ifndef BROKEN
+  asm volatile("barrier.cluster.arrive.aligned; barrier.cluster.wait.aligned;" ::: "memory");
+#endif
+  to[blockIdx.x * 64 + threadIdx.x] = v + add.x[threadIdx.x % 40];
+}
+int main() {
+  int host[256], *from, *to;
+  many add;
+  for (int i = 0; i < 40; ++i) add.x[i] = 3 * i;
+  for (int i = 0; i < 256; ++i) host[i] = 7 * i;
+  cudaMalloc(&from, sizeof host), cudaMalloc(&to, sizeof host);
+  cudaMemcpy(from, host, sizeof host, cudaMemcpyHostToDevice);
+  turned<2><<<4, 64, 256>>>(from, to, add);
+  cudaMemcpy(host, to, sizeof host, cudaMemcpyDeviceToHost);
+  cudaFree(from), cudaFree(to);
+  for (int i = 0; i < 256; ++i)
+    if (host[i] != 7 * ((i / 64 ^ 1) * 64 + 63 - i % 64) + 3 * (i % 64 % 40)) return 1;
+}
+"""
 
 
 @unittest.skipIf(NVCC is None, "no CUDA toolkit: nvcc is neither in PATH nor in /usr/local/cuda/bin")
@@ -251,6 +285,14 @@ class Nvcc(unittest.TestCase):
         self.assertEqual(self.findings("a.cu", "--nvcc"), set())
         line = LAUNCHES.splitlines().index("  x[threadIdx.x] = s[N - 1 - threadIdx.x];") + 1
         self.assertIn(("race", line), self.findings("a.cu", "--nvcc", "-D", "BROKEN"))
+
+    def test_kernels_in_clusters_with_bounds(self):
+        (self.folder / "c.cu").write_text(CLUSTER)
+        line = next(k for k, text in enumerate(CLUSTER.splitlines(), 1) if "ld.shared::cluster" in text)
+        for way in ((), ("--nvcc",)):
+            with self.subTest(way):
+                self.assertEqual(self.findings("c.cu", *way), set())
+                self.assertIn(("access outside memory", line), self.findings("c.cu", *way, "-DBROKEN"))
 
     def test_headers_of_the_toolkit_are_its_own(self):
         (self.folder / "d.cu").write_text(DECODE)

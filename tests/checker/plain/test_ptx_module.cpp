@@ -198,11 +198,11 @@ TEST(ptx_module, rounds_of_loops_and_copies_of_one_barrier_are_told_apart) {
   const std::string out = in_kernel(
       ".reg .b32 %r<3>; .reg .pred %p<3>;\n@%p0 bra ELSE; bar.sync 0; bra JOIN; ELSE: bar.sync 0; JOIN:\n"
       "OUTER: mov.u32 %r0, 0;\nINNER: bar.sync 0; @%p1 bra INNER;\n@%p2 bra OUTER;");
-  EXPECT_EQ(count(out, "ap_rounds.set("), 3u);
-  EXPECT_EQ(count(out, "++ap_round"), 2u) << "a jump back begins the next round";
-  EXPECT_EQ(count(out, ") * 31 + ap_round"), 2u) << "the third barrier is in two loops";
-  const std::size_t first = out.find("ap_rounds.set("), second = out.find("ap_rounds.set(", first + 1);
-  EXPECT_NE(out.substr(first, 20), out.substr(second, 20)) << "each copy has a number of its own";
+  EXPECT_EQ(count(out, "ap_rounds.meet("), 3u);
+  EXPECT_EQ(count(out, "ap_rounds.next("), 2u) << "a jump back begins the next round";
+  EXPECT_EQ(count(out, "u, {0u, 1u});"), 1u) << "the third barrier is in two loops";
+  const std::size_t first = out.find("ap_rounds.meet("), second = out.find("ap_rounds.meet(", first + 1);
+  EXPECT_NE(out.substr(first, 21), out.substr(second, 21)) << "each copy has a number of its own";
 }
 
 TEST(ptx_module, textures_and_wmma_are_what_their_headers_have) {
