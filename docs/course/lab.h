@@ -78,10 +78,16 @@ template <class F> int highest(const std::vector<acts>& all, F that) {
 inline int block_barriers(const acts& of) {
   return count(of, [](const act& a) { return a.is("block barrier"); });
 }
-inline int named_barriers(const acts& of) {
-  return count(of, [](const act& a) { return a.is("waits at a named barrier"); });
+inline int named_barriers(const acts& of) {  // whoever waits at one arrives, too
+  return count(of, [](const act& a) { return a.is("arrives at a named barrier"); });
 }
 inline int barriers(const acts& of) { return block_barriers(of) + named_barriers(of); }
+// Those in which both roles meet.
+inline int barriers_of_roles(const acts& computes, const std::vector<acts>& loading) {
+  int most = 0;
+  for (const acts& one : loading) most = std::max(most, named_barriers(one));
+  return block_barriers(computes) + most;
+}
 inline bool reads_shared(const act& a) { return a.shared && a.reads(); }
 inline bool reads_global(const act& a) { return !a.shared && a.reads(); }
 inline bool accesses(const act& a) { return a.reads() || a.writes(); }

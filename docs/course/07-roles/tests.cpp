@@ -36,9 +36,7 @@ int main() {
           "follow once they have landed, for which it does not wait",
           early);
     }
-    const int met = block_barriers(of) + highest(loading, [](const act& a) {
-                      return a.is("arrives at a named barrier");  // a wait there, too
-                    });
+    const int met = barriers_of_roles(of, loading);
     demand(met <= 1, name,
            "%d barriers of both roles: expected one before the loop, as the roles meet at mbarriers alone",
            met);
