@@ -75,8 +75,18 @@ template <class F> int highest(const std::vector<acts>& all, F that) {
   for (const acts& of : all) n = std::max(n, count(of, that));
   return n;
 }
-inline int barriers(const acts& of) {
+inline int block_barriers(const acts& of) {
   return count(of, [](const act& a) { return a.is("block barrier"); });
+}
+inline int named_barriers(const acts& of) {  // whoever waits at one arrives, too
+  return count(of, [](const act& a) { return a.is("arrives at a named barrier"); });
+}
+inline int barriers(const acts& of) { return block_barriers(of) + named_barriers(of); }
+// Those in which both roles meet.
+inline int barriers_of_roles(const acts& computes, const std::vector<acts>& loading) {
+  int most = 0;
+  for (const acts& one : loading) most = std::max(most, named_barriers(one));
+  return block_barriers(computes) + most;
 }
 inline bool reads_shared(const act& a) { return a.shared && a.reads(); }
 inline bool reads_global(const act& a) { return !a.shared && a.reads(); }
@@ -116,16 +126,40 @@ inline int wavefronts(const acts& request) {
 }
 
 // A thread's reads of shared memory during which at least so many of its copies were in flight, by its waits:
-// what it has not waited for may be on its way.
+// what it has not waited for, neither by its groups nor at an mbarrier that counts it, may be on its way.
 inline int reads_under_way(const acts& of, int copies) {
-  acts open;
+  struct copy {
+    act issued, counted;
+  };
+  std::vector<copy> open;
   int reads = 0;
   for (const act& a : of) {
-    if (a.copies()) open.push_back(a);
-    if (a.waits()) std::erase_if(open, [&](const act& b) { return b.of == a.of && b.number <= a.number; });
+    const auto ends = [&](const act& b) { return b.of != 0 && b.of == a.of && b.number <= a.number; };
+    if (a.copies()) open.push_back({a, {}});
+    if (a.is("arrives with copies"))
+      for (copy& c : open)
+        if (c.counted.of == 0) c.counted = a;
+    if (a.waits()) std::erase_if(open, [&](const copy& c) { return ends(c.issued) || ends(c.counted); });
     reads += reads_shared(a) && static_cast<int>(open.size()) >= copies;
   }
   return reads;
+}
+// Demands of threads with a part of every tile, those that copy most, that the copies of so many tiles are on
+// their way whenever one reads a tile, except for the last ones.
+inline void demand_under_way(const std::string& of, const std::vector<acts>& all, int tiles, int ahead) {
+  const auto copies = [](const act& a) { return a.copies(); };
+  const int most = highest(all, copies);
+  demand(most > 0, of,
+         "no thread copies asynchronously: expected copies that are on their way during other tiles");
+  for (const acts& one : all) {
+    if (count(one, copies) < most) continue;
+    const int reads = count(one, reads_shared), covered = reads_under_way(one, most / tiles * ahead);
+    demand(covered * tiles >= reads * (tiles - ahead), of,
+           "during %d of %d reads of shared memory by a thread its copies of fewer than %d of the next tiles "
+           "are "
+           "on their way: expected that only of the last tiles",
+           reads - covered, reads, ahead);
+  }
 }
 
 // Ticks that a kernel took for one tile, and for so many; `ahead` are to be on their way at a time. Told as a
@@ -147,8 +181,7 @@ struct product {
   int m, n, k;
   std::vector<float> a = numbers<float>(static_cast<std::size_t>(m * k), 1);
   std::vector<float> b = numbers<float>(static_cast<std::size_t>(k * n), 2);
-  std::string more = "";  // of its name
-  std::string name() const { return text("M x N x K = %d x %d x %d", m, n, k) + more; }
+  std::string name() const { return text("M x N x K = %d x %d x %d", m, n, k); }
   float operator()(int i) const {
     float sum = 0;
     for (int x = 0; x < k; ++x)

@@ -22,7 +22,7 @@ STARTS = {  # what a lab says of its unfilled start; lab 1 is begun as a student
     2: "13 barriers: expected one in each of 6 steps",
     3: "a thread loads 38 elements from global memory: expected two",
     4: "stores a number that was loaded just before",
-    5: "not both copies of the next tile are on their way|overwritten in use",
+    5: "fewer than 1 of the next tiles are on their way|overwritten in use",
     6: "fewer than 1 of the next tiles are on their way",
     7: "race|read before landing",
     8: "a thread reads or writes global memory itself",
@@ -35,6 +35,8 @@ STARTS = {  # what a lab says of its unfilled start; lab 1 is begun as a student
 }
 COUNTED = (0, 12, 13)  # labs whose figures are counts, not ticks
 
+COMPUTE = (COURSE / "solutions/07-roles.cu").read_text()  # from the end of the loading warp's loop on
+COMPUTE = COMPUTE[COMPUTE.index("    }\n  } else {") : COMPUTE.index("    }\n    to[t] = sum")].rstrip("\n")
 MUTANTS = {  # lab: (text of the solution, what takes its place, what is said)
     0: [
         ("i < n; i += threads", "i < n; i += blockDim.x", "wrong result, n = 100, 2 blocks of 32 threads"),
@@ -88,7 +90,22 @@ MUTANTS = {  # lab: (text of the solution, what takes its place, what is said)
         (  # waits for the loads before the computation, by arithmetic that changes no finite sum
             "for (int k = 0; k < tile; ++k) sum +=",
             "sum += 0 * (next_a + next_b);\n    for (int k = 0; k < tile; ++k) sum +=",
-            "element 0 is -?nan, expected inf",
+            "what line 16 loads is computed with before the tile in use has been",
+        ),
+        (  # the second warp looks at a number at once
+            "for (int k = 0; k < tile; ++k) sum +=",
+            "if (y >= 4 && next_b == 1e30f) sum = -1;\n    for (int k = 0; k < tile; ++k) sum +=",
+            "is computed with before the tile in use has been",
+        ),
+        (  # stores two numbers of their own, one scaled at once
+            "next_a = load_a((i + 1) * tile), next_b",
+            "next_a = load_a((i + 1) * tile) * (tile / 8 + 1) / 2, next_b",
+            "is computed with before the tile in use has been",
+        ),
+        (  # another barrier
+            "b[next][y][x] = next_b;",
+            'b[next][y][x] = next_b;\n    asm volatile("bar.sync 1, 64;" ::: "memory");',
+            "6 barriers: expected one",
         ),
     ],
     5: [
@@ -102,10 +119,17 @@ MUTANTS = {  # lab: (text of the solution, what takes its place, what is said)
         (  # the copy of A is waited for at once
             "    __pipeline_memcpy_async(&b[slot]",
             "    __pipeline_commit();\n    __pipeline_wait_prior(0);\n    __pipeline_memcpy_async(&b[slot]",
-            "not both copies of the next tile are on their way",
+            "fewer than 1 of the next tiles are on their way",
         ),
     ],
-    6: [("stages == 1 ? 0 : stages - 2", "0", "fewer than 2 of the next tiles are on their way")],
+    6: [
+        ("stages == 1 ? 0 : stages - 2", "0", "fewer than 2 of the next tiles are on their way"),
+        (  # all but one
+            "stages == 1 ? 0 : stages - 2",
+            "stages == 1 || x + y > 0 ? 0 : stages - 2",
+            "fewer than 2 of the next tiles are on their way",
+        ),
+    ],
     7: [
         ("empty[s].wait(i / stages % 2 ^ 1)", "empty[s].wait(i / stages % 2)", "deadlock"),
         (
@@ -117,6 +141,24 @@ MUTANTS = {  # lab: (text of the solution, what takes its place, what is said)
             "      full[s].arrive_with_copies();",
             "      full[s].arrive_with_copies();\n      full[s].wait(i / stages % 2);",
             "a thread waits too early",
+        ),
+        (  # waits for the copies of a tile two tiles later, and arrives then
+            "full[s].arrive_with_copies();\n    }",
+            "__pipeline_commit();\n      __pipeline_wait_prior(2);\n"
+            "      if (i >= 2) full[(i - 2) % stages].arrive();\n    }\n    __pipeline_wait_prior(0);\n"
+            "    for (int i = max(0, tiles - 2); i < tiles; ++i) full[i % stages].arrive();",
+            "a loading thread waits for copies 1 times before it has issued the last",
+        ),
+        (  # both roles meet after each tile
+            f"full[s].arrive_with_copies();\n{COMPUTE}",
+            'full[s].arrive_with_copies();\n      asm volatile("bar.sync 1, 96;");\n'
+            f'{COMPUTE}\n      asm volatile("bar.sync 1, 96;");',
+            "2 barriers of both roles: expected one",
+        ),
+        (
+            "full[s].arrive_with_copies()",
+            "full[s].arrive()",
+            "read before landing: copy_async_arrive .in CUDA: cp.async.mbarrier.arrive.noinc. by the thread that",
         ),
     ],
     8: [
@@ -144,6 +186,11 @@ MUTANTS = {  # lab: (text of the solution, what takes its place, what is said)
             "    softmax();\n    if (group == 0 || i < tiles - 1) pass_turn();",
             "a softmax lies within a turn",
         ),
+        (  # both groups multiply at once
+            "wait_at(1 + group, queries); };\n  const auto pass_turn = [&] { arrive_at(2 - group, queries); };",
+            "wait_at(3, queries); };\n  const auto pass_turn = [&] {};",
+            "group 0 passes its turn on 0 times and group 1 waits 6 times",
+        ),
     ],
     11: [
         ("a[depth][tile], b[depth][tile];", "a[depth][tile + 1], b[depth][tile + 1];", "misaligned access"),
@@ -169,6 +216,11 @@ MUTANTS = {  # lab: (text of the solution, what takes its place, what is said)
     ],
     14: [
         ("    __syncthreads();\n    wmma::load", "    wmma::load", "race"),
+        (
+            "row_of_b = tile + 16",
+            "row_of_b = tile + 1",
+            "misaligned access: an address that is a multiple of 16",
+        ),
         ("  wmma::fill_fragment(sum, 0.0f);\n", "", "wrong result"),
         (  # threads read numbers of their own, four at a time
             "    wmma::mma_sync(",
@@ -177,6 +229,35 @@ MUTANTS = {  # lab: (text of the solution, what takes its place, what is said)
             "      own *= *reinterpret_cast<const unsigned long long*>(&a[row + i][0]) | 1;\n"
             "    if (own != 0) wmma::mma_sync(",
             "reads 48 numbers of A and B",
+        ),
+        (  # by shuffles, right for a pair of tiles: a lane has 8 numbers of A and 8 of B
+            """    wmma::load_matrix_sync(of_a, &a[row][0], row_of_a);
+    wmma::load_matrix_sync(of_b, &b[0][column], row_of_b);
+    wmma::mma_sync(sum, of_a, of_b, sum);
+    __syncthreads();
+  }
+  wmma::store_matrix_sync(&c[row][column], sum, row_of_c, wmma::mem_row_major);
+""",
+            """    const int lane = t % 32;
+    float x[8], y[8];
+    for (int i = 0; i < 8; ++i) x[i] = __half2float(a[row + lane / 2][lane % 2 * 8 + i]);
+    for (int i = 0; i < 8; ++i) y[i] = __half2float(b[lane / 2][column + lane % 2 * 8 + i]);
+    const auto from_b = [](const float* y, int lane, int at) {
+      float number = 0;
+      for (int j = 0; j < 8; ++j)
+        if (const float q = __shfl_sync(~0u, y[j], lane); j == at) number = q;
+      return number;
+    };
+    for (int r = lane / 16; r < 16; r += 2) {
+      float all = 0;
+      for (int at = 0; at < depth; ++at)
+        all += __shfl_sync(~0u, x[at % 8], r * 2 + at / 8) * from_b(y, at * 2 + lane % 16 / 8, lane % 8);
+      c[row + r][column + lane % 16] = all;
+    }
+    __syncthreads();
+  }
+""",
+            "0 multiply-adds on Tensor Cores by all warps: expected at least 1",
         ),
     ],
 }
@@ -486,6 +567,10 @@ class Course(ToolTest):
         scored = json.loads(check(32, 4, "", more=["--json"]))["predictions"]
         self.assertEqual([p["right"] for p in scored], [True, True, False])
         self.assertEqual([p["answer"] for p in scored], ["32", "4", None])
+        sheet.unlink()
+        done = self.run_tool("course", "check", "0", "--schedules", 1).stdout.decode()
+        self.assertIn("lab 0 is done", done)
+        self.assertNotIn("predict", done)
 
     def test_every_lab_has_questions(self):
         questions = json.loads((COURSE / "predictions.json").read_text())

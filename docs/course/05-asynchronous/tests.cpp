@@ -13,12 +13,7 @@ int main() {
     const acts of = done_by(r, 0);
     demand(highest(done_by_all(r, p.blocks(tile), tile * tile), reads_global) == 0, p.name(),
            "a thread loads from global memory itself: expected asynchronous copies alone");
-    const int reads = count(of, reads_shared), covered = reads_under_way(of, 2);
-    demand(
-        covered * tiles >= reads * (tiles - 1), p.name(),
-        "during %d of %d reads of shared memory not both copies of the next tile are on their way: expected "
-        "that only for the last tile",
-        reads - covered, reads);
+    demand_under_way(p.name(), done_by_all(r, p.blocks(tile), tile * tile), tiles, 1);
     demand(barriers(of) <= 2 * tiles, p.name(), "%d barriers: expected at most two a tile", barriers(of));
   }
 }

@@ -41,10 +41,12 @@ template <int stages> void judge(const lab::recording& r) {
     demand(highest(scanning, reads_shared) <= 8 * ((n + tile - 1) / tile), name,
            "a scanning thread does the work of others: expected one number of each tile from each, and the "
            "warps' sums");
-    demand(
-        barriers(of) <= 1, name,
-        "%d barriers of the whole block: expected one before the loop, as the roles meet at mbarriers alone",
-        barriers(of));
+    std::vector<acts> loading = done_by_all(r, 1, block_size);
+    loading.erase(loading.begin(), loading.begin() + tile);
+    const int met = barriers_of_roles(of, loading);
+    demand(met <= 1, name,
+           "%d barriers of both roles: expected one before the loop, as the roles meet at mbarriers alone",
+           met);
     for (int warp = 0; warp < tile / 32; ++warp)
       demand(
           late_arrivals(r, warp) <= 0, name,

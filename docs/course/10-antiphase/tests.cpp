@@ -46,6 +46,12 @@ void demand_turns(const std::string& name, const turns& one, const turns& other,
         "products are made in %zu turns: expected one for each of %zu tiles, between a wait at the group's "
         "named barrier and an arrival at the other's",
         of->all.size(), tiles);
+  }
+  demand(one.arrivals == other.waits && other.arrivals == one.waits, name,
+         "group 0 passes its turn on %d times and group 1 waits %d times, group 1 %d and group 0 %d times: "
+         "expected as many of both, as each arrival ends one wait",
+         one.arrivals, other.waits, other.arrivals, one.waits);
+  for (const turns* of : {&one, &other}) {
     demand(of->outside <= 2 * product, name,
            "products are made outside of turns: expected that of the last tile of V at most");
     demand(
@@ -53,10 +59,6 @@ void demand_turns(const std::string& name, const turns& one, const turns& other,
         "a softmax lies within a turn: expected the products with V of the tile before and with K, then the "
         "turn passed on, then the softmax");
   }
-  demand(one.arrivals == other.waits && other.arrivals == one.waits, name,
-         "group 0 passes its turn on %d times and group 1 waits %d times, group 1 %d and group 0 %d times: "
-         "expected as many of both, so that no barrier is left half full at the end",
-         one.arrivals, other.waits, other.arrivals, one.waits);
   for (std::size_t i = 0; i < tiles; ++i)
     demand(one.all[i].last < other.all[i].first && (i == 0 || other.all[i - 1].last < one.all[i].first), name,
            "both groups multiply at the same time: expected turns, those of group 0 first");

@@ -5,6 +5,7 @@
 int main() {
   using namespace lab;
   const recording r;
+  // In the last case, some sums are odd and beyond 2048, which FP16 does not hold.
   for (const auto& p : std::vector<lab::product>{{1, 1, 1}, {33, 17, 40}, {32, 32, 48}}) {
     std::vector<half> a(p.a.size()), b(p.b.size());
     for (std::size_t i = 0; i < a.size(); ++i) a[i] = __float2half(p.a[i]);
@@ -30,6 +31,18 @@ int main() {
         "a thread reads %lu numbers of A and B from shared memory: expected 8 of each for each of %d pairs "
         "of tiles, its lane's part of the warp's fragments",
         numbers, tiles);
+    // A warp's share if no output lies beyond an edge; otherwise all products of C, of whichever warps.
+    const bool whole = p.m % tile == 0 && p.n % tile == 0;
+    unsigned long least = ~0ul, sum = 0;
+    for (std::size_t t = 0; t < all.size(); t += 32) {
+      unsigned long made = 0;
+      for (const act& a : all[t]) made += a.is("multiplies on Tensor Cores") ? a.number : 0;
+      least = std::min(least, made), sum += made;
+    }
+    const unsigned long share = 1ul * tile * tile / (threads / 32) * p.k, products = 1ul * p.m * p.n * p.k;
+    demand(whole ? least >= share : sum >= products, p.name(),
+           "%lu multiply-adds on Tensor Cores by %s: expected at least %lu, as all products are made there",
+           whole ? least : sum, whole ? "a warp" : "all warps", whole ? share : products);
     const int loads = highest(all, reads_global), most = 2 * tile * depth / threads * tiles;
     demand(loads <= most, p.name(),
            "a thread loads %d times from global memory: expected at most %d, its part of each pair of tiles",

@@ -18,9 +18,12 @@ struct antiphase_plain_act {
   int line;                      // in the kernel; 0: not known
   unsigned long address, bytes;  // of an access or a copy
   bool shared;                   // its address is in shared memory
-  const char* what;              // of a synchronisation: "block barrier", "waits for copies", ...
-  // A copy's group; the last group that a wait has found landed; at "ends", number is the thread's time, in
-  // ticks of the executor's clock.
+  // Of a synchronisation: "block barrier", "waits for copies", ...; of a warp: "multiplies on Tensor Cores";
+  // "invalid operation": since its last access the thread has computed with a signaling NaN or the like, as
+  // IEEE 754 has it (on x86 alone).
+  const char* what;
+  // A copy's group; the last group that a wait has found landed; number is the warp's multiply-adds on Tensor
+  // Cores and, at "ends", the thread's time in ticks of the executor's clock.
   unsigned long of, number;
   unsigned long moment;  // place in the order in which all threads' acts happened
 };

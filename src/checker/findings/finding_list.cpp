@@ -224,6 +224,9 @@ explanation finding_list::missing_wait(const accessor& w, block_number other, co
     case actor_kind::copies:
       if (time <= copier.counted)
         return w.kind == access_kind::write ? sentence::slot_arrival : sentence::phase;
+      for (const actor_record::plain_arrival& a : copier.arrivals)
+        if (!mine && time <= a.group && clocks_.knows(t, other, static_cast<actor>(copier.thread), a.time))
+          return sentence::plain_arrival;
       if (memory_.shared_by_variables) return mine ? sentence::own_copy_plain : sentence::other_copy_plain;
       return mine ? sentence::own_copy : sentence::other_copy;
     case actor_kind::loads: return sentence::phase;

@@ -181,33 +181,36 @@ void group_findings(std::vector<finding>& all) {
         groups.push_back({.place = {}, .members = {i}});
     }
   // A read before the copy has landed, and a copy over what is still read: either the wait for the copy is
-  // missing, or the copy is the next one into the slot, and what is missing comes after the read.
-  for (const group& g : groups) {
+  // missing, or the copy is the next one into the slot, and what is missing comes after the read. That is so
+  // unless memory was read that no thread had written: it was read too early, rather than overwritten.
+  for (group& g : groups) {
+    const auto has = [&](finding_kind kind) {
+      return std::ranges::any_of(g.members, [&](std::size_t m) { return all[m].kind == kind; });
+    };
     const auto over = std::ranges::find_if(
         g.members, [&](std::size_t m) { return all[m].kind == finding_kind::overwritten_in_use; });
-    if (over == g.members.end()) continue;
-    const explanation& missing = all[*over].missing;
-    const bool slot = missing.row == sentence::slot_barrier || missing.row == sentence::slot_arrival;
-    if (!slot && missing.order() != missing_order::block_barrier &&
-        missing.order() != missing_order::warp_sync)
-      continue;
+    const sentence missing = over == g.members.end() ? sentence::none : all[*over].missing.row;
+    const missing_order order = over == g.members.end() ? missing_order::none : all[*over].missing.order();
+    const bool slot = missing == sentence::slot_barrier || missing == sentence::slot_arrival;
+    const bool refilled = slot || order == missing_order::block_barrier || order == missing_order::warp_sync;
     for (const std::size_t m : g.members)
-      if (all[m].kind == finding_kind::read_before_landing)
+      if (refilled && all[m].kind == finding_kind::read_before_landing)
         all[m].remarks.emplace_back(slot ? sentence::barrier_before_next_copy
                                          : sentence::sync_before_next_copy);
+    // Where a barrier of the block is missing, one of a warp is not enough.
+    const bool unwritten = has(finding_kind::uninitialised);
+    const bool early = refilled && has(finding_kind::read_before_landing);
+    const auto rank = [&](std::size_t m) {
+      const int by_kind = all[m].kind == finding_kind::wrong_result         ? 3
+                          : all[m].kind != finding_kind::overwritten_in_use ? 1
+                          : unwritten                                       ? 2
+                          : early                                           ? 0
+                                                                            : 1;
+      return std::pair(by_kind, all[m].missing.order() == missing_order::warp_sync);
+    };
+    std::ranges::stable_sort(g.members, {}, rank);
   }
   std::ranges::stable_sort(groups, {}, [](const group& g) { return std::ranges::min(g.members); });
-  // Memory that no thread had written was read too early, rather than overwritten too early.
-  for (group& g : groups)
-    if (std::ranges::any_of(g.members,
-                            [&](std::size_t m) { return all[m].kind == finding_kind::uninitialised; }))
-      std::stable_sort(g.members.begin(), g.members.end(), [&](std::size_t a, std::size_t b) {
-        const auto rank = [&](std::size_t m) {
-          return all[m].kind == finding_kind::wrong_result ? 2
-                                                           : all[m].kind == finding_kind::overwritten_in_use;
-        };
-        return rank(a) < rank(b);
-      });
   std::vector<finding> together;
   for (std::size_t g = 0; g < groups.size(); ++g)
     for (const std::size_t m : groups[g].members) {

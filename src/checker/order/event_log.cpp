@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cfenv>
 #include <limits>
 #include <set>
 #include <utility>
@@ -67,7 +68,23 @@ void event_log::add(who by, event e) {
   events.push_back(e);
 }
 
+// The floating-point flags are the running thread's own, as fibers keep theirs. A thread that begins finds
+// what others have left: nothing can be invalid before it has loaded something.
+void event_log::note_invalid_operation([[maybe_unused]] who by) {
+#if defined(__x86_64__)
+  if (!keeps_all_ || std::fetestexcept(FE_INVALID) == 0) return;
+  std::feclearexcept(FE_INVALID);
+  if (!history(by).empty()) order(by, event_kind::order, "invalid operation");
+#endif
+}
+
+void event_log::end_thread(who by, stamp ticks) {
+  note_invalid_operation(by);
+  if (keeps_all_) order(by, event_kind::order, "ends", {.owner = 0, .number = ticks});
+}
+
 void event_log::access(who by, event_kind kind, const void* at, std::size_t bytes, place_number place) {
+  note_invalid_operation(by);
   const auto address = reinterpret_cast<std::uintptr_t>(at);
   std::vector<event>& events = history(by);
   for (auto e = events.rbegin();
@@ -93,6 +110,12 @@ void event_log::copy(who by, copy_group in, const void* to, std::size_t bytes, p
            .last_address = address,
            .bytes = bytes,
            .in = in});
+}
+
+void event_log::products(who by, std::uint32_t multiply_adds, place_number place) {
+  if (!keeps_all_) return;
+  order(by, event_kind::order, "multiplies on Tensor Cores", {.owner = 0, .number = multiply_adds});
+  history(by).back().place = place;
 }
 
 void event_log::order(who by, event_kind kind, const char* what, copy_group done) {

@@ -29,13 +29,13 @@ class event_log {
 
   void begin_launch() { launch_first_ = blocks_.empty() ? 0 : blocks_.rbegin()->first + 1; }
   void begin_block(block_number number, extent3 index, int threads);
-  void end_thread(who by, stamp ticks) {
-    if (keeps_all_) order(by, event_kind::order, "ends", {.owner = 0, .number = ticks});
-  }
+  void end_thread(who by, stamp ticks);
   void end_block(block_number number) { blocks_[number].ended = true; }
 
   void access(who by, event_kind kind, const void* at, std::size_t bytes, place_number place);
   void copy(who by, copy_group in, const void* to, std::size_t bytes, place_number place);
+  // Only where every access is kept: a warp's multiply-adds on Tensor Cores.
+  void products(who by, std::uint32_t multiply_adds, place_number place);
   // A synchronisation. `done`: the copy group known to have landed, with all groups before it; may be none.
   void order(who by, event_kind kind, const char* what, copy_group done = {});
   void met(std::span<const who> all, const char* what);
@@ -104,6 +104,7 @@ class event_log {
     bool ended = false;
     std::vector<std::vector<event>> threads;
   };
+  void note_invalid_operation(who by);
   std::vector<event>& history(who of);
   const std::vector<event>* find(who of) const;
   void add(who by, event e);

@@ -29,8 +29,8 @@ void happens_before::reset() {
   log = nullptr;
 }
 
-void happens_before::write_down(const thread_model& t, const char* what) const {
-  if (log != nullptr) log->order({t.block, t.index}, event_kind::order, what);
+void happens_before::write_down(const thread_model& t, const char* what, copy_group in) const {
+  if (log != nullptr) log->order({t.block, t.index}, event_kind::order, what, in);
 }
 void happens_before::write_down_wait(const thread_model& t, const char* what, copy_group done) const {
   if (log != nullptr) log->order({t.block, t.index}, event_kind::wait, what, done);

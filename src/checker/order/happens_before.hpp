@@ -36,6 +36,12 @@ struct actor_record {
   actor_kind kind = actor_kind::thread;
   int thread = -1;    // the issuer
   stamp counted = 0;  // an mbarrier counts its copies up to here
+  // Arrivals of the issuer at mbarriers that did not wait for its copies: their last group, and the issuer's
+  // time then.
+  struct plain_arrival {
+    stamp group = 0, time = 0;
+  };
+  std::vector<plain_arrival> arrivals = {};
 };
 
 struct block_record {
@@ -204,7 +210,7 @@ class happens_before {
 
   // Log of a run that will be drawn; null in most runs.
   event_log* log = nullptr;
-  void write_down(const thread_model& t, const char* what) const;
+  void write_down(const thread_model& t, const char* what, copy_group in = {}) const;
   void write_down_wait(const thread_model& t, const char* what, copy_group done = {}) const;
 
  private:

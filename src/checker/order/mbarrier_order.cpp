@@ -18,8 +18,13 @@ std::vector<mbarrier_order::counted_copy> mbarrier_order::end_block(const block_
   for (auto i = first(r); i != behind(r); ++i) {
     const counted_copy& c = i->second.last;
     if (i->second.last_load <= i->second.waited) continue;
-    if (c.tracked == 0 || b.threads[static_cast<std::size_t>(c.thread)].copies.waited < c.tracked)
-      unwaited.push_back(c);
+    // Several mbarriers may count one copy of a thread, and its own waits cover it too.
+    const bool waited =
+        c.tracked != 0 && std::ranges::any_of(b.threads, [&](const thread_model& t) {
+          return clocks_.knows(t, c.block, b.threads[static_cast<std::size_t>(c.thread)].copies.number,
+                               c.tracked);
+        });
+    if (!waited) unwaited.push_back(c);
   }
   all_.erase(first(r), behind(r));
   return unwaited;
@@ -100,6 +105,11 @@ void mbarrier_order::arrive(thread_model& t, const void* word, machine::mbarrier
   clocks_.write_down(t, "arrives at an mbarrier");
   if (t.block != b.owner && std::ranges::find(b.arrived.blocks, t.block) == b.arrived.blocks.end())
     b.arrived.blocks.push_back(t.block);
+  if (t.copies.in_flight()) {
+    auto& arrivals = copies_of(t).arrivals;
+    if (arrivals.empty() || arrivals.back().group < t.copies.last_used)
+      arrivals.push_back({t.copies.last_used, *t.time});
+  }
   if (!how.relaxed && t.block != b.owner) {
     clocks_.block(t.block).published = true;
     b.arrived.far = join(b.arrived.far, clocks_.publish(t), b.owner);
@@ -135,12 +145,12 @@ stamp mbarrier_order::track_copies(thread_model& t, const void* word) {
   // later copies of the thread are another part of its group
   if (c.last_used > c.closed) c.parts.push_back(++c.closed);
   c.tracked = c.closed;
-  if (c.last_used <= c.waited) return c.closed;
   mbarrier& b = at(word);
+  clocks_.write_down(t, "arrives with copies", {reinterpret_cast<std::uintptr_t>(word), b.phase + 1});
+  if (c.last_used <= c.waited) return c.closed;
   b.last_load = b.phase + 1;
   b.last = {.block = t.block, .thread = t.index, .place = c.last_place, .tracked = c.last_used};
-  block_record& r = clocks_.block(t.block);
-  r.actors[static_cast<std::size_t>(c.number - r.threads)].counted = c.closed;
+  copies_of(t).counted = c.closed;
   return c.closed;
 }
 void mbarrier_order::arrive_with_copies(const thread_model& t, const void* word, stamp tracked) {

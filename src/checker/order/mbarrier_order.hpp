@@ -32,7 +32,7 @@ class mbarrier_order {
     place_number place = 0;
     stamp tracked = 0;
   };
-  // Forgets the block's mbarriers; returns the last copy of each that no thread has waited for.
+  // Forgets the block's mbarriers; returns the last copy of each of which no thread knows that it has landed.
   std::vector<counted_copy> end_block(const block_model& b);
 
   void init(const thread_model& t, const void* word, place_number at = 0);
@@ -117,6 +117,10 @@ class mbarrier_order {
   mbarriers::iterator first(const block_record& b) { return all_.lower_bound(b.lowest); }
   mbarriers::iterator behind(const block_record& b) { return all_.lower_bound(b.highest); }
   actor counted_by(mbarrier& b, const thread_model& t);
+  actor_record& copies_of(const thread_model& t) {
+    block_record& r = clocks_.block(t.block);
+    return r.actors[static_cast<std::size_t>(t.copies.number - r.threads)];
+  }
 
   happens_before& clocks_;
   atomic_order patterns_;

@@ -45,6 +45,8 @@ SENTENCE(other_copy, copy_wait, block, "copy_async_wait by the thread that copie
          "(in CUDA: __pipeline_wait_prior, cp.async.wait_group)")
 SENTENCE(other_copy_plain, copy_wait, block, "__pipeline_wait_prior or cp.async.wait_group by the thread "
          "that copies, and __syncthreads() after it")
+SENTENCE(plain_arrival, copy_wait, block, "copy_async_arrive (in CUDA: cp.async.mbarrier.arrive.noinc) by the "
+         "thread that copies: its plain arrival at the mbarrier does not wait for its copies")
 SENTENCE(phase, mbarrier_phase, block, "a wait for the end of the mbarrier's phase that counts the copy")
 SENTENCE(own_store_read, bulk_wait, none, "bulk_wait_read (in CUDA: cp.async.bulk.wait_group.read)")
 SENTENCE(other_store_read, bulk_wait, block, "bulk_wait_read by the thread that stores, and a barrier after "

@@ -124,9 +124,13 @@ void model::end_block(block_model& b) {
 
 void model::end_thread(const thread_model& t) {
   if (streams) streams->ended(t);
-  if (t.copies.in_flight())
+  if (t.copies.in_flight()) {
+    const block_record& b = clocks.block(t.block);
+    const auto& arrivals = b.actors[static_cast<std::size_t>(t.copies.number - b.threads)].arrivals;
+    const bool arrived = !arrivals.empty() && arrivals.back().group >= t.copies.last_used;
     left_behind(t.block, t.index, t.copies.last_place, "asynchronous copy in flight when its thread ended",
-                sentence::copy_until_end);
+                arrived ? sentence::plain_arrival : sentence::copy_until_end);
+  }
   if (const own_actor& products = t.tensor[0]; products.in_flight())
     left_behind(t.block, t.index, products.last_place,
                 "Tensor Core operation in flight when its thread ended", sentence::tensor_commit_until_end);
@@ -278,6 +282,8 @@ void model::arithmetic(std::uint32_t instructions, const void* code) {
 
 void model::matrix(std::span<thread_model* const> warp, const void* from, std::uint32_t multiply_adds,
                    place_number place) {
+  if (clocks.log != nullptr)
+    for (const thread_model* t : warp) clocks.log->products({t->block, t->index}, multiply_adds, place);
   if (!times || !times->wants(*warp.front())) return;
   const auto at = from != nullptr ? std::optional(std::uint64_t{memory.offset_of(from)}) : std::nullopt;
   for (const thread_model* t : warp) streams->add(*t, times->matrix(*t, at, multiply_adds, place));

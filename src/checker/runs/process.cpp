@@ -146,7 +146,8 @@ std::string stopped_note(double seconds, bool begun, bool found, std::string_vie
         "it reach a launch",
         before_first_launch * seconds, before_first_launch, host_place.empty() ? "" : " at ", host_place);
   return fmt::format(
-      "a run was stopped after {} seconds: it may be slow, or wait for an event that never comes. {}. "
+      "a run was stopped after {} seconds of its own: it may be slow, or wait for an event that never comes. "
+      "{}. "
       "Smaller "
       "input, --blocks or --seconds let it finish",
       seconds, found ? "Findings up to then are reported, the rest is not checked" : "It is not checked");
@@ -204,9 +205,9 @@ void forgive_crashes() {
 
 // In memory that all processes share.
 struct run_processes::progress {
-  std::atomic<bool> begun{false};     // the first process has reached the fork point
-  std::atomic<moment> alone_since{};  // and went on from there itself
-  std::atomic<bool> placed{false};    // host_place is complete
+  std::atomic<bool> begun{false};   // the first process has reached the fork point
+  std::atomic<bool> alone{false};   // and went on from there itself
+  std::atomic<bool> placed{false};  // host_place is complete
   char host_place[256] = {};  // the line of the program's host code that was running when it was stopped
   process_end end;            // of the first process
 };
@@ -255,7 +256,8 @@ void run_processes::supervise(const run_request& asked, int requests, int answer
   }
   close(requests);
   close(answers);
-  const moment launches_by = after(before_first_launch * seconds_);
+  own_time time(first);
+  bool counts_run = false;
   sigset_t awaited;
   sigemptyset(&awaited);
   sigaddset(&awaited, SIGCHLD);
@@ -265,9 +267,10 @@ void run_processes::supervise(const run_request& asked, int requests, int answer
     const timespec a_moment{.tv_sec = 0, .tv_nsec = 50'000'000};
     if (sigtimedwait(&awaited, nullptr, &a_moment) == SIGTERM) kill(first, SIGKILL);
     ended = waitpid(first, &end.status, WNOHANG);
-    const moment now = std::chrono::steady_clock::now(), alone = shared_->alone_since;
     if (ended != 0 || end.stopped) continue;
-    end.stopped = alone != moment{} ? now > after(seconds_, alone) : !shared_->begun && now > launches_by;
+    const bool alone = shared_->alone;
+    if (alone && !std::exchange(counts_run, true)) time.restart();
+    if (alone || !shared_->begun) end.stopped = time.seconds() > (alone ? 1 : before_first_launch) * seconds_;
     if (end.stopped) stop(first);
   }
   end.left_others = end_descendants();
@@ -288,7 +291,7 @@ void run_processes::be_first(run_request asked, int requests, int answers) {
   });
   const std::size_t files = open_files();
   const auto go_on_alone = [&] {
-    shared_->alone_since = std::chrono::steady_clock::now();
+    shared_->alone = true;
     return asked;
   };
   const auto serve = [&]() -> run_request {
@@ -315,7 +318,7 @@ void run_processes::be_first(run_request asked, int requests, int answers) {
         return asked;
       }
       close(ends[1]);
-      watched_child seen = watch(child, ends[0], answers, after(seconds_));
+      watched_child seen = watch(child, ends[0], answers, seconds_);
       close(ends[0]);
       seen.end.left_others = end_descendants();
       send(answers, {.kind = message_kind::answer, .last = false, .end = seen.end, .text = seen.answer});

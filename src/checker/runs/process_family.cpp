@@ -2,6 +2,7 @@
 #include "process_family.hpp"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <poll.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -10,7 +11,10 @@
 #include <cerrno>
 #include <csignal>
 #include <cstring>
+#include <ctime>
+#include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <vector>
 
 namespace antiphase::checker_detail {
@@ -84,11 +88,33 @@ class inbox {
   std::string all_;
 };
 
-std::vector<pid_t> children() {
-  std::ifstream in("/proc/thread-self/children");
+std::vector<pid_t> children(const std::string& of_task = "/proc/thread-self") {
+  std::ifstream in(of_task + "/children");
   std::vector<pid_t> all;
   for (pid_t child = 0; in >> child;) all.push_back(child);
   return all;
+}
+
+// What a process does, and its children: whether a thread runs or would run if there were a processor, and
+// the seconds that they have had of processors.
+struct activity {
+  bool runs = false;
+  double on_processors = 0;
+};
+void add_activity(pid_t process, activity& to) {
+  clockid_t clock = 0;
+  timespec used{};
+  if (clock_getcpuclockid(process, &clock) != 0 || clock_gettime(clock, &used) != 0) return;
+  to.on_processors += static_cast<double>(used.tv_sec) + 1e-9 * static_cast<double>(used.tv_nsec);
+  std::error_code ignored;
+  for (const auto& task :
+       std::filesystem::directory_iterator(fmt::format("/proc/{}/task", process), ignored)) {
+    std::ifstream in(task.path() / "stat");
+    const std::string line{std::istreambuf_iterator<char>(in), {}};
+    const std::size_t name_ends = line.rfind(") ");  // it may have brackets itself
+    to.runs |= name_ends != line.npos && line[name_ends + 2] == 'R';
+    for (const pid_t child : children(task.path())) add_activity(child, to);
+  }
 }
 
 // Takes leave of children that have ended; false: there are no others.
@@ -101,6 +127,17 @@ bool reap() {
 }
 
 }  // namespace
+
+double own_time::seconds() {
+  activity now;
+  add_activity(of_, now);
+  const moment at = std::chrono::steady_clock::now();
+  const double passed = std::chrono::duration<double>(at - last_).count(),
+               had = std::max(0., now.on_processors - on_processors_);
+  counted_ += now.runs ? std::min(passed, had) : passed;
+  last_ = at, on_processors_ = now.on_processors;
+  return counted_;
+}
 
 void send(int to, const message& m) {
   const message_head head{.bytes = m.text.size(),
@@ -147,7 +184,8 @@ bool end_descendants() {
   return true;
 }
 
-watched_child watch(pid_t child, int from, int to, moment limit) {
+watched_child watch(pid_t child, int from, int to, double seconds) {
+  own_time time(child);
   inbox in(from);
   watched_child seen;
   bool answered = false, ended = false;
@@ -160,14 +198,12 @@ watched_child watch(pid_t child, int from, int to, moment limit) {
         send(to, *m);
   };
   while (!answered && !ended) {
-    const auto left =
-        std::chrono::duration_cast<std::chrono::milliseconds>(limit - std::chrono::steady_clock::now());
-    if (left.count() <= 0) {
+    if (time.seconds() > seconds) {
       seen.end.stopped = true;
       kill(child, SIGKILL);
       break;
     }
-    in.wait(static_cast<int>(std::min<std::int64_t>(left.count() + 1, look_again)));
+    in.wait(look_again);
     ended = waitpid(child, &seen.end.status, WNOHANG) == child;
     listen();
   }

@@ -15,6 +15,22 @@ inline moment after(double seconds, moment from = std::chrono::steady_clock::now
                     std::chrono::duration<double>(seconds));
 }
 
+// How long a process and its children have run or slept. Time in which they wait for a processor, as on a
+// busy machine, does not count.
+class own_time {
+ public:
+  explicit own_time(pid_t of) : of_(of) {}
+  // To be called every few hundredths of a second: the process is taken to have done the same since the last
+  // call.
+  double seconds();
+  void restart() { counted_ = 0; }
+
+ private:
+  pid_t of_;
+  moment last_ = std::chrono::steady_clock::now();
+  double counted_ = 0, on_processors_ = 0;
+};
+
 // The end of a process.
 struct process_end {
   int status = 0;            // as wait() gives it
@@ -41,12 +57,12 @@ bool make_pipe(int (&ends)[2]);
 // if there were any. They have a moment to end by themselves.
 bool end_descendants();
 
-// Waits for a child, which is killed at its limit; passes its messages on from one pipe to another, except
-// for the answer, which is returned.
+// Waits for a child, which is killed after so many seconds of its own time; passes its messages on from one
+// pipe to another, except for the answer, which is returned.
 struct watched_child {
   process_end end;
   std::string answer;
 };
-watched_child watch(pid_t child, int from, int to, moment limit);
+watched_child watch(pid_t child, int from, int to, double seconds);
 
 }  // namespace antiphase::checker_detail

@@ -7,6 +7,7 @@
 
 #include <csignal>
 #include <cstring>
+#include <string_view>
 #include <vector>
 
 #include "launch_state.hpp"
@@ -107,8 +108,10 @@ void __ubsan_handle_type_mismatch_v1(ubsan_mismatch* data, std::uintptr_t p) {
   const unsigned alignment = 1u << data->log_alignment;
   // nvcc keeps a thread's small arrays in registers or aligns them; g++ aligns those of 16 bytes and more
   if (alignment < 16 && m.host.stack.holds(p)) return;
+  // types of our own headers have names that mean nothing to the user
+  const bool own = std::string_view(data->place.file).find("antiphase/plain/") != std::string_view::npos;
   m.note_here(finding_kind::misaligned, m.places.number_of_code(__builtin_return_address(0)),
-              fmt::format("access of type {}", data->type->name),
+              own ? "access" : fmt::format("access of type {}", data->type->name),
               fmt::format("an address that is {} more than a multiple of {}", p % alignment, alignment),
               checker_detail::explain(sentence::aligned, alignment));
   m.history.stop("a misaligned access");

@@ -218,8 +218,7 @@ std::vector<mutant> copies() {
                                                "waits for the group before the copy", read_before_landing,
                                                "the mbarrier's phase that counts the copy"),
       wrong<copied<with_copies::plain_arrival>>("copies-plain-arrival", "arrives without its copies",
-                                                read_before_landing,
-                                                "copy_async_wait by the thread that copies"),
+                                                read_before_landing, "copy_async_arrive"),
       wrong<copied<with_copies::tracks_only>>(
           "copies-tracked-only", "lets the mbarrier wait, and no thread arrives", deadlock, "of 64 arrivals"),
       wrong<copied<with_copies::plain_write>>("copies-tell-of-no-write",

@@ -197,6 +197,69 @@ TEST_F(Mbarriers, ArrivingIsNotWaiting) {
   EXPECT_THAT(s.found(), ElementsAre(seen{race, 2, 3}));
 }
 
+// A copy of `t`, counted by the first mbarrier; its next arrival, at the second, brings none.
+struct Counted : with_mbarrier {
+  unsigned char* next = word + 8;
+  Counted() {
+    t.init(2, next);
+    whole_block();
+    t.copy(3, slot, s.g);
+    arrive_with_copies(word);
+    arrive_with_copies(next);
+  }
+  void arrive_with_copies(unsigned char* at) {
+    s.m.barriers.arrive_with_copies(*t, at, s.m.barriers.track_copies(*t, at));
+    s.m.barriers.end_phase(at);
+  }
+};
+
+TEST_F(Counted, AreWaitedForAtWhicheverMbarrier) {
+  other.await(word);
+  s.m.end_block(b);
+  EXPECT_THAT(s.found(), IsEmpty());
+}
+TEST_F(Counted, AreWaitedForAtALaterOne) {
+  other.await(next);
+  other.read(4, slot);
+  s.m.end_block(b);
+  EXPECT_THAT(s.found(), IsEmpty());
+}
+TEST_F(Counted, AreWaitedForByTheirThread) {
+  t.commit();
+  t.wait();
+  s.m.end_block(b);
+  EXPECT_THAT(s.found(), IsEmpty());
+}
+TEST_F(Counted, AreReportedIfNoThreadHasWaited) {
+  s.m.end_block(b);
+  EXPECT_THAT(s.found(), ElementsAre(seen{never_waited_for, 0, 3}));
+}
+TEST_F(Counted, AreReportedIfTheCopyIsLater) {
+  other.await(word);
+  t.copy(4, slot + 4, s.g);
+  arrive_with_copies(next);
+  s.m.end_block(b);
+  EXPECT_THAT(s.found(), ElementsAre(seen{never_waited_for, 0, 4}));
+}
+
+TEST_F(Mbarriers, APlainArrivalDoesNotWaitForCopies) {
+  t.copy(2, slot, s.g);
+  t.arrive(word);
+  end_phase();
+  other.await(word);
+  other.read(3, slot);
+  EXPECT_THAT(s.found(), ElementsAre(seen{read_before_landing, 2, 3}));
+  EXPECT_THAT(s.missing(), testing::StartsWith("copy_async_arrive"));
+}
+TEST_F(Mbarriers, AReaderThatHasNotWaitedThereLacksTheWait) {
+  t.copy(2, slot, s.g);
+  t.arrive(word);
+  end_phase();
+  other.read(3, slot);
+  EXPECT_THAT(s.found(), ElementsAre(seen{read_before_landing, 2, 3}));
+  EXPECT_THAT(s.missing(), testing::StartsWith("copy_async_wait"));
+}
+
 TEST_F(Mbarriers, WhatComesAfterTheArrivalIsNotPartOfIt) {
   t.arrive(word);
   t.write(2, slot);

@@ -40,7 +40,9 @@ lab_verdict check_one_lab(const lab_request& r) {
   });
   if (report.unfinished > 0)
     missing.push_back(
-        fmt::format("it had not ended after {} seconds: a loop waits for what never comes", seconds));
+        fmt::format("a run had not ended after {} seconds of its own, or millions of accesses, and was "
+                    "stopped: it may be slow, or wait for what never comes",
+                    seconds));
   for (const check_refusal& why : report.refused) missing.push_back(why.text);
   verdict.runs = report.runs, verdict.errors = report.errors(), verdict.json = to_json(report);
   if (verdict.errors > 0) {

@@ -98,7 +98,7 @@ prediction_score score_of(const std::filesystem::path& sheet,
 }
 
 std::string text_of(const prediction_score& score) {
-  if (score.all.empty()) return "";
+  if (score.all.empty() || !score.found) return "";
   if (score.answered() == 0)
     return fmt::format("predictions: none of {} answered in {}\n", score.all.size(), score.sheet);
   std::string text = fmt::format("predictions: {} of {} right\n", score.right(), score.all.size());

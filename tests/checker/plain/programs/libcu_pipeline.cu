@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Two stages of a block-scope pipeline; broken: no wait until the next stage has been released.
+// Two stages of a block-scope pipeline, which are committed without copies for a tile that does not exist;
+// broken: no wait until the next stage has been released.
 #include <cooperative_groups.h>
 #include <cuda/pipeline>
 
@@ -10,12 +11,13 @@ __global__ void sums(const int* from, int* to, int tiles) {
   auto pipe = cuda::make_pipeline(block, &state);
   int sum = 0;
   for (int load = 0, use = 0; use < tiles; ++use) {
-    for (; load < tiles && load < use + 2; ++load) {
+    for (; load < use + 2; ++load) {
 #ifndef BROKEN
       pipe.producer_acquire();
 #endif
-      cuda::memcpy_async(block, tile[load % 2], from + 64 * load,  // FOUND: overwritten in use
-                         64 * sizeof(int), pipe);
+      if (load < tiles)
+        cuda::memcpy_async(block, tile[load % 2], from + 64 * load,  // FOUND: overwritten in use
+                           64 * sizeof(int), pipe);
       pipe.producer_commit();
     }
     pipe.consumer_wait();
