@@ -147,7 +147,7 @@ bool end_descendants() {
   return true;
 }
 
-watched_child watch(pid_t child, int from, int to, moment limit) {
+watched_child watch(pid_t child, int from, int to, moment limit, const std::function<void()>& stop) {
   inbox in(from);
   watched_child seen;
   bool answered = false, ended = false;
@@ -164,7 +164,7 @@ watched_child watch(pid_t child, int from, int to, moment limit) {
         std::chrono::duration_cast<std::chrono::milliseconds>(limit - std::chrono::steady_clock::now());
     if (left.count() <= 0) {
       seen.end.stopped = true;
-      kill(child, SIGKILL);
+      stop();
       break;
     }
     in.wait(static_cast<int>(std::min<std::int64_t>(left.count() + 1, look_again)));

@@ -4,6 +4,7 @@
 #include <sys/types.h>
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 
@@ -41,12 +42,12 @@ bool make_pipe(int (&ends)[2]);
 // if there were any. They have a moment to end by themselves.
 bool end_descendants();
 
-// Waits for a child, which is killed at its limit; passes its messages on from one pipe to another, except
+// Waits for a child, which stop() kills at its limit; passes its messages on from one pipe to another, except
 // for the answer, which is returned.
 struct watched_child {
   process_end end;
   std::string answer;
 };
-watched_child watch(pid_t child, int from, int to, moment limit);
+watched_child watch(pid_t child, int from, int to, moment limit, const std::function<void()>& stop);
 
 }  // namespace antiphase::checker_detail

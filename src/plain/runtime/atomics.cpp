@@ -193,19 +193,50 @@ const judged_load& judged_load_of(checker_detail::place_number at) {
 }
 }  // namespace
 
+namespace {
+// A wide load, such as of a float4, that takes in some bytes that have been written and others that have not.
+bool reads_some_written(const checker_detail::accessor& w, std::size_t offset) {
+  if (w.bytes != 8 && w.bytes != 16) return false;
+  const std::size_t first = offset / w.bytes * w.bytes;  // such a load is aligned
+  for (std::size_t at = first; at < first + w.bytes; at += 4)
+    if (followed().memory.byte(at).has_writer()) return true;
+  return false;
+}
+std::vector<std::size_t> brought_into;  // offsets in global memory of this launch
+}  // namespace
+
+// Values that were brought into memory that is still unwritten are no outcome of the launch.
+void forget_brought() {
+  model& m = followed();
+  for (const std::size_t at : std::exchange(brought_into, {}))
+    if (m.memory.byte(at).state == checker_detail::cell_state::uninitialised)
+      reinterpret_cast<unsigned char*>(m.memory.lowest())[at] = 0;
+}
+
 // Libraries load an element too many, as at the end of a tile, and drop it; and what only goes into shared
-// memory may be dropped there, or sorted away: an error only if it is used.
+// memory may be dropped there, or sorted away: an error only if it is used. So do programs that
+// load rows as vectors: that is pedantic.
 bool unwritten_may_be_read(const checker_detail::accessor& w, std::size_t offset) {
   const judged_load& load = judged_load_of(w.place);
-  if (!has_host_of_nvcc() && !(load.by_use && undefined_results().judges(load.first))) return false;
+  const bool by_use = has_host_of_nvcc() || (load.by_use && undefined_results().judges(load.first));
+  if (!by_use && !(reads_some_written(w, offset) && undefined_results().follows(load.first))) return false;
   model& m = followed();
   std::array<unsigned char, 4> value{};
-  undefined_results().bring(load.first, value.data(), value.size(), undefined_values::extreme(), [&] {
-    return use_of(w.place, fmt::format("use of a read of {} bytes", w.bytes), offset, w.bytes);
-  });
+  const auto read_of = [&](const char* words, sentence in_practice) {
+    finding f = use_of(w.place, fmt::format("{} of {} bytes", words, w.bytes), offset, w.bytes);
+    f.in_practice = in_practice;
+    return f;
+  };
+  std::function<finding()> if_unused;
+  if (!by_use) if_unused = [&] { return read_of("read", sentence::gpu_unused_bytes); };
+  undefined_results().bring(
+      load.first, value.data(), value.size(), undefined_values::extreme(),
+      [&] { return read_of(by_use ? "use of a read" : "read", sentence::none); }, if_unused);
   for (std::size_t k = 0; k < value.size(); ++k)
-    if (m.memory.byte(offset + k).state == checker_detail::cell_state::uninitialised)
+    if (m.memory.byte(offset + k).state == checker_detail::cell_state::uninitialised) {
       reinterpret_cast<unsigned char*>(m.memory.lowest())[offset + k] = value[k];
+      if (offset >= checker_detail::shadow::shared_bytes) brought_into.push_back(offset + k);
+    }
   return true;
 }
 
@@ -251,7 +282,8 @@ std::uint64_t update(void* p, int bytes, scope reach, ordering how,
            same == unchanged::not_read ? atomic_kind::store
            : writes                    ? atomic_kind::update
                                        : atomic_kind::load,
-           static_cast<checker_detail::order>(how), reach, self.code, reads || !unwritten);
+           static_cast<checker_detail::order>(how), reach, self.code, reads || !unwritten,
+           same == unchanged::is_written && overwrites(change, with, before, size));
   if (!there) return 0;
   std::memcpy(p, &after, size);
   if (after == before) {

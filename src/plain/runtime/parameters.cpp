@@ -137,6 +137,7 @@ std::uint64_t outcome_as_number(bool has_parted) {
   for (const auto& f : followed().findings.all())
     for (const std::string& said : {f.result.memory, f.result.access.action, to_text(f.result.missing)})
       if (!has_parted) add(said.data(), said.size());
+  forget_brought();
   visit_memory(add);
   return n | (has_parted ? 1 : 0);
 }
