@@ -13,8 +13,8 @@
 
 #include "cuda_runtime.h"
 
-// Argument `number` of a launch in JSON, converted to the type of the kernel's parameter. `said`: what is wrong
-// if that type does not fit.
+// Argument `number` of a launch in JSON, converted to the type of the kernel's parameter. `said`: what is
+// wrong if that type does not fit.
 #define AP_ARGUMENT(number, said)                                                              \
   template <class Is> struct ap_argument_##number {                                            \
     const Is& is;                                                                              \
@@ -110,8 +110,8 @@ template <class T> class array {
   std::size_t size_;
 };
 
-// What an argument of a launch in JSON may be a parameter of type To for. An array stands for one of vectors or
-// structs of its elements, and an array of integers for one of other types of their size.
+// What an argument of a launch in JSON may be a parameter of type To for. An array stands for one of vectors
+// or structs of its elements, and an array of integers for one of other types of their size.
 struct address {
   unsigned long bits;
 };

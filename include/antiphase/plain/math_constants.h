@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stands in for the toolkit's header of this name, for plain CUDA under the checker: _HI and _LO add up to more
-// digits than a number has.
+// Stands in for the toolkit's header of this name, for plain CUDA under the checker: _HI and _LO add up to
+// more digits than a number has.
 #pragma once
 #include "cuda_runtime.h"
 #define CUDART_INF_F __builtin_huge_valf()

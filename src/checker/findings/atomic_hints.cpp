@@ -17,19 +17,23 @@ void atomic_hints::begin_launch() {
   left_ = most;
 }
 
-void atomic_hints::operation(thread_model& t, const atomic_operation& o, bool overwrites, place_number at) {
+void atomic_hints::looks_at(const thread_model& t, std::uintptr_t location, place_number at) {
   of_thread& own = threads_[key_of(t)];
-  if (o.reads()) {
-    if (const auto finding = std::exchange(own.unordered, {});
-        finding && own.last_read == o.location && own.last_place != at)
-      seqlocks_.push_back(*finding);
-    own.last_read = o.location;
-    own.last_place = at;
-    if (const auto last = stores_.find(o.location); last != stores_.end() && last->second.by != key_of(t))
-      t.hinted = join(t.hinted, last->second.known, t.block);
-  }
-  if (o.kind == atomic_kind::load) return;
-  own.writes_unfenced = true;
+  if (const auto finding = std::exchange(own.unordered, {});
+      finding && own.last_read == location && own.last_place != at)
+    seqlocks_.push_back(*finding);
+  own.last_read = location;
+  own.last_place = at;
+}
+
+void atomic_hints::reads(thread_model& t, const atomic_operation& o, place_number at) {
+  looks_at(t, o.location, at);
+  if (const auto last = stores_.find(o.location); last != stores_.end() && last->second.by != key_of(t))
+    t.hinted = join(t.hinted, last->second.known, t.block);
+}
+
+void atomic_hints::writes(thread_model& t, const atomic_operation& o, bool overwrites) {
+  threads_[key_of(t)].writes_unfenced = true;
   if (o.reads() && !overwrites) return;  // it goes on with what the store before has told
   stores_.erase(o.location);
   if (left_ == 0) return;
@@ -71,8 +75,8 @@ sentence atomic_hints::missing_between(const thread_model& t, block_number other
   return has_missed(mine, theirs) || has_missed(theirs, mine) ? sentence::total_fence : sentence::none;
 }
 
-void atomic_hints::reads_unordered(const thread_model& t, std::size_t finding) {
-  if (of_thread& own = threads_[key_of(t)]; own.last_read != 0) own.unordered = finding;
+void atomic_hints::reads_unordered(block_number block, actor thread, std::size_t finding) {
+  if (of_thread& own = threads_[key_of(block, thread)]; own.last_read != 0) own.unordered = finding;
 }
 
 }  // namespace antiphase::checker_detail

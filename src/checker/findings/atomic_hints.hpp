@@ -12,18 +12,21 @@
 
 namespace antiphase::checker_detail {
 
-// Follows, next to the order of threads, what they would know of each other if each atomic store, exchange and
-// read of it released and acquired: the missing order of a lock or a flag. And which threads may both go on, as
-// each has written before it read the other's word, with no fence of sequential consistency in between.
+// Follows, next to the order of threads, what they would know of each other if each atomic store, exchange
+// and read of it released and acquired: the missing order of a lock or a flag. And which threads may both go
+// on, as each has written before it read the other's word, with no fence of sequential consistency in
+// between.
 //
-// Assumes: each atomic operation is reported before it is performed; nothing here is an order.
+// Assumes: each atomic operation is reported, what it reads before its accesses are checked, and what it
+// writes after them; nothing here is an order.
 class atomic_hints {
  public:
   explicit atomic_hints(happens_before& clocks) : clocks_(clocks) {}
   void reset();         // between runs
   void begin_launch();  // which knows all before it
-  // `overwrites`: it leaves the same whatever was there.
-  void operation(thread_model& t, const atomic_operation& o, bool overwrites, place_number at);
+  void reads(thread_model& t, const atomic_operation& o, place_number at);
+  void looks_at(const thread_model& t, std::uintptr_t location, place_number at);  // and finds an old value
+  void writes(thread_model& t, const atomic_operation& o, bool overwrites);        // whatever was there
   void total_fence(const thread_model& t) { threads_[key_of(t)].writes_unfenced = false; }
   void met(std::span<thread_model* const> threads);
   // The thread's load has missed this write.
@@ -32,9 +35,9 @@ class atomic_hints {
   sentence missing_at(const thread_model& t, bool heard) const;
   // What two threads lack of which `t` does not know what the other did at that time; none: nothing is known.
   sentence missing_between(const thread_model& t, block_number other, actor a, stamp time) const;
-  // The thread reads what another one writes, a finding of this number. If its next atomic read is again of the
+  // A thread reads what another one writes, a finding of this number. If its next atomic read is again of the
   // word that it has read last, elsewhere in the code, it checks what it has read: seqlocks().
-  void reads_unordered(const thread_model& t, std::size_t finding);
+  void reads_unordered(block_number block, actor thread, std::size_t finding);
   const std::vector<std::size_t>& seqlocks() const { return seqlocks_; }
 
  private:

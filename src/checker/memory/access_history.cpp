@@ -486,7 +486,10 @@ void access_history::allocated(const accessor& w, const void* p) {
 }
 
 void access_history::host_touch(const accessor& w, const void* p) {
-  const auto missing = [&](bool heard) { return heard ? sentence::system_scope : sentence::host_waits; };
+  // Where both are atomic, or the host has read what was released, the scope alone is at fault.
+  const auto missing = [&](strength_bits of, bool heard) {
+    return heard || (w.reach >= scope::system && of != 0) ? sentence::system_scope : sentence::host_waits;
+  };
   const auto both_atomic = [&](strength_bits of) {
     return w.reach >= scope::system && reach_of(of) >= scope::system;
   };
@@ -497,7 +500,7 @@ void access_history::host_touch(const accessor& w, const void* p) {
       found_(w, {.kind = finding_kind::race,
                  .offset = at,
                  .write = &c,
-                 .missing = missing(clocks_.host_heard(c.block, c.writer, c.time))});
+                 .missing = missing(c.strength, clocks_.host_heard(c.block, c.writer, c.time))});
     if (w.kind == access_kind::read) return;
     const auto all_of = [&](const reader& r, const auto& known) {
       if (r.by_copy()) return known(r.unit);
@@ -516,7 +519,7 @@ void access_history::host_touch(const accessor& w, const void* p) {
         found_(w, {.kind = finding_kind::overwritten_in_use,
                    .offset = at,
                    .read = &r,
-                   .missing = missing(heard(r))});
+                   .missing = missing(r.strength, heard(r))});
     };
     check(c.first);
     memory_.each_reader(c, check);

@@ -39,8 +39,8 @@ class atomic_order {
   using circle = std::pair<std::size_t, std::uint32_t>;
   using state = std::map<circle, knowledge_ptr>;
   const state& at(std::uintptr_t location) { return states_[location]; }
-  // The host acquires this by a read of the value; earlier launches may still be in progress. `narrow`: what it
-  // would acquire if device scope reached it.
+  // The host acquires this by a read of the value; earlier launches may still be in progress. `narrow`: what
+  // it would acquire if device scope reached it.
   struct for_host {
     knowledge_ptr released, narrow;
   };

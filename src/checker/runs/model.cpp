@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 
 #include "process.hpp"
 #include "src/checker/order/missing.hpp"
@@ -342,7 +343,7 @@ void model::atomic(const void* p, std::size_t bytes, atomic_kind kind, order how
   if (kind != atomic_kind::load && old.enabled)
     old.write(t, o, p, bytes, last, w.place, atomics.at(o.location));
   atomics.begin(t, o);
-  hints.operation(t, o, overwrites, w.place);
+  if (o.reads()) hints.reads(t, o, w.place);
   if (kind == atomic_kind::load) {
     history.visit(w, p, bytes);
     return old.read(t, o.location);
@@ -354,6 +355,7 @@ void model::atomic(const void* p, std::size_t bytes, atomic_kind kind, order how
   }
   w.kind = access_kind::write;
   history.visit(w, p, bytes);
+  hints.writes(t, o, overwrites);
   atomics.end(t, o);
 }
 
@@ -388,6 +390,7 @@ bool model::brings_old(const void* p, std::size_t bytes, order how, scope reach,
   const sentence missing =
       hints.missing_at(t, clocks.has_heard(t, unseen->block, unseen->writer, unseen->time));
   hints.misses(t, unseen->block, unseen->writer);
+  hints.looks_at(t, o.location, w.place);
   atomics.take_in(t, o, unseen->released_before);
   if (!brought_old || (missing == sentence::read_fence && brought_old->missing != missing))
     brought_old = {.load = findings.side_of(w),
@@ -542,8 +545,12 @@ void model::report(const accessor& w, const conflict& c) {
   if (fresh && findings.seen) findings.seen(findings.all()[number]);
   if (!by_thread) return;
   if (w.kind == access_kind::read && w.reach == scope{} && c.write != nullptr && c.write->by_thread() &&
-      c.write->strength == 0 && c.kind == finding_kind::race)
-    hints.reads_unordered(w.thread, number);
+      c.write->strength == 0)
+    hints.reads_unordered(w.thread.block, w.as(), number);
+  if (w.kind == access_kind::write && w.reach == scope{} && c.read != nullptr && c.read->kind == warp_reads &&
+      c.read->strength == 0)
+    hints.reads_unordered(c.read->block,
+                          static_cast<actor>(c.read->unit * 32 + std::countr_zero(c.read->lanes)), number);
   custom.follow(number, w, c);
   unsettled_ |= custom.waits();
 }

@@ -131,8 +131,8 @@ class model {
                   std::uint64_t& value, old_values::change_of change = nullptr, const void* with = nullptr,
                   bool reads = true);
   void fence(order how, scope reach);
-  // The first load of the run that returned an old value, and the write it missed; if there is one, the first of
-  // a write that relaxed reads had heard of.
+  // The first load of the run that returned an old value, and the write it missed; if there is one, the first
+  // of a write that relaxed reads had heard of.
   struct old_load {
     finding_side load, write;
     place_number place = 0, written_at = 0;

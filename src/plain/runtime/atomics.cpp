@@ -194,11 +194,12 @@ const judged_load& judged_load_of(checker_detail::place_number at) {
 }  // namespace
 
 namespace {
-// A wide load, such as of a float4, that takes in some bytes that have been written and others that have not.
-bool reads_some_written(const checker_detail::accessor& w, std::size_t offset) {
-  if (w.bytes != 8 && w.bytes != 16) return false;
-  const std::size_t first = offset / w.bytes * w.bytes;  // such a load is aligned
-  for (std::size_t at = first; at < first + w.bytes; at += 4)
+// True in global memory if what a load of the widest vector takes in there has been written in part.
+bool reads_some_written(std::size_t offset) {
+  constexpr std::size_t vector = 16;
+  if (offset < checker_detail::shadow::shared_bytes) return false;
+  const std::size_t first = offset / vector * vector;
+  for (std::size_t at = first; at < first + vector; at += 4)
     if (followed().memory.byte(at).has_writer()) return true;
   return false;
 }
@@ -219,7 +220,7 @@ void forget_brought() {
 bool unwritten_may_be_read(const checker_detail::accessor& w, std::size_t offset) {
   const judged_load& load = judged_load_of(w.place);
   const bool by_use = has_host_of_nvcc() || (load.by_use && undefined_results().judges(load.first));
-  if (!by_use && !(reads_some_written(w, offset) && undefined_results().follows(load.first))) return false;
+  if (!by_use && !(reads_some_written(offset) && undefined_results().follows(load.first))) return false;
   model& m = followed();
   std::array<unsigned char, 4> value{};
   const auto read_of = [&](const char* words, sentence in_practice) {

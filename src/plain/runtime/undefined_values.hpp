@@ -22,8 +22,8 @@ class undefined_values {
   using bytes_of_value = std::array<unsigned char, machine::exchange_bytes>;
   using others = std::array<bytes_of_value, 2>;
   static others extreme();  // values that no program expects
-  // Gives the running thread such a value; the processes go on with those `instead`. `if_unused`: what is found
-  // if it makes no difference.
+  // Gives the running thread such a value; the processes go on with those `instead`. `if_unused`: what is
+  // found if it makes no difference.
   void bring(checker_detail::place_number at, void* value, std::size_t bytes, const others& instead,
              const std::function<finding()>& if_used, const std::function<finding()>& if_unused = {});
   // False: too many values have been followed, and none of this place.

@@ -18,8 +18,8 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// Refusals by static assertions of the stand-in headers, with the lines of the program that ask for them. Lines
-// of a launch in JSON are those of what is made of it.
+// Refusals by static assertions of the stand-in headers, with the lines of the program that ask for them.
+// Lines of a launch in JSON are those of what is made of it.
 std::string refused_by_headers(const std::string& errors) {
   static const std::regex asks(R"((.+?\.json|.+?:\d+)(?::\d+)*:\s+required from here)"),
       refuses(R"(.*: static assertion failed: antiphase check: (.*))");

@@ -57,8 +57,8 @@ struct place {
   std::string line;
 };
 
-// Folders in which a header of that name lies: of those under the including file's folder or, if there is none,
-// under the next one above it, up to the root of its repository.
+// Folders in which a header of that name lies: of those under the including file's folder or, if there is
+// none, under the next one above it, up to the root of its repository.
 std::vector<fs::path> folders_with(const fs::path& name, const fs::path& includer) {
   std::vector<fs::path> found;
   std::error_code ignored;

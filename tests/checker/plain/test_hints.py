@@ -2,6 +2,7 @@
 """What antiphase check says is missing: the scope, fence or operation that takes a fault away, and no barrier where
 none can."""
 import json
+import os
 import pathlib
 import subprocess
 import sys
@@ -34,10 +35,13 @@ class Hints(unittest.TestCase):
     def setUp(self):
         self.folder = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory()))
 
-    def check(self, text, *options, schedules=10):
+    def check(self, text, *options, schedules=10, language=""):
         (self.folder / "my.cu").write_text(text)
         command = [TOOL, "check", "my.cu", *options, "--schedules", str(schedules), "--json"]
-        done = subprocess.run(command, cwd=self.folder, capture_output=True, text=True, timeout=120)
+        environment = {**os.environ, "ANTIPHASE_CHECK_LANGUAGE": language}
+        done = subprocess.run(
+            command, cwd=self.folder, capture_output=True, text=True, timeout=120, env=environment
+        )
         self.assertIn(done.returncode, (0, 5), done.stdout + done.stderr)
         return json.loads(done.stdout)["programs"][0]
 
@@ -48,6 +52,31 @@ class Hints(unittest.TestCase):
 
     def clean(self, text):
         self.assertEqual(self.check(text)["findings"], [])
+
+    def test_words_are_those_of_the_language(self):
+        text = launched(
+            "__global__ void k(int* p) {\n  __shared__ int s[64];\n  s[threadIdx.x] = threadIdx.x;\n  p[threadIdx.x] = s[63 - threadIdx.x];\n}\n",
+            "1, 64",
+        )
+        copy = launched(
+            "#include <cuda_pipeline.h>\n__global__ void k(int* p) {\n  __shared__ int s[64];\n"
+            "  __pipeline_memcpy_async(s + threadIdx.x, p + threadIdx.x, 4);\n  __pipeline_commit();\n"
+            "  p[threadIdx.x] = s[threadIdx.x] + 1;\n  __pipeline_wait_prior(0);\n}\n",
+            "1, 64",
+        )
+        for language, barrier, wait in (
+            ("", "__syncthreads() between", "__pipeline_wait_prior or cp.async.wait_group that"),
+            ("Triton", "tl.debug_barrier() between", "cp.async.wait_group that"),
+            ("Gluon", "gl.barrier() between", "async_copy.wait_group() that"),
+            ("Numba", "cuda.syncthreads() between", "cp.async.wait_group that"),
+            ("CuTe DSL", "cute.arch.sync_threads() between", "cute.arch.cp_async_wait_group() that"),
+            ("TileLang", "T.sync_threads() between", "T.ptx_wait_group() that"),
+        ):
+            with self.subTest(language):
+                (said,) = self.missing(text, "race", schedules=2, language=language)
+                self.assertTrue(said.startswith(barrier), said)
+                (said,) = self.missing(copy, "read before landing", schedules=2, language=language)
+                self.assertTrue(said.startswith(wait), said)
 
     def test_a_flag_for_the_host_needs_system_scope(self):
         def text(fence, store):
@@ -173,7 +202,7 @@ class Hints(unittest.TestCase):
                 self.clean(text("__threadfence();", "__threadfence();", tile))
                 for said in self.missing(text("", "", tile)):
                     self.assertTrue(said.startswith("a release by the atomic operation"), said)
-        # Threads that have met nowhere are told of a launch or a release, though a counter is there.
+        # Threads that have met nowhere need a launch or a release, though a counter is there.
         met = launched("__global__ void k(int* p) {\n  atomicAdd(p, 1);\n  p[2] = blockIdx.x;\n}\n", "3, 1")
         for said in self.missing(met):
             self.assertNotIn("a release by the atomic operation", said)

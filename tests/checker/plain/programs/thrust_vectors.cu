@@ -90,7 +90,8 @@ int main() {
   end = thrust::set_difference(thrust::device, threes.begin(), threes.end(), fives.begin(), fives.end(),
                                all.begin());
   bad += end - all.begin() != 5 || all[4] != 18;
-  end = thrust::set_symmetric_difference(fives.begin(), fives.end(), threes.begin(), threes.end(), all.begin());
+  end =
+      thrust::set_symmetric_difference(fives.begin(), fives.end(), threes.begin(), threes.end(), all.begin());
   bad += end - all.begin() != 8 || all[7] != 20;
   return bad == 0 ? 0 : std::printf("%d wrong\n", bad);
 }
