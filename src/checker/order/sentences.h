@@ -33,7 +33,7 @@ SENTENCE(both_strong, atomic, device, "an atomic or volatile store by both, or a
 SENTENCE(load_beside_updates, atomic, device, "an atomic or volatile load instead of the plain one, as others write the "
          "memory by atomic or volatile operations; if it is to come after theirs, a device-scope release and "
          "acquire, or a second launch")
-SENTENCE(one_update, atomic, device, "an operation that reads and writes at once, such as atomicAdd(): several threads "
+SENTENCE(one_update, atomic, device, "an atomic operation, such as atomicAdd(), or one thread for this: several threads "
          "change here what they have read before, and no order keeps all their changes")
 SENTENCE(strong_load, atomic, device, "an atomic or volatile load instead of the plain one")
 SENTENCE(mbarrier_in_cluster, release_acquire, cluster, "the scope .cluster for the mbarrier's arrival and "

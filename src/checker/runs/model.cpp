@@ -557,10 +557,13 @@ void model::report(const accessor& w, const conflict& c) {
 
 void model::finish_findings() {
   custom.finish();
-  for (const std::size_t n : hints.seqlocks())
-    if (auto& remarks = findings.all()[n].result.remarks;
-        std::ranges::find(remarks, explanation(sentence::seqlock)) == remarks.end())
-      remarks.emplace_back(sentence::seqlock);
+  // A thread that checks one of several numbers that it has read has read the others for the same purpose.
+  for (run_finding& f : findings.all())
+    if (f.result.missing.row == sentence::device_release &&
+        std::ranges::any_of(hints.seqlocks(), [&](std::size_t n) {
+          return findings.all()[n].result.kernel == f.result.kernel;
+        }))
+      f.result.remarks.emplace_back(sentence::seqlock);
 }
 
 void model::settle_now() {
