@@ -221,15 +221,16 @@ class Hints(unittest.TestCase):
 
     def test_a_sequence_lock(self):
         def text(put, get, fence):
-            return launched(
-                "__global__ void k(int* p) {\n  if (blockIdx.x == 0) {\n    for (int i = 2; i < 12; i += 2) {\n"
-                "      ref(p[0]).store(i - 1, relaxed);\n      __threadfence();\n"
+            return program(
+                "__global__ void k(int* p) {\n  if (threadIdx.x != 0) return;\n  if (blockIdx.x == 0) {\n"
+                "    for (int i = 2; i < 12; i += 2) {\n      ref(p[0]).store(ref(p[0]).load(relaxed) + 1, relaxed);\n"
+                "      cuda::atomic_thread_fence(releases, cuda::thread_scope_device);\n"
                 f"      {put}\n      ref(p[0]).store(i, releases);\n    }}\n    return;\n  }}\n"
-                "  for (int tries = 0; tries < 30; ++tries) {\n    const int first = ref(p[0]).load(acquires);\n"
+                "  for (int tries = 0; tries < 40; ++tries) {\n    const int first = ref(p[0]).load(acquires);\n"
                 f"    if (first % 2 != 0) continue;\n    const int a = {get(2)}, b = {get(3)};\n    {fence}\n"
-                "    const int then = ref(p[0]).load(relaxed);  // here\n"
-                "    if (first == then && (a != first || b != 3 * first)) __trap();\n  }\n}\n",
-                "3, 1",
+                "    if (ref(p[0]).load(relaxed) == first && (a != first || b != 3 * first)) atomicExch(p + 1, 1);\n  }\n}\n",
+                "  int *p, bad[2];\n  cudaMalloc(&p, 16), cudaMemset(p, 0, 16);\n  k<<<3, 32>>>(p);\n"
+                "  cudaMemcpy(bad, p, 8, cudaMemcpyDeviceToHost), cudaFree(p);\n  return bad[1];\n",
             )
 
         put, get = (
@@ -240,10 +241,40 @@ class Hints(unittest.TestCase):
         self.clean(text(put, get, fence))
         for said in self.missing(text("p[2] = i, p[3] = 3 * i;", "p[{}]".format, fence)):
             self.assertIn("(a seqlock), atomic or volatile operations for it", said)
-        bare = text(put, get, "")
+        bare = program(
+            """__global__ void k(int* p) {
+  if (threadIdx.x) return;
+  if (blockIdx.x == 0) {
+    for (int k = 1; k <= 5; ++k) {
+      const int s = ref(*p).load(relaxed);
+      ref(*p).store(s + 1, relaxed);
+      cuda::atomic_thread_fence(releases, cuda::thread_scope_device);
+      for (int i = 0; i < 4; ++i) ref(p[4 + i]).store(k * (i + 1), relaxed);
+      ref(*p).store(s + 2, releases);
+    }
+  } else {
+    for (int tries = 0; tries < 40; ++tries) {
+      int v[4];
+      const int s = ref(*p).load(acquires);
+      if (s & 1) continue;
+      for (int i = 0; i < 4; ++i) v[i] = ref(p[4 + i]).load(relaxed);
+      const int e = ref(*p).load(relaxed);  // here
+      if (s != e) continue;
+      for (int i = 0; i < 4; ++i)
+        if (v[i] != s / 2 * (i + 1)) atomicExch(p + 1, 1);
+    }
+  }
+}
+""",
+            "  int *p, bad[2];\n  cudaMalloc(&p, 32), cudaMemset(p, 0, 32);\n  k<<<3, 32>>>(p);\n"
+            "  cudaMemcpy(bad, p, 8, cudaMemcpyDeviceToHost), cudaFree(p);\n  return bad[1];\n",
+        )
         here = next(n for n, line in enumerate(bare.splitlines(), 1) if "// here" in line)
-        (found,) = [f for f in self.check(bare, schedules=60)["findings"] if f["kind"] == "kernel gave up"]
-        self.assertEqual(found["kernel"], "k")
+        (found,) = self.check(bare, schedules=40)["findings"]
+        self.assertEqual((found["kind"], found["earlier"]["at"]["line"]), ("wrong result", here))
+        self.assertTrue(
+            found["missing"]["text"].startswith("an acquire by the reads before this one, or a fence")
+        )
 
     def test_a_mask_of_coalesced_threads_is_not_named(self):
         def text(count):
