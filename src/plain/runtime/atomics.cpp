@@ -113,7 +113,16 @@ void keep_before_swap(cpu_detail::thread_state& self, const void* p, std::uint64
   kept.steps_alone = most_alone;
 }
 }  // namespace
+namespace {
+// Offsets in global memory, of this launch; `dropped`: where bytes may be read and dropped, but not too early.
+struct brought {
+  std::size_t at;
+  bool dropped;
+};
+std::vector<brought> brought_into;
+}  // namespace
 void begin_keeping() {
+  brought_into.clear();
   const unsigned drawn = seed();
   kept = {.left = drawn % 2 == 0 ? most_kept : 0,
           .draw = drawn,
@@ -197,21 +206,26 @@ namespace {
 // True in global memory if what a load of the widest vector takes in there has been written in part.
 bool reads_some_written(std::size_t offset) {
   constexpr std::size_t vector = 16;
-  if (offset < checker_detail::shadow::shared_bytes) return false;
+  if (offset < checker_detail::shadow::shared_bytes ||
+      followed().memory.byte(offset).state != checker_detail::cell_state::uninitialised)  // an old value
+    return false;
   const std::size_t first = offset / vector * vector;
   for (std::size_t at = first; at < first + vector; at += 4)
     if (followed().memory.byte(at).has_writer()) return true;
   return false;
 }
-std::vector<std::size_t> brought_into;  // offsets in global memory of this launch
 }  // namespace
 
 // Values that were brought into memory that is still unwritten are no outcome of the launch.
-void forget_brought() {
+bool forget_brought() {
   model& m = followed();
-  for (const std::size_t at : std::exchange(brought_into, {}))
-    if (m.memory.byte(at).state == checker_detail::cell_state::uninitialised)
-      reinterpret_cast<unsigned char*>(m.memory.lowest())[at] = 0;
+  bool early = false;
+  for (const brought& b : brought_into)
+    if (m.memory.byte(b.at).state == checker_detail::cell_state::uninitialised)
+      reinterpret_cast<unsigned char*>(m.memory.lowest())[b.at] = 0;
+    else
+      early |= b.dropped;
+  return early;
 }
 
 // Libraries load an element too many, as at the end of a tile, and drop it; and what only goes into shared
@@ -236,7 +250,7 @@ bool unwritten_may_be_read(const checker_detail::accessor& w, std::size_t offset
   for (std::size_t k = 0; k < value.size(); ++k)
     if (m.memory.byte(offset + k).state == checker_detail::cell_state::uninitialised) {
       reinterpret_cast<unsigned char*>(m.memory.lowest())[offset + k] = value[k];
-      if (offset >= checker_detail::shadow::shared_bytes) brought_into.push_back(offset + k);
+      if (offset >= checker_detail::shadow::shared_bytes) brought_into.push_back({offset + k, !by_use});
     }
   return true;
 }
