@@ -44,9 +44,10 @@ QUOTED = (
 
 CODE = (".cpp", ".hpp", ".cuh", ".cu", ".hpp.in", ".h", ".c")
 PYTHON = (".py", ".pyi")
+STRING = r'"(?:\\.|[^"\\\n])*"'
 PIECES = re.compile(
-    r'(?P<comment>//[^\n]*|/\*.*?\*/)|R"(?P<mark>[^()\\ ]{0,16})\(.*?\)(?P=mark)"|(?P<string>"(?:\\.|[^"\\\n])*")'
-    r"|'(?:\\.|[^'\\\n])+'",
+    r'(?P<comment>//[^\n]*|/\*.*?\*/)|R"(?P<mark>[^()\\ ]{0,16})\(.*?\)(?P=mark)"'
+    rf"|(?P<string>{STRING}(?:\s*{STRING})*)|'(?:\\.|[^'\\\n])+'",
     re.DOTALL,
 )
 NO_PROSE = re.compile(
@@ -60,10 +61,11 @@ def document(text):
 
 
 def code(text):
-    """(position, text) of comments, and of strings of three words or more."""
+    """(position, text) of comments, and of strings of three words or more: literals side by side are one."""
     for piece in PIECES.finditer(text):
-        if piece["comment"] and " FOUND" not in piece[0] or piece["string"] and piece[0].count(" ") > 1:
-            yield piece.start(), piece[0]
+        joined = re.sub(r'(?<!\\)"\s*"', "", piece[0]) if piece["string"] else piece[0]
+        if piece["comment"] and " FOUND" not in piece[0] or piece["string"] and joined.count(" ") > 1:
+            yield piece.start(), joined
 
 
 def python(text):

@@ -12,9 +12,11 @@ not be installed. `antiphase check model.py` runs this file on a program.
 """
 import ast
 import contextlib
+import ctypes
 import json
 import os
 import pathlib
+import signal
 import sys
 import traceback
 import types
@@ -187,8 +189,15 @@ def _why(error, session, files):
     return [{"file": file, "line": line, "text": " ".join(text.split())}]
 
 
+def _end_with_parent():
+    """Ends this process with the tool that has started it, even if that is killed."""
+    libc, with_parent = ctypes.CDLL(None), 1  # PR_SET_PDEATHSIG
+    libc.prctl(with_parent, signal.SIGKILL)
+
+
 def main(words):
     """Runs a program and writes a manifest: capture.py MANIFEST [-D NAME=VALUE ...] file.py ... [-- ARGUMENT ...]"""
+    _end_with_parent()
     arguments = words[words.index("--") + 1 :] if "--" in words else []
     target, seconds, words = words[0], int(words[1]), words[2 : len(words) - len(arguments)]
     constants, files = {}, []

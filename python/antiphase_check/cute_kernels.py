@@ -143,7 +143,7 @@ class _Library:
         if key not in self.kernels:
             text, entry = key
             name = re.sub(r"^kernel_cutlass_(.+?)_(?:[Tt]ensor|[Tt]iled|object|cutlass|\d).*$", r"\1", entry)
-            self.kernels[key] = ptx_kernels.Kernel(self.session, text, entry, name, self.folders)
+            self.kernels[key] = ptx_kernels.Kernel(self.session, text, entry, name, self.folders, "CuTe DSL")
         kernel = self.kernels[key]
         cluster, together = (0, 0, 0), False
         for number in range(c.count):

@@ -163,7 +163,7 @@ class _Launches:
             text, _ = compile_ptx(dispatcher.py_func, arguments, cc=_CAPABILITY, lineinfo=True, **named)
             entry = re.search(r"\.entry\s+([\w$]+)", text)[1]
             name = dispatcher.py_func.__name__
-            kernel = ptx_kernels.Kernel(self.session, text, entry, name, self.library)
+            kernel = ptx_kernels.Kernel(self.session, text, entry, name, self.library, "Numba")
             kernel.is_cooperative = "cudaCGSynchronize" in text
             self.kernels[key] = kernel
         return self.kernels[key]

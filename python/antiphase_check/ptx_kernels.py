@@ -70,10 +70,11 @@ class _Memories:
 
 class Kernel:
     """A kernel of a module in PTX, `entry` there, in reports `name`. `library`: folders of the language's own
-    sources, whose lines are not the user's. `own_barriers`: mbarriers and scratch memory are the compiler's.
+    sources, whose lines are not the user's. `language`: whose words findings use. `own_barriers`: mbarriers and
+    scratch memory are the compiler's.
     """
 
-    def __init__(self, session, text, entry, name, library=(), own_barriers=False):
+    def __init__(self, session, text, entry, name, library=(), language="", own_barriers=False):
         self.session, self.name = session, name
         header = re.search(_ENTRY.format(re.escape(entry)), text)
         if header is None:
@@ -92,7 +93,7 @@ class Kernel:
         main += f'extern "C" __global__ void {symbol}({", ".join(types)});\n{launching_main(name, symbol)}'
         first = "// antiphase: mbarriers and scratch memory are the compiler's\n" if own_barriers else ""
         files = [("kernel.ptx", first + self._with_files(text, library)), ("main.cu", main)]
-        self.program = Program(session, name, files)
+        self.program = Program(session, name, files, language=language)
 
     def _with_files(self, text, library):
         """The module with names of files as reports show them; those in <> are not the user's."""

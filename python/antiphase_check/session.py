@@ -299,10 +299,12 @@ class _Results:
 
 
 class Program:
-    """Sources with functions or kernels, compiled for the checker, and the calls of them."""
+    """Sources with functions or kernels, compiled for the checker, and the calls of them. `language`: of a kernel in
+    PTX, for the words of findings."""
 
-    def __init__(self, session, label, files, flags=(), at=""):
+    def __init__(self, session, label, files, flags=(), at="", language=""):
         self.session, self.label, self.flags, self.at = session, label, list(flags), at
+        self.language = language
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="program", dir=session.folder))
         self.sources = []
         for name, text in files:
@@ -400,6 +402,7 @@ class Program:
             "arguments": [str(path)],
             "object": str(self.object) if self.object.exists() else "",
             "calls": self.made,
+            "language": self.language,
         }
 
 
@@ -557,7 +560,11 @@ class Session:
             entry = program.entry()
             command = [tool(), "check", *entry["sources"], *entry["options"], *many]
             command += ["--seconds", str(self.seconds), "--json", *options, "--", *entry["arguments"]]
-            environment = {**os.environ, "ANTIPHASE_CHECK_OBJECT": str(program.object)}
+            environment = {
+                **os.environ,
+                "ANTIPHASE_CHECK_OBJECT": str(program.object),
+                "ANTIPHASE_CHECK_LANGUAGE": program.language,
+            }
             done = subprocess.run(command, capture_output=True, text=True, errors="replace", env=environment)
             report = json.loads(done.stdout)["programs"][0] if done.stdout.strip() else {}
             if done.returncode not in (0, 4, 5):

@@ -117,7 +117,9 @@ class _Module:
             named = f'#line 1 "{entry}.cu"\n{self.source}'  # as kernel.get_kernel_source() has it
             with self.target:
                 self.text = nvcc.get_ptx_from_source(named)
-        self.kernels[entry] = ptx_kernels.Kernel(self.session, self.text, entry, entry, self.library)
+        self.kernels[entry] = ptx_kernels.Kernel(
+            self.session, self.text, entry, entry, self.library, "TileLang"
+        )
         return self.kernels[entry]
 
 

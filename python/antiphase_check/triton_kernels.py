@@ -138,8 +138,10 @@ class _Launches:
         key = (name, text)
         if key not in self.kernels:
             code = text.decode() if isinstance(text, bytes) else text
+            is_gluon = type(source).__name__.startswith("Gluon")
+            language = "Gluon" if is_gluon else "Triton"
             self.kernels[key] = ptx_kernels.Kernel(
-                self.session, code, name, name, [self.library], own_barriers=True
+                self.session, code, name, name, [self.library], language, own_barriers=True
             )
         kernel = self.kernels[key]
         maps = iter(getattr(metadata, "tensordesc_meta", None) or ())

@@ -95,7 +95,8 @@ class Form(Tree):
         self.file(
             "src/one.cpp",
             f"// {LICENSE}\n// Waits behind the barrier.\nint one() {{ return 1; }}  // by law\n"
-            'const char* said = "copied in vain";\nconst char* law = "law";\n',
+            'const char* said = "copied in vain";\nconst char* law = "law";\n'
+            'const char* split = "copied in "\n    "vain";\n',
         )
         self.file(
             "docs/page.md",
@@ -120,6 +121,7 @@ class Form(Tree):
                 ("src/one.cpp:2", "behind"),
                 ("src/one.cpp:3", "law"),
                 ("src/one.cpp:4", "in vain"),
+                ("src/one.cpp:6", "in vain"),
             ],
         )
         self.assertIn("src/one.cpp:3: 'law': expected cost model, or another sentence", said)

@@ -170,7 +170,9 @@ class coalesced_group : public lanes_of_warp {
  public:
   using lanes_of_warp::lanes_of_warp;
 };
-AP_VERB coalesced_group coalesced_threads(AP_CG_AT) { return coalesced_group(__activemask(at)); }
+AP_VERB coalesced_group coalesced_threads(AP_CG_AT) {
+  return coalesced_group(antiphase::plain::lanes_of_group(at));
+}
 
 // The lanes of a group with the same label, or the same answer.
 template <class Group, class T> AP_VERB coalesced_group labeled_partition(const Group& g, T label, AP_CG_AT) {

@@ -44,6 +44,7 @@ void fence(scope reach, ordering how);  // of acquire, of release, or of both
 // For __activemask(). The lane is alone under every other seed: a program cannot rely on more. Under the
 // others, lanes that come to this place at about the same time are together.
 unsigned lanes_here(place where);
+unsigned lanes_of_group(place where);  // the same for coalesced_threads(), which may be any that are there
 unsigned vote(unsigned mask, bool predicate, place where);
 }  // namespace antiphase::plain
 AP_VERB int __syncthreads_count(int p, AP_AT) { return antiphase::machine::block_vote(p != 0, ap_at).yes; }

@@ -8,9 +8,22 @@
 #include <cstdlib>
 #include <cstring>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "cuda_runtime.h"
+
+// Argument `number` of a launch in JSON, converted to the type of the kernel's parameter. `said`: what is
+// wrong if that type does not fit.
+#define AP_ARGUMENT(number, said)                                                              \
+  template <class Is> struct ap_argument_##number {                                            \
+    const Is& is;                                                                              \
+    ap_argument_##number(const Is& x) : is(x) {}                                               \
+    template <class To> operator To() const {                                                  \
+      static_assert(::antiphase::driver::fits<To, Is>, "antiphase check: " said);              \
+      if constexpr (::antiphase::driver::fits<To, Is>) return ::antiphase::driver::as<To>(is); \
+    }                                                                                          \
+  };
 
 // One thing that a thread did: see antiphase::driver::recording.
 struct antiphase_plain_act {
@@ -99,6 +112,41 @@ template <class T> class array {
   T* data_ = nullptr;
   std::size_t size_;
 };
+
+// What an argument of a launch in JSON may be a parameter of type To for. An array stands for one of vectors
+// or structs of its elements, and an array of integers for one of other types of their size.
+struct address {
+  unsigned long bits;
+};
+template <class To, class From> constexpr bool fits = [] {
+  constexpr bool real = std::is_floating_point_v<From> || std::is_class_v<From>;
+  if constexpr (std::is_arithmetic_v<From> || std::is_constructible_v<float, From>)
+    return real ? std::is_constructible_v<To, From> && !std::is_integral_v<To>
+                : std::is_constructible_v<To, From> || std::is_enum_v<To>;
+  else if constexpr (std::is_same_v<From, std::nullptr_t>)
+    return std::is_pointer_v<To>;
+  else if constexpr (std::is_same_v<From, address>)
+    return std::is_pointer_v<To> || (std::is_integral_v<To> && sizeof(To) == sizeof(From));
+  else
+    return std::is_trivially_copyable_v<To> && sizeof(To) == sizeof(From);
+}();
+template <class To, class T> constexpr bool fits<To*, array<T>> = [] {
+  if constexpr (std::is_void_v<To> || std::is_same_v<std::remove_cv_t<To>, T>)
+    return true;
+  else if constexpr (std::is_class_v<To> || std::is_union_v<To>)
+    return sizeof(To) % sizeof(T) == 0 && (sizeof(To) > sizeof(T) || std::is_integral_v<T>);
+  else
+    return std::is_integral_v<T> && (std::is_integral_v<To> || std::is_enum_v<To>)&&sizeof(To) == sizeof(T);
+}();
+template <class To, class T> constexpr bool fits<To, array<T>> = false;
+template <class To, class T> To as(const array<T>& a) { return (To)a.data(); }
+template <class To> To as(const address& a) { return (To)a.bits; }
+template <class To, class From> To as(const From& x) {
+  if constexpr (std::is_constructible_v<To, From> || std::is_enum_v<To>)
+    return static_cast<To>(x);
+  else
+    return __builtin_bit_cast(To, x);
+}
 
 // True if every a[i] is expected(i), within a relative `tolerance`; otherwise prints the first that is not.
 // NaN is expected where expected(i) is NaN.

@@ -111,6 +111,8 @@ struct located_config {
 #define AP_CALL inline cudaError_t
 template <class... P, class... A>
 AP_CALL cudaLaunchKernelEx(ap_plain::located_config how, void (*f)(P...), A&&... a) {
+  static_assert(sizeof...(P) == sizeof...(A),
+                "antiphase check: the launch has more or fewer arguments than the kernel has parameters");
   ap_plain::config c({}, {});
   if (const cudaError_t e = ap_plain::config_of(*how.config, c, how.place); e != cudaSuccess) return e;
   ap_plain::call<P...>{ap_plain::name_of(reinterpret_cast<const void*>(f)), c, how.place,

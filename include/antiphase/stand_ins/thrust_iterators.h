@@ -461,6 +461,11 @@ template <class I> AP_VERB values<value_of<I>> fetched(const I& first, std::ptrd
   for (std::ptrdiff_t i = 0; i < n; ++i) all.push_back({value_at(first + i)});
   return all;
 }
+template <class T, class I> AP_VERB values<T> fetched_as(const I& first, std::ptrdiff_t n) {
+  values<T> all;
+  for (auto& v : fetched(first, n)) all.push_back({static_cast<T>(v.v)});
+  return all;
+}
 template <class I, class T> AP_VERB I stored(const I& to, const values<T>& all) {
   const auto n = static_cast<std::ptrdiff_t>(all.size());
   if constexpr (is_pointer<I>) {

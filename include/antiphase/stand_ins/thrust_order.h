@@ -297,25 +297,14 @@ Out adjacent_difference(const policy& p, I first, I last, Out out, Op op = {}) {
   });
   return out + (last - first);
 }
-AP_ALGORITHM(class I, class J, class Out, class L = std::less<>)
-Out merge(const policy& p, I a, I a_end, J b, J b_end, Out out, L less = {}) {
-  run(p, "thrust::merge", [&] {
-    auto x = fetched(a, a_end - a);
-    const auto y = fetched(b, b_end - b);
-    decltype(x) all(x.size() + y.size());
-    std::merge(x.begin(), x.end(), y.begin(), y.end(), all.begin(),
-               [&](const auto& u, const auto& v) { return less(u.v, v.v); });
-    stored(out, all);
-  });
-  return out + ((a_end - a) + (b_end - b));
-}
-#define AP_SET(name)                                                                    \
+// Thrust's CUDA backend makes the second range's values such of the first one's type, and so do these.
+#define AP_OF_TWO(name)                                                                 \
   AP_ALGORITHM(class I, class J, class Out, class L = std::less<>)                      \
   Out name(const policy& p, I a, I a_end, J b, J b_end, Out out, L less = {}) {         \
     return out + run(p, "thrust::" #name, [&] {                                         \
-             auto x = fetched(a, a_end - a);                                            \
-             const auto y = fetched(b, b_end - b);                                      \
-             decltype(x) all;                                                           \
+             const auto x = fetched(a, a_end - a);                                      \
+             const auto y = detail::fetched_as<value_of<I>>(b, b_end - b);              \
+             detail::values<value_of<I>> all;                                           \
              std::name(x.begin(), x.end(), y.begin(), y.end(), std::back_inserter(all), \
                        [&](const auto& u, const auto& v) { return less(u.v, v.v); });   \
              stored(out, all);                                                          \
@@ -323,11 +312,12 @@ Out merge(const policy& p, I a, I a_end, J b, J b_end, Out out, L less = {}) {
            });                                                                          \
   }                                                                                     \
   AP_DEFAULT(name)
-AP_SET(set_intersection)
-AP_SET(set_union)
-AP_SET(set_difference)
-AP_SET(set_symmetric_difference)
-#undef AP_SET
+AP_OF_TWO(merge)
+AP_OF_TWO(set_intersection)
+AP_OF_TWO(set_union)
+AP_OF_TWO(set_difference)
+AP_OF_TWO(set_symmetric_difference)
+#undef AP_OF_TWO
 AP_DEFAULT(replace_if)
 AP_DEFAULT(replace)
 AP_DEFAULT(gather)
@@ -336,7 +326,6 @@ AP_DEFAULT(scatter_if)
 AP_DEFAULT(reverse)
 AP_DEFAULT(reverse_copy)
 AP_DEFAULT(adjacent_difference)
-AP_DEFAULT(merge)
 
 // Of one value, or of each in a range.
 namespace detail {

@@ -14,6 +14,25 @@ void custom_races::reset() {
   reads_.clear();
   expected_.clear();
   not_expected_.clear();
+  changes_.clear();
+  may_change_.clear();
+}
+
+void custom_races::follow_change(std::size_t entry, const accessor& w, const conflict& c) {
+  const auto is_plain = [](const auto* of) { return of != nullptr && of->strength == 0; };
+  if (w.reach != scope{} || w.asynchronous() || !w.text.empty() || c.offset == shadow::outside ||
+      !(is_plain(c.write) ? c.write->by_thread() : is_plain(c.read) && c.read->kind == warp_reads))
+    return;
+  may_change_.try_emplace(entry, w.place, c.write != nullptr ? c.write->place : c.read->place);
+  if (w.kind == access_kind::read) return;
+  const auto look = [&](const reader& r) {
+    if (r.kind == warp_reads && r.strength == 0 && r.block == w.thread.block && r.unit == w.thread.warp &&
+        (r.lanes & w.thread.lane) != 0)
+      changes_.insert({r.place, w.place});
+  };
+  const cell& now = memory_.byte(c.offset);
+  look(now.first);
+  if (now.state != cell_state::split) memory_.each_reader(now, look);
 }
 
 bool custom_races::stores_twice(const accessor& w, const conflict& c) const {
@@ -107,6 +126,7 @@ conflict custom_races::judged(const accessor& w, const conflict& c) {
 void custom_races::follow(std::size_t entry, const accessor& w, const conflict& c) {
   if (!c.in_practice.empty() || c.offset == shadow::outside) return;
   if (!seen_at_once(w, c).in_practice.empty()) return;
+  follow_change(entry, w, c);
   const bool whole = c.offset % 4 == 0 && memory_.touched(c.offset).state != cell_state::split;
   if (stores_twice(w, c)) {
     store s{entry, memory_at(c.offset), whole ? 4u : 1u, {}};
@@ -167,6 +187,14 @@ void custom_races::finish() {
   for (const auto& [entry, place] : reads_)
     if (!expected_.contains(place) || not_expected_.contains(place)) findings_.is_error(entry);
   reads_.clear();
+  for (const auto& [entry, places] : may_change_) {
+    finding& f = findings_.all()[entry].result;
+    const missing_order order = f.missing.order();
+    if (changes_.contains(places.first) && changes_.contains(places.second) &&
+        (order == missing_order::warp_sync || order == missing_order::block_barrier ||
+         f.missing.row == sentence::device_release))
+      f.missing = sentence::one_update;
+  }
 }
 
 }  // namespace antiphase::checker_detail

@@ -21,7 +21,8 @@ namespace antiphase::checker_detail {
 // - a write by another block of the cluster to shared memory, announced by an mbarrier in too narrow a scope;
 // - a write to memory that other threads have released, after a relaxed read of the released flag.
 // The first two show only after the finding: once the store has happened, once the thread has come to its
-// compare-and-swap.
+// compare-and-swap. So does what races of threads have in common that each read the memory and write it then,
+// where an atomic operation is missing.
 //
 // Assumes: settle() is called before anything else happens if waits(), finish() at the end of the run.
 class custom_races {
@@ -50,6 +51,7 @@ class custom_races {
   bool within_cluster(const accessor& w, const conflict& c) const;
   bool heard(const accessor& w, const conflict& c) const;
   unsigned char* memory_at(std::size_t offset) const;
+  void follow_change(std::size_t entry, const accessor& w, const conflict& c);
 
   struct store {
     std::size_t entry;
@@ -71,6 +73,10 @@ class custom_races {
   std::map<std::tuple<block_number, int, std::size_t>, load> loads_;  // by thread and offset
   std::vector<std::pair<std::size_t, place_number>> reads_;           // entries, and the place of the load
   std::unordered_set<place_number> expected_, not_expected_;
+  // Plain accesses of threads that have written, in race, what they had read; and the places of entries that
+  // may be of such.
+  std::unordered_set<place_number> changes_;
+  std::map<std::size_t, std::pair<place_number, place_number>> may_change_;
 };
 
 }  // namespace antiphase::checker_detail

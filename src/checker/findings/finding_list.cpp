@@ -14,6 +14,7 @@ void finding_list::reset() {
   kernel.clear();
   launch = 0;
   unrecorded_wait.clear();
+  replaced_records.clear();
   shared_place = nullptr;
   mbarrier_name = nullptr;
   variable_name = nullptr;
@@ -61,8 +62,8 @@ std::pair<std::size_t, bool> finding_list::report(const accessor& w, const confl
   finding& result = f.result;
   if (!number.second) {
     if (c.in_practice.empty()) is_error(number.first);
-    if (f.within_warp && !within_warp(w, c)) {
-      f.within_warp = false;
+    if (f.apart != run_finding::distance::not_asked && c.missing.empty() && distance_of(w, c) > f.apart) {
+      f.apart = distance_of(w, c);
       (result.in_practice.empty() ? result.missing : f.missing_of_error) = missing_edge(w, c);
     }
     return number;
@@ -76,7 +77,7 @@ std::pair<std::size_t, bool> finding_list::report(const accessor& w, const confl
   const bool worked_out = c.missing.empty() && earlier;
   result.missing = worked_out ? missing_edge(w, c) : c.missing;
   if (worked_out) result.remarks = remarks_on(w, c);
-  f.within_warp = worked_out && within_warp(w, c);
+  if (worked_out) f.apart = distance_of(w, c);
   result.in_practice = c.in_practice;
   if (!c.instead.empty()) f.missing_of_error = std::exchange(result.missing, c.instead);
   if (clocks_.log == nullptr) return number;
@@ -231,7 +232,9 @@ explanation finding_list::missing_wait(const accessor& w, block_number other, co
       return mine ? sentence::own_copy : sentence::other_copy;
     case actor_kind::loads: return sentence::phase;
     case actor_kind::stores_reading: return mine ? sentence::own_store_read : sentence::other_store_read;
-    case actor_kind::stores_writing: return mine ? sentence::own_store : sentence::other_store;
+    case actor_kind::stores_writing:
+      if (time <= copier.read) return mine ? sentence::own_store_landed : sentence::other_store_landed;
+      return mine ? sentence::own_store : sentence::other_store;
     case actor_kind::matrix:
       return copier.thread / 32 == t.index / 32 && other == t.block ? sentence::own_tensor_group
                                                                     : sentence::other_tensor_group;
@@ -247,11 +250,12 @@ explanation finding_list::missing_wait(const accessor& w, block_number other, co
   return {};
 }
 
-bool finding_list::within_warp(const accessor& w, const conflict& c) const {
+run_finding::distance finding_list::distance_of(const accessor& w, const conflict& c) const {
   const block_number other = c.write != nullptr ? c.write->block : c.read->block;
-  if (other != w.thread.block || (c.write == nullptr && c.read->by_copy())) return false;
+  if (other != w.thread.block) return run_finding::distance::beyond;
+  if (c.write == nullptr && c.read->by_copy()) return run_finding::distance::block;
   const int warp = c.write != nullptr ? c.write->writer / 32 : c.read->unit;
-  return warp == w.thread.warp;
+  return warp == w.thread.warp ? run_finding::distance::warp : run_finding::distance::block;
 }
 
 explanation finding_list::missing_edge(const accessor& w, const conflict& c) const {
@@ -270,6 +274,17 @@ explanation finding_list::missing_edge(const accessor& w, const conflict& c) con
   if (a >= theirs.threads)
     return missing_wait(w, other, theirs.actors[static_cast<std::size_t>(a - theirs.threads)],
                         c.write != nullptr ? c.write->time : c.read->time);
+  const bool plain = w.reach == scope{} && !w.asynchronous(), theirs_plain = strength == 0;
+  if (plain && theirs_plain) {
+    const actor lane = c.write != nullptr ? a : static_cast<actor>(a + __builtin_ctz(c.read->lanes));
+    const stamp time = c.write != nullptr ? c.write->time : c.read->time;
+    if (const sentence s = hints_.missing_between(t, other, lane, time); s != sentence::none) return s;
+  }
+  // Of a plain read and another block's atomic write of global memory the read is at fault.
+  const bool reads = w.kind == access_kind::read;
+  if (other != t.block && c.offset >= shadow::shared_bytes && plain == reads && plain != theirs_plain &&
+      (c.write != nullptr ? reads : !reads && !c.read->wrote()))
+    return sentence::load_beside_updates;
   const bool one_cluster = clocks_.one_cluster(other, t.block);
   const scope reach = reach_of(strength);
   if (reach != scope{} && w.reach != scope{} && other != t.block) {
@@ -279,7 +294,7 @@ explanation finding_list::missing_edge(const accessor& w, const conflict& c) con
   if (other != t.block) return one_cluster ? sentence::cluster_barrier : sentence::device_release;
   const bool in_plain = memory_.shared_by_variables && !barriers_.any_in(clocks_.block(t.block));
   const bool after_reads = c.read != nullptr && !c.read->wrote();
-  if (in_plain && within_warp(w, c))
+  if (in_plain && distance_of(w, c) == run_finding::distance::warp)
     return after_reads ? sentence::sync_warp_after_reads : sentence::sync_warp;
   if (in_plain) return after_reads ? sentence::sync_block_after_reads : sentence::sync_block;
   if (!after_reads) return sentence::barrier;
@@ -296,6 +311,11 @@ std::vector<explanation> finding_list::remarks_on(const accessor& w, const confl
   if (other < launches_.first() && !launches_.ordered(other) && !launches_.on_same_stream(other)) {
     if (clocks_.block(other).copies_staged) remarks.emplace_back(sentence::staged_copy);
     if (!unrecorded_wait.empty()) remarks.push_back(explain(sentence::unrecorded_event, unrecorded_wait));
+    for (const replaced_record& r : replaced_records)
+      if (launches_.covers(r.covers, other)) {
+        remarks.push_back(explain(sentence::replaced_event, r.wait, r.again));
+        break;
+      }
   }
   if (c.offset < shadow::shared_bytes)
     if (const auto crowd = barriers_.crowded(clocks_.block(w.thread.block)))

@@ -9,6 +9,7 @@
 #include <tuple>
 #include <vector>
 
+#include "atomic_hints.hpp"
 #include "src/checker/memory/access_history.hpp"
 #include "src/checker/order/event_log.hpp"
 #include "src/checker/order/mbarrier_order.hpp"
@@ -22,7 +23,9 @@ struct run_finding {
   std::vector<const void*> callers;  // of the function with the later side, innermost first
   place_number launch = 0;           // of a library's kernel: the host's line that launched it
   event_log::snapshot drawn;
-  bool within_warp = false;           // all occurrences so far; `missing` then says so
+  // How far apart the two threads have been at most; `missing` says so. For conflicts whose missing order
+  // follows from that.
+  enum class distance : std::uint8_t { not_asked, warp, block, beyond } apart{};
   explanation missing_of_error = {};  // if it turns out not to be pedantic
 };
 
@@ -32,13 +35,19 @@ struct run_finding {
 // Assumes: a finding is reported while the run stands at it; blocks, memory and the log are read at once.
 class finding_list {
  public:
+  // A record of an event that another one has replaced, and the wait for the event after that.
+  struct replaced_record {
+    past covers;  // launches that the wait would have known
+    std::string again, wait;
+  };
   finding_list(const happens_before& clocks, const launch_order& launches, mbarrier_order& barriers,
-               const shadow& memory)
-      : clocks_(clocks), launches_(launches), barriers_(barriers), memory_(memory) {}
+               const shadow& memory, atomic_hints& hints)
+      : clocks_(clocks), launches_(launches), barriers_(barriers), memory_(memory), hints_(hints) {}
   void reset();
   std::string kernel;           // of the launch in progress
   place_number launch = 0;      // its line in the host's code, if the kernel may be a library's
   std::string unrecorded_wait;  // where the program first waited for an event that had not been recorded
+  std::vector<replaced_record> replaced_records;
   // Names of what lies at an offset of the current block's shared memory, and at an address of the program's
   // image; null: no names.
   std::string (*shared_place)(std::size_t offset) = nullptr;
@@ -77,7 +86,7 @@ class finding_list {
   std::pair<std::size_t, bool> entry(finding_kind kind, place_number place,
                                      std::optional<place_number> earlier);
   finding_side side_of_reader(const reader& r) const;
-  bool within_warp(const accessor& w, const conflict& c) const;
+  run_finding::distance distance_of(const accessor& w, const conflict& c) const;
   explanation missing_edge(const accessor& w, const conflict& c) const;
   std::vector<explanation> remarks_on(const accessor& w, const conflict& c);
   // `time`: of the operation, among those of its actor.
@@ -90,6 +99,7 @@ class finding_list {
   const launch_order& launches_;
   mbarrier_order& barriers_;
   const shadow& memory_;
+  atomic_hints& hints_;
   std::vector<std::string> notes_;
   std::map<std::tuple<finding_kind, place_number, place_number>, std::size_t> entries_;
   std::vector<run_finding> all_;

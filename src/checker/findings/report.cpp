@@ -4,7 +4,10 @@
 
 #include <algorithm>
 #include <antiphase/checker.hpp>
+#include <array>
+#include <cctype>
 #include <nlohmann/json.hpp>
+#include <string_view>
 
 #include "src/checker/order/missing.hpp"
 
@@ -18,6 +21,11 @@ const checker_detail::sentence_row& row_of(const explanation& e) {
 }
 }  // namespace
 
+const std::string* checker_detail::language_of(const explanation& e) {
+  std::size_t blanks = 0;
+  for (const char* c = row_of(e).text; *c != '\0'; ++c) blanks += c[0] == '{' && c[1] == '}' ? 1 : 0;
+  return e.values.size() > blanks ? &e.values.back() : nullptr;
+}
 missing_order explanation::order() const { return row_of(*this).order; }
 order_scope explanation::scope() const { return row_of(*this).scope; }
 std::string to_text(const explanation& e) {
@@ -35,10 +43,95 @@ std::string to_text(const explanation& e) {
       out += *c;
   return out;
 }
+namespace {
+// What operations are called in sentences, which are those of the library or of CUDA, and in other languages.
+// Longer words come first; where a language has none, CUDA's stands.
+constexpr std::array languages{"CUDA", "Triton", "Gluon", "Numba", "CuTe DSL", "TileLang"};
+struct word_row {
+  std::string_view word;
+  std::array<const char*, languages.size()> in;
+};
+constexpr word_row words[] = {
+    {"__syncwarp() or __syncthreads()",
+     {nullptr, "tl.debug_barrier()", "gl.barrier()", "cuda.syncwarp() or cuda.syncthreads()",
+      "cute.arch.sync_warp() or cute.arch.sync_threads()", "T.sync_warp() or T.sync_threads()"}},
+    {"__syncthreads()",
+     {nullptr, "tl.debug_barrier()", "gl.barrier()", "cuda.syncthreads()", "cute.arch.sync_threads()",
+      "T.sync_threads()"}},
+    {"__syncwarp()",
+     {nullptr, "tl.debug_barrier()", "gl.barrier()", "cuda.syncwarp()", "cute.arch.sync_warp()",
+      "T.sync_warp()"}},
+    {"atomicAdd()",
+     {nullptr, "tl.atomic_add()", "gl.atomic_add()", "cuda.atomic.add()", "cute.arch.atomic_add()",
+      "T.atomic_add()"}},
+    {"__pipeline_wait_prior or cp.async.wait_group",
+     {nullptr, "cp.async.wait_group", "async_copy.wait_group()", "cp.async.wait_group",
+      "cute.arch.cp_async_wait_group()", "T.ptx_wait_group()"}},
+    {"copy_async_wait",
+     {"__pipeline_wait_prior or cp.async.wait_group", "cp.async.wait_group", "async_copy.wait_group()",
+      "cp.async.wait_group", "cute.arch.cp_async_wait_group()", "T.ptx_wait_group()"}},
+    {"bulk_wait_read",
+     {"cp.async.bulk.wait_group.read", nullptr, "tma.store_wait()", nullptr,
+      "cute.arch.cp_async_bulk_wait_group(read=True)", "T.tma_store_wait()"}},
+    {"bulk_wait",
+     {"cp.async.bulk.wait_group", nullptr, "tma.store_wait(read_only=False)", nullptr,
+      "cute.arch.cp_async_bulk_wait_group()", nullptr}},
+    {"bulk_commit",
+     {"cp.async.bulk.commit_group", nullptr, nullptr, nullptr, "cute.arch.cp_async_bulk_commit_group()",
+      "T.tma_store_arrive()"}},
+    {"fence_async_global",
+     {"fence.proxy.async", nullptr, nullptr, nullptr, "cute.arch.fence_proxy()", nullptr}},
+    {"fence_async",
+     {"fence.proxy.async", nullptr, "fence_async_shared()", nullptr, "cute.arch.fence_proxy()",
+      "T.fence_proxy_async()"}},
+    {"fence_mbarrier_init",
+     {"fence.mbarrier_init or a proxy fence", nullptr, nullptr, nullptr, "cute.arch.mbarrier_init_fence()",
+      nullptr}},
+    {"wait_for_previous_grid",
+     {"cudaGridDependencySynchronize() or griddepcontrol.wait", "tl.extra.cuda.gdc_wait()", nullptr, nullptr,
+      "cute.arch.griddepcontrol_wait()", "T.pdl_sync()"}}};
+
+// The sentence in the words of a language, without those of CUDA in brackets.
+std::string in_words_of(std::size_t language, std::string text) {
+  constexpr std::string_view aside = " (in CUDA: ";
+  if (const auto at = text.find(aside); at != text.npos) text.erase(at, text.find(')', at) + 1 - at);
+  const auto in_word = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; };
+  std::string out;
+  for (std::size_t at = 0; at < text.size();) {
+    const auto* const row = std::ranges::find_if(words, [&](const word_row& w) {
+      const std::size_t end = at + w.word.size();
+      return text.compare(at, w.word.size(), w.word) == 0 && (at == 0 || !in_word(text[at - 1])) &&
+             (end == text.size() || !in_word(w.word.back()) || !in_word(text[end]));
+    });
+    if (row == std::end(words)) {
+      out += text[at++];
+      continue;
+    }
+    const char* const word = row->in[language] != nullptr ? row->in[language] : row->in[0];
+    out += word != nullptr ? word : row->word;
+    at += row->word.size();
+  }
+  return out;
+}
+
+// Kernels on the library's device functions use its words, others those of their language.
+bool calls_library(const finding& f) {
+  const auto is_of_library = [](const code_place& p) { return p.file.starts_with("antiphase/"); };
+  const auto calls = [&](const finding_side& side) {
+    return is_of_library(side.place) || std::ranges::any_of(side.through, is_of_library);
+  };
+  return calls(f.access) || (f.earlier && calls(*f.earlier)) || f.access.place.file.empty();
+}
+}  // namespace
+
 std::string missing_text(const finding& f) {
   std::string out = to_text(f.missing);
   for (const explanation& e : f.remarks) out += "; " + to_text(e);
-  return out;
+  if (checker_detail::numbers_for_sentences) return out;
+  const std::string* const named = checker_detail::language_of(f.missing);
+  if (named == nullptr && calls_library(f)) return out;
+  const auto at = std::ranges::find(languages, named != nullptr ? *named : "CUDA");
+  return in_words_of(at == languages.end() ? 0 : static_cast<std::size_t>(at - languages.begin()), out);
 }
 
 const char* name(finding_severity severity) {

@@ -507,6 +507,10 @@ void access_history::allocated(const accessor& w, const void* p) {
 }
 
 void access_history::host_touch(const accessor& w, const void* p) {
+  // Where both are atomic, or the host has read what was released, the scope alone is at fault.
+  const auto missing = [&](strength_bits of, bool heard) {
+    return heard || (w.reach >= scope::system && of != 0) ? sentence::system_scope : sentence::host_waits;
+  };
   const auto both_atomic = [&](strength_bits of) {
     return w.reach >= scope::system && reach_of(of) >= scope::system;
   };
@@ -514,22 +518,29 @@ void access_history::host_touch(const accessor& w, const void* p) {
     if (!c.exists()) return report_missing(w, c, at);
     if (c.has_writer() && launches_.unsynchronised(c.block) &&
         !clocks_.host_acquired(c.block, c.writer, c.time) && !both_atomic(c.strength))
-      found_(w, {.kind = finding_kind::race, .offset = at, .write = &c, .missing = sentence::host_waits});
+      found_(w, {.kind = finding_kind::race,
+                 .offset = at,
+                 .write = &c,
+                 .missing = missing(c.strength, clocks_.host_heard(c.block, c.writer, c.time))});
     if (w.kind == access_kind::read) return;
-    const auto acquired = [&](const reader& r) {
-      if (r.by_copy()) return clocks_.host_acquired(r.block, r.unit, r.time);
+    const auto all_of = [&](const reader& r, const auto& known) {
+      if (r.by_copy()) return known(r.unit);
       for (std::uint32_t lanes = r.lanes; lanes != 0; lanes &= lanes - 1)
-        if (!clocks_.host_acquired(r.block, static_cast<actor>(r.unit * 32 + std::countr_zero(lanes)),
-                                   r.time))
-          return false;
+        if (!known(static_cast<actor>(r.unit * 32 + std::countr_zero(lanes)))) return false;
       return true;
+    };
+    const auto acquired = [&](const reader& r) {
+      return all_of(r, [&](actor a) { return clocks_.host_acquired(r.block, a, r.time); });
+    };
+    const auto heard = [&](const reader& r) {
+      return all_of(r, [&](actor a) { return clocks_.host_heard(r.block, a, r.time); });
     };
     const auto check = [&](const reader& r) {
       if (r.lanes != 0 && launches_.unsynchronised(r.block) && !both_atomic(r.strength) && !acquired(r))
         found_(w, {.kind = finding_kind::overwritten_in_use,
                    .offset = at,
                    .read = &r,
-                   .missing = sentence::host_waits});
+                   .missing = missing(r.strength, heard(r))});
     };
     check(c.first);
     memory_.each_reader(c, check);

@@ -123,7 +123,11 @@ void async_work::wait_stores(thread_model& t, int groups_left, stores what) {
   t.stores_read.wait(groups_left);
   clocks_.write_down_wait(t, "waits for bulk stores",
                           group_of(t, actor_kind::stores_reading, t.stores_read.waited));
-  if (what == stores::written) t.stores_written.wait(groups_left);
+  if (what == stores::written)
+    t.stores_written.wait(groups_left);
+  else if (t.stores_written.number != 0)
+    clocks_.block(t.block).actors[static_cast<std::size_t>(t.stores_written.number - t.block_threads)].read =
+        t.stores_read.waited;
 }
 
 void async_work::issue_matrix(std::span<thread_model* const> warp, ranges from, place_number at) {

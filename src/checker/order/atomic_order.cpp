@@ -12,27 +12,31 @@ void join_into(knowledge_ptr& into, const knowledge_ptr& more, block_number othe
 
 }  // namespace
 
-constexpr atomic_order::circle of_all{3, 0};  // with the host
+constexpr atomic_order::circle of_device{2, 0}, of_all{3, 0};  // with the host
 
 // Circles of threads around `t`, as many as the scope of an operation allows: its block, its cluster, all,
 // all with the host.
 std::array<atomic_order::circle, 4> atomic_order::circles_around(const thread_model& t) const {
   const std::uint32_t cluster = clocks_.block(t.block).cluster;
-  return {{{0, t.block}, {1, cluster != 0 ? cluster : ~t.block}, {2, 0}, of_all}};
+  return {{{0, t.block}, {1, cluster != 0 ? cluster : ~t.block}, of_device, of_all}};
 }
 
 // The host reads in order, as if a total fence followed each of its reads. So total fences of system scope
 // before the write count too.
-knowledge_ptr atomic_order::to_host(const state& a) {
-  knowledge_ptr all;
-  for (const circle& from : {of_all, before_fences(of_all)})
-    if (const auto known = a.find(from); known != a.end()) all = join(all, known->second, 0);
-  return all;
+atomic_order::for_host atomic_order::to_host(const state& a) {
+  const auto from = [&](const circle& of) {
+    knowledge_ptr all;
+    for (const circle& one : {of, before_fences(of)})
+      if (const auto known = a.find(one); known != a.end()) all = join(all, known->second, 0);
+    return all;
+  };
+  return {from(of_all), from(of_device)};
 }
 
 void atomic_order::begin_launch() {
   for (const auto& [location, a] : states_)
-    if (const knowledge_ptr released = to_host(a); released != nullptr) before_[location] = released;
+    if (const for_host known = to_host(a); known.released != nullptr || known.narrow != nullptr)
+      before_[location] = known;
   states_.clear();
 }
 void atomic_order::reset() {
@@ -40,10 +44,10 @@ void atomic_order::reset() {
   before_.clear();
 }
 
-knowledge_ptr atomic_order::released_to_host(std::uintptr_t location) const {
+atomic_order::for_host atomic_order::released_to_host(std::uintptr_t location) const {
   if (const auto a = states_.find(location); a != states_.end()) return to_host(a->second);
   const auto before = before_.find(location);
-  return before != before_.end() ? before->second : nullptr;
+  return before != before_.end() ? before->second : for_host{};
 }
 
 void atomic_order::take_in(thread_model& t, const atomic_operation& o, const state& a) {

@@ -39,8 +39,12 @@ class atomic_order {
   using circle = std::pair<std::size_t, std::uint32_t>;
   using state = std::map<circle, knowledge_ptr>;
   const state& at(std::uintptr_t location) { return states_[location]; }
-  // The host acquires this by a read of the value; earlier launches may still be in progress.
-  knowledge_ptr released_to_host(std::uintptr_t location) const;
+  // The host acquires this by a read of the value; earlier launches may still be in progress. `narrow`: what
+  // it would acquire if device scope reached it.
+  struct for_host {
+    knowledge_ptr released, narrow;
+  };
+  for_host released_to_host(std::uintptr_t location) const;
 
   void begin(thread_model& t, const atomic_operation& o);
   // for an operation that writes
@@ -55,11 +59,11 @@ class atomic_order {
   std::array<circle, 4> circles_around(const thread_model& t) const;
   // key of what was known at the total fences before the writes
   static circle before_fences(circle of) { return {4 + of.first, of.second}; }
-  static knowledge_ptr to_host(const state& a);
+  static for_host to_host(const state& a);
 
   happens_before& clocks_;
   std::unordered_map<std::uintptr_t, state> states_;
-  std::unordered_map<std::uintptr_t, knowledge_ptr> before_;  // of earlier launches, for the host
+  std::unordered_map<std::uintptr_t, for_host> before_;  // of earlier launches
 };
 
 }  // namespace antiphase::checker_detail

@@ -24,7 +24,7 @@ void happens_before::reset() {
   for (auto& b : alive_) idle_.push_back(std::move(b));
   alive_.clear();
   blocks_.assign(1, {});
-  host_known_ = nullptr;
+  host_known_ = host_heard_ = nullptr;
   last_join_ = {};
   log = nullptr;
 }
@@ -221,7 +221,10 @@ bool happens_before::strong(scope a, block_number block_a, scope b, block_number
 }
 
 bool happens_before::host_acquired(block_number block, actor a, stamp time) const {
-  const view* v = host_known_ != nullptr ? host_known_->of(block) : nullptr;
+  return covers(host_known_, block, a, time);
+}
+bool happens_before::covers(const knowledge_ptr& k, block_number block, actor a, stamp time) const {
+  const view* v = k != nullptr ? k->of(block) : nullptr;
   const int threads = blocks_[block].threads;
   return v != nullptr &&
          time <= (a < threads ? v->of_thread(a) : v->of_copies(static_cast<std::size_t>(a - threads)));
@@ -305,6 +308,15 @@ knowledge_ptr happens_before::publish(thread_model& t) {
   for (const space s : all_spaces) k->fenced[s] = join(t.known->fenced[s], fenced_by(t, s), t.block);
   if (t.loads_done != nullptr) *t.loads_done = *t.time;
   ++*t.time;  // later accesses are not part of this release
+  return k;
+}
+
+knowledge_ptr happens_before::so_far(thread_model& t) {
+  const auto v = make<view>(*t.known->own);
+  set_thread(*v, t, *t.time);
+  ++*t.time;
+  const auto k = knowledge_of(t.block, v);
+  k->others = t.known->others;
   return k;
 }
 

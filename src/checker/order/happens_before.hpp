@@ -42,6 +42,7 @@ struct actor_record {
     stamp group = 0, time = 0;
   };
   std::vector<plain_arrival> arrivals = {};
+  stamp read = 0;     // of bulk stores: their sources have been waited for up to here
 };
 
 struct block_record {
@@ -131,6 +132,7 @@ struct thread_model {
   // Releases read by relaxed loads of threads that this one has met since. They order nothing, but rule out
   // old values.
   knowledge_ptr heard;
+  knowledge_ptr hinted;  // see atomic_hints
   own_actor copies, stores_read, stores_written, matrix;
   std::array<own_actor, 3> tensor;  // by machine::tensor_work; loads and stores: of a warp's first lane
   // number of the latest atomic write seen, by location
@@ -188,6 +190,13 @@ class happens_before {
   bool strong(scope a, block_number block_a, scope b, block_number block_b) const;
   bool host_acquired(block_number block, actor a, stamp time) const;
   void host_learns(const knowledge_ptr& more) { host_known_ = join(host_known_, more, 0); }
+  // The host has read its release, in a scope that does not reach the host.
+  bool host_heard(block_number block, actor a, stamp time) const {
+    return covers(host_heard_, block, a, time);
+  }
+  void host_hears(const knowledge_ptr& more) {
+    if (more != nullptr) host_heard_ = join(host_heard_, more, 0);
+  }
 
   // Barrier of these threads: of a warp, a block or a cluster.
   void meet(std::span<thread_model* const> threads, meeting of);
@@ -195,6 +204,7 @@ class happens_before {
   void release(thread_model& t, knowledge_ptr& into, const char* what = nullptr);
   void acquire(thread_model& t, const knowledge_ptr& from, const char* what = nullptr);
   knowledge_ptr publish(thread_model& t);  // all it knows and has done
+  knowledge_ptr so_far(thread_model& t);   // the same, for what findings say: no order comes of it
   void learn_also(thread_model& t, by_reach knowledge::*what, std::size_t by, const knowledge_ptr& more);
   void learn_over(thread_model& t, const knowledge_ptr& of);
   void proxy_fence(thread_model& t, std::initializer_list<space> of = {space::shared, space::global});
@@ -217,11 +227,12 @@ class happens_before {
   static void learn(thread_model& t, knowledge_ptr known);
   knowledge_ptr joined(const knowledge_ptr& a, const knowledge_ptr& b, block_number block);
   void meet_in_cluster(std::span<thread_model* const> threads);
+  bool covers(const knowledge_ptr& k, block_number block, actor a, stamp time) const;
 
   const launch_order& launches_;
   std::deque<block_record> blocks_;  // by number; 0: the host
   std::vector<std::unique_ptr<block_model>> alive_, idle_;
-  knowledge_ptr host_known_;  // what the host has acquired of launches not yet synchronised
+  knowledge_ptr host_known_, host_heard_;  // what the host has acquired of launches not yet synchronised
   // The same pair is often joined many times: by each thread that waits for one barrier.
   struct {
     knowledge_ptr a, b, both;

@@ -104,6 +104,7 @@ class launch_order {
   bool did_late(block_number b, actor thread, stamp time) const;
   // `b` had ended when this launch began, though its writes may not be visible yet
   bool over(block_number b) const;
+  bool covers(const past& these, block_number b) const { return these.knows(launch_of(b)); }
   bool on_same_stream(block_number b) const;
   bool unsynchronised(block_number b) const;  // the host has not waited for its launch
 

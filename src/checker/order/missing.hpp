@@ -30,6 +30,8 @@ inline constexpr sentence_row sentences[] = {
 template <class... Values> explanation explain(sentence s, const Values&... values) {
   return {s, {fmt::format("{}", values)...}};
 }
+// The language whose words missing_text() uses, if a value follows those for the blanks; else null.
+const std::string* language_of(const explanation& e);
 // For tests: to_text(explanation) is the row's number and its values, "#12 8".
 extern bool numbers_for_sentences;
 

@@ -30,9 +30,22 @@ SENTENCE(device_scope, release_acquire, device, "{} scope does not reach another
 SENTENCE(one_size, atomic, device, "operations of one size: atomic or volatile accesses that overlap in part "
          "race (PTX ISA, morally strong operations)")
 SENTENCE(both_strong, atomic, device, "an atomic or volatile store by both, or a store by one thread alone")
+SENTENCE(load_beside_updates, atomic, device, "an atomic or volatile load instead of the plain one, as others write the "
+         "memory by atomic or volatile operations; if it is to come after theirs, a device-scope release and "
+         "acquire, or a second launch")
+SENTENCE(one_update, atomic, device, "an atomic operation, such as atomicAdd(), or one thread for this: several threads "
+         "change here what they have read before, and no order keeps all their changes")
 SENTENCE(strong_load, atomic, device, "an atomic or volatile load instead of the plain one")
 SENTENCE(mbarrier_in_cluster, release_acquire, cluster, "the scope .cluster for the mbarrier's arrival and "
          "wait")
+SENTENCE(relaxed_meeting, release_acquire, device, "a release by the atomic operation with which the other thread let "
+         "this one go on (a lock, a flag), or a fence before it, and an acquire by this one's, or a fence after "
+         "it: relaxed operations order nothing else")
+SENTENCE(total_fence, release_acquire, device, "a fence of sequential consistency (__threadfence(), "
+         "cuda::memory_order_seq_cst) between each thread's write and its read of the other's word: release and "
+         "acquire do not order these two, so both threads may go on")
+SENTENCE(read_fence, release_acquire, device, "an acquire by the reads before this one, or a fence between: they have "
+         "returned what was written later than the value that this one missed")
 SENTENCE(acquire, release_acquire, device, "an acquire by the relaxed read, or a fence after it")
 SENTENCE(unseen_write, release_acquire, device, "a release or fence after the write and an acquire or fence "
          "before the read: the thread may not have seen the write yet")
@@ -54,6 +67,11 @@ SENTENCE(other_store_read, bulk_wait, block, "bulk_wait_read by the thread that 
 SENTENCE(own_store, bulk_wait, none, "bulk_wait (in CUDA: cp.async.bulk.wait_group)")
 SENTENCE(other_store, bulk_wait, block, "bulk_wait by the thread that stores, and an order after it (in "
          "CUDA: cp.async.bulk.wait_group)")
+SENTENCE(own_store_landed, bulk_wait, none, "bulk_wait instead of bulk_wait_read, which waits until the source has "
+         "been read, not until the data have landed (in CUDA: cp.async.bulk.wait_group without .read)")
+SENTENCE(other_store_landed, bulk_wait, block, "bulk_wait instead of bulk_wait_read by the thread that stores: "
+         "bulk_wait_read waits until the source has been read, not until the data have landed (in CUDA: "
+         "cp.async.bulk.wait_group without .read)")
 SENTENCE(own_tensor_group, tensor_wait, warp, "a wait for the group of the Tensor Core operation")
 SENTENCE(other_tensor_group, tensor_wait, block, "a wait for the group of the Tensor Core operation by the "
          "warp that issued it, and a barrier after it")
@@ -111,6 +129,9 @@ SENTENCE(after_allocation, stream_order, device, "an order after the allocation,
          "stream: other streams do not know that the memory exists")
 SENTENCE(host_waits, host_sync, system, "cudaDeviceSynchronize(), or cudaStreamSynchronize() of its stream, "
          "between the launch or copy and this: it may still be running")
+SENTENCE(system_scope, release_acquire, system, "system scope for the release, or the fence before the write, that the "
+         "host has read: device scope does not reach it (__threadfence_system(), .sys, "
+         "cuda::thread_scope_system)")
 SENTENCE(host_waits_for_host, host_sync, system, "cudaStreamSynchronize() of its stream, or an atomic flag "
          "or a lock that both use, between {} and this: it may not have run yet")
 SENTENCE(ordinary_load, stream_order, device, "an ordinary load: memory that __ldg or ld.global.nc reads "
@@ -157,6 +178,10 @@ SENTENCE(staged_copy, none, none, "cudaMemcpy from pageable host memory may retu
          "landed")
 SENTENCE(unrecorded_event, none, none, "the event waited for at {} had not been recorded, and such a wait "
          "ends at once")
+SENTENCE(seqlock, none, none, "if what is read is dropped when the number that is read before and after it has changed "
+         "(a seqlock), atomic or volatile operations for it, as no order helps")
+SENTENCE(replaced_event, none, none, "the event waited for at {} had been recorded again at {}, and a wait covers "
+         "the last record only: an event for each")
 SENTENCE(sync_before_next_copy, none, none, "if the wait is there, __syncthreads() between this read and the "
          "next copy into the slot")
 SENTENCE(barrier_before_next_copy, none, none, "if the wait is there, a barrier between this read and the "
@@ -202,6 +227,8 @@ SENTENCE(gpu_tensor_lanes, none, none, "GPUs add the warp's own lanes to an addr
          "leaves this open")
 SENTENCE(gpu_tensor_fence, none, none, "compilers seldom move tcgen05 instructions over a barrier or a wait; the "
          "PTX ISA requires the fence")
+SENTENCE(gpu_unused_bytes, none, none, "some bytes of this load were never written, as at the end of a padded row, "
+         "and what they hold makes no difference to what the launch leaves")
 SENTENCE(gpu_pinned, none, none, "drivers wait for running work before they free pinned memory; CUDA's "
          "documents do not say so")
 SENTENCE(gpu_own_mbarrier, none, none, "PTX requires a fence between an mbarrier's initialization and a copy that "

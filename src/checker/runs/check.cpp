@@ -221,10 +221,10 @@ outcome run_here(const program_of_runs& program, const check_options& options, c
       fault.earlier = old->load;
       fault.earlier->action = "read of an old value";
       place(*fault.earlier, m.places.lines(old->place));
-      fault.missing = sentence::unseen_write;
+      fault.missing = old->missing;
     }
   }
-  m.custom.finish();
+  m.finish_findings();
   for (auto& f : m.findings.all()) result.findings.push_back(placed(m, std::move(f), how));
   if (failed) {
     fault.times = 1;

@@ -3,6 +3,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <bit>
+
+#include "process.hpp"
 #include "src/checker/order/missing.hpp"
 #include "src/checker/order/places.hpp"
 
@@ -36,6 +40,7 @@ void model::reset() {
   barriers.clear();
   atomics.reset();
   old.reset();
+  hints.reset();
   findings.reset();
   history.reset();
   custom.reset();
@@ -70,7 +75,7 @@ void model::begin_launch(const char* kernel, const void* params, std::size_t par
   launches.begin(on, clocks.next_block(), with_previous);
   history.read_only.clear();
   if (launches.previous() != 0) clocks.add_block({});
-  if (launches.previous() == 0) atomics.begin_launch();
+  if (launches.previous() == 0) atomics.begin_launch(), hints.begin_launch();
   lockstep.begin_launch();
 }
 
@@ -87,6 +92,7 @@ void model::start_next_launch(thread_model& t) {
 }
 
 void model::end_launch() {
+  count_followed(history.effort.accesses);
   launches.end(clocks.next_block());
   clocks.end_launch();  // blocks left by a launch that failed
   barriers.clear();
@@ -166,6 +172,7 @@ void model::set_current(thread_model* t) {
 
 void model::meet(std::span<thread_model* const> threads, meeting of, const void* code) {
   old.met(threads);
+  hints.met(threads);
   if (streams && (!times || times->wants(*threads.front()))) {
     streams->met(threads, places.number_of_code(code));
     if (times)
@@ -321,7 +328,7 @@ bool model::unwritten(const void* p, std::size_t bytes) {
 }
 
 void model::atomic(const void* p, std::size_t bytes, atomic_kind kind, order how, scope reach,
-                   const void* code, bool reads) {
+                   const void* code, bool reads, bool overwrites) {
   settle();
   constexpr std::uint64_t worth = 20;
   history.effort.aside += worth;
@@ -344,6 +351,7 @@ void model::atomic(const void* p, std::size_t bytes, atomic_kind kind, order how
                            .follows_atomic = last.strength != 0};
   if (kind != atomic_kind::load) old.write(t, o, p, bytes, last, w.place, atomics.at(o.location));
   atomics.begin(t, o);
+  if (o.reads()) hints.reads(t, o, w.place);
   if (kind == atomic_kind::load) {
     history.visit(w, p, bytes);
     return old.read(t, o.location);
@@ -355,6 +363,7 @@ void model::atomic(const void* p, std::size_t bytes, atomic_kind kind, order how
   }
   w.kind = access_kind::write;
   history.visit(w, p, bytes);
+  hints.writes(t, o, overwrites);
   atomics.end(t, o);
 }
 
@@ -386,19 +395,24 @@ bool model::brings_old(const void* p, std::size_t bytes, order how, scope reach,
   }
   value = unseen->before;
   if (std::memcmp(&value, p, bytes) != 0) machine::polled();  // the next look brings another value
+  const sentence missing =
+      hints.missing_at(t, clocks.has_heard(t, unseen->block, unseen->writer, unseen->time));
+  hints.misses(t, unseen->block, unseen->writer);
+  hints.looks_at(t, o.location, w.place);
   atomics.take_in(t, o, unseen->released_before);
-  if (!brought_old)
+  if (!brought_old || (missing == sentence::read_fence && brought_old->missing != missing))
     brought_old = {.load = findings.side_of(w),
                    .write = findings.side_of_write(c),
                    .place = w.place,
-                   .written_at = c.place};
+                   .written_at = c.place,
+                   .missing = missing};
   history.visit(w, p, bytes);
   return true;
 }
 
 void model::fence(order how, scope reach) {
   if (current_ == nullptr) return host_fence(how);
-  if (how == order::total) old.fence(*current_, reach);
+  if (how == order::total) old.fence(*current_, reach), hints.total_fence(*current_);
   atomics.fence(*current_, how, reach);
 }
 
@@ -499,7 +513,8 @@ void model::host_atomic(const void* p, std::size_t bytes, atomic_kind kind, orde
                scope::system);
   const std::size_t offset = memory.offset_of(p, bytes);
   if (kind == atomic_kind::store || offset == shadow::outside) return;
-  const knowledge_ptr released = atomics.released_to_host(memory.lowest() + offset);
+  const auto [released, narrow] = atomics.released_to_host(memory.lowest() + offset);
+  clocks.host_hears(narrow);
   if (how == order::relaxed || how == order::release)
     host_read_ = join(host_read_, released, 0);
   else
@@ -538,8 +553,26 @@ void model::report(const accessor& w, const conflict& c) {
   if (fresh && by_thread) findings.all()[number].callers = callers_of(places.code_of(w.place));
   if (fresh && findings.seen) findings.seen(findings.all()[number]);
   if (!by_thread) return;
+  if (w.kind == access_kind::read && w.reach == scope{} && c.write != nullptr && c.write->by_thread() &&
+      c.write->strength == 0)
+    hints.reads_unordered(w.thread.block, w.as(), number);
+  if (w.kind == access_kind::write && w.reach == scope{} && c.read != nullptr && c.read->kind == warp_reads &&
+      c.read->strength == 0)
+    hints.reads_unordered(c.read->block,
+                          static_cast<actor>(c.read->unit * 32 + std::countr_zero(c.read->lanes)), number);
   custom.follow(number, w, c);
   unsettled_ |= custom.waits();
+}
+
+void model::finish_findings() {
+  custom.finish();
+  // A thread that checks one of several numbers that it has read has read the others for the same purpose.
+  for (run_finding& f : findings.all())
+    if (f.result.missing.row == sentence::device_release &&
+        std::ranges::any_of(hints.seqlocks(), [&](std::size_t n) {
+          return findings.all()[n].result.kernel == f.result.kernel;
+        }))
+      f.result.remarks.emplace_back(sentence::seqlock);
 }
 
 void model::settle_now() {

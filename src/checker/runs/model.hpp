@@ -5,6 +5,7 @@
 #include <map>
 #include <string_view>
 
+#include "src/checker/findings/atomic_hints.hpp"
 #include "src/checker/findings/custom_races.hpp"
 #include "src/checker/findings/finding_list.hpp"
 #include "src/checker/memory/async_work.hpp"
@@ -59,7 +60,8 @@ class model {
   old_values old{clocks};
   // findings
   place_table places;
-  finding_list findings{clocks, launches, barriers, memory};
+  atomic_hints hints{clocks};
+  finding_list findings{clocks, launches, barriers, memory, hints};
   access_history history{memory, clocks, launches, host,
                          [this](const accessor& w, const conflict& c) { report(w, c); }};
   async_work async{clocks, barriers, history};
@@ -118,8 +120,9 @@ class model {
               place_number place);
   address_range constants;  // of the program's variables
   // An atomic operation, before it is performed. `reads`: an update's result depends on what was there.
+  // `overwrites`: what it leaves does not.
   void atomic(const void* p, std::size_t bytes, atomic_kind kind, order how, scope reach, const void* code,
-              bool reads = true);
+              bool reads = true, bool overwrites = false);
   // True if no thread has written some of these bytes, which is to be checked.
   bool unwritten(const void* p, std::size_t bytes);
   // True if the current thread's load, about to happen, returns `value` from before the last write. It has
@@ -128,10 +131,12 @@ class model {
                   std::uint64_t& value, old_values::change_of change = nullptr, const void* with = nullptr,
                   bool reads = true);
   void fence(order how, scope reach);
-  // The first load of the run that returned an old value, and the write it missed.
+  // The first load of the run that returned an old value, and the write it missed; if there is one, the first
+  // of a write that relaxed reads had heard of.
   struct old_load {
     finding_side load, write;
     place_number place = 0, written_at = 0;
+    sentence missing = {};
   };
   std::optional<old_load> brought_old;
   // For a load that the program makes itself after the hook: memory holds the old value until settle().
@@ -196,6 +201,7 @@ class model {
   void note_here(finding_kind kind, place_number place, std::string action, std::string memory_text,
                  explanation missing, explanation in_practice = {});
   void say_misled();
+  void finish_findings();  // at the end of the run
 
  private:
   void report(const accessor& w, const conflict& c);

@@ -27,6 +27,7 @@
 #include <thread>
 #include <utility>
 
+#include "model.hpp"
 #include "process_family.hpp"
 #include "src/checker/order/place_table.hpp"
 #include "src/checker/order/places.hpp"
@@ -116,6 +117,7 @@ struct speaker {
   pid_t process = 0;
   int pipe = -1;
   bool last = false;  // it ends with its answer
+  std::atomic<std::uint64_t>* followed = nullptr;
   bool is_this() const { return getpid() == process; }
   void say(message_kind kind, const std::string& text) const {
     if (is_this()) send(pipe, {.kind = kind, .last = last, .end = {}, .text = text});
@@ -138,23 +140,26 @@ std::string refusal(const std::string& why) {
                  nullptr);
 }
 
-std::string stopped_note(double seconds, bool begun, bool found, std::string_view host_place) {
+// `where`: what the run was doing, or empty.
+std::string stopped_note(double seconds, bool begun, bool found, const std::string& where) {
   if (!begun)
     return fmt::format(
-        "the program had launched no kernel after {} seconds, {} times --seconds, and was stopped{}{}: its "
+        "the program had launched no kernel after {} seconds, {} times --seconds, and was stopped{}: its "
         "host code takes longer or never ends. It is not checked. Smaller input or a larger --seconds lets "
         "it reach a launch",
-        before_first_launch * seconds, before_first_launch, host_place.empty() ? "" : " at ", host_place);
+        before_first_launch * seconds, before_first_launch, where);
   return fmt::format(
-      "a run was stopped after {} seconds of its own: it may be slow, or wait for an event that never comes. "
+      "a run was stopped after {} seconds of its own{}: it may be slow, or wait for an event that never "
+      "comes. "
       "{}. "
       "Smaller "
       "input, --blocks or --seconds let it finish",
-      seconds, found ? "Findings up to then are reported, the rest is not checked" : "It is not checked");
+      seconds, where,
+      found ? "Findings up to then are reported, the rest is not checked" : "It is not checked");
 }
 
 outcome outcome_of_end(const process_end& end, const std::string& said, std::vector<finding> found,
-                       const run_request& asked, double seconds, bool begun, std::string_view host_place) {
+                       const run_request& asked, double seconds, bool begun, const std::string& where) {
   if (!said.empty()) return outcome_of(said, asked.script.get(), asked.run);
   const int signal = WIFSIGNALED(end.status) ? WTERMSIG(end.status) : 0;
   outcome o;
@@ -162,7 +167,7 @@ outcome outcome_of_end(const process_end& end, const std::string& said, std::vec
   if (end.stopped) {
     o.unfinished = o.timed_out = true;
     o.unlaunched = !begun;
-    o.notes.push_back(stopped_note(seconds, begun, !o.findings.empty(), host_place));
+    o.notes.push_back(stopped_note(seconds, begun, !o.findings.empty(), where));
     return o;
   }
   if (signal == 0 && WEXITSTATUS(end.status) == not_judged) {
@@ -205,27 +210,40 @@ void forgive_crashes() {
 
 // In memory that all processes share.
 struct run_processes::progress {
-  std::atomic<bool> begun{false};   // the first process has reached the fork point
-  std::atomic<bool> alone{false};   // and went on from there itself
-  std::atomic<bool> placed{false};  // host_place is complete
-  char host_place[256] = {};  // the line of the program's host code that was running when it was stopped
-  process_end end;            // of the first process
+  std::atomic<bool> begun{false};          // the first process has reached the fork point
+  std::atomic<bool> alone{false};          // and went on from there itself
+  std::atomic<bool> placed{false};         // the place is complete
+  std::atomic<std::uint64_t> accesses{0};  // of this run that have been followed
+  char kernel[256] = {};                   // that was running when it was stopped; empty: host code
+  char place[256] = {};                    // the line of the program then
+  process_end end;                         // of the first process
+
+  void begin_run() { accesses = 0, placed = false, kernel[0] = place[0] = '\0'; }
 };
 
-// Asks the first process for the line that its host code is at, and ends it; it has a moment to answer.
-void run_processes::stop(pid_t first) {
-  if (!shared_->begun && kill(first, SIGXCPU) == 0) {
+// Asks the process of a run for the line that it is at, and ends it; it has a moment to answer.
+void run_processes::stop(pid_t run) {
+  if (kill(run, SIGXCPU) == 0) {
     const moment limit = after(1);
     while (!shared_->placed && std::chrono::steady_clock::now() < limit)
       std::this_thread::sleep_for(std::chrono::milliseconds(5));
   }
-  kill(first, SIGKILL);
+  kill(run, SIGKILL);
 }
 
-// In the first process: handler of a signal that comes before the first launch. The place is the innermost
-// line of the program, whose functions may have called others. Should libdw wait for a lock that the
-// interrupted code holds, the process is ended without a place.
+void count_followed(std::uint64_t accesses) {
+  if (own.followed != nullptr && own.is_this()) *own.followed = accesses;
+}
+
+// In the process of a run: handler of the signal that asks for its place, the innermost line of the program,
+// whose functions may have called others. Should libdw wait for a lock that the interrupted code holds, the
+// process is ended without a place.
 void run_processes::write_place(progress& to) {
+  if (active != nullptr) {
+    to.accesses = active->history.effort.accesses;
+    if (active->current() != nullptr)
+      std::strncpy(to.kernel, active->findings.kernel.c_str(), sizeof to.kernel - 1);
+  }
   std::array<void*, 64> codes{};
   const int count = backtrace(codes.data(), static_cast<int>(codes.size()));
   for (const void* code : std::span(codes).first(static_cast<std::size_t>(std::max(count, 0)))) {
@@ -233,7 +251,7 @@ void run_processes::write_place(progress& to) {
     if (dladdr(code, &info) == 0 || reinterpret_cast<std::uintptr_t>(info.dli_fbase) != code_base) continue;
     for (const code_place& p : lines_of(code)) {
       if (p.file.empty() || is_machinery(p)) continue;
-      fmt::format_to_n(to.host_place, sizeof to.host_place - 1, "{}:{}", shown(p.file), p.line);
+      fmt::format_to_n(to.place, sizeof to.place - 1, "{}:{}", shown(p.file), p.line);
       to.placed = true;
       return;
     }
@@ -282,13 +300,16 @@ void run_processes::be_first(run_request asked, int requests, int answers) {
   setpgid(0, 0);  // what the program sends to its group is not for this one
   for (const int s : {SIGINT, SIGTERM, SIGHUP, SIGBUS, SIGPIPE}) std::signal(s, SIG_DFL);
   silence(asked.shown);
-  own = {.process = getpid(), .pipe = answers, .last = true};
+  own = {.process = getpid(), .pipe = answers, .last = true, .followed = &shared_->accesses};
   static progress& here = *shared_;
-  std::signal(SIGXCPU, [](int) {
-    if (!own.is_this() || here.begun) return;
+  struct sigaction asked_for_place {};
+  asked_for_place.sa_flags = SA_ONSTACK;  // libdw needs more of it than a kernel's thread has
+  asked_for_place.sa_handler = [](int) {
+    if (!own.is_this()) return;
     write_place(here);
     for (;;) pause();  // a sleep that it has interrupted does not end: the process is killed here
-  });
+  };
+  sigaction(SIGXCPU, &asked_for_place, nullptr);
   const std::size_t files = open_files();
   const auto go_on_alone = [&] {
     shared_->alone = true;
@@ -304,6 +325,7 @@ void run_processes::be_first(run_request asked, int requests, int answers) {
     for (bool first = true;; first = false) {
       int ends[2] = {};
       if (!make_pipe(ends)) return go_on_alone();
+      shared_->begin_run();
       const pid_t child = fork();
       if (child < 0) return go_on_alone();
       if (child == 0) {
@@ -313,12 +335,12 @@ void run_processes::be_first(run_request asked, int requests, int answers) {
         close(requests);
         close(answers);
         close(ends[0]);
-        own = {.process = getpid(), .pipe = ends[1], .last = false};
+        own = {.process = getpid(), .pipe = ends[1], .last = false, .followed = &shared_->accesses};
         if (!first) silence(asked.shown);
         return asked;
       }
       close(ends[1]);
-      watched_child seen = watch(child, ends[0], answers, seconds_);
+      watched_child seen = watch(child, ends[0], answers, seconds_, [&] { stop(child); });
       close(ends[0]);
       seen.end.left_others = end_descendants();
       send(answers, {.kind = message_kind::answer, .last = false, .end = seen.end, .text = seen.answer});
@@ -407,8 +429,16 @@ outcome run_processes::run(const run_request& asked, const findings_seen& seen) 
     end();
     answer.end.left_others = shared_->end.left_others;
   }
-  outcome o = outcome_of_end(answer.end, answer.text, std::move(found), asked, seconds_, shared_->begun,
-                             shared_->host_place);
+  std::string where;
+  if (shared_->place[0] != '\0')
+    where = fmt::format("{}{} at {}",
+                        shared_->kernel[0] != '\0' ? " in kernel "
+                        : shared_->begun           ? " in host code"
+                                                   : "",
+                        shared_->kernel, shared_->place);
+  outcome o =
+      outcome_of_end(answer.end, answer.text, std::move(found), asked, seconds_, shared_->begun, where);
+  if (answer.text.empty()) o.accesses = shared_->accesses;
   if (answer.end.left_others && !o.timed_out)
     o.notes.emplace_back(
         "processes that the program had started were still running when it ended, and were killed");

@@ -4,6 +4,7 @@
 #include <sys/types.h>
 #include <antiphase/checker.hpp>
 #include <antiphase/executor/cpu/cpu_executor.hpp>
+#include <cstdint>
 #include <exception>
 #include <functional>
 #include <memory>
@@ -53,7 +54,7 @@ class run_processes {
   void start(const run_request& asked);
   [[noreturn]] void supervise(const run_request& asked, int requests, int answers, pid_t parent);
   [[noreturn]] void be_first(run_request asked, int requests, int answers);
-  void stop(pid_t first);  // at its time limit
+  void stop(pid_t run);  // at its time limit
   static void write_place(progress& to);
   void end();  // ends the processes
 
@@ -71,6 +72,8 @@ constexpr const char* before_launches =
 
 // False in a child that the program has forked.
 bool is_run_process();
+// So many accesses of this run have been followed: known even if its process crashes or is killed.
+void count_followed(std::uint64_t accesses);
 // Ends the process of this run, which cannot be checked, at once; any of its threads may call it.
 [[noreturn]] void refuse_run(const std::string& why);
 

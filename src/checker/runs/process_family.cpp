@@ -184,7 +184,7 @@ bool end_descendants() {
   return true;
 }
 
-watched_child watch(pid_t child, int from, int to, double seconds) {
+watched_child watch(pid_t child, int from, int to, double seconds, const std::function<void()>& stop) {
   own_time time(child);
   inbox in(from);
   watched_child seen;
@@ -200,7 +200,7 @@ watched_child watch(pid_t child, int from, int to, double seconds) {
   while (!answered && !ended) {
     if (time.seconds() > seconds) {
       seen.end.stopped = true;
-      kill(child, SIGKILL);
+      stop();
       break;
     }
     in.wait(look_again);

@@ -4,6 +4,7 @@
 #include <sys/types.h>
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 
@@ -57,12 +58,12 @@ bool make_pipe(int (&ends)[2]);
 // if there were any. They have a moment to end by themselves.
 bool end_descendants();
 
-// Waits for a child, which is killed after so many seconds of its own time; passes its messages on from one
+// Waits for a child, which stop() kills after so many seconds of its own time; passes its messages on from one
 // pipe to another, except for the answer, which is returned.
 struct watched_child {
   process_end end;
   std::string answer;
 };
-watched_child watch(pid_t child, int from, int to, double seconds);
+watched_child watch(pid_t child, int from, int to, double seconds, const std::function<void()>& stop);
 
 }  // namespace antiphase::checker_detail

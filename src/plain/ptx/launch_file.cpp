@@ -59,10 +59,11 @@ class launch_writer {
   std::string address(const json& a, const std::string& where) const;
   std::string structure(const json& members, std::size_t bytes, const std::string& where);
   std::string scalar(const json& a, const std::string& where, const variable* parameter) const;
+  std::string converted(const json& a, std::size_t index, const std::string& value);
 
   const std::string& file_;
   std::span<const module_text> modules_;
-  std::string kernel_, before_, after_;
+  std::string kernel_, conversions_, before_, after_;
   std::map<std::size_t, std::string> arrays_given_;  // by the number of their argument
   int arrays_ = 0;
 };
@@ -337,6 +338,25 @@ std::string launch_writer::argument(const json& a, std::size_t index, const vari
   return scalar(a, where, parameter);
 }
 
+// A kernel in CUDA C++ has types: the argument takes its parameter's, or the compiler says why it cannot.
+std::string launch_writer::converted(const json& a, std::size_t index, const std::string& value) {
+  const auto is = [&](const char* key) { return a.is_object() && a.contains(key); };
+  const auto [what, expected] =
+      is("array")     ? std::pair{"an array of " + a["array"].get<std::string>(),
+                              "a pointer to such numbers, or to vectors or structs of them"}
+      : is("address") ? std::pair{std::string("an address"), "a pointer, or an integer of 64 bits"}
+      : is("bytes")   ? std::pair{fmt::format("{} bytes", a["bytes"].size()), "a type of this size"}
+      : a.is_null()   ? std::pair{std::string("null"), "a pointer"}
+                      : std::pair{is("scalar") ? "of type " + a["scalar"].get<std::string>() : a.dump(),
+                                "a type that holds this number"};
+  conversions_ += fmt::format(
+      "AP_ARGUMENT({0}, {1})\n", index,
+      literal(fmt::format("argument {} is {}, and the parameter of {} has another type: expected {}", index,
+                          what, kernel_, expected)));
+  return fmt::format("ap_argument_{}({})", index,
+                     is("address") ? fmt::format("::antiphase::driver::address{{{}}}", value) : value);
+}
+
 std::string launch_writer::driver(const std::string& text) {
   json launch;
   try {
@@ -364,7 +384,8 @@ std::string launch_writer::driver(const std::string& text) {
   for (const bool arrays : {true, false})  // addresses are those of arrays, and may come before them
     for (std::size_t k = 0; k < arguments.size(); ++k)
       if (arrays == (arguments[k].is_object() && arguments[k].contains("array")))
-        given[k] = argument(arguments[k], k, kernel != nullptr ? &kernel->parameters[k] : nullptr);
+        given[k] = kernel != nullptr ? argument(arguments[k], k, &kernel->parameters[k])
+                                     : converted(arguments[k], k, argument(arguments[k], k, nullptr));
   std::string takes;
   for (const std::string& one : given) takes += ", " + one;
   const std::string grid = extent(launch, "grid"), block = extent(launch, "block");
@@ -382,7 +403,7 @@ std::string launch_writer::driver(const std::string& text) {
   }
   return fmt::format(
       "#include <antiphase/plain/driver.h>\n#include <array>\n#include <bit>\n#include <cuda_bf16.h>\n"
-      "#include <cuda_fp16.h>\n#line 1 {}\nint main() {{\n{}"
+      "#include <cuda_fp16.h>\n#line 1 {}\n{}int main() {{\n{}"
       "  cudaFuncSetAttribute({}, cudaFuncAttributeMaxDynamicSharedMemorySize, {});\n"
       "  cudaLaunchConfig_t ap_how = {{}};\n  ap_how.gridDim = dim3({}), ap_how.blockDim = dim3({});\n"
       "  ap_how.dynamicSmemBytes = {};\n{}"
@@ -390,8 +411,8 @@ std::string launch_writer::driver(const std::string& text) {
       "  if (const cudaError_t ap_failed = cudaDeviceSynchronize(); ap_failed != cudaSuccess)\n"
       "    return std::fprintf(stderr, \"%s\\n\", cudaGetErrorString(ap_failed)), 1;\n"
       "  bool right = true;\n{}  return right ? 0 : 1;\n}}\n",
-      literal(file_), before_, kernel_, shared.dump(), grid, block, shared.dump(), attributes, kernel_, takes,
-      after_);
+      literal(file_), conversions_, before_, kernel_, shared.dump(), grid, block, shared.dump(), attributes,
+      kernel_, takes, after_);
 }
 
 }  // namespace

@@ -113,7 +113,16 @@ void keep_before_swap(cpu_detail::thread_state& self, const void* p, std::uint64
   kept.steps_alone = most_alone;
 }
 }  // namespace
+namespace {
+// Offsets in global memory, of this launch; `dropped`: where bytes may be read and dropped, but not too early.
+struct brought {
+  std::size_t at;
+  bool dropped;
+};
+std::vector<brought> brought_into;
+}  // namespace
 void begin_keeping() {
+  brought_into.clear();
   const unsigned drawn = seed();
   kept = {.left = drawn % 2 == 0 ? most_kept : 0,
           .draw = drawn,
@@ -193,19 +202,56 @@ const judged_load& judged_load_of(checker_detail::place_number at) {
 }
 }  // namespace
 
+namespace {
+// True in global memory if what a load of the widest vector takes in there has been written in part.
+bool reads_some_written(std::size_t offset) {
+  constexpr std::size_t vector = 16;
+  if (offset < checker_detail::shadow::shared_bytes ||
+      followed().memory.byte(offset).state != checker_detail::cell_state::uninitialised)  // an old value
+    return false;
+  const std::size_t first = offset / vector * vector;
+  for (std::size_t at = first; at < first + vector; at += 4)
+    if (followed().memory.byte(at).has_writer()) return true;
+  return false;
+}
+}  // namespace
+
+// Values that were brought into memory that is still unwritten are no outcome of the launch.
+bool forget_brought() {
+  model& m = followed();
+  bool early = false;
+  for (const brought& b : brought_into)
+    if (m.memory.byte(b.at).state == checker_detail::cell_state::uninitialised)
+      reinterpret_cast<unsigned char*>(m.memory.lowest())[b.at] = 0;
+    else
+      early |= b.dropped;
+  return early;
+}
+
 // Libraries load an element too many, as at the end of a tile, and drop it; and what only goes into shared
-// memory may be dropped there, or sorted away: an error only if it is used.
+// memory may be dropped there, or sorted away: an error only if it is used. So do programs that
+// load rows as vectors: that is pedantic.
 bool unwritten_may_be_read(const checker_detail::accessor& w, std::size_t offset) {
   const judged_load& load = judged_load_of(w.place);
-  if (!has_host_of_nvcc() && !(load.by_use && undefined_results().judges(load.first))) return false;
+  const bool by_use = has_host_of_nvcc() || (load.by_use && undefined_results().judges(load.first));
+  if (!by_use && !(reads_some_written(offset) && undefined_results().follows(load.first))) return false;
   model& m = followed();
   std::array<unsigned char, 4> value{};
-  undefined_results().bring(load.first, value.data(), value.size(), undefined_values::extreme(), [&] {
-    return use_of(w.place, fmt::format("use of a read of {} bytes", w.bytes), offset, w.bytes);
-  });
+  const auto read_of = [&](const char* words, sentence in_practice) {
+    finding f = use_of(w.place, fmt::format("{} of {} bytes", words, w.bytes), offset, w.bytes);
+    f.in_practice = in_practice;
+    return f;
+  };
+  std::function<finding()> if_unused;
+  if (!by_use) if_unused = [&] { return read_of("read", sentence::gpu_unused_bytes); };
+  undefined_results().bring(
+      load.first, value.data(), value.size(), undefined_values::extreme(),
+      [&] { return read_of(by_use ? "use of a read" : "read", sentence::none); }, if_unused);
   for (std::size_t k = 0; k < value.size(); ++k)
-    if (m.memory.byte(offset + k).state == checker_detail::cell_state::uninitialised)
+    if (m.memory.byte(offset + k).state == checker_detail::cell_state::uninitialised) {
       reinterpret_cast<unsigned char*>(m.memory.lowest())[offset + k] = value[k];
+      if (offset >= checker_detail::shadow::shared_bytes) brought_into.push_back({offset + k, !by_use});
+    }
   return true;
 }
 
@@ -251,7 +297,8 @@ std::uint64_t update(void* p, int bytes, scope reach, ordering how,
            same == unchanged::not_read ? atomic_kind::store
            : writes                    ? atomic_kind::update
                                        : atomic_kind::load,
-           static_cast<checker_detail::order>(how), reach, self.code, reads || !unwritten);
+           static_cast<checker_detail::order>(how), reach, self.code, reads || !unwritten,
+           same == unchanged::is_written && overwrites(change, with, before, size));
   if (!there) return 0;
   std::memcpy(p, &after, size);
   if (after == before) {

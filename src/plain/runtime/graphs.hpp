@@ -17,7 +17,9 @@ struct antiphase_plain_event {
     cudaGraphNode_t node;
     bool programmatic;
   };
-  bool destroyed = false, recorded = false;
+  bool destroyed = false, recorded = false, waited_for = false;  // since it was recorded last
+  std::vector<antiphase::checker_detail::past> replaced;         // by the last record
+  antiphase::plain::place recorded_at;
   const void* capture = nullptr;
   std::vector<node> nodes;
 };

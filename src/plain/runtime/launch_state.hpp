@@ -81,6 +81,7 @@ std::string mbarrier_name(std::size_t offset, const std::uint64_t* word);
 // Parameters. The number stands for all memory that outlives the launch.
 void forget_parameters();
 std::uint64_t outcome_as_number(bool has_parted);
+bool forget_brought();  // before it; true: bytes have been read before a thread has written them
 
 // Threads.
 void forget_threads();

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Parameters of kernels: copies of threads, and pointers with __restrict__.
+#include <unistd.h>
 #include <algorithm>
 #include <cstring>
 #include <map>
@@ -140,6 +141,8 @@ std::uint64_t outcome_as_number(bool has_parted) {
   for (const auto& f : followed().findings.all())
     for (const std::string& said : {f.result.memory, f.result.access.action, to_text(f.result.missing)})
       if (!has_parted) add(said.data(), said.size());
+  if (forget_brought())
+    n += static_cast<std::uint64_t>(getpid());  // whatever came of it: no two outcomes are alike
   visit_memory(add);
   return n | (has_parted ? 1 : 0);
 }

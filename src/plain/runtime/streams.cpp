@@ -125,9 +125,14 @@ bool is_gone(cudaEvent_t e, const char* what, place where) {
 namespace {
 // A wait for an event that has not been recorded is no error, and no wait.
 void waits(cudaEvent_t e, place where) {
-  if (!e->recorded && followed().findings.unrecorded_wait.empty())
-    followed().findings.unrecorded_wait =
-        fmt::format("{}:{}", checker_detail::shown(where.file_name()), where.line());
+  const auto line = [](place at) {
+    return fmt::format("{}:{}", checker_detail::shown(at.file_name()), at.line());
+  };
+  auto& findings = followed().findings;
+  if (!e->recorded && findings.unrecorded_wait.empty()) findings.unrecorded_wait = line(where);
+  e->waited_for = true;
+  for (checker_detail::past& before : std::exchange(e->replaced, {}))
+    findings.replaced_records.push_back({std::move(before), line(e->recorded_at), line(where)});
 }
 }  // namespace
 
@@ -163,7 +168,11 @@ cudaError_t record(cudaEvent_t e, cudaStream_t on, event_of what, place where) {
   only_by_main("an event is recorded", where);
   if (is_gone(e, "cudaEventRecord() of", where) || is_gone(on, "cudaEventRecord()", where))
     return cudaErrorInvalidResourceHandle;
+  constexpr std::size_t most = 16;
+  if (e->recorded && !e->waited_for && e->replaced.size() < most) e->replaced.push_back(e->after);
   e->recorded = true;
+  e->waited_for = false;
+  e->recorded_at = where;
   if (!captured_record(e, on, what, where)) record_now(e, on);
   return cudaSuccess;
 }

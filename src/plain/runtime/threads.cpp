@@ -164,6 +164,7 @@ std::string source_of(unsigned mask) {
 }
 }  // namespace
 
+unsigned lanes_of_group(place where) { return lanes_at(where); }
 unsigned lanes_here(place where) {
   const unsigned mask = lanes_at(where);
   if (noted.active_masks.empty()) noted.first_active_mask = where;

@@ -26,13 +26,19 @@ undefined_values::others undefined_values::extreme() {  // very large and very s
   return all;
 }
 
+bool undefined_values::follows(checker_detail::place_number at) const {
+  return left_ > 0 || std::ranges::find(readings_, at, &reading::place) != readings_.end();
+}
+
 void undefined_values::bring(checker_detail::place_number at, void* value, std::size_t bytes,
-                             const others& instead, const std::function<finding()>& if_used) {
+                             const others& instead, const std::function<finding()>& if_used,
+                             const std::function<finding()>& if_unused) {
   // The other processes count readings as this one does, so that the same is left to them.
   if (left_ > 0 && std::ranges::find(readings_, at, &reading::place) == readings_.end()) {
     --left_;
     judged_.insert(at);
-    reading& r = readings_.emplace_back(reading{at, if_used(), {}, {}});
+    reading& r = readings_.emplace_back(reading{at, if_used(), {}, {}, {}});
+    if (if_unused) r.if_unused = if_unused();
     for (const bytes_of_value& other : instead)
       if (!is_other() && begin(r)) value_ = other, place_ = at;
   }
@@ -45,7 +51,7 @@ void undefined_values::bring(checker_detail::place_number at, void* value, std::
 bool undefined_values::parts(checker_detail::place_number at, const finding& if_other,
                              const finding& if_same) {
   if (is_other()) return false;
-  has_parted_ = begin(readings_.emplace_back(reading{at, if_other, if_same, {}}));
+  has_parted_ = begin(readings_.emplace_back(reading{at, if_other, if_same, {}, {}}));
   return has_parted_;
 }
 
@@ -95,8 +101,8 @@ void undefined_values::launch_ended(checker_detail::model& m, const std::string&
         used |= told ? theirs != mine : WIFEXITED(status);
       }
     }
-    if (used || same) {
-      finding f = used ? r.if_used : *r.if_same;
+    if (used || same || r.if_unused) {
+      finding f = used ? r.if_used : same ? *r.if_same : *r.if_unused;
       f.kernel = kernel;
       m.findings.note(std::move(f), r.place);
     }

@@ -22,11 +22,13 @@ class undefined_values {
   using bytes_of_value = std::array<unsigned char, machine::exchange_bytes>;
   using others = std::array<bytes_of_value, 2>;
   static others extreme();  // values that no program expects
-  // Gives the running thread such a value; the processes go on with those `instead`.
+  // Gives the running thread such a value; the processes go on with those `instead`. `if_unused`: what is
+  // found if it makes no difference.
   void bring(checker_detail::place_number at, void* value, std::size_t bytes, const others& instead,
-             const std::function<finding()>& if_used);
+             const std::function<finding()>& if_used, const std::function<finding()>& if_unused = {});
   // False: too many values have been followed, and none of this place.
   bool judges(checker_detail::place_number at) const { return left_ > 0 || judged_.contains(at); }
+  bool follows(checker_detail::place_number at) const;  // the same, in this launch
   // Goes on twice, and is true in the other process, which ends with the launch. A number other than this
   // process's is `if_other` then, the same number `if_same`; 0 says nothing.
   bool parts(checker_detail::place_number at, const finding& if_other, const finding& if_same);
@@ -42,7 +44,7 @@ class undefined_values {
   struct reading {
     checker_detail::place_number place;
     finding if_used;
-    std::optional<finding> if_same;
+    std::optional<finding> if_same, if_unused;
     std::vector<std::pair<pid_t, int>> others;  // and the pipes their outcome comes through
   };
   bool begin(reading& r);  // true in the other process

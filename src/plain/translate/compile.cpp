@@ -63,8 +63,9 @@ class compilation {
   bool sides_differ() const { return sides_differ_; }
   bool can_be_prepared() const;
   preparation how_to_prepare() const;
-  // Without parts, compiles everything.
-  void run(const std::string& object, const std::optional<prepared_parts>& parts);
+  // Without parts, compiles everything. `translated` is called between the text and its compilation.
+  void run(const std::string& object, const std::optional<prepared_parts>& parts,
+           const std::function<void()>& translated = {});
 
  private:
   void write_beginning(const fs::path& to, bool of_c, bool for_host) const;
@@ -409,11 +410,13 @@ preparation compilation::how_to_prepare() const {
       .include = include_ / "antiphase"};
 }
 
-void compilation::run(const std::string& object, const std::optional<prepared_parts>& parts) {
+void compilation::run(const std::string& object, const std::optional<prepared_parts>& parts,
+                      const std::function<void()>& translated) {
   parts_ = parts;
   inputs_.clear();
   preprocess();
   translate_all();
+  if (translated) translated();
   compile_all();
   link(object);
 }
@@ -440,18 +443,22 @@ compiled::compiled(const plain_program& p)
   if (!p.object.empty() && fs::exists(object_, ignored)) return;
   // C++20 if nothing else is asked for. A program that is not valid in the first may be in the other.
   const bool older = asks_for_older(p.compiler_options);
-  std::future<void> made;  // parts for later programs; its destructor waits for them
+  std::future<void> made;  // parts for later programs: of one that is refused, none are made and waited for
   bool sides_differ = false;
   const auto compile = [&](bool as_older, bool both_sides) {
     compilation steps(p, folder_.path(), as_older, both_sides);
     try {
-      if (steps.can_be_prepared())
-        if (const auto parts = prepared(steps.how_to_prepare(), made)) try {
+      const bool may_be_prepared = steps.can_be_prepared();
+      if (may_be_prepared)
+        if (const auto parts = prepared(steps.how_to_prepare())) try {
             return steps.run(object(), parts);
-          } catch (const bad_source&) {
+          } catch (const bad_source& e) {
             // the program's fault, or that of the parts: compiled without them, its errors are its own
+            if (e.what() == std::string_view(no_main)) throw;
           }
-      steps.run(object(), {});
+      steps.run(object(), {}, [&] {
+        if (may_be_prepared && !made.valid()) made = prepare(steps.how_to_prepare());
+      });
     } catch (const bad_source&) {
       sides_differ = steps.sides_differ();
       throw;

@@ -19,8 +19,9 @@ namespace fs = std::filesystem;
 namespace {
 
 // Refusals by static assertions of the stand-in headers, with the lines of the program that ask for them.
+// Lines of a launch in JSON are those of what is made of it.
 std::string refused_by_headers(const std::string& errors) {
-  static const std::regex asks(R"((.+?:\d+):\d+:\s+required from here)"),
+  static const std::regex asks(R"((.+?\.json|.+?:\d+)(?::\d+)*:\s+required from here)"),
       refuses(R"(.*: static assertion failed: antiphase check: (.*))");
   std::istringstream lines(errors);
   std::string place, told;
@@ -77,7 +78,7 @@ void fail(const fs::path& said) {
   if (text.starts_with("clang")) throw not_supported(needs_gcc("calls clang"));
   if (const std::string header = include_that_fails(text); !header.empty()) throw bad_source(header);
   if (const std::string refused = refused_by_headers(text); !refused.empty()) throw bad_source(refused);
-  throw bad_source(std::string(does_not_compile) + unknown_names(text) + text);
+  throw bad_source(std::string(does_not_compile) + unknown_names(text) + with_folders(text));
 }
 void run_or_fail(const words& command, const fs::path& said) {
   if (run_command(command, said) != 0) fail(said);

@@ -176,6 +176,7 @@ const std::vector<dialect_group>& plain_dialect() {
         {no, "__nv_fp8x4_e8m0", "two of __nv_fp8x2_e8m0"},
         {yes, "__ldg __ldcg __ldcs __stcg __stcs",
          "ordinary loads and stores here; what __ldg reads may not be written in the launch"},
+        {yes, "CUDART_PI_F CUDART_INF CUDART_NAN_F CUDART_L2E", "and the rest of math_constants.h"},
         {yes, "__popc __clz __ffs __brev __float_as_int __fdividef __expf rsqrtf",
          "and the like; fast forms are as exact as the others"},
         {yes, "__dp4a __dp2a_lo __vadd4 __vaddss2 __vabsdiffu4 __vmaxs2 __vcmpgtu4 __vsadu4",

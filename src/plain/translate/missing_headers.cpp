@@ -5,9 +5,11 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdlib>
 #include <filesystem>
 #include <regex>
 #include <sstream>
+#include <utility>
 #include <vector>
 
 namespace antiphase::plain {
@@ -55,7 +57,58 @@ struct place {
   std::string line;
 };
 
+// Folders in which a header of that name lies: of those under the including file's folder or, if there is
+// none, under the next one above it, up to the root of its repository.
+std::vector<fs::path> folders_with(const fs::path& name, const fs::path& includer) {
+  std::vector<fs::path> found;
+  std::error_code ignored;
+  int steps = 20'000;  // entries of folders to look at
+  constexpr int levels = 5, deepest = 6;
+  fs::path folder = fs::absolute(includer, ignored).lexically_normal().parent_path(), last;
+  const char* const home = std::getenv("HOME");
+  const auto is_shared = [&](const fs::path& f) {  // by much else: /tmp, a home
+    return f.parent_path() == f.root_path() || f == f.root_path() || (home != nullptr && f == home);
+  };
+  for (int level = 0; level < levels && found.empty() && !is_shared(folder); ++level) {
+    for (fs::recursive_directory_iterator at(folder, fs::directory_options::skip_permission_denied, ignored),
+         end;
+         !ignored && at != end && --steps > 0; at.increment(ignored)) {
+      const fs::path& entry = at->path();
+      std::error_code of_entry;
+      const bool is_left = !at->is_directory(of_entry) || entry.filename().native().starts_with('.');
+      if (is_left || entry == last || at.depth() == deepest) at.disable_recursion_pending();
+      if (!is_left && entry != last && fs::is_regular_file(entry / name, of_entry)) found.push_back(entry);
+    }
+    ignored.clear();
+    if (level > 0 && fs::is_regular_file(folder / name, ignored)) found.push_back(folder);
+    if (fs::exists(folder / ".git", ignored)) break;
+    last = std::exchange(folder, folder.parent_path());
+  }
+  std::ranges::sort(found, {},
+                    [](const fs::path& p) { return std::pair(std::distance(p.begin(), p.end()), p); });
+  return found;
+}
+
 }  // namespace
+
+std::string with_folders(const std::string& errors) {
+  static const std::regex missing(R"((.+?):\d+:\d+: fatal error: (\S+): No such file or directory)");
+  std::smatch m;
+  if (!std::regex_search(errors, m, missing)) return errors;
+  const fs::path name = m[2].str();
+  if (name.is_absolute() || name.begin()->native() == "..") return errors;
+  std::string folders;
+  constexpr std::size_t most = 3;
+  const std::vector<fs::path> found = folders_with(name, m[1].str());
+  for (std::size_t i = 0; i < std::min(found.size(), most); ++i) {
+    const std::string shown = found[i].lexically_proximate(fs::current_path()).string(),
+                      full = found[i].string();
+    folders += (i == 0 ? "" : " or ") + ("-I " + (shown.size() < full.size() ? shown : full));
+  }
+  if (folders.empty()) return errors;
+  return std::string(errors.begin(), m[0].second) + fmt::format(": expected {}, where it is", folders) +
+         std::string(m[0].second, errors.end());
+}
 
 std::string absent_header(std::string_view errors) {
   static const std::regex missing(R"(fatal error: (\S+): No such file or directory)");

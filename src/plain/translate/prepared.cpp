@@ -97,25 +97,31 @@ void make(const preparation& how, const fs::path& in, const fs::path& named) {
 
 }  // namespace
 
-std::optional<prepared_parts> prepared(const preparation& how, std::future<void>& made) {
+std::optional<prepared_parts> prepared(const preparation& how) {
+  const fs::path in = cache();
+  if (in.empty()) return {};
+  const fs::path named = in / "check" / key_of(how);
+  std::error_code failed;
+  if (!fs::exists(named, failed)) return {};
+  fs::last_write_time(named, fs::file_time_type::clock::now(), failed);  // those used last are kept
+  return prepared_parts{named / "header.hpp", named / "own_part.o"};
+}
+
+std::future<void> prepare(const preparation& how) {
   fs::path in = cache();
   if (in.empty()) return {};
   in /= "check";
   const fs::path named = in / key_of(how);
   std::error_code failed;
-  if (fs::exists(named, failed)) {
-    fs::last_write_time(named, fs::file_time_type::clock::now(), failed);  // those used last are kept
-    return prepared_parts{named / "header.hpp", named / "own_part.o"};
-  }
+  if (fs::exists(named, failed)) return {};  // of no use to this program
   fs::create_directories(in, failed);
   if (failed) return {};
-  made = std::async(std::launch::async, [=] {
+  return std::async(std::launch::async, [=] {
     try {
       make(how, in, named);
     } catch (const std::exception&) {  // a full disk, say: programs are compiled without
     }
   });
-  return {};
 }
 
 }  // namespace antiphase::plain

@@ -24,10 +24,11 @@ struct preparation {
   std::filesystem::path compiler, include;  // files whose changes make them stale
 };
 
-// Parts that an earlier program has left. Where there are none, makes them for later programs, until the
-// future is ready. Without a cache folder (ANTIPHASE_CACHE, or antiphase in XDG_CACHE_HOME or in ~/.cache;
-// ANTIPHASE_CACHE=off for none) there are never any.
-std::optional<prepared_parts> prepared(const preparation& how, std::future<void>& made);
+// Parts that an earlier program has left. Without a cache folder (ANTIPHASE_CACHE, or antiphase in
+// XDG_CACHE_HOME or in ~/.cache; ANTIPHASE_CACHE=off for none) there are never any.
+std::optional<prepared_parts> prepared(const preparation& how);
+// Makes them for later programs, until the future is ready; its destructor waits for that.
+std::future<void> prepare(const preparation& how);
 
 // Throws device_error if the disk is full, say.
 void write_file(const std::filesystem::path& file, std::string_view text);

@@ -239,7 +239,8 @@ TEST_F(History, LeavesTheHostsMemoryToWhoeverAllowsIt) {
 struct Findings : Clocks {
   shadow memory;
   mbarrier_order barriers{clocks, memory.lowest()};
-  finding_list findings{clocks, launches, barriers, memory};
+  atomic_hints hints{clocks};
+  finding_list findings{clocks, launches, barriers, memory, hints};
   // Overwrites what thread `other` still reads, at the given code place.
   std::pair<std::size_t, bool> overwrite(place_number at, sentence in_practice = sentence::none) {
     const reader by{.block = other.block,

@@ -83,7 +83,9 @@ class Stopped(Ends):
         (found,) = json.loads(done.stdout)["programs"]
         self.assertIn("race", {f["kind"] for f in found["findings"]})
         self.assertEqual((found["schedules"], found["unfinished"]), (2, 2))
+        self.assertRegex(found["notes"][0], r"stopped after 2 seconds in host code at my\.cu:\d+: it may")
         self.assertIn("Findings up to then are reported", found["notes"][0])
+        self.assertGreater(found["accesses"], 0)
         self.assertEqual({f["access"]["at"]["line"] for f in found["findings"]}, {5})
         (invocation,) = json.loads((self.folder / "s").read_text())["runs"][0]["invocations"]
         self.assertFalse(invocation["executionSuccessful"])
@@ -124,7 +126,10 @@ class Stopped(Ends):
         slow = FAULTY.replace("}\n", " for (long i = 0; i < 1l << 40; ++i) p[2 + threadIdx.x % 32] = i; }\n")
         done = self.check(self.source(program(slow)), *ONE, "--seconds", "3", "--blocks", "all", "--json")
         self.assertEqual(done.returncode, 5, done.stderr)
-        self.assertTrue(json.loads(done.stdout)["programs"][0]["findings"])
+        (found,) = json.loads(done.stdout)["programs"]
+        self.assertTrue(found["findings"])
+        self.assertRegex(found["notes"][0], r"stopped after 3 seconds in kernel k at my\.cu:\d+: it may")
+        self.assertGreater(found["accesses"], 1000)
 
     def test_a_program_with_threads_or_open_files(self):
         for more in ('FILE* f = fopen("log", "w");', "if (fork() == 0) { sleep(100); _exit(0); }"):
@@ -144,8 +149,10 @@ class Stopped(Ends):
             with self.subTest(after):
                 done = self.check(self.source(program(FAULTY, after=after)), *ONE, "--json")
                 self.assertEqual(done.returncode, status, done.stderr)
-                self.assertIn("race", {f["kind"] for f in json.loads(done.stdout)["programs"][0]["findings"]})
+                (report,) = json.loads(done.stdout)["programs"]
+                self.assertIn("race", {f["kind"] for f in report["findings"]})
                 self.assertIn(said, done.stdout)
+                self.assertGreater(report["accesses"], 0)
 
     def test_interrupted_in_the_first_run(self):
         name = self.source(program(FAULTY, after='fclose(fopen("there", "w")); sleep(100);'))

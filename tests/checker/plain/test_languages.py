@@ -8,9 +8,11 @@ import os
 import pathlib
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
+import time
 import types
 import unittest
 
@@ -59,7 +61,66 @@ ret;
 """
 
 
+UNORDERED = """
+import numpy as np
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def turn(scratch, out, N: tl.constexpr):
+    i = tl.arange(0, N)
+    tl.store(scratch + i, i)
+    BARRIER
+    tl.store(out + i, tl.load(scratch + N - 1 - i))
+
+
+out = np.zeros(256, np.int32)
+turn[(1,)](np.zeros(256, np.int32), out, 256)
+assert (out == np.arange(256)[::-1]).all()
+"""
+
+
 class Languages(unittest.TestCase):
+    def test_a_barrier_has_the_name_of_the_language(self):
+        if importlib.util.find_spec("triton") is None:
+            self.skipTest("there is no triton here")
+        with tempfile.TemporaryDirectory() as folder:
+            file = pathlib.Path(folder) / "turn.py"
+            for barrier, code in (("tl.debug_barrier()", 0), ("pass", 5)):
+                file.write_text(UNORDERED.replace("BARRIER", barrier))
+                done = check(str(file), "--schedules", 3, "--json")
+                self.assertEqual(done.returncode, code, done.stdout + done.stderr)
+            for f in json.loads(done.stdout)["programs"][0]["findings"]:
+                if f["kind"] != "wrong result":
+                    self.assertIn("tl.debug_barrier()", f["missing"]["text"])
+                self.assertNotIn("__sync", f["missing"]["text"])
+
+    def test_nothing_runs_on_when_the_tool_is_ended(self):
+        for number in (signal.SIGTERM, signal.SIGKILL):
+            with self.subTest(number), tempfile.TemporaryDirectory() as folder:
+                file, pid = pathlib.Path(folder) / "sleeps.py", pathlib.Path(folder) / "pid"
+                file.write_text(
+                    f"import os, pathlib, time\npathlib.Path({str(pid)!r}).write_text(str(os.getpid()))\ntime.sleep(60)\n"
+                )
+                tool = subprocess.Popen([TOOL, "check", file], stderr=subprocess.DEVNULL)
+                for _ in range(200):
+                    if pid.exists() and pid.read_text():
+                        break
+                    time.sleep(0.1)
+                tool.send_signal(number)
+                tool.wait()
+                state = pathlib.Path(f"/proc/{pid.read_text()}/stat")
+
+                def runs():
+                    return state.exists() and state.read_text().rpartition(")")[2].split()[0] != "Z"
+
+                for _ in range(50):
+                    if not runs():
+                        break
+                    time.sleep(0.1)
+                self.assertFalse(runs())
+
     def right_and_broken(self, package, file, **more):
         if importlib.util.find_spec(package) is None:
             self.skipTest(f"there is no {package} here")

@@ -7,6 +7,7 @@
 import json
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -352,6 +353,32 @@ class Nvcc(unittest.TestCase):
         self.assertEqual(done.returncode, 3)
         self.assertIn("nvcc does not compile e.cu", done.stderr)
         self.assertIn('identifier "nothing" is undefined', done.stderr)
+
+    def test_constants_are_those_of_the_toolkit(self):
+        theirs = pathlib.Path(NVCC).resolve().parents[1] / "include/math_constants.h"
+        names = re.findall(r"#define (CUDART_\w+)", theirs.read_text())
+        self.assertGreater(len(names), 90)
+        source = (  # prints the bits of each
+            "#include <cstdio>\n#include <cstring>\n"
+            "template <class F, class U> F of(U x) { F f; std::memcpy(&f, &x, sizeof f); return f; }\n"
+            "#define __int_as_float(x) of<float>(unsigned(x))\n"
+            "#define __longlong_as_double(x) of<double>((unsigned long long)(x))\n"
+            '#include "constants.h"\nint main() {\n'
+            + "".join(
+                f'{{ auto x = {n}; for (unsigned char* b = (unsigned char*)&x; b < (unsigned char*)(&x + 1); ++b) std::printf("%02x", *b); std::puts(" {n}"); }}\n'
+                for n in names
+            )
+            + "}\n"
+        )
+        printed = []
+        for header in (theirs, ROOT / "include/antiphase/plain/math_constants.h"):
+            (self.folder / "one.cpp").write_text(source)
+            text = re.sub(r'#include "cuda_runtime.h"', "", header.read_text())
+            (self.folder / "constants.h").write_text(text)
+            subprocess.run(["g++", "one.cpp", "-o", "one"], cwd=self.folder, check=True, timeout=60)
+            printed.append(subprocess.run(["./one"], cwd=self.folder, capture_output=True, text=True).stdout)
+        self.assertEqual(len(printed[0].splitlines()), len(names))
+        self.assertEqual(printed[1], printed[0])
 
 
 unittest.main(argv=sys.argv[:1])

@@ -778,6 +778,41 @@ int main() {
         self.assertEqual(done.returncode, 3)
         self.assertIn("no main()", done.stderr)
 
+    def test_a_header_in_a_folder_nearby_is_named(self):
+        for name in ("app/src/kernels", "app/common/util", "app/more/util", "app/.hidden/util"):
+            (self.folder / name).mkdir(parents=True)
+        for name in ("app/common/util/one.h", "app/.hidden/util/one.h", "app/src/kernels/near/two.h"):
+            (self.folder / name).parent.mkdir(exist_ok=True)
+            (self.folder / name).write_text("int one();\n")
+
+        def said(include, *options):
+            text = f"// a kernel\n#include {include}\nint main() {{}}\n"
+            (self.folder / "app/src/kernels/my.cu").write_text(text)
+            done = self.check("app/src/kernels/my.cu", *options)
+            return done.returncode, done.stderr
+
+        for include, folders in (
+            ('"one.h"', "-I app/common/util"),
+            ('"util/one.h"', "-I app/common"),
+            ("<two.h>", "-I app/src/kernels/near"),
+        ):
+            header = include.strip('<>"')
+            code, text = said(include)
+            self.assertEqual(code, 3)
+            self.assertRegex(
+                text,
+                rf"app/src/kernels/my\.cu:2:\d+: fatal error: {header}: No such file or directory: "
+                rf"expected {folders}, where it is\n",
+            )
+            self.assertEqual(said(include, *folders.split())[0], 2)  # it launches nothing
+        (self.folder / "app/more/util/one.h").write_text("")
+        self.assertIn("expected -I app/common/util or -I app/more/util, where", said('"one.h"')[1])
+        self.assertIn("none.h: No such file or directory\n", said('"none.h"')[1])
+        (refused,) = json.loads(self.check("app/src/kernels/my.cu", "--json").stdout)["programs"][0][
+            "refused"
+        ]
+        self.assertEqual(refused["text"], "none.h: No such file or directory")
+
     def test_a_function_that_no_source_has(self):
         name = self.source(
             "struct image { int w; };\nvoid save(const image&, float*);\n"
@@ -1434,6 +1469,67 @@ int main() {
         done = self.check(name, "--kernels", driver, "-DFAR=+1", *QUICK)
         self.assertEqual(done.returncode, 5, done.stderr)
         self.assertIn("0 bytes past the end of 128 allocated", done.stdout)
+
+    def test_a_launch_in_json_takes_the_types_of_the_kernel(self):
+        name = self.source(
+            """#include <cuda_fp16.h>
+struct pair { int first; float by; };
+__global__ void k(const float4* from, __half2* to, const long long* shift, bool* even, pair p, size_t at, float by) {
+  const int t = threadIdx.x;
+  if (t > 12 MORE) return;
+  const float4 v = from[t];
+  to[t] = __floats2half2_rn(p.by * (v.x + v.w), by);
+  even[t] = (t + shift[t]) % 2 == 0 && at == (size_t)to + 4 && p.first == 3;
+}
+"""
+        )
+        arguments = [
+            {"array": "f32", "count": 52, "data": "iota"},
+            {
+                "array": "f16",
+                "count": 26,
+                "data": "none",
+                "expected": [2 * i + 1.5 if i % 2 == 0 else 0.5 for i in range(26)],
+            },
+            {"array": "i64", "count": 13, "data": "iota"},
+            {"array": "u8", "count": 13, "data": "none", "expected": [1] * 13},
+            {"bytes": [3, 0, 0, 0, 0, 0, 0, 63]},  # 3, 0.5f
+            {"address": 1, "offset": 4},
+            0.5,
+        ]
+
+        def launch(given, *options):
+            text = json.dumps({"kernel": "k", "grid": 1, "block": 32, "arguments": given})
+            return self.check(name, "--launch", self.source(text, "l.json"), *options, *QUICK)
+
+        done = launch(arguments, "-DMORE=")
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        done = launch(arguments, "-DMORE=+1")
+        self.assertEqual(done.returncode, 5, done.stderr)
+        self.assertIn("0 bytes past the end of 208 allocated", done.stdout)
+        wanted = "a pointer to such numbers, or to vectors or structs of them"
+        for place, other, what, expected in (
+            (1, {"array": "f64", "count": 26}, "an array of f64", wanted),
+            (2, {"array": "f32", "count": 13}, "an array of f32", wanted),
+            (0, 7, "7", "a type that holds this number"),
+            (5, 0.5, "0.5", "a type that holds this number"),
+            (6, None, "null", "a pointer"),
+            (4, {"bytes": [0] * 12}, "12 bytes", "a type of this size"),
+        ):
+            with self.subTest(what):
+                done = launch([other if i == place else a for i, a in enumerate(arguments)], "-DMORE=")
+                self.assertEqual(
+                    (done.returncode, done.stderr),
+                    (
+                        3,
+                        f"antiphase: {self.folder}/l.json: argument {place} is {what}, and the parameter of k has "
+                        f"another type: expected {expected}\n",
+                    ),
+                )
+        done = launch(arguments[:-1], "-DMORE=")
+        self.assertIn(
+            "l.json: the launch has more or fewer arguments than the kernel has parameters\n", done.stderr
+        )
 
     def test_a_tool_that_was_moved_finds_its_headers(self):
         to = self.folder / "elsewhere"

@@ -319,7 +319,7 @@ class Trace(unittest.TestCase):
         (self.folder / "idle.cu").write_text("__global__ void k() {}\nint main() { k<<<1, 1>>>(); }\n")
         (self.folder / "bad.cu").write_text("int main() { return x; }\n")
         for arguments, code, said in (
-            (["idle.cu"], 4, "idle.cu has nothing to draw"),
+            (["idle.cu"], 3, "idle.cu has nothing to draw"),
             (["bad.cu"], 3, "does not compile"),
             (["none.cu"], 3, "there is no file 'none.cu'"),
             (["product.cu", "--stages", "2"], 2, "next to a program"),
@@ -346,7 +346,7 @@ class Trace(unittest.TestCase):
         )
         self.assertEqual(by_hand["pick"]["policy"], kernel["advice"]["pick"]["policy"])
         self.assertIn(
-            "no kernel to advise on", self.tool("advise", PROGRAMS / "vector_add.cu", code=4).stderr
+            "no kernel to advise on", self.tool("advise", PROGRAMS / "vector_add.cu", code=3).stderr
         )
 
     def test_advice_is_of_the_kernel_as_written(self):

@@ -159,7 +159,7 @@ void advise_program(const program_request& r, const machine_profile& on) {
     for (const std::string& n : k.drawn.notes) text += wrapped(fmt::format("note: {}", n)) + "\n";
   }
   if (list.empty())
-    throw not_supported(
+    throw bad_input(
         fmt::format("{} has no kernel to advise on: expected one that loads parts of shared memory and reads "
                     "them, alternately",
                     r.kernels.front()));

@@ -4,10 +4,12 @@
 #include "tool/commands/check/check_filters.hpp"
 
 #include <fmt/format.h>
+#include <sys/prctl.h>
 
 #include <algorithm>
 #include <antiphase/core/error.hpp>
 #include <charconv>
+#include <csignal>
 #include <cstdlib>
 #include <filesystem>
 #include <memory>
@@ -105,7 +107,10 @@ plain_program program_of(const program_request& r) {
       std::ranges::any_of(p.sources, [](const std::string& s) { return s.ends_with(".py"); });
   if (!p.driver.empty() && !is_python)
     require_file(p.driver, r.launch.empty() ? ", which --kernels names" : ", which --launch names");
-  if (const char* const object = std::getenv("ANTIPHASE_CHECK_OBJECT")) p.object = object;  // for capture.py
+  if (const char* const object = std::getenv("ANTIPHASE_CHECK_OBJECT")) {  // for capture.py
+    p.object = object;
+    prctl(PR_SET_PDEATHSIG, SIGTERM);  // and no longer than that runs
+  }
   if (!r.blocks.empty()) p.most_accesses = 0;
   if (r.blocks == "all") {
     p.most_threads = 0;

@@ -89,6 +89,8 @@ std::vector<timed_kernel> timed_program(const program_request& r, const trace_op
 // Checks the kernels of a Python program. `told`: a line for each extension, for a terminal.
 check_report check_python(const check_request& r, const plain_program& program, const check_options& options,
                           std::string& told);
+// Findings of a report then use the words of that language; empty: as they are.
+void say_in(const std::string& language, check_report& report);
 // Refusals from an error that check_plain() threw; `source` is used where the place is unknown.
 std::vector<check_refusal> refusals_of(const error& e, const std::string& source);
 void show_dialect(const check_request& r);

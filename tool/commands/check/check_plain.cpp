@@ -6,6 +6,7 @@
 #include <antiphase/core/error.hpp>
 #include <antiphase/plain_cuda.hpp>
 #include <chrono>
+#include <cstdlib>
 #include <filesystem>
 
 #include "tool/base/errors.hpp"
@@ -152,6 +153,8 @@ void run_check_plain(const check_request& r) {
     if (dynamic_cast<const bad_source*>(&e) != nullptr) throw bad_input(e.what());
     throw;
   }
+  if (const char* const language = std::getenv("ANTIPHASE_CHECK_LANGUAGE"))  // for capture()
+    say_in(language, report);
   so_far.finish();
   for (check_refusal& why : report.refused)
     if (why.place.file.empty()) why.place.file = name;

@@ -105,6 +105,11 @@ void add(check_report& all, check_report one) {
 
 }  // namespace
 
+void say_in(const std::string& language, check_report& report) {
+  for (finding& f : report.findings)
+    if (!language.empty() && !f.missing.empty()) f.missing.values.push_back(language);
+}
+
 check_report check_python(const check_request& r, const plain_program& program, const check_options& options,
                           std::string& told) {
   if (!program.driver.empty())
@@ -127,6 +132,7 @@ check_report check_python(const check_request& r, const plain_program& program, 
     const std::string what = fmt::format("{}: {} call{}", label, calls, calls == 1 ? "" : "s");
     try {
       check_report one = check_plain(p, options);
+      say_in(m.at("language").get<std::string>(), one);
       told += fmt::format("{:<32} {}\n", what, summary(one));
       add(all, std::move(one));
     } catch (const error& e) {

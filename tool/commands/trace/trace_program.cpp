@@ -76,10 +76,11 @@ void trace_program(const trace_request& r, trace_options options) {
                       k.drawn.policy));
   }
   if (timelines.empty())
-    throw not_supported(fmt::format(
-        "{} has nothing to draw: expected a kernel that loads from global memory, or fills shared memory by "
-        "turns",
-        r.kernel));
+    throw bad_input(
+        fmt::format("{} has nothing to draw: expected a kernel that loads from global memory, or fills "
+                    "shared memory that "
+                    "it reads",
+                    r.kernel));
   picture.draw(timelines);
   trace_results results = results_of(r.common, "kernel", timelines);
   results.forecast = "antiphase advise predicts it.";

@@ -3,6 +3,7 @@
 // result.
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
+#include <math_constants.h>
 #include <cmath>
 #include <cstdio>
 
@@ -54,6 +55,9 @@ __global__ void numbers(vectors* v, float* f, int* to) {
         __vavgu4(0xFF01, 0xFE02) == 0xFF02 && __vhaddu4(0xFF01, 0xFE02) == 0xFE01);
   HOLDS(__uhadd(~0u, ~0u) == ~0u && __urhadd(~0u, 0) == 1u << 31 &&
         __byte_perm(0x03020100, 0x07060504, 0x7410) == 0x07040100);
+  HOLDS(CUDART_PI_F == 4 * CUDART_PIO4_F && CUDART_L2E * CUDART_LN2 == 1 && CUDART_INF > CUDART_TWO_TO_52 &&
+        CUDART_NAN_F != CUDART_NAN_F && CUDART_SQRT_TWO_F * CUDART_SQRT_HALF_F > 0.9999999f &&
+        CUDART_PI_LO == 2 * CUDART_PIO2_LO && CUDART_MIN_DENORM_F > CUDART_NEG_ZERO_F);
   HOLDS(__float_as_int(1.0f) == 0x3F800000 && __int_as_float(0x40000000) == 2 &&
         __float_as_uint(-0.0f) == 1u << 31);
   HOLDS(fabsf(__fdividef(3, 4) - 0.75f) < 1e-6f && fabsf(__expf(1) - 2.7182818f) < 1e-5f &&

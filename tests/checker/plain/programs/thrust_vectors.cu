@@ -8,9 +8,11 @@
 #include <thrust/host_vector.h>
 #include <thrust/iterator/counting_iterator.h>
 #include <thrust/iterator/zip_iterator.h>
+#include <thrust/merge.h>
 #include <thrust/reduce.h>
 #include <thrust/scan.h>
 #include <thrust/sequence.h>
+#include <thrust/set_operations.h>
 #include <thrust/sort.h>
 #include <thrust/transform.h>
 #include <thrust/transform_reduce.h>
@@ -70,5 +72,26 @@ int main() {
   thrust::for_each(thrust::device, thrust::counting_iterator<int>(0), thrust::counting_iterator<int>(n),
                    put_tens{raw});
   bad += thrust::unique(p, p + n) - p != n / 10;
+
+  // Ranges of two types: multiples of 3 and of 5, with the shorter numbers first and last.
+  thrust::device_vector<short> threes(7);
+  thrust::device_vector<long> fives(5), all(12, -1);
+  thrust::sequence(threes.begin(), threes.end(), 0, 3);
+  thrust::sequence(fives.begin(), fives.end(), 0L, 5L);
+  auto end = thrust::merge(threes.begin(), threes.end(), fives.begin(), fives.end(), all.begin());
+  bad += end - all.begin() != 12 || all[2] != 3 || all[10] != 18 || all[11] != 20;
+  end = thrust::merge(fives.begin(), fives.end(), threes.begin(), threes.end(), all.begin(),
+                      [](long a, long b) { return a < b; });
+  bad += end - all.begin() != 12 || all[4] != 6 || all[5] != 9;
+  end = thrust::set_union(threes.begin(), threes.end(), fives.begin(), fives.end(), all.begin());
+  bad += end - all.begin() != 10 || all[9] != 20;
+  end = thrust::set_intersection(fives.begin(), fives.end(), threes.begin(), threes.end(), all.begin());
+  bad += end - all.begin() != 2 || all[1] != 15;
+  end = thrust::set_difference(thrust::device, threes.begin(), threes.end(), fives.begin(), fives.end(),
+                               all.begin());
+  bad += end - all.begin() != 5 || all[4] != 18;
+  end =
+      thrust::set_symmetric_difference(fives.begin(), fives.end(), threes.begin(), threes.end(), all.begin());
+  bad += end - all.begin() != 8 || all[7] != 20;
   return bad == 0 ? 0 : std::printf("%d wrong\n", bad);
 }
