@@ -238,7 +238,8 @@ class Monotone(unittest.TestCase):
                         continue
                     compared += 1
                     with self.subTest(better=better, worse=worse, blocks=blocks, h200=f"{gain:.2f}"):
-                        self.assertGreater(times[worse] / times[better], NEARLY)
+                        # of 24 steps, the first loads among them
+                        self.assertGreater(times[worse] / times[better], 0.98)
                         if alone and gain > 1.2 and better.startswith(("copies", "add_up")):
                             self.assertGreater(times[worse] / times[better], 1.05)
             self.assertGreater(compared, 0)
