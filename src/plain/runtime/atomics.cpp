@@ -114,7 +114,7 @@ void keep_before_swap(cpu_detail::thread_state& self, const void* p, std::uint64
 }
 }  // namespace
 namespace {
-// Offsets in global memory, of this launch; `dropped`: where bytes may be read and dropped, but not too early.
+// Offsets in global memory, of this launch; `dropped`: bytes may be dropped there, but not read too early.
 struct brought {
   std::size_t at;
   bool dropped;
