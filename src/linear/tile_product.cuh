@@ -160,7 +160,8 @@ template <tile_policy P, template <tile_policy, int> class Waits = tile_waits> s
     if constexpr (cluster > 1) cluster_arrive();
     if (p.w_complete == 0) wait_for_previous_grid();
     int ahead = 0;  // slots that have W and no X
-    // The step with which a tile's residual is fetched: so late that X and W do not displace it in the L2 cache.
+    // The step with which a tile's residual is fetched: so late that X and W do not displace it in the L2
+    // cache.
     const int fetched =
         p.blocks > 5 * slot_blocks ? (p.blocks - 1) / slot_blocks * slot_blocks - 4 * slot_blocks : 0;
     slot_cursor head;

@@ -100,7 +100,8 @@ std::string refused_gradients(const auto& change, bool launches = false) {
   });
 }
 
-// A tile of one row would have columns of any size next to each other, for which parts are not accurate enough.
+// A tile of one row would have columns of any size next to each other, for which parts are not accurate
+// enough.
 TEST(attention_rows, tiles_of_short_gradients_are_even) {
   for (int rows = 1; rows <= 3000; ++rows) {
     const attentions::even_tiles tiles(rows);

@@ -56,8 +56,8 @@ template <class T> T first_of_exclusive(scan_operation operation) {
 
 // Expected results and the error bound of floats. A term's rounding error enters a sum at most `depth` times:
 // the additions on the term's longest path, whatever the length (a chunk, two levels of warps, and a few for
-// each level of tiles). A product has one relative error per multiplication, one less than its factors; products
-// of FP32 are computed in FP64 and rounded once.
+// each level of tiles). A product has one relative error per multiplication, one less than its factors;
+// products of FP32 are computed in FP64 and rounded once.
 template <class T> void expect_scan(const std::vector<T>& in, const std::vector<T>& out,
                                     const scans::problem& p, const std::string& what) {
   const scans::lines over{p.outer, p.length, p.inner, p.direction};

@@ -42,7 +42,7 @@ struct actor_record {
     stamp group = 0, time = 0;
   };
   std::vector<plain_arrival> arrivals = {};
-  stamp read = 0;     // of bulk stores: their sources have been waited for up to here
+  stamp read = 0;  // of bulk stores: their sources have been waited for up to here
 };
 
 struct block_record {

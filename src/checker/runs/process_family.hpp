@@ -58,8 +58,8 @@ bool make_pipe(int (&ends)[2]);
 // if there were any. They have a moment to end by themselves.
 bool end_descendants();
 
-// Waits for a child, which stop() kills after so many seconds of its own time; passes its messages on from one
-// pipe to another, except for the answer, which is returned.
+// Waits for a child, which stop() kills after so many seconds of its own time; passes its messages on from
+// one pipe to another, except for the answer, which is returned.
 struct watched_child {
   process_end end;
   std::string answer;

@@ -295,7 +295,7 @@ struct layer_rows {
   layer of;
   std::vector<std::int64_t> rows;
 };
-// Layers as nobody has tuned a kernel for: extents whose logarithms are uniform, K any multiple of 8, every
+// Layers for which no kernel has been tuned: extents whose logarithms are uniform, K any multiple of 8, every
 // second N and K one of 64.
 std::vector<layer_rows> random_layers(std::int64_t seed, std::int64_t count, bool gpu) {
   std::mt19937 random(static_cast<std::uint32_t>(seed));
@@ -383,8 +383,7 @@ void add_bench_linear(arguments benches) {
   command.add_option("--kernel", r->kernels, "Kernels to take (default auto: the one that is chosen)")
       .several()
       .type_name("NAME");
-  command
-      .add_option("--random", r->random, "That many layers of random extents, the same for the same seed")
+  command.add_option("--random", r->random, "That many layers of random extents, the same for the same seed")
       .values(2, 2)
       .check(integer_between(0, 1 << 20))
       .type_name("SEED COUNT");
