@@ -66,17 +66,19 @@ struct scan_options {
 // run, wherever the arrays lie.
 //
 // Bounds. Sums and products of floats are not taken in sequential order. A sum is within its bound
-// (scan_choice::units) if the positive elements up to it, of its line or segment and with the initial value,
-// add up to less than 3.4e38 (FP64: 1.79e308), and the negative ones likewise; else it may be infinite or NaN
-// although its elements are finite, and if it is finite it is right all the same. Likewise a product, if the
-// factors above 1 in magnitude multiply to at most 1e308, and those below 1, zeros aside, to at least 1e-307;
-// else it may also be 0. An output never depends on elements after it, nor on other lines (docs/accuracy.md).
+// (scan_choice::units) if the positive elements up to it, of its line or segment and with the initial
+// value, add up to less than 3.4e38 (FP64: 1.79e308), and the negative ones likewise; else it may be
+// infinite or NaN although its elements are finite, and if it is finite it is right all the same. Likewise
+// a product, if the factors above 1 in magnitude multiply to at most 1e308, and those below 1, zeros
+// aside, to at least 1e-307; else it may also be 0. An output never depends on elements after it, nor on
+// other lines (docs/accuracy.md).
 //
-// Memory and stream. The call returns when all is queued on scan_options::stream. The single passes, one-wave
-// and columns keep a few bytes per tile from call to call, in the caller's workspace or in memory that belongs
-// to the executor and the stream. With the latter, the first call on a stream, or with a larger array, cannot be
-// captured in a graph. Calls with one workspace may not run at the same time. The other policies allocate
-// memory in stream order where a line is longer than a tile, and can always be captured.
+// Memory and stream. The call returns when all is queued on scan_options::stream. The single passes, one-
+// wave and columns keep a few bytes per tile from call to call, in the caller's workspace or in memory
+// that belongs to the executor and the stream. With the latter, the first call on a stream, or with a
+// larger array, cannot be captured in a graph. Calls with one workspace may not run at the same time. The
+// other policies allocate memory in stream order where a line is longer than a tile, and can always be
+// captured.
 //
 // Throws
 //   bad_request     an argument makes no sense (sizes, types, null or misaligned pointers, overlap other than
