@@ -176,9 +176,10 @@ def _checked(kind, q, k, v, causal, scale, mask, bias, window, grouped):
 # ---- Calls -----------------------------------------------------------------------------------------------
 
 
-def arguments(device, q, k, v, out, bias, visible, causal, scale, before, behind):
+def arguments(device, q, k, v, out, bias, visible, causal, scale, before, behind, policy=None):
     """Arguments without addresses. Each array is (shape, strides in elements), of four axes: members, heads,
-    rows, elements. Bias and visible are None, or have extents of 1 where they are shared."""
+    rows, elements. Bias and visible are None, or have extents of 1 where they are shared. policy: its name in
+    bytes, of a constant; None: the fastest."""
     (members, heads, queries, depth), _ = q
     args = _library.AttentionArgs(
         size=ctypes.sizeof(_library.AttentionArgs),
@@ -194,6 +195,7 @@ def arguments(device, q, k, v, out, bias, visible, causal, scale, before, behind
         scale_given=scale is not None,
         window_before=before,
         window_behind=behind,
+        policy=policy,
     )
     for name, x in (("q", q), ("k", k), ("v", v), ("out", out)):
         set_strides(args, name, x)

@@ -24,7 +24,7 @@ def by_rows(like, members, heads, rows, depth):
 
 def plan(q, k, v, bias, visible, how, grad=None, from_logsumexp=False):
     """What is known of a call: (arguments without addresses, bytes of workspace, strides of the output), or None
-    if an operand has to be copied first. how: causal, scale, before, after. grad: that of the output, for the
+    if an operand has to be copied first. how: causal, scale, before, after, and if need be a policy. grad: that of the output, for the
     backward; from_logsumexp: that has no softmax."""
     key = (
         q.shape,

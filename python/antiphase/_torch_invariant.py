@@ -257,13 +257,17 @@ def _takes_attention(q, k, v, bias):
     return bias is None or (bias.dtype is torch.float32 and bias.dim() == 4)
 
 
+# One policy for all batches: the fastest one follows from the whole call, and each has bits of its own.
+_FP32 = b"fp32"
+
+
 def _attention(original):
     """FP32 is computed here, 16 bits with a mask by torch's kernel, which divides no keys."""
 
     def kernel(keys, q, k, v, bias, compute, dropout_p=0.0, is_causal=False, *, scale=None):
         if dropout_p == 0 and _takes_attention(q, k, v, bias):
             try:
-                form = int(is_causal), scale, -1, -1
+                form = int(is_causal), scale, -1, -1, _FP32
                 return _torch_lead_attention._led_forward(q, k, v, bias, compute, form)
             except (NotImplementedError, ValueError):  # by shape: the same in every batch
                 pass
@@ -278,7 +282,7 @@ def _attention_backward(original):
         takes = grad is not None and dropout_p == 0 and not mask[3] and grad.dtype is torch.float32
         if takes and _takes_attention(q, k, v, bias):
             try:
-                form = int(any(is_causal)), scale, -1, -1
+                form = int(any(is_causal)), scale, -1, -1, _FP32
                 return _torch_lead_attention._led_backward(grad, q, k, v, bias, out, logsumexp, form)
             except (NotImplementedError, ValueError):
                 pass
