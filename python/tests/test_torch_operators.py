@@ -342,7 +342,7 @@ class Attention(Family):
         self.assertEqual(self.counted(lambda: FORWARD(q, k, v, None, False))[1], (1, 0))
         self.family.end()
         self.begin(takes_all=False)
-        self.passed_on(lambda: FORWARD(q, k, v, None, False))  # too small
+        self.passed_on(lambda: FORWARD(q[:, :, :1], k, v, None, False))  # one query: too small to ask about
 
     @support.unittest.skipUnless(ON_GPU, "torch's function calls these operators on GPUs alone")
     def test_torchs_function(self):

@@ -12,15 +12,18 @@ struct even_tiles {
   int rows, count;
   AP_FN constexpr explicit even_tiles(int of) : rows(of), count((of + split_rows - 1) / split_rows) {}
   AP_FN constexpr int first(int tile) const {
-    return count <= 1 ? tile * split_rows : 2 * static_cast<int>(std::int64_t{tile} * rows / (2 * count));
+    return count <= 1 ? tile * split_rows : 2 * static_cast<int>(std::int64_t{tile} * pairs() / count);
   }
   AP_FN constexpr int end(int tile) const { return tile + 1 < count ? first(tile + 1) : rows; }
   // The tile of a row; of one after the end, the last.
   AP_FN constexpr int of(int row) const {
     if (count <= 1) return row / split_rows;
-    const auto after = static_cast<int>((std::int64_t{row / 2 + 1} * 2 * count + rows - 1) / rows);
+    const auto after = static_cast<int>((std::int64_t{row / 2 + 1} * count + pairs() - 1) / pairs());
     return (after < count ? after : count) - 1;
   }
+
+ private:
+  AP_FN constexpr int pairs() const { return (rows + 1) / 2; }
 };
 
 struct short_gradient_params {

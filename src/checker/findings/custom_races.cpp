@@ -188,11 +188,10 @@ void custom_races::finish() {
     if (!expected_.contains(place) || not_expected_.contains(place)) findings_.is_error(entry);
   reads_.clear();
   for (const auto& [entry, places] : may_change_) {
+    // Within a block, a buffer that is used again looks the same.
     finding& f = findings_.all()[entry].result;
-    const missing_order order = f.missing.order();
     if (changes_.contains(places.first) && changes_.contains(places.second) &&
-        (order == missing_order::warp_sync || order == missing_order::block_barrier ||
-         f.missing.row == sentence::device_release))
+        f.missing.row == sentence::device_release)
       f.missing = sentence::one_update;
   }
 }

@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 #include <string_view>
 
+#include "src/checker/findings/groups.hpp"
 #include "src/checker/order/missing.hpp"
 
 namespace antiphase {
@@ -32,7 +33,8 @@ std::string to_text(const explanation& e) {
   std::string out;
   if (checker_detail::numbers_for_sentences && !e.empty()) {
     out = fmt::format("#{}", static_cast<int>(e.row));
-    for (const std::string& v : e.values) out += ' ' + v;
+    const std::ptrdiff_t named = checker_detail::language_of(e) != nullptr ? 1 : 0;
+    std::for_each(e.values.begin(), e.values.end() - named, [&](const std::string& v) { out += ' ' + v; });
     return out;
   }
   auto value = e.values.begin();
@@ -114,23 +116,23 @@ std::string in_words_of(std::size_t language, std::string text) {
   return out;
 }
 
-// Kernels on the library's device functions use its words, others those of their language.
-bool calls_library(const finding& f) {
+}  // namespace
+
+bool checker_detail::calls_library(const finding& f) {
   const auto is_of_library = [](const code_place& p) { return p.file.starts_with("antiphase/"); };
   const auto calls = [&](const finding_side& side) {
     return is_of_library(side.place) || std::ranges::any_of(side.through, is_of_library);
   };
   return calls(f.access) || (f.earlier && calls(*f.earlier)) || f.access.place.file.empty();
 }
-}  // namespace
 
 std::string missing_text(const finding& f) {
   std::string out = to_text(f.missing);
   for (const explanation& e : f.remarks) out += "; " + to_text(e);
   if (checker_detail::numbers_for_sentences) return out;
   const std::string* const named = checker_detail::language_of(f.missing);
-  if (named == nullptr && calls_library(f)) return out;
-  const auto at = std::ranges::find(languages, named != nullptr ? *named : "CUDA");
+  if (named == nullptr) return out;
+  const auto at = std::ranges::find(languages, *named);
   return in_words_of(at == languages.end() ? 0 : static_cast<std::size_t>(at - languages.begin()), out);
 }
 

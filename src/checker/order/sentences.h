@@ -40,7 +40,7 @@ SENTENCE(mbarrier_in_cluster, release_acquire, cluster, "the scope .cluster for 
          "wait")
 SENTENCE(relaxed_meeting, release_acquire, device, "a release by the atomic operation with which the other thread let "
          "this one go on (a lock, a flag), or a fence before it, and an acquire by this one's, or a fence after "
-         "it: relaxed operations order nothing else")
+         "it, between blocks of device scope: relaxed operations order nothing else")
 SENTENCE(total_fence, release_acquire, device, "a fence of sequential consistency (__threadfence(), "
          "cuda::memory_order_seq_cst) between each thread's write and its read of the other's word: release and "
          "acquire do not order these two, so both threads may go on")

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "runtime.hpp"
+#include "src/checker/findings/groups.hpp"
 #include "src/checker/order/missing.hpp"
 #include "src/checker/runs/model.hpp"
 #include "src/plain/translate/compile.hpp"
@@ -146,6 +147,8 @@ check_report check_plain(const plain_program& program, check_options options) {
     if (program.nvcc.empty() && plain::read_file(source).starts_with(barriers_of_compiler))
       leave_to_compiler(all);
   }
+  for (finding& f : all.findings)
+    if (!f.missing.empty() && !checker_detail::calls_library(f)) f.missing.values.emplace_back("CUDA");
   return all;
 }
 

@@ -242,7 +242,7 @@ std::vector<mutant> copies() {
                                                "a multiple of 128", {.in_every_schedule = true}),
       right<sums<reduced::whole>>("reduction", {.blocks = 3, .right = is_sum_of_blocks}),
       wrong<sums<reduced::stored>>("reduction-stored", "stores where it has to add", overwritten_in_use,
-                                   "bulk_wait by", {.blocks = 2}),
+                                   "bulk_wait instead of bulk_wait_read", {.blocks = 2}),
       wrong<sums<reduced::unfenced>>("reduction-unfenced", "no proxy fence before the reduction",
                                      missing_proxy_fence, "fence_async by",
                                      {.blocks = 2, .in_every_schedule = true}),

@@ -234,6 +234,7 @@ namespace {
 constexpr const char* between_threads = "a block barrier, or another barrier that both take part in";
 constexpr const char* one_writer = "an atomic operation, or one thread for this line";
 constexpr const char* between_blocks = "a device-scope release and acquire";
+constexpr const char* by_flag = "a release by the atomic operation";
 bool same_numbers(const std::vector<std::uint32_t>& out) { return out[1] == input(0); }
 bool is_64(const std::vector<std::uint32_t>& out) { return out[0] == 64; }
 bool is_1(const std::vector<std::uint32_t>& out) { return out[0] == 1; }
@@ -247,17 +248,16 @@ std::vector<mutant> order() {
                                 between_threads),
       right<by_volatile<flagged::fenced>>("volatile-flag", {.right = same_numbers}),
       wrong<by_volatile<flagged::not_fenced>>("volatile-flag-not-fenced", "a volatile flag orders nothing",
-                                              race, between_threads),
+                                              race, by_flag),
       wrong<by_volatile<flagged::read_plainly>>("volatile-flag-read-plainly", "one side is not volatile",
                                                 race, between_threads),
       right<counted_by_volatile>("volatile-count"),
       right<release_then_relaxed<fault::none>>("release-then-relaxed", {.right = same_numbers}),
-      wrong<release_then_relaxed<fault::there>>("release-then-anothers-relaxed",
-                                                "another thread's relaxed write ends the release", race,
-                                                between_threads),
+      wrong<release_then_relaxed<fault::there>>(
+          "release-then-anothers-relaxed", "another thread's relaxed write ends the release", race, by_flag),
       right<relaxed_then_acquire<fault::none>>("relaxed-then-acquire", {.right = same_numbers}),
       wrong<relaxed_then_acquire<fault::there>>("relaxed-then-acquire-elsewhere", "acquires at another place",
-                                                race, between_threads),
+                                                race, by_flag),
       right<release_for_a_warpgroup<fault::none>>("release-for-a-warpgroup", {.blocks = 2}),
       wrong<release_for_a_warpgroup<fault::there>>("release-without-the-warpgroup",
                                                    "no thread waits for the warpgroup", race, between_blocks,

@@ -193,6 +193,7 @@ mutant launched(program how, const char* name, const char* broken = nullptr, fin
 std::vector<mutant> blocks_and_launches() {
   using enum finding_kind;
   constexpr const char* between_blocks = "a device-scope release and acquire";
+  constexpr const char* by_flag = "a release by the atomic operation";
   return {
       made<handing::none>("flag"),
       made<handing::relaxed_with_fences>("flag-with-fences"),
@@ -204,14 +205,14 @@ std::vector<mutant> blocks_and_launches() {
                                             "block scope does not reach another block"),
       made<handing::flag_before_value>("flag-before-value", "sets the flag before it writes the values", race,
                                        between_blocks),
-      made<handing::relaxed_flag>("flag-relaxed", "sets the flag without a release", race, between_blocks),
-      made<handing::relaxed_poll>("flag-relaxed-poll", "polls without an acquire", race, between_blocks),
+      made<handing::relaxed_flag>("flag-relaxed", "sets the flag without a release", race, by_flag),
+      made<handing::relaxed_poll>("flag-relaxed-poll", "polls without an acquire", race, by_flag),
       made<handing::no_fence_before_flag>("flag-no-fence-before", "a relaxed flag with no fence before it",
-                                          race, between_blocks),
+                                          race, by_flag),
       made<handing::no_fence_after_flag>("flag-no-fence-after", "a relaxed poll with no fence after it", race,
-                                         between_blocks),
+                                         by_flag),
       made<handing::fence_of_block_scope>("flag-fence-of-block-scope",
-                                          "the fence before the flag has block scope", race, between_blocks),
+                                          "the fence before the flag has block scope", race, by_flag),
       made<handing::plain_flag>("flag-plain", "sets the flag with a plain store", race, between_blocks),
       made<handing::no_barrier_before_flag>("flag-no-barrier-before",
                                             "one thread sets the flag while others still write", race,
