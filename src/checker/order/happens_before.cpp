@@ -313,8 +313,8 @@ knowledge_ptr happens_before::publish(thread_model& t) {
 
 knowledge_ptr happens_before::so_far(thread_model& t) {
   const auto v = make<view>(*t.known->own);
+  // Its time does not go on: by it, lockstep_watch tells what threads have done since they met.
   set_thread(*v, t, *t.time);
-  ++*t.time;
   const auto k = knowledge_of(t.block, v);
   k->others = t.known->others;
   return k;
