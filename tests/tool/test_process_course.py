@@ -158,7 +158,7 @@ MUTANTS = {  # lab: (text of the solution, what takes its place, what is said)
         (
             "full[s].arrive_with_copies()",
             "full[s].arrive()",
-            "read before landing: copy_async_arrive .in CUDA: cp.async.mbarrier.arrive.noinc. by the thread that",
+            "read before landing: cp.async.mbarrier.arrive.noinc by the thread that",
         ),
     ],
     8: [

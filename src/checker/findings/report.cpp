@@ -72,6 +72,8 @@ constexpr word_row words[] = {
     {"copy_async_wait",
      {"__pipeline_wait_prior or cp.async.wait_group", "cp.async.wait_group", "async_copy.wait_group()",
       "cp.async.wait_group", "cute.arch.cp_async_wait_group()", "T.ptx_wait_group()"}},
+    {"copy_async_arrive",
+     {"cp.async.mbarrier.arrive.noinc", nullptr, "async_copy.mbarrier_arrive()", nullptr, nullptr, nullptr}},
     {"bulk_wait_read",
      {"cp.async.bulk.wait_group.read", nullptr, "tma.store_wait()", nullptr,
       "cute.arch.cp_async_bulk_wait_group(read=True)", "T.tma_store_wait()"}},
