@@ -106,14 +106,17 @@ void add_activity(pid_t process, activity& to) {
   timespec used{};
   if (clock_getcpuclockid(process, &clock) != 0 || clock_gettime(clock, &used) != 0) return;
   to.on_processors += static_cast<double>(used.tv_sec) + 1e-9 * static_cast<double>(used.tv_nsec);
-  std::error_code ignored;
-  for (const auto& task :
-       std::filesystem::directory_iterator(fmt::format("/proc/{}/task", process), ignored)) {
-    std::ifstream in(task.path() / "stat");
-    const std::string line{std::istreambuf_iterator<char>(in), {}};
+  // A process may end at any time: no read of its files may throw.
+  std::error_code ended;
+  std::filesystem::directory_iterator tasks(fmt::format("/proc/{}/task", process), ended);
+  for (; !ended && tasks != std::filesystem::directory_iterator(); tasks.increment(ended)) {
+    const std::filesystem::path& task = tasks->path();
+    std::ifstream in(task / "stat");
+    std::string line;
+    std::getline(in, line, '\0');
     const std::size_t name_ends = line.rfind(") ");  // it may have brackets itself
     to.runs |= name_ends != line.npos && line[name_ends + 2] == 'R';
-    for (const pid_t child : children(task.path())) add_activity(child, to);
+    for (const pid_t child : children(task)) add_activity(child, to);
   }
 }
 
