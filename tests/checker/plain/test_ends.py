@@ -83,7 +83,9 @@ class Stopped(Ends):
         (found,) = json.loads(done.stdout)["programs"]
         self.assertIn("race", {f["kind"] for f in found["findings"]})
         self.assertEqual((found["schedules"], found["unfinished"]), (2, 2))
-        self.assertRegex(found["notes"][0], r"stopped after 2 seconds in host code at my\.cu:\d+: it may")
+        self.assertRegex(
+            found["notes"][0], r"stopped after 2 seconds of its own in host code at my\.cu:\d+: it may"
+        )
         self.assertIn("Findings up to then are reported", found["notes"][0])
         self.assertGreater(found["accesses"], 0)
         self.assertEqual({f["access"]["at"]["line"] for f in found["findings"]}, {5})
@@ -123,12 +125,17 @@ class Stopped(Ends):
             self.assertLess(json.loads(done.stdout)["programs"][0]["accesses"], 100_000)
 
     def test_inside_a_kernel(self):
-        slow = FAULTY.replace("}\n", " for (long i = 0; i < 1l << 40; ++i) p[2 + threadIdx.x % 32] = i; }\n")
+        slow = (
+            "__global__ void k(int* p) { p[0] = p[41];"  # not next to what is written, as padding is
+            " for (long i = 0; i < 1l << 40; ++i) p[2 + threadIdx.x % 32] = i; }\n"
+        )
         done = self.check(self.source(program(slow)), *ONE, "--seconds", "3", "--blocks", "all", "--json")
         self.assertEqual(done.returncode, 5, done.stderr)
         (found,) = json.loads(done.stdout)["programs"]
         self.assertTrue(found["findings"])
-        self.assertRegex(found["notes"][0], r"stopped after 3 seconds in kernel k at my\.cu:\d+: it may")
+        self.assertRegex(
+            found["notes"][0], r"stopped after 3 seconds of its own in kernel k at my\.cu:\d+: it may"
+        )
         self.assertGreater(found["accesses"], 1000)
 
     def test_a_program_with_threads_or_open_files(self):
