@@ -159,7 +159,7 @@ class Release:
             raise Failed(f"{failed} of {len(work)} failed")
         return f"{len(work)} commands"
 
-    # What steps need.
+    # Needs of steps.
 
     def needs(self, step):
         there = {"clone": lambda: (self.clone / ".git").exists(), "wheel": self.wheels}[step]

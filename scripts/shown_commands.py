@@ -27,27 +27,31 @@ def without_comment(line):
     return " ".join(re.sub(r"(^|\s)#.*", "", line).split())
 
 
-def commands_of(text):
-    """(command, whether in a clone, whether of a block) of a page: lines of blocks of sh, and code that begins with
-    antiphase in running text."""
+def all_code(text):
+    """(command, the text around it, whether of a block) of a page: lines of blocks of sh, and code in running text."""
     for match in re.finditer(r"(?ms)^```sh\n(.*?)^```", text):
         before = text[: match.start()].rstrip()
-        cloned = "clone" in before[before.rfind("\n\n") + 2 :] + match[1]
+        around = before[before.rfind("\n\n") + 2 :] + match[1]
         for line in match[1].replace("\\\n", " ").splitlines():
             if command := without_comment(line):
-                yield command, cloned or command.startswith("./run") or "build/wheels/" in command, True
+                yield command, around, True
     for _, paragraph in check_docs.paragraphs(text):
         for code in re.findall(r"`([^`]+)`", paragraph):
-            command = " ".join(code.split())
-            if re.match(r"antiphase\s", command):
-                yield command, "clone" in paragraph, False
+            yield without_comment(code), paragraph, False
+
+
+def commands_of(text):
+    """(command, whether in a clone, whether of a block) of a page: those of blocks, and of antiphase in running
+    text."""
+    for command, around, of_block in all_code(text):
+        if of_block or command.startswith("antiphase "):
+            of_build = of_block and (command.startswith("./run") or "build/wheels/" in command)
+            yield command, "clone" in around or of_build, of_block
 
 
 def installing(text):
     """The commands of a page that install something, in blocks or in running text."""
-    code = [line for block in re.findall(r"(?ms)^```sh\n(.*?)^```", text) for line in block.splitlines()]
-    code += [c for _, paragraph in check_docs.paragraphs(text) for c in re.findall(r"`([^`]+)`", paragraph)]
-    for command in map(without_comment, code):
+    for command, _, _ in all_code(text):
         if re.match(r"(sudo )?(pip|apt|apt-get) install [^-\s.]|pip install \./", command):
             yield command
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a buffer, a barrier and an asynchronous copy are worth: clocks a step of pairs of kernels that differ
-// in one of them. A block alone, and a full device with 1, 2, 4 ... blocks on each multiprocessor.
+// Clocks a step of pairs of kernels that differ in one buffer, barrier or asynchronous copy: what each is
+// worth. A block alone, and a full device with 1, 2, 4 ... blocks on each multiprocessor.
 //
 //   nvcc -std=c++17 -O3 -arch=sm_90 -o pairs bench/costs/pairs.cu && ./pairs > pairs.json
 //

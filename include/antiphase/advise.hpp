@@ -110,8 +110,8 @@ struct own_kernel {
   bool by_roles = false;
   pipeline_step::next_loads next = pipeline_step::next_loads::after;
   bool in_cache = false;  // the L2 cache has what is loaded
-  // With `slots` buffers a step of all resident blocks is known to take so many seconds, from a run, so that
-  // this is not predicted. 0: it is.
+  // Seconds that a step of all resident blocks takes with `slots` buffers, known from a run and not
+  // predicted. 0: it is predicted.
   int slots = 0;
   double step = 0;
 };

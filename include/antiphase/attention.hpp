@@ -43,7 +43,7 @@ struct attention_options {
 // Results have the same bits in every run; those of a member and head depend on nothing else but its own
 // operands.
 //
-// The call returns when all is queued on attention_options::on; it may be captured into a CUDA graph.
+// The call returns when all is queued on attention_options::stream; it may be captured into a CUDA graph.
 //
 // Throws
 //   bad_request     an argument makes no sense (extents, strides, null or misaligned pointers, overlap, an

@@ -197,7 +197,7 @@ struct check_options {
   // Fill check_report::timed: steps, the machine, its blocks, registers and where data lie are read.
   std::optional<trace_options> time = {};
   device_limits limits = simulated_device();
-  // Not 0: each run is a process of its own, which is ended after this many seconds. Such a program may keep
+  // Not 0: each run is a process, ended after so many seconds of its own time. Such a program may keep
   // state, exit or crash.
   double process_seconds = 0;
   program_output output = program_output::none;  // of such processes

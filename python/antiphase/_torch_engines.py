@@ -22,15 +22,13 @@ from ._torch_invariant import (
 # ---- matmul_persistent(), as an operator of torch -----------------------------------------------------------
 
 
+def _product(a, b, bias=None):
+    return torch.mm(a, b) if bias is None else torch.addmm(bias, a, b)
+
+
 def _compute_persistent(a, b, bias=None):
     found = _added(2, bias, a, b)
-    if found is not None:
-        return found
-    return torch.mm(a, b) if bias is None else torch.addmm(bias, a, b)
-
-
-def _fake_persistent(a, b, bias=None):
-    return torch.mm(a, b) if bias is None else torch.addmm(bias, a, b)
+    return _product(a, b, bias) if found is None else found
 
 
 def _save_persistent(ctx, inputs, output):
@@ -54,11 +52,11 @@ def _mapped_persistent(count, axes, *tensors):
     return torch.stack([_persistent(*member) for member in members])
 
 
-# What a compiled program calls: right whether the mode is on or not.
+# The operator that a compiled program calls: right whether the mode is on or not.
 _persistent = _torch_ops.define(
     "matmul_persistent(Tensor a, Tensor b, Tensor? bias=None) -> Tensor",
     _compute_persistent,
-    _fake_persistent,
+    _product,
     _save_persistent,
     _persistent_backward,
     _mapped_persistent,
@@ -70,7 +68,7 @@ def _matmul_persistent(a, b, bias=None):
     if torch.compiler.is_compiling():  # a block cannot be traced
         return _persistent(a, b, bias)
     with batch_invariant():
-        return torch.mm(a, b) if bias is None else torch.addmm(bias, a, b)
+        return _product(a, b, bias)
 
 
 # ---- Modules of engines ----------------------------------------------------------------------------------

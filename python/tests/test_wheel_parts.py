@@ -142,7 +142,7 @@ class Systems(unittest.TestCase):
             self.assertRegex(manylinux.platform_of([alone]), r"^manylinux_2_17_\w+$")
             if not (BUILD / "glibc/libc.so").exists():
                 return
-            # What the build links with has the unwinder, and not the conversion.
+            # The stub that the build links with has the unwinder, and not the conversion.
             unwinds = (
                 half
                 + "int _Unwind_Backtrace(void*, void*); int trace(void) { return _Unwind_Backtrace(half, 0); }"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What relaxed atomic operations have to do with a race: for what findings say is missing.
+// Hints from relaxed atomic operations at what a race is missing: words of findings, and no order.
 #pragma once
 #include <antiphase/checker.hpp>
 #include <cstdint>
@@ -31,9 +31,9 @@ class atomic_hints {
   void met(std::span<thread_model* const> threads);
   // The thread's load has missed this write.
   void misses(const thread_model& t, block_number block, actor writer);
-  // What is missing at a load that has missed a write, which relaxed reads have `heard` of.
+  // The order missing at a load that has missed a write; `heard`: relaxed reads have told of that write.
   sentence missing_at(const thread_model& t, bool heard) const;
-  // What two threads lack of which `t` does not know what the other did at that time; none: nothing is known.
+  // The order that two threads lack if `t` does not know what the other did at that time; none: no hint.
   sentence missing_between(const thread_model& t, block_number other, actor a, stamp time) const;
   // A thread reads what another one writes, a finding of this number. If its next atomic read is again of the
   // word that it has read last, elsewhere in the code, it checks what it has read: seqlocks().

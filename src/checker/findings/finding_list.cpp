@@ -280,7 +280,7 @@ explanation finding_list::missing_edge(const accessor& w, const conflict& c) con
     const stamp time = c.write != nullptr ? c.write->time : c.read->time;
     if (const sentence s = hints_.missing_between(t, other, lane, time); s != sentence::none) return s;
   }
-  // Of a plain read and another block's atomic write of global memory the read is at fault.
+  // The plain read is at fault if another block writes the same global memory atomically.
   const bool reads = w.kind == access_kind::read;
   if (other != t.block && c.offset >= shadow::shared_bytes && plain == reads && plain != theirs_plain &&
       (c.write != nullptr ? reads : !reads && !c.read->wrote()))

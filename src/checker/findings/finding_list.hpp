@@ -23,7 +23,7 @@ struct run_finding {
   std::vector<const void*> callers;  // of the function with the later side, innermost first
   place_number launch = 0;           // of a library's kernel: the host's line that launched it
   event_log::snapshot drawn;
-  // How far apart the two threads have been at most; `missing` says so. For conflicts whose missing order
+  // The greatest distance of the two threads so far; `missing` says it. For conflicts whose missing order
   // follows from that.
   enum class distance : std::uint8_t { not_asked, warp, block, beyond } apart{};
   explanation missing_of_error = {};  // if it turns out not to be pedantic

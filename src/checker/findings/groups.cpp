@@ -197,7 +197,7 @@ void group_findings(std::vector<finding>& all) {
       if (refilled && all[m].kind == finding_kind::read_before_landing)
         all[m].remarks.emplace_back(slot ? sentence::barrier_before_next_copy
                                          : sentence::sync_before_next_copy);
-    // Where a barrier of the block is missing, one of a warp is not enough.
+    // A barrier of a warp is not enough where one of the block is missing.
     const bool unwritten = has(finding_kind::uninitialised);
     const bool early = refilled && has(finding_kind::read_before_landing);
     const auto rank = [&](std::size_t m) {

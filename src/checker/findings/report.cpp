@@ -46,7 +46,7 @@ std::string to_text(const explanation& e) {
   return out;
 }
 namespace {
-// What operations are called in sentences, which are those of the library or of CUDA, and in other languages.
+// Names of operations: in sentences, which use those of the library or of CUDA, and in other languages.
 // Longer words come first; where a language has none, CUDA's stands.
 constexpr std::array languages{"CUDA", "Triton", "Gluon", "Numba", "CuTe DSL", "TileLang"};
 struct word_row {
