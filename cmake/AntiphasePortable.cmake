@@ -42,19 +42,19 @@ endforeach()
 
 # antiphase_portable(target): links a shared library or a program so that it runs with the old C library.
 function(antiphase_portable target)
-  target_sources(${target} PRIVATE "${PROJECT_SOURCE_DIR}/src/portable/older_libc.cpp")
+  target_sources(${target} PRIVATE "${PROJECT_SOURCE_DIR}/core/portable/older_libc.cpp")
   # Threads and dlopen() were libraries of their own before 2.34.
   target_link_options(${target} PRIVATE "-L${PROJECT_BINARY_DIR}/glibc"
                       "LINKER:--push-state,--no-as-needed,-lpthread,-ldl,-lrt,--pop-state")
   get_target_property(type ${target} TYPE)
   if(type STREQUAL "EXECUTABLE")
     set_target_properties(${target} PROPERTIES ANTIPHASE_PORTABLE ON)
-    target_sources(${target} PRIVATE "${PROJECT_SOURCE_DIR}/src/portable/older_start.cpp" "${PROJECT_SOURCE_DIR}/src/c_api/formatting.cpp")
+    target_sources(${target} PRIVATE "${PROJECT_SOURCE_DIR}/core/portable/older_start.cpp" "${PROJECT_SOURCE_DIR}/library/c_api/formatting.cpp")
     if(ANTIPHASE_HAS_CUDA)
-      target_sources(${target} PRIVATE "${PROJECT_SOURCE_DIR}/src/portable/shared_gpu_code.cpp")
+      target_sources(${target} PRIVATE "${PROJECT_SOURCE_DIR}/core/portable/shared_gpu_code.cpp")
       target_link_options(${target} PRIVATE "LINKER:--wrap=__cudaRegisterFatBinary")
     endif()
-    set_property(SOURCE "${PROJECT_SOURCE_DIR}/src/c_api/formatting.cpp" TARGET_DIRECTORY ${target} APPEND PROPERTY COMPILE_OPTIONS -fno-inline)
+    set_property(SOURCE "${PROJECT_SOURCE_DIR}/library/c_api/formatting.cpp" TARGET_DIRECTORY ${target} APPEND PROPERTY COMPILE_OPTIONS -fno-inline)
     # Programs that the checker loads use their own C++ library. Exceptions pass through them and through us:
     # both must use one unwinder, this system's.
     target_link_options(${target} PRIVATE -static-libstdc++ -shared-libgcc "LINKER:--wrap=__libc_start_main,--as-needed,--gc-sections"

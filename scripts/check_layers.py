@@ -11,15 +11,15 @@ otherwise.
 Exceptions:
 - scan/detail is for scan.cuh, block_scan.cuh, warp_scan.cuh and ladder.hpp.
 - device includes the headers that describe the machine of a kernel.
-- src/scan and its folders include each other: it chooses among their kernels. So do src/attention's.
+- library/scan and its folders include each other: it chooses among their kernels. So do library/attention's.
 - tool and bench include what users can, kernels of their own (.cuh) device too; neither src nor scan/detail.
   bench/costs, which fits the library's cost models, includes everything.
 - antiphase.h and antiphase_cublas.h include nothing of the project.
-- src/c_api includes the public headers that it wraps for C, src/cublas and src/torch only those for C; they also include
-  src/per_process.hpp, the state that a forked child recreates.
+- library/c_api includes the public headers that it wraps for C, preload/cublas and preload/torch only those for C; they also include
+  core/per_process.hpp, the state that a forked child recreates.
 - A public .hpp needs only a host compiler, so no path leads from it to a .cuh.
 - core includes neither CUDA headers nor those for files.
-- No policy of products is known by its name outside of its row (src/gemm/*/candidate*.cpp): no code compares or lists
+- No policy of products is known by its name outside of its row (library/gemm/*/candidate*.cpp): no code compares or lists
   such names. Rows have columns for that.
 - Code that depends on a compute capability asks for a feature (executor/features.hpp): .major and .minor are
   read there, and written where a device is described.
@@ -55,40 +55,40 @@ LAYERS = {
     "stand_ins": 5,
     "public": 4,
     "src": 5,
-    "src/portable": 0,
-    "src/executor": 6,
-    "src/executor/cpu": 7,
-    "src/executor/cuda": 7,
-    "src/costs": 6,
-    "src/choice": 6,
-    "src/gemm/operands": 7,
-    "src/gemm": 8,
-    "src/gemm/choice": 10,
-    "src/linear": 8,
-    "src/attention": 7,
-    "src/attention/fp16": 7,
-    "src/scan": 7,
-    "src/scan/passes": 7,
-    "src/scan/ring": 7,
-    "src/scan/wave": 7,
-    "src/scan/columns": 7,
-    "src/trace": 11,
-    "src/model": 11,
-    "src/checker/order": 12,
-    "src/checker/memory": 13,
-    "src/checker/findings": 14,
-    "src/checker/timing": 14,
-    "src/checker/cases": 17,
-    "src/checker/runs": 16,
-    "src/plain/ptx": 15,
-    "src/plain/translate": 17,
-    "src/plain/runtime": 18,
-    "src/plain/repair": 19,
-    "src/stand_ins": 19,
+    "core/portable": 0,
+    "core/executor": 6,
+    "core/executor/cpu": 7,
+    "core/executor/cuda": 7,
+    "library/costs": 6,
+    "library/choice": 6,
+    "library/gemm/operands": 7,
+    "library/gemm": 8,
+    "library/gemm/choice": 10,
+    "library/linear": 8,
+    "library/attention": 7,
+    "library/attention/fp16": 7,
+    "library/scan": 7,
+    "library/scan/passes": 7,
+    "library/scan/ring": 7,
+    "library/scan/wave": 7,
+    "library/scan/columns": 7,
+    "learn/trace": 11,
+    "learn/model": 11,
+    "checker/order": 12,
+    "checker/memory": 13,
+    "checker/findings": 14,
+    "checker/timing": 14,
+    "checker/cases": 17,
+    "checker/runs": 16,
+    "checker/plain/ptx": 15,
+    "checker/plain/translate": 17,
+    "checker/plain/runtime": 18,
+    "checker/plain/repair": 19,
+    "checker/stand_ins": 19,
     "c": 5,
-    "src/c_api": 20,
-    "src/cublas": 21,
-    "src/torch": 21,
+    "library/c_api": 20,
+    "preload/cublas": 21,
+    "preload/torch": 21,
     "bench": 21,
     "bench/costs": 28,
     "tool/base": 21,
@@ -126,30 +126,30 @@ HOLDS = {
     "public": "the public calls: `context`, `gemm`, `scan`, `attention`, `trace`, `checker`, "
     "`plain_cuda`, `advise`, `measure_machine`",
     "src": "what all families share: the registry, names, memos, state that a forked child makes anew",
-    "src/portable": "what makes the libraries run on systems with an older glibc; demangled names",
-    "src/executor": "profiles of machines, the model of a pipeline, layouts of tensor maps",
-    "src/executor/cpu": "the CPU executor; the CUDA executor",
-    "src/costs": "the constants of cost models, a file for each card",
-    "src/gemm/operands": "how operands lie, tiles, epilogues; terms that cost models share",
-    "src/choice": "plans, candidates, the choice among them and the memory of calls, for products, scans and attention",
-    "src/gemm": "requests of products, and the columns that only their candidates have",
-    "src/gemm/choice": "which kernel a product runs, and why; `gemm()`, groups, remembered calls",
-    "src/linear": "linear layers in 16 bits: requests, the choice of a tile, kernels",
-    "src/attention": "attention and its gradients: requests, plans and kernels in FP32; on tensor cores in `fp16`",
-    "src/scan": "scans: requests and choice, and a folder for each way to scan",
-    "src/trace": "timelines; advice and the measuring of machines",
-    "src/checker/order": "which accesses come before which: clocks, barriers, fences, phases",
-    "src/checker/memory": "the history of each word that a kernel touches",
-    "src/checker/findings": "findings: kinds, causes, reports for people, editors and programs; modelled time",
-    "src/checker/cases": "the library's kernels as cases of `antiphase check`",
-    "src/checker/runs": "schedules, runs of a kernel in processes of their own, and what they found",
-    "src/plain/ptx": "PTX: the table of its instructions, asm statements, and modules made CUDA C++",
-    "src/plain/translate": "plain CUDA: its sources made C++",
-    "src/plain/runtime": "plain CUDA: the CUDA runtime and driver that its programs call",
-    "src/plain/repair": "plain CUDA: fixes that are tried; stand-ins for libraries of CUDA",
+    "core/portable": "what makes the libraries run on systems with an older glibc; demangled names",
+    "core/executor": "profiles of machines, the model of a pipeline, layouts of tensor maps",
+    "core/executor/cpu": "the CPU executor; the CUDA executor",
+    "library/costs": "the constants of cost models, a file for each card",
+    "library/gemm/operands": "how operands lie, tiles, epilogues; terms that cost models share",
+    "library/choice": "plans, candidates, the choice among them and the memory of calls, for products, scans and attention",
+    "library/gemm": "requests of products, and the columns that only their candidates have",
+    "library/gemm/choice": "which kernel a product runs, and why; `gemm()`, groups, remembered calls",
+    "library/linear": "linear layers in 16 bits: requests, the choice of a tile, kernels",
+    "library/attention": "attention and its gradients: requests, plans and kernels in FP32; on tensor cores in `fp16`",
+    "library/scan": "scans: requests and choice, and a folder for each way to scan",
+    "learn/trace": "timelines; advice and the measuring of machines",
+    "checker/order": "which accesses come before which: clocks, barriers, fences, phases",
+    "checker/memory": "the history of each word that a kernel touches",
+    "checker/findings": "findings: kinds, causes, reports for people, editors and programs; modelled time",
+    "checker/cases": "the library's kernels as cases of `antiphase check`",
+    "checker/runs": "schedules, runs of a kernel in processes of their own, and what they found",
+    "checker/plain/ptx": "PTX: the table of its instructions, asm statements, and modules made CUDA C++",
+    "checker/plain/translate": "plain CUDA: its sources made C++",
+    "checker/plain/runtime": "plain CUDA: the CUDA runtime and driver that its programs call",
+    "checker/plain/repair": "plain CUDA: fixes that are tried; stand-ins for libraries of CUDA",
     "c": "declarations for C; functions for C, made of the public calls, and what the shared library needs besides",
-    "src/cublas": "the library in front of cuBLAS, which knows antiphase.h alone",
-    "src/torch": "the library that overrides operators of torch, which knows antiphase.h alone",
+    "preload/cublas": "the library in front of cuBLAS, which knows antiphase.h alone",
+    "preload/torch": "the library that overrides operators of torch, which knows antiphase.h alone",
     "bench": "small benchmarks of executor, checker and host calls",
     "bench/costs": "the times that cost models are fitted to, and those of tile sizes",
     "tool/base": "the command-line tool, through the public headers only: shared libraries, text",
@@ -163,7 +163,7 @@ HOLDS = {
     "tool/commands": "the lists of commands, and the program",
 }
 BEGIN, END = "<!-- layers:begin -->", "<!-- layers:end -->"
-WAYS_TO_MULTIPLY = 9  # the layer of every other folder of src/gemm
+WAYS_TO_MULTIPLY = 9  # the layer of every other folder of library/gemm
 WAY_TO_MULTIPLY = (
     "a folder for each way to multiply: a table of its kernels, their lists, plans, row and cost model"
 )
@@ -176,9 +176,9 @@ BRIDGES = {
         LIBRARY + "executor/cpu/machine_wgmma.hpp",
         LIBRARY + "executor/kernel.hpp",
     },
-    "src/c_api": {"src/per_process.hpp"},
-    "src/cublas": {"src/per_process.hpp"},
-    "src/torch": {"src/per_process.hpp"},
+    "library/c_api": {"core/per_process.hpp"},
+    "preload/cublas": {"core/per_process.hpp"},
+    "preload/torch": {"core/per_process.hpp"},
 }
 # Headers of include/antiphase/plain below cuda_runtime.h, which all others include.
 PLAIN = {
@@ -189,34 +189,34 @@ PLAIN = {
 WITH_FOLDERS = ("plain", "stand_ins")
 KNOW_EACH_OTHER = (
     [{"scan", "scan/detail"}]
-    + [{"src/scan", f"src/scan/{folder}"} for folder in ("passes", "ring", "wave", "columns")]
-    + [{"src/attention", "src/attention/fp16"}]
+    + [{"library/scan", f"library/scan/{folder}"} for folder in ("passes", "ring", "wave", "columns")]
+    + [{"library/attention", "library/attention/fp16"}]
 )
 PUBLIC = {"public", "core", "gemm", "scan", "attention", "executor", "executor/cpu", "executor/cuda"}
 USERS_SEE = {
     "tool": ("the library's public headers", PUBLIC | {"channel"}),
-    "src/c_api": ("the library's public headers and antiphase.h", PUBLIC | {"c"}),
-    "src/cublas": ("antiphase.h", {"c"}),
-    "src/torch": ("antiphase.h", {"c"}),
+    "library/c_api": ("the library's public headers and antiphase.h", PUBLIC | {"c"}),
+    "preload/cublas": ("antiphase.h", {"c"}),
+    "preload/torch": ("antiphase.h", {"c"}),
     "bench": ("the library's public headers", PUBLIC | {"channel", "device"}),
 }
 # Files that may use .major and .minor.
 CAPABILITIES = {
     LIBRARY + "executor/features.hpp",
     LIBRARY + "executor/limits.hpp",
-    "src/executor/cpu/cpu_executor.cpp",
-    "src/executor/cuda/cuda_calls.hpp",
-    "src/executor/cuda/cuda_executor.cpp",
-    "src/plain/runtime/attributes.cpp",
-    "src/executor/published.cpp",
-    "src/executor/profiles.cpp",
+    "core/executor/cpu/cpu_executor.cpp",
+    "core/executor/cuda/cuda_calls.hpp",
+    "core/executor/cuda/cuda_executor.cpp",
+    "checker/plain/runtime/attributes.cpp",
+    "core/executor/published.cpp",
+    "core/executor/profiles.cpp",
     "tool/measure/kernel_code.cpp",
     "tool/measure/ptxas.cpp",
 }
 CAPABILITY = re.compile(r"(?:\.|->)(?:major|minor)\b")
-ROWS_OF_POLICIES = re.compile(r"src/gemm/[^/]*/candidates?\.cpp")
+ROWS_OF_POLICIES = re.compile(r"library/gemm/[^/]*/candidates?\.cpp")
 POLICY_NAME = re.compile(r'\.name = "([^"]+)"')
-OTHER_NAMES = ("src/plain/", "src/stand_ins/")  # types of PTX
+OTHER_NAMES = ("checker/plain/", "checker/stand_ins/")  # types of PTX
 FOR_C = ("include/antiphase.h", "include/antiphase_cublas.h")
 LONGEST = 13  # files in a chain of includes, the first one included
 NOT_IN_CORE = re.compile(
@@ -249,7 +249,7 @@ class Tree:
         self.arrows = collections.defaultdict(list)  # file: the project's files that it includes
         self.outside = collections.defaultdict(list)  # file: names of the other headers that it includes
         folders = {file.rpartition("/")[0] for file in self.files} - LAYERS.keys()
-        for number, folder in enumerate(sorted(name for name in folders if name.startswith("src/gemm/"))):
+        for number, folder in enumerate(sorted(name for name in folders if name.startswith("library/gemm/"))):
             LAYERS[folder] = WAYS_TO_MULTIPLY
             if number == 0:
                 HOLDS[folder] = WAY_TO_MULTIPLY
@@ -321,7 +321,7 @@ def judge(file, target):
         own_kernel = goal == "device" and file.endswith(".cuh")
         return None if goal in folders or own_kernel else f"{user} sees {what} only"
     if LAYERS[goal] < LAYERS[source] and (
-        goal != "scan/detail" or source == "public" or source.startswith("src/scan")
+        goal != "scan/detail" or source == "public" or source.startswith("library/scan")
     ):
         return None
     if goal == "scan/detail":

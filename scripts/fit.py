@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Fits the cost models by which `auto` chooses (src/costs) to timings of every way of random products.
+"""Fits the cost models by which `auto` chooses (library/costs) to timings of every way of random products.
 
     fit.py LIBRARY DATA MODELS [--write] [--rounds N] [FAMILY...]
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Fits the cost model of cuBLAS on an H200 (src/costs) to the measurements in bench/results, and checks it by
+"""Fits the cost model of cuBLAS on an H200 (library/costs) to the measurements in bench/results, and checks it by
 cross-validation.
 
     fit_cublas.py [RESULTS]
@@ -19,7 +19,7 @@ import experiments
 
 LEAST = 200  # (m n k)^(1/3): below, most of the time is latency
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-CARD = json.loads((ROOT / "src/costs/h200.json").read_text())
+CARD = json.loads((ROOT / "library/costs/h200.json").read_text())
 COST = CARD["constants"]["cublas"]
 MULTIPROCESSORS = CARD["multiprocessors"]
 # Constants of the model that are not fitted.

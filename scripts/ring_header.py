@@ -114,7 +114,7 @@ namespace antiphase::ring {
 struct mbarrier;
 """
 
-# The host's part: the kit's executors do this (src/executor/cuda).
+# The host's part: the kit's executors do this (core/executor/cuda).
 ENCODE = """
 // encode(): the tensor_map of a layout, for a kernel's __grid_constant__ parameter. Asks the driver; throws
 // std::runtime_error.

@@ -63,7 +63,7 @@ def pieces_of_gpu_code(binary):
 
 def share_gpu_code(tool, library):
     """Puts a reference in place of each piece of GPU code in the tool that the library has, too: see
-    src/portable/shared_gpu_code.cpp, which reads it. Returns the number of pieces."""
+    core/portable/shared_gpu_code.cpp, which reads it. Returns the number of pieces."""
     mark, code, shared = b"antiphase lib v1", library.read_bytes(), 0
     places = {code[at : at + size]: at for at, size in pieces_of_gpu_code(library)}
     data = bytearray(tool.read_bytes())

@@ -17,7 +17,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
-#include "src/gemm/choice/choose.hpp"
+#include "library/gemm/choice/choose.hpp"
 #include "tool/measure/graph_times.hpp"
 #include "tool/measure/product_list.hpp"
 #include "tool/measure/product_memory.hpp"

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "src/gemm/candidate.hpp"
+#include "library/gemm/candidate.hpp"
 
 namespace antiphase::fit {
 namespace {
@@ -58,7 +58,7 @@ using antiphase::fit::state;
 
 extern "C" {
 
-// Reads a file of src/costs. Returns the count of its constants, or -1 on an error, described by
+// Reads a file of library/costs. Returns the count of its constants, or -1 on an error, described by
 // cost_error().
 int cost_read(const char* path) try {
   std::ifstream file(path);

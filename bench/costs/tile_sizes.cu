@@ -17,7 +17,7 @@
 #include <thread>
 #include <vector>
 
-#include "src/gemm/fp32/tiled.cuh"
+#include "library/gemm/fp32/tiled.cuh"
 
 namespace {
 

@@ -49,7 +49,7 @@ struct finding_side {
 };
 
 // A sentence of the checker and the values for its blanks. All sentences and what they stand for are rows of
-// one table, src/checker/order/sentences.h.
+// one table, checker/order/sentences.h.
 enum class sentence : std::uint16_t;
 struct explanation {
   explanation(sentence s = {}, std::vector<std::string> v = {}) : row(s), values(std::move(v)) {}

@@ -157,7 +157,7 @@ class Led:
 
     def __init__(self, noun, number, operators, later=()):
         self.noun = noun
-        self.number = number  # in src/torch
+        self.number = number  # in preload/torch
         self.operators = operators  # by name: what makes our kernel of torch's
         # those that only take() takes: a kernel in Python takes the host 10 us and more
         self.later = later

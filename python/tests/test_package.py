@@ -270,7 +270,7 @@ class Library(Scratch):
             "kernel", smem="64KiB", regs=128, load="2000clk", compute="1000clk", threads=512
         )
         self.assertGreater(kernel["pipelined"]["stages"][1]["gain"], 0.25)
-        shipped = HERE.parent.parent / "src/executor/profiles/a100.json"
+        shipped = HERE.parent.parent / "core/executor/profiles/a100.json"
         self.assertEqual(antiphase.advise("scan", count=1 << 28, device=shipped)["device"], "NVIDIA A100")
         self.assertEqual(
             antiphase.advise("scan", count=1 << 28, device="A100")["pick"]["policy"], "single-pass-async"

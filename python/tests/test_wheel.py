@@ -55,7 +55,7 @@ DRIVER = r"""
 #include <fstream>
 #include <iterator>
 #include <string>
-#include "src/portable/shared_gpu_code.hpp"
+#include "core/portable/shared_gpu_code.hpp"
 extern "C" {
 void** __wrap___cudaRegisterFatBinary(void*);
 void** __real___cudaRegisterFatBinary(void* of) { return static_cast<void**>(of); }
@@ -100,7 +100,7 @@ def try_shared_gpu_code(root, build, package, work):
         "-std=c++20",
         "-O2",
         work / "driver.cpp",
-        root / "src/portable/shared_gpu_code.cpp",
+        root / "core/portable/shared_gpu_code.cpp",
         "-I",
         root,
         "-o",

@@ -7,7 +7,7 @@
 #include <map>
 #include <random>
 
-#include "src/attention/fp16/fp16_kernels.hpp"
+#include "library/attention/fp16/fp16_kernels.hpp"
 #include "tests/attention/on_device.hpp"
 #include "tests/attention/support.hpp"
 

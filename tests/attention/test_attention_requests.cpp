@@ -7,8 +7,8 @@
 #include <array>
 #include <memory>
 
-#include "src/attention/fp16/short_gradients.hpp"
-#include "src/attention/row_set.hpp"
+#include "library/attention/fp16/short_gradients.hpp"
+#include "library/attention/row_set.hpp"
 #include "tests/attention/on_device.hpp"
 #include "tests/attention/support.hpp"
 #include "tests/executor/elsewhere.hpp"

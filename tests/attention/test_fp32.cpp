@@ -8,8 +8,8 @@
 #include <array>
 #include <cmath>
 
-#include "src/attention/fp16/fp16_kernels.hpp"
-#include "src/attention/fp32_plan.hpp"
+#include "library/attention/fp16/fp16_kernels.hpp"
+#include "library/attention/fp32_plan.hpp"
 #include "tests/attention/on_device.hpp"
 #include "tests/attention/support.hpp"
 

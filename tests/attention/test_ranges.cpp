@@ -4,7 +4,7 @@
 #include <array>
 #include <cmath>
 
-#include "src/attention/fp16/fp16_kernels.hpp"
+#include "library/attention/fp16/fp16_kernels.hpp"
 #include "tests/attention/on_device.hpp"
 #include "tests/attention/support.hpp"
 

@@ -203,7 +203,7 @@ def interface_of(options, work, header):
         "-shared",
         "-fPIC",
         f"-I{work}",
-        f"-Wl,--version-script={options.root / 'src/c_api/antiphase.map'}",
+        f"-Wl,--version-script={options.root / 'library/c_api/antiphase.map'}",
         "-Wl,-soname,libantiphase.so.0",
         work / "empty.c",
         "-o",

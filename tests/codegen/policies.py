@@ -13,14 +13,14 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 SOURCES = (
     "include/antiphase/executor/kernel.hpp",
     "include/antiphase/gemm/policy.hpp",
-    "src/attention/fp16/backward.hpp",
-    "src/gemm/fp16/split_product.hpp",
-    "src/gemm/fp64/dots_by_lanes.cuh",
-    "src/gemm/fp64/dots_vector.cuh",
-    "src/gemm/fp64/fp64_product.hpp",
-    "src/gemm/fp64/kernel_kind.hpp",
-    "src/gemm/operands/loader.hpp",
-    "src/gemm/tf32/tf32_product.hpp",
+    "library/attention/fp16/backward.hpp",
+    "library/gemm/fp16/split_product.hpp",
+    "library/gemm/fp64/dots_by_lanes.cuh",
+    "library/gemm/fp64/dots_vector.cuh",
+    "library/gemm/fp64/fp64_product.hpp",
+    "library/gemm/fp64/kernel_kind.hpp",
+    "library/gemm/operands/loader.hpp",
+    "library/gemm/tf32/tf32_product.hpp",
 )
 
 

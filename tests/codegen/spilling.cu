@@ -2,7 +2,7 @@
 // A kernel of the ladder with fewer registers than its sums and fragments need: it spills, and the check must
 // report it.
 #include <antiphase/gemm/ladder.hpp>
-#include "src/gemm/fp32/tiled.cuh"
+#include "library/gemm/fp32/tiled.cuh"
 
 namespace antiphase::gemms {
 

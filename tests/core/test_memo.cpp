@@ -4,7 +4,7 @@
 
 #include <stdexcept>
 
-#include "src/memo.hpp"
+#include "core/memo.hpp"
 
 namespace antiphase {
 namespace {

@@ -139,8 +139,8 @@ class CheckDocs(unittest.TestCase):
         self.assertEqual(self.found(), ["docs/adding.md:4: src/b.cpp does not exist"])
 
     def test_sources_name_documents_that_exist(self):
-        self.write("src/gemm/b.cuh", "\n// Why: docs/design/none.md.\n")
-        self.assertEqual(self.found(), ["src/gemm/b.cuh:2: docs/design/none.md does not exist"])
+        self.write("library/gemm/b.cuh", "\n// Why: docs/design/none.md.\n")
+        self.assertEqual(self.found(), ["library/gemm/b.cuh:2: docs/design/none.md does not exist"])
 
     def test_a_folder_without_documents_is_refused(self):
         (self.root / "README.md").unlink()

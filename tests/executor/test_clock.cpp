@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "launcher.hpp"
-#include "src/executor/cpu/clock.hpp"
+#include "core/executor/cpu/clock.hpp"
 
 namespace antiphase::test {
 namespace {

@@ -13,7 +13,7 @@
 #include <set>
 
 #include "launcher.hpp"
-#include "src/executor/cpu/schedule.hpp"
+#include "core/executor/cpu/schedule.hpp"
 
 namespace antiphase::test {
 namespace {

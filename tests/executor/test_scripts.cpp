@@ -12,7 +12,7 @@
 #include <set>
 
 #include "launcher.hpp"
-#include "src/executor/cpu/script.hpp"
+#include "core/executor/cpu/script.hpp"
 
 namespace antiphase::test {
 namespace {

@@ -8,7 +8,7 @@
 #include <sstream>
 #include <string>
 #include <vector>
-#include "src/executor/cpu/fiber.hpp"
+#include "core/executor/cpu/fiber.hpp"
 
 namespace antiphase::test {
 namespace {

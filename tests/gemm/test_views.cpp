@@ -11,7 +11,7 @@
 #include <set>
 #include <string>
 
-#include "src/gemm/operands/views.hpp"
+#include "library/gemm/operands/views.hpp"
 #include "tests/sanitized.hpp"
 
 namespace antiphase::gemms {

@@ -21,19 +21,19 @@ CLEAN = {
     "include/antiphase/gemm/problem.hpp": "#include <antiphase/core/cursor.hpp>\n",
     "include/antiphase/scan/detail/block.cuh": "#include <antiphase/device/index.cuh>\n",
     "include/antiphase/gemm.hpp": "#include <antiphase/gemm/problem.hpp>\n",
-    "src/gemm.cpp": '#include <antiphase/gemm.hpp>\n#include <antiphase/gemm/tiled.cuh>\n#include "list.hpp"\n#include "config.hpp"\n',
+    "library/gemm.cpp": '#include <antiphase/gemm.hpp>\n#include <antiphase/gemm/tiled.cuh>\n#include "list.hpp"\n#include "config.hpp"\n',
     "src/list.hpp": "#include <vector>\n",
     "src/config.hpp.in": "#define COMMIT @COMMIT@\n",
-    "src/gemm/choice/choose.cpp": '#include "src/gemm/operands/checks.hpp"\n#include "src/gemm/fp16/plan.hpp"\n',
-    "src/gemm/operands/checks.hpp": '#include "src/list.hpp"\n',
-    "src/gemm/fp16/plan.hpp": '#include "src/gemm/operands/checks.hpp"\n',
-    "src/gemm/fp64/plan.hpp": "#include <vector>\n",
-    "src/scan/choose.cpp": "#include <antiphase/scan/detail/block.cuh>\n",
+    "library/gemm/choice/choose.cpp": '#include "library/gemm/operands/checks.hpp"\n#include "library/gemm/fp16/plan.hpp"\n',
+    "library/gemm/operands/checks.hpp": '#include "src/list.hpp"\n',
+    "library/gemm/fp16/plan.hpp": '#include "library/gemm/operands/checks.hpp"\n',
+    "library/gemm/fp64/plan.hpp": "#include <vector>\n",
+    "library/scan/choose.cpp": "#include <antiphase/scan/detail/block.cuh>\n",
     "include/antiphase.h": "#include <stddef.h>\n",
     "include/antiphase_cublas.h": "#include <stddef.h>\n",
-    "src/c_api/gemm.cpp": '#include <antiphase.h>\n#include <antiphase/gemm.hpp>\n#include "src/c_api/status.hpp"\n',
-    "src/cublas/entries.cpp": "#include <antiphase.h>\n#include <antiphase_cublas.h>\n",
-    "src/c_api/status.hpp": "#include <antiphase/core/cursor.hpp>\n",
+    "library/c_api/gemm.cpp": '#include <antiphase.h>\n#include <antiphase/gemm.hpp>\n#include "library/c_api/status.hpp"\n',
+    "preload/cublas/entries.cpp": "#include <antiphase.h>\n#include <antiphase_cublas.h>\n",
+    "library/c_api/status.hpp": "#include <antiphase/core/cursor.hpp>\n",
     "tool/files/npy.hpp": "#include <vector>\n",
     "tool/commands/bench/bench.cpp": '#include "tool/files/npy.hpp"\n',
     "tool/main.cpp": '#include <antiphase/gemm.hpp>\n#include "tool/options.hpp"\n#include <cstdio>\n',
@@ -101,22 +101,22 @@ class Layers(unittest.TestCase):
 
     def test_a_compute_capability_is_looked_at_in_one_place(self):
         self.refused(
-            {"src/gemm/choice/asks.cpp": "int f(const device_limits& d) { return d.major; }\n"},
-            "src/gemm/choice/asks.cpp looks at a compute capability",
+            {"library/gemm/choice/asks.cpp": "int f(const device_limits& d) { return d.major; }\n"},
+            "library/gemm/choice/asks.cpp looks at a compute capability",
         )
         self.refused(
             {"tool/commands/trace/asks.cpp": "int f(const device_limits* d) { return d->minor; }\n"},
             "features.hpp",
         )
         clean = {
-            "src/gemm/choice/text.cpp": 'const char* text = "d.major";  // d.minor\n',
+            "library/gemm/choice/text.cpp": 'const char* text = "d.major";  // d.minor\n',
             "include/antiphase/executor/limits.hpp": "int m = d.major;\n",
         }
         self.assertEqual(run(clean).returncode, 0, run(clean).stderr)
 
     def test_policies_are_not_known_by_their_names(self):
         rows = {
-            "src/gemm/fp64/candidate.cpp": 'candidate a{.name = "fp64"};\ncandidate b{.name = "fp64-short"};\n'
+            "library/gemm/fp64/candidate.cpp": 'candidate a{.name = "fp64"};\ncandidate b{.name = "fp64-short"};\n'
         }
         for text in (
             'if (name == "fp64") f();',
@@ -126,19 +126,19 @@ class Layers(unittest.TestCase):
             self.refused(
                 rows | {"tool/commands/asks.cpp": text + "\n"}, "tool/commands/asks.cpp knows policies"
             )
-        self.refused(rows | {"src/trace/lists.cpp": 'names = {"fp64", "fp64-short"};\n'}, "by their names")
+        self.refused(rows | {"learn/trace/lists.cpp": 'names = {"fp64", "fp64-short"};\n'}, "by their names")
         clean = rows | {
             "tool/commands/asks.cpp": 'run({.policy = "fp64"});  // not == "fp64"\nif (a == "fp") f("fp64");\n',
-            "src/plain/translate/types.cpp": 'if (type == "fp64") f();\n',
+            "checker/plain/translate/types.cpp": 'if (type == "fp64") f();\n',
         }
         self.assertEqual(run(clean).returncode, 0, run(clean).stderr)
 
     def test_a_way_to_multiply_is_a_folder(self):
-        clean = {"src/gemm/new_way/plan.hpp": '#include "src/gemm/operands/checks.hpp"\n'}
+        clean = {"library/gemm/new_way/plan.hpp": '#include "library/gemm/operands/checks.hpp"\n'}
         self.assertEqual(run(clean).returncode, 0, run(clean).stderr)
         self.refused(
-            {"src/gemm/new_way/plan.hpp": '#include "src/gemm/fp16/plan.hpp"\n'},
-            "src/gemm/new_way and src/gemm/fp16 are of one layer",
+            {"library/gemm/new_way/plan.hpp": '#include "library/gemm/fp16/plan.hpp"\n'},
+            "library/gemm/new_way and library/gemm/fp16 are of one layer",
         )
 
     def test_the_bridge_from_device_is_narrow(self):
@@ -161,17 +161,17 @@ class Layers(unittest.TestCase):
         )
         self.refused(
             {
-                "src/executor/up.hpp": '#include "src/executor/cpu/fiber.hpp"\n',
-                "src/executor/cpu/fiber.hpp": "",
+                "core/executor/up.hpp": '#include "core/executor/cpu/fiber.hpp"\n',
+                "core/executor/cpu/fiber.hpp": "",
             },
-            "src/executor/cpu lies above src/executor",
+            "core/executor/cpu lies above core/executor",
         )
         self.refused(
             {
-                "src/executor/cuda/up.hpp": '#include "src/executor/cpu/fiber.hpp"\n',
-                "src/executor/cpu/fiber.hpp": "",
+                "core/executor/cuda/up.hpp": '#include "core/executor/cpu/fiber.hpp"\n',
+                "core/executor/cpu/fiber.hpp": "",
             },
-            "src/executor/cuda and src/executor/cpu are of one layer",
+            "core/executor/cuda and core/executor/cpu are of one layer",
         )
         self.refused(
             {
@@ -206,11 +206,11 @@ class Layers(unittest.TestCase):
 
     def test_functions_for_c_are_made_of_public_ones(self):
         self.refused(
-            {"src/c_api/peek.cpp": '#include "src/gemm/operands/checks.hpp"\n'},
-            "src/c_api sees the library's public headers and antiphase.h only",
+            {"library/c_api/peek.cpp": '#include "library/gemm/operands/checks.hpp"\n'},
+            "library/c_api sees the library's public headers and antiphase.h only",
         )
         self.refused(
-            {"src/cublas/peek.cpp": "#include <antiphase/gemm.hpp>\n"}, "src/cublas sees antiphase.h only"
+            {"preload/cublas/peek.cpp": "#include <antiphase/gemm.hpp>\n"}, "preload/cublas sees antiphase.h only"
         )
         self.refused(
             {"include/antiphase.h": "#include <antiphase/core/cursor.hpp>\n"},
@@ -224,19 +224,19 @@ class Layers(unittest.TestCase):
 
     def test_the_folders_of_a_family_do_not_meet(self):
         self.refused(
-            {"src/gemm/fp64/meets.hpp": '#include "src/gemm/fp16/plan.hpp"\n'},
-            "src/gemm/fp64 and src/gemm/fp16 are of one layer",
+            {"library/gemm/fp64/meets.hpp": '#include "library/gemm/fp16/plan.hpp"\n'},
+            "library/gemm/fp64 and library/gemm/fp16 are of one layer",
         )
         self.refused(
-            {"src/scan/meets.hpp": '#include "src/gemm/operands/checks.hpp"\n'},
-            "src/scan and src/gemm/operands are of one layer",
+            {"library/scan/meets.hpp": '#include "library/gemm/operands/checks.hpp"\n'},
+            "library/scan and library/gemm/operands are of one layer",
         )
         self.refused(
             {
-                "src/gemm/choice/meets.hpp": '#include "src/checker/runs/model.hpp"\n',
-                "src/checker/runs/model.hpp": "",
+                "library/gemm/choice/meets.hpp": '#include "checker/runs/model.hpp"\n',
+                "checker/runs/model.hpp": "",
             },
-            "src/checker/runs lies above src/gemm/choice",
+            "checker/runs lies above library/gemm/choice",
         )
 
     def test_the_folders_of_the_tool_have_an_order(self):
@@ -250,7 +250,7 @@ class Layers(unittest.TestCase):
 
     def test_details_of_scans_are_for_scans(self):
         self.refused(
-            {"src/gemm/choice/peek.cuh": "#include <antiphase/scan/detail/block.cuh>\n"},
+            {"library/gemm/choice/peek.cuh": "#include <antiphase/scan/detail/block.cuh>\n"},
             "scan/detail is for scans only",
         )
 
@@ -344,7 +344,7 @@ class Layers(unittest.TestCase):
         self.assertTrue(written.endswith(" |\n<!-- layers:end -->\nMore.\n"))
         self.assertIn("a chain of more than 13 files", written)
         self.assertIn("| 0 | `include/antiphase/core` | cursor, channel,", written)
-        self.assertIn("| 9 | `src/gemm/fp16`, `fp64` | ", written)  # none that the tree lacks
+        self.assertIn("| 9 | `library/gemm/fp16`, `fp64` | ", written)  # none that the tree lacks
         self.assertEqual(run({"docs/architecture.md": "# Architecture\n"}, "--table").returncode, 2)
 
     def test_stand_ins_lie_above_the_headers_for_cuda(self):

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The kernel of linear layers by warpgroups with one fault each: another ring, or another wait, in the place
 // of its own.
-#include "src/linear/tile_product.cuh"
+#include "library/linear/tile_product.cuh"
 
 #include "tests/gemm/broken_ring.cuh"
 #include "tests/linear/linear_mutants.hpp"

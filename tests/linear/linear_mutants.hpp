@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The kernels of kernels_linear_mutants.cuh: linear layers with one fault each.
 #pragma once
-#include "src/linear/linear_arguments.hpp"
+#include "library/linear/linear_arguments.hpp"
 #include "tests/support/mutant.hpp"
 
 namespace antiphase::linears {

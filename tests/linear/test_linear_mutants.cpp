@@ -2,7 +2,7 @@
 // Every fault of the kernel of linear layers is found, by the kind and the words its list names.
 #include <antiphase/core/error.hpp>
 
-#include "src/linear/plan.hpp"
+#include "library/linear/plan.hpp"
 #include "tests/linear/layer.hpp"
 #include "tests/linear/linear_mutants.hpp"
 #include "tests/support/mutant_runners.hpp"

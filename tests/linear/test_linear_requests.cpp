@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <functional>
 
-#include "src/linear/plan.hpp"
+#include "library/linear/plan.hpp"
 #include "tests/linear/layer.hpp"
 
 namespace antiphase::test {

@@ -15,8 +15,8 @@
 #include <set>
 #include <vector>
 
-#include "src/costs/models.hpp"
-#include "src/costs/shipped_models.hpp"
+#include "library/costs/models.hpp"
+#include "library/costs/shipped_models.hpp"
 
 namespace antiphase {
 namespace {

@@ -28,7 +28,7 @@ class Fit(unittest.TestCase):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
         self.models = pathlib.Path(folder.name) / "models.json"
-        self.content = json.loads((ROOT / "src/costs/h200.json").read_text())
+        self.content = json.loads((ROOT / "library/costs/h200.json").read_text())
 
     def fit(self, *words, card="h200"):
         self.models.write_text(json.dumps(self.content))

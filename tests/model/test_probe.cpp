@@ -8,7 +8,7 @@
 #include <numeric>
 #include <vector>
 
-#include "src/model/probe.hpp"
+#include "learn/model/probe.hpp"
 
 namespace antiphase {
 namespace {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Scan kernels with one fault each, which the tests must find.
 #include <antiphase/scan/detail/device_wide.cuh>
-#include "src/scan/wave/one_wave.cuh"
+#include "library/scan/wave/one_wave.cuh"
 
 #include "tests/scan/kernels.hpp"
 #include "tests/scan/types.hpp"

@@ -5,10 +5,10 @@
 #include <antiphase/core/error.hpp>
 #include <string_view>
 
-#include "src/scan/choose.hpp"
-#include "src/scan/columns/columns_plan.hpp"
-#include "src/scan/ring/ring_plan.hpp"
-#include "src/scan/wave/wave_plan.hpp"
+#include "library/scan/choose.hpp"
+#include "library/scan/columns/columns_plan.hpp"
+#include "library/scan/ring/ring_plan.hpp"
+#include "library/scan/wave/wave_plan.hpp"
 #include "tests/executor/elsewhere.hpp"
 #include "tests/scan/support.hpp"
 

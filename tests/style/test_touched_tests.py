@@ -37,10 +37,10 @@ def chosen(changed, compiled=None, mentions=None):
 
 class Choice(unittest.TestCase):
     def test_a_compiled_file(self):
-        made_of = {"test_tf32": {"src/gemm/a.cpp": "src/gemm/a.cpp"}}
-        self.assertEqual(chosen(["src/gemm/a.cpp"], made_of), {"gemm.tf32"})
+        made_of = {"test_tf32": {"library/gemm/a.cpp": "library/gemm/a.cpp"}}
+        self.assertEqual(chosen(["library/gemm/a.cpp"], made_of), {"gemm.tf32"})
         self.assertEqual(
-            chosen(["src/gemm/b.cpp"], made_of), {"gemm.tf32"}
+            chosen(["library/gemm/b.cpp"], made_of), {"gemm.tf32"}
         )  # what is recorded, it was asked for
 
     def test_the_reason_is_a_file(self):
@@ -48,10 +48,10 @@ class Choice(unittest.TestCase):
         self.assertEqual(names, {"scan": "src/x.cpp", "style": "src/x.cpp", "layering": "src/x.cpp"})
 
     def test_what_the_tool_links_and_the_checker_does_not_use(self):
-        made_of = {"tool": {"src/gemm/a.cpp": "src/gemm/a.cpp"}}
-        self.assertEqual(chosen(["src/gemm/a.cpp"], made_of), {"tool.process"})
-        made_of = {"tool": {"src/plain/a.cpp": "src/plain/a.cpp"}}
-        self.assertEqual(chosen(["src/plain/a.cpp"], made_of), {"tool.process", "checker.plain.programs"})
+        made_of = {"tool": {"library/gemm/a.cpp": "library/gemm/a.cpp"}}
+        self.assertEqual(chosen(["library/gemm/a.cpp"], made_of), {"tool.process"})
+        made_of = {"tool": {"checker/plain/a.cpp": "checker/plain/a.cpp"}}
+        self.assertEqual(chosen(["checker/plain/a.cpp"], made_of), {"tool.process", "checker.plain.programs"})
 
     def test_programs_that_are_not_built(self):
         self.assertEqual(

@@ -54,7 +54,7 @@ class Advise(ToolTest):
             )
 
     def test_a_profile_of_a_file(self):
-        profile = json.loads((ROOT / "src/executor/profiles/a100.json").read_text())
+        profile = json.loads((ROOT / "core/executor/profiles/a100.json").read_text())
         profile["name"] = "Mine"
         (self.folder / "mine.json").write_text(json.dumps(profile))
         self.assertIn(

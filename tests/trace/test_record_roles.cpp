@@ -24,7 +24,7 @@
 #include <vector>
 
 #include "examples/bulk_copy.cuh"
-#include "src/trace/recording_executor.hpp"
+#include "learn/trace/recording_executor.hpp"
 
 namespace antiphase::of_roles {
 namespace {

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "src/checker/runs/model.hpp"
+#include "checker/runs/model.hpp"
 
 namespace antiphase::test {
 

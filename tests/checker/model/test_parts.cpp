@@ -4,12 +4,12 @@
 
 #include <filesystem>
 
-#include "src/checker/findings/finding_list.hpp"
-#include "src/checker/memory/lockstep.hpp"
-#include "src/checker/order/launch_order.hpp"
-#include "src/checker/order/missing.hpp"
-#include "src/checker/order/place_table.hpp"
-#include "src/checker/order/places.hpp"
+#include "checker/findings/finding_list.hpp"
+#include "checker/memory/lockstep.hpp"
+#include "checker/order/launch_order.hpp"
+#include "checker/order/missing.hpp"
+#include "checker/order/place_table.hpp"
+#include "checker/order/places.hpp"
 
 namespace antiphase::checker_detail {
 namespace {
@@ -300,7 +300,7 @@ TEST(Places, HaveOneNumberEach) {
 TEST(Places, FilesOfTheLibraryThatAreNotHereBeginAtItsRoot) {
   const std::filesystem::path root = std::filesystem::path(__FILE__).parent_path() / "../../..";
   EXPECT_EQ(shown((root / "src/no_such_file.cuh").string()), "src/no_such_file.cuh");
-  EXPECT_EQ(shown((root / "src/registry.hpp").string()), (root / "src/registry.hpp").lexically_normal());
+  EXPECT_EQ(shown((root / "core/registry.hpp").string()), (root / "core/registry.hpp").lexically_normal());
 }
 
 }  // namespace

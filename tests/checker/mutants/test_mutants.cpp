@@ -74,7 +74,7 @@ TEST_P(mutants, are_found) {
     return;  // no place
   using testing::HasSubstr;
   EXPECT_THAT(found->access.place.file,
-              testing::AnyOf(HasSubstr("tests/"), HasSubstr("src/gemm/"), HasSubstr("antiphase/scan/")));
+              testing::AnyOf(HasSubstr("tests/"), HasSubstr("library/gemm/"), HasSubstr("antiphase/scan/")));
   EXPECT_GT(found->access.place.line, 0);
 }
 INSTANTIATE_TEST_SUITE_P(all, mutants, testing::ValuesIn(checked::all()), test::name_of<use>);

@@ -14,10 +14,10 @@
 #include <sstream>
 #include <utility>
 
-#include "src/plain/translate/compile.hpp"
-#include "src/plain/translate/missing_headers.hpp"
-#include "src/plain/translate/prepass.hpp"
-#include "src/plain/translate/tokens.hpp"
+#include "checker/plain/translate/compile.hpp"
+#include "checker/plain/translate/missing_headers.hpp"
+#include "checker/plain/translate/prepass.hpp"
+#include "checker/plain/translate/tokens.hpp"
 
 namespace antiphase::test {
 namespace {

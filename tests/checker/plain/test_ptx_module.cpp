@@ -8,9 +8,9 @@
 #include <antiphase/plain_cuda.hpp>
 #include <string>
 
-#include "src/plain/ptx/flow.hpp"
-#include "src/plain/ptx/launch_file.hpp"
-#include "src/plain/ptx/module.hpp"
+#include "checker/plain/ptx/flow.hpp"
+#include "checker/plain/ptx/launch_file.hpp"
+#include "checker/plain/ptx/module.hpp"
 
 namespace {
 

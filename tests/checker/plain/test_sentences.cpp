@@ -7,8 +7,8 @@
 #include <fstream>
 #include <regex>
 
-#include "src/checker/findings/groups.hpp"
-#include "src/checker/order/missing.hpp"
+#include "checker/findings/groups.hpp"
+#include "checker/order/missing.hpp"
 
 namespace antiphase {
 namespace {
@@ -108,7 +108,7 @@ TEST(Groups, KeepAnMbarriersWaitAndABlockBarrierApart) {
 
 // The modules that group findings and that fix programs read enumerators.
 TEST(Groups, SearchNoTextOfFindings) {
-  for (const char* file : {"/src/checker/findings/groups.cpp", "/src/plain/repair/fixes.cpp"}) {
+  for (const char* file : {"/checker/findings/groups.cpp", "/checker/plain/repair/fixes.cpp"}) {
     std::ifstream in(std::string(SOURCE) + file);
     ASSERT_TRUE(in) << file;
     const std::string text{std::istreambuf_iterator<char>(in), {}};

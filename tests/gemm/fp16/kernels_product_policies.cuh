@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Products of split operands by other policies than the library's, for the tests.
-#include "src/gemm/fp16/split_product.cuh"
+#include "library/gemm/fp16/split_product.cuh"
 #include "tests/gemm/fp16/product_policies.hpp"
 
 namespace antiphase::gemms {

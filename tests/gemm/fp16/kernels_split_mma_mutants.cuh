@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The product of split operands by whole warps with one fault each: another ring in the place of its own.
-#include "src/gemm/fp16/split_mma_product.cuh"
+#include "library/gemm/fp16/split_mma_product.cuh"
 
 #include "tests/gemm/fp16/split_mutants.hpp"
 

@@ -2,7 +2,7 @@
 // The kernels of kernels_product_policies.cuh, for each target.
 #pragma once
 #include <vector>
-#include "src/gemm/fp16/split_product.hpp"
+#include "library/gemm/fp16/split_product.hpp"
 
 namespace antiphase::gemms {
 

@@ -2,7 +2,7 @@
 // The kernels of kernels_split_mutants.cuh and kernels_split_mma_mutants.cuh: products of split operands with
 // one fault each.
 #pragma once
-#include "src/gemm/fp16/split_product.hpp"
+#include "library/gemm/fp16/split_product.hpp"
 
 #include "tests/support/mutant.hpp"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Products of split operands are the same bits by every policy that sums up K in the same order.
-#include "src/gemm/fp16/split_plan.hpp"
+#include "library/gemm/fp16/split_plan.hpp"
 #include "tests/gemm/fp16/product_policies.hpp"
 #include "tests/gemm/support.hpp"
 

@@ -2,7 +2,7 @@
 // Every fault of the product of split operands is found, by the kind and the words its list names.
 #include <antiphase/core/error.hpp>
 
-#include "src/gemm/fp16/split_plan.hpp"
+#include "library/gemm/fp16/split_plan.hpp"
 #include "tests/gemm/fp16/split_mutants.hpp"
 #include "tests/support/mutant_runners.hpp"
 

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // fp64 products: every compiled kernel, every division of K, every layout of operands and results.
-#include "src/gemm/fp64/fp64_plan.hpp"
+#include "library/gemm/fp64/fp64_plan.hpp"
 
 #include <antiphase/core/tile.hpp>
 #include <antiphase/executor/published.hpp>
 #include <set>
 #include <string>
 
-#include "src/gemm/operands/checks.hpp"
-#include "src/gemm/operands/cost_terms.hpp"
+#include "library/gemm/operands/checks.hpp"
+#include "library/gemm/operands/cost_terms.hpp"
 #include "tests/gemm/contract.hpp"
 
 namespace antiphase::gemm_test {

@@ -2,7 +2,7 @@
 // Products with one fault each: in a wait, a barrier, a commit, the last tile, or the zeros past the end.
 #pragma once
 #include <type_traits>
-#include "src/gemm/fp32/tiled.cuh"
+#include "library/gemm/fp32/tiled.cuh"
 
 #include "tests/gemm/mutants/kernels.hpp"
 

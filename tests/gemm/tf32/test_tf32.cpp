@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // tf32 products: every compiled kernel, every division of K, every layout of operands and results, and the
 // certificate.
-#include "src/gemm/tf32/tf32_plan.hpp"
+#include "library/gemm/tf32/tf32_plan.hpp"
 
 #include <antiphase/executor/published.hpp>
 #include <limits>

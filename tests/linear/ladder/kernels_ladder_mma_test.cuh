@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The kernel of linear layers by whole warps, as a step of the ladder, for the tests.
-#include "src/linear/mma_product.cuh"
+#include "library/linear/mma_product.cuh"
 #include "tests/linear/ladder/ladder_instances.hpp"
 
 namespace antiphase::gemms {

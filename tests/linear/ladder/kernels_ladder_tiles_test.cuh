@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Instances of the kernel of linear layers, as a step of the ladder, for the tests.
-#include "src/linear/tile_product.cuh"
+#include "library/linear/tile_product.cuh"
 #include "tests/linear/ladder/ladder_instances.hpp"
 
 namespace antiphase::gemms {

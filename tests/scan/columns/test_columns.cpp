@@ -5,7 +5,7 @@
 
 #include <antiphase/core/error.hpp>
 
-#include "src/scan/columns/columns_policy.hpp"
+#include "library/scan/columns/columns_policy.hpp"
 #include "tests/scan/any_scan.hpp"
 
 namespace antiphase::scan_test {
