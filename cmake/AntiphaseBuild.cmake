@@ -74,7 +74,7 @@ function(antiphase_quick target)
   if(ANTIPHASE_QUICK AND NOT ANTIPHASE_SANITIZE)
     antiphase_compile_quickly(${target} g)
     # With a precompiled header of another level, GCC 12 fails.
-    set_source_files_properties(${arg_OPTIMISED} PROPERTIES COMPILE_OPTIONS "$<$<CONFIG:Release>:-O2>" SKIP_PRECOMPILE_HEADERS ON)
+    set_source_files_properties(${arg_OPTIMISED} TARGET_DIRECTORY ${target} PROPERTIES COMPILE_OPTIONS "$<$<CONFIG:Release>:-O2>" SKIP_PRECOMPILE_HEADERS ON)
   endif()
 endfunction()
 

@@ -2,7 +2,7 @@
 # cmake -D ROOT=... -D FILE=... -P AntiphaseCommit.cmake: writes the definition for
 # tool/measure/provenance.hpp to FILE, if it has changed. `code` lists the paths that figures depend on:
 # uncommitted changes there append -dirty.
-set(code include src tool cmake bench/suite.json CMakeLists.txt)
+set(code core library checker preload learn include tool cmake bench/suite.json CMakeLists.txt)
 set(commit "")
 find_program(git git)
 if(git)

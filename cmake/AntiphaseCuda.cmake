@@ -127,7 +127,7 @@ function(antiphase_kernels target name)
     endforeach()
     target_sources(${owner} PRIVATE "${stub}.cpp")
     if(owner STREQUAL target)
-      set_source_files_properties("${stub}.cpp" PROPERTIES COMPILE_OPTIONS "${stub_options}"
+      set_source_files_properties("${stub}.cpp" TARGET_DIRECTORY ${target} PROPERTIES COMPILE_OPTIONS "${stub_options}"
                                                            # built with other options than the stub
                                                            SKIP_PRECOMPILE_HEADERS ON SKIP_UNITY_BUILD_INCLUSION ON)
     endif()

@@ -74,7 +74,7 @@ if(HOW STREQUAL "subdirectory" AND NOT KERNELS STREQUAL "")
     string(REPLACE ";" "," known "${known}")
     string(REPLACE "\n\n" ";" known "${known}")
     foreach(one IN LISTS known)
-      if(NOT one MATCHES "/build_config\\.hpp" AND one MATCHES "^src/CMakeFiles/antiphase\\.dir/([^:\n]*\\.o):")
+      if(NOT one MATCHES "/build_config\\.hpp" AND one MATCHES "^CMakeFiles/antiphase\\.dir/([^:\n]*\\.o):")
         file(APPEND "${WORK}/same" "${CMAKE_MATCH_1}\n")
       endif()
     endforeach()
@@ -87,14 +87,14 @@ for word; do
   before=$word
 done
 case $object in
-  */antiphase.dir/kernels/*)
+  */antiphase.dir/library/kernels/*)
     echo "$object: @KERNELS@/${object##*/}" >"$dependencies"
     exec cp "@KERNELS@/${object##*/}" "$object" ;;
   */antiphase.dir/*)
     name=${object##*/antiphase.dir/}
     if grep -qxF "$name" "@WORK@/same"; then
-      echo "$object: @BUILD@/src/CMakeFiles/antiphase.dir/$name" >"$dependencies"
-      exec cp "@BUILD@/src/CMakeFiles/antiphase.dir/$name" "$object"
+      echo "$object: @BUILD@/CMakeFiles/antiphase.dir/$name" >"$dependencies"
+      exec cp "@BUILD@/CMakeFiles/antiphase.dir/$name" "$object"
     fi ;;
 esac
 exec @LAUNCHER@ "$@"
