@@ -5,7 +5,7 @@
 // the type of the list's elements, and the function `std::vector<instance> plain_kernels()` that a file
 // kernels_*.cuh defines. AP_LISTS(NAME, LISTS) makes from it the class NAME, which knows the kernels of each
 // target: cpu, cuda, and checked, which is a library of its own. To add a list, name it there and in
-// src/CMakeLists.txt.
+// library/CMakeLists.txt.
 #pragma once
 #include <antiphase/core/error.hpp>
 #include <antiphase/executor/kernel.hpp>

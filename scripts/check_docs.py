@@ -152,7 +152,11 @@ def missing_documents(root):
     """Messages for documents that comments name but that do not exist."""
     for folder in (
         "include",
-        "src",
+        "core",
+        "library",
+        "checker",
+        "preload",
+        "learn",
         "tool",
         "tests",
         "scripts",

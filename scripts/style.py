@@ -45,7 +45,11 @@ PLACES = [
     "include",
     "python",
     "scripts",
-    "src",
+    "core",
+    "library",
+    "checker",
+    "preload",
+    "learn",
     "tests",
     "tool",
 ]
@@ -240,11 +244,11 @@ def host_sources(root, build):
         ours = (
             path.suffix == ".cpp"
             and near
-            and re.match(r"(src|tool)/", near[-1])
+            and re.match(r"(core|library|checker|preload|learn|tool)/", near[-1])
             and "/CMakeFiles/" not in near[-1]
         )
         # A source that the build generates may not exist yet.
-        if not ours or re.match(r"src/(checker|plain|stand_ins)/", near[-1]) or not path.is_file():
+        if not ours or re.match(r"checker/", near[-1]) or not path.is_file():
             continue
         flags = []
         for at, word in enumerate(words):

@@ -5,8 +5,10 @@
     which_tests.py BUILD NAME
 
 Prints two lines: the targets needed by the tests whose names are NAME or lie below it (gemm.tf32 below gemm, as
-folders do), and a regular expression for their names. BUILD/tests/needs.txt, written when the build is
-configured, lists the targets by name. If there is no such test, exits with a message that suggests similar ones.
+folders do), and a regular expression for their names. NAME may be a product, such as library: then the tests of all
+its folders. Written when the build is configured: BUILD/tests/needs.txt, which lists the targets by name, and
+BUILD/tests/products.txt, which lists the folders of each product. If there is no such test, exits with a message that
+suggests similar ones.
 """
 import difflib
 import pathlib
@@ -18,6 +20,19 @@ def needs_of(build):
     """{beginning of tests' names: their targets}."""
     lines = (pathlib.Path(build) / "tests" / "needs.txt").read_text().splitlines()
     return {name: targets for name, *targets in map(str.split, lines)}
+
+
+def products_of(build):
+    """{product: the beginnings of its tests' names}."""
+    lines = (pathlib.Path(build) / "tests" / "products.txt").read_text().splitlines()
+    return {name: folders for name, *folders in map(str.split, lines)}
+
+
+def select_product(needs, folders):
+    """The targets and the regular expression for the tests of several folders."""
+    found = [one for one in (select(needs, folder) for folder in folders) if one]
+    targets = dict.fromkeys(target for one, _ in found for target in one.split())
+    return " ".join(targets), "|".join(names for _, names in found)
 
 
 def select(needs, name):
@@ -38,12 +53,13 @@ def main():
         sys.exit(__doc__.strip())
     build, name = sys.argv[1:]
     needs = needs_of(build)
-    selection = select(needs, name)
+    products = products_of(build)
+    selection = select_product(needs, products[name]) if name in products else select(needs, name)
     if selection is None:
-        known = sorted(known for known in needs)
+        known = sorted({*needs, *products})
         close = difflib.get_close_matches(name, known, n=3, cutoff=0.5) or known
         sys.exit(
-            f"There is no test '{name}': expected a folder of tests, or the beginning of a test's name up to a dot, such as {', '.join(close)}"
+            f"There is no test '{name}': expected a product, a folder of tests, or the beginning of a test's name up to a dot, such as {', '.join(close)}"
         )
     print(*selection, sep="\n")
 

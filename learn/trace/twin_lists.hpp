@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The lists of twins, and all twins of a family for a target: to add a list, name it here and in
-// src/CMakeLists.txt.
+// learn/CMakeLists.txt.
 #pragma once
 #include <antiphase/gemm/ladder.hpp>
 #include <vector>

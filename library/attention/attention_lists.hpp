@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The lists of attention's kernels: to add one, name it here and in src/CMakeLists.txt.
+// The lists of attention's kernels: to add one, name it here and in library/CMakeLists.txt.
 #pragma once
 #include "library/attention/fp16/backward.hpp"
 #include "library/attention/fp16/short_gradients.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The texts of the files in library/costs. src/CMakeLists.txt generates the definition.
+// The texts of the files in library/costs. library/CMakeLists.txt generates the definition.
 #pragma once
 #include <span>
 #include <string_view>

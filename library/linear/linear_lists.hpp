@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The lists of the kernels of linear layers: to add one, name it here and in src/CMakeLists.txt.
+// The lists of the kernels of linear layers: to add one, name it here and in library/CMakeLists.txt.
 #pragma once
 #include "library/linear/linear_arguments.hpp"
 #include "core/registry.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The lists of scan kernels: to add one, name it here and in src/CMakeLists.txt.
+// The lists of scan kernels: to add one, name it here and in library/CMakeLists.txt.
 #pragma once
 #include <antiphase/scan/ladder.hpp>
 

@@ -24,7 +24,7 @@ class CheckDocs(unittest.TestCase):
             "docs/use.md",
             "# Use\n\nBack [to the start](../README.md#a-project), [down](#a-part-of-it).\n\n## A `part` of it\n\nEnd.\n",
         )
-        self.write("src/a.cpp", "// See docs/use.md.\n")
+        self.write("core/a.cpp", "// See docs/use.md.\n")
 
     def write(self, name, text):
         path = self.root / name
@@ -130,13 +130,13 @@ class CheckDocs(unittest.TestCase):
 
     def test_paths_of_the_page_on_adding_exist(self):
         self.write(
-            "docs/adding.md", "# Adding\n\nIn `src/a.cpp` of `src`, or `src/NAME.cpp`; `build/a` is made.\n"
+            "docs/adding.md", "# Adding\n\nIn `core/a.cpp` of `core`, or `core/NAME.cpp`; `build/a` is made.\n"
         )
         self.found(0)
-        self.write("docs/adding.md", "# Adding\n\nIn `src/a.cpp` and\n`src/b.cpp`.\n")
-        self.assertEqual(self.found(), ["docs/adding.md:4: src/b.cpp does not exist"])
-        self.write("docs/use.md", "# Use\n\nIn `src/b.cpp`.\n\n## A `part` of it\n")
-        self.assertEqual(self.found(), ["docs/adding.md:4: src/b.cpp does not exist"])
+        self.write("docs/adding.md", "# Adding\n\nIn `core/a.cpp` and\n`core/b.cpp`.\n")
+        self.assertEqual(self.found(), ["docs/adding.md:4: core/b.cpp does not exist"])
+        self.write("docs/use.md", "# Use\n\nIn `core/b.cpp`.\n\n## A `part` of it\n")
+        self.assertEqual(self.found(), ["docs/adding.md:4: core/b.cpp does not exist"])
 
     def test_sources_name_documents_that_exist(self):
         self.write("library/gemm/b.cuh", "\n// Why: docs/design/none.md.\n")

@@ -20,8 +20,8 @@ class Commit(unittest.TestCase):
             pathlib.Path(folder.name) / "a project",
             pathlib.Path(folder.name) / "made/provenance.cpp",
         )
-        (self.root / "src").mkdir(parents=True)
-        (self.root / "src/a.cpp").write_text("int a;\n")
+        (self.root / "core").mkdir(parents=True)
+        (self.root / "core/a.cpp").write_text("int a;\n")
         self.environment = {**os.environ, "GIT_CEILING_DIRECTORIES": folder.name}
 
     def git(self, *arguments):
@@ -51,7 +51,7 @@ class Commit(unittest.TestCase):
         self.assertRegex(self.made(), r'built_from\(\) \{ return "[0-9a-f]{12}"; \}')
         (self.root / "notes.md").write_text("no code\n")
         self.assertNotIn("-dirty", self.made())
-        (self.root / "src/a.cpp").write_text("long a;\n")
+        (self.root / "core/a.cpp").write_text("long a;\n")
         self.assertRegex(self.made(), r'built_from\(\) \{ return "[0-9a-f]{12}-dirty"; \}')
 
     def test_it_is_written_only_if_it_has_changed(self):

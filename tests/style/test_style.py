@@ -48,14 +48,14 @@ class Tree(unittest.TestCase):
 )
 class Form(Tree):
     def test_a_clean_tree(self):
-        self.file("src/one.cpp", f"// {LICENSE}\nint one() {{ return 1; }}\n")
+        self.file("core/one.cpp", f"// {LICENSE}\nint one() {{ return 1; }}\n")
         status, said = self.style("check")
         self.assertEqual(status, 0, said)
         self.assertIn("3 files, 0 faults", said)
 
     def test_faults_are_named_and_removed(self):
         names = {
-            "src/one.cpp": f"// {LICENSE}\nint  one( ) {{ return 1; }}\n",
+            "core/one.cpp": f"// {LICENSE}\nint  one( ) {{ return 1; }}\n",
             "include/two.cuh": "inline  int two( ) { return 2; }\n",
             "scripts/three": "#!/bin/sh\necho 3\n",
             "scripts/four.py": "four = 'four'\n",
@@ -76,24 +76,24 @@ class Form(Tree):
             self.file("scripts/three", names["scripts/three"]).read_text(), names["scripts/three"]
         )
         self.assertEqual(
-            (self.root / "src/one.cpp").read_text(), f"// {LICENSE}\nint one() {{ return 1; }}\n"
+            (self.root / "core/one.cpp").read_text(), f"// {LICENSE}\nint one() {{ return 1; }}\n"
         )
         self.assertEqual(
             (self.root / "include/two.cuh").read_text(), f"// {LICENSE}\ninline int two() {{ return 2; }}\n"
         )
 
     def test_wide_comments_are_named(self):
-        self.file("src/one.cpp", f"// {LICENSE}\n// {'w' * 107}\n// {'w' * 108}\nint one() {{ return 1; }}\n")
+        self.file("core/one.cpp", f"// {LICENSE}\n// {'w' * 107}\n// {'w' * 108}\nint one() {{ return 1; }}\n")
         status, said = self.style("check")
         self.assertEqual(status, 1)
         self.assertIn(
-            "src/one.cpp:3: a comment of 111 columns: expected at most 110\n3 files, 1 faults", said
+            "core/one.cpp:3: a comment of 111 columns: expected at most 110\n3 files, 1 faults", said
         )
 
     def test_words_are_named_with_better_ones(self):
         """In documents, comments and messages; not in code, names, links, and senses that all know."""
         self.file(
-            "src/one.cpp",
+            "core/one.cpp",
             f"// {LICENSE}\n// Waits behind the barrier.\nint one() {{ return 1; }}  // by law\n"
             'const char* said = "copied in vain";\nconst char* law = "law";\n'
             'const char* split = "copied in "\n    "vain";\n',
@@ -118,13 +118,13 @@ class Form(Tree):
                 ("docs/page.md:3", "Nobody"),
                 ("scripts/two.py:2", "is told"),
                 ("scripts/two.py:4", "beside"),
-                ("src/one.cpp:2", "behind"),
-                ("src/one.cpp:3", "law"),
-                ("src/one.cpp:4", "in vain"),
-                ("src/one.cpp:6", "in vain"),
+                ("core/one.cpp:2", "behind"),
+                ("core/one.cpp:3", "law"),
+                ("core/one.cpp:4", "in vain"),
+                ("core/one.cpp:6", "in vain"),
             ],
         )
-        self.assertIn("src/one.cpp:3: 'law': expected cost model, or another sentence", said)
+        self.assertIn("core/one.cpp:3: 'law': expected cost model, or another sentence", said)
 
     def test_contributing_lists_these_words(self):
         listed = (SCRIPTS.parent / "CONTRIBUTING.md").read_text().split("| not | but |")[1].split("\n\n")[0]
@@ -152,7 +152,7 @@ class Clang(Tree):
             "include/antiphase/part.hpp", "#pragma once\ninline int part() { return 1; }\n"
         )
         self.source = self.file(
-            "src/one.cpp", "#include <antiphase/part.hpp>\nint one() { return part() + PLUS; }\n"
+            "core/one.cpp", "#include <antiphase/part.hpp>\nint one() { return part() + PLUS; }\n"
         )
         self.commands(1)
 
@@ -223,13 +223,13 @@ class Clang(Tree):
     def test_many_sources_are_examined_in_groups(self):
         """Names that several have for themselves do not matter; others, and findings, are those of one source."""
         own = "namespace {\nconstexpr int offset = 1;\nint plus(int x) {\n  return x + offset;\n}\n}  // namespace\n"
-        self.file("src/near.hpp", "#pragma once\ninline int near() { return 2; }\n")
+        self.file("core/near.hpp", "#pragma once\ninline int near() { return 2; }\n")
         log, clang = self.root / "log", shutil.which("clang++")
         self.file("bin/clang++", f'#!/bin/sh\necho >>{log}\nexec {clang} "$@"\n').chmod(0o755)
         environment = {**os.environ, "PATH": f"{self.root / 'bin'}:{os.environ['PATH']}"}
         sources = [
             self.file(
-                f"src/s{i:03}.cpp", f'#include "near.hpp"\n{own}int f{i}() {{ return plus(near()); }}\n'
+                f"core/s{i:03}.cpp", f'#include "near.hpp"\n{own}int f{i}() {{ return plus(near()); }}\n'
             )
             for i in range(4 * style.AT_ONCE)
         ]
@@ -249,13 +249,13 @@ class Clang(Tree):
         self.assertEqual(runs, 2 * style.AT_ONCE)
         self.assertIn(f"clang: {len(sources)} files, 0 unchanged", said)
         self.assertEqual(looked(0)[0], 0)
-        self.file("src/near.hpp", "#pragma once\ninline int near() { return 3; }\n")
+        self.file("core/near.hpp", "#pragma once\ninline int near() { return 3; }\n")
         sources[1].write_text(
             '#include "near.hpp"\n#define near wrong\nint last() { int unused; return 1; }\n'
         )
         runs, said = looked(1)
         self.assertEqual(runs, 2 * style.AT_ONCE + 2)  # the two of one group, alone
-        self.assertRegex(said, r"(?m)^\S*/src/s001\.cpp:3:\d+: error: unused variable")
+        self.assertRegex(said, r"(?m)^\S*/core/s001\.cpp:3:\d+: error: unused variable")
         self.assertIn("1 with findings", said)
         self.assertEqual(looked(1)[0], 1)
 

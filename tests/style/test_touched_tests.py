@@ -44,8 +44,8 @@ class Choice(unittest.TestCase):
         )  # what is recorded, it was asked for
 
     def test_the_reason_is_a_file(self):
-        names, _ = choose(["src/x.cpp"], NEEDS, {"test_scan": {"src/x.cpp": "src/x.cpp"}}, lambda name: [])
-        self.assertEqual(names, {"scan": "src/x.cpp", "style": "src/x.cpp", "layering": "src/x.cpp"})
+        names, _ = choose(["core/x.cpp"], NEEDS, {"test_scan": {"core/x.cpp": "core/x.cpp"}}, lambda name: [])
+        self.assertEqual(names, {"scan": "core/x.cpp", "style": "core/x.cpp", "layering": "core/x.cpp"})
 
     def test_what_the_tool_links_and_the_checker_does_not_use(self):
         made_of = {"tool": {"library/gemm/a.cpp": "library/gemm/a.cpp"}}
@@ -86,7 +86,7 @@ class Choice(unittest.TestCase):
             "CMakeLists.txt",
             "cmake/x.cmake",
             "run",
-            "src/CMakeLists.txt",
+            "cmake/AntiphaseBuild.cmake",
             "unknown/file",
             "tests/none/x.cpp",
         ):
@@ -98,11 +98,11 @@ class Repository(unittest.TestCase):
     """A build by Ninja with g++, as CMake writes it."""
 
     FILES = {
-        "src/common.hpp": "int one(); int two();\n",
-        "src/one.cpp": '#include "common.hpp"\nint one() { return 1; }\n',
-        "src/two.cpp": '#include "common.hpp"\nint two() { return 2; }\n',
-        "tests/gemm/test_gemm.cpp": '#include "src/common.hpp"\nint main() { return one() - 1; }\n',
-        "tests/scan/test_scan.cpp": '#include "src/common.hpp"\nint main() { return two() - 2; }\n',
+        "core/common.hpp": "int one(); int two();\n",
+        "core/one.cpp": '#include "common.hpp"\nint one() { return 1; }\n',
+        "core/two.cpp": '#include "common.hpp"\nint two() { return 2; }\n',
+        "tests/gemm/test_gemm.cpp": '#include "core/common.hpp"\nint main() { return one() - 1; }\n',
+        "tests/scan/test_scan.cpp": '#include "core/common.hpp"\nint main() { return two() - 2; }\n',
         "tests/alone/test_alone.cpp": "int main() {}\n",
         ".gitignore": "/build/\n",
     }
@@ -114,8 +114,8 @@ rule ar
   command = rm -f $out && ar rcs $out $in
 rule CXX_LINKER
   command = g++ $in -o $out
-build one.cpp.o: cxx {root}/src/one.cpp
-build two.cpp.o: cxx {root}/src/two.cpp
+build one.cpp.o: cxx {root}/core/one.cpp
+build two.cpp.o: cxx {root}/core/two.cpp
 build all.a: ar one.cpp.o two.cpp.o
 """
     PROGRAM = """build {name}.cpp.o: cxx {root}/tests/{folder}/{name}.cpp
@@ -174,22 +174,22 @@ build {name}: phony bin/{name}
         self.assertIn("Nothing has changed since", said)
 
     def test_a_file_of_the_library(self):
-        self.write("src/two.cpp", self.FILES["src/two.cpp"] + "// more\n")
+        self.write("core/two.cpp", self.FILES["core/two.cpp"] + "// more\n")
         status, out, said = self.ask()
         self.assertEqual((status, out), (0, [["test_scan"], ["scan", "style"]]))
         self.assertIn("1 file changed since", said)
-        self.assertIn("src/two.cpp: scan style", said)
+        self.assertIn("core/two.cpp: scan style", said)
         self.ninja()  # the same when the change has been built
         self.assertEqual(self.ask()[1], out)
 
     def test_a_header_and_a_page(self):
-        self.write("src/common.hpp", self.FILES["src/common.hpp"] + "// more\n")
+        self.write("core/common.hpp", self.FILES["core/common.hpp"] + "// more\n")
         self.write("docs/model.md", "# Page\n")
         self.assertEqual(self.ask()[1], [["test_gemm", "test_scan"], ["gemm", "scan", "docs", "style"]])
 
     def test_since_a_branch_left_main_or_since_a_commit(self):
         self.git("checkout", "-qb", "work")
-        self.write("src/one.cpp", self.FILES["src/one.cpp"] + "// more\n")
+        self.write("core/one.cpp", self.FILES["core/one.cpp"] + "// more\n")
         self.commit()
         self.ninja()
         self.assertEqual(self.ask()[1], [["test_gemm"], ["gemm", "style"]])
@@ -201,7 +201,7 @@ build {name}: phony bin/{name}
 
     def test_programs_that_are_not_built(self):
         (self.root / "build/bin/test_alone").unlink()
-        self.write("src/one.cpp", self.FILES["src/one.cpp"] + "// more\n")
+        self.write("core/one.cpp", self.FILES["core/one.cpp"] + "// more\n")
         self.assertEqual(self.ask()[1][1], ["gemm", "alone", "style"])
 
     def test_a_file_that_is_not_known(self):

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """which_tests.py: the tests and targets of a name, and its message for a name that does not exist."""
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -20,6 +21,9 @@ report
 report.result_file antiphase_tool
 tool.process antiphase_tool broken_tool
 """
+PRODUCTS = """library gemm report.result_file
+checker checker.api
+"""
 
 
 class WhichTests(unittest.TestCase):
@@ -29,12 +33,22 @@ class WhichTests(unittest.TestCase):
         self.build = pathlib.Path(folder.name)
         (self.build / "tests").mkdir()
         (self.build / "tests" / "needs.txt").write_text(NEEDS)
+        (self.build / "tests" / "products.txt").write_text(PRODUCTS)
 
     def ask(self, name):
         result = subprocess.run(
             [sys.executable, SCRIPTS / "which_tests.py", self.build, name], capture_output=True, text=True
         )
         return result.returncode, result.stdout.splitlines(), result.stderr
+
+    def test_a_product(self):
+        code, lines, _ = self.ask("library")
+        self.assertEqual(code, 0)
+        self.assertEqual(lines[0], "test_gemm test_gemm_random_calls test_tf32 test_split antiphase_tool")
+        for name, is_in in (("gemm.tf32.A.b", True), ("report.result_file", True), ("report.x", False)):
+            self.assertEqual(bool(re.search(lines[1], name)), is_in, name)
+        # A product by the name of a folder has that folder's tests alone.
+        self.assertEqual(self.ask("checker")[1][0], "test_check check_smooth")
 
     def test_a_folder(self):
         targets = "test_gemm test_gemm_random_calls test_tf32 test_split"

@@ -73,7 +73,7 @@ std::string preloadable(std::string file) {
 std::string interposer() {
   const fs::path folder = fs::canonical("/proc/self/exe").parent_path();
   const fs::path places[] = {folder / ".." / ANTIPHASE_LIBRARIES / "libantiphase_cublas.so",
-                             folder / "src" / "cublas" / "libantiphase_cublas.so"};
+                             folder / "preload" / "cublas" / "libantiphase_cublas.so"};
   for (const fs::path& file : places)
     if (fs::exists(file)) return preloadable(fs::canonical(file));
   throw error(
