@@ -114,14 +114,14 @@ class Form(Tree):
         self.assertEqual(
             sorted(found),
             [
-                ("docs/page.md:11", "roof"),
-                ("docs/page.md:3", "Nobody"),
-                ("scripts/two.py:2", "is told"),
-                ("scripts/two.py:4", "beside"),
                 ("core/one.cpp:2", "behind"),
                 ("core/one.cpp:3", "law"),
                 ("core/one.cpp:4", "in vain"),
                 ("core/one.cpp:6", "in vain"),
+                ("docs/page.md:11", "roof"),
+                ("docs/page.md:3", "Nobody"),
+                ("scripts/two.py:2", "is told"),
+                ("scripts/two.py:4", "beside"),
             ],
         )
         self.assertIn("core/one.cpp:3: 'law': expected cost model, or another sentence", said)

@@ -22,7 +22,6 @@ report.result_file antiphase_tool
 tool.process antiphase_tool broken_tool
 """
 PRODUCTS = """library gemm report.result_file
-checker checker.api
 """
 
 
@@ -47,8 +46,6 @@ class WhichTests(unittest.TestCase):
         self.assertEqual(lines[0], "test_gemm test_gemm_random_calls test_tf32 test_split antiphase_tool")
         for name, is_in in (("gemm.tf32.A.b", True), ("report.result_file", True), ("report.x", False)):
             self.assertEqual(bool(re.search(lines[1], name)), is_in, name)
-        # A product by the name of a folder has that folder's tests alone.
-        self.assertEqual(self.ask("checker")[1][0], "test_check check_smooth")
 
     def test_a_folder(self):
         targets = "test_gemm test_gemm_random_calls test_tf32 test_split"
