@@ -7,8 +7,8 @@
 namespace antiphase::checker_detail {
 
 // Gives findings of one cause the same finding::group, counted from 1 in order of their first, and brings
-// them together. The cause is a gap in the code: what is missing there is missing for all pairs of places
-// around it that no barrier separates. Where an access leaves its array, what it does to another one follows.
+// them together. Findings share a cause if the same missing order explains them: all pairs of places that no
+// barrier separates. An access out of bounds also explains conflicts in the array that it hits.
 void group_findings(std::vector<finding>& all);
 
 // True of kernels on the library's device functions: sentences then use its words, not those of CUDA.

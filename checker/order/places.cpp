@@ -181,6 +181,13 @@ std::string shown(const std::string& file) {
   return path;
 }
 
+bool lies_in_sources(const std::string& file, std::string_view folder) {
+  namespace fs = std::filesystem;
+  if (fs::absolute(file).string().starts_with(std::string(ANTIPHASE_SOURCES).append(folder))) return true;
+  std::error_code ignored;
+  return file.starts_with(folder) && !fs::exists(file, ignored);
+}
+
 bool is_machinery(const code_place& p) {
   for (const char* folder : {"antiphase/device/", "antiphase/channel/", "antiphase/core/",
                              "antiphase/executor/", "antiphase/plain/", "antiphase/stand_ins/"})

@@ -60,8 +60,7 @@ void place(finding_side& side, std::vector<code_place> lines, const std::vector<
   for (const void* caller : callers)
     for (const code_place& p : checker_detail::lines_of(caller)) lines.push_back(p);
   // a copy by the host's order has no place in a kernel
-  for (const char* own : {"checker/", "checker/plain/", "checker/stand_ins/"})
-    if (lines.empty() || lines.front().file.find(own) != std::string::npos) return;
+  if (lines.empty() || checker_detail::lies_in_sources(lines.front().file, "checker/")) return;
   auto first = std::find_if_not(lines.begin(), lines.end(), is_machinery);
   if (first == lines.end()) first = lines.begin();
   side.place = *first;
@@ -71,7 +70,7 @@ void place(finding_side& side, std::vector<code_place> lines, const std::vector<
     return !p.file.starts_with("antiphase/plain/") && !p.file.starts_with("antiphase/stand_ins/");
   });
   const auto is_user_s = [](const code_place& p) {
-    return !is_machinery(p) && p.file.find("core/executor/cpu/") == std::string::npos;
+    return !is_machinery(p) && !checker_detail::lies_in_sources(p.file, "core/executor/cpu/");
   };
   if (first != std::prev(lines.end()))
     std::copy_if(std::next(first), lines.end(), std::back_inserter(side.callers), is_user_s);
@@ -300,10 +299,10 @@ void add(check_report& report, outcome&& from) {
 // Counts the runs that ended early. After two that were stopped at their time limit the others are not
 // tried. One is enough if it had not come to a launch, as what comes before does not depend on the schedule;
 // or if it was refused.
-class patience {
+class time_limit_policy {
  public:
   // True of the last run that counts.
-  bool ends_with(const outcome& o) {
+  bool is_last(const outcome& o) {
     stopped_ += o.timed_out ? 1 : 0;
     if (!o.ended_at.empty()) ++ended_[o.ended_at];
     return o.unlaunched || o.refused != nullptr || (o.timed_out && stopped_ == most);
@@ -353,7 +352,8 @@ void shorten(finding& f, runner& runs, trials& left) {
     if (timed_out) return false;
     --left.runs;
     const outcome o = runs.run({how, std::move(script)});
-    if (timed_out = o.timed_out; timed_out) left.runs = 0;
+    timed_out = o.timed_out;
+    if (timed_out) left.runs = 0;
     left.accesses -= static_cast<std::int64_t>(o.accesses);
     const auto at =
         std::find_if(o.findings.begin(), o.findings.end(), [&](const finding& g) { return is_same(f, g); });
@@ -417,11 +417,11 @@ check_report run_plan(const std::function<void(const context&)>& program, const 
   std::mutex mutex;
   check_report report;
   std::size_t added = 0;
-  patience left;
+  time_limit_policy left;
   const auto add_next = [&] {  // in the plan's order, whichever finishes first
     while (added < plan.size() && outcomes[added]) {
       outcome& o = *outcomes[added++];
-      const bool is_last = left.ends_with(o);
+      const bool is_last = left.is_last(o);
       const std::exception_ptr refused = o.refused;
       add(report, std::move(o));
       if (refused) keep_or_throw(report, refused);
@@ -487,11 +487,11 @@ check_report run_all(const std::function<void(const context&)>& program, const c
       .script = {},
       .without = options.without};
   const auto script = std::make_shared<schedule_script>();
-  patience left;
+  time_limit_policy left;
   const auto run = [&] {
     outcome o = runs.run({how, script});
     for (finding& f : o.findings) f.first.script = cpu_detail::to_text(cpu_detail::taken(*script));
-    const bool is_last = left.ends_with(o);
+    const bool is_last = left.is_last(o);
     const std::exception_ptr refused = o.refused;
     add(report, std::move(o));
     if (refused) keep_or_throw(report, refused);

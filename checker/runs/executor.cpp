@@ -125,7 +125,7 @@ class model_observer final : public cpu_detail::observer {
   void block_ends(block_state& b) override { m_.end_block(*static_cast<block_model*>(b.watched)); }
   void runs(thread_state* t) override {
     m_.set_current(t != nullptr ? &model_of(*t) : nullptr);
-    if (t == nullptr) return m_.host.host_goes_on(m_.memory);
+    if (t == nullptr) return m_.host.resume_host(m_.memory);
     m_.host.switch_to(m_.host.runs_library
                           ? everything_but(m_.memory)
                           : address_range{reinterpret_cast<std::uintptr_t>(t->self.bottom), t->self.size});
@@ -425,7 +425,7 @@ class model_observer final : public cpu_detail::observer {
 class checking_executor final : public executor {
  public:
   checking_executor(const cpu_options& options, model& m) : options_(options), m_(m), watch_(m) {
-    m_.host.also = machine_allows;
+    m_.host.allows_more = machine_allows;
     m_.history.stop = leave_kernel;
     m_.history.end_long_run = end_long_run;
     m_.loops.on_look = look;

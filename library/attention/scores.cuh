@@ -10,11 +10,11 @@ namespace antiphase::attentions {
 inline namespace AP_TARGET {
 
 constexpr float minus_infinity = -INFINITY;
-constexpr float least_factor = 0x1p-100f;  // of a factor that is multiplied after the difference
+constexpr float least_factor = 0x1p-100f;  // smallest scale that is applied after the largest score is subtracted
 constexpr double log2_of_e = 1.4426950408889634, ln_of_2 = 0.6931471805599453;
 
 // The exponent of 2 of a pair is (t - m) * factor, with t from the product of its rows by of(), and m the
-// largest t of the query: subtracted first, so that the largest weight is exactly 1. Without a bias t is the
+// largest t of the query, which is subtracted first, so that the largest weight is exactly 1. Without a bias t is the
 // product itself. A negative scale would turn its order around, and factors near 0 would lose their bits or
 // let a hidden score of -infinity become NaN: both are multiplied in first, as with a bias.
 struct scores {
@@ -48,7 +48,7 @@ struct scores {
     const float t = scale_of(p);
     return p.bias.data != nullptr ? multiply_add(t, product, at(p.bias, i, j)) : t * product;
   }
-  // Whether the pair takes part in nothing: one beyond the member's rows, or hidden.
+  // True if the pair contributes nothing: it lies outside the sequence, or is masked.
   AP_DEV bool hides(int i, int j) const {
     if (i >= m.queries || !see.sees(i, j)) return true;
     return may_hide && ((p.visible.data != nullptr && at(p.visible, i, j) == 0) ||
@@ -61,7 +61,7 @@ struct scores {
   }
 };
 
-// Logits beyond 2^30 are off by more than that as they are: then weights are wrong, but finite.
+// Beyond 2^30 the rounding error of a logit exceeds this bound: weights are then wrong, but finite.
 constexpr float most_exponent = 64;
 AP_DEV float clamped_exponent(float x) {
   return x > most_exponent ? most_exponent : x < -most_exponent ? -most_exponent : x;

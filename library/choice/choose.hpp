@@ -67,8 +67,7 @@ const candidate<Request>* find(std::span<const candidate<Request>> rows, std::st
   return nullptr;
 }
 
-// predict(row): its prediction, for rows that are considered; none: it is not considered for another reason.
-// Of equal ones the first in the table is first.
+// predict(row): its prediction, for rows that are considered; nullopt leaves the row out. Ties keep the table's order.
 template <class Request, class Predict>
 void consider(choice<Request>& c, std::span<const candidate<Request>> rows, Predict predict) {
   for (const candidate<Request>& row : rows) {

@@ -137,7 +137,7 @@ candidate row_of(const step& s) {
 // Sentences
 // -----------------------------------------------------------------------------------------------------------
 // Why a candidate that suits costs more than the chosen one.
-std::string dearer(const request& r) {
+std::string why_slower(const request& r) {
   if (on_gpu(r))
     return fmt::format("lines of {} bytes in all are too few for one pass to pay", bytes_of(r.problem));
   return "on the CPU executor reading twice costs nothing that counts, and the ring's many threads do";
@@ -155,7 +155,7 @@ std::vector<std::string> refusals(const request& r, const candidate* chosen) {
     if (judge(row, r) != misfit::none)
       all.push_back(fmt::format("{}: {}", row.name, misfit_text(row, r, {})));
     else if (is_single_pass(*row.ladder) || is_for_columns(*row.ladder))
-      all.push_back(fmt::format("{}: {}", row.name, dearer(r)));
+      all.push_back(fmt::format("{}: {}", row.name, why_slower(r)));
   }
   return all;
 }
@@ -184,7 +184,7 @@ misfit judge(const candidate& c, const request& r) {
 
 choice choose(const executor& on, const problem& p, const scan_keys* keys, std::string_view policy) {
   if (policy != "auto") return choose(on, p, keys, find_policy(policy));
-  choice c{.request = judged(on, p, keys)};
+  choice c{.request = validated(on, p, keys)};
   consider<request>(c, candidates(), [&](const candidate& row) {
     return std::optional(choice::prediction{&row, row.seconds(row, c.request)});
   });
@@ -192,12 +192,11 @@ choice choose(const executor& on, const problem& p, const scan_keys* keys, std::
   if (!c.request.empty())
     throw not_supported(
         fmt::format("no scan policy takes this problem: {}", fmt::join(refusals(c.request, nullptr), "; ")));
-  // an empty problem: any candidate will do
-  for (const choice::prediction& one : c.considered) c.chosen = std::max(c.chosen, one.candidate);
+  if (!c.considered.empty()) c.chosen = c.considered.front().candidate;  // nothing to scan: any candidate will do
   return c;
 }
 choice choose(const executor& on, const problem& p, const scan_keys* keys, const step& s) {
-  choice c{.request = judged(on, p, keys), .chosen = &candidate_of(s), .by_name = true};
+  choice c{.request = validated(on, p, keys), .chosen = &candidate_of(s), .by_name = true};
   judged_plan made = judged_by(*c.chosen, c.request);
   if (auto* const taken = std::get_if<choices::plan>(&made)) {
     c.runs = std::move(*taken);

@@ -261,7 +261,7 @@ void require_sensible(const problem& p, const scan_keys& keys) {
 
 }  // namespace
 
-request judged(const executor& on, const problem& p, const scan_keys* keys) {
+request validated(const executor& on, const problem& p, const scan_keys* keys) {
   require_sensible(p);
   if (keys != nullptr) require_sensible(p, *keys);
   return {on, p, keys};

@@ -44,10 +44,10 @@ void require_own_memory(const problem& p, const scan_keys* keys, std::span<std::
 // "sum of i8 into i32, by key"
 std::string description(const problem& p, const scan_keys* keys);
 
-// A validated problem and where it is to run. Refers to the caller's objects.
 struct step;
 struct scan_traits;
 
+// A validated problem and where it is to run. Refers to the caller's objects.
 struct request {
   using ladder_step = scans::step;
   using traits = scan_traits;
@@ -62,8 +62,8 @@ struct request {
   std::int64_t lines() const { return problem.outer * problem.inner; }
   std::string text() const { return description(problem, keys); }
 };
-// Validates. Throws bad_request naming the first argument that is wrong.
-request judged(const executor& on, const problem& p, const scan_keys* keys);
+// Throws bad_request, which names the first argument that is wrong.
+request validated(const executor& on, const problem& p, const scan_keys* keys);
 
 // Why a step does not take a valid request.
 enum class misfit {
@@ -76,7 +76,7 @@ enum class misfit {
   not_compiled,  // the algorithm would support it
 };
 
-// Declared in headers that kernels include, which do not know plans.
+// A plan of a scan. A type of its own, so that headers that kernels include can declare it without knowing plans.
 struct plan : choices::plan {
   explicit plan(choices::plan&& made) : choices::plan(std::move(made)) {}
 };

@@ -139,7 +139,7 @@ int carried_out_now(const reading& all, const original_call& original) {
   if (said().profiles) return profiled(original, r.listed, what, d.predicted, r.stream);
   if (what != outcome::computed) return passed_on(original, r.listed, what, d.predicted);
   std::optional<verification> both;
-  if (is_to_be_verified()) both.emplace(r.args, r.stream);
+  if (should_verify()) both.emplace(r.args, r.stream);
   const std::optional<int> status = computed(r, d, what);
   if (!status) return passed_on(original, r.listed, what, d.predicted);
   if (both && what == outcome::computed) compare(original, r, *both);

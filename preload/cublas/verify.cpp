@@ -21,7 +21,7 @@ driver::address address_of(const void* p) { return reinterpret_cast<std::uintptr
 
 }  // namespace
 
-bool is_to_be_verified() {
+bool should_verify() {
   static std::atomic<std::uint64_t> computed = 0;
   return said().verified > 0 && (computed.fetch_add(1, std::memory_order_relaxed) + 1) % said().verified == 0;
 }

@@ -11,7 +11,7 @@
 namespace antiphase::cublas {
 
 // True if this product is one to compare.
-bool is_to_be_verified();
+bool should_verify();
 
 class verification {
  public:

@@ -32,8 +32,8 @@ void host_work::begin(checker_detail::block_number block, const void* frame) {
   set_watch();
 }
 void host_work::set_watch() {
-  m_.host.looks_at_all = runs_ || !touched_.empty() || !words_.empty();
-  m_.host.host_goes_on(m_.memory);
+  m_.host.checks_all_host_memory = runs_ || !touched_.empty() || !words_.empty();
+  m_.host.resume_host(m_.memory);
 }
 void host_work::forget_waited() {
   if (!std::ranges::all_of(work_, [&](const piece& w) { return is_waited_for(w); })) return;

@@ -34,7 +34,7 @@ class host_work {
   void freed(const void* p, std::size_t bytes, const void* code);
   // An atomic load of main's may find what was there before a host function stored to it.
   std::optional<std::uint64_t> old_value(const void* p, std::size_t bytes, bool shows_old);
-  bool watches() const { return m_.host.looks_at_all; }
+  bool watches() const { return m_.host.checks_all_host_memory; }
 
  private:
   struct piece {

@@ -104,7 +104,7 @@ cudaError_t register_host(void* p, std::size_t bytes, place where) {
     memory.follow_host(p, bytes);
   else
     give_back(p, known->bytes, where, "cudaHostUnregister() by the host"), memory.forget_host(p);
-  followed().host.host_goes_on(memory);
+  followed().host.resume_host(memory);
   return cudaSuccess;
 }
 cudaMemoryType type_of(const void* p) {
@@ -266,8 +266,8 @@ void touched(const void* p, std::size_t bytes, access_kind kind, const void* cod
 
 }  // namespace
 void follow_memory(checker_detail::model& m) {
-  machine_allows = m.host.also;
-  m.host.also = image_allows;
+  machine_allows = m.host.allows_more;
+  m.host.allows_more = image_allows;
   m.host_touches = touched;
   m.findings.variable_name = variable_name;
   m.memory.shared_by_variables = true;
@@ -279,7 +279,7 @@ using namespace antiphase;
 
 extern "C" {
 // Called before the program's variables are initialised.
-void antiphase_plain_loaded(char** sections, checker_detail::address_range* passed_over) {
+void antiphase_plain_loaded(char** sections, checker_detail::address_range* unhooked_range) {
   std::copy_n(sections, std::size(plain::owned.sections), plain::owned.sections);
   checker_detail::model& m = plain::followed();
   const auto [low, high] = std::minmax_element(sections, sections + std::size(plain::owned.sections));
@@ -287,10 +287,10 @@ void antiphase_plain_loaded(char** sections, checker_detail::address_range* pass
   m.constants = {reinterpret_cast<std::uintptr_t>(sections[2]),
                  static_cast<std::uintptr_t>(sections[3] - sections[2])};
   Dl_info info{};
-  if (dladdr(passed_over, &info) != 0)
+  if (dladdr(unhooked_range, &info) != 0)
     checker_detail::code_base = reinterpret_cast<std::uintptr_t>(info.dli_fbase);
-  m.host.passed_over = passed_over;
-  m.host.host_goes_on(m.memory);
+  m.host.unhooked_range = unhooked_range;
+  m.host.resume_host(m.memory);
   checker_detail::active = &m;
 }
 }  // extern "C"

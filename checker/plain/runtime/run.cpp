@@ -151,7 +151,7 @@ void run_main(const std::string& object, const plain_program& of, const context&
   m.host_touches = nullptr;
   m.host_finds_old = nullptr;
   m.host_reads_atomically = nullptr;
-  m.host.passed_over = nullptr;
+  m.host.unhooked_range = nullptr;
   const bool unlaunched = coverage.launches == 0 && m.findings.all().empty();
   if (ending.thrown && unlaunched && is_of_host(ending.thrown))
     throw bad_request(message_of(ending.thrown) + " " + checker_detail::before_launches);

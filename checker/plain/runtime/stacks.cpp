@@ -93,11 +93,11 @@ std::vector<call> calls_up_to(std::uintptr_t top) {
 }
 
 // A thread's stack is used down to `address`: reports a recursion that takes too much of it.
-void look_for_recursion(std::uintptr_t address, std::uintptr_t& looked_down_to) {
+void look_for_recursion(std::uintptr_t address, std::uintptr_t& lowest_checked) {
   auto& m = *checker_detail::active;
-  looked_down_to = 0;
+  lowest_checked = 0;
   if (address - m.host.stack.low < 2 * bytes_of_guard) return;  // to look takes stack, too
-  looked_down_to = address - std::min(address - m.host.stack.low, surely * usual_limit);
+  lowest_checked = address - std::min(address - m.host.stack.low, surely * usual_limit);
   const std::vector<call> calls = calls_up_to(m.host.stack.low + m.host.stack.size);
   const std::uintptr_t limit = plain::limit(cudaLimitStackSize);
   for (std::size_t i = 0; i < calls.size(); ++i) {  // the innermost call, and the outermost from its place
@@ -105,7 +105,7 @@ void look_for_recursion(std::uintptr_t address, std::uintptr_t& looked_down_to) 
                                         [&](const call& c) { return c.code == calls[i].code; });
     if (outermost == calls.rend() - static_cast<std::ptrdiff_t>(i + 1)) continue;
     if (outermost->frame - calls[i].frame <= surely * limit) return;
-    looked_down_to = 0;
+    lowest_checked = 0;
     return m.note_here(finding_kind::outside_memory,
                        m.places.number_of_code(reinterpret_cast<const void*>(calls[i].code)),
                        "a recursion takes more local memory than a thread has", "",
@@ -120,8 +120,8 @@ void take_larger_stacks(bool larger) { mebibytes_of_stack = larger ? 4 : 1; }
 void follow_stacks() {
   if (ANTIPHASE_ASAN != 0) return;
   stack_arena::grow({mebibytes_of_stack * mebibyte, bytes_of_guard});
-  if (mebibytes_of_stack == 1) followed().host.deep = look_for_recursion;
-  followed().host.shallow = surely * usual_limit;
+  if (mebibytes_of_stack == 1) followed().host.on_deep_stack = look_for_recursion;
+  followed().host.unchecked_depth = surely * usual_limit;
   static std::array<unsigned char, 64 * 1024> memory;
   const stack_t own{.ss_sp = memory.data(), .ss_flags = 0, .ss_size = memory.size()};
   struct sigaction how = {};

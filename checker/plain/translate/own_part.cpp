@@ -21,18 +21,18 @@ __attribute__((section("ap_managed"), used)) static char antiphase_plain_some_ma
 extern __attribute__((visibility("hidden"))) char __start_ap_device[], __stop_ap_device[], __start_ap_constant[], __stop_ap_constant[],
     __start_ap_managed[], __stop_ap_managed[];
 struct range { unsigned long low, size; };
-__attribute__((visibility("hidden"))) range antiphase_plain_passed_over = {0, ~0ul};
+__attribute__((visibility("hidden"))) range antiphase_plain_unhooked_range = {0, ~0ul};
 void antiphase_plain_loaded(char**, range*);
 // before variables of the program are initialised
 __attribute__((constructor(101))) static void antiphase_plain_load() {
   char* sections[] = {__start_ap_device, __stop_ap_device, __start_ap_constant, __stop_ap_constant, __start_ap_managed, __stop_ap_managed};
-  antiphase_plain_loaded(sections, &antiphase_plain_passed_over);
+  antiphase_plain_loaded(sections, &antiphase_plain_unhooked_range);
 }
 #define INSIDE(p, from, to) ((unsigned long)(p) - (unsigned long)(from) < (unsigned long)(to) - (unsigned long)(from))
 #define ACCESS(name) \
   void antiphase_checked_##name(void*); \
   __attribute__((visibility("hidden"))) void __tsan_##name(void* p) { \
-    if ((unsigned long)p - antiphase_plain_passed_over.low >= antiphase_plain_passed_over.size || \
+    if ((unsigned long)p - antiphase_plain_unhooked_range.low >= antiphase_plain_unhooked_range.size || \
         INSIDE(p, __start_ap_device, __stop_ap_device) || INSIDE(p, __start_ap_constant, __stop_ap_constant) || \
         INSIDE(p, __start_ap_managed, __stop_ap_managed)) antiphase_checked_##name(p); \
   }

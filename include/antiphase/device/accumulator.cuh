@@ -26,16 +26,16 @@ template <int Columns> struct accumulator {
     AP_UNROLL
     for (int i = 0; i < count; ++i) f(value[i], half_of(i), column_of(i));
   }
-  // The largest element of a row in Of columns from a multiple of 8 on, or the sum of all: among this
-  // thread's. Sums are those of even and of odd columns, added.
-  template <int Of = Columns> AP_DEV float row_max(int half, int first = 0) const {
+  // The largest of this thread's elements of a row, in Width columns from `first`, a multiple of 8.
+  template <int Width = Columns> AP_DEV float row_max(int half, int first = 0) const {
     const int begin = first / 2 + 2 * half;
     float largest = value[begin];
     AP_UNROLL
-    for (int i = 0; i < Of / 2; i += 4)
+    for (int i = 0; i < Width / 2; i += 4)
       largest = fmaxf(largest, fmaxf(value[begin + i], value[begin + i + 1]));
     return largest;
   }
+  // The sum of this thread's elements of a row: even and odd columns are added up apart, then both.
   AP_DEV float row_sum(int half) const {
     float even = 0, odd = 0;
     AP_UNROLL

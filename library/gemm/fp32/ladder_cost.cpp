@@ -29,8 +29,8 @@ std::size_t shared_bytes_of(const policy& p) {
   return sizeof(float) * static_cast<std::size_t>(p.stages * (floats(p.a, p.tile.m) + floats(p.b, p.tile.n)));
 }
 
-// Sums, what is read ahead, addresses; strides that are not known take more. The compiler keeps below what
-// the policy's blocks leave.
+// Registers of a thread: sums, operands read ahead, addresses (more for strides known at run time only). At most what
+// the policy's blocks per multiprocessor leave.
 int registers_of(const policy& p) {
   constexpr int most = 255, of_register_file = 65536;
   const bool general = p.a.along == contiguous::neither || p.b.along == contiguous::neither;
@@ -40,7 +40,7 @@ int registers_of(const policy& p) {
   return std::min({wanted, most, of_register_file / (p.threads() * std::max(1, p.blocks)) / 8 * 8});
 }
 
-kernel taking(int threads, std::size_t shared) {
+kernel kernel_with_resources(int threads, std::size_t shared) {
   kernel k{};
   k.threads = threads;
   k.shared_bytes = shared;
@@ -48,7 +48,7 @@ kernel taking(int threads, std::size_t shared) {
   return k;
 }
 int resident_of(const machine_profile& on, int threads, std::size_t shared, int registers) {
-  const kernel k = taking(threads, shared);
+  const kernel k = kernel_with_resources(threads, shared);
   return shortage_of(on.limits, k) != shortage::none ? 0 : resident_blocks(on.limits, k, registers);
 }
 
@@ -157,7 +157,8 @@ pipeline_shape shape_of(const machine_profile& on, const tensor_core_step& how, 
             .stages = how.stages,
             .meets = !engine,
             .latency = latency_of(on, bytes) + transfer};
-  // At the clock that is left under power, told in clocks of the other; or of mma.sync at the full one.
+  // wgmma: the Tensor Cores' rate at the power-limited clock, in cycles of the full clock. mma.sync: its rate at the
+  // full clock.
   const double sustained = on.tensor_fp16.value / processors / on.clock.value;
   const double full = on.tensor_fp16.value / processors / on.clock_under_power.value;
   s.step.arithmetic =

@@ -7,8 +7,8 @@
 namespace antiphase::gemms {
 inline namespace AP_TARGET {
 
-// A tile of one operand in shared memory: `outer` indices (rows of A, columns of B) by `k` indices. The one
-// that is not a row's lies side by side.
+// A tile of one operand in shared memory: `outer` indices (rows of A, columns of B) by `k` indices. The index
+// that numbers no row is contiguous.
 template <int Outer, int K, operand_policy P> struct operand_tile {
   static constexpr int outer = Outer, k = K, copy_width = P.copy_width;
   static constexpr layout order = P.order;

@@ -72,9 +72,9 @@ template <fp64_policy P> struct block_tile {
         [&] { compute_first(of_long.digest() ^ of_short.digest()); });
     lane_reads<rows> a;
     lane_reads<columns> b;
-    const auto read = [&](std::int64_t there) {
-      if (there < held_k) of_long.end_after(p.of_long, there, q), of_short.end_after(p.of_short, there, q);
-      of_long.read(a, p.of_long, there, g, q), of_short.read(b, p.of_short, there, g, q);
+    const auto read = [&](std::int64_t k_left) {
+      if (k_left < held_k) of_long.end_after(p.of_long, k_left, q), of_short.end_after(p.of_short, k_left, q);
+      of_long.read(a, p.of_long, k_left, g, q), of_short.read(b, p.of_short, k_left, g, q);
     };
     if (first_k < p.k) read(p.k - first_k);
 
@@ -87,11 +87,11 @@ template <fp64_policy P> struct block_tile {
     AP_UNROLL
     for (int n = 0; n < outputs_of_thread; ++n) {
       const cell_place at = output(along_short, n);
-      const bool there = top + at.row < p.of_long.lines && left + at.column < p.of_short.lines &&
+      const bool inside = top + at.row < p.of_long.lines && left + at.column < p.of_short.lines &&
                          at.row < rows && at.column < columns;
       c[n] =
-          there ? of_member + (top + at.row) * p.long_stride + (left + at.column) * p.short_stride : nullptr;
-      if (!P.finishes && p.end.beta != 0 && there) before[n] = *c[n];
+          inside ? of_member + (top + at.row) * p.long_stride + (left + at.column) * p.short_stride : nullptr;
+      if (!P.finishes && p.end.beta != 0 && inside) before[n] = *c[n];
     }
 
     sums sum = {};

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include <filesystem>
+#include <fstream>
 
 #include "checker/findings/finding_list.hpp"
 #include "checker/memory/lockstep.hpp"
@@ -299,8 +300,24 @@ TEST(Places, HaveOneNumberEach) {
 
 TEST(Places, FilesOfTheLibraryThatAreNotHereBeginAtItsRoot) {
   const std::filesystem::path root = std::filesystem::path(__FILE__).parent_path() / "../../..";
-  EXPECT_EQ(shown((root / "src/no_such_file.cuh").string()), "src/no_such_file.cuh");
+  EXPECT_EQ(shown((root / "core/no_such_file.cuh").string()), "core/no_such_file.cuh");
   EXPECT_EQ(shown((root / "core/registry.hpp").string()), (root / "core/registry.hpp").lexically_normal());
+}
+TEST(Places, FilesOfTheUsersAreNoOwnSourcesWhateverTheirFolder) {
+  const std::filesystem::path root =
+      (std::filesystem::path(__FILE__).parent_path() / "../../..").lexically_normal();
+  EXPECT_TRUE(lies_in_sources((root / "checker/order/places.cpp").string(), "checker/"));
+  EXPECT_FALSE(lies_in_sources((root / "core/registry.hpp").string(), "checker/"));
+  EXPECT_FALSE(lies_in_sources("/home/checker/kernel.cu", "checker/"));
+  const std::filesystem::path before = std::filesystem::current_path();
+  const std::filesystem::path work = std::filesystem::path(testing::TempDir()) / "own_sources";
+  std::filesystem::create_directories(work / "checker");
+  std::ofstream(work / "checker/mine.cu");
+  std::filesystem::current_path(work);
+  EXPECT_FALSE(lies_in_sources("checker/mine.cu", "checker/"));
+  EXPECT_TRUE(lies_in_sources("checker/order/places.cpp", "checker/"));  // of a build whose sources are gone
+  std::filesystem::current_path(before);
+  std::filesystem::remove_all(work);
 }
 
 }  // namespace

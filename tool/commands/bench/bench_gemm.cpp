@@ -123,7 +123,7 @@ class bench {
     recomputed_.copy_from(std::vector<std::uint64_t>{0});
     m.error = judge(
         [&](stream on) {
-          gemm_options options = handing_in(m);
+          gemm_options options = options_with_workspace(m);
           options.stream = on;
           options.recomputed = recomputed_.data();
           m.counts = gemm(where_, problem(), options);
@@ -147,7 +147,7 @@ class bench {
       results.push_back(&result);
     };
     for (measured& m : all) {
-      add(handing_in(m), m.time);
+      add(options_with_workspace(m), m.time);
       if (m.chosen.workspace > 0) add(options_of(m.precision), m.allocating.emplace());
     }
     if (cublas.rival) {
@@ -156,9 +156,9 @@ class bench {
     }
     const std::vector<timing> times = measure(where_.runs_on(), works, how);
     for (std::size_t i = 0; i < times.size(); ++i) *results[i] = times[i];
-    for (measured& m : all) m.host = host_time(where_.runs_on(), call(handing_in(m)));
+    for (measured& m : all) m.host = host_time(where_.runs_on(), call(options_with_workspace(m)));
     if (cublas.rival) cublas.host = host_time(where_.runs_on(), cublas.rival.run);
-    for (measured& m : all) m.code = code_of(where_, std::vector{call(handing_in(m))});
+    for (measured& m : all) m.code = code_of(where_, std::vector{call(options_with_workspace(m))});
   }
 
  private:
@@ -178,7 +178,7 @@ class bench {
       gemm(where_, problem(), there);
     };
   }
-  gemm_options handing_in(const measured& m) {
+  gemm_options options_with_workspace(const measured& m) {
     gemm_options options = options_of(m.precision);
     if (m.chosen.workspace > 0) options.workspace = {workspace_->data(), workspace_->size()};
     return options;
@@ -324,7 +324,7 @@ void require_verified(const std::vector<outcome>& all) {
 }
 
 // Refuses options that do not apply to a list of products.
-void refuse_besides_a_list(const request& r, const std::string& list) {
+void refuse_options_of_one_product(const request& r, const std::string& list) {
   const std::pair<bool, const char*> given[] = {{!r.sizes.empty(), "--size"},
                                                 {!r.m.empty(), "--m"},
                                                 {!r.n.empty(), "--n"},
@@ -349,7 +349,7 @@ void run_bench_gemm(const bench_gemm_request& asked) {
   choice_of("--against", asked.against, {"cublas", "none"});
   gemms::find_policy(asked.policy);
   if (std::optional<product_list> list = list_of(asked.list)) {
-    refuse_besides_a_list(asked, list->option);
+    refuse_options_of_one_product(asked, list->option);
     return bench_products({.options = asked,
                            .list = std::move(*list),
                            .policy = asked.policy,

@@ -45,11 +45,12 @@ inline bool is_timed(const context& where, const extents& e) {
   return where.kind() == target::cuda && e.m > 0 && e.n > 0 && e.k > 0;
 }
 
-// The part of a product that is counted; its multiplications and additions.
+// The part of a product that the CPU executor counts: at most 128 of each extent.
 inline extents few_of(const extents& e) {
   constexpr std::int64_t few = 128;
   return {std::min(e.m, few), std::min(e.n, few), std::min(e.k, few)};
 }
+// Multiplications and additions of a product.
 inline double operations(const extents& e) {
   return 2 * static_cast<double>(e.m) * static_cast<double>(e.n) * static_cast<double>(e.k);
 }

@@ -130,7 +130,7 @@ scan_job job_of(const request& r, const npy_array& x, element type, const lines&
                .outer = by.outer,
                .length = by.length,
                .inner = by.inner};
-  if (job.picks() && r.accumulate.empty()) job.means = x.means;
+  if (job.is_min_or_max() && r.accumulate.empty()) job.means = x.means;
   return job;
 }
 

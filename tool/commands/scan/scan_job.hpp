@@ -18,13 +18,13 @@ struct scan_job {
   meaning means = meaning::numbers;
   std::int64_t outer = 1, length = 0, inner = 1;
 
-  bool picks() const { return scans::is_ordered(operation); }
+  bool is_min_or_max() const { return scans::is_ordered(operation); }
   std::int64_t lines() const { return outer * inner; }
   std::int64_t count() const { return outer * length * inner; }
 };
 
 // Initial value of an exclusive scan, in the type of the results: the operation's identity; for a minimum of
-// truths 1.
+// booleans true.
 template <class T> T first_of_exclusive(const scan_job& job);
 
 }  // namespace antiphase::tool

@@ -22,7 +22,7 @@ template <class T> std::span<const T> values_of(std::span<const std::byte> bytes
 
 std::optional<left_range> find_left_range(const scan_job& job, std::span<const std::byte> elements,
                                           element of_elements, std::span<const std::byte> results) {
-  if (!is_floating(job.type) || job.picks()) return std::nullopt;
+  if (!is_floating(job.type) || job.is_min_or_max()) return std::nullopt;
   left_range found{0, 0};
   bool zeros_are_right = job.operation != scan_operation::product;
   const auto look = [&]<class T>() {
