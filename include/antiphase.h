@@ -173,7 +173,7 @@ ANTIPHASE_API antiphase_status antiphase_sgemm_predict(const antiphase_sgemm_arg
 // outside of graphs, where the host may take longer than the GPU; and host_saved, the seconds by which a call
 // of cuBLAS takes the host longer. If the thread's next call is the same product, it does not choose again
 // what it runs.
-ANTIPHASE_API antiphase_status antiphase_sgemm_judge(const antiphase_sgemm_args* args, double* seconds,
+ANTIPHASE_API antiphase_status antiphase_sgemm_compare(const antiphase_sgemm_args* args, double* seconds,
                                                      double* cublas_seconds, double* times,
                                                      double* eager_times, double* host_saved,
                                                      size_t* borrowed);
@@ -437,7 +437,7 @@ ANTIPHASE_API antiphase_status antiphase_attention_explain(const antiphase_atten
 // `biased` are 0 or 1. launches: kernels of our call that the host launches: 1 of a forward without a
 // workspace, which is to take less of the host and of the GPU, 0 in a captured stream. predicted: of
 // antiphase_attention_predict(); infinite if that refuses the call.
-ANTIPHASE_API antiphase_status antiphase_torch_attention_judge(int device, int backward, int64_t members,
+ANTIPHASE_API antiphase_status antiphase_torch_attention_compare(int device, int backward, int64_t members,
                                                                int64_t heads, int64_t queries, int64_t keys,
                                                                int64_t depth, int causal, int biased,
                                                                int launches, double predicted,
@@ -445,7 +445,7 @@ ANTIPHASE_API antiphase_status antiphase_torch_attention_judge(int device, int b
                                                                int* wins);
 // The same for a scan of outer x inner lines of `length` elements, of which each is read and written with so
 // many bytes. ANTIPHASE_MIN and ANTIPHASE_MAX: with their indices.
-ANTIPHASE_API antiphase_status antiphase_torch_scan_judge(int device, int operation, int64_t outer,
+ANTIPHASE_API antiphase_status antiphase_torch_scan_compare(int device, int operation, int64_t outer,
                                                           int64_t length, int64_t inner, int read,
                                                           int written, double* seconds, double* torch_seconds,
                                                           int* wins);

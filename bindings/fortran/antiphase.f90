@@ -196,7 +196,7 @@ module antiphase
       real(c_double), intent(out) :: seconds, cublas_seconds
       integer(c_size_t), intent(out) :: borrowed
     end function
-    integer(c_int) function antiphase_sgemm_judge(args, seconds, cublas_seconds, times, eager_times, &
+    integer(c_int) function antiphase_sgemm_compare(args, seconds, cublas_seconds, times, eager_times, &
                                                   host_saved, borrowed) bind(c)
       import
       type(antiphase_sgemm_args), intent(in) :: args
@@ -267,7 +267,7 @@ module antiphase
       character(kind=c_char), intent(out) :: text(*)
       integer(c_size_t), value :: room
     end function
-    integer(c_int) function antiphase_torch_attention_judge(device, backward, members, heads, queries, keys, depth, &
+    integer(c_int) function antiphase_torch_attention_compare(device, backward, members, heads, queries, keys, depth, &
                                                             causal, biased, launches, predicted, seconds, &
                                                             torch_seconds, wins) bind(c)
       import
@@ -277,7 +277,7 @@ module antiphase
       real(c_double), intent(out) :: seconds, torch_seconds
       integer(c_int), intent(out) :: wins
     end function
-    integer(c_int) function antiphase_torch_scan_judge(device, operation, outer, length, inner, read, written, &
+    integer(c_int) function antiphase_torch_scan_compare(device, operation, outer, length, inner, read, written, &
                                                        seconds, torch_seconds, wins) bind(c)
       import
       integer(c_int), value :: device, operation, read, written

@@ -98,7 +98,7 @@ void add(std::vector<library_kernel>& all, const attentions::backward_instance& 
 void add(std::vector<library_kernel>& all, const attentions::split_instance& i) {
   all.push_back({"attention/antiphase", "", i.code});
 }
-void add(std::vector<library_kernel>& all, const attentions::judge_instance& i) {
+void add(std::vector<library_kernel>& all, const attentions::contract_instance& i) {
   all.push_back({"attention/antiphase", "", i.code});
 }
 void add(std::vector<library_kernel>& all, const attentions::forward_instance& i) {

@@ -122,7 +122,7 @@ std::vector<bool> scanned(const context& where, std::size_t count, scan_of& s, c
 }
 
 template <class In, class Out>
-void scan_and_judge(const context& where, const std::string& what, scan_of s, const launching& launch) {
+void scan_and_verify(const context& where, const std::string& what, scan_of s, const launching& launch) {
   const auto count = static_cast<std::size_t>(s.problem.outer * s.problem.length * s.problem.inner);
   constexpr std::size_t guard = 16;  // before the results; nothing lies after them
   std::vector<In> in;
@@ -146,13 +146,13 @@ void scan_and_judge(const context& where, const std::string& what, scan_of s, co
     require_same(what, i, number(result[i]), number(expected[i]));
 }
 // The same for types that are known when it runs.
-void scan_and_judge(const context& where, const std::string& what, element in, element out, const scan_of& s,
+void scan_and_verify(const context& where, const std::string& what, element in, element out, const scan_of& s,
                     const launching& launch) {
   with_stored_element(in, [&]<class In>() {
-    if (in == out) return scan_and_judge<In, In>(where, what, s, launch);
+    if (in == out) return scan_and_verify<In, In>(where, what, s, launch);
     with_element(out, [&]<class Out>() {
       if constexpr (scans::accumulates(element_of<In>, element_of<Out>))
-        scan_and_judge<In, Out>(where, what, s, launch);
+        scan_and_verify<In, Out>(where, what, s, launch);
     });
   });
 }
@@ -177,12 +177,12 @@ void scan_in_passes(const context& where, std::string_view step,
     const std::string what = fmt::format("{} of {}, policy {}", scans::name(i.operation), name(i.type), step);
     scan_of s{.problem = {.operation = i.operation, .length = 2 * i.policy.tile(size_of(i.type)) + 37}};
     if (n % 2 == 1) s.problem.kind = scan_kind::exclusive, s.problem.direction = scan_direction::reverse;
-    scan_and_judge(where, what, i.type, i.type, s, by_policy(step));
+    scan_and_verify(where, what, i.type, i.type, s, by_policy(step));
     s.problem.outer = 2, s.problem.length = 41, s.problem.inner = 3;
     s.problem.kind = n % 2 == 0 ? scan_kind::exclusive : scan_kind::inclusive;
     if (s.problem.kind == scan_kind::exclusive) s.problem.initial = 7;
     s.in_offset = 1;
-    scan_and_judge(where, what, i.type, i.type, s, by_policy(step));
+    scan_and_verify(where, what, i.type, i.type, s, by_policy(step));
   }
 }
 
@@ -227,7 +227,7 @@ void scan_one_line(const context& where, const ring_instances& instances) {
     const bool long_line =
         i.operation == scan_operation::sum && (i.in == element::f32 || i.in == element::u8) && i.in == i.out;
     const int tiles = long_line ? 2 * scans::find_step(i.step).ring.stages + 2 : 2;
-    scan_and_judge(where, c.name, c.in, c.out,
+    scan_and_verify(where, c.name, c.in, c.out,
                    {.problem = {.operation = c.operation, .length = std::int64_t{tiles} * tile_of(i) + 37}},
                    by_policy(i.step));
     scan_of anywhere{.problem = {.operation = c.operation,
@@ -238,7 +238,7 @@ void scan_one_line(const context& where, const ring_instances& instances) {
                      .in_offset = 3,
                      .out_offset = 1};
     if (c.operation == scan_operation::product) anywhere.problem.initial = 1;
-    scan_and_judge(where, c.name, c.in, c.out, anywhere, by_policy(i.step));
+    scan_and_verify(where, c.name, c.in, c.out, anywhere, by_policy(i.step));
   }
 }
 // Rows that are shorter than a tile, and longer.
@@ -246,10 +246,10 @@ void scan_rows(const context& where, const ring_instances& instances) {
   for (std::size_t n = 0; n < instances.size(); ++n) {
     const scans::single_pass_instance& i = instances[n];
     const ring_case c = turned(i, n);
-    scan_and_judge(where, c.name + ", short rows", c.in, c.out,
+    scan_and_verify(where, c.name + ", short rows", c.in, c.out,
                    {.problem = {.operation = c.operation, .outer = tile_of(i) / 77 + 20, .length = 77}},
                    by_policy(i.step));
-    scan_and_judge(where, c.name + ", long rows", c.in, c.out,
+    scan_and_verify(where, c.name + ", long rows", c.in, c.out,
                    {.problem = {.operation = c.operation,
                                 .kind = scan_kind::exclusive,
                                 .direction = scan_direction::reverse,
@@ -271,7 +271,7 @@ void scan_segments(const context& where, const ring_instances& instances, scans:
               .segments = by};
     if (n % 2 == 1)
       s.problem.direction = scan_direction::reverse, s.problem.kind = scan_kind::exclusive, s.in_offset = 1;
-    scan_and_judge(where, c.name, c.in, c.out, s, by_policy(i.step));
+    scan_and_verify(where, c.name, c.in, c.out, s, by_policy(i.step));
   }
 }
 ring_instances ring_kernels(std::string_view step, auto wanted) {
@@ -325,10 +325,10 @@ void scan_in_one_wave(const context& where, const std::vector<scans::wave_instan
     if (n % 2 == 1)
       s.problem.kind = scan_kind::exclusive, s.problem.direction = scan_direction::reverse,
       s.problem.initial = 7;
-    scan_and_judge(where, what, i.type, i.type, s, launch);
+    scan_and_verify(where, what, i.type, i.type, s, launch);
     s.problem.length = i.tile / 2 + 3;
     s.in_offset = 1, s.out_offset = 2;
-    scan_and_judge(where, what, i.type, i.type, s, launch);
+    scan_and_verify(where, what, i.type, i.type, s, launch);
   }
 }
 
@@ -342,18 +342,18 @@ void scan_columns(const context& where, const std::vector<scans::columns_instanc
         {.step = "columns", .in = i.in, .out = i.out, .operation = i.operation, .over = {}, .code = i.code},
         n);
     const bool many = i.operation == scan_operation::sum && i.in == element::f32;
-    const auto judge = [&](scan_of s, std::int64_t outer, std::int64_t length, std::int64_t inner) {
+    const auto verify = [&](scan_of s, std::int64_t outer, std::int64_t length, std::int64_t inner) {
       s.problem.operation = c.operation;
       s.problem.outer = outer, s.problem.length = length, s.problem.inner = inner;
-      scan_and_judge(where, c.name, c.in, c.out, s, by_policy("columns"));
+      scan_and_verify(where, c.name, c.in, c.out, s, by_policy("columns"));
     };
-    judge({}, 1, many ? 6000 : 700, many ? 16 : 15);
+    verify({}, 1, many ? 6000 : 700, many ? 16 : 15);
     scan_of back;
     back.problem.kind = scan_kind::exclusive, back.problem.direction = scan_direction::reverse;
     back.problem.initial = c.operation == scan_operation::product ? 1 : 7;
     back.in_offset = 1, back.out_offset = 2;
-    judge(back, 2, 40, 21);
-    judge(back, 1, 530, 33);
+    verify(back, 2, 40, 21);
+    verify(back, 1, 530, 33);
   }
 }
 

@@ -109,7 +109,7 @@ conflict custom_races::seen_at_once(const accessor& w, const conflict& c) const 
   return out;
 }
 
-conflict custom_races::judged(const accessor& w, const conflict& c) {
+conflict custom_races::classified(const accessor& w, const conflict& c) {
   if (!c.in_practice.empty() || c.offset == shadow::outside) return c;
   conflict out = seen_at_once(w, c);
   if (!out.in_practice.empty()) return out;

@@ -32,7 +32,7 @@ class custom_races {
       : memory_(memory), clocks_(clocks), launches_(launches), history_(history), findings_(findings) {}
   void reset();
   // The conflict with what GPUs do about it, as far as it may be such a race.
-  conflict judged(const accessor& w, const conflict& c);
+  conflict classified(const accessor& w, const conflict& c);
   // It has been reported as this entry.
   void follow(std::size_t entry, const accessor& w, const conflict& c);
   bool waits() const { return !stores_.empty(); }

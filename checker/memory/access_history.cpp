@@ -33,7 +33,7 @@ void access_history::reset() {
 // accesses
 // -----------------------------------------------------------------------------------------------------------
 
-void access_history::judge(const accessor& w, std::size_t offset, std::size_t bytes) {
+void access_history::check_access(const accessor& w, std::size_t offset, std::size_t bytes) {
   if (effort.too_much() && takes_long) takes_long(w);
   if (!has_owner(w, offset, bytes)) return;
   ++effort.accesses;

@@ -90,7 +90,7 @@ class access_history {
   void visit(const accessor& w, const void* p, std::size_t bytes) {
     const std::size_t offset = memory_.offset_of(p, bytes);
     if (offset != shadow::outside)
-      judge(w, offset, bytes);
+      check_access(w, offset, bytes);
     else if (!host_.allows(p, bytes, w.kind))
       report_outside(w, p);
   }
@@ -185,7 +185,7 @@ class access_history {
   bool observed(const thread_model& t, const cell& c, const reader& r) const;
   bool may_be_under_way(const accessor& w, const reader& r, std::size_t offset) const;
   bool needs_fence(const accessor& w, const cell& c, std::size_t offset) const;
-  void judge(const accessor& w, std::size_t offset, std::size_t bytes);
+  void check_access(const accessor& w, std::size_t offset, std::size_t bytes);
   void report_outside(const accessor& w, const void* p) const;
   void report_missing(const accessor& w, const cell& c, std::size_t offset) const;
   bool has_owner(const accessor& w, std::size_t offset, std::size_t bytes) const;

@@ -549,7 +549,7 @@ void model::report(const accessor& w, const conflict& c) {
         pedantic.in_practice = known->second;
         return report(w, pedantic);
       }
-  const auto [number, fresh] = findings.report(w, by_thread ? custom.judged(w, c) : c);
+  const auto [number, fresh] = findings.report(w, by_thread ? custom.classified(w, c) : c);
   if (fresh && by_thread) findings.all()[number].callers = callers_of(places.code_of(w.place));
   if (fresh && findings.seen) findings.seen(findings.all()[number]);
   if (!by_thread) return;

@@ -107,9 +107,9 @@ std::size_t threads() {
   return static_cast<std::size_t>(std::distance(begin(tasks), end(tasks)));
 }
 
-constexpr int not_judged = 77;  // exit status: a crash that is not to be checked
+constexpr int not_checked = 77;  // exit status: a crash that is not to be checked
 
-void end_unjudged(int) { _exit(not_judged); }
+void end_unchecked(int) { _exit(not_checked); }
 
 // The process that makes a run, and what it says. Processes that the program forks have copies of all this,
 // and say nothing.
@@ -170,7 +170,7 @@ outcome outcome_of_end(const process_end& end, const std::string& said, std::vec
     o.notes.push_back(stopped_note(seconds, begun, !o.findings.empty(), where));
     return o;
   }
-  if (signal == 0 && WEXITSTATUS(end.status) == not_judged) {
+  if (signal == 0 && WEXITSTATUS(end.status) == not_checked) {
     o.unfinished = true;
     o.notes.emplace_back(
         "the program's host code crashed after a launch with skipped blocks, which may be the reason. "
@@ -205,7 +205,7 @@ void end_if_forked(int code) {
 }
 
 void forgive_crashes() {
-  for (const int s : {SIGSEGV, SIGBUS, SIGFPE, SIGABRT}) std::signal(s, end_unjudged);
+  for (const int s : {SIGSEGV, SIGBUS, SIGFPE, SIGABRT}) std::signal(s, end_unchecked);
 }
 
 // In memory that all processes share.

@@ -280,7 +280,7 @@ std::vector<op_use> label(const timed_block& b, const fed_fills& f, std::size_t 
 
 // A load blocks its warp if a store waits for it before the warp computes from an earlier step. The first
 // ones of a kernel do in any form, so it is what most do that counts.
-void judge_loads(const timed_block& b, found_ring& ring) {
+void classify_loads(const timed_block& b, found_ring& ring) {
   int blocking = 0, others = 0;
   for (std::size_t w = 0; w < b.ops.size(); ++w) {
     std::map<std::int32_t, bool> behind;  // by step: whether something was computed since its loads began
@@ -373,7 +373,7 @@ found_ring find_ring(const timed_block& b, const std::vector<std::vector<std::in
     ring.issued /= ring.steps;
     ring.copied /= ring.steps;
     if (!of_results) {
-      judge_loads(b, ring);
+      classify_loads(b, ring);
       ring.early =
           !ring.by_roles && (ring.asynchronous ? ring.stages > 1 && copies_begin_early(b, ring, waited)
                                                : ring.stages == 1 && !ring.loads_block);

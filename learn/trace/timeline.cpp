@@ -351,7 +351,7 @@ std::vector<double> use_times(const timeline& t, const std::vector<step_times>& 
   return uses;
 }
 
-void judge(overlap& o, const timeline& t, const std::vector<step_times>& steps) {
+void say_what_limits(overlap& o, const timeline& t, const std::vector<step_times>& steps) {
   const bool with_roles = !t.roles.empty();
   double for_data = 0;
   for (const waiting_share& w : o.causes)
@@ -412,7 +412,7 @@ overlap measure(const timeline& t) {
   count_hidden(result, t, steps);
   count_waiting(result, t);
   count_bytes(result, t, steps);
-  judge(result, t, steps);
+  say_what_limits(result, t, steps);
   return result;
 }
 

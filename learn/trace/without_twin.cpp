@@ -48,7 +48,7 @@ constexpr kernels_without_twin list[] = {
     {"attention.fp16-", biased, "-biased"},
     {"attention.fp16-", biased, "-hidden"},
     {"attention.split-", passes},
-    {"attention.judge", passes},
+    {"attention.contract", passes},
     {"attention.dots", passes},
     {"attention.softmax-of-rows", passes},
     {"attention.gradient-",

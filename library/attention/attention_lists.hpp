@@ -15,7 +15,7 @@
   LIST(softmax_instance, softmax_kernels)               \
   LIST(backward_instance, backward_kernels)             \
   LIST(split_instance, split_kernels)                   \
-  LIST(judge_instance, judge_kernels)                   \
+  LIST(contract_instance, contract_kernels)                   \
   LIST(forward_instance, forward_kernels)               \
   LIST(short_instance, short_sequence_kernels)          \
   LIST(short_gradient_instance, short_gradient_kernels) \

@@ -40,14 +40,14 @@ launch_counts run_from_logsumexp(const call_from_logsumexp& p, const choices::wo
 }
 
 // The plan of a policy whose kernels read a logsumexp as well.
-template <unsuited Unsuited, planner Plan> judged_plan judged_alone_by(const candidate&, const request& r) {
+template <unsuited Unsuited, planner Plan> plan_or_misfit planned_alone_by(const candidate&, const request& r) {
   if (!Unsuited(r).empty())
     return misfit{[](const candidate&, const request& of_call, const kernel&) { return Unsuited(of_call); }};
   return Plan(r);
 }
 
-template <unsuited Unsuited, planner Plan> judged_plan judged_by(const candidate& c, const request& r) {
-  judged_plan alone = judged_alone_by<Unsuited, Plan>(c, r);
+template <unsuited Unsuited, planner Plan> plan_or_misfit made_or_why_by(const candidate& c, const request& r) {
+  plan_or_misfit alone = planned_alone_by<Unsuited, Plan>(c, r);
   if (!r.from_logsumexp() || std::holds_alternative<misfit>(alone)) return alone;
   return plan::of_type<run_from_logsumexp<Plan>, describe_nothing<call_from_logsumexp>>(
       call_from_logsumexp{r.problem, r.back}, softmax_bytes(r) + std::get<plan>(alone).workspace);
@@ -80,34 +80,34 @@ constexpr candidate rows[] = {
      .needs = needs_of_wgmma,
      .considered = is_considered,
      .seconds = seconds_by<fp16_seconds>,
-     .plan_for = judged_by<fp16_unsuited, plan_fp16>},
+     .plan_for = made_or_why_by<fp16_unsuited, plan_fp16>},
     {.name = "fp16-short",
      .summary = "the same in one kernel, which splits what it multiplies: for short sequences",
      .needs = needs_of_wgmma,
      .considered = is_considered,
      .seconds = seconds_by<short_seconds>,
-     .plan_for = judged_alone_by<short_unsuited, plan_short>},
+     .plan_for = planned_alone_by<short_unsuited, plan_short>},
     {.name = "fp32",
      .summary = "FP32 multiply-adds",
      .considered = is_considered,
      .seconds = seconds_by<fp32_seconds>,
-     .plan_for = judged_by<fp32_unsuited, plan_fp32>},
-    step_row(steps[0], {}, judged_by<naive_unsuited, plan_naive>),
-    step_row(steps[1], {}, judged_by<tiled_unsuited, plan_tiled>),
-    step_row(steps[2], {.cp_async = true}, judged_by<double_buffered_unsuited, plan_double_buffered>),
-    step_row(steps[3], needs_of_wgmma, judged_by<roles_unsuited, plan_roles>),
-    step_row(steps[4], needs_of_wgmma, judged_by<roles_unsuited, plan_antiphase>),
+     .plan_for = made_or_why_by<fp32_unsuited, plan_fp32>},
+    step_row(steps[0], {}, made_or_why_by<naive_unsuited, plan_naive>),
+    step_row(steps[1], {}, made_or_why_by<tiled_unsuited, plan_tiled>),
+    step_row(steps[2], {.cp_async = true}, made_or_why_by<double_buffered_unsuited, plan_double_buffered>),
+    step_row(steps[3], needs_of_wgmma, made_or_why_by<roles_unsuited, plan_roles>),
+    step_row(steps[4], needs_of_wgmma, made_or_why_by<roles_unsuited, plan_antiphase>),
 };
 
-judged_plan judge(const candidate& row, const request& r) {
-  return r.empty() ? judged_plan(plan()) : choices::judge(row, r);
+plan_or_misfit planned(const candidate& row, const request& r) {
+  return r.empty() ? plan_or_misfit(plan()) : choices::planned(row, r);
 }
 
 void take_fastest(choice& c) {
   consider<request>(c, candidates(), [&](const candidate& row) {
     return std::optional(choice::prediction{&row, row.seconds(row, c.request)});
   });
-  if (choices::take_fastest<request>(c, judge)) return;
+  if (choices::take_fastest<request>(c, planned)) return;
   std::vector<std::string> refusals;
   for (const candidate& row : candidates())
     for (const choice::refusal& one : c.refusals)
@@ -124,11 +124,11 @@ void take_asked(choice& c, std::string_view policy) {
     known.emplace(known.begin(), "auto");
     refuse_name("attention policy", policy, known);
   }
-  judged_plan judged = judge(*c.chosen, c.request);
-  if (const misfit* const why = std::get_if<misfit>(&judged))
+  plan_or_misfit made_or_why = planned(*c.chosen, c.request);
+  if (const misfit* const why = std::get_if<misfit>(&made_or_why))
     throw not_supported(fmt::format("attention policy {} does not take {}: {}", policy, c.request.text(),
                                     choices::text_of(*c.chosen, *why, c.request)));
-  c.runs = std::get<plan>(std::move(judged));
+  c.runs = std::get<plan>(std::move(made_or_why));
 }
 
 }  // namespace
@@ -147,7 +147,7 @@ launch_counts launch_all(const std::vector<launchable>& launches, const choices:
 }
 
 choice choose(const executor& on, const problem& p, const gradients* back, std::string_view policy) {
-  choice c{.request = judged(on, p, back)};
+  choice c{.request = validated(on, p, back)};
   if (policy == "auto")
     take_fastest(c);
   else
@@ -168,8 +168,8 @@ std::vector<std::string> refused(const choice& c) {
   for (const candidate& other : candidates()) {
     const double seconds = other.seconds(other, c.request);
     if (&other == c.chosen || seconds == 0) continue;
-    const judged_plan judged = judge(other, c.request);
-    const misfit* const why_not = std::get_if<misfit>(&judged);
+    const plan_or_misfit made_or_why = planned(other, c.request);
+    const misfit* const why_not = std::get_if<misfit>(&made_or_why);
     all.push_back(fmt::format("{}: {}", other.name,
                               why_not != nullptr
                                   ? choices::text_of(other, *why_not, c.request)

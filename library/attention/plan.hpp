@@ -19,7 +19,7 @@ namespace antiphase::attentions {
 
 using candidate = choices::candidate<request>;
 using misfit = choices::misfit<request>;
-using judged_plan = choices::judged_plan<request>;
+using plan_or_misfit = choices::plan_or_misfit<request>;
 using choice = choices::choice<request>;
 
 // A kernel with grid and arguments.

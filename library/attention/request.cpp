@@ -212,7 +212,7 @@ std::string request::text() const {
                      grouped, problem.queries, problem.keys, problem.depth);
 }
 
-request judged(const executor& on, const problem& p, const gradients* back) {
+request validated(const executor& on, const problem& p, const gradients* back) {
   require_extents(p);
   request r{on, p, {}};
   if (back != nullptr) r.back = *back;

@@ -59,7 +59,7 @@ struct request {
 };
 
 // Throws bad_request, which names the first argument that is wrong.
-request judged(const executor& on, const problem& p, const gradients* back);
+request validated(const executor& on, const problem& p, const gradients* back);
 
 // Throws bad_request if a result overlaps an operand, another result or the workspace, or an operand the
 // workspace. Called before launches only: who asks for a plan may not have allocated memory yet.

@@ -4,7 +4,7 @@
 #include <fmt/format.h>
 
 #include <antiphase/gemm.hpp>
-#include <antiphase/gemm_judgement.hpp>
+#include <antiphase/gemm_comparison.hpp>
 #include <cstddef>
 #include <string>
 
@@ -107,12 +107,12 @@ antiphase_status antiphase_sgemm_workspace(const antiphase_sgemm_args* args, siz
   });
 }
 
-antiphase_status antiphase_sgemm_judge(const antiphase_sgemm_args* args, double* seconds,
+antiphase_status antiphase_sgemm_compare(const antiphase_sgemm_args* args, double* seconds,
                                        double* cublas_seconds, double* times, double* eager_times,
                                        double* host_saved, size_t* borrowed) {
   return guarded([&] {
     const product p = product_of(args, nullptr);
-    const gemm_judgement is = judge(p.context, p.problem, p.options);
+    const gemm_comparison is = compare(p.context, p.problem, p.options);
     required(borrowed, "borrowed") = is.workspace;
     required(seconds, "seconds") = is.seconds;
     required(cublas_seconds, "cublas_seconds") = is.cublas_seconds;
@@ -125,13 +125,13 @@ antiphase_status antiphase_sgemm_judge(const antiphase_sgemm_args* args, double*
 antiphase_status antiphase_sgemm_gain(const antiphase_sgemm_args* args, double* times) {
   double seconds = 0, cublas_seconds = 0, eager_times = 0, host_saved = 0;
   size_t borrowed = 0;
-  return antiphase_sgemm_judge(args, &seconds, &cublas_seconds, times, &eager_times, &host_saved, &borrowed);
+  return antiphase_sgemm_compare(args, &seconds, &cublas_seconds, times, &eager_times, &host_saved, &borrowed);
 }
 
 antiphase_status antiphase_sgemm_predict(const antiphase_sgemm_args* args, double* seconds,
                                          double* cublas_seconds, size_t* borrowed) {
   double times = 0, eager_times = 0, host_saved = 0;
-  return antiphase_sgemm_judge(args, seconds, cublas_seconds, &times, &eager_times, &host_saved, borrowed);
+  return antiphase_sgemm_compare(args, seconds, cublas_seconds, &times, &eager_times, &host_saved, borrowed);
 }
 
 antiphase_status antiphase_sgemm_explain(const antiphase_sgemm_args* args, char* text, size_t room) {

@@ -2,7 +2,7 @@
 // Predictions about torch's own operators for C.
 #include <antiphase.h>
 
-#include <antiphase/torch_judgement.hpp>
+#include <antiphase/torch_comparison.hpp>
 
 #include "library/c_api/arguments.hpp"
 #include "library/c_api/devices.hpp"
@@ -13,7 +13,7 @@ using namespace antiphase::c_api;
 
 namespace {
 
-void hand_out(const torch_judgement& j, double* seconds, double* torch_seconds, int* wins) {
+void hand_out(const torch_comparison& j, double* seconds, double* torch_seconds, int* wins) {
   required(seconds, "seconds") = j.seconds;
   required(torch_seconds, "torch_seconds") = j.torch_seconds;
   required(wins, "wins") = j.wins ? 1 : 0;
@@ -21,7 +21,7 @@ void hand_out(const torch_judgement& j, double* seconds, double* torch_seconds, 
 
 }  // namespace
 
-antiphase_status antiphase_torch_attention_judge(int device, int backward, int64_t members, int64_t heads,
+antiphase_status antiphase_torch_attention_compare(int device, int backward, int64_t members, int64_t heads,
                                                  int64_t queries, int64_t keys, int64_t depth, int causal,
                                                  int biased, int launches, double predicted, double* seconds,
                                                  double* torch_seconds, int* wins) {
@@ -35,11 +35,11 @@ antiphase_status antiphase_torch_attention_judge(int device, int backward, int64
                                     .causal = causal != 0,
                                     .biased = biased != 0,
                                     .launches = launches};
-    hand_out(judge(where(device), call, predicted), seconds, torch_seconds, wins);
+    hand_out(compare(where(device), call, predicted), seconds, torch_seconds, wins);
   });
 }
 
-antiphase_status antiphase_torch_scan_judge(int device, int operation, int64_t outer, int64_t length,
+antiphase_status antiphase_torch_scan_compare(int device, int operation, int64_t outer, int64_t length,
                                             int64_t inner, int read, int written, double* seconds,
                                             double* torch_seconds, int* wins) {
   return guarded([&] {
@@ -54,6 +54,6 @@ antiphase_status antiphase_torch_scan_judge(int device, int operation, int64_t o
                                .inner = inner,
                                .read = read,
                                .written = written};
-    hand_out(judge(where(device), call), seconds, torch_seconds, wins);
+    hand_out(compare(where(device), call), seconds, torch_seconds, wins);
   });
 }

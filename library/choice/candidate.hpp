@@ -24,7 +24,7 @@ template <class Request> struct misfit {
 
   explicit operator bool() const { return text != nullptr; }
 };
-template <class Request> using judged_plan = std::variant<misfit<Request>, plan>;
+template <class Request> using plan_or_misfit = std::variant<misfit<Request>, plan>;
 
 // Each function gets the row itself as its first argument.
 template <class Request> struct candidate {
@@ -36,7 +36,7 @@ template <class Request> struct candidate {
   // Predicted seconds, from shape and device alone (scans: a rank); auto takes the least.
   double (*seconds)(const candidate&, const Request&);
   // What it launches, or why not, on a device that has what it needs.
-  judged_plan<Request> (*plan_for)(const candidate&, const Request&);
+  plan_or_misfit<Request> (*plan_for)(const candidate&, const Request&);
   typename Request::traits traits = {};
 };
 

@@ -54,7 +54,7 @@ std::string lacks_feature(const candidate<Request>& row, const Request& r, const
   return lacks(r.device(), row.needs).value();
 }
 // The row's plan_for(), if the device has what the row needs.
-template <class Request> judged_plan<Request> judge(const candidate<Request>& row, const Request& r) {
+template <class Request> plan_or_misfit<Request> planned(const candidate<Request>& row, const Request& r) {
   if (first_missing(features_of(r.device()), row.needs) != nullptr)
     return misfit<Request>{lacks_feature<Request>};
   return row.plan_for(row, r);
@@ -79,15 +79,15 @@ void consider(choice<Request>& c, std::span<const candidate<Request>> rows, Pred
     c.considered.insert(place, *here);
   }
 }
-// Takes the first of those considered that judge(row, request) has a plan for; whether there is one.
-template <class Request, class Judge> bool take_fastest(choice<Request>& c, Judge judge) {
+// Takes the first of those considered that planned(row, request) has a plan for; whether there is one.
+template <class Request, class Plan> bool take_fastest(choice<Request>& c, Plan planned) {
   for (const auto& one : c.considered) {
-    judged_plan<Request> judged = judge(*one.candidate, c.request);
-    if (plan* const made = std::get_if<plan>(&judged)) {
+    plan_or_misfit<Request> made_here = planned(*one.candidate, c.request);
+    if (plan* const made = std::get_if<plan>(&made_here)) {
       c.chosen = one.candidate, c.runs = std::move(*made);
       return true;
     }
-    c.refusals.push_back({one.candidate, std::get<misfit<Request>>(judged)});
+    c.refusals.push_back({one.candidate, std::get<misfit<Request>>(made_here)});
   }
   return false;
 }

@@ -22,7 +22,7 @@ namespace antiphase::gemms {
 
 using candidate = choices::candidate<request>;
 using misfit = choices::misfit<request>;
-using judged_plan = choices::judged_plan<request>;
+using plan_or_misfit = choices::plan_or_misfit<request>;
 
 inline double extent(std::int64_t e) { return static_cast<double>(e); }  // for products that would overflow
 

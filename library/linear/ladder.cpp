@@ -20,14 +20,14 @@ namespace {
 
 constexpr std::int64_t most = std::numeric_limits<std::int32_t>::max();
 
-void require_rows(const judged_view& v) {
+void require_rows(const named_view& v) {
   require_extents(v);
   if (v.column_stride != 1)
     throw bad_request(fmt::format("{} has column stride {}: expected 1", v.name, v.column_stride));
   require_memory(v);
 }
 void require_aligned(const char* name, const matrix_view<const f16>& v) {
-  require_rows(judged(name, v));
+  require_rows(named(name, v));
   if (reinterpret_cast<std::uintptr_t>(v.data) % 16 != 0 || v.row_stride % 8 != 0 ||
       (v.row_stride < v.columns && v.rows > 1))
     throw bad_request(fmt::format(
@@ -37,13 +37,13 @@ void require_aligned(const char* name, const matrix_view<const f16>& v) {
 void require_sensible(const tensor_core_problem& p) {
   require_aligned("A", p.a);
   require_aligned("B", p.b);
-  require_rows(judged("C", p.c));
+  require_rows(named("C", p.c));
   if (p.a.rows != p.c.rows || p.b.columns != p.c.columns || p.a.columns != p.b.rows)
     throw bad_request(fmt::format("A is {} x {}, B {} x {}, C {} x {}: they must agree", p.a.rows,
                                   p.a.columns, p.b.rows, p.b.columns, p.c.rows, p.c.columns));
-  require_distinct(judged("C", p.c));
-  require_apart(judged("C", p.c), judged("A", p.a));
-  require_apart(judged("C", p.c), judged("B", p.b));
+  require_distinct(named("C", p.c));
+  require_apart(named("C", p.c), named("A", p.a));
+  require_apart(named("C", p.c), named("B", p.b));
 }
 
 // The same product as a linear layer: W is B, along its other index.

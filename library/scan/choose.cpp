@@ -89,13 +89,13 @@ std::size_t lasting_of_passes(const step& how, const problem& p, const scan_keys
 // The table
 // -----------------------------------------------------------------------------------------------------------
 std::string misfit_text(const candidate& row, const request& r, const kernel&) {
-  const misfit why = judge(row, r);
+  const misfit why = misfit_of(row, r);
   if (why == misfit::feature) return lacks(r.device(), row.needs).value();
   if (why == misfit::no_segments) return "it has no segments";
   return row.traits.text(why, *row.ladder, r);
 }
-judged_plan judged_by(const candidate& row, const request& r) {
-  if (judge(row, r) != misfit::none) return choices::misfit<request>{misfit_text};
+plan_or_misfit plan_or_why_not(const candidate& row, const request& r) {
+  if (misfit_of(row, r) != misfit::none) return choices::misfit<request>{misfit_text};
   return r.empty() ? choices::plan() : row.traits.plan_for(*row.ladder, r);
 }
 
@@ -108,7 +108,7 @@ candidate row_of(const step& s) {
                        const request& r) { return row.traits.rank(row, r).has_value(); },
       .seconds = [](const candidate& row,
                     const request& r) { return static_cast<double>(row.traits.rank(row, r).value()); },
-      .plan_for = judged_by,
+      .plan_for = plan_or_why_not,
       .traits = {.suits = passes_suit,
                  .rank = never,
                  .workspace = passes_workspace,
@@ -152,7 +152,7 @@ std::vector<std::string> refusals(const request& r, const candidate* chosen) {
     const std::optional<int> other = row.traits.rank(row, r);
     if (&row == chosen || !other) continue;
     if (rank < of_paying_ring && other.value() > rank) continue;
-    if (judge(row, r) != misfit::none)
+    if (misfit_of(row, r) != misfit::none)
       all.push_back(fmt::format("{}: {}", row.name, misfit_text(row, r, {})));
     else if (is_single_pass(*row.ladder) || is_for_columns(*row.ladder))
       all.push_back(fmt::format("{}: {}", row.name, why_slower(r)));
@@ -176,7 +176,7 @@ std::span<const candidate> candidates() {
 }
 const candidate& candidate_of(const step& s) { return *choices::find(candidates(), s.name); }
 
-misfit judge(const candidate& c, const request& r) {
+misfit misfit_of(const candidate& c, const request& r) {
   const misfit kernels = c.traits.suits(*c.ladder, r);
   if (kernels == misfit::no_segments || r.empty()) return kernels;
   return lacks_feature(r, c.needs) ? misfit::feature : kernels;
@@ -188,7 +188,7 @@ choice choose(const executor& on, const problem& p, const scan_keys* keys, std::
   consider<request>(c, candidates(), [&](const candidate& row) {
     return std::optional(choice::prediction{&row, row.seconds(row, c.request)});
   });
-  if (choices::take_fastest<request>(c, judged_by)) return c;
+  if (choices::take_fastest<request>(c, plan_or_why_not)) return c;
   if (!c.request.empty())
     throw not_supported(
         fmt::format("no scan policy takes this problem: {}", fmt::join(refusals(c.request, nullptr), "; ")));
@@ -197,12 +197,12 @@ choice choose(const executor& on, const problem& p, const scan_keys* keys, std::
 }
 choice choose(const executor& on, const problem& p, const scan_keys* keys, const step& s) {
   choice c{.request = validated(on, p, keys), .chosen = &candidate_of(s), .by_name = true};
-  judged_plan made = judged_by(*c.chosen, c.request);
+  plan_or_misfit made = plan_or_why_not(*c.chosen, c.request);
   if (auto* const taken = std::get_if<choices::plan>(&made)) {
     c.runs = std::move(*taken);
     return c;
   }
-  if (judge(*c.chosen, c.request) == misfit::no_segments)
+  if (misfit_of(*c.chosen, c.request) == misfit::no_segments)
     throw not_supported(fmt::format(
         "scan policy {} has no segments: expected auto, single-pass or single-pass-async", s.name));
   throw not_supported(fmt::format("scan policy {} does not take this problem: {}", s.name,

@@ -17,7 +17,7 @@
 namespace antiphase::scans {
 
 using candidate = choices::candidate<request>;
-using judged_plan = choices::judged_plan<request>;
+using plan_or_misfit = choices::plan_or_misfit<request>;
 using choice = choices::choice<request>;  // refers to the problem and the keys of the request
 
 // The columns that scans alone have. Rows are steps of the ladder, for short lines and for columns.
@@ -36,7 +36,7 @@ std::span<const candidate> candidates();
 const candidate& candidate_of(const step& s);
 
 // Why a candidate does not take the request, missing device features included; none: it takes it.
-misfit judge(const candidate& c, const request& r);
+misfit misfit_of(const candidate& c, const request& r);
 
 // Chooses by a policy: auto, or a step's name. Throws bad_request for an unknown name or an invalid problem;
 // not_supported, with the reasons, if the step does not take it, or no step does. Composes text only when it

@@ -183,7 +183,7 @@ std::string why_nothing_is_left() {
 }
 
 // A sentence: whether antiphase would help, and how much.
-std::string judgement(const rows& all, const subject& of) {
+std::string verdict_text(const rows& all, const subject& of) {
   double now = 0, then = 0;
   std::uint64_t calls = 0, worth = 0;
   bool measured = true;
@@ -258,7 +258,7 @@ std::string json(const rows& all, std::uint64_t not_listed, const subject& of, c
                     r->became == outcome::computed ? "true" : "false", cublas::text_of(r->became));
     separator = ",\n";
   }
-  std::string sentence = judgement(all, of);
+  std::string sentence = verdict_text(all, of);
   sentence.pop_back();
   text += "\n  ],\n  \"kinds\": {";
   separator = "";
@@ -322,10 +322,10 @@ void tell(const record* b, const subject& of, const telling& how) {
   const std::uint64_t not_listed = none ? 0 : b->not_listed.load();
   std::string text, in_file;
   if (!none && how.profiles) {
-    in_file = table(all, not_listed, how) + summary_of_profile(all, *b) + judgement(all, of);
+    in_file = table(all, not_listed, how) + summary_of_profile(all, *b) + verdict_text(all, of);
     text = "products of this program, all computed by cuBLAS\n" + in_file;
   } else {
-    text = none ? judgement(all, of) : summary(*b);
+    text = none ? verdict_text(all, of) : summary(*b);
     if (none && how.profiles && b != nullptr) text += summary_of_profile(all, *b);
     in_file = of.name() + ": " + text + (none ? "" : table(all, not_listed, how));
   }

@@ -261,12 +261,12 @@ _attention_workspace.argtypes = [ctypes.c_void_p, ctypes.POINTER(ctypes.c_size_t
 _attention_predict = LIBRARY.antiphase_attention_predict
 _attention_predict.argtypes = [ctypes.c_void_p, ctypes.POINTER(ctypes.c_double)]
 _results = [ctypes.POINTER(ctypes.c_double)] * 2 + [ctypes.POINTER(ctypes.c_int)]
-_torch_attention_judge = LIBRARY.antiphase_torch_attention_judge
-_torch_attention_judge.argtypes = (
+_torch_attention_compare = LIBRARY.antiphase_torch_attention_compare
+_torch_attention_compare.argtypes = (
     [ctypes.c_int] * 2 + [ctypes.c_int64] * 5 + [ctypes.c_int] * 3 + [ctypes.c_double] + _results
 )
-_torch_scan_judge = LIBRARY.antiphase_torch_scan_judge
-_torch_scan_judge.argtypes = [ctypes.c_int] * 2 + [ctypes.c_int64] * 3 + [ctypes.c_int] * 2 + _results
+_torch_scan_compare = LIBRARY.antiphase_torch_scan_compare
+_torch_scan_compare.argtypes = [ctypes.c_int] * 2 + [ctypes.c_int64] * 3 + [ctypes.c_int] * 2 + _results
 _advise = LIBRARY.antiphase_advise
 _advise.argtypes = [ctypes.c_char_p, ctypes.c_char_p, ctypes.c_size_t]
 LIBRARY.antiphase_last_message.restype = ctypes.c_char_p
@@ -325,24 +325,24 @@ def attention_seconds(args):
     return seconds.value
 
 
-def _judged(function, *call):
+def _compared(function, *call):
     """(seconds of ours, of torch's, whether ours wins)"""
     ours, theirs, wins = ctypes.c_double(), ctypes.c_double(), ctypes.c_int()
     check(function(*call, ctypes.byref(ours), ctypes.byref(theirs), ctypes.byref(wins)))
     return ours.value, theirs.value, wins.value == 1
 
 
-def judge_torch_attention(
+def compare_torch_attention(
     device, backward, members, heads, queries, keys, depth, causal, biased, launches, predicted
 ):
-    """antiphase_torch_attention_judge() of a device by its number."""
+    """antiphase_torch_attention_compare() of a device by its number."""
     call = device, backward, members, heads, queries, keys, depth, causal, biased, launches, predicted
-    return _judged(_torch_attention_judge, *call)
+    return _compared(_torch_attention_compare, *call)
 
 
-def judge_torch_scan(device, operation, outer, length, inner, read, written):
-    """antiphase_torch_scan_judge() of a device by its number."""
-    return _judged(_torch_scan_judge, device, operation, outer, length, inner, read, written)
+def compare_torch_scan(device, operation, outer, length, inner, read, written):
+    """antiphase_torch_scan_compare() of a device by its number."""
+    return _compared(_torch_scan_compare, device, operation, outer, length, inner, read, written)
 
 
 def advice(question):

@@ -199,7 +199,7 @@ class _Scan:
         if to not in _TYPES:
             raise TypeError(f"antiphase: dtype is {to}: expected {', '.join(_TYPES)}")
         if out is not None:
-            self._judge_out(kind, kind.view(out), view, to)
+            self._require_out(kind, kind.view(out), view, to)
         if to != of and not (self.segments is None and _adds_wider(self.op, of, to, view.shape, axis)):
             x, of = kind.astype(x, to), to
             view = kind.view(x)
@@ -234,7 +234,7 @@ class _Scan:
         kind.assign(out, result)
         return out
 
-    def _judge_out(self, kind, place, view, to):
+    def _require_out(self, kind, place, view, to):
         if tuple(place.shape) != tuple(view.shape):
             raise ValueError(
                 f"antiphase: out has shape {tuple(place.shape)}: expected {tuple(view.shape)}, that of x"

@@ -23,7 +23,7 @@ def _host(part):
     return 0 if in_cpp else _HOST[part]
 
 
-_judge = _library.judge_torch_attention
+_compare = _library.compare_torch_attention
 
 try:
     _tf32 = torch._C._get_fp32_precision_getter
@@ -66,7 +66,7 @@ def _decide(part, q, k, v, bias, grad, how, is_causal):
     number, backward = _torch_lead.number_of(q.device), part == "backward"
     predicted = max(predicted, _host(part))
     call = number, backward, *most, depth, is_causal, bias is not None, launches, predicted
-    ours, theirs, wins = _judge(*call)
+    ours, theirs, wins = _compare(*call)
     ours, theirs = 1e6 * ours, 1e6 * theirs
     text = f"attention {part} of {members} x {heads} x {queries} x {keys} x {depth}"
     text += ", causal" * is_causal + ", with a mask" * (bias is not None)

@@ -11,7 +11,7 @@ from ._torch_ops import KIND as _kind
 _LEAST = (
     512  # elements: with fewer no prediction is made, which would take the host longer than it could save
 )
-_judge = _library.judge_torch_scan
+_compare = _library.compare_torch_scan
 
 
 # ---- What is overridden ---------------------------------------------------------------------------------
@@ -29,7 +29,7 @@ def _decide(op, x, dim, to):
     axis = dim % x.dim()
     outer, inner = math.prod(x.shape[:axis]), math.prod(x.shape[axis + 1 :])
     operation = _scans._OPERATIONS[op]
-    ours, theirs, wins = _judge(
+    ours, theirs, wins = _compare(
         _torch_lead.number_of(x.device), operation, outer, x.shape[axis], inner, read, written
     )
     ours, theirs = 1e6 * ours, 1e6 * theirs

@@ -69,7 +69,7 @@ def compute(x, w, bias, residual, result, out=None):
     key = _layout(x), _layout(w), result, _layout(bias), _layout(residual), _layout(out)
     known = _plans.get(key)
     if known is None:
-        judge(x, w, bias, residual, result)
+        require_shapes(x, w, bias, residual, result)
         known = _plan(x, w, bias, residual, result, out)
         if known is None:
             x, w = (t if _strides(t) else t.contiguous() for t in (x, w))
@@ -93,7 +93,7 @@ def compute(x, w, bias, residual, result, out=None):
     return out
 
 
-def judge(x, w, bias, residual, result):
+def require_shapes(x, w, bias, residual, result):
     """Raises TypeError or ValueError for tensors that make no linear layer."""
     given = [t for t in (x, w, bias, residual) if t is not None]
     if x.dtype not in SIXTEEN_BITS or w.dtype != x.dtype:
@@ -131,7 +131,7 @@ def _result(x, widen):
 
 
 def _fake(x, w, bias=None, residual=None, widen=False):
-    judge(x, w, bias, residual, _result(x, widen))
+    require_shapes(x, w, bias, residual, _result(x, widen))
     return x.new_empty((*x.shape[:-1], w.shape[-2]), dtype=_result(x, widen))
 
 

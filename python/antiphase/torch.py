@@ -57,7 +57,7 @@ def _refuse(name, tensors, why):
     raise ValueError(f"antiphase: {name} of shapes {shapes}: {why}")
 
 
-def _judge(name, dimensions, *tensors):
+def _require_shapes(name, dimensions, *tensors):
     """Checks the dtypes and devices of all tensors, and the shapes of the last two, the factors. Returns the
     shape of the product."""
     a, b = tensors[-2:]
@@ -84,7 +84,7 @@ def _judge(name, dimensions, *tensors):
     return (*a.shape[:-1], b.shape[-1])
 
 
-def _judge_addend(name, added, shape):
+def _require_addend(name, added, shape):
     if added.dim() > len(shape) or any(x not in (1, y) for x, y in zip(added.shape[::-1], shape[::-1])):
         raise ValueError(
             f"antiphase: {name} adds shape {tuple(added.shape)} to {tuple(shape)}: expected one that can be broadcast to it"
@@ -148,15 +148,15 @@ def _added_backward(multiply):
 
 def _fake_product(name, dimensions):
     def fake(a, b):
-        return a.new_empty(_judge(name, dimensions, a, b))
+        return a.new_empty(_require_shapes(name, dimensions, a, b))
 
     return fake
 
 
 def _fake_added(name, dimensions):
     def fake(added, a, b, beta=1.0, alpha=1.0):
-        shape = _judge(name, dimensions, added, a, b)
-        _judge_addend(name, added, shape)
+        shape = _require_shapes(name, dimensions, added, a, b)
+        _require_addend(name, added, shape)
         return a.new_empty(shape)
 
     return fake
@@ -164,7 +164,7 @@ def _fake_added(name, dimensions):
 
 def _compute_product(name, dimensions):
     def compute(a, b):
-        _judge(name, dimensions, a, b)
+        _require_shapes(name, dimensions, a, b)
         return _product(a, b)
 
     return compute
@@ -172,7 +172,7 @@ def _compute_product(name, dimensions):
 
 def _compute_added(name, dimensions):
     def compute(added, a, b, beta=1.0, alpha=1.0):
-        _judge_addend(name, added, _judge(name, dimensions, added, a, b))
+        _require_addend(name, added, _require_shapes(name, dimensions, added, a, b))
         return _added(added, a, b, beta, alpha)
 
     return compute
@@ -248,7 +248,7 @@ def _is_direct(*tensors):
 def mm(a, b):
     """torch.mm: a of shape (m, k) times b of shape (k, n), giving (m, n)."""
     if _is_direct(a, b):
-        _judge("mm", 2, a, b)
+        _require_shapes("mm", 2, a, b)
         return _product(a, b)
     return _torch_ops.dispatched(_mm, a, b)(a, b)
 
@@ -256,7 +256,7 @@ def mm(a, b):
 def bmm(a, b):
     """torch.bmm: a of shape (batch, m, k) times b of shape (batch, k, n), giving (batch, m, n)."""
     if _is_direct(a, b):
-        _judge("bmm", 3, a, b)
+        _require_shapes("bmm", 3, a, b)
         return _product(a, b)
     return _torch_ops.dispatched(_bmm, a, b)(a, b)
 

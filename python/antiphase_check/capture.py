@@ -177,10 +177,10 @@ def _why(error, session, files):
         trace.append(tuple(at))
     if isinstance(error, SyntaxError) and error.filename:  # of a module that the program imports
         text, trace = f"does not compile: {error.msg}", [*trace, (error.filename, error.lineno or 0)]
-    judges = isinstance(error, (AssertionError, SystemExit))
+    is_of_program = isinstance(error, (AssertionError, SystemExit))
     own = [one for one in trace if one[0] in files or session.is_own(one[0])] or [(files[0], 0)]
     file, line = _shown(own[-1][0]), own[-1][1]
-    if judges and session.partial:
+    if is_of_program and session.partial:
         ended = f"{file}:{line} has ended the program ({type(error).__name__})"
         session.notes.append(
             f"{ended}, which may be for results of blocks that did not run: --blocks all runs them"

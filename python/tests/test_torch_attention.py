@@ -353,16 +353,16 @@ class Led(support.Case):
     """torch's own attention. On the CPU it is computed by the executor, as if that were fast."""
 
     def setUp(self):
-        judge = lead._judge
+        compare = lead._compare
         self.least_queries = self.least_keys = 1
         self.most = math.inf  # of torch's time, that ours may take
 
-        def judged(*call):
-            (queries, keys, depth), ours, theirs = call[4:7], call[-1], judge(*call)[1]
+        def compared(*call):
+            (queries, keys, depth), ours, theirs = call[4:7], call[-1], compare(*call)[1]
             fits = queries >= self.least_queries and keys >= self.least_keys and depth <= 128
             return ours, theirs, fits and ours < self.most * theirs
 
-        for name, value in (("_judge", judged), ("_LEAST_WORK", 0)):
+        for name, value in (("_compare", compared), ("_LEAST_WORK", 0)):
             patched = unittest.mock.patch.object(lead, name, value)
             patched.start()
             self.addCleanup(patched.stop)
@@ -546,7 +546,7 @@ class Led(support.Case):
                     if rate:
                         work *= members * heads * rows * rows * depth / (2 if is_causal else 1)
                         call = -1, part == "backward", *shape[:3], *shape[2:], is_causal, False, 0, 0
-                        found = 1e6 * lead._library.judge_torch_attention(*call)[1]
+                        found = 1e6 * lead._library.compare_torch_attention(*call)[1]
                         most = 1 / 0.85 if part == "forward" else 1 / 0.8
                         self.assertLess(found / (work / rate * 1e-6), most, (shape, part, is_causal))
                         self.assertGreater(found / (work / rate * 1e-6), 0.3, (shape, part, is_causal))
@@ -585,8 +585,8 @@ elif lead.attention.library is not None and not lead.attention.profiles:
     lead.attention.end()
     lead.attention.takes_all = True
     lead.attention.begin()
-decide = lead._judge
-lead._judge, lead._LEAST_WORK = lambda *call: (*decide(*call)[:2], True), 0
+decide = lead._compare
+lead._compare, lead._LEAST_WORK = lambda *call: (*decide(*call)[:2], True), 0
 call = lambda: torch.ops.aten._scaled_dot_product_efficient_attention(q, q, q, None, False)[0]
 assert (call() - 1).abs().max() < 1e-6
 if lead.attention.profiles:

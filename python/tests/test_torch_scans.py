@@ -164,9 +164,9 @@ class Scans(support.Case):
                 self.refused(error, words, call)
 
 
-def with_most(judged, most):
+def with_most(compared, most):
     """A decision, as if ours might take so much of torch's time, and the device had been measured."""
-    ours, theirs, _ = judged
+    ours, theirs, _ = compared
     return ours, theirs, ours < most * theirs
 
 
@@ -175,9 +175,9 @@ class Led(support.Case):
 
     def setUp(self):
         self.addCleanup(lead.scans.decided.clear)
-        judge = lead._judge
+        compare = lead._compare
         self.most = 1  # of torch's time, that ours may take
-        self.patch(lead, "_judge", lambda *call: with_most(judge(*call), self.most))
+        self.patch(lead, "_compare", lambda *call: with_most(compare(*call), self.most))
         self.patch(lead._torch_lead, "_measured", {DEVICE: True})
         lead.scans.decided.clear()
         lead.scans.computed = lead.scans.passed = 0
@@ -274,7 +274,7 @@ class Led(support.Case):
             ((256, 10**6), 1, 2052),
         ):
             outer, inner = math.prod(shape[:axis]), math.prod(shape[axis + 1 :])
-            ours, theirs, _ = lead._library.judge_torch_scan(-1, 0, outer, shape[axis], inner, 4, 4)
+            ours, theirs, _ = lead._library.compare_torch_scan(-1, 0, outer, shape[axis], inner, 4, 4)
             ours, theirs = 1e6 * ours, 1e6 * theirs
             self.assertLess(abs(math.log(theirs / measured)), math.log(1.6), (shape, axis, theirs, measured))
             self.assertLess(ours, 1.3 * theirs)
@@ -316,8 +316,8 @@ if not lead.scans.profiles:
     lead.scans.begin("CUDA" if torch.cuda.is_available() else "CPU")
 elif not torch.cuda.is_available():
     lead.scans.end()
-    decide = lead._judge
-    lead._judge = lambda *call: (*decide(*call)[:2], True)
+    decide = lead._compare
+    lead._compare = lambda *call: (*decide(*call)[:2], True)
     lead.scans.begin("CPU")
 x = torch.ones(3000, 3, device="cuda" if torch.cuda.is_available() else "cpu")
 assert x.cumsum(0)[-1].tolist() == [3000] * 3

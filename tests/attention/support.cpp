@@ -19,7 +19,7 @@ std::string place_of(std::int64_t b, std::int64_t h, std::int64_t i, std::int64_
 }
 
 // Follows errors and their bounds; NaN is beyond every bound.
-struct judge {
+struct checker {
   double worst = 0;
   std::string first;
 
@@ -250,7 +250,7 @@ call::weights call::weights_of(std::int64_t b, std::int64_t h, std::int64_t i, a
 }
 
 std::string call::wrong_forward(arithmetic by, double* worst) const {
-  judge all;
+  checker all;
   for (std::int64_t b = 0; b < of.members; ++b)
     for (std::int64_t h = 0; h < of.heads; ++h)
       for (std::int64_t i = 0; i < of.queries_of(b); ++i) {
@@ -291,7 +291,7 @@ std::string call::wrong_forward(arithmetic by, double* worst) const {
 }
 
 std::string call::wrong_backward(arithmetic by, double* worst) const {
-  judge all;
+  checker all;
   const auto sized = [&](const rows& like) {
     std::size_t last = 0;
     like.each([&](auto b, auto h, auto i, auto c) { last = std::max(last, like.place(b, h, i, c) + 1); });
@@ -363,7 +363,7 @@ std::string call::wrong_backward(arithmetic by, double* worst) const {
         }
       }
     }
-  const auto judge_all = [&](const char* name, const rows& found, const std::vector<double>& is,
+  const auto check_all = [&](const char* name, const rows& found, const std::vector<double>& is,
                              const std::vector<double>& may) {
     found.each([&](auto b, auto h, auto i, auto c) {
       const std::size_t at = found.place(b, h, i, c);
@@ -373,9 +373,9 @@ std::string call::wrong_backward(arithmetic by, double* worst) const {
     });
     if (all.first.empty()) all.first = found.stray();
   };
-  judge_all("dQ of ", d_q, q_is, q_may);
-  judge_all("dK of ", d_k, k_is, k_may);
-  judge_all("dV of ", d_v, v_is, v_may);
+  check_all("dQ of ", d_q, q_is, q_may);
+  check_all("dK of ", d_k, k_is, k_may);
+  check_all("dV of ", d_v, v_is, v_may);
   for (std::size_t n = 0; n < d_bias.size(); ++n)
     if (std::isfinite(bias_may[n]))
       all.within(static_cast<double>(d_bias[n]), bias_is[n], bias_may[n],

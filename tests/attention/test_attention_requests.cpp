@@ -173,7 +173,7 @@ TEST(attention_requests, bad_arguments_are_named) {
 }
 
 // Of packed members in memory that the host reads; beyond them there is nothing that may be read.
-TEST(attention_requests, offsets_are_judged_before_a_launch) {
+TEST(attention_requests, offsets_are_checked_before_a_launch) {
   const auto of = [](std::array<std::int32_t, 3> queries, std::array<std::int32_t, 3> keys) {
     return refused(
         [&](attention_problem& p, attention_options&) {
@@ -246,7 +246,7 @@ TEST(attention_requests, overlaps_are_found_before_a_launch) {
             "the workspace overlaps k: expected memory of its own");
 }
 
-TEST(attention_requests, gradients_are_judged_too) {
+TEST(attention_requests, gradients_are_checked_too) {
   const auto of = [](auto change, bool launches = false) { return refused_gradients(change, launches); };
   EXPECT_EQ(of([](auto&, auto&) {}), "accepted");
   EXPECT_EQ(of([](auto& p, auto&) { p.softmax = nullptr; }),

@@ -676,7 +676,7 @@ TEST_P(attention_fp32, with_flags_computes_flagged_heads_and_queries_of_few_keys
     rows guarded(s, false);
     guarded.upload(where());
     p.out = guarded.view<float>();
-    const attentions::request r = attentions::judged(on.runs_on(), p, nullptr);
+    const attentions::request r = attentions::validated(on.runs_on(), p, nullptr);
     for (const attentions::launchable& l :
          {attentions::few_keys_forward(r), attentions::fp32_forward(r, words.data())})
       on.runs_on().launch(l.code, l.grid, l.arguments.get(), nullptr);
@@ -701,7 +701,7 @@ TEST_P(attention_fp32, with_flags_computes_flagged_heads_and_queries_of_few_keys
   }
   // gradients: flagged heads alone
   const attention_gradients g = whole.gradients();
-  const attentions::request r = attentions::judged(on.runs_on(), whole.problem(), &g);
+  const attentions::request r = attentions::validated(on.runs_on(), whole.problem(), &g);
   attentions::cutter counted({});
   attentions::fp32_backward(r, counted, words.data());
   device_array<std::byte> workspace(where(), counted.used());

@@ -353,16 +353,16 @@ static void gains(void) {
           "borrowed is a null pointer");
   double seconds = 0, cublas_seconds = 0, times = 0, eager = 0, saved = 0;
   size_t bytes = 1;
-  EXPECT(antiphase_sgemm_judge(&args, &seconds, &cublas_seconds, &times, &eager, &saved, &bytes) ==
+  EXPECT(antiphase_sgemm_compare(&args, &seconds, &cublas_seconds, &times, &eager, &saved, &bytes) ==
          ANTIPHASE_OK);
   EXPECT(seconds == here && cublas_seconds == there && times == added && bytes == borrowed);
   EXPECT(fabs(eager / times - 1) < .01);  // the host's time is hidden
   EXPECT(saved > 0 && saved < 1e-5);
-  REFUSED(antiphase_sgemm_judge(&args, &seconds, &cublas_seconds, NULL, &eager, &saved, &bytes),
+  REFUSED(antiphase_sgemm_compare(&args, &seconds, &cublas_seconds, NULL, &eager, &saved, &bytes),
           ANTIPHASE_BAD_REQUEST, "times is a null pointer");
-  REFUSED(antiphase_sgemm_judge(&args, &seconds, &cublas_seconds, &times, NULL, &saved, &bytes),
+  REFUSED(antiphase_sgemm_compare(&args, &seconds, &cublas_seconds, &times, NULL, &saved, &bytes),
           ANTIPHASE_BAD_REQUEST, "eager_times is a null pointer");
-  REFUSED(antiphase_sgemm_judge(&args, &seconds, &cublas_seconds, &times, &eager, NULL, &bytes),
+  REFUSED(antiphase_sgemm_compare(&args, &seconds, &cublas_seconds, &times, &eager, NULL, &bytes),
           ANTIPHASE_BAD_REQUEST, "host_saved is a null pointer");
 }
 
@@ -996,31 +996,31 @@ static void torch_operators(void) {
   double seconds = 0, theirs = 0, alone = 0;
   int wins = 7;
   subject = "torch's operators";
-  EXPECT(antiphase_torch_attention_judge(ANTIPHASE_CPU, 0, 8, 12, 1024, 1024, 64, 1, 0, 1, 1.0, &seconds,
+  EXPECT(antiphase_torch_attention_compare(ANTIPHASE_CPU, 0, 8, 12, 1024, 1024, 64, 1, 0, 1, 1.0, &seconds,
                                          &theirs, &wins) == ANTIPHASE_OK);
   EXPECT(seconds == 1.0 && theirs > 1e-4 && theirs < 1e-3 && wins == 0);
-  EXPECT(antiphase_torch_attention_judge(ANTIPHASE_CPU, 1, 8, 12, 1024, 1024, 64, 0, 0, 4, 1.0, &seconds,
+  EXPECT(antiphase_torch_attention_compare(ANTIPHASE_CPU, 1, 8, 12, 1024, 1024, 64, 0, 0, 4, 1.0, &seconds,
                                          &alone, &wins) == ANTIPHASE_OK);
   EXPECT(alone > theirs);
-  EXPECT(antiphase_torch_attention_judge(ANTIPHASE_CPU, 0, 1, 1, 49, 49, 32, 0, 0, 4, 0.0, &alone, &theirs,
+  EXPECT(antiphase_torch_attention_compare(ANTIPHASE_CPU, 0, 1, 1, 49, 49, 32, 0, 0, 4, 0.0, &alone, &theirs,
                                          &wins) == ANTIPHASE_OK);
-  EXPECT(antiphase_torch_attention_judge(ANTIPHASE_CPU, 0, 1, 1, 49, 49, 32, 0, 0, 1, 0.0, &seconds, &theirs,
+  EXPECT(antiphase_torch_attention_compare(ANTIPHASE_CPU, 0, 1, 1, 49, 49, 32, 0, 0, 1, 0.0, &seconds, &theirs,
                                          &wins) == ANTIPHASE_OK);
   EXPECT(seconds > 0 && seconds < alone && theirs > seconds);
-  EXPECT(antiphase_torch_attention_judge(ANTIPHASE_CPU, 0, 1, 1, 49, 49, 32, 0, 0, 0, 0.0, &seconds, &alone,
+  EXPECT(antiphase_torch_attention_compare(ANTIPHASE_CPU, 0, 1, 1, 49, 49, 32, 0, 0, 0, 0.0, &seconds, &alone,
                                          &wins) == ANTIPHASE_OK);
   EXPECT(seconds == 0 && alone < theirs);
-  REFUSED(antiphase_torch_attention_judge(ANTIPHASE_CPU, 0, 1, 1, 49, 49, 32, 0, 0, -1, 0.0, &seconds, &alone,
+  REFUSED(antiphase_torch_attention_compare(ANTIPHASE_CPU, 0, 1, 1, 49, 49, 32, 0, 0, -1, 0.0, &seconds, &alone,
                                           &wins),
           ANTIPHASE_BAD_REQUEST, "launches is -1: expected 0 or more");
-  EXPECT(antiphase_torch_scan_judge(ANTIPHASE_CPU, ANTIPHASE_LOG_SUM_EXP, 1, 1 << 20, 32, 4, 4, &seconds,
+  EXPECT(antiphase_torch_scan_compare(ANTIPHASE_CPU, ANTIPHASE_LOG_SUM_EXP, 1, 1 << 20, 32, 4, 4, &seconds,
                                     &theirs, &wins) == ANTIPHASE_OK);
   EXPECT(seconds > 0 && theirs > 10 * seconds && wins == 0);
-  REFUSED(antiphase_torch_scan_judge(ANTIPHASE_CPU, 5, 1, 1, 1, 4, 4, &seconds, &theirs, &wins),
+  REFUSED(antiphase_torch_scan_compare(ANTIPHASE_CPU, 5, 1, 1, 1, 4, 4, &seconds, &theirs, &wins),
           ANTIPHASE_BAD_REQUEST, "operation is 5: expected 0 to 4");
-  REFUSED(antiphase_torch_scan_judge(ANTIPHASE_CPU, 0, 1, 0, 1, 4, 4, &seconds, &theirs, &wins),
+  REFUSED(antiphase_torch_scan_compare(ANTIPHASE_CPU, 0, 1, 0, 1, 4, 4, &seconds, &theirs, &wins),
           ANTIPHASE_BAD_REQUEST, "length is 0: expected 1 to 2^40");
-  REFUSED(antiphase_torch_scan_judge(ANTIPHASE_CPU, 0, 1, 1, 1, 4, 4, &seconds, &theirs, NULL),
+  REFUSED(antiphase_torch_scan_compare(ANTIPHASE_CPU, 0, 1, 1, 1, 4, 4, &seconds, &theirs, NULL),
           ANTIPHASE_BAD_REQUEST, "wins is a null pointer");
 }
 

@@ -170,7 +170,7 @@ template <class Call> std::array<int, 4> questions_of(const asked_executor& on, 
   return asked;
 }
 // From the third time on only the launches ask.
-TEST(remembered_attention, is_not_judged_again) {
+TEST(remembered_attention, is_not_checked_again) {
   const asked_executor on;
   arrays m(lent(on));
   const auto [first, second, third, fourth] = questions_of(on, backward(m));
@@ -252,7 +252,7 @@ TEST(remembered_scans, each_difference_makes_another_call) {
   }
 }
 
-TEST(remembered_scans, are_not_judged_again) {
+TEST(remembered_scans, are_not_checked_again) {
   const asked_executor on;
   arrays m(lent(on));
   const scan_call c{{.in = m.at(0), .out = m.at(1), .outer = 1, .length = 600}};

@@ -17,7 +17,7 @@ int who(void) {
 int who(void) { return 2; }
 #elif defined(COUNTING) || defined(UNMEASURED) || defined(EAGER)
 static int judgements;
-int antiphase_sgemm_judge(const void* args, double* seconds, double* cublas_seconds, double* times,
+int antiphase_sgemm_compare(const void* args, double* seconds, double* cublas_seconds, double* times,
                           double* eager_times, double* host_saved, size_t* borrowed) {
   ++judgements;
 #ifdef EAGER  // a GPU that there is not
@@ -26,7 +26,7 @@ int antiphase_sgemm_judge(const void* args, double* seconds, double* cublas_seco
   return 0;
 #else
   int (*next)(const void*, double*, double*, double*, double*, double*, size_t*);
-  *(void**)&next = dlsym(RTLD_NEXT, "antiphase_sgemm_judge");
+  *(void**)&next = dlsym(RTLD_NEXT, "antiphase_sgemm_compare");
   const int status = next(args, seconds, cublas_seconds, times, eager_times, host_saved, borrowed);
 #ifdef UNMEASURED
   *times = *eager_times = 0;
@@ -40,7 +40,7 @@ __attribute__((destructor)) static void tell(void) { fprintf(stderr, "%d judgeme
 #elif defined(GAINS)
 int antiphase_is_measured(int device) { return device == -2 && GAINS; }
 int antiphase_sgemm(const void* args, void* stream) { return args == NULL || stream != NULL; }
-int antiphase_sgemm_judge(const void* args, double* seconds, double* cublas_seconds, double* times,
+int antiphase_sgemm_compare(const void* args, double* seconds, double* cublas_seconds, double* times,
                           double* eager_times, double* host_saved, size_t* borrowed) {
   *seconds = 1, *cublas_seconds = *times = *eager_times = 2, *host_saved = 0, *borrowed = 0;
   return args == NULL;

@@ -9,7 +9,7 @@
 namespace antiphase::gemm_test {
 
 // The output of a result with the largest error, against a sum in FP64.
-struct judged {
+struct contract_result {
   // |error| / bound. Above 1: the guarantee is broken. Infinite: NaN or infinity where there should be none,
   // or the reverse.
   double worst = 0;
@@ -17,8 +17,8 @@ struct judged {
 };
 
 // `guaranteed`: by default, that of products of split operands on 9.0 and the CPU executor.
-inline judged judge(const dense& c, const product& p, const gemm_bound& promised) {
-  judged j;
+inline contract_result compare_with_exact(const dense& c, const product& p, const gemm_bound& promised) {
+  contract_result j;
   for (std::int64_t r = 0; r < c.rows; ++r)
     for (std::int64_t s = 0; s < c.columns; ++s) {
       double sum = 0, magnitude = 0;
@@ -49,8 +49,8 @@ inline judged judge(const dense& c, const product& p, const gemm_bound& promised
     }
   return j;
 }
-inline judged judge(const dense& c, const product& p) {
-  return judge(c, p, bound_of(gemm_sums::hopper, p.a.columns));
+inline contract_result compare_with_exact(const dense& c, const product& p) {
+  return compare_with_exact(c, p, bound_of(gemm_sums::hopper, p.a.columns));
 }
 
 // Outputs whose scaled magnitude is `times` the least that the certificate would need without its factor of
@@ -93,7 +93,7 @@ inline product product_at_the_certificate(double times) {
 
 #define AP_EXPECT_KEPT(computed, product)                                                        \
   do {                                                                                           \
-    const ::antiphase::gemm_test::judged j = ::antiphase::gemm_test::judge(computed, product);   \
+    const ::antiphase::gemm_test::contract_result j = ::antiphase::gemm_test::compare_with_exact(computed, product);   \
     EXPECT_LE(j.worst, 1) << "the contract is broken at C(" << j.row << ", " << j.column << ")"; \
   } while (false)
 

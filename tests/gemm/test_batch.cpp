@@ -127,7 +127,7 @@ TEST_P(gemm_batches, members_are_products_of_their_own) {
           where.runs_on().synchronize(nullptr);
           const std::vector<dense> results = c.read();
           for (std::size_t i = 0; i < results.size(); ++i) {
-            const judged j = judge(results[i], all[i], bound_by(where, what, how));
+            const contract_result j = compare_with_exact(results[i], all[i], bound_by(where, what, how));
             EXPECT_LE(j.worst, 1) << "member " << i << " at C(" << j.row << ", " << j.column << ")";
           }
         }
@@ -167,7 +167,7 @@ TEST_P(gemm_batches, by_pointers) {
       gemm(where, what, how);
       where.runs_on().synchronize(nullptr);
       for (std::size_t i = 0; i < all.size(); ++i) {
-        const judged j = judge(c[i]->read(), all[i], bound_of(gemm_sums::doubles, k));
+        const contract_result j = compare_with_exact(c[i]->read(), all[i], bound_of(gemm_sums::doubles, k));
         EXPECT_LE(j.worst, 1) << "member " << i << " at C(" << j.row << ", " << j.column << "), K = " << k;
       }
       try {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Predicted times of cuBLAS, and decisions whether to replace it, compared with measurements.
 #include <antiphase/gemm/gain.hpp>
-#include <antiphase/gemm_judgement.hpp>
+#include <antiphase/gemm_comparison.hpp>
 #include <cmath>
 #include <filesystem>
 #include <fstream>
@@ -118,11 +118,11 @@ TEST(gemm_gain, epilogues_of_many_outputs_by_fp64_are_a_loss) {
                        .c = row_major(at(3), 262144, 128)};
   const context where = on_paper(an_h200());
   gemm_options options;
-  EXPECT_GT(judge(where, p, options).gain, enough);
+  EXPECT_GT(compare(where, p, options).gain, enough);
   options.epilogue.column_bias = at(4);
-  EXPECT_LT(judge(where, p, options).gain, enough);
+  EXPECT_LT(compare(where, p, options).gain, enough);
   options.policy = "fp64";
-  EXPECT_GT(judge(where, p, options).seconds, 4e-4);
+  EXPECT_GT(compare(where, p, options).seconds, 4e-4);
 }
 
 TEST(gemm_gain, a_transposed_product_is_the_same) {

@@ -60,7 +60,7 @@ class prepared {
     wrong = stray(true);
     if (!wrong.empty()) return wrong;
     const std::vector<float> c = c_.now(), before = finishes_ ? before_->now() : std::vector<float>();
-    wrong = judged(c, before);
+    wrong = fault_in(c, before);
     if (!wrong.empty()) return wrong;
     const std::uint64_t again = counted_;
     c_.restore();
@@ -160,17 +160,17 @@ class prepared {
   }
 
   // Checks all outputs, or a sample if that takes too long.
-  std::string judged(const std::vector<float>& c, const std::vector<float>& before) const {
+  std::string fault_in(const std::vector<float>& c, const std::vector<float>& before) const {
     const std::int64_t all = r_.count * r_.m * r_.n, time = 1'500'000;
     const std::int64_t number = std::max<std::int64_t>(100, time / std::max<std::int64_t>(r_.k, 1)),
                        step = all <= number ? 1 : all / number | 1;
     for (std::int64_t at = 0; at < all; at += step) {
-      const std::string wrong = judged(c, before, at / (r_.m * r_.n), at / r_.n % r_.m, at % r_.n);
+      const std::string wrong = fault_in(c, before, at / (r_.m * r_.n), at / r_.n % r_.m, at % r_.n);
       if (!wrong.empty()) return wrong;
     }
-    return all == 0 ? std::string() : judged(c, before, r_.count - 1, r_.m - 1, r_.n - 1);
+    return all == 0 ? std::string() : fault_in(c, before, r_.count - 1, r_.m - 1, r_.n - 1);
   }
-  std::string judged(const std::vector<float>& c, const std::vector<float>& before, std::int64_t n,
+  std::string fault_in(const std::vector<float>& c, const std::vector<float>& before, std::int64_t n,
                      std::int64_t i, std::int64_t j) const {
     constexpr double most = 0x1.ffffep127;
     const bool multiplies = r_.alpha != 0 && r_.k > 0;

@@ -53,7 +53,7 @@ TEST_P(gemm_ranges, ends_of_the_range_keep_the_promise) {
                                                    : "along k"));
           try {
             const dense c = computed(where, policy.name, p);
-            EXPECT_LE(judge(c, p, policy.promise(where.runs_on().limits(), k)).worst, 1);
+            EXPECT_LE(compare_with_exact(c, p, policy.promise(where.runs_on().limits(), k)).worst, 1);
             ++ran[std::string(policy.name)];
           } catch (const not_supported&) {
           }

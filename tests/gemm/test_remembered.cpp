@@ -3,7 +3,7 @@
 // hit.
 #include <algorithm>
 #include <antiphase/executor/published.hpp>
-#include <antiphase/gemm_judgement.hpp>
+#include <antiphase/gemm_comparison.hpp>
 #include <functional>
 #include <thread>
 #include <utility>
@@ -89,14 +89,14 @@ class repeated_calls : public testing::Test {
     }
   };
   // Each time with the same memory contents. checked: by a call that is never remembered.
-  outcome of(noted& on, memory& m, asked q, bool judged = false) {
+  outcome of(noted& on, memory& m, asked q, bool with_tally = false) {
     m.floats.copy_from(values_);
     m.counts.copy_from(std::vector<std::uint64_t>{0, 0});
     const std::vector<const float*> members{m.at(0), m.at(3), m.at(1), m.at(4), m.at(2), m.at(5)};
     m.members.copy_from(members);
     on.launched.clear();
     gemm_choice ran;
-    if (judged) q.how.ran = &ran;
+    if (with_tally) q.how.ran = &ran;
     outcome is;
     try {
       gemm(lent(on), q.what, q.how);
@@ -246,7 +246,7 @@ asked nowhere(std::int64_t m, std::int64_t n, std::int64_t k, std::uintptr_t whe
           .how = {}};
 }
 
-TEST(remembered_calls, are_not_judged_again) {
+TEST(remembered_calls, are_not_checked_again) {
   const noted on(simulated_device(), launches::are_written_down);
   const asked q = nowhere(64, 64, 64);
   const auto limits_asked_for = [&] {
@@ -260,8 +260,8 @@ TEST(remembered_calls, are_not_judged_again) {
   EXPECT_LE(third, 1);
 }
 
-// A call runs the plan that judge() chose for it.
-TEST(remembered_calls, run_what_they_were_judged_by) {
+// A call runs the plan that compare() chose for it.
+TEST(remembered_calls, run_what_they_were_compared_with) {
   const noted on(published_device("8.6"), launches::are_written_down);
   asked q = nowhere(256, 256, 256, 5);
   gemm_choice ran;
@@ -269,7 +269,7 @@ TEST(remembered_calls, run_what_they_were_judged_by) {
   gemm(lent(on), q.what, q.how);
   q.how.ran = nullptr;
   const std::vector<std::string> right = std::exchange(on.launched, {});
-  const gemm_judgement is = judge(lent(on), q.what, q.how);
+  const gemm_comparison is = compare(lent(on), q.what, q.how);
   EXPECT_EQ(is.seconds, ran.predicted);
   EXPECT_EQ(is.workspace, ran.workspace);
   EXPECT_GT(is.workspace, 0U);
@@ -279,13 +279,13 @@ TEST(remembered_calls, run_what_they_were_judged_by) {
   EXPECT_EQ(on.launched, right);
 }
 
-// If C overlaps A, judge() succeeds, but the call is refused.
-TEST(remembered_calls, overlaps_are_refused_behind_a_judgement) {
+// If C overlaps A, compare() succeeds, but the call is refused.
+TEST(remembered_calls, overlaps_are_refused_after_a_comparison) {
   const noted on(simulated_device(), launches::are_written_down);
   asked q = nowhere(64, 64, 64, 6);
-  const gemm_judgement apart = judge(lent(on), q.what, q.how);
+  const gemm_comparison apart = compare(lent(on), q.what, q.how);
   q.what.c.data = const_cast<float*>(q.what.a.data) + 8;
-  EXPECT_EQ(judge(lent(on), q.what, q.how).seconds, apart.seconds);
+  EXPECT_EQ(compare(lent(on), q.what, q.how).seconds, apart.seconds);
   EXPECT_THROW(gemm(lent(on), q.what, q.how), bad_request);
   EXPECT_TRUE(on.launched.empty());
 }

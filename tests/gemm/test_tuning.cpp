@@ -2,7 +2,7 @@
 // Tunings: their files, which one is used, and that it decides what auto takes, but not what is guaranteed.
 #include <antiphase/executor/published.hpp>
 #include <antiphase/gemm/gain.hpp>
-#include <antiphase/gemm_judgement.hpp>
+#include <antiphase/gemm_comparison.hpp>
 #include <antiphase/version.hpp>
 #include <cmath>
 #include <fstream>
@@ -155,16 +155,16 @@ TEST(gemm_tuning, an_unmeasured_card_takes_products_by_its_tuning_alone) {
     SCOPED_TRACE(d.name);
     const context where = on_paper(d);
     EXPECT_FALSE(is_measured(d));
-    const gemm_judgement is = judge(where, p);
+    const gemm_comparison is = compare(where, p);
     EXPECT_EQ(is.gain, 0);
     EXPECT_GT(is.seconds, 0);
     EXPECT_GT(is.cublas_seconds, 0);
     const gemm_tuning own = tuning_of(d), other = tuning_of(an_h200());
-    EXPECT_GT(judge(where, p, {.tuning = &own}).gain, 0);
-    EXPECT_EQ(judge(where, p, {.tuning = &other}).gain, 0);
+    EXPECT_GT(compare(where, p, {.tuning = &own}).gain, 0);
+    EXPECT_EQ(compare(where, p, {.tuning = &other}).gain, 0);
   }
   EXPECT_TRUE(is_measured(an_h200()));
-  EXPECT_GT(judge(on_paper(an_h200()), p).gain, 1);
+  EXPECT_GT(compare(on_paper(an_h200()), p).gain, 1);
 }
 
 TEST(gemm_tuning, one_of_another_device_or_version_is_left_aside) {

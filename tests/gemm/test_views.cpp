@@ -20,9 +20,9 @@ namespace {
 using testing::AllOf;
 using testing::HasSubstr;
 
-template <class Judge> std::string said(Judge judge) {
+template <class Check> std::string said(Check check) {
   try {
-    judge();
+    check();
   } catch (const bad_request& e) {
     return e.what();
   }
@@ -30,7 +30,7 @@ template <class Judge> std::string said(Judge judge) {
 }
 
 struct drawn {
-  judged_view view;
+  named_view view;
   std::multiset<std::uintptr_t> bytes;
 };
 class views_drawn : public testing::Test {
@@ -119,9 +119,9 @@ TEST_F(views_drawn, overlaps_of_rows_are_all_found) {
   EXPECT_GT(apart, pairs / 12);
 }
 
-TEST(views, of_large_matrices_are_judged_at_once) {
+TEST(views, of_large_matrices_are_checked_at_once) {
   constexpr std::int64_t many = std::int64_t{1} << 40;
-  const judged_view left{"A", 1 << 20, many, 8, 16, 1, 4}, right{"C", (1 << 20) + 8 * 4, many, 8, 16, 1, 4},
+  const named_view left{"A", 1 << 20, many, 8, 16, 1, 4}, right{"C", (1 << 20) + 8 * 4, many, 8, 16, 1, 4},
       shifted{"C", (1 << 20) + 4 * 4, many, 8, 16, 1, 4};
   EXPECT_EQ(said([&] { require_apart(right, left); }), "") << "two halves of the same rows";
   EXPECT_THAT(said([&] { require_apart(shifted, left); }), HasSubstr("C at 0x100010 overlaps A at 0x100000"));

@@ -8,7 +8,7 @@
 #include <antiphase/executor/cpu/cpu_executor.hpp>
 #include <antiphase/executor/published.hpp>
 #include <antiphase/gemm/gain.hpp>
-#include <antiphase/torch_judgement.hpp>
+#include <antiphase/torch_comparison.hpp>
 #include <limits>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -109,17 +109,17 @@ TEST(constants, an_unknown_card_takes_an_h200s_and_overrides_nothing) {
   const torch_attention_call attention{.members = 8, .heads = 12, .queries = 4096, .keys = 4096, .depth = 64};
   const torch_scan_call scan{.length = 1'000'000, .inner = 32};
   const context h200(make_cpu_executor({.limits = card_named("NVIDIA H200")}));
-  EXPECT_TRUE(judge(h200, attention, 1e-3).wins);
-  EXPECT_TRUE(judge(h200, scan).wins);
+  EXPECT_TRUE(compare(h200, attention, 1e-3).wins);
+  EXPECT_TRUE(compare(h200, scan).wins);
   for (const device_limits& d : unknown) {
     SCOPED_TRACE(d.name);
     EXPECT_EQ(costs::fitted_models_of(d), nullptr);
     EXPECT_EQ(costs::models_of(d).device, "NVIDIA H200");
     EXPECT_FALSE(is_measured(d));
     const context where(make_cpu_executor({.limits = d}));
-    EXPECT_FALSE(judge(where, attention, 1e-3).wins);
-    EXPECT_FALSE(judge(where, scan).wins);
-    EXPECT_EQ(judge(where, scan).torch_seconds, judge(h200, scan).torch_seconds);
+    EXPECT_FALSE(compare(where, attention, 1e-3).wins);
+    EXPECT_FALSE(compare(where, scan).wins);
+    EXPECT_EQ(compare(where, scan).torch_seconds, compare(h200, scan).torch_seconds);
     const float* const a = nullptr;
     const gemms::problem p{.a = row_major(a, 4096, 4096),
                            .b = row_major(a, 4096, 4096),
@@ -129,7 +129,7 @@ TEST(constants, an_unknown_card_takes_an_h200s_and_overrides_nothing) {
 }
 
 // Microseconds of torch's operators on an H200: 12 of the random calls to which nothing was fitted.
-TEST(torch_judgement, times_of_attention_are_near_measured_ones) {
+TEST(torch_comparison, times_of_attention_are_near_measured_ones) {
   const context where(make_cpu_executor({.limits = card_named("NVIDIA H200")}));
   struct row {
     std::int64_t members, heads, queries, keys, depth;
@@ -156,16 +156,16 @@ TEST(torch_judgement, times_of_attention_are_near_measured_ones) {
                               .causal = m.causal,
                               .biased = m.biased};
     SCOPED_TRACE(testing::Message() << m.queries << " x " << m.keys << " x " << m.depth);
-    EXPECT_NEAR(1e6 * judge(where, call, 1).torch_seconds / m.forward, 1, 0.2);
+    EXPECT_NEAR(1e6 * compare(where, call, 1).torch_seconds / m.forward, 1, 0.2);
     call.backward = true;
-    EXPECT_NEAR(1e6 * judge(where, call, 1).torch_seconds / m.backward, 1, 0.2);
+    EXPECT_NEAR(1e6 * compare(where, call, 1).torch_seconds / m.backward, 1, 0.2);
   }
 }
 
-TEST(torch_judgement, calls_of_attention_are_taken_for_a_gain_where_times_were_fitted) {
+TEST(torch_comparison, calls_of_attention_are_taken_for_a_gain_where_times_were_fitted) {
   const context where(make_cpu_executor({.limits = card_named("NVIDIA H200")}));
   const auto attention = [&](const torch_attention_call& call, double predicted = 1e-3) {
-    return judge(where, call, predicted);
+    return compare(where, call, predicted);
   };
   torch_attention_call call{.members = 64, .heads = 12, .queries = 1024, .keys = 1024, .depth = 64};
   for (const auto& [backward, host, of_one_host, share] :
@@ -209,10 +209,10 @@ TEST(torch_judgement, calls_of_attention_are_taken_for_a_gain_where_times_were_f
 }
 
 // Microseconds of torch on an H100: docs/python.md.
-TEST(torch_judgement, times_of_scans_are_those_of_the_cost_models) {
+TEST(torch_comparison, times_of_scans_are_those_of_the_cost_models) {
   const context where(make_cpu_executor({.limits = card_named("NVIDIA H100 80GB HBM3")}));
   using kind = torch_scan_call::kind;
-  const auto us = [&](const torch_scan_call& call) { return 1e6 * judge(where, call).torch_seconds; };
+  const auto us = [&](const torch_scan_call& call) { return 1e6 * compare(where, call).torch_seconds; };
   EXPECT_NEAR(us({.length = 1 << 28}), 19 + 0x1p31 / 2.2e6, 1e-6);
   EXPECT_NEAR(us({.length = 1'000'000, .inner = 40}), 19 + 1e6 * (.05 + 32 * .01), 1e-6);
   EXPECT_NEAR(us({.outer = 2048, .length = 65536}), 19 + 2048. * 65536 * 8 / 2.2e6, 1e-6);
@@ -221,15 +221,15 @@ TEST(torch_judgement, times_of_scans_are_those_of_the_cost_models) {
   EXPECT_NEAR(us({.operation = kind::log_sum_exp, .length = 65536}), 20 + 65536 * 8 / 1.8e6, 1e-6);
   EXPECT_NEAR(
       1e6 *
-          judge(where, torch_scan_call{.operation = kind::extremes, .length = 65536, .written = 12}).seconds,
+          compare(where, torch_scan_call{.operation = kind::extremes, .length = 65536, .written = 12}).seconds,
       60 + 65536. * (16 + 32) / 2.4e6, 1e-6);
 }
 
-TEST(torch_judgement, extents_must_make_sense) {
+TEST(torch_comparison, extents_must_make_sense) {
   const context where(make_cpu_executor({.limits = card_named("NVIDIA H200")}));
   const auto said = [&](const auto& call, auto... more) -> std::string {
     try {
-      judge(where, call, more...);
+      compare(where, call, more...);
       return "nothing";
     } catch (const bad_request& e) {
       return e.what();

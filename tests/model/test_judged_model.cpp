@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Errors of predictions: medians, ranks, picks, and the records that count.
-#include "tool/commands/model/judged_model.hpp"
+#include "tool/commands/model/model_errors.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -10,9 +10,9 @@
 namespace antiphase::tool {
 namespace {
 
-judged_time time_of(std::string policy, double measured, double predicted, std::string contest = "c",
+model_error time_of(std::string policy, double measured, double predicted, std::string contest = "c",
                     bool fitted = false) {
-  judged_time t{.family = "f",
+  model_error t{.family = "f",
                 .policy = std::move(policy),
                 .shape = "s",
                 .contest = std::move(contest),
@@ -23,7 +23,7 @@ judged_time time_of(std::string policy, double measured, double predicted, std::
   return t;
 }
 
-TEST(judged_model, ranks) {
+TEST(model_errors, ranks) {
   EXPECT_DOUBLE_EQ(rank_correlation({1, 2, 3, 4}, {10, 20, 30, 40}), 1);
   EXPECT_DOUBLE_EQ(rank_correlation({1, 2, 3, 4}, {4, 3, 2, 1}), -1);
   EXPECT_DOUBLE_EQ(rank_correlation({1, 2, 3}, {1, 3, 2}), 0.5);
@@ -32,7 +32,7 @@ TEST(judged_model, ranks) {
   EXPECT_DOUBLE_EQ(rank_correlation({1, 2, 3}, {5, 5, 5}), 0);
 }
 
-TEST(judged_model, medians_of_what_was_not_fitted_and_picks) {
+TEST(model_errors, medians_of_what_was_not_fitted_and_picks) {
   const auto all = errors_of(
       {time_of("a", 1, 1.1), time_of("b", 2, 2.2), time_of("c", 4, 3), time_of("d", 1, 9, "", true)});
   ASSERT_EQ(all.size(), 2U);
@@ -55,8 +55,8 @@ TEST(judged_model, medians_of_what_was_not_fitted_and_picks) {
   EXPECT_EQ(errors_of({time_of("a", 1, 3), time_of("b", 1.04, 2)})[0].ranked, 0U);
 }
 
-TEST(judged_model, records) {
-  std::vector<judged_time> times;
+TEST(model_errors, records) {
+  std::vector<model_error> times;
   const machine_profile& on = shipped_profile("H200");
   const json ladder = json::parse(R"({"command": "ladder gemm", "records": [
     {"kernel": "gemm.ladder.tiled", "policy": "tiled", "shape": {"m": 1024, "n": 1024, "k": 1024}, "protocol": "rested", "time_us": {"ours": 308}},

@@ -160,7 +160,7 @@ TEST(scan_table, knows_the_kernels_without_looking_for_them) {
     for (const candidate& c : candidates())
       for (const scan_keys* by : {static_cast<const scan_keys*>(nullptr), &keys}) {
         const problem p = placed(kind, 1, 1000, is_for_columns(*c.ladder) && by == nullptr ? 2 : 1);
-        const bool suits = judge(c, judged(*on, p, by)) == misfit::none;
+        const bool suits = misfit_of(c, validated(*on, p, by)) == misfit::none;
         EXPECT_EQ(suits, is_in_list(*c.ladder, p, by != nullptr)) << c.name << ": " << description(p, by);
         takes += suits;
         if (suits) {

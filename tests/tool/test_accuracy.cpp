@@ -39,8 +39,8 @@ product exact_product(const distribution& d, std::int64_t m, std::int64_t n, std
     }
   return p;
 }
-struct judge_of {
-  explicit judge_of(const product& p)
+struct reference_of {
+  explicit reference_of(const product& p)
       : with(row_major(p.a.data(), p.m, p.k), row_major(p.b.data(), p.k, p.n)) {}
   accuracy operator()(const std::vector<float>& c) const { return with(c, 0x1p-150); }
   sampled_product with;
@@ -49,8 +49,8 @@ struct judge_of {
 TEST(sampled_product, a_product_rounded_once_is_off_by_less_than_a_unit) {
   for (const distribution& d : distributions()) {
     const product p = exact_product(d, 70, 33, 50);
-    const judge_of judge(p);
-    const accuracy found = judge(p.c);
+    const reference_of assess(p);
+    const accuracy found = assess(p.c);
     EXPECT_LE(found.component, 1) << d.name;
     EXPECT_TRUE(found.finite) << d.name;
     if (std::string_view(d.name) == "normal") {
@@ -61,12 +61,12 @@ TEST(sampled_product, a_product_rounded_once_is_off_by_less_than_a_unit) {
 }
 TEST(sampled_product, tells_the_error_of_every_output_of_a_small_product) {
   product p = exact_product(find_distribution("uniform01"), 5, 7, 11);
-  const judge_of judge(p);
-  EXPECT_EQ(judge.with.outputs(), 35);
+  const reference_of assess(p);
+  EXPECT_EQ(assess.with.outputs(), 35);
   for (std::size_t i = 0; i < p.c.size(); ++i) {
     std::vector<float> wrong = p.c;
     wrong[i] *= 1 - 100 * static_cast<float>(unit);  // |A||B| is AB for positive numbers
-    const accuracy found = judge(wrong);
+    const accuracy found = assess(wrong);
     EXPECT_NEAR(found.component, 100, 2) << i;
     EXPECT_NEAR(found.bias, -100 / 35., .5) << i;
     EXPECT_FALSE(found.within(97));
@@ -75,25 +75,25 @@ TEST(sampled_product, tells_the_error_of_every_output_of_a_small_product) {
 }
 TEST(sampled_product, looks_into_every_tile) {
   const product p = exact_product(find_distribution("uniform"), 640, 520, 3);
-  const judge_of judge(p);
-  EXPECT_GE(judge.with.outputs(), 4096);
+  const reference_of assess(p);
+  EXPECT_GE(assess.with.outputs(), 4096);
   for (std::size_t row = 0; row < 640; row += 128)
     for (std::size_t column = 0; column < 520; column += 128) {
       std::vector<float> wrong = p.c;
       for (std::size_t i = row; i < std::min<std::size_t>(row + 128, 640); ++i)
         for (std::size_t j = column; j < std::min<std::size_t>(column + 128, 520); ++j)
           wrong[i * 520 + j] += 1;
-      EXPECT_FALSE(judge(wrong).within(1000)) << row << " " << column;
+      EXPECT_FALSE(assess(wrong).within(1000)) << row << " " << column;
     }
 }
 TEST(sampled_product, misses_no_output_that_is_not_a_number) {
   product p = exact_product(find_distribution("normal"), 300, 200, 2);
-  const judge_of judge(p);
+  const reference_of assess(p);
   for (std::size_t i = 0; i < p.c.size(); i += 997) {
     std::vector<float> wrong = p.c;
     wrong[i] = std::numeric_limits<float>::quiet_NaN();
-    EXPECT_FALSE(judge(wrong).finite) << i;
-    EXPECT_FALSE(judge(wrong).within(1e30)) << i;
+    EXPECT_FALSE(assess(wrong).finite) << i;
+    EXPECT_FALSE(assess(wrong).within(1e30)) << i;
   }
 }
 TEST(sampled_product, of_operands_in_columns) {
@@ -118,10 +118,10 @@ TEST(sampled_product, of_nothing) {
 // The allowance for denormal results is subtracted once, and does not scale with the magnitudes.
 TEST(sampled_product, leaves_out_what_denormal_results_may_be_off_by) {
   const std::vector<float> a(4, 0x1p-75f), b(4, 0x1p-75f);  // each product is half of the smallest number
-  const sampled_product judge(row_major(a.data(), 1, 4), row_major(b.data(), 4, 1));
+  const sampled_product assess(row_major(a.data(), 1, 4), row_major(b.data(), 4, 1));
   const std::vector<float> zero(1);
-  EXPECT_EQ(judge(zero, 4 * 0x1p-150).component, 0);
-  EXPECT_NEAR(judge(zero, 0x1p-150).component, 0x1p24 * 3 / 4, 1e-3);
+  EXPECT_EQ(assess(zero, 4 * 0x1p-150).component, 0);
+  EXPECT_NEAR(assess(zero, 0x1p-150).component, 0x1p24 * 3 / 4, 1e-3);
 }
 
 TEST(distributions, names_are_unique_and_a_wrong_one_lists_them) {

@@ -380,7 +380,7 @@ class Course(ToolTest):
         self.assertEqual(done.returncode, code, done.message)
         return done
 
-    def judge(self, lab, text, code):
+    def assess(self, lab, text, code):
         (self.folder / "start.cu").write_text(text)
         done = self.run_tool("course", "check", lab, "--json", "--schedules", 2, code=code)
         return json.loads(done.stdout)
@@ -394,8 +394,8 @@ class Course(ToolTest):
         (folder,) = COURSE.glob(f"{number:02}-*")
         solution = (COURSE / "solutions" / f"{folder.name}.cu").read_text()
         start = (folder / "start.cu").read_text()
-        self.assertRegex(self.said(self.judge(number, start, 5)), STARTS[number])
-        self.assertTrue(self.judge(number, solution, 0)["passed"])
+        self.assertRegex(self.said(self.assess(number, start, 5)), STARTS[number])
+        self.assertTrue(self.assess(number, solution, 0)["passed"])
         if number not in COUNTED:
             self.told_ticks(folder, start, solution)
         self.mutants(number, solution)
@@ -419,11 +419,11 @@ class Course(ToolTest):
             for ours, theirs in replaced:
                 self.assertIn(ours, other)
                 other = other.replace(ours, theirs)
-            self.assertEqual(self.said(self.judge(number, other, 0)), "")
+            self.assertEqual(self.said(self.assess(number, other, 0)), "")
         for right, wrong, words in MUTANTS[number]:
             with self.subTest(lab=number, wrong=wrong):
                 self.assertIn(right, solution)
-                self.assertRegex(self.said(self.judge(number, solution.replace(right, wrong), 5)), words)
+                self.assertRegex(self.said(self.assess(number, solution.replace(right, wrong), 5)), words)
 
     @WITH_CHECKER
     def test_first_lab_as_a_student(self):

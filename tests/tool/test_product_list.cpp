@@ -139,10 +139,10 @@ product_outcome measured(const std::string& name, double us, double sgemm, doubl
               {.rival = {.key = "cublas_lt", .name = "cublasLt"}, .error = {}, .time = {.median_us = lt}}};
   return o;
 }
-constexpr device_roof roof{.device = "", .fp32 = 200, .strict = 50, .terabytes = 4, .shortest_launch = 2};
+constexpr device_roofline roofline{.device = "", .fp32 = 200, .strict = 50, .terabytes = 4, .shortest_launch = 2};
 
 TEST(records_of_products, tell_the_faster_rival_and_the_roof) {
-  const json record = records_of_products({measured("a", 20, 60, 40)}, "suite", &roof, true)[0];
+  const json record = records_of_products({measured("a", 20, 60, 40)}, "suite", &roofline, true)[0];
   EXPECT_EQ(record["time_us"],
             (json{{"ours", 20.}, {"cublas_sgemm", 60.}, {"cublas_lt", 40.}, {"cublas_fp32", 40.}}));
   EXPECT_EQ(record["times_cublas"], 2);
@@ -163,20 +163,20 @@ TEST(rivals_of_products, are_told_once) {
 TEST(records_of_products, know_what_beta_and_a_batch_cost) {
   product_outcome o = measured("a", 20, 60, 40);
   o.product.size = {1000, 1000, 4};  // 4 MB of C, 32 kB of A and B
-  EXPECT_NEAR((records_of_products({o}, "", &roof, true)[0]["roof"]["us"]), 2, 1e-9)
+  EXPECT_NEAR((records_of_products({o}, "", &roofline, true)[0]["roof"]["us"]), 2, 1e-9)
       << "1.008 us of memory are less than a launch";
   o.product.count = 10;
-  EXPECT_NEAR((records_of_products({o}, "", &roof, true)[0]["roof"]["us"]), 10.08, 1e-9);
+  EXPECT_NEAR((records_of_products({o}, "", &roofline, true)[0]["roof"]["us"]), 10.08, 1e-9);
   o.product.beta = 1;
-  EXPECT_NEAR((records_of_products({o}, "", &roof, true)[0]["roof"]["us"]), 20.08, 1e-9);
-  EXPECT_NEAR((records_of_products({o}, "", &roof, true)[0]["tflops"]), 4, 1e-9);
+  EXPECT_NEAR((records_of_products({o}, "", &roofline, true)[0]["roof"]["us"]), 20.08, 1e-9);
+  EXPECT_NEAR((records_of_products({o}, "", &roofline, true)[0]["tflops"]), 4, 1e-9);
 }
 TEST(summary_of_products, are_geometric_means_and_the_slowest) {
   const std::vector<product_outcome> all{measured("a", 10, 40, 50), measured("b", 10, 10, 10),
                                          measured("c", 10, 5, 20),  measured("d", 20, 40, 40),
                                          measured("e", 10, 40, 40), measured("f", 10, 40, 40),
                                          measured("g", 10, 160, 80)};
-  const json summary = summary_of_products(all, &roof);
+  const json summary = summary_of_products(all, &roofline);
   EXPECT_NEAR((summary["all"]["times_cublas"]), std::pow(4 * 1 * .5 * 2 * 4 * 4 * 8, 1. / 7), 1e-9);
   EXPECT_NEAR((summary["all"]["slower"]), 1. / 7, 1e-12);
   EXPECT_EQ(summary["worst"].size(), 5u);
@@ -207,7 +207,7 @@ TEST(require_verified, names_the_wrong_ones) {
     EXPECT_THAT(e.what(), testing::AllOf(HasSubstr("wrong: 1000^3 nn"), HasSubstr("not finite"),
                                          testing::Not(HasSubstr("right"))));
   }
-  EXPECT_THAT(text_of_products(all, &roof, true), testing::AllOf(HasSubstr("yes"), HasSubstr("NO")));
+  EXPECT_THAT(text_of_products(all, &roofline, true), testing::AllOf(HasSubstr("yes"), HasSubstr("NO")));
 }
 
 // The two results of a --serving product are both checked, each by its own bound, and the price is the ratio
@@ -219,14 +219,14 @@ TEST(require_verified, looks_at_invariant_results_too) {
   all[0].invariant->chosen.bound.units = 3;
   all[0].invariant->error.component = 3;
   EXPECT_NO_THROW(require_verified(all));
-  EXPECT_THAT(text_of_products(all, &roof, true),
+  EXPECT_THAT(text_of_products(all, &roofline, true),
               testing::AllOf(HasSubstr("price"), HasSubstr("25.0  x2.50"), HasSubstr("yes")));
-  const json record = records_of_products(all, "serving", &roof, true)[0];
+  const json record = records_of_products(all, "serving", &roofline, true)[0];
   EXPECT_EQ(record["time_us"]["ours_batch_invariant"], 25);
   EXPECT_EQ(record["batch_invariant"]["price"], 2.5);
   all[0].invariant->error.component = 4;
   EXPECT_THROW(require_verified(all), verification_failed);
-  EXPECT_EQ(records_of_products(all, "serving", &roof, true)[0]["verified"], false);
+  EXPECT_EQ(records_of_products(all, "serving", &roofline, true)[0]["verified"], false);
 }
 
 }  // namespace

@@ -39,7 +39,7 @@ std::vector<float> product_of(const listed_product& p, const operand_values& v) 
       }
   return all;
 }
-struct judged {
+struct held_out {
   listed_product of;
   operand_values with = values();
   std::vector<float> right = product_of(of, with);
@@ -62,14 +62,14 @@ std::vector<listed_product> several() {
 
 TEST(spot_check, accepts_what_is_rounded_once) {
   for (const listed_product& p : several()) {
-    const judged j{p};
+    const held_out j{p};
     EXPECT_EQ(j.check.outputs(), p.of_c());
     EXPECT_TRUE(j.accepts(j.right)) << p.layout << p.beta << p.count;
   }
 }
 TEST(spot_check, finds_every_wrong_output_of_a_small_product) {
   for (const listed_product& p : several()) {
-    const judged j{p};
+    const held_out j{p};
     for (std::size_t i = 0; i < j.right.size(); ++i)
       for (const float wrong : {std::numeric_limits<float>::quiet_NaN(), 0.f, j.right[i] + 1e-4f,
                                 j.right[(i + 1) % j.right.size()]}) {
@@ -81,7 +81,7 @@ TEST(spot_check, finds_every_wrong_output_of_a_small_product) {
 }
 TEST(spot_check, looks_at_every_tile_of_a_large_product) {
   const listed_product p{.name = "", .group = "", .size = {300, 1000, 2}, .layout = "nt"};
-  const judged j{p};
+  const held_out j{p};
   for (std::int64_t top = 0; top < 300; top += 100)
     for (std::int64_t left = 0; left < 1000; left += 128) {
       std::vector<float> c = j.right;
@@ -93,7 +93,7 @@ TEST(spot_check, looks_at_every_tile_of_a_large_product) {
 }
 TEST(spot_check, all_of_the_sampled_rows_have_to_be_finite) {
   const listed_product p{.name = "", .group = "", .size = {200, 300, 2}, .layout = "tt"};
-  const judged j{p};
+  const held_out j{p};
   EXPECT_LT(j.check.outputs(), p.of_c());
   for (std::int64_t column = 0; column < 300; ++column) {
     std::vector<float> c = j.right;
@@ -103,7 +103,7 @@ TEST(spot_check, all_of_the_sampled_rows_have_to_be_finite) {
   }
 }
 TEST(spot_check, an_output_that_is_no_number_is_infinitely_wrong) {
-  const judged j{{.name = "", .group = "", .size = {3, 4, 5}, .layout = "nt"}};
+  const held_out j{{.name = "", .group = "", .size = {3, 4, 5}, .layout = "nt"}};
   const device_array<float> device(cpu(), std::vector<float>(12, std::numeric_limits<float>::quiet_NaN()));
   EXPECT_EQ(j.check(cpu(), device.data(), {.units = 1}).component, std::numeric_limits<double>::infinity());
 }
@@ -114,7 +114,7 @@ TEST(spot_check, takes_a_few_outputs_of_a_product_with_long_sums) {
 }
 TEST(spot_check, one_more_rounding_of_what_is_added_is_allowed) {
   const listed_product p{.name = "", .group = "", .size = {4, 4, 2}, .layout = "nn", .beta = 1};
-  judged j{p,
+  held_out j{p,
            {.a = repeated_values(random_values(211, 1)),
             .b = repeated_values(random_values(307, 2)),
             .c = repeated_values({1000.f, -3000.f, 2000.f})}};

@@ -26,9 +26,9 @@ class product_memory {
   gemm_options options(const listed_product& p, gemm_options how);
   work call(const listed_product& p, const gemm_options& how, bool counting = false);
   // Runs the work once on a C that it must overwrite to pass, and checks the result.
-  accuracy judge(const listed_product& p, const spot_check& check, const work& run,
+  accuracy assess(const listed_product& p, const spot_check& check, const work& run,
                  const gemm_bound& promised);
-  std::uint64_t recomputed() const { return recomputed_.to_host()[0]; }  // since the last judge() began
+  std::uint64_t recomputed() const { return recomputed_.to_host()[0]; }  // since the last assess() began
   const operand_values& values() const { return values_; }
 
  private:

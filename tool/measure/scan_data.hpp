@@ -52,7 +52,7 @@ template <class T, class Out = T> struct scan_arrays {
   }
   // Runs the work and checks its sums, each tile of `tile` elements separately. The output is filled with
   // wrong values first: otherwise an element that is not written could pass with the previous run's value.
-  verdict judge(const work& run, std::int64_t tile) {
+  verdict assess(const work& run, std::int64_t tile) {
     std::vector<Out> wrong(host.size());
     in_parallel(wrong.size(), [&](std::size_t first, std::size_t last) {
       for (std::size_t i = first; i < last; ++i) wrong[i] = static_cast<Out>(7777777 + i % 13);

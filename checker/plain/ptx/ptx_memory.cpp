@@ -29,7 +29,7 @@ text load(instruction& i) {
   const text reach = i.scope_for(how == "relaxed" || how == "acquire");
   const text at = i.pointer(1, i.space());
   const bool constant = i.take("nc");
-  const char* const judged = i.take("ap::by_use") && !constant ? "by_use::" : "";
+  const char* const by_use = i.take("ap::by_use") && !constant ? "by_use::" : "";
   i.skip_cache_hints(how.empty() || how == "weak");
   const int n = vector_of(i);
   const text type = i.type();
@@ -51,12 +51,12 @@ text load(instruction& i) {
       if (to[static_cast<std::size_t>(k)] != nowhere)
         code +=
             "; " + call("put", to[static_cast<std::size_t>(k)],
-                        call(fmt::format("{}{}<{}, 1>", judged, constant ? "load_constant" : "load", type),
+                        call(fmt::format("{}{}<{}, 1>", by_use, constant ? "load_constant" : "load", type),
                              fmt::format("ap_p + {}", k)) +
                             ".x[0]");
     return code;
   }
-  text code = fmt::format("const auto ap_v = {}", call(fmt::format("{}{}<{}, {}>", judged,
+  text code = fmt::format("const auto ap_v = {}", call(fmt::format("{}{}<{}, {}>", by_use,
                                                                    how == "volatile" ? "load_volatile"
                                                                    : constant        ? "load_constant"
                                                                                      : "load",

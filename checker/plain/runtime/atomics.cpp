@@ -182,12 +182,12 @@ std::uint64_t undefined_result(const void* p, std::size_t bytes, std::uint64_t a
 
 namespace {
 // A load that is an error only if its value is used, and the first one that has been seen in the same lines.
-struct judged_load {
+struct load_rule {
   bool by_use = false;
   checker_detail::place_number first = 0;
 };
-const judged_load& judged_load_of(checker_detail::place_number at) {
-  static std::map<checker_detail::place_number, judged_load> known;
+const load_rule& load_rule_of(checker_detail::place_number at) {
+  static std::map<checker_detail::place_number, load_rule> known;
   static std::map<std::vector<std::pair<std::string, int>>, checker_detail::place_number> firsts;
   const auto [load, fresh] = known.try_emplace(at);
   if (fresh) {
@@ -232,8 +232,8 @@ bool forget_brought() {
 // and drop the value, and what is copied into shared memory may be dropped there, too. Programs that load rows as
 // vectors do the same: that is pedantic.
 bool unwritten_may_be_read(const checker_detail::accessor& w, std::size_t offset) {
-  const judged_load& load = judged_load_of(w.place);
-  const bool by_use = has_host_of_nvcc() || (load.by_use && undefined_results().judges(load.first));
+  const load_rule& load = load_rule_of(w.place);
+  const bool by_use = has_host_of_nvcc() || (load.by_use && undefined_results().decides(load.first));
   if (!by_use && !(reads_some_written(offset) && undefined_results().follows(load.first))) return false;
   model& m = followed();
   std::array<unsigned char, 4> value{};

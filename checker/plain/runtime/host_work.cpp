@@ -67,7 +67,7 @@ void host_work::record(const void* p, std::size_t bytes, const touch& t) {
   });
 }
 
-void host_work::judge(const void* p, std::size_t bytes, access_kind kind, const void* code, bool atomic,
+void host_work::check_access(const void* p, std::size_t bytes, access_kind kind, const void* code, bool atomic,
                       const char* action) {
   each_granule(p, bytes, [&](std::uintptr_t g, unsigned char mask) {
     const auto at = touched_.find(g);
@@ -114,7 +114,7 @@ void host_work::touched(const void* p, std::size_t bytes, access_kind kind, cons
   if (++looked_ % now_and_then == 0) forget_waited();
   if (kind == access_kind::write) words_.erase(address_of(p));
   if (!touched_.empty())
-    judge(p, bytes, kind, code, atomic,
+    check_access(p, bytes, kind, code, atomic,
           kind == access_kind::read ? atomic ? "atomic read" : "read"
           : atomic                  ? "atomic write"
                                     : "write");
@@ -138,7 +138,7 @@ void host_work::comes_to_lock() {
 
 void host_work::freed(const void* p, std::size_t bytes, const void* code) {
   if (touched_.empty()) return;
-  if (!runs_) judge(p, bytes, access_kind::write, code, false, "memory is freed");
+  if (!runs_) check_access(p, bytes, access_kind::write, code, false, "memory is freed");
   each_granule(p, bytes, [&](std::uintptr_t g, unsigned char) { return touched_.erase(g), true; });
 }
 

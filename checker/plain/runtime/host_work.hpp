@@ -64,7 +64,7 @@ class host_work {
   void set_watch();
   void forget_waited();
   void record(const void* p, std::size_t bytes, const touch& t);
-  void judge(const void* p, std::size_t bytes, checker_detail::access_kind kind, const void* code,
+  void check_access(const void* p, std::size_t bytes, checker_detail::access_kind kind, const void* code,
              bool atomic, const char* action);
 
   checker_detail::model& m_;

@@ -234,7 +234,7 @@ void launch(const char* name, const config& c, place where, const void* entry, s
   run_kernel(k, c, *choice, params);
   if (launches.waiting) return;
   note_begun_blocks(name, blocks, *choice);
-  judge_shared_variables();
+  check_shared_variables();
   if (c.together && bytes_of_shared_variables() > 0)
     holds_together(name, blocks, k.threads, c.shared + bytes_of_shared_variables(), where);
   record_begun(c);

@@ -72,7 +72,7 @@ bool holds_together(const char* name, std::uint64_t blocks, int threads, std::si
 std::size_t begin_shared_variables(std::size_t dynamic);
 void limit_shared(std::size_t most_together);  // of static and dynamic shared memory
 std::size_t bytes_of_shared_variables();       // those that the kernel has declared so far
-void judge_shared_variables();
+void check_shared_variables();
 std::string shared_place(std::size_t offset);  // the variable there, in words
 // Name of an mbarrier at an offset of the block's shared memory: "full[2]", or the variable and the byte in
 // it where that holds more than mbarriers.

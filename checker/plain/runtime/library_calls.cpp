@@ -95,7 +95,7 @@ void run_library(const char* name, cudaStream_t on, after_it then, std::size_t b
 bool in_library() noexcept { return is_followed() && followed().host.runs_library; }
 namespace {
 // Host memory is none of the operation's arguments, though its code may use it.
-void judge_for_library(const void* p, std::size_t bytes, access_kind kind) {
+void check_for_library(const void* p, std::size_t bytes, access_kind kind) {
   if (bytes == 0) return;
   model& m = followed();
   if (m.clocks.log != nullptr && m.memory.follows(p, bytes))
@@ -106,8 +106,8 @@ void judge_for_library(const void* p, std::size_t bytes, access_kind kind) {
 }
 }  // namespace
 
-void library_reads(const void* p, std::size_t bytes) { judge_for_library(p, bytes, access_kind::read); }
-void library_writes(const void* p, std::size_t bytes) { judge_for_library(p, bytes, access_kind::write); }
+void library_reads(const void* p, std::size_t bytes) { check_for_library(p, bytes, access_kind::read); }
+void library_writes(const void* p, std::size_t bytes) { check_for_library(p, bytes, access_kind::write); }
 void library_load(void* to, const void* from, std::size_t bytes) {
   library_reads(from, bytes);
   std::memcpy(to, from, bytes);

@@ -89,7 +89,7 @@ std::size_t place_on_stack(const void* p) {
 void note_copied_parameter(const void* p, std::size_t bytes) {
   if (on_device() && machine::current->index == 0) parameters.copied[place_on_stack(p)] = bytes;
 }
-void judge_map(const void* map, place where) {
+void check_map(const void* map, place where) {
   const std::size_t at = place_on_stack(map);
   const auto in = parameters.copied.lower_bound(at);
   if (in != parameters.copied.end() && at > in->first - in->second)

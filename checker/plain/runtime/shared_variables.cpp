@@ -57,7 +57,7 @@ std::size_t bytes_of_shared_variables() {  // those that the kernel has declared
     bytes += placed_here.offsets[i] != 0 ? shared_sizes()[i].bytes : 0;
   return bytes;
 }
-void judge_shared_variables() {
+void check_shared_variables() {
   const std::size_t bytes = bytes_of_shared_variables();
   if (bytes > static_shared)
     refuse_launch(running_launch.kernel, running_launch.place,
@@ -136,7 +136,7 @@ void* shared_memory(const int* number, const char* name) noexcept {
     const std::size_t between = std::min(wanted, (left - std::min(left, needed)) / 2) / whole * whole;
     offset = (placed_here.placed + between + align - 1) / align * align;
     if (left < needed) {
-      judge_shared_variables();
+      check_shared_variables();
       followed().history.stop("more __shared__ variables than there is room for");
     }
     placed_here.placed = offset + s.bytes;

@@ -80,7 +80,7 @@ long fenced_before(const last_access& last) {
 }
 // Accesses of two threads are in order only with a fence on both sides of what synchronizes them; commit
 // implies the first one.
-void judge_fences(const block_memory& mine, last_access& last, const access& a, bool writes) {
+void check_fences(const block_memory& mine, last_access& last, const access& a, bool writes) {
   const int me = a.thread();
   const bool others = last.block != 0 && (last.block != mine.number || last.thread != me);
   if (others && (last.wrote || writes)) {
@@ -102,7 +102,7 @@ void ordered_accesses::add_columns(block_memory& m, unsigned* words, unsigned ad
   for (int q = part; q < end; ++q)
     for (int k = first / columns_of_word; k <= (first + count - 1) / columns_of_word; ++k) {
       const int word = q * words_of_part + k;
-      judge_fences(mine, m.last[static_cast<std::size_t>(word)], a_, writes);
+      check_fences(mine, m.last[static_cast<std::size_t>(word)], a_, writes);
       if (reads) all_.push_back({words + word, 4, false});
       if (writes) all_.push_back({words + word, 4, true});
     }

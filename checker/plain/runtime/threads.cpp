@@ -121,7 +121,7 @@ void read_afresh(void* to, const void* from, std::size_t bytes) {
 void discard(volatile void* p, std::size_t bytes) {
   followed().discard(const_cast<const void*>(p), bytes, __builtin_return_address(0));
 }
-void judge_whole_warp(const char* what, place where) {
+void check_whole_warp(const char* what, place where) {
   if (cpu_detail::here().exchanged_by == ~0u) return;
   followed().note_here(
       finding_kind::barrier_misuse, followed().places.number_of(__builtin_return_address(0), where),

@@ -36,7 +36,7 @@ void undefined_values::bring(checker_detail::place_number at, void* value, std::
   // The other processes count readings as this one does, so that the same is left to them.
   if (left_ > 0 && std::ranges::find(readings_, at, &reading::place) == readings_.end()) {
     --left_;
-    judged_.insert(at);
+    decided_.insert(at);
     reading& r = readings_.emplace_back(reading{at, if_used(), {}, {}, {}});
     if (if_unused) r.if_unused = if_unused();
     for (const bytes_of_value& other : instead)
@@ -94,9 +94,9 @@ void undefined_values::launch_ended(checker_detail::model& m, const std::string&
       waitpid(process, &status, 0);
       close(answer);
       if (r.if_same.has_value()) {
-        const bool judged = told && theirs != 0 && mine != 0;
-        used |= judged && theirs != mine;
-        same |= judged && theirs == mine;
+        const bool is_decided = told && theirs != 0 && mine != 0;
+        used |= is_decided && theirs != mine;
+        same |= is_decided && theirs == mine;
       } else {  // no answer, but a normal exit: it ended differently
         used |= told ? theirs != mine : WIFEXITED(status);
       }

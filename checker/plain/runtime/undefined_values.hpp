@@ -27,7 +27,7 @@ class undefined_values {
   void bring(checker_detail::place_number at, void* value, std::size_t bytes, const others& instead,
              const std::function<finding()>& if_used, const std::function<finding()>& if_unused = {});
   // False: too many values have been followed, and none of this place.
-  bool judges(checker_detail::place_number at) const { return left_ > 0 || judged_.contains(at); }
+  bool decides(checker_detail::place_number at) const { return left_ > 0 || decided_.contains(at); }
   bool follows(checker_detail::place_number at) const;  // the same, in this launch
   // Goes on twice, and is true in the other process, which ends with the launch. A number other than this
   // process's is `if_other` then, the same number `if_same`; 0 says nothing.
@@ -50,7 +50,7 @@ class undefined_values {
   bool begin(reading& r);  // true in the other process
 
   std::vector<reading> readings_;  // of this launch
-  std::set<checker_detail::place_number> judged_;
+  std::set<checker_detail::place_number> decided_;
   int left_ = 6;  // values that a run may still fork for
   int answer_ = -1;
   bool has_parted_ = false;

@@ -40,7 +40,7 @@ void source_pass::note_parameters(index i) {
     }
   }
 }
-void source_pass::judge_bounds(index i, index end) {
+void source_pass::note_bounds(index i, index end) {
   index open = none;
   if (declared_function(end + 1, open) == none || is(i + 2, ")")) return;
   const index body = matching(open) + 1;

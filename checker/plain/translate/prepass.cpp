@@ -141,7 +141,7 @@ index source_pass::word(index i) {
     drop(i, i + 1);
   } else if (w == "__launch_bounds__" && is(i + 1, "(")) {
     const index end = matching(i + 1);
-    judge_bounds(i, end);
+    note_bounds(i, end);
     drop(i, end + 1);
     return end;
   } else if (w == "__cluster_dims__" && is(i + 1, "(")) {

@@ -79,7 +79,7 @@ class source_pass : token_walk {
   void note_parameters(index i);
   // Threads of a kernel with __launch_bounds__, at `i`, compare it with their block: only in the body is all
   // known that it may name.
-  void judge_bounds(index i, index end);
+  void note_bounds(index i, index end);
   index cluster_dimensions(index i);
   void say_cluster(index body, std::string_view size);
   // Kernels of a name of which some say in their bodies how large their clusters are: the others say 1.

@@ -2,7 +2,7 @@
 // Checks lab 6: rings of 1 to 4 stages, with fewer tiles than slots and more; as many copies on their way.
 #include "../lab.h"
 
-template <int stages> void judge(const lab::recording& r) {
+template <int stages> void check(const lab::recording& r) {
   using namespace lab;
   for (const auto& p : std::vector<lab::product>{{3, 5, 7}, {7, 9, 49}}) {
     const std::string name = text("stages = %d, ", stages) + p.name();
@@ -32,5 +32,5 @@ template <int stages> void judge(const lab::recording& r) {
 
 int main() {
   const lab::recording r;
-  judge<1>(r), judge<2>(r), judge<3>(r), judge<4>(r);
+  check<1>(r), check<2>(r), check<3>(r), check<4>(r);
 }

@@ -23,7 +23,7 @@ int late_arrivals(const lab::recording& r, int warp) {
 
 }  // namespace
 
-template <int stages> void judge(const lab::recording& r) {
+template <int stages> void check(const lab::recording& r) {
   using namespace lab;
   unsigned long one = 0;  // ticks of one tile
   for (const int n : {4, tile, 5 * tile + 12, 12 * tile}) {
@@ -60,5 +60,5 @@ template <int stages> void judge(const lab::recording& r) {
 
 int main() {
   const lab::recording r;
-  judge<1>(r), judge<2>(r), judge<4>(r);
+  check<1>(r), check<2>(r), check<4>(r);
 }

@@ -31,13 +31,13 @@ pipeline_shape shape_of(const machine_profile& on, const tensor_core_step& how, 
 // Roofline: the lower bound of a kernel's time, and the limit that sets it: moving bytes (least_to_move()),
 // the multiplying units or, for steps of the ladder, a chain of dependent multiply-adds. No prediction is
 // below it. Overloads: a policy outside the ladder, a step of the ladder, a step with FP16 operands.
-struct roof {
+struct roofline {
   double seconds = 0;
   antiphase::limit limit = limit::memory;
 };
-roof roof_of(const machine_profile& on, const tensor_work& work, const product_size& p);
-roof roof_of(const machine_profile& on, const policy& how, const product_size& p);
-roof roof_of(const machine_profile& on, const tensor_core_step& how, const product_size& p);
+roofline roofline_of(const machine_profile& on, const tensor_work& work, const product_size& p);
+roofline roofline_of(const machine_profile& on, const policy& how, const product_size& p);
+roofline roofline_of(const machine_profile& on, const tensor_core_step& how, const product_size& p);
 
 // Seconds of a whole launch, and their parts. The ladder computes members of a batch one after the other.
 // Infinite for a policy that does not fit.

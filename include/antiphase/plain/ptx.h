@@ -20,7 +20,7 @@ struct condition_count {
   int yes = 0, no = 0;
 };
 condition_count barrier_votes(int id, int threads, bool condition, bool aligned, place where);
-void judge_map(const void* map, place where);
+void check_map(const void* map, place where);
 // start of the running block's shared memory: its 32-bit addresses are offsets from here
 [[gnu::const]] unsigned char* shared_base() noexcept;
 // Bits 24 and on of a 32-bit address of shared memory are the block's rank in its cluster, as on GPUs:
@@ -31,7 +31,7 @@ void* in_cluster(unsigned address);
 unsigned to_cluster(const void* p);
 unsigned dynamic_shared_bytes() noexcept;  // of the launch
 // Finds lanes missing from the exchange that an instruction of whole warps has just made.
-void judge_whole_warp(const char* what, place where);
+void check_whole_warp(const char* what, place where);
 // in_block: where block `rank` of the cluster has what this block has at `mine`. block_of: rank of the block
 // in whose shared memory `p` lies.
 void* in_block(void* mine, int rank, place where);
@@ -267,7 +267,7 @@ AP_VERB several<unsigned, Count> load_matrices(const void* row, place where) {
   pack<unsigned, 4> mine{};
   if (lane() < 8 * Count) mine = load<unsigned, 4>(row);
   const machine::exchange_slot* rows = machine::warp_exchange(all_lanes, &mine, sizeof mine, where);
-  judge_whole_warp("ldmatrix", where);
+  check_whole_warp("ldmatrix", where);
   several<unsigned, Count> all{};
   for (int m = 0; m < Count; ++m)
     for (int half = 0; half < 2; ++half) {
@@ -285,7 +285,7 @@ AP_VERB void store_matrices(void* row, const several<unsigned, Count>& all, plac
   for (int m = 0; m < Count; ++m) {
     const machine::exchange_slot* brought =
         machine::warp_exchange(all_lanes, &all.x[m], sizeof all.x[m], where);
-    judge_whole_warp("stmatrix", where);
+    check_whole_warp("stmatrix", where);
     if (lane() / 8 != m) continue;
     for (int i = 0; i < 8; ++i) {  // elements of the lane's row
       const int r = Transposed ? i : lane() % 8, c = Transposed ? lane() % 8 : i;
@@ -298,7 +298,7 @@ AP_VERB void store_matrices(void* row, const several<unsigned, Count>& all, plac
 // movmatrix: lane l has elements 2 (l % 4) and the next of row l / 4, and receives those of column l / 4.
 AP_VERB unsigned transposed_matrix(unsigned mine, place where) {
   const machine::exchange_slot* rows = machine::warp_exchange(all_lanes, &mine, sizeof mine, where);
-  judge_whole_warp("movmatrix", where);
+  check_whole_warp("movmatrix", where);
   unsigned all = 0;
   for (int half = 0; half < 2; ++half) {
     const int r = lane() / 4, c = lane() % 4 * 2 + half;
@@ -311,7 +311,7 @@ AP_VERB unsigned transposed_matrix(unsigned mine, place where) {
 
 // Tensors. The map stays where the program has it: a kernel parameter, constant or global memory.
 AP_VERB const tensor_map& map_at(unsigned long address, place where) {
-  judge_map(generic(address), where);
+  check_map(generic(address), where);
   return *static_cast<const tensor_map*>(generic(address));
 }
 // tensormap.replace: a field of a dimension that maps do not have here is left alone.
@@ -327,7 +327,7 @@ AP_VERB void replace_in_map(void* map, machine::map_field field, int index, unsi
 // tensormap.cp_fenceproxy: each lane of the warp copies a word.
 AP_VERB void copy_map(void* to, const void* from, scope reach, place where) {
   machine::warp_exchange(all_lanes, nullptr, 0, where);
-  judge_whole_warp("tensormap.cp_fenceproxy", where);
+  check_whole_warp("tensormap.cp_fenceproxy", where);
   store<unsigned, 1>(static_cast<unsigned*>(to) + lane(),
                      load<unsigned, 1>(static_cast<const unsigned*>(from) + lane()));
   fence(reach, ordering::release);

@@ -28,7 +28,7 @@ struct forward_params {
   split_shape queries, keys;
   const float *q_scale, *k_scale;    // [head][tile]
   const float* v_scale;              // [kv head][tile][padded depth], times 2^-15
-  const std::uint32_t *flags, *far;  // [member][kv head]: see judge_params
+  const std::uint32_t *flags, *far;  // [member][kv head]: see contract_params
   visible_bits visible;
   std::uint32_t* next_item;
   std::int32_t tiles;  // of queries, of a member

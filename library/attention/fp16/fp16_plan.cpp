@@ -24,8 +24,8 @@ using choices::plan;
 std::span<const split_instance> split_instances(target where) {
   return instances_of<attention_lists, split_instance>(where);
 }
-std::span<const judge_instance> judge_instances(target where) {
-  return instances_of<attention_lists, judge_instance>(where);
+std::span<const contract_instance> contract_instances(target where) {
+  return instances_of<attention_lists, contract_instance>(where);
 }
 std::span<const forward_instance> forward_instances(target where) {
   return instances_of<attention_lists, forward_instance>(where);
@@ -157,7 +157,7 @@ std::vector<launchable> forward_launches(const request& r, const forward_instanc
   const auto depth = static_cast<std::int32_t>(p.depth);
   const split_instance& split = find_instance(split_instances(r.where()),
                                               [&](const split_instance& i) { return i.depth == how.depth; });
-  const kernel& judge = judge_instances(r.where()).front().code;
+  const kernel& contract = contract_instances(r.where()).front().code;
   std::int64_t tiles = 0;
   for (const split_operand* o : {&m.q, &m.k, &m.v}) tiles += o->count * o->shape.tiles;
   const std::int64_t query_blocks = ceil_div<std::int64_t>(p.queries, how.queries()),
@@ -186,8 +186,8 @@ std::vector<launchable> forward_launches(const request& r, const forward_instanc
                                      m.visible,
                                      static_cast<std::int32_t>(tiles)}),
       launch_of(
-          judge, line(p.members * p.kv_heads),
-          judge_params{m.q, m.k, {m.v}, 1, depth, scale_of(p), most_logit, most_near_logit, m.flags, m.far}),
+          contract, line(p.members * p.kv_heads),
+          contract_params{m.q, m.k, {m.v}, 1, depth, scale_of(p), most_logit, most_near_logit, m.flags, m.far}),
       launch_of(with.code, line(blocks), product)};
   if (may_see_few_keys(r)) all.push_back(few_keys_forward(r));
   all.push_back(fp32_forward(r, m.flags));
@@ -278,8 +278,8 @@ std::vector<launchable> gradient_launches(const request& r, cutter& memory) {
   const gradient_split_params parts{
       {{m.q, m.k, m.v}, 3, depth, near_lo, m.next_item}, m.g, out, p, m.numbers};
   std::vector<launchable> all{launch_of(split.code, line(tiles), parts),
-                              launch_of(judge_instances(r.where()).front().code, line(p.members * p.kv_heads),
-                                        judge_params{m.q,
+                              launch_of(contract_instances(r.where()).front().code, line(p.members * p.kv_heads),
+                                        contract_params{m.q,
                                                      m.k,
                                                      {m.v, m.g},
                                                      2,

@@ -22,7 +22,7 @@ choices::plan plan_roles(const request& r);
 choices::plan plan_antiphase(const request& r);
 
 std::span<const split_instance> split_instances(target where);
-std::span<const judge_instance> judge_instances(target where);
+std::span<const contract_instance> contract_instances(target where);
 std::span<const forward_instance> forward_instances(target where);
 std::span<const short_instance> short_instances(target where);
 std::span<const gradient_split_instance> gradient_split_instances(target where);

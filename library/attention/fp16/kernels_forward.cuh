@@ -28,7 +28,7 @@ std::vector<split_instance> split_kernels() {
   }
   (std::make_index_sequence<std::size(fp16::depths)>());
 }
-std::vector<judge_instance> judge_kernels() { return {{kernel_of<judge_pass>("attention.judge")}}; }
+std::vector<contract_instance> contract_kernels() { return {{kernel_of<contract_pass>("attention.contract")}}; }
 
 }  // namespace AP_TARGET
 }  // namespace antiphase::attentions

@@ -18,7 +18,7 @@ struct short_policy {
 struct short_params {
   attentions::problem problem;
   wide_factor factor;                             // |scale| log2(e)
-  float most_logit;                               // see judge_params
+  float most_logit;                               // see contract_params
   std::int32_t tiles;                             // of queries, of a member
   bool q_in_vectors, k_in_vectors, v_in_vectors;  // rows are read in pieces of 16 bytes
 };

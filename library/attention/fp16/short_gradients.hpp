@@ -31,7 +31,7 @@ struct short_gradient_params {
   row_gradients results;
   written_pairs bias_gradient;
   wide_factor to_score;  // |scale| log2(e)
-  float most_logit;      // see judge_params
+  float most_logit;      // see contract_params
   std::int32_t key_blocks;
   std::int32_t query_tiles;  // of a member with blocks of queries; 0: no member has more than 64 keys
   bool q_in_vectors, k_in_vectors, v_in_vectors, out_in_vectors, gradient_in_vectors;

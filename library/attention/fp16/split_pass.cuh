@@ -228,10 +228,10 @@ template <int Depth> struct split_pass {
 };
 
 // A block for each member and head of K, a warp for each operand.
-struct judge_pass {
+struct contract_pass {
   static constexpr int operands = 4, threads = operands * warp_size;
   static constexpr bool overlaps_previous = true;
-  using params = judge_params;
+  using params = contract_params;
   struct storage {
     float largest[operands];
     int near[operands];

@@ -113,7 +113,7 @@ struct forward_split_params {
 // Checks whether FP16 parts keep the contract: a word for each member and head of K, 0 if they do. Columns
 // that share their tile's scale, of operands that have column scales, must be within most_between_columns.
 // Lo parts of Q and K are written again where only far_lo keeps the bound.
-struct judge_params {
+struct contract_params {
   // The others must be finite, and so must sums of their rows; of two, products are within their limits.
   split_operand q, k, others[2];
   std::int32_t other_count, depth;
@@ -134,7 +134,7 @@ struct split_instance {
   int depth;  // padded
   kernel code;
 };
-struct judge_instance {
+struct contract_instance {
   kernel code;
 };
 

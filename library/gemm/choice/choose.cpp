@@ -75,8 +75,8 @@ std::string unknown_sums(const candidate&, const request& r, const kernel&) {
       "asked for",
       r.device().name, compute_capability(r.device()));
 }
-judged_plan judge(const candidate& row, const request& r) {
-  if (r.is_alone() || first_missing(r.features, row.needs) != nullptr) return choices::judge(row, r);
+plan_or_misfit planned(const candidate& row, const request& r) {
+  if (r.is_alone() || first_missing(r.features, row.needs) != nullptr) return choices::planned(row, r);
   if (r.batch.by_pointers() && !row.traits.pointers) return misfit{takes_no_pointers};
   if (!r.epilogue.is_plain() && !row.traits.finishes(r)) {
     if (r.input_is_c) return misfit{stores_before_epilogue};
@@ -97,7 +97,7 @@ double factor_of(const candidate& row, const request& r) {
 double seconds_of_launch(const candidate& row, const request& r, double factor) {
   const double by_model = factor * row.seconds(row, r);
   return row.ladder != nullptr ? by_model
-                               : std::max(by_model, roof_of(r.machine(), row.traits.work, r.size()).seconds);
+                               : std::max(by_model, roofline_of(r.machine(), row.traits.work, r.size()).seconds);
 }
 // Seconds of all launches, with the finishing pass. factor: the tuning's.
 double seconds_of(const candidate& row, const request& r, double factor) {
@@ -128,11 +128,11 @@ void take_asked(choice& c, const candidate& asked) {
     throw not_supported(fmt::format("policy {} does not keep reproducible batch_invariant: expected {}",
                                     asked.name, listed(keeping)));
   }
-  judged_plan judged = judge(asked, c.request);
-  if (const auto* why = std::get_if<misfit>(&judged))
+  plan_or_misfit made_or_why = planned(asked, c.request);
+  if (const auto* why = std::get_if<misfit>(&made_or_why))
     throw not_supported(fmt::format("policy {}: {}", asked.name, text_of(asked, *why, c.request)));
   c.chosen = &asked;
-  c.runs = std::get<choices::plan>(std::move(judged));
+  c.runs = std::get<choices::plan>(std::move(made_or_why));
   c.by_name = true;
 }
 
@@ -148,11 +148,11 @@ void take_next_to_ladder(choice& c) {
                       const double factor = factor_of(row, r);
                       return choice::prediction{&row, seconds_of(row, r, factor), factor};
                     });
-  take_fastest<request>(c, [&](const candidate& row, const request& of_call) -> judged_plan {
-    judged_plan judged = judge(row, of_call);
-    if (std::holds_alternative<choices::plan>(judged) && std::isinf(bound_of(row, r.device(), 1).units))
+  take_fastest<request>(c, [&](const candidate& row, const request& of_call) -> plan_or_misfit {
+    plan_or_misfit made_or_why = planned(row, of_call);
+    if (std::holds_alternative<choices::plan>(made_or_why) && std::isinf(bound_of(row, r.device(), 1).units))
       return misfit{unknown_sums};
-    return judged;
+    return made_or_why;
   });
 }
 
@@ -161,8 +161,8 @@ void take_from_ladder(choice& c) {
   const std::span<const candidate> all = candidates();
   const std::size_t first = policies_next_to_ladder().size();
   for (std::size_t i = all.size(); i-- > first;) {
-    judged_plan judged = judge(all[i], c.request);
-    if (choices::plan* const made = std::get_if<choices::plan>(&judged)) {
+    plan_or_misfit made_or_why = planned(all[i], c.request);
+    if (choices::plan* const made = std::get_if<choices::plan>(&made_or_why)) {
       c.chosen = &all[i], c.runs = std::move(*made);
       return;
     }
@@ -261,8 +261,8 @@ std::size_t choice::offers() const {
         first_missing(request.features, row.needs) == nullptr)
       most = std::max(most, row.traits.offer(request));
   for (const prediction& one : considered) {
-    const judged_plan judged = judge(*one.candidate, request);
-    if (const auto* const possible = std::get_if<choices::plan>(&judged))
+    const plan_or_misfit made_or_why = planned(*one.candidate, request);
+    if (const auto* const possible = std::get_if<choices::plan>(&made_or_why))
       most = std::max(most, offer(*one.candidate, *possible));
   }
   return most;

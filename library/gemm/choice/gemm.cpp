@@ -8,7 +8,7 @@
 #include <antiphase/executor/cpu/cpu_executor.hpp>
 #include <antiphase/executor/scratch.hpp>
 #include <antiphase/gemm/gain.hpp>
-#include <antiphase/gemm_judgement.hpp>
+#include <antiphase/gemm_comparison.hpp>
 #include <bit>
 #include <cstdint>
 #include <optional>
@@ -22,8 +22,8 @@
 namespace antiphase {
 namespace {
 
-gemms::judged_view recomputed_of(const gemm_options& options) {
-  return gemms::judged("recomputed", options.recomputed, sizeof *options.recomputed);
+gemms::named_view recomputed_of(const gemm_options& options) {
+  return gemms::named("recomputed", options.recomputed, sizeof *options.recomputed);
 }
 
 // The caller's workspace, checked; empty if there is none or the call needs none.
@@ -32,14 +32,14 @@ std::span<std::byte> workspace_of(const gemms::choice& c, const gemm_options& op
   if (options.workspace.size() < needed)
     throw bad_request(
         fmt::format("the workspace has {} bytes: this product needs {}", options.workspace.size(), needed));
-  const gemms::judged_view used =
-      gemms::judged("the workspace", options.workspace.data(), static_cast<std::int64_t>(needed));
+  const gemms::named_view used =
+      gemms::named("the workspace", options.workspace.data(), static_cast<std::int64_t>(needed));
   gemms::require_own_memory(c.request.problem, c.request.batch, c.request.epilogue, used);
   if (options.recomputed != nullptr) gemms::require_apart(recomputed_of(options), used);
   return options.workspace;
 }
 // The same, after all memory of the call has been checked. Throws bad_request if something overlaps.
-std::span<std::byte> judged_memory(const gemms::choice& c, const gemm_problem& p, const gemm_options& how,
+std::span<std::byte> own_memory_for(const gemms::choice& c, const gemm_problem& p, const gemm_options& how,
                                    std::size_t needed) {
   gemms::require_own_memory(p, how.batch, how.epilogue);
   if (how.recomputed != nullptr) gemms::require_own_memory(p, how.batch, how.epilogue, recomputed_of(how));
@@ -89,20 +89,20 @@ launch_counts gemm(const context& where, const gemm_problem& p, const gemm_optio
     return choices::run(*known.get(), {where, options.workspace, options.recomputed, options.stream});
   const gemms::choice c = gemms::choose(where, p, options);
   const std::size_t needed = c.runs.workspace;
-  const std::span<std::byte> given = judged_memory(c, p, options, needed);
+  const std::span<std::byte> given = own_memory_for(c, p, options, needed);
   if (options.ran != nullptr) *options.ran = gemms::described(c);
   if (key && !c.runs_several_plans()) choices::remember(*key, c.runs);
   const borrowed own(where.runs_on(), given.empty() ? needed : 0, options.stream);
   return gemms::run(c, options, given.empty() ? own.memory() : given);
 }
 
-gemm_judgement judge(const context& where, const gemm_problem& p, const gemm_options& options) {
+gemm_comparison compare(const context& where, const gemm_problem& p, const gemm_options& options) {
   const gemms::choice c = gemms::choose(where, p, options);
   const double seconds = c.seconds();
   // What is simulated is what predictions say it is.
   const bool is_known = is_measured(where.limits()) || where.limits().name == simulated_device().name ||
                         gemms::tuning_for(where.limits(), options.tuning) != nullptr;
-  gemm_judgement is{.seconds = seconds,
+  gemm_comparison is{.seconds = seconds,
                     .cublas_seconds = cublas_seconds(where.limits(), p, options.batch),
                     .host_saved = host_saved(where.limits(), c.runs.workspace),
                     .workspace = c.runs.workspace};
@@ -113,7 +113,7 @@ gemm_judgement judge(const context& where, const gemm_problem& p, const gemm_opt
   const std::optional<choices::call_key> key = key_of(where, p, options);
   if (!key || c.runs_several_plans()) return is;
   try {
-    static_cast<void>(judged_memory(c, p, options, is.workspace));
+    static_cast<void>(own_memory_for(c, p, options, is.workspace));
     choices::remember_at_once(*key, c.runs);
   } catch (const bad_request&) {  // memory overlaps: gemm() will refuse the call
   }

@@ -39,7 +39,7 @@ void describe_split(const product_plan& p, description& text) {
 }
 plan planned(const product_plan& p) { return plan::of_type<run_split, describe_split>(p, p.workspace()); }
 
-template <multiplier By> judged_plan plan_split_product(const candidate&, const request& r) {
+template <multiplier By> plan_or_misfit plan_split_product(const candidate&, const request& r) {
   const kernel* const code = product_kernel(r.context.kind(), By);
   if (code == nullptr) return misfit{no_kernel};
   if (shortage_of(r.device(), *code) != shortage::none) return misfit{does_not_fit, *code};

@@ -16,7 +16,7 @@ void describe_step(const plan& p, choices::description& text) {
   text.stages = how.stages;
   text.blocks = p.grid.count();
 }
-judged_plan plan_ladder(const candidate& row, const request& r) {
+plan_or_misfit plan_ladder(const candidate& row, const request& r) {
   plan made = plan_step(r.context.kind(), *row.ladder, r.problem);
   if (shortage_of(r.device(), made.instance.code) != shortage::none)
     return misfit{does_not_fit, made.instance.code};

@@ -170,12 +170,12 @@ pipeline_shape shape_of(const machine_profile& on, const tensor_core_step& how, 
 }
 
 // `element`: bytes of one of an operand; `multiplying`: seconds.
-static roof longest(const machine_profile& on, const product_size& p, std::size_t element,
+static roofline longest(const machine_profile& on, const product_size& p, std::size_t element,
                     double multiplying) {
   const double operands = operand_bytes(p, element) * (p.shares ? 1 : real(p.count));
   const double bytes = operands + sizeof(float) * real(p.count) * real(p.m) * real(p.n) * (p.adds_c ? 2 : 1);
   const double moving = least_to_move(on, bytes);
-  return moving > multiplying ? roof{moving, limit::memory} : roof{multiplying, limit::arithmetic};
+  return moving > multiplying ? roofline{moving, limit::memory} : roofline{multiplying, limit::arithmetic};
 }
 static double products_of(const product_size& p) { return real(p.count) * real(p.m) * real(p.n) * real(p.k); }
 // Tensor Cores at the clock that they have before power takes some of it.
@@ -183,30 +183,30 @@ static double at_full_clock(const machine_profile& on, const machine_figure& rat
   return rate.value * on.clock.value / on.clock_under_power.value;
 }
 
-roof roof_of(const machine_profile& on, const tensor_work& work, const product_size& p) {
+roofline roofline_of(const machine_profile& on, const tensor_work& work, const product_size& p) {
   const double products = work.products * products_of(p);
   if (!work.converts) return longest(on, p, sizeof(float), products / at_full_clock(on, on.*work.rate));
   const double converted =
       real(p.count) * real(p.m) * real(p.n) + operand_bytes(p, 1) * (p.shares ? 1 : real(p.count));
   return longest(on, p, sizeof(float), (products + converted) / (on.*work.rate).value);
 }
-roof roof_of(const machine_profile& on, const policy& how, const product_size& p) {
+roofline roofline_of(const machine_profile& on, const policy& how, const product_size& p) {
   constexpr double clocks_of_one = 4;  // from one multiply-add to the next that needs its result
   const double in_a_row = (p.m * p.n == 0 ? 0 : real(p.k)) / how.slices * clocks_of_one / on.clock.value;
   const double all =
       products_of(p) / (on.multiply_adds.value * std::max(1, on.limits.multiprocessors) * on.clock.value);
   return longest(on, p, sizeof(float), std::max(all, in_a_row));
 }
-roof roof_of(const machine_profile& on, const tensor_core_step&, const product_size& p) {
+roofline roofline_of(const machine_profile& on, const tensor_core_step&, const product_size& p) {
   return longest(on, p, 2, products_of(p) / at_full_clock(on, on.tensor_fp16));
 }
-static prediction not_below(const roof& least, prediction fitted_time) {
+static prediction not_below(const roofline& least, prediction fitted_time) {
   fitted_time.raise_to(least.seconds, least.limit);
   return fitted_time;
 }
 
 prediction predict(const machine_profile& on, const policy& how, const product_size& p) {
-  return not_below(roof_of(on, how, p),
+  return not_below(roofline_of(on, how, p),
                    how.tile_k == 1 ? predict_naive(on, p)
                                    : predict_tiles(on, shape_of(on, how, operand_bytes(p, sizeof(float))), p,
                                                    how.tile, how.tile_k, how.read_width));
@@ -214,7 +214,7 @@ prediction predict(const machine_profile& on, const policy& how, const product_s
 prediction predict(const machine_profile& on, const tensor_core_step& how, const product_size& p) {
   // Warpgroups store lines of memory, whatever multiple of 4 bytes these begin at.
   const int side_by_side = how.feed == feeding::engine ? 1 : 2;
-  return not_below(roof_of(on, how, p), predict_tiles(on, shape_of(on, how, operand_bytes(p, 2)), p, how.tile,
+  return not_below(roofline_of(on, how, p), predict_tiles(on, shape_of(on, how, operand_bytes(p, 2)), p, how.tile,
                                                       how.tile_k, side_by_side));
 }
 

@@ -44,7 +44,7 @@ plan short_planned(const short_plan& p) { return plan::of_type<run_short, descri
 std::string long_k(const candidate&, const request& r, const kernel&) {
   return fmt::format("it is for K up to {}, K is {}", short_k, r.problem.k());
 }
-judged_plan plan_short_product(const candidate&, const request& r) {
+plan_or_misfit plan_short_product(const candidate&, const request& r) {
   if (r.problem.k() > short_k) return misfit{long_k};
   const kernel* const code = short_kernel(r.context.kind(), r.epilogue);
   if (code == nullptr) return misfit{no_kernel};
@@ -129,7 +129,7 @@ std::optional<plan> fp64_planned(const request& r, const fp64_choice& division) 
   if (!found) return std::nullopt;
   return plan::of_type<run_fp64, describe_fp64>(divided_plan{*found, division}, found->workspace());
 }
-judged_plan plan_fp64_product(const candidate&, const request& r) {
+plan_or_misfit plan_fp64_product(const candidate&, const request& r) {
   if (!fp64_tiles_fit(r.problem, r.batch)) return misfit{many_tiles};
   if (auto made = fp64_planned(r, division_of(r))) return *std::move(made);
   return misfit{no_kernel};
@@ -186,7 +186,7 @@ std::string many_lines(const candidate&, const request& r, const kernel&) {
       "K = {}",
       dots_lines, dots_lanes_most_work / 1e6, r.problem.m(), r.problem.n(), r.problem.k());
 }
-judged_plan plan_inner_products(const candidate&, const request& r) {
+plan_or_misfit plan_inner_products(const candidate&, const request& r) {
   if (!few_lines_or_small(r)) return misfit{many_lines};
   if (!dots_tiles_fit(r.problem, r.batch)) return misfit{many_tiles};
   if (auto made = dots_planned(r, inner_division_of(r).division)) return *std::move(made);

@@ -18,19 +18,19 @@ namespace {
 // A matrix of a request as members of its batch. Only for batches by strides: the addresses in arrays of
 // pointers are on the device, unknown to the host.
 template <class T>
-judged_view of_batch(std::string_view name, const matrix_view<T>& v, const batch& of, std::int64_t stride) {
-  judged_view all = judged(name, v);
+named_view of_batch(std::string_view name, const matrix_view<T>& v, const batch& of, std::int64_t stride) {
+  named_view all = named(name, v);
   all.members = of.count, all.member_stride = stride;
   return all;
 }
-judged_view vector_of(std::string_view name, const float* first, std::int64_t length, const batch& of,
+named_view vector_of(std::string_view name, const float* first, std::int64_t length, const batch& of,
                       std::int64_t stride) {
   return of_batch(name, matrix_view<const float>{first, 1, length, 0, 1}, of, stride);
 }
 // All matrices and vectors of a request.
 struct views {
   // empty: neither read nor written
-  std::optional<judged_view> a, b, c, residual, input, before, row_bias, column_bias;
+  std::optional<named_view> a, b, c, residual, input, before, row_bias, column_bias;
   auto read() const { return std::array{a, b, residual, input, row_bias, column_bias}; }
 };
 views views_of(const problem& p, const batch& of, const epilogue& e) {
@@ -100,7 +100,7 @@ void require_epilogue(const problem& p, const epilogue& e) {
 }  // namespace
 
 void require_sensible(const problem& p, const batch& of, const epilogue& after) {
-  for (const judged_view& v : {judged("A", p.a), judged("B", p.b), judged("C", p.c)}) require_extents(v);
+  for (const named_view& v : {named("A", p.a), named("B", p.b), named("C", p.c)}) require_extents(v);
   require_batch(p, of);
   if (p.a.rows != p.c.rows)
     throw bad_request(fmt::format("A has {} rows, C has {}: they must agree", p.a.rows, p.c.rows));
@@ -126,7 +126,7 @@ bool reads(const problem& p) { return p.alpha != 0 && p.m() > 0 && p.n() > 0; }
 
 void require_own_memory(const problem& p, const batch& of, const epilogue& after) {
   const views all = views_of(p, of, after);
-  const auto is_c = [&](const judged_view& v) { return all.c && same_places(v, *all.c); };
+  const auto is_c = [&](const named_view& v) { return all.c && same_places(v, *all.c); };
   for (const auto& v : all.read()) {
     if (!v) continue;
     // An element of C depends on the same element of these alone, so they may be C itself.
@@ -136,7 +136,7 @@ void require_own_memory(const problem& p, const batch& of, const epilogue& after
   }
   if (all.before && all.c) require_apart(*all.before, *all.c);
 }
-void require_own_memory(const problem& p, const batch& of, const epilogue& after, const judged_view& v) {
+void require_own_memory(const problem& p, const batch& of, const epilogue& after, const named_view& v) {
   const views all = views_of(p, of, after);
   for (const auto& other :
        {all.c, all.before, all.a, all.b, all.residual, all.input, all.row_bias, all.column_bias})

@@ -19,7 +19,7 @@ void require_own_memory(const problem& p, const batch& of = {}, const epilogue& 
 bool reads(const problem& p);
 
 // Throws bad_request if a matrix or vector of a valid request overlaps v.
-void require_own_memory(const problem& p, const batch& of, const epilogue& after, const judged_view& v);
+void require_own_memory(const problem& p, const batch& of, const epilogue& after, const named_view& v);
 
 // Whether a matrix of the epilogue is C itself. False for batches by pointers, where it is unknown.
 bool is_c(const matrix_view<const float>& v, std::int64_t member_stride, const problem& p, const batch& of);

@@ -14,9 +14,9 @@
 namespace antiphase::gemms {
 namespace {
 
-bool has_elements(const judged_view& v) { return v.rows > 0 && v.columns > 0 && v.members > 0; }
+bool has_elements(const named_view& v) { return v.rows > 0 && v.columns > 0 && v.members > 0; }
 
-std::string described(const judged_view& v) {
+std::string described(const named_view& v) {
   std::string text = fmt::format("{} is {} x {} with strides {} and {}", v.name, v.rows, v.columns,
                                  v.row_stride, v.column_stride);
   if (v.members > 1) text += fmt::format(", {} times, {} elements apart", v.members, v.member_stride);
@@ -28,7 +28,7 @@ std::string described(const judged_view& v) {
 struct reach {
   std::int64_t low = 0, end = 0;
 };
-std::optional<reach> reach_of(const judged_view& v) {
+std::optional<reach> reach_of(const named_view& v) {
   reach r;
   for (const auto& [extent, stride] : {std::pair{v.rows, v.row_stride}, std::pair{v.columns, v.column_stride},
                                        std::pair{v.members, v.member_stride}}) {
@@ -51,7 +51,7 @@ struct dimension {
 struct lattice {
   dimension outer, inner;  // inner: the smaller stride
 };
-lattice lattice_of(const judged_view& v) {
+lattice lattice_of(const named_view& v) {
   const auto along = [&](std::int64_t extent, std::int64_t stride) {
     return extent > 1 && stride != 0 ? dimension{extent, (stride < 0 ? -stride : stride) * v.element}
                                      : dimension{};
@@ -96,7 +96,7 @@ bool meet(const runs& a, const runs& b, std::int64_t distance) {
 }
 
 // Whether two matrices, without their batches, overlap; see require_apart() for what it may miss.
-bool matrices_overlap(const judged_view& a, const judged_view& b) {
+bool matrices_overlap(const named_view& a, const named_view& b) {
   const reach of_a = reach_of(a).value(), of_b = reach_of(b).value();
   const std::uintptr_t first_a = a.address + static_cast<std::uintptr_t>(of_a.low),
                        first_b = b.address + static_cast<std::uintptr_t>(of_b.low);
@@ -120,8 +120,8 @@ bool matrices_overlap(const judged_view& a, const judged_view& b) {
   return a.address == b.address;
 }
 
-judged_view member_of(const judged_view& v, std::int64_t n) {
-  judged_view one = v;
+named_view member_of(const named_view& v, std::int64_t n) {
+  named_view one = v;
   one.address += static_cast<std::uintptr_t>(n * v.member_stride * v.element);
   one.members = 1, one.member_stride = 0;
   return one;
@@ -130,7 +130,7 @@ judged_view member_of(const judged_view& v, std::int64_t n) {
 struct range {
   std::int64_t first, end;
 };
-range members_near(const judged_view& a, const judged_view& b) {
+range members_near(const named_view& a, const named_view& b) {
   const reach of_a = reach_of(a).value(), of_one = reach_of(member_of(b, 0)).value();
   const std::int64_t apart = b.members > 1 ? b.member_stride * b.element : 0;
   // from a to member 0
@@ -143,13 +143,13 @@ range members_near(const judged_view& a, const judged_view& b) {
   return {std::max<std::int64_t>(from, 0), std::min(to + 1, b.members)};
 }
 
-bool overlap(const judged_view& a, const judged_view& b) {
+bool overlap(const named_view& a, const named_view& b) {
   if (a.members == 1 && b.members == 1) return matrices_overlap(a, b);
   if (a.member_stride == 0 && a.members > 1) return overlap(member_of(a, 0), b);
   std::int64_t left = std::int64_t{1} << 16;  // pairs to look at
   const range near_b = members_near(b, a);
   for (std::int64_t i = near_b.first; i < near_b.end; ++i) {
-    const judged_view one = member_of(a, i);
+    const named_view one = member_of(a, i);
     const range near = members_near(one, b);
     for (std::int64_t j = near.first; j < near.end; ++j) {
       if (matrices_overlap(one, member_of(b, j))) return true;
@@ -175,12 +175,12 @@ bool reaches(std::int64_t row, std::int64_t rows, std::int64_t column, std::int6
 
 }  // namespace
 
-void require_extents(const judged_view& v) {
+void require_extents(const named_view& v) {
   if (v.rows < 0 || v.columns < 0)
     throw bad_request(fmt::format("{} is {} x {}: extents must not be negative", v.name, v.rows, v.columns));
 }
 
-void require_memory(const judged_view& v) {
+void require_memory(const named_view& v) {
   if (!has_elements(v)) return;
   if (v.address == 0)
     throw bad_request(
@@ -204,7 +204,7 @@ void require_memory(const judged_view& v) {
 // Elements (i, j) and (i + a, j - b) share an address if a * row_stride = b * column_stride; the least such a
 // is column_stride / gcd. In a batch, element (i, j) of a member and (i + a, j + b) of the n-th one after it
 // do if a * row_stride + b * column_stride = -n * stride, which takes members whose ranges intersect.
-void require_distinct(const judged_view& v) {
+void require_distinct(const named_view& v) {
   if (!has_elements(v)) return;
   const auto taken = [](std::int64_t extent, std::int64_t stride) {
     return extent > 1 ? std::abs(stride) : 0;
@@ -222,7 +222,7 @@ void require_distinct(const judged_view& v) {
   if (meet) throw bad_request(fmt::format("{}: its elements would overlap", described(v)));
 }
 
-bool same_places(const judged_view& v, const judged_view& other) {
+bool same_places(const named_view& v, const named_view& other) {
   const auto same = [](std::int64_t extent, std::int64_t one, std::int64_t two) {
     return extent <= 1 || one == two;
   };
@@ -231,18 +231,18 @@ bool same_places(const judged_view& v, const judged_view& other) {
          same(v.members, v.member_stride, other.member_stride);
 }
 
-memory_range range_of(const judged_view& v) {
+memory_range range_of(const named_view& v) {
   const reach r = reach_of(v).value();
   return {v.address + static_cast<std::uintptr_t>(r.low), v.address + static_cast<std::uintptr_t>(r.end)};
 }
 
-void require_another_start(const judged_view& v, const judged_view& other) {
+void require_another_start(const named_view& v, const named_view& other) {
   if (has_elements(v) && has_elements(other) && v.address == other.address)
     throw bad_request(
         fmt::format("{} has the same address as {}: they must not overlap", v.name, other.name));
 }
 
-void require_apart(const judged_view& v, const judged_view& from) {
+void require_apart(const named_view& v, const named_view& from) {
   if (!has_elements(v) || !has_elements(from) || !overlap(v, from)) return;
   require_another_start(v, from);
   throw bad_request(fmt::format("{} at {:#x} overlaps {} at {:#x}: they must lie apart", v.name, v.address,

@@ -8,14 +8,14 @@
 namespace antiphase::gemms {
 
 // A view without its element type, so that the checks are compiled once.
-struct judged_view {
+struct named_view {
   std::string_view name;
   std::uintptr_t address;
   std::int64_t rows, columns, row_stride, column_stride;  // strides in elements
   std::int64_t element;                                   // bytes
   std::int64_t members = 1, member_stride = 0;            // of a batch, in elements
 };
-template <class T> judged_view judged(std::string_view name, const matrix_view<T>& v) {
+template <class T> named_view named(std::string_view name, const matrix_view<T>& v) {
   return {name,
           reinterpret_cast<std::uintptr_t>(v.data),
           v.rows,
@@ -26,7 +26,7 @@ template <class T> judged_view judged(std::string_view name, const matrix_view<T
           1,
           0};
 }
-inline judged_view judged(std::string_view name, const void* bytes, std::int64_t count) {
+inline named_view named(std::string_view name, const void* bytes, std::int64_t count) {
   return {name, reinterpret_cast<std::uintptr_t>(bytes), 1, count, 0, 1, 1, 1, 0};
 }
 
@@ -44,24 +44,24 @@ template <class T> matrix_view<T> without_idle_strides(matrix_view<T> v) {
 }
 
 // The require functions throw bad_request with a sentence that names the view. Extents are not negative:
-void require_extents(const judged_view& v);
+void require_extents(const named_view& v);
 // A view with elements has a non-null address, aligned to an element, and stays within the address space. The
 // functions below expect that.
-void require_memory(const judged_view& v);
+void require_memory(const named_view& v);
 // No two elements share an address, across the batch.
-void require_distinct(const judged_view& v);
+void require_distinct(const named_view& v);
 // Whether element (i, j) of member n has the same address in both, for all i, j and n.
-bool same_places(const judged_view& v, const judged_view& other);
+bool same_places(const named_view& v, const named_view& other);
 // The views share no byte. No false positives: interleaved views pass. All overlaps are found if the elements
 // of both are contiguous along one index, or if the smaller stride of each is the greatest common divisor of
 // all strides; otherwise only equal first addresses are. In batches, pairs of members whose ranges intersect
 // are compared, up to 2^16 pairs.
-void require_apart(const judged_view& v, const judged_view& from);
+void require_apart(const named_view& v, const named_view& from);
 // The byte range of a view with elements that passed require_memory().
 struct memory_range {
   std::uintptr_t first, end;
 };
-memory_range range_of(const judged_view& v);
-void require_another_start(const judged_view& v, const judged_view& other);
+memory_range range_of(const named_view& v);
+void require_another_start(const named_view& v, const named_view& other);
 
 }  // namespace antiphase::gemms

@@ -54,7 +54,7 @@ std::string many_parts(const candidate&, const request& r, const kernel&) {
 std::string long_pieces(const candidate&, const request& r, const kernel&) {
   return fmt::format("reproducible, it takes K up to {}, and K is {}", most_k_in_pieces, r.problem.k());
 }
-judged_plan plan_in_pieces(const request& r) {
+plan_or_misfit plan_in_pieces(const request& r) {
   if (r.problem.k() > most_k_in_pieces) return misfit{long_pieces};
   if (!tf32_pieces_fit(r.problem, r.batch)) return misfit{many_tiles};
   tf32_division division = division_of(r).division;
@@ -63,7 +63,7 @@ judged_plan plan_in_pieces(const request& r) {
   if (auto made = planned(r, division)) return *std::move(made);
   return misfit{no_kernel};
 }
-judged_plan plan_tf32_product(const candidate&, const request& r) {
+plan_or_misfit plan_tf32_product(const candidate&, const request& r) {
   if (r.invariant) return plan_in_pieces(r);
   if (!tf32_tiles_fit(r.problem, r.batch))
     return misfit{r.problem.k() > k_of_tf32_share ? many_parts : many_tiles};

@@ -56,7 +56,7 @@ class oracle {
 
   // Verdict on an access against an earlier one.
   enum class fault { none, unordered, unfenced };
-  fault judge(const touch& earlier, const touch& now) const {
+  fault fault_of(const touch& earlier, const touch& now) const {
     if (earlier.end <= now.start || now.end <= earlier.start || !(earlier.writes || now.writes))
       return fault::none;
     if (!ordered(earlier.node, now.node))
@@ -72,7 +72,7 @@ class oracle {
   std::vector<std::pair<int, fault>> conflicts(const touch& now) const {
     std::vector<std::pair<int, fault>> all;
     for (const touch& t : touches_)
-      if (const fault f = judge(t, now); f != fault::none && !observed(t, now) && !is_replaced(t, now))
+      if (const fault f = fault_of(t, now); f != fault::none && !observed(t, now) && !is_replaced(t, now))
         all.emplace_back(t.node, f);
     return all;
   }
@@ -94,7 +94,7 @@ class oracle {
   }
   void remember(const touch& t) {
     for (const touch& earlier : touches_)
-      if (t.reach == scope{} && judge(earlier, t) != fault::none && observed(earlier, t))
+      if (t.reach == scope{} && fault_of(earlier, t) != fault::none && observed(earlier, t))
         replaced_.emplace_back(earlier, t);
     touches_.push_back(t);
   }

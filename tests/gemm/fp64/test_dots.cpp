@@ -86,7 +86,7 @@ class gemm_dots : public on_device {
   dense computed_dots(const product& p) const { return computed(any(), "fp64-dots", p); }
 };
 void expect_kept(const dense& c, const product& p) {
-  const judged j = judge(c, p, bound_of(gemm_sums::doubles, p.a.columns));
+  const contract_result j = compare_with_exact(c, p, bound_of(gemm_sums::doubles, p.a.columns));
   EXPECT_LE(j.worst, 1) << "at C(" << j.row << ", " << j.column << ")";
 }
 

@@ -42,7 +42,7 @@ class gemm_fp64 : public on_device {
 
 // Within the bound of sums in FP64, which is next to correct rounding.
 void expect_kept(const dense& c, const product& p) {
-  const judged j = judge(c, p, bound_of(gemm_sums::doubles, p.a.columns));
+  const contract_result j = compare_with_exact(c, p, bound_of(gemm_sums::doubles, p.a.columns));
   EXPECT_LE(j.worst, 1) << "at C(" << j.row << ", " << j.column << ")";
 }
 // Rows that begin at multiples of that many floats and of no more, which is then the width of a copy.

@@ -20,7 +20,7 @@
 #include "tool/measure/kernel_code.hpp"
 #include "tool/measure/machine.hpp"
 #include "tool/measure/product.hpp"
-#include "tool/measure/roof.hpp"
+#include "tool/measure/roofline.hpp"
 #include "tool/program/names.hpp"
 #include "tool/program/table.hpp"
 #include "tool/program/unfinished.hpp"
@@ -32,7 +32,7 @@ namespace {
 using request = bench_gemm_request;
 
 std::optional<double> best_rate(const context& where, precision p) {
-  const device_roof* const r = roof_of(where.limits());
+  const device_roofline* const r = roofline_of(where.limits());
   if (r == nullptr) return std::nullopt;
   return p == precision::fp32 ? r->fp32 : r->strict;
 }
@@ -121,7 +121,7 @@ class bench {
     if (!workspace_ || workspace_->size() < m.chosen.workspace)
       workspace_.emplace(where_, m.chosen.workspace);
     recomputed_.copy_from(std::vector<std::uint64_t>{0});
-    m.error = judge(
+    m.error = assess(
         [&](stream on) {
           gemm_options options = options_with_workspace(m);
           options.stream = on;
@@ -133,7 +133,7 @@ class bench {
     return m;
   }
   // Runs the work on a C filled with NaN and checks the result.
-  accuracy judge(const work& run, const gemm_bound& promised) {
+  accuracy assess(const work& run, const gemm_bound& promised) {
     c_.copy_from(std::vector<float>(c_.size(), std::numeric_limits<float>::quiet_NaN()));
     where_.runs_on().milliseconds(run, nullptr);
     return exact_(c_.to_host(), promised.absolute);
@@ -400,7 +400,7 @@ void run_bench_gemm(const bench_gemm_request& asked) {
     if (r.against == "cublas") {
       o.cublas.rival = cublas_product(b.problem());
       if (o.cublas.rival)
-        o.cublas.error = b.judge(o.cublas.rival.run, bound_of(gemm_sums::multiply_adds, s.size.k));
+        o.cublas.error = b.assess(o.cublas.rival.run, bound_of(gemm_sums::multiply_adds, s.size.k));
       else
         why_no_cublas = o.cublas.rival.why_not;
     }

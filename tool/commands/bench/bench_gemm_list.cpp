@@ -47,7 +47,7 @@ std::vector<product_outcome::opponent> opponents(const common_options& common, p
     try {
       if (one) {
         const gemm_bound bound = bound_of(gemm_sums::multiply_adds, p.size.k);
-        const accuracy error = memory.judge(p, check, one.run, bound);
+        const accuracy error = memory.assess(p, check, one.run, bound);
         if (error.within(bound.units)) {
           found.push_back({.rival = std::move(one), .error = error, .time = {}});
           continue;
@@ -82,7 +82,7 @@ void measure_one(const product_list_request& r, const context& where, product_me
   const spot_check check(p, memory.values());
   const gemm_options how = asked(r);
   o.chosen = explain(where, memory.problem(p), memory.options(p, how));
-  o.error = memory.judge(p, check, memory.call(p, how, true), o.chosen.bound);
+  o.error = memory.assess(p, check, memory.call(p, how, true), o.chosen.bound);
   o.sample = check.outputs();
   o.recomputed = memory.recomputed();
   std::vector<work> ours{memory.call(p, how)};
@@ -90,7 +90,7 @@ void measure_one(const product_list_request& r, const context& where, product_me
     auto& also = o.invariant.emplace();
     also.chosen = explain(where, memory.problem(p), memory.options(p, invariant));
     ours.push_back(memory.call(p, invariant));
-    also.error = memory.judge(p, check, ours.back(), also.chosen.bound);
+    also.error = memory.assess(p, check, ours.back(), also.chosen.bound);
   }
   if (where.kind() != target::cuda) return;
   if (cublas) o.rivals = opponents(r.options.common, memory, *cublas, p, check);
@@ -121,10 +121,10 @@ void bench_products(const product_list_request& r) {
   std::optional<fast_cublas> cublas;
   if (timed && r.beside_cublas) cublas.emplace(where);
   std::vector<product_outcome> all;
-  const device_roof* const roof = timed ? roof_of(where.limits()) : nullptr;
-  const auto records_of = [&] { return records_of_products(all, r.list.set, roof, timed); };
+  const device_roofline* const roofline = timed ? roofline_of(where.limits()) : nullptr;
+  const auto records_of = [&] { return records_of_products(all, r.list.set, roofline, timed); };
   const auto text_of_all = [&] {
-    return fmt::format("C = A B on {}, {}\n\n{}", at.name, r.list.set, text_of_products(all, roof, timed));
+    return fmt::format("C = A B on {}, {}\n\n{}", at.name, r.list.set, text_of_products(all, roofline, timed));
   };
   unfinished_results so_far(common, result_envelope("bench gemm", at), "records", r.list.products.size(),
                             "products");
@@ -143,7 +143,7 @@ void bench_products(const product_list_request& r) {
   if (common.json) {
     json file = result_file("bench gemm", at, records_of());
     file["rivals"] = rivals_of_products(all);
-    file["summary"] = summary_of_products(all, roof);
+    file["summary"] = summary_of_products(all, roofline);
     print_json(file);
   } else {
     print(text_of_all());

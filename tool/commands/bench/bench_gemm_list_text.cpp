@@ -18,20 +18,20 @@ using outcomes = std::vector<const product_outcome*>;
 
 constexpr std::size_t worst_shown = 5;
 
-struct roof_time {
+struct roofline_time {
   double us;
   const char* limit;
 };
 // Lower bound on the device's time, from memory bandwidth, arithmetic rate or launch time.
-std::optional<roof_time> roof_time_of(const listed_product& p, const device_roof* roof) {
-  if (roof == nullptr) return std::nullopt;
+std::optional<roofline_time> roofline_time_of(const listed_product& p, const device_roofline* roofline) {
+  if (roofline == nullptr) return std::nullopt;
   const auto c = static_cast<double>(p.of_c());
   const double bytes = 4 * (static_cast<double>(p.of_a() + p.of_b()) + (p.beta == 0 ? c : 2 * c));
   const double operations = 2 * c * static_cast<double>(p.size.k);
-  return std::max({roof_time{bytes / roof->terabytes * 1e-6, "memory"},
-                   {operations / roof->fp32 * 1e-6, "arithmetic"},
-                   {roof->shortest_launch, "launch"}},
-                  [](const roof_time& x, const roof_time& y) { return x.us < y.us; });
+  return std::max({roofline_time{bytes / roofline->terabytes * 1e-6, "memory"},
+                   {operations / roofline->fp32 * 1e-6, "arithmetic"},
+                   {roofline->shortest_launch, "launch"}},
+                  [](const roofline_time& x, const roofline_time& y) { return x.us < y.us; });
 }
 
 std::optional<double> times_cublas(const product_outcome& o) {
@@ -44,17 +44,17 @@ std::optional<double> price_of_invariance(const product_outcome& o) {
   if (!o.invariant) return std::nullopt;
   return o.invariant->time.median_us / o.time.median_us;
 }
-std::optional<double> share_of_roof(const product_outcome& o, const timing& t, const device_roof* roof) {
-  const auto least = roof_time_of(o.product, roof);
+std::optional<double> share_of_roofline(const product_outcome& o, const timing& t, const device_roofline* roofline) {
+  const auto least = roofline_time_of(o.product, roofline);
   if (!least) return std::nullopt;
   return least->us / t.median_us;
 }
-std::optional<double> share_of_roof(const product_outcome& o, const device_roof* roof) {
-  return share_of_roof(o, o.time, roof);
+std::optional<double> share_of_roofline(const product_outcome& o, const device_roofline* roofline) {
+  return share_of_roofline(o, o.time, roofline);
 }
-std::optional<double> rivals_share_of_roof(const product_outcome& o, const device_roof* roof) {
+std::optional<double> rivals_share_of_roofline(const product_outcome& o, const device_roofline* roofline) {
   const auto* const rival = o.fastest_rival();
-  return rival == nullptr ? std::nullopt : share_of_roof(o, rival->time, roof);
+  return rival == nullptr ? std::nullopt : share_of_roofline(o, rival->time, roofline);
 }
 
 // Geometric mean of the known values; nothing if there are none.
@@ -72,14 +72,14 @@ std::optional<double> mean(const outcomes& of, const auto& value) {
 
 struct summary {
   std::size_t products;
-  std::optional<double> times_cublas, slower, of_roof, cublas_of_roof;
+  std::optional<double> times_cublas, slower, of_roofline, cublas_of_roofline;
 };
-summary summary_of(const outcomes& of, const device_roof* roof) {
+summary summary_of(const outcomes& of, const device_roofline* roofline) {
   summary s{.products = of.size(),
             .times_cublas = mean(of, times_cublas),
             .slower = {},
-            .of_roof = {},
-            .cublas_of_roof = {}};
+            .of_roofline = {},
+            .cublas_of_roofline = {}};
   if (s.times_cublas) {
     const auto compared = static_cast<double>(
         std::ranges::count_if(of, [](const auto* o) { return times_cublas(*o).has_value(); }));
@@ -87,8 +87,8 @@ summary summary_of(const outcomes& of, const device_roof* roof) {
                    of, [](const auto* o) { return times_cublas(*o).value_or(1) < 1; })) /
                compared;
   }
-  s.of_roof = mean(of, [&](const product_outcome& o) { return share_of_roof(o, roof); });
-  s.cublas_of_roof = mean(of, [&](const product_outcome& o) { return rivals_share_of_roof(o, roof); });
+  s.of_roofline = mean(of, [&](const product_outcome& o) { return share_of_roofline(o, roofline); });
+  s.cublas_of_roofline = mean(of, [&](const product_outcome& o) { return rivals_share_of_roofline(o, roofline); });
   return s;
 }
 
@@ -130,10 +130,10 @@ std::string or_dash(const char* format, std::optional<double> value, double fact
 }
 std::string percent(std::optional<double> share) { return or_dash("{:.0f} %", share, 100); }
 
-cells row_of(const product_outcome& o, const device_roof* roof, bool timed) {
+cells row_of(const product_outcome& o, const device_roofline* roofline, bool timed) {
   cells row{o.product.name, o.product.group, shape_of(o.product), o.chosen.kernel};
   if (timed) {
-    const auto least = roof_time_of(o.product, roof);
+    const auto least = roofline_time_of(o.product, roofline);
     const auto* const rival = o.fastest_rival();
     row.push_back(fmt::format("{:.1f}", o.time.median_us));
     row.push_back(spread_text(o.time));
@@ -145,8 +145,8 @@ cells row_of(const product_outcome& o, const device_roof* roof, bool timed) {
     row.emplace_back(rival != nullptr ? rival->rival.name : "-");
     row.push_back(or_dash("x{:.2f}", times_cublas(o)));
     row.push_back(least ? fmt::format("{:.1f}", least->us) : "-");
-    row.push_back(percent(share_of_roof(o, roof)));
-    row.push_back(percent(rivals_share_of_roof(o, roof)));
+    row.push_back(percent(share_of_roofline(o, roofline)));
+    row.push_back(percent(rivals_share_of_roofline(o, roofline)));
   }
   row.push_back(fmt::format("{:.2f}", o.error.component));
   row.push_back(fmt::format("{:.0f}", o.chosen.bound.units));
@@ -159,16 +159,16 @@ cells row_of(const std::string& group, const summary& s) {
           fmt::format("{}", s.products),
           or_dash("x{:.2f}", s.times_cublas),
           percent(s.slower),
-          percent(s.of_roof),
-          percent(s.cublas_of_roof)};
+          percent(s.of_roofline),
+          percent(s.cublas_of_roofline)};
 }
 
-std::string summary_text(const std::vector<product_outcome>& all, const device_roof* roof) {
+std::string summary_text(const std::vector<product_outcome>& all, const device_roofline* roofline) {
   std::vector<cells> rows{{"geometric means", "products", "cuBLAS", "slower", "roof", "cuBLAS's roof"}};
   const std::vector<std::string> groups = groups_of(all);
   for (const std::string& group : groups)
-    if (groups.size() > 1) rows.push_back(row_of(group, summary_of(group_of(all, group), roof)));
-  rows.push_back(row_of("all", summary_of(all_of(all), roof)));
+    if (groups.size() > 1) rows.push_back(row_of(group, summary_of(group_of(all, group), roofline)));
+  rows.push_back(row_of("all", summary_of(all_of(all), roofline)));
   std::string text = "\n" + table_text(rows);
   const outcomes worst = worst_of(all);
   if (!worst.empty()) text += "\nThe slowest compared with cuBLAS\n";
@@ -186,13 +186,13 @@ json to_json(const summary& s) {
   json value{{"products", s.products}};
   set_if_known(value, "times_cublas", s.times_cublas);
   set_if_known(value, "slower", s.slower);
-  set_if_known(value, "of_roof", s.of_roof);
-  set_if_known(value, "cublas_of_roof", s.cublas_of_roof);
+  set_if_known(value, "of_roof", s.of_roofline);
+  set_if_known(value, "cublas_of_roof", s.cublas_of_roofline);
   return value;
 }
 
 // Adds the measured times.
-void add_times(json& record, const product_outcome& o, const device_roof* roof) {
+void add_times(json& record, const product_outcome& o, const device_roofline* roofline) {
   record["protocol"] = "graph";
   add_time(record, "ours", o.time);
   for (const product_outcome::opponent& one : o.rivals) record["time_us"][one.rival.key] = one.time.median_us;
@@ -205,17 +205,17 @@ void add_times(json& record, const product_outcome& o, const device_roof* roof) 
     record["batch_invariant"]["price"] = *price_of_invariance(o);
   }
   record["tflops"] = static_cast<double>(o.product.count) * tflops(o.product.size, o.time.median_us);
-  const auto least = roof_time_of(o.product, roof);
+  const auto least = roofline_time_of(o.product, roofline);
   if (!least) return;
   record["roof"] = {{"us", least->us},
                     {"by", least->limit},
-                    {"tflops", roof->fp32},
-                    {"tb_per_s", roof->terabytes},
-                    {"share", *share_of_roof(o, roof)}};
-  set_if_known(record["roof"], "cublas_share", rivals_share_of_roof(o, roof));
+                    {"tflops", roofline->fp32},
+                    {"tb_per_s", roofline->terabytes},
+                    {"share", *share_of_roofline(o, roofline)}};
+  set_if_known(record["roof"], "cublas_share", rivals_share_of_roofline(o, roofline));
 }
 
-json record_of(const product_outcome& o, const std::string& set, const device_roof* roof, bool timed) {
+json record_of(const product_outcome& o, const std::string& set, const device_roofline* roofline, bool timed) {
   const auto* const rival = o.fastest_rival();
   const auto of_both = [&](double accuracy::*which, const char* unit) {
     json value{{"ours", o.error.*which}};
@@ -232,7 +232,7 @@ json record_of(const product_outcome& o, const std::string& set, const device_ro
     record["batch_invariant"] = {{"policy", o.invariant->chosen.kernel},
                                  {"component", o.invariant->error.component},
                                  {"allowed", o.invariant->chosen.bound.units}};
-  if (timed) add_times(record, o, roof);
+  if (timed) add_times(record, o, roofline);
   record["predicted_us"] = o.chosen.predicted * 1e6;
   record["error"] = of_both(&accuracy::norm, "relative Frobenius");
   record["component"] = of_both(&accuracy::component, "2^-24 |A||B|");
@@ -259,9 +259,9 @@ std::string text_of(const listed_product& p) {
 }
 
 json records_of_products(const std::vector<product_outcome>& all, const std::string& set,
-                         const device_roof* roof, bool timed) {
+                         const device_roofline* roofline, bool timed) {
   json records = json::array();
-  for (const product_outcome& o : all) records.push_back(record_of(o, set, roof, timed));
+  for (const product_outcome& o : all) records.push_back(record_of(o, set, roofline, timed));
   return records;
 }
 
@@ -272,17 +272,17 @@ json rivals_of_products(const std::vector<product_outcome>& all) {
   return value.value("rivals", json::object());
 }
 
-json summary_of_products(const std::vector<product_outcome>& all, const device_roof* roof) {
+json summary_of_products(const std::vector<product_outcome>& all, const device_roofline* roofline) {
   json groups = json::object(), worst = json::array();
   for (const std::string& group : groups_of(all))
-    groups[group] = to_json(summary_of(group_of(all, group), roof));
+    groups[group] = to_json(summary_of(group_of(all, group), roofline));
   for (const product_outcome* o : worst_of(all))
     worst.push_back(
         {{"name", o->product.name}, {"group", o->product.group}, {"times_cublas", *times_cublas(*o)}});
-  return {{"all", to_json(summary_of(all_of(all), roof))}, {"groups", groups}, {"worst", worst}};
+  return {{"all", to_json(summary_of(all_of(all), roofline))}, {"groups", groups}, {"worst", worst}};
 }
 
-std::string text_of_products(const std::vector<product_outcome>& all, const device_roof* roof, bool timed) {
+std::string text_of_products(const std::vector<product_outcome>& all, const device_roofline* roofline, bool timed) {
   cells heads{"product", "group", "shape", "kernel"};
   const bool invariant = !all.empty() && all.front().invariant;
   if (timed) heads.insert(heads.end(), {"time us", "spread"});
@@ -290,8 +290,8 @@ std::string text_of_products(const std::vector<product_outcome>& all, const devi
   if (timed) heads.insert(heads.end(), {"cuBLAS us", "by", "cuBLAS", "roof us", "roof", "cuBLAS's roof"});
   heads.insert(heads.end(), {"component", "allowed", "verified"});
   std::vector<cells> rows{heads};
-  for (const product_outcome& o : all) rows.push_back(row_of(o, roof, timed));
-  return table_text(rows) + (timed ? summary_text(all, roof) : "");
+  for (const product_outcome& o : all) rows.push_back(row_of(o, roofline, timed));
+  return table_text(rows) + (timed ? summary_text(all, roofline) : "");
 }
 
 void require_verified(const std::vector<product_outcome>& all) {

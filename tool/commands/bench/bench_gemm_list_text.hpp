@@ -10,7 +10,7 @@
 #include "tool/commands/common/record.hpp"
 #include "tool/measure/accuracy.hpp"
 #include "tool/measure/product_list.hpp"
-#include "tool/measure/roof.hpp"
+#include "tool/measure/roofline.hpp"
 
 namespace antiphase::tool {
 
@@ -48,10 +48,10 @@ struct product_outcome {
 std::string text_of(const listed_product& p);
 
 json records_of_products(const std::vector<product_outcome>& all, const std::string& set,
-                         const device_roof* roof, bool timed);
+                         const device_roofline* roofline, bool timed);
 json rivals_of_products(const std::vector<product_outcome>& all);  // without duplicates
-json summary_of_products(const std::vector<product_outcome>& all, const device_roof* roof);
-std::string text_of_products(const std::vector<product_outcome>& all, const device_roof* roof, bool timed);
+json summary_of_products(const std::vector<product_outcome>& all, const device_roofline* roofline);
+std::string text_of_products(const std::vector<product_outcome>& all, const device_roofline* roofline, bool timed);
 // Throws verification_failed, naming the wrong products.
 void require_verified(const std::vector<product_outcome>& all);
 

@@ -137,7 +137,7 @@ void add_rivals(const scan_request& r, scan_subject& subject, outcome& o) {
       if (!one && !one.why_not.empty())
         o.why_not.push_back(fmt::format("{} is not compared with: {}", one.name, one.why_not));
       if (!one) continue;
-      const verdict result = subject.judge(one.run);
+      const verdict result = subject.compare(one.run);
       o.rivals.push_back({std::move(one), result});
     }
   if (r.beside("memcpy")) o.rivals.push_back({subject.copy(), std::nullopt});
@@ -171,7 +171,7 @@ void take_times(const context& where, scan_subject& subject, const protocol& how
 void measure_all(const scan_request& r, const context& where, scan_subject& subject, outcome& o) {
   o.bytes = subject.bytes();
   o.policy = subject.policy();
-  o.ours = subject.judge([&](stream on) { o.counts = subject.run(on); });
+  o.ours = subject.assess([&](stream on) { o.counts = subject.run(on); });
   if (where.kind() != target::cuda || o.count == 0) return;
   add_rivals(r, subject, o);
   take_times(where, subject, {.kind = parse_protocol(r.protocol), .samples = r.repeats}, o);
@@ -317,7 +317,7 @@ expected_time estimate_all(const scan_request& r, const context& where, const st
         for (int turn = 0; turn < 2 && (!of_piece || turn == 1); ++turn)  // the first run creates the fibers
           of_piece = time_of([&] {
             const auto subject = array.make(where, piece);
-            subject->judge([&](stream on) { subject->run(on); });
+            subject->assess([&](stream on) { subject->run(on); });
           });
         whole += *of_piece * (static_cast<double>(size) / static_cast<double>(piece));
       } catch (const not_supported&) {  // reported when this array is measured

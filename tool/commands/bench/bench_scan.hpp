@@ -30,7 +30,7 @@ class scan_subject {
   virtual double bytes() const = 0;          // that a call must move
   virtual launch_counts run(stream on) = 0;  // queues a call
   // Runs the work on an output filled with wrong values and checks the result.
-  virtual verdict judge(const work& by) = 0;
+  virtual verdict assess(const work& by) = 0;
   virtual std::vector<rival> rivals() = 0;  // those that compute results of their own
   virtual rival copy() = 0;                 // of the same number of bytes
 };

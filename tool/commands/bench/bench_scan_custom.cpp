@@ -48,7 +48,7 @@ template <class T> class custom_array final : public scan_subject {
   launch_counts run(stream on) override {
     return custom_scan_on(where_.kind()).run(where_, sizeof(T), input(), out_.data(), count(), on);
   }
-  verdict judge(const work& by) override {
+  verdict assess(const work& by) override {
     out_.copy_from(all_wrong());
     where_.runs_on().milliseconds(by, nullptr);
     const std::size_t wrong = wrong_elements(out_.to_host());

@@ -40,8 +40,8 @@ template <class T, class Out> class sums final : public scan_subject {
     if (request_.segment > 0) return scan_by_key(arrays_.context, problem(), {.data = keys_.data()}, options);
     return scan(arrays_.context, problem(), options);
   }
-  verdict judge(const work& by) override {
-    return arrays_.judge(by, request_.segment > 0 ? request_.segment : count() / request_.rows);
+  verdict assess(const work& by) override {
+    return arrays_.assess(by, request_.segment > 0 ? request_.segment : count() / request_.rows);
   }
   std::vector<rival> rivals() override { return {cub(), cub_run_to_run()}; }
   rival copy() override {

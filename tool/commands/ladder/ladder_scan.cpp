@@ -94,7 +94,7 @@ template <class T> struct bench : scan_arrays<T> {
   }
   verdict check_after(const std::vector<scans::launchable>& launches, std::int64_t tile,
                       launch_counts& counts) {
-    return this->judge([&](stream on) { counts = run(launches, on); }, tile);
+    return this->assess([&](stream on) { counts = run(launches, on); }, tile);
   }
 };
 
@@ -165,7 +165,7 @@ template <class T> void time_all(const request& r, bench<T>& data, std::vector<s
   rivals.cub =
       cub_sums(data.context, element_of<T>, std::as_const(data.in).data(), data.out.data(), data.count());
   if (rivals.cub) {
-    rivals.cub_result = data.judge(rivals.cub.run, data.count());
+    rivals.cub_result = data.assess(rivals.cub.run, data.count());
     works.add(rivals.cub.run, rivals.cub_time);
   } else {
     say(r.options.common, fmt::format("CUB is not compared with: {}", rivals.cub.why_not));

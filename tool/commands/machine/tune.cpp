@@ -127,9 +127,9 @@ struct gain {
   double before = 1, after = 1;
 };
 gain gain_of(const device_limits& device, const std::vector<tuning_sample>& samples) {
-  std::vector<tuning_sample> learnt, judged;
-  for (std::size_t i = 0; i < samples.size(); ++i) (i % 4 == 3 ? judged : learnt).push_back(samples[i]);
-  return {judged.size(), lag_of(judged, as_predicted), lag_of(judged, tuning_of(device, learnt))};
+  std::vector<tuning_sample> learnt, held_out;
+  for (std::size_t i = 0; i < samples.size(); ++i) (i % 4 == 3 ? held_out : learnt).push_back(samples[i]);
+  return {held_out.size(), lag_of(held_out, as_predicted), lag_of(held_out, tuning_of(device, learnt))};
 }
 
 json to_json(const contest& one) {
@@ -143,7 +143,7 @@ json to_json(const contest& one) {
 }
 
 void report(const request& r, const place& at, std::span<const contest> measured,
-            const std::vector<tuning_sample>& samples, const gain& judged) {
+            const std::vector<tuning_sample>& samples, const gain& held_out) {
   if (r.common.json) {
     json records = json::array();
     for (const contest& one : measured) records.push_back(to_json(one));
@@ -157,7 +157,7 @@ void report(const request& r, const place& at, std::span<const contest> measured
                     {"output", r.output},
                     {"policies", policies},
                     {"over_the_fastest",
-                     {{"products", judged.products}, {"predicted", judged.before}, {"tuned", judged.after}}},
+                     {{"products", held_out.products}, {"predicted", held_out.before}, {"tuned", held_out.after}}},
                     {"records", records}});
     return;
   }
@@ -166,8 +166,8 @@ void report(const request& r, const place& at, std::span<const contest> measured
     rows.push_back({m.policy, fmt::format("{}", m.products), fmt::format("{:.3f}", m.ratio)});
   say(r.common, fmt::format("{} products on {}\n\n{}\nover the fastest policy, of {} products: {:.1f} % by "
                             "the predictions, {:.1f} % tuned",
-                            samples.size(), at.name, table_text(rows), judged.products,
-                            100 * (judged.before - 1), 100 * (judged.after - 1)));
+                            samples.size(), at.name, table_text(rows), held_out.products,
+                            100 * (held_out.before - 1), 100 * (held_out.after - 1)));
 }
 
 void run(const request& r) {

@@ -14,7 +14,7 @@
 #include <memory>
 
 #include "tool/base/errors.hpp"
-#include "tool/commands/model/judged_model.hpp"
+#include "tool/commands/model/model_errors.hpp"
 #include "tool/measure/product_memory.hpp"
 
 namespace antiphase::tool {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <antiphase/torch_judgement.hpp>
+#include <antiphase/torch_comparison.hpp>
 
 #include <fmt/format.h>
 
@@ -25,7 +25,7 @@ void require_extent(std::string_view name, std::int64_t extent) {
 }
 
 // `most`: share of torch's time.
-torch_judgement judged(const context& where, double ours, double torchs, double most) {
+torch_comparison compared(const context& where, double ours, double torchs, double most) {
   return {1e-6 * ours, 1e-6 * torchs, is_measured(where.limits()) && ours < most * torchs};
 }
 
@@ -41,7 +41,7 @@ attentions::walked_call walked(const torch_attention_call& call) {
           .biased = call.biased};
 }
 // By the forward's kernels or the gradients'.
-template <std::size_t N> torch_judgement judged(const context& where, const torch_attention_call& call,
+template <std::size_t N> torch_comparison compared(const context& where, const torch_attention_call& call,
                                                 double predicted, const costs::torch_attention_cost<N>& cost,
                                                 const costs::torch_kernel (&kernels)[N]) {
   std::size_t place = 0;
@@ -53,14 +53,14 @@ template <std::size_t N> torch_judgement judged(const context& where, const torc
                                          costs::models_of(where.limits()).multiprocessors);
   const bool fitted = call.depth <= kernels[N - 1].depth;
   constexpr double never = std::numeric_limits<double>::infinity();
-  if (!fitted) return judged(where, never, torchs, cost.most);
+  if (!fitted) return compared(where, never, torchs, cost.most);
   const double ours = 1e6 * predicted;
-  if (call.launches == 0) return judged(where, ours, torchs, cost.most);
-  if (call.launches > 1) return judged(where, std::max(cost.our_host, ours), torchs, cost.most);
+  if (call.launches == 0) return compared(where, ours, torchs, cost.most);
+  if (call.launches > 1) return compared(where, std::max(cost.our_host, ours), torchs, cost.most);
   // A short call is as long as the host takes, unless other work keeps the GPU busy: ours is to take less of
   // both.
-  torch_judgement j =
-      judged(where, std::max(cost.our_host_of_one, ours), std::max(cost.torch_host, torchs), cost.most);
+  torch_comparison j =
+      compared(where, std::max(cost.our_host_of_one, ours), std::max(cost.torch_host, torchs), cost.most);
   j.wins = j.wins && ours < cost.most * torchs;
   return j;
 }
@@ -75,17 +75,17 @@ const costs::torch_scan_cost& cost_of(const costs::torch_cost& all, torch_scan_c
 
 }  // namespace
 
-torch_judgement judge(const context& where, const torch_attention_call& call, double predicted) {
+torch_comparison compare(const context& where, const torch_attention_call& call, double predicted) {
   require_extent("members", call.members), require_extent("heads", call.heads);
   require_extent("queries", call.queries), require_extent("keys", call.keys);
   require_extent("depth", call.depth);
   if (call.launches < 0) throw bad_request(fmt::format("launches is {}: expected 0 or more", call.launches));
   const costs::torch_cost& all = costs::models_of(where.limits()).torch;
-  return call.backward ? judged(where, call, predicted, all.backward, all.backward_kernels)
-                       : judged(where, call, predicted, all.forward, all.forward_kernels);
+  return call.backward ? compared(where, call, predicted, all.backward, all.backward_kernels)
+                       : compared(where, call, predicted, all.forward, all.forward_kernels);
 }
 
-torch_judgement judge(const context& where, const torch_scan_call& call) {
+torch_comparison compare(const context& where, const torch_scan_call& call) {
   require_extent("outer", call.outer), require_extent("length", call.length);
   require_extent("inner", call.inner), require_extent("read", call.read);
   require_extent("written", call.written);
@@ -100,7 +100,7 @@ torch_judgement judge(const context& where, const torch_scan_call& call) {
         torchs, length * (cost.step + cost.step_of_column * std::min(real(call.inner), columns_of_step)));
   else if (lines > 1 || call.operation == torch_scan_call::kind::extremes)
     torchs = std::max({torchs, length * cost.element * std::ceil(lines / rows_at_once), lines * cost.row});
-  return judged(where, ours, cost.start + torchs, costs::models_of(where.limits()).torch.most);
+  return compared(where, ours, cost.start + torchs, costs::models_of(where.limits()).torch.most);
 }
 
 }  // namespace antiphase

@@ -5,7 +5,7 @@
 
 namespace antiphase::tool {
 
-struct device_roof {
+struct device_roofline {
   const char* device;      // a part of the device's name
   double fp32, strict;     // 10^12 operations per second of a product, by precision
   double terabytes;        // 10^12 bytes per second of memory bandwidth
@@ -13,6 +13,6 @@ struct device_roof {
 };
 
 // Null for a device without measurements.
-const device_roof* roof_of(const device_limits& device);
+const device_roofline* roofline_of(const device_limits& device);
 
 }  // namespace antiphase::tool

@@ -6,7 +6,7 @@
 
 namespace antiphase {
 
-struct gemm_judgement {
+struct gemm_comparison {
   double seconds = 0;         // gemm_choice::predicted
   double cublas_seconds = 0;  // of gemm/gain.hpp, like the gains
   // Speed-up of the GPU's time, and of the host's and the GPU's together for a call outside of graphs; both 0
@@ -19,9 +19,9 @@ struct gemm_judgement {
 // Predicts without launching. The choice is kept: if the thread's next call is gemm() with the same
 // arguments, it runs that choice at once, without choosing again.
 //
-//   if (judge(where, p).gain > 1) gemm(where, p);
+//   if (compare(where, p).gain > 1) gemm(where, p);
 //
 // Throws as gemm(), except where memory overlaps.
-gemm_judgement judge(const context& where, const gemm_problem& p, const gemm_options& options = {});
+gemm_comparison compare(const context& where, const gemm_problem& p, const gemm_options& options = {});
 
 }  // namespace antiphase

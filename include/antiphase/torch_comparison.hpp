@@ -6,7 +6,7 @@
 
 namespace antiphase {
 
-struct torch_judgement {
+struct torch_comparison {
   // Seconds of our call through torch, the host's included. Infinite: unlike the calls that were measured.
   double seconds = 0;
   double torch_seconds = 0;  // of torch's own call
@@ -27,7 +27,7 @@ struct torch_attention_call {
 };
 // predicted: seconds on the GPU (attention_choice::predicted); infinite where antiphase does not take the
 // call. Throws bad_request for extents that are not positive, or above 2^40, and for negative launches.
-torch_judgement judge(const context& where, const torch_attention_call& call, double predicted);
+torch_comparison compare(const context& where, const torch_attention_call& call, double predicted);
 
 // A scan of outer x inner lines of `length` elements, as in scan_problem.
 struct torch_scan_call {
@@ -36,6 +36,6 @@ struct torch_scan_call {
   std::int64_t outer = 1, length = 0, inner = 1;
   int read = 4, written = 4;  // bytes of an element
 };
-torch_judgement judge(const context& where, const torch_scan_call& call);
+torch_comparison compare(const context& where, const torch_scan_call& call);
 
 }  // namespace antiphase
