@@ -174,9 +174,9 @@ ANTIPHASE_API antiphase_status antiphase_sgemm_predict(const antiphase_sgemm_arg
 // of cuBLAS takes the host longer. If the thread's next call is the same product, it does not choose again
 // what it runs.
 ANTIPHASE_API antiphase_status antiphase_sgemm_compare(const antiphase_sgemm_args* args, double* seconds,
-                                                     double* cublas_seconds, double* times,
-                                                     double* eager_times, double* host_saved,
-                                                     size_t* borrowed);
+                                                       double* cublas_seconds, double* times,
+                                                       double* eager_times, double* host_saved,
+                                                       size_t* borrowed);
 // What the call would run, and why, as lines of text, truncated to `room` bytes with the final 0 (4096 is
 // enough for most).
 ANTIPHASE_API antiphase_status antiphase_sgemm_explain(const antiphase_sgemm_args* args, char* text,
@@ -438,17 +438,17 @@ ANTIPHASE_API antiphase_status antiphase_attention_explain(const antiphase_atten
 // workspace, which is to take less of the host and of the GPU, 0 in a captured stream. predicted: of
 // antiphase_attention_predict(); infinite if that refuses the call.
 ANTIPHASE_API antiphase_status antiphase_torch_attention_compare(int device, int backward, int64_t members,
-                                                               int64_t heads, int64_t queries, int64_t keys,
-                                                               int64_t depth, int causal, int biased,
-                                                               int launches, double predicted,
-                                                               double* seconds, double* torch_seconds,
-                                                               int* wins);
+                                                                 int64_t heads, int64_t queries, int64_t keys,
+                                                                 int64_t depth, int causal, int biased,
+                                                                 int launches, double predicted,
+                                                                 double* seconds, double* torch_seconds,
+                                                                 int* wins);
 // The same for a scan of outer x inner lines of `length` elements, of which each is read and written with so
 // many bytes. ANTIPHASE_MIN and ANTIPHASE_MAX: with their indices.
 ANTIPHASE_API antiphase_status antiphase_torch_scan_compare(int device, int operation, int64_t outer,
-                                                          int64_t length, int64_t inner, int read,
-                                                          int written, double* seconds, double* torch_seconds,
-                                                          int* wins);
+                                                            int64_t length, int64_t inner, int read,
+                                                            int written, double* seconds,
+                                                            double* torch_seconds, int* wins);
 
 // ---- XLA
 // -----------------------------------------------------------------------------------------------------------

@@ -5,8 +5,8 @@
 #include <cmath>
 #include <cstring>
 
-#include "library/attention/fp16/depths.hpp"
 #include "checker/cases/cases.hpp"
+#include "library/attention/fp16/depths.hpp"
 
 namespace antiphase::checker_detail {
 namespace {

@@ -147,7 +147,7 @@ void scan_and_verify(const context& where, const std::string& what, scan_of s, c
 }
 // The same for types that are known when it runs.
 void scan_and_verify(const context& where, const std::string& what, element in, element out, const scan_of& s,
-                    const launching& launch) {
+                     const launching& launch) {
   with_stored_element(in, [&]<class In>() {
     if (in == out) return scan_and_verify<In, In>(where, what, s, launch);
     with_element(out, [&]<class Out>() {
@@ -228,8 +228,8 @@ void scan_one_line(const context& where, const ring_instances& instances) {
         i.operation == scan_operation::sum && (i.in == element::f32 || i.in == element::u8) && i.in == i.out;
     const int tiles = long_line ? 2 * scans::find_step(i.step).ring.stages + 2 : 2;
     scan_and_verify(where, c.name, c.in, c.out,
-                   {.problem = {.operation = c.operation, .length = std::int64_t{tiles} * tile_of(i) + 37}},
-                   by_policy(i.step));
+                    {.problem = {.operation = c.operation, .length = std::int64_t{tiles} * tile_of(i) + 37}},
+                    by_policy(i.step));
     scan_of anywhere{.problem = {.operation = c.operation,
                                  .kind = scan_kind::exclusive,
                                  .direction = scan_direction::reverse,
@@ -247,16 +247,16 @@ void scan_rows(const context& where, const ring_instances& instances) {
     const scans::single_pass_instance& i = instances[n];
     const ring_case c = turned(i, n);
     scan_and_verify(where, c.name + ", short rows", c.in, c.out,
-                   {.problem = {.operation = c.operation, .outer = tile_of(i) / 77 + 20, .length = 77}},
-                   by_policy(i.step));
+                    {.problem = {.operation = c.operation, .outer = tile_of(i) / 77 + 20, .length = 77}},
+                    by_policy(i.step));
     scan_and_verify(where, c.name + ", long rows", c.in, c.out,
-                   {.problem = {.operation = c.operation,
-                                .kind = scan_kind::exclusive,
-                                .direction = scan_direction::reverse,
-                                .outer = 2,
-                                .length = tile_of(i) + 101},
-                    .in_offset = 1},
-                   by_policy(i.step));
+                    {.problem = {.operation = c.operation,
+                                 .kind = scan_kind::exclusive,
+                                 .direction = scan_direction::reverse,
+                                 .outer = 2,
+                                 .length = tile_of(i) + 101},
+                     .in_offset = 1},
+                    by_policy(i.step));
   }
 }
 // Keys of 1, 2, 4 and 8 bytes, and floats, which are compared as such.

@@ -8,8 +8,8 @@
 #include <unordered_set>
 #include <vector>
 
-#include "finding_list.hpp"
 #include "checker/memory/access_history.hpp"
+#include "finding_list.hpp"
 
 namespace antiphase::checker_detail {
 

@@ -7,9 +7,9 @@
 #include <string_view>
 #include <unordered_set>
 
+#include "checker/order/happens_before.hpp"
 #include "host_memory.hpp"
 #include "shadow.hpp"
-#include "checker/order/happens_before.hpp"
 
 namespace antiphase::checker_detail {
 

@@ -23,7 +23,8 @@ struct host_memory {
   // Called for accesses to the stack more than `unchecked_depth` bytes below its top, once for each depth; null: not.
   void (*on_deep_stack)(std::uintptr_t address, std::uintptr_t& lowest_checked) = nullptr;
   std::uintptr_t unchecked_depth = 0, lowest_checked = 0;
-  bool (*allows_more)(std::uintptr_t address, std::size_t bytes, access_kind kind) = nullptr;  // null: nothing else
+  bool (*allows_more)(std::uintptr_t address, std::size_t bytes,
+                      access_kind kind) = nullptr;  // null: nothing else
   // True while a call of a library runs on the host as a device thread, which may use all of the host's memory.
   bool runs_library = false;
   // Addresses here need no hook call: the program's own hooks return early. It is the current thread's stack,
@@ -47,8 +48,9 @@ struct host_memory {
   // Another thread runs, on this stack.
   void switch_to(address_range of_thread) {
     stack = of_thread;
-    lowest_checked =
-        on_deep_stack == nullptr || runs_library || unchecked_depth >= stack.size ? 0 : stack.low + stack.size - unchecked_depth;
+    lowest_checked = on_deep_stack == nullptr || runs_library || unchecked_depth >= stack.size
+                         ? 0
+                         : stack.low + stack.size - unchecked_depth;
     set_unhooked(lowest_checked == 0 ? stack : address_range{lowest_checked, unchecked_depth});
   }
   void set_unhooked(address_range these) const {

@@ -7,8 +7,8 @@
 #include <unordered_map>
 #include <vector>
 
-#include "shadow.hpp"
 #include "checker/order/atomic_order.hpp"
+#include "shadow.hpp"
 
 namespace antiphase::checker_detail {
 

@@ -13,16 +13,16 @@
 #include <numeric>
 #include <thread>
 
+#include "checker/findings/groups.hpp"
+#include "checker/order/missing.hpp"
+#include "checker/order/places.hpp"
+#include "checker/plain/ptx/module.hpp"
+#include "core/executor/cpu/observer.hpp"
+#include "core/executor/cpu/script.hpp"
 #include "executor.hpp"
 #include "lists.hpp"
 #include "model.hpp"
 #include "process.hpp"
-#include "checker/findings/groups.hpp"
-#include "checker/order/missing.hpp"
-#include "checker/order/places.hpp"
-#include "core/executor/cpu/observer.hpp"
-#include "core/executor/cpu/script.hpp"
-#include "checker/plain/ptx/module.hpp"
 #include "timed_kernels.hpp"
 
 namespace antiphase {

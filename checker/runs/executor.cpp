@@ -9,11 +9,11 @@
 #include <map>
 #include <thread>
 
-#include "model.hpp"
 #include "checker/order/missing.hpp"
 #include "checker/order/places.hpp"
 #include "core/executor/cpu/launch.hpp"
 #include "core/executor/scratch.hpp"
+#include "model.hpp"
 
 namespace antiphase::checker_detail {
 namespace {

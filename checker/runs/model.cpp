@@ -6,9 +6,9 @@
 #include <algorithm>
 #include <bit>
 
-#include "process.hpp"
 #include "checker/order/missing.hpp"
 #include "checker/order/places.hpp"
+#include "process.hpp"
 
 namespace antiphase::checker_detail {
 

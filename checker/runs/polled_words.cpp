@@ -6,8 +6,8 @@
 #include <cstring>
 #include <set>
 
-#include "model.hpp"
 #include "checker/order/places.hpp"
+#include "model.hpp"
 
 namespace antiphase::checker_detail {
 namespace {

@@ -27,10 +27,10 @@
 #include <thread>
 #include <utility>
 
-#include "model.hpp"
-#include "process_family.hpp"
 #include "checker/order/place_table.hpp"
 #include "checker/order/places.hpp"
+#include "model.hpp"
+#include "process_family.hpp"
 
 namespace antiphase::checker_detail {
 namespace {

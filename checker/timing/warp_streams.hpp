@@ -9,9 +9,9 @@
 #include <unordered_map>
 #include <vector>
 
-#include "requests.hpp"
 #include "checker/order/happens_before.hpp"
 #include "checker/order/place_table.hpp"
+#include "requests.hpp"
 
 namespace antiphase::checker_detail {
 

@@ -42,8 +42,9 @@ attentions::walked_call walked(const torch_attention_call& call) {
 }
 // By the forward's kernels or the gradients'.
 template <std::size_t N> torch_comparison compared(const context& where, const torch_attention_call& call,
-                                                double predicted, const costs::torch_attention_cost<N>& cost,
-                                                const costs::torch_kernel (&kernels)[N]) {
+                                                   double predicted,
+                                                   const costs::torch_attention_cost<N>& cost,
+                                                   const costs::torch_kernel (&kernels)[N]) {
   std::size_t place = 0;
   while (place + 1 < N && call.depth > kernels[place].depth) ++place;
   const costs::torch_kernel& kernel = kernels[place];

@@ -3,9 +3,9 @@
 #pragma once
 #include <antiphase/channel/recorded.cuh>
 #include <vector>
+#include "learn/trace/twin.hpp"
 #include "library/gemm/fp64/fp64_kernels.hpp"
 #include "library/gemm/fp64/ring_product.cuh"
-#include "learn/trace/twin.hpp"
 
 namespace antiphase::gemms {
 inline namespace AP_TARGET {

@@ -5,8 +5,8 @@
 #include <vector>
 #include "library/attention/fp16/forward.cuh"
 
-#include "library/attention/fp16/fp16_kernels.hpp"
 #include "learn/trace/twin.hpp"
+#include "library/attention/fp16/fp16_kernels.hpp"
 
 namespace antiphase::attentions {
 inline namespace AP_TARGET {

@@ -4,9 +4,9 @@
 #include <antiphase/channel/recorded.cuh>
 #include <utility>
 #include <vector>
+#include "learn/trace/twin.hpp"
 #include "library/gemm/fp16/fp16_kernels.hpp"
 #include "library/gemm/fp16/split_product.cuh"
-#include "learn/trace/twin.hpp"
 
 namespace antiphase::gemms {
 inline namespace AP_TARGET {

@@ -4,9 +4,9 @@
 #include <antiphase/channel/recorder.cuh>
 #include <antiphase/executor/pipeline_cost.hpp>
 #include <vector>
+#include "learn/trace/twin.hpp"
 #include "library/gemm/fp16/split_mma_product.cuh"
 #include "library/linear/mma_product.cuh"
-#include "learn/trace/twin.hpp"
 
 namespace antiphase::gemms {
 inline namespace AP_TARGET {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Recording twins of single-pass scans with tiles copied by threads (cp.async, sm_80): one line, and several.
 #include <vector>
-#include "library/scan/ring/single_pass_list.cuh"
 #include "learn/trace/scan_twin.cuh"
+#include "library/scan/ring/single_pass_list.cuh"
 
 namespace antiphase::scans {
 inline namespace AP_TARGET {

@@ -2,10 +2,10 @@
 // Recording twins of linear layers, as the ladder has them, and of the rings of tf32 (sm_90a).
 #include <antiphase/channel/recorded.cuh>
 #include <vector>
+#include "learn/trace/twin.hpp"
 #include "library/gemm/tf32/tf32_kernels.hpp"
 #include "library/gemm/tf32/tf32_product.cuh"
 #include "library/linear/tile_product.cuh"
-#include "learn/trace/twin.hpp"
 
 namespace antiphase::gemms {
 inline namespace AP_TARGET {

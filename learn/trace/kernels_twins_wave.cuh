@@ -6,8 +6,8 @@
 #include <cstddef>
 #include <utility>
 #include <vector>
-#include "library/scan/wave/one_wave.cuh"
 #include "learn/trace/twin.hpp"
+#include "library/scan/wave/one_wave.cuh"
 
 namespace antiphase::scans {
 inline namespace AP_TARGET {

@@ -10,10 +10,10 @@
 #include <string>
 #include <vector>
 
-#include "library/attention/fp16/depths.hpp"
-#include "library/attention/fp32_kernels.hpp"
 #include "learn/trace/record_call.hpp"
 #include "learn/trace/twin_lists.hpp"
+#include "library/attention/fp16/depths.hpp"
+#include "library/attention/fp32_kernels.hpp"
 
 namespace antiphase {
 namespace {

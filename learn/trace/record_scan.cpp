@@ -13,9 +13,9 @@
 #include <string>
 #include <vector>
 
-#include "library/scan/wave/wave_plan.hpp"
 #include "learn/trace/record_call.hpp"
 #include "learn/trace/twin_lists.hpp"
+#include "library/scan/wave/wave_plan.hpp"
 
 namespace antiphase {
 namespace {

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <antiphase/channel/recorded.cuh>
 #include <antiphase/device/clock_work.cuh>
-#include "library/scan/ring/ring_plan.hpp"
 #include "learn/trace/twin.hpp"
+#include "library/scan/ring/ring_plan.hpp"
 
 namespace antiphase::scans {
 inline namespace AP_TARGET {

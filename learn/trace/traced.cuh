@@ -10,10 +10,10 @@
 #include <string_view>
 #include <utility>
 #include <vector>
-#include "library/gemm/fp32/reads_of_step.hpp"
-#include "library/gemm/fp32/tiled.cuh"
 #include "core/joined_name.hpp"
 #include "learn/trace/traced_problem.hpp"
+#include "library/gemm/fp32/reads_of_step.hpp"
+#include "library/gemm/fp32/tiled.cuh"
 
 namespace antiphase::gemms {
 inline namespace AP_TARGET {

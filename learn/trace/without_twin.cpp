@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "learn/trace/without_twin.hpp"
 
-#include "library/gemm/fp64/fp64_kernels.hpp"
 #include "learn/trace/twin.hpp"
+#include "library/gemm/fp64/fp64_kernels.hpp"
 
 namespace antiphase {
 namespace {

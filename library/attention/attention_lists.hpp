@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The lists of attention's kernels: to add one, name it here and in library/CMakeLists.txt.
 #pragma once
+#include "core/registry.hpp"
 #include "library/attention/fp16/backward.hpp"
 #include "library/attention/fp16/short_gradients.hpp"
 #include "library/attention/fp32_kernels.hpp"
-#include "core/registry.hpp"
 
 #define AP_ATTENTION_LISTS(LIST)                        \
   LIST(naive_instance, naive_kernels)                   \
@@ -15,7 +15,7 @@
   LIST(softmax_instance, softmax_kernels)               \
   LIST(backward_instance, backward_kernels)             \
   LIST(split_instance, split_kernels)                   \
-  LIST(contract_instance, contract_kernels)                   \
+  LIST(contract_instance, contract_kernels)             \
   LIST(forward_instance, forward_kernels)               \
   LIST(short_instance, short_sequence_kernels)          \
   LIST(short_gradient_instance, short_gradient_kernels) \

@@ -6,9 +6,9 @@
 
 #include <antiphase/core/error.hpp>
 
+#include "core/names.hpp"
 #include "library/attention/fp16/fp16_plan.hpp"
 #include "library/attention/fp32_plan.hpp"
-#include "core/names.hpp"
 
 namespace antiphase::attentions {
 namespace {
@@ -40,13 +40,15 @@ launch_counts run_from_logsumexp(const call_from_logsumexp& p, const choices::wo
 }
 
 // The plan of a policy whose kernels read a logsumexp as well.
-template <unsuited Unsuited, planner Plan> plan_or_misfit planned_alone_by(const candidate&, const request& r) {
+template <unsuited Unsuited, planner Plan>
+plan_or_misfit planned_alone_by(const candidate&, const request& r) {
   if (!Unsuited(r).empty())
     return misfit{[](const candidate&, const request& of_call, const kernel&) { return Unsuited(of_call); }};
   return Plan(r);
 }
 
-template <unsuited Unsuited, planner Plan> plan_or_misfit made_or_why_by(const candidate& c, const request& r) {
+template <unsuited Unsuited, planner Plan>
+plan_or_misfit made_or_why_by(const candidate& c, const request& r) {
   plan_or_misfit alone = planned_alone_by<Unsuited, Plan>(c, r);
   if (!r.from_logsumexp() || std::holds_alternative<misfit>(alone)) return alone;
   return plan::of_type<run_from_logsumexp<Plan>, describe_nothing<call_from_logsumexp>>(

@@ -10,7 +10,8 @@ namespace antiphase::attentions {
 inline namespace AP_TARGET {
 
 constexpr float minus_infinity = -INFINITY;
-constexpr float least_factor = 0x1p-100f;  // smallest scale that is applied after the largest score is subtracted
+constexpr float least_factor =
+    0x1p-100f;  // smallest scale that is applied after the largest score is subtracted
 constexpr double log2_of_e = 1.4426950408889634, ln_of_2 = 0.6931471805599453;
 
 // The exponent of 2 of a pair is (t - m) * factor, with t from the product of its rows by of(), and m the

@@ -14,8 +14,8 @@
 #include <unordered_map>
 #include <utility>
 
-#include "library/c_api/status.hpp"
 #include "core/per_process.hpp"
+#include "library/c_api/status.hpp"
 
 namespace antiphase::c_api {
 namespace {

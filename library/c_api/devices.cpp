@@ -12,9 +12,9 @@
 #include <memory>
 #include <mutex>
 
+#include "core/per_process.hpp"
 #include "library/c_api/allocator.hpp"
 #include "library/c_api/status.hpp"
-#include "core/per_process.hpp"
 
 namespace antiphase::c_api {
 namespace {

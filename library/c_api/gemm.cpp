@@ -108,8 +108,8 @@ antiphase_status antiphase_sgemm_workspace(const antiphase_sgemm_args* args, siz
 }
 
 antiphase_status antiphase_sgemm_compare(const antiphase_sgemm_args* args, double* seconds,
-                                       double* cublas_seconds, double* times, double* eager_times,
-                                       double* host_saved, size_t* borrowed) {
+                                         double* cublas_seconds, double* times, double* eager_times,
+                                         double* host_saved, size_t* borrowed) {
   return guarded([&] {
     const product p = product_of(args, nullptr);
     const gemm_comparison is = compare(p.context, p.problem, p.options);
@@ -125,7 +125,8 @@ antiphase_status antiphase_sgemm_compare(const antiphase_sgemm_args* args, doubl
 antiphase_status antiphase_sgemm_gain(const antiphase_sgemm_args* args, double* times) {
   double seconds = 0, cublas_seconds = 0, eager_times = 0, host_saved = 0;
   size_t borrowed = 0;
-  return antiphase_sgemm_compare(args, &seconds, &cublas_seconds, times, &eager_times, &host_saved, &borrowed);
+  return antiphase_sgemm_compare(args, &seconds, &cublas_seconds, times, &eager_times, &host_saved,
+                                 &borrowed);
 }
 
 antiphase_status antiphase_sgemm_predict(const antiphase_sgemm_args* args, double* seconds,

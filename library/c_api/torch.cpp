@@ -22,9 +22,9 @@ void hand_out(const torch_comparison& j, double* seconds, double* torch_seconds,
 }  // namespace
 
 antiphase_status antiphase_torch_attention_compare(int device, int backward, int64_t members, int64_t heads,
-                                                 int64_t queries, int64_t keys, int64_t depth, int causal,
-                                                 int biased, int launches, double predicted, double* seconds,
-                                                 double* torch_seconds, int* wins) {
+                                                   int64_t queries, int64_t keys, int64_t depth, int causal,
+                                                   int biased, int launches, double predicted,
+                                                   double* seconds, double* torch_seconds, int* wins) {
   return guarded([&] {
     const torch_attention_call call{.backward = backward != 0,
                                     .members = members,
@@ -40,8 +40,8 @@ antiphase_status antiphase_torch_attention_compare(int device, int backward, int
 }
 
 antiphase_status antiphase_torch_scan_compare(int device, int operation, int64_t outer, int64_t length,
-                                            int64_t inner, int read, int written, double* seconds,
-                                            double* torch_seconds, int* wins) {
+                                              int64_t inner, int read, int written, double* seconds,
+                                              double* torch_seconds, int* wins) {
   return guarded([&] {
     using kind = torch_scan_call::kind;
     static_assert(ANTIPHASE_SUM == 0 && ANTIPHASE_PRODUCT == 1 && ANTIPHASE_MIN == 2 && ANTIPHASE_MAX == 3 &&

@@ -7,8 +7,8 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
-#include "library/costs/shipped_models.hpp"
 #include "core/per_process.hpp"
+#include "library/costs/shipped_models.hpp"
 
 namespace antiphase::costs {
 namespace {

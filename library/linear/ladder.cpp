@@ -9,10 +9,10 @@
 #include <cstdint>
 #include <limits>
 
+#include "core/names.hpp"
 #include "library/gemm/operands/views.hpp"
 #include "library/linear/linear_lists.hpp"
 #include "library/linear/plan.hpp"
-#include "core/names.hpp"
 
 namespace antiphase::gemms {
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The lists of the kernels of linear layers: to add one, name it here and in library/CMakeLists.txt.
 #pragma once
-#include "library/linear/linear_arguments.hpp"
 #include "core/registry.hpp"
+#include "library/linear/linear_arguments.hpp"
 
 #define AP_LINEAR_LISTS(LIST)                    \
   LIST(tile_instance, linear_tile_kernels)       \

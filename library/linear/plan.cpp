@@ -10,9 +10,9 @@
 #include <limits>
 #include <optional>
 
+#include "core/names.hpp"
 #include "library/costs/models.hpp"
 #include "library/linear/linear_lists.hpp"
-#include "core/names.hpp"
 
 namespace antiphase::linears {
 namespace {

@@ -192,7 +192,8 @@ choice choose(const executor& on, const problem& p, const scan_keys* keys, std::
   if (!c.request.empty())
     throw not_supported(
         fmt::format("no scan policy takes this problem: {}", fmt::join(refusals(c.request, nullptr), "; ")));
-  if (!c.considered.empty()) c.chosen = c.considered.front().candidate;  // nothing to scan: any candidate will do
+  if (!c.considered.empty())
+    c.chosen = c.considered.front().candidate;  // nothing to scan: any candidate will do
   return c;
 }
 choice choose(const executor& on, const problem& p, const scan_keys* keys, const step& s) {

@@ -46,7 +46,7 @@ decision decide(const antiphase_sgemm_args& x) {
   double times = 0, eager_times = 0;
   std::size_t bytes = 0;
   if (antiphase_sgemm_compare(&x, &d.predicted.seconds, &d.predicted.cublas_seconds, &times, &eager_times,
-                            &d.predicted.host_saved, &bytes) != ANTIPHASE_OK)
+                              &d.predicted.host_saved, &bytes) != ANTIPHASE_OK)
     return {.eager = outcome::refused, .captured = outcome::refused, .predicted = {}};
   const auto outcome_of = [&](double by) {
     if (bytes > said().most_workspace) return outcome::workspace;

@@ -3,8 +3,8 @@
 
 #include <optional>
 
-#include "preload/cublas/libraries.hpp"
 #include "core/per_process.hpp"
+#include "preload/cublas/libraries.hpp"
 
 namespace antiphase::cublas {
 namespace {

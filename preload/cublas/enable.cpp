@@ -17,10 +17,10 @@
 #include <unordered_map>
 #include <vector>
 
+#include "core/per_process.hpp"
 #include "preload/cublas/enable.hpp"
 #include "preload/cublas/libraries.hpp"
 #include "preload/cublas/originals.hpp"
-#include "core/per_process.hpp"
 
 namespace antiphase::cublas {
 namespace {

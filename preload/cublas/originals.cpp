@@ -9,8 +9,8 @@
 #include <new>
 #include <unordered_map>
 
-#include "preload/cublas/libraries.hpp"
 #include "core/per_process.hpp"
+#include "preload/cublas/libraries.hpp"
 
 namespace antiphase::cublas {
 namespace {

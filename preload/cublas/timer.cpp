@@ -6,10 +6,10 @@
 #include <deque>
 #include <mutex>
 
+#include "core/per_process.hpp"
 #include "preload/cublas/driver.hpp"
 #include "preload/cublas/program_time.hpp"
 #include "preload/cublas/settings.hpp"
-#include "core/per_process.hpp"
 
 namespace antiphase::cublas {
 namespace {

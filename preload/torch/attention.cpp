@@ -153,8 +153,9 @@ attention_decision decided(const attention_call& c, const location& where, bool 
   const int launches = is_captured ? 0 : d.workspace == 0 ? 1 : several;
   if (antiphase_attention_predict(&asked, &predicted) != ANTIPHASE_OK ||
       antiphase_torch_attention_compare(d.call.device, c.grad != nullptr, asked.members, asked.heads,
-                                      asked.queries, asked.keys, asked.depth, c.is_causal, c.bias != nullptr,
-                                      launches, predicted, &ours, &torchs, &wins) != ANTIPHASE_OK)
+                                        asked.queries, asked.keys, asked.depth, c.is_causal,
+                                        c.bias != nullptr, launches, predicted, &ours, &torchs,
+                                        &wins) != ANTIPHASE_OK)
     return d;
   decide(d, attention_operators(), where, wins != 0, torchs - ours);
   return d;

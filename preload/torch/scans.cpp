@@ -151,8 +151,9 @@ bool wins(const scan_call& c, int device, double& gain) {
   if (c.op == ANTIPHASE_LOG_SUM_EXP && read == 2) read = written = 10;  // converted before and after
   double ours = 0, torchs = 0;
   int found = 0;
-  if (antiphase_torch_scan_compare(device, c.op, product(0, axis), sizes[axis], product(axis + 1, sizes.size()),
-                                 read, written, &ours, &torchs, &found) != ANTIPHASE_OK)
+  if (antiphase_torch_scan_compare(device, c.op, product(0, axis), sizes[axis],
+                                   product(axis + 1, sizes.size()), read, written, &ours, &torchs,
+                                   &found) != ANTIPHASE_OK)
     return false;
   gain = torchs - ours;
   return found != 0;

@@ -12,8 +12,8 @@
 #include <memory>
 #include <vector>
 
-#include "launcher.hpp"
 #include "core/executor/cpu/clock.hpp"
+#include "launcher.hpp"
 
 namespace antiphase::test {
 namespace {

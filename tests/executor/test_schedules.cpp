@@ -12,8 +12,8 @@
 #include <numeric>
 #include <set>
 
-#include "launcher.hpp"
 #include "core/executor/cpu/schedule.hpp"
+#include "launcher.hpp"
 
 namespace antiphase::test {
 namespace {

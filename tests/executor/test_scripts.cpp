@@ -11,8 +11,8 @@
 #include <map>
 #include <set>
 
-#include "launcher.hpp"
 #include "core/executor/cpu/script.hpp"
+#include "launcher.hpp"
 
 namespace antiphase::test {
 namespace {

@@ -93,7 +93,8 @@ inline product product_at_the_certificate(double times) {
 
 #define AP_EXPECT_KEPT(computed, product)                                                        \
   do {                                                                                           \
-    const ::antiphase::gemm_test::contract_result j = ::antiphase::gemm_test::compare_with_exact(computed, product);   \
+    const ::antiphase::gemm_test::contract_result j =                                            \
+        ::antiphase::gemm_test::compare_with_exact(computed, product);                           \
     EXPECT_LE(j.worst, 1) << "the contract is broken at C(" << j.row << ", " << j.column << ")"; \
   } while (false)
 

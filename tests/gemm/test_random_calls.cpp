@@ -171,7 +171,7 @@ class prepared {
     return all == 0 ? std::string() : fault_in(c, before, r_.count - 1, r_.m - 1, r_.n - 1);
   }
   std::string fault_in(const std::vector<float>& c, const std::vector<float>& before, std::int64_t n,
-                     std::int64_t i, std::int64_t j) const {
+                       std::int64_t i, std::int64_t j) const {
     constexpr double most = 0x1.ffffep127;
     const bool multiplies = r_.alpha != 0 && r_.k > 0;
     double sum = 0, size = 0;  // size: sum of finite |terms|

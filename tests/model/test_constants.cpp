@@ -220,8 +220,8 @@ TEST(torch_comparison, times_of_scans_are_those_of_the_cost_models) {
   EXPECT_NEAR(us({.operation = kind::extremes, .length = 65536}), 25 + 65536 * 2.5e-3, 1e-6);
   EXPECT_NEAR(us({.operation = kind::log_sum_exp, .length = 65536}), 20 + 65536 * 8 / 1.8e6, 1e-6);
   EXPECT_NEAR(
-      1e6 *
-          compare(where, torch_scan_call{.operation = kind::extremes, .length = 65536, .written = 12}).seconds,
+      1e6 * compare(where, torch_scan_call{.operation = kind::extremes, .length = 65536, .written = 12})
+                .seconds,
       60 + 65536. * (16 + 32) / 2.4e6, 1e-6);
 }
 

@@ -139,7 +139,8 @@ product_outcome measured(const std::string& name, double us, double sgemm, doubl
               {.rival = {.key = "cublas_lt", .name = "cublasLt"}, .error = {}, .time = {.median_us = lt}}};
   return o;
 }
-constexpr device_roofline roofline{.device = "", .fp32 = 200, .strict = 50, .terabytes = 4, .shortest_launch = 2};
+constexpr device_roofline roofline{
+    .device = "", .fp32 = 200, .strict = 50, .terabytes = 4, .shortest_launch = 2};
 
 TEST(records_of_products, tell_the_faster_rival_and_the_roof) {
   const json record = records_of_products({measured("a", 20, 60, 40)}, "suite", &roofline, true)[0];

@@ -115,9 +115,9 @@ TEST(spot_check, takes_a_few_outputs_of_a_product_with_long_sums) {
 TEST(spot_check, one_more_rounding_of_what_is_added_is_allowed) {
   const listed_product p{.name = "", .group = "", .size = {4, 4, 2}, .layout = "nn", .beta = 1};
   held_out j{p,
-           {.a = repeated_values(random_values(211, 1)),
-            .b = repeated_values(random_values(307, 2)),
-            .c = repeated_values({1000.f, -3000.f, 2000.f})}};
+             {.a = repeated_values(random_values(211, 1)),
+              .b = repeated_values(random_values(307, 2)),
+              .c = repeated_values({1000.f, -3000.f, 2000.f})}};
   EXPECT_TRUE(j.accepts(j.right)) << "half a unit of 3000 is hundreds of units of a small sum";
 }
 

@@ -30,7 +30,7 @@ constexpr std::int64_t few_keys = 4;  // of a query that FP32 computes, whatever
 
 // One row of O: `q` and `found` have `depth` elements, `k` and `v` `keys` rows of them.
 row_result held_out(const float* q, const float* k, const float* v, const float* found, std::int64_t keys,
-                  std::int64_t depth, bool by_parts) {
+                    std::int64_t depth, bool by_parts) {
   const double d = static_cast<double>(depth),
                scale = static_cast<double>(1 / std::sqrt(static_cast<float>(depth)));
   const auto count = static_cast<std::size_t>(keys);
@@ -114,9 +114,9 @@ verdict attention_operands::check(bool by_parts) const {
       const std::int64_t seen = problem_.mask == causal::no ? keys : std::min(keys, i + 1);
       results[n] =
           held_out(&host_q_[static_cast<std::size_t>(row * depth)],
-                 &host_k_[static_cast<std::size_t>(head * keys * depth)],
-                 &host_v_[static_cast<std::size_t>(head * keys * depth)],
-                 &found[static_cast<std::size_t>(row * depth)], seen, depth, by_parts && seen > few_keys);
+                   &host_k_[static_cast<std::size_t>(head * keys * depth)],
+                   &host_v_[static_cast<std::size_t>(head * keys * depth)],
+                   &found[static_cast<std::size_t>(row * depth)], seen, depth, by_parts && seen > few_keys);
     }
   });
   verdict v{.error = 0, .verified = std::ranges::none_of(found, [](float x) { return !std::isfinite(x); })};

@@ -53,7 +53,7 @@ work product_memory::call(const listed_product& p, const gemm_options& how, bool
 }
 
 accuracy product_memory::assess(const listed_product& p, const spot_check& check, const work& run,
-                               const gemm_bound& promised) {
+                                const gemm_bound& promised) {
   (p.beta == 0 ? nothing_ : values_.c).fill(where_, c_.data(), p.of_c());
   recomputed_.copy_from(std::vector<std::uint64_t>{0});
   where_.runs_on().milliseconds(run, nullptr);

@@ -27,7 +27,7 @@ class product_memory {
   work call(const listed_product& p, const gemm_options& how, bool counting = false);
   // Runs the work once on a C that it must overwrite to pass, and checks the result.
   accuracy assess(const listed_product& p, const spot_check& check, const work& run,
-                 const gemm_bound& promised);
+                  const gemm_bound& promised);
   std::uint64_t recomputed() const { return recomputed_.to_host()[0]; }  // since the last assess() began
   const operand_values& values() const { return values_; }
 

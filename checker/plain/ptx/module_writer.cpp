@@ -8,8 +8,8 @@
 #include <cstdlib>
 #include <set>
 
-#include "function_writer.hpp"
 #include "core/portable/demangled.hpp"
+#include "function_writer.hpp"
 
 namespace antiphase::plain::ptx_module {
 namespace {

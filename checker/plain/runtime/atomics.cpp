@@ -10,10 +10,10 @@
 #include <utility>
 #include <vector>
 
-#include "launch_state.hpp"
-#include "run.hpp"
 #include "checker/order/missing.hpp"
 #include "core/executor/cpu/worker.hpp"
+#include "launch_state.hpp"
+#include "run.hpp"
 #include "streams.hpp"
 #include "undefined_values.hpp"
 

@@ -9,12 +9,12 @@
 #include <set>
 #include <utility>
 
-#include "launch_state.hpp"
-#include "run.hpp"
-#include "runtime.hpp"
 #include "checker/runs/executor.hpp"
 #include "checker/runs/process.hpp"
 #include "core/executor/cpu/worker.hpp"
+#include "launch_state.hpp"
+#include "run.hpp"
+#include "runtime.hpp"
 
 namespace antiphase::plain {
 

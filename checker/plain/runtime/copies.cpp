@@ -11,10 +11,10 @@
 
 #include <antiphase/plain/libraries.h>
 #include <antiphase/plain/tensor_maps.h>
-#include "memory.hpp"
-#include "run.hpp"
 #include "checker/runs/executor.hpp"
 #include "core/executor/cpu/tensor_elements.hpp"
+#include "memory.hpp"
+#include "run.hpp"
 #include "streams.hpp"
 
 namespace antiphase::plain {

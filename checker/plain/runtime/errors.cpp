@@ -4,8 +4,8 @@
 
 #include <utility>
 
-#include "run.hpp"
 #include "checker/order/places.hpp"
+#include "run.hpp"
 
 namespace antiphase::plain {
 namespace {

@@ -10,10 +10,10 @@
 #include <string_view>
 #include <vector>
 
-#include "launch_state.hpp"
-#include "run.hpp"
 #include "checker/order/missing.hpp"
 #include "checker/order/places.hpp"
+#include "launch_state.hpp"
+#include "run.hpp"
 
 namespace antiphase::plain {
 using checker_detail::model;

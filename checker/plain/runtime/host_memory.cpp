@@ -11,10 +11,10 @@
 #include <map>
 #include <mutex>
 
-#include "memory.hpp"
-#include "run.hpp"
 #include "checker/order/missing.hpp"
 #include "checker/order/places.hpp"
+#include "memory.hpp"
+#include "run.hpp"
 #include "streams.hpp"
 
 namespace antiphase::plain {

@@ -9,10 +9,10 @@
 #include <string>
 #include <utility>
 
-#include "launch_state.hpp"
-#include "memory.hpp"
 #include "checker/order/places.hpp"
 #include "checker/plain/ptx/module.hpp"
+#include "launch_state.hpp"
+#include "memory.hpp"
 
 namespace antiphase::plain {
 namespace {

@@ -67,8 +67,8 @@ void host_work::record(const void* p, std::size_t bytes, const touch& t) {
   });
 }
 
-void host_work::check_access(const void* p, std::size_t bytes, access_kind kind, const void* code, bool atomic,
-                      const char* action) {
+void host_work::check_access(const void* p, std::size_t bytes, access_kind kind, const void* code,
+                             bool atomic, const char* action) {
   each_granule(p, bytes, [&](std::uintptr_t g, unsigned char mask) {
     const auto at = touched_.find(g);
     if (at == touched_.end()) return true;
@@ -115,9 +115,9 @@ void host_work::touched(const void* p, std::size_t bytes, access_kind kind, cons
   if (kind == access_kind::write) words_.erase(address_of(p));
   if (!touched_.empty())
     check_access(p, bytes, kind, code, atomic,
-          kind == access_kind::read ? atomic ? "atomic read" : "read"
-          : atomic                  ? "atomic write"
-                                    : "write");
+                 kind == access_kind::read ? atomic ? "atomic read" : "read"
+                 : atomic                  ? "atomic write"
+                                           : "write");
 }
 
 // Any order will do: hosts of GPUs reorder few loads, and programs rely on that.

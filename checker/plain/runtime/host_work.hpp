@@ -65,7 +65,7 @@ class host_work {
   void forget_waited();
   void record(const void* p, std::size_t bytes, const touch& t);
   void check_access(const void* p, std::size_t bytes, checker_detail::access_kind kind, const void* code,
-             bool atomic, const char* action);
+                    bool atomic, const char* action);
 
   checker_detail::model& m_;
   bool runs_ = false;

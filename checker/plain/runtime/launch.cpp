@@ -9,14 +9,14 @@
 #include <string>
 #include <utility>
 
-#include "launch_state.hpp"
-#include "memory.hpp"
-#include "run.hpp"
 #include "checker/order/places.hpp"
 #include "checker/runs/executor.hpp"
 #include "checker/runs/process.hpp"
 #include "core/executor/cpu/worker.hpp"
 #include "core/portable/demangled.hpp"
+#include "launch_state.hpp"
+#include "memory.hpp"
+#include "run.hpp"
 #include "streams.hpp"
 #include "undefined_values.hpp"
 

@@ -5,11 +5,11 @@
 #include <cstring>
 #include <utility>
 
+#include "checker/order/places.hpp"
+#include "checker/runs/executor.hpp"
 #include "launch_state.hpp"
 #include "memory.hpp"
 #include "run.hpp"
-#include "checker/order/places.hpp"
-#include "checker/runs/executor.hpp"
 #include "streams.hpp"
 #include "undefined_values.hpp"
 

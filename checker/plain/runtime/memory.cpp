@@ -12,10 +12,10 @@
 #include <utility>
 #include <vector>
 
-#include "memory.hpp"
-#include "run.hpp"
 #include "checker/order/missing.hpp"
 #include "checker/order/places.hpp"
+#include "memory.hpp"
+#include "run.hpp"
 #include "streams.hpp"
 
 namespace antiphase::plain {

@@ -8,10 +8,10 @@
 #include <string>
 #include <utility>
 
+#include "checker/order/missing.hpp"
 #include "launch_state.hpp"
 #include "memory.hpp"
 #include "run.hpp"
-#include "checker/order/missing.hpp"
 #include "undefined_values.hpp"
 
 namespace antiphase::plain {

@@ -8,13 +8,13 @@
 #include <string>
 #include <utility>
 
-#include "runtime.hpp"
 #include "checker/findings/groups.hpp"
 #include "checker/order/missing.hpp"
-#include "checker/runs/model.hpp"
 #include "checker/plain/translate/compile.hpp"
 #include "checker/plain/translate/compile_steps.hpp"
+#include "checker/runs/model.hpp"
 #include "core/portable/demangled.hpp"
+#include "runtime.hpp"
 
 namespace antiphase::plain::python {
 int serve(int, char**);

@@ -13,12 +13,12 @@
 #include <utility>
 #include <vector>
 
-#include "launch_state.hpp"
-#include "memory.hpp"
-#include "runtime.hpp"
 #include "checker/order/places.hpp"
 #include "checker/runs/executor.hpp"
 #include "checker/runs/process.hpp"
+#include "launch_state.hpp"
+#include "memory.hpp"
+#include "runtime.hpp"
 #include "streams.hpp"
 #include "undefined_values.hpp"
 

@@ -9,9 +9,9 @@
 #include <utility>
 #include <vector>
 
+#include "core/executor/cpu/observer.hpp"
 #include "launch_state.hpp"
 #include "run.hpp"
-#include "core/executor/cpu/observer.hpp"
 
 namespace antiphase::plain {
 namespace {

@@ -14,11 +14,11 @@
 #include <cstdlib>
 #include <vector>
 
-#include "run.hpp"
-#include "runtime.hpp"
 #include "checker/order/missing.hpp"
 #include "checker/runs/model.hpp"
 #include "core/executor/cpu/fiber.hpp"
+#include "run.hpp"
+#include "runtime.hpp"
 
 namespace antiphase::plain {
 namespace {

@@ -5,8 +5,8 @@
 #include <set>
 #include <utility>
 
-#include "run.hpp"
 #include "checker/order/places.hpp"
+#include "run.hpp"
 #include "streams.hpp"
 
 namespace antiphase::plain {

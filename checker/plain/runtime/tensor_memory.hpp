@@ -6,10 +6,10 @@
 #include <array>
 #include <vector>
 
-#include "launch_state.hpp"
-#include "run.hpp"
 #include "checker/order/missing.hpp"
 #include "checker/order/places.hpp"
+#include "launch_state.hpp"
+#include "run.hpp"
 
 namespace antiphase::plain::ptx::tensor_memory {
 

@@ -15,11 +15,11 @@
 #include <tuple>
 #include <utility>
 
-#include "launch_state.hpp"
-#include "run.hpp"
 #include "checker/order/missing.hpp"
 #include "checker/order/places.hpp"
 #include "core/executor/cpu/worker.hpp"
+#include "launch_state.hpp"
+#include "run.hpp"
 #include "undefined_values.hpp"
 
 namespace antiphase::plain {

@@ -15,13 +15,13 @@
 #include <sstream>
 
 #include "assembly.hpp"
+#include "checker/plain/ptx/launch_file.hpp"
 #include "compile_steps.hpp"
 #include "host_part.hpp"
 #include "missing_headers.hpp"
 #include "prepared.hpp"
 #include "prepass.hpp"
 #include "sides.hpp"
-#include "checker/plain/ptx/launch_file.hpp"
 
 namespace antiphase::plain {
 

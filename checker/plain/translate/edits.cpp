@@ -3,8 +3,8 @@
 #include <cstdio>
 #include <sstream>
 
-#include "compile_steps.hpp"
 #include "checker/order/places.hpp"
+#include "compile_steps.hpp"
 #include "statements.hpp"
 
 namespace antiphase::plain {

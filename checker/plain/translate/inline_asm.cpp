@@ -4,10 +4,10 @@
 
 #include <algorithm>
 
-#include "dialect.hpp"
-#include "source_pass.hpp"
 #include "checker/plain/ptx/ptx.hpp"
 #include "checker/plain/ptx/ptx_instruction.hpp"
+#include "dialect.hpp"
+#include "source_pass.hpp"
 
 namespace antiphase::plain {
 

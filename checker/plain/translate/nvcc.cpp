@@ -9,10 +9,10 @@
 #include <sstream>
 #include <utility>
 
+#include "checker/order/places.hpp"
 #include "compile.hpp"
 #include "compile_steps.hpp"
 #include "prepared.hpp"
-#include "checker/order/places.hpp"
 #include "statements.hpp"
 #include "tokens.hpp"
 

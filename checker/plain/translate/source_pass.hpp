@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
-#include "prepass.hpp"
 #include "checker/plain/ptx/ptx.hpp"
+#include "prepass.hpp"
 #include "token_walk.hpp"
 
 namespace antiphase::plain {

@@ -4,9 +4,9 @@
 
 #include <algorithm>
 
+#include "checker/plain/ptx/ptx_instruction.hpp"
 #include "dialect.hpp"
 #include "source_pass.hpp"
-#include "checker/plain/ptx/ptx_instruction.hpp"
 
 namespace antiphase::plain {
 

@@ -16,10 +16,10 @@
 #include <set>
 #include <sstream>
 
+#include "checker/runs/process_family.hpp"
 #include "compile.hpp"
 #include "compile_steps.hpp"
 #include "prepared.hpp"
-#include "checker/runs/process_family.hpp"
 
 extern char** environ;
 

@@ -12,8 +12,8 @@
 #include <new>
 #include <thread>
 
-#include "launch.hpp"
 #include "core/executor/scratch.hpp"
+#include "launch.hpp"
 
 namespace antiphase {
 namespace {

@@ -185,9 +185,9 @@ std::vector<launchable> forward_launches(const request& r, const forward_instanc
                                      p,
                                      m.visible,
                                      static_cast<std::int32_t>(tiles)}),
-      launch_of(
-          contract, line(p.members * p.kv_heads),
-          contract_params{m.q, m.k, {m.v}, 1, depth, scale_of(p), most_logit, most_near_logit, m.flags, m.far}),
+      launch_of(contract, line(p.members * p.kv_heads),
+                contract_params{
+                    m.q, m.k, {m.v}, 1, depth, scale_of(p), most_logit, most_near_logit, m.flags, m.far}),
       launch_of(with.code, line(blocks), product)};
   if (may_see_few_keys(r)) all.push_back(few_keys_forward(r));
   all.push_back(fp32_forward(r, m.flags));
@@ -277,19 +277,20 @@ std::vector<launchable> gradient_launches(const request& r, cutter& memory) {
   for (const split_operand* o : {&m.q, &m.k, &m.v, &m.g}) tiles += o->count * o->shape.tiles;
   const gradient_split_params parts{
       {{m.q, m.k, m.v}, 3, depth, near_lo, m.next_item}, m.g, out, p, m.numbers};
-  std::vector<launchable> all{launch_of(split.code, line(tiles), parts),
-                              launch_of(contract_instances(r.where()).front().code, line(p.members * p.kv_heads),
-                                        contract_params{m.q,
-                                                     m.k,
-                                                     {m.v, m.g},
-                                                     2,
-                                                     depth,
-                                                     scale_of(p),
-                                                     most_near_logit,
-                                                     most_near_logit,
-                                                     m.flags,
-                                                     nullptr}),
-                              gradient_launch(r, m, side::keys), gradient_launch(r, m, side::queries)};
+  std::vector<launchable> all{
+      launch_of(split.code, line(tiles), parts),
+      launch_of(contract_instances(r.where()).front().code, line(p.members * p.kv_heads),
+                contract_params{m.q,
+                                m.k,
+                                {m.v, m.g},
+                                2,
+                                depth,
+                                scale_of(p),
+                                most_near_logit,
+                                most_near_logit,
+                                m.flags,
+                                nullptr}),
+      gradient_launch(r, m, side::keys), gradient_launch(r, m, side::queries)};
   for (launchable& l : flagged_launches(r, m, memory)) all.push_back(std::move(l));
   return all;
 }

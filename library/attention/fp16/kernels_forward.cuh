@@ -28,7 +28,9 @@ std::vector<split_instance> split_kernels() {
   }
   (std::make_index_sequence<std::size(fp16::depths)>());
 }
-std::vector<contract_instance> contract_kernels() { return {{kernel_of<contract_pass>("attention.contract")}}; }
+std::vector<contract_instance> contract_kernels() {
+  return {{kernel_of<contract_pass>("attention.contract")}};
+}
 
 }  // namespace AP_TARGET
 }  // namespace antiphase::attentions

@@ -96,8 +96,9 @@ double factor_of(const candidate& row, const request& r) {
 // or slower units per multiprocessor. So the roofline is a lower bound.
 double seconds_of_launch(const candidate& row, const request& r, double factor) {
   const double by_model = factor * row.seconds(row, r);
-  return row.ladder != nullptr ? by_model
-                               : std::max(by_model, roofline_of(r.machine(), row.traits.work, r.size()).seconds);
+  return row.ladder != nullptr
+             ? by_model
+             : std::max(by_model, roofline_of(r.machine(), row.traits.work, r.size()).seconds);
 }
 // Seconds of all launches, with the finishing pass. factor: the tuning's.
 double seconds_of(const candidate& row, const request& r, double factor) {

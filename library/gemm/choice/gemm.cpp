@@ -40,7 +40,7 @@ std::span<std::byte> workspace_of(const gemms::choice& c, const gemm_options& op
 }
 // The same, after all memory of the call has been checked. Throws bad_request if something overlaps.
 std::span<std::byte> own_memory_for(const gemms::choice& c, const gemm_problem& p, const gemm_options& how,
-                                   std::size_t needed) {
+                                    std::size_t needed) {
   gemms::require_own_memory(p, how.batch, how.epilogue);
   if (how.recomputed != nullptr) gemms::require_own_memory(p, how.batch, how.epilogue, recomputed_of(how));
   return workspace_of(c, how, needed);
@@ -103,9 +103,9 @@ gemm_comparison compare(const context& where, const gemm_problem& p, const gemm_
   const bool is_known = is_measured(where.limits()) || where.limits().name == simulated_device().name ||
                         gemms::tuning_for(where.limits(), options.tuning) != nullptr;
   gemm_comparison is{.seconds = seconds,
-                    .cublas_seconds = cublas_seconds(where.limits(), p, options.batch),
-                    .host_saved = host_saved(where.limits(), c.runs.workspace),
-                    .workspace = c.runs.workspace};
+                     .cublas_seconds = cublas_seconds(where.limits(), p, options.batch),
+                     .host_saved = host_saved(where.limits(), c.runs.workspace),
+                     .workspace = c.runs.workspace};
   if (is_known) {
     is.gain = gain_over_cublas(where.limits(), p, options.batch, seconds);
     is.eager_gain = eager_gain_over_cublas(where.limits(), p, options.batch, seconds, is.workspace);

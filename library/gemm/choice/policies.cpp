@@ -9,9 +9,9 @@
 #include <antiphase/core/names.hpp>
 #include <antiphase/gemm/tensor_core_ladder.hpp>
 
-#include "library/gemm/choice/choose.hpp"
 #include "core/names.hpp"
 #include "core/per_process.hpp"
+#include "library/gemm/choice/choose.hpp"
 
 namespace antiphase::gemms {
 namespace {

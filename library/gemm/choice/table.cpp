@@ -6,9 +6,9 @@
 #include <iterator>
 #include <limits>
 
+#include "core/per_process.hpp"
 #include "library/gemm/candidate.hpp"
 #include "library/gemm/operands/line_operand.hpp"
-#include "core/per_process.hpp"
 
 namespace antiphase::gemms {
 namespace {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The lists of kernels that split operands, and that multiply what was split.
 #pragma once
+#include "core/registry.hpp"
 #include "library/gemm/fp16/split_pass.hpp"
 #include "library/gemm/fp16/split_product.hpp"
-#include "core/registry.hpp"
 
 #define AP_FP16_LISTS(LIST)                          \
   LIST(product_instance, split_kernels)              \

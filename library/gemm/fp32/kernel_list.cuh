@@ -8,8 +8,8 @@
 #include <string_view>
 #include <utility>
 #include <vector>
-#include "library/gemm/fp32/tiled.cuh"
 #include "core/joined_name.hpp"
+#include "library/gemm/fp32/tiled.cuh"
 
 namespace antiphase::gemms {
 inline namespace AP_TARGET {

@@ -171,7 +171,7 @@ pipeline_shape shape_of(const machine_profile& on, const tensor_core_step& how, 
 
 // `element`: bytes of one of an operand; `multiplying`: seconds.
 static roofline longest(const machine_profile& on, const product_size& p, std::size_t element,
-                    double multiplying) {
+                        double multiplying) {
   const double operands = operand_bytes(p, element) * (p.shares ? 1 : real(p.count));
   const double bytes = operands + sizeof(float) * real(p.count) * real(p.m) * real(p.n) * (p.adds_c ? 2 : 1);
   const double moving = least_to_move(on, bytes);
@@ -214,8 +214,8 @@ prediction predict(const machine_profile& on, const policy& how, const product_s
 prediction predict(const machine_profile& on, const tensor_core_step& how, const product_size& p) {
   // Warpgroups store lines of memory, whatever multiple of 4 bytes these begin at.
   const int side_by_side = how.feed == feeding::engine ? 1 : 2;
-  return not_below(roofline_of(on, how, p), predict_tiles(on, shape_of(on, how, operand_bytes(p, 2)), p, how.tile,
-                                                      how.tile_k, side_by_side));
+  return not_below(roofline_of(on, how, p), predict_tiles(on, shape_of(on, how, operand_bytes(p, 2)), p,
+                                                          how.tile, how.tile_k, side_by_side));
 }
 
 prediction explained(const machine_profile& on, const tensor_work& work, const product_size& p,

@@ -88,7 +88,7 @@ template <fp64_policy P> struct block_tile {
     for (int n = 0; n < outputs_of_thread; ++n) {
       const cell_place at = output(along_short, n);
       const bool inside = top + at.row < p.of_long.lines && left + at.column < p.of_short.lines &&
-                         at.row < rows && at.column < columns;
+                          at.row < rows && at.column < columns;
       c[n] =
           inside ? of_member + (top + at.row) * p.long_stride + (left + at.column) * p.short_stride : nullptr;
       if (!P.finishes && p.end.beta != 0 && inside) before[n] = *c[n];

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Lists of the kernels with FP64 sums.
 #pragma once
+#include "core/registry.hpp"
 #include "library/gemm/fp64/dots_product.hpp"
 #include "library/gemm/fp64/fp64_product.hpp"
 #include "library/gemm/fp64/short_product.hpp"
-#include "core/registry.hpp"
 
 #define AP_FP64_LISTS(LIST)                \
   LIST(fp64_instance, fp64_kernels)        \

@@ -24,7 +24,7 @@ named_view of_batch(std::string_view name, const matrix_view<T>& v, const batch&
   return all;
 }
 named_view vector_of(std::string_view name, const float* first, std::int64_t length, const batch& of,
-                      std::int64_t stride) {
+                     std::int64_t stride) {
   return of_batch(name, matrix_view<const float>{first, 1, length, 0, 1}, of, stride);
 }
 // All matrices and vectors of a request.

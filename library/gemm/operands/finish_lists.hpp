@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The list of finishing passes.
 #pragma once
-#include "library/gemm/operands/finish_pass.hpp"
 #include "core/registry.hpp"
+#include "library/gemm/operands/finish_pass.hpp"
 
 #define AP_FINISH_LISTS(LIST) LIST(finish_instance, finish_kernels)
 

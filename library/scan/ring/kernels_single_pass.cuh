@@ -5,8 +5,8 @@
 #include <string_view>
 #include <utility>
 
-#include "single_pass_list.cuh"
 #include "core/joined_name.hpp"
+#include "single_pass_list.cuh"
 
 namespace antiphase::scans {
 inline namespace AP_TARGET {

@@ -124,7 +124,8 @@ void bench_products(const product_list_request& r) {
   const device_roofline* const roofline = timed ? roofline_of(where.limits()) : nullptr;
   const auto records_of = [&] { return records_of_products(all, r.list.set, roofline, timed); };
   const auto text_of_all = [&] {
-    return fmt::format("C = A B on {}, {}\n\n{}", at.name, r.list.set, text_of_products(all, roofline, timed));
+    return fmt::format("C = A B on {}, {}\n\n{}", at.name, r.list.set,
+                       text_of_products(all, roofline, timed));
   };
   unfinished_results so_far(common, result_envelope("bench gemm", at), "records", r.list.products.size(),
                             "products");

@@ -44,7 +44,8 @@ std::optional<double> price_of_invariance(const product_outcome& o) {
   if (!o.invariant) return std::nullopt;
   return o.invariant->time.median_us / o.time.median_us;
 }
-std::optional<double> share_of_roofline(const product_outcome& o, const timing& t, const device_roofline* roofline) {
+std::optional<double> share_of_roofline(const product_outcome& o, const timing& t,
+                                        const device_roofline* roofline) {
   const auto least = roofline_time_of(o.product, roofline);
   if (!least) return std::nullopt;
   return least->us / t.median_us;
@@ -88,7 +89,8 @@ summary summary_of(const outcomes& of, const device_roofline* roofline) {
                compared;
   }
   s.of_roofline = mean(of, [&](const product_outcome& o) { return share_of_roofline(o, roofline); });
-  s.cublas_of_roofline = mean(of, [&](const product_outcome& o) { return rivals_share_of_roofline(o, roofline); });
+  s.cublas_of_roofline =
+      mean(of, [&](const product_outcome& o) { return rivals_share_of_roofline(o, roofline); });
   return s;
 }
 
@@ -215,7 +217,8 @@ void add_times(json& record, const product_outcome& o, const device_roofline* ro
   set_if_known(record["roof"], "cublas_share", rivals_share_of_roofline(o, roofline));
 }
 
-json record_of(const product_outcome& o, const std::string& set, const device_roofline* roofline, bool timed) {
+json record_of(const product_outcome& o, const std::string& set, const device_roofline* roofline,
+               bool timed) {
   const auto* const rival = o.fastest_rival();
   const auto of_both = [&](double accuracy::*which, const char* unit) {
     json value{{"ours", o.error.*which}};
@@ -282,7 +285,8 @@ json summary_of_products(const std::vector<product_outcome>& all, const device_r
   return {{"all", to_json(summary_of(all_of(all), roofline))}, {"groups", groups}, {"worst", worst}};
 }
 
-std::string text_of_products(const std::vector<product_outcome>& all, const device_roofline* roofline, bool timed) {
+std::string text_of_products(const std::vector<product_outcome>& all, const device_roofline* roofline,
+                             bool timed) {
   cells heads{"product", "group", "shape", "kernel"};
   const bool invariant = !all.empty() && all.front().invariant;
   if (timed) heads.insert(heads.end(), {"time us", "spread"});

@@ -51,7 +51,8 @@ json records_of_products(const std::vector<product_outcome>& all, const std::str
                          const device_roofline* roofline, bool timed);
 json rivals_of_products(const std::vector<product_outcome>& all);  // without duplicates
 json summary_of_products(const std::vector<product_outcome>& all, const device_roofline* roofline);
-std::string text_of_products(const std::vector<product_outcome>& all, const device_roofline* roofline, bool timed);
+std::string text_of_products(const std::vector<product_outcome>& all, const device_roofline* roofline,
+                             bool timed);
 // Throws verification_failed, naming the wrong products.
 void require_verified(const std::vector<product_outcome>& all);
 

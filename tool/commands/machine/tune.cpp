@@ -151,14 +151,15 @@ void report(const request& r, const place& at, std::span<const contest> measured
     for (const mean_ratio& m : mean_ratios(samples))
       policies.push_back(
           {{"policy", m.policy}, {"products", m.products}, {"measured_over_predicted", m.ratio}});
-    print_json(json{{"schema", 1},
-                    {"command", "tune"},
-                    {"place", to_json(at)},
-                    {"output", r.output},
-                    {"policies", policies},
-                    {"over_the_fastest",
-                     {{"products", held_out.products}, {"predicted", held_out.before}, {"tuned", held_out.after}}},
-                    {"records", records}});
+    print_json(
+        json{{"schema", 1},
+             {"command", "tune"},
+             {"place", to_json(at)},
+             {"output", r.output},
+             {"policies", policies},
+             {"over_the_fastest",
+              {{"products", held_out.products}, {"predicted", held_out.before}, {"tuned", held_out.after}}},
+             {"records", records}});
     return;
   }
   std::vector<std::vector<std::string>> rows{{"policy", "products", "measured / predicted"}};
