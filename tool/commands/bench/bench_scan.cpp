@@ -137,7 +137,7 @@ void add_rivals(const scan_request& r, scan_subject& subject, outcome& o) {
       if (!one && !one.why_not.empty())
         o.why_not.push_back(fmt::format("{} is not compared with: {}", one.name, one.why_not));
       if (!one) continue;
-      const verdict result = subject.compare(one.run);
+      const verdict result = subject.assess(one.run);
       o.rivals.push_back({std::move(one), result});
     }
   if (r.beside("memcpy")) o.rivals.push_back({subject.copy(), std::nullopt});
