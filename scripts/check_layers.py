@@ -207,7 +207,7 @@ CAPABILITIES = {
     "core/executor/cpu/cpu_executor.cpp",
     "core/executor/cuda/cuda_calls.hpp",
     "core/executor/cuda/cuda_executor.cpp",
-    "checker/plain/runtime/attributes.cpp",
+    "checker/plain/runtime/launches/attributes.cpp",
     "core/executor/published.cpp",
     "core/executor/profiles.cpp",
     "tool/measure/kernel_code.cpp",

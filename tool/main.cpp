@@ -7,7 +7,7 @@
 #include "tool/files/interrupt.hpp"
 #include "tool/measure/provenance.hpp"
 #include "tool/program/command.hpp"
-#include "tool/program/console.hpp"
+#include "tool/program/text/console.hpp"
 
 namespace {
 

@@ -18,9 +18,9 @@
 #include <optional>
 
 #include "library/gemm/choice/choose.hpp"
-#include "tool/measure/graph_times.hpp"
-#include "tool/measure/product_list.hpp"
-#include "tool/measure/product_memory.hpp"
+#include "tool/measure/graphs/graph_times.hpp"
+#include "tool/measure/products/product_list.hpp"
+#include "tool/measure/products/product_memory.hpp"
 
 namespace antiphase::fit {
 namespace {

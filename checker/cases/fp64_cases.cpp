@@ -2,7 +2,7 @@
 // Cases of products with sums in FP64: streams and inner products, by every compiled kernel, few values of K,
 // and epilogues.
 #include "checker/cases/product_cases.hpp"
-#include "library/gemm/fp64/dots_plan.hpp"
+#include "library/gemm/fp64/dots/dots_plan.hpp"
 #include "library/gemm/fp64/fp64_plan.hpp"
 
 #include <algorithm>

@@ -5,7 +5,7 @@
 #include <span>
 
 #include "checker/cases/product_cases.hpp"
-#include "library/gemm/fp16/split_pass.hpp"
+#include "library/gemm/fp16/pass/split_pass.hpp"
 #include "library/gemm/fp16/split_plan.hpp"
 
 namespace antiphase::checker_detail {

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "core/executor/cpu/script.hpp"
+#include "core/executor/cpu/order/script.hpp"
 
 namespace antiphase::checker_detail {
 

@@ -18,11 +18,11 @@
 #include "checker/order/places.hpp"
 #include "checker/plain/ptx/module.hpp"
 #include "core/executor/cpu/observer.hpp"
-#include "core/executor/cpu/script.hpp"
+#include "core/executor/cpu/order/script.hpp"
 #include "executor.hpp"
 #include "lists.hpp"
 #include "model.hpp"
-#include "process.hpp"
+#include "checker/runs/process/process.hpp"
 #include "timed_kernels.hpp"
 
 namespace antiphase {

@@ -5,7 +5,7 @@
 #include "library/gemm/fp16/fp16_lists.hpp"
 #include "library/gemm/fp32/fp32_lists.hpp"
 #include "library/gemm/fp64/fp64_lists.hpp"
-#include "library/gemm/operands/finish_lists.hpp"
+#include "library/gemm/operands/finish/finish_lists.hpp"
 #include "library/gemm/tf32/tf32_lists.hpp"
 #include "library/linear/linear_lists.hpp"
 #include "library/scan/registry.hpp"

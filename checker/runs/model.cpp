@@ -8,7 +8,7 @@
 
 #include "checker/order/missing.hpp"
 #include "checker/order/places.hpp"
-#include "process.hpp"
+#include "checker/runs/process/process.hpp"
 
 namespace antiphase::checker_detail {
 

@@ -8,7 +8,7 @@
 #include <charconv>
 #include <limits>
 
-#include "core/executor/cpu/script.hpp"
+#include "core/executor/cpu/order/script.hpp"
 
 namespace antiphase {
 namespace {

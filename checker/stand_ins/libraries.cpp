@@ -10,7 +10,7 @@
 #include <complex>
 #include <vector>
 
-#include "checker/plain/runtime/graphs.hpp"
+#include "checker/plain/runtime/launches/graphs.hpp"
 #include "checker/plain/runtime/run.hpp"
 #include "checker/plain/runtime/runtime.hpp"
 

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "core/executor/cpu/clock.hpp"
+#include "core/executor/cpu/order/clock.hpp"
 #include "timed_block.hpp"
 
 namespace antiphase::checker_detail {

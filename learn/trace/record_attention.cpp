@@ -11,9 +11,9 @@
 #include <vector>
 
 #include "learn/trace/record_call.hpp"
-#include "learn/trace/twin_lists.hpp"
+#include "learn/trace/twins/twin_lists.hpp"
 #include "library/attention/fp16/depths.hpp"
-#include "library/attention/fp32_kernels.hpp"
+#include "library/attention/fp32/fp32_kernels.hpp"
 
 namespace antiphase {
 namespace {

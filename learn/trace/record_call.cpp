@@ -13,7 +13,7 @@
 #include <utility>
 
 #include "learn/trace/recording_executor.hpp"
-#include "learn/trace/without_twin.hpp"
+#include "learn/trace/twins/without_twin.hpp"
 
 namespace antiphase {
 namespace {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "learn/trace/recording_executor.hpp"
-#include "learn/trace/twin.hpp"
+#include "learn/trace/twins/twin.hpp"
 
 namespace antiphase {
 

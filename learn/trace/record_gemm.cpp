@@ -17,11 +17,11 @@
 #include <string>
 #include <utility>
 #include <vector>
-#include "learn/trace/launch_twin.hpp"
+#include "learn/trace/twins/launch_twin.hpp"
 #include "learn/trace/record_call.hpp"
 #include "learn/trace/spans.hpp"
-#include "learn/trace/traced_problem.hpp"
-#include "learn/trace/twin_lists.hpp"
+#include "learn/trace/twins/traced_problem.hpp"
+#include "learn/trace/twins/twin_lists.hpp"
 
 #include "library/gemm/operands/checks.hpp"
 

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "learn/trace/record_call.hpp"
-#include "learn/trace/twin_lists.hpp"
+#include "learn/trace/twins/twin_lists.hpp"
 #include "library/scan/wave/wave_plan.hpp"
 
 namespace antiphase {

@@ -9,7 +9,7 @@
 #include <cstring>
 #include <string_view>
 
-#include "learn/trace/launch_twin.hpp"
+#include "learn/trace/twins/launch_twin.hpp"
 #include "learn/trace/spans.hpp"
 
 namespace antiphase {

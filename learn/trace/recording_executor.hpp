@@ -7,7 +7,7 @@
 #include <optional>
 #include <vector>
 
-#include "learn/trace/twin.hpp"
+#include "learn/trace/twins/twin.hpp"
 
 namespace antiphase {
 

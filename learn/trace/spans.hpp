@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <span>
 
-#include "learn/trace/twin.hpp"
+#include "learn/trace/twins/twin.hpp"
 
 namespace antiphase {
 

@@ -2,9 +2,9 @@
 // The lists of attention's kernels: to add one, name it here and in library/CMakeLists.txt.
 #pragma once
 #include "core/registry.hpp"
-#include "library/attention/fp16/backward.hpp"
-#include "library/attention/fp16/short_gradients.hpp"
-#include "library/attention/fp32_kernels.hpp"
+#include "library/attention/fp16/gradients/backward.hpp"
+#include "library/attention/fp16/gradients/short_gradients.hpp"
+#include "library/attention/fp32/fp32_kernels.hpp"
 
 #define AP_ATTENTION_LISTS(LIST)                        \
   LIST(naive_instance, naive_kernels)                   \

@@ -8,7 +8,7 @@
 
 #include "core/names.hpp"
 #include "library/attention/fp16/fp16_plan.hpp"
-#include "library/attention/fp32_plan.hpp"
+#include "library/attention/fp32/fp32_plan.hpp"
 
 namespace antiphase::attentions {
 namespace {

@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "library/costs/models.hpp"
-#include "library/gemm/operands/ending.hpp"
+#include "library/gemm/operands/finish/ending.hpp"
 
 namespace antiphase::gemms {
 

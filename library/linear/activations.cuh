@@ -2,7 +2,7 @@
 // The activations of linear layers, in few instructions: a tile's sums wait for them.
 #pragma once
 #include <antiphase/device/exponential.cuh>
-#include "library/gemm/operands/finished.cuh"
+#include "library/gemm/operands/finish/finished.cuh"
 
 namespace antiphase::linears {
 inline namespace AP_TARGET {

@@ -2,7 +2,7 @@
 // The kernels of linear layers by warpgroups (sm_90a).
 #pragma once
 #include <vector>
-#include "library/gemm/operands/from_table.cuh"
+#include "library/gemm/operands/tiled/from_table.cuh"
 #include "library/linear/linear_kernels.hpp"
 #include "library/linear/tile_product.cuh"
 

@@ -7,7 +7,7 @@
 #include <antiphase/device/launch.cuh>
 #include <antiphase/device/matrix_bf16.cuh>
 #include <type_traits>
-#include "library/gemm/operands/tensor_core_tile.cuh"
+#include "library/gemm/operands/tiled/tensor_core_tile.cuh"
 #include "library/linear/outputs.cuh"
 #include "library/linear/tile_walk.cuh"
 

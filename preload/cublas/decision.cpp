@@ -6,7 +6,7 @@
 #include <new>
 
 #include "preload/cublas/abi.hpp"
-#include "preload/cublas/driver.hpp"
+#include "preload/cublas/interpose/driver.hpp"
 #include "preload/cublas/settings.hpp"
 
 namespace antiphase::cublas {

@@ -6,7 +6,7 @@
 #include <array>
 #include <optional>
 
-#include "preload/cublas/report.hpp"
+#include "preload/cublas/report/report.hpp"
 
 namespace antiphase::cublas {
 

@@ -6,11 +6,11 @@
 #include <optional>
 
 #include "preload/cublas/decision.hpp"
-#include "preload/cublas/layers.hpp"
+#include "preload/cublas/interpose/layers.hpp"
 #include "preload/cublas/settings.hpp"
-#include "preload/cublas/timer.hpp"
+#include "preload/cublas/report/timer.hpp"
 #include "preload/cublas/triangles.hpp"
-#include "preload/cublas/verify.hpp"
+#include "preload/cublas/report/verify.hpp"
 
 namespace antiphase::cublas {
 namespace {

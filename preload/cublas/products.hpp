@@ -8,8 +8,8 @@
 #include <variant>
 
 #include "preload/cublas/abi.hpp"
-#include "preload/cublas/originals.hpp"
-#include "preload/cublas/report.hpp"
+#include "preload/cublas/interpose/originals.hpp"
+#include "preload/cublas/report/report.hpp"
 
 namespace antiphase::cublas {
 

@@ -7,7 +7,7 @@
 #include <span>
 #include <utility>
 
-#include "preload/cublas/layers.hpp"
+#include "preload/cublas/interpose/layers.hpp"
 #include "preload/cublas/settings.hpp"
 
 namespace antiphase::cublas {

@@ -7,7 +7,7 @@
 #include <array>
 #include <memory>
 
-#include "library/attention/fp16/short_gradients.hpp"
+#include "library/attention/fp16/gradients/short_gradients.hpp"
 #include "library/attention/row_set.hpp"
 #include "tests/attention/on_device.hpp"
 #include "tests/attention/support.hpp"

@@ -9,7 +9,7 @@
 #include <cmath>
 
 #include "library/attention/fp16/fp16_kernels.hpp"
-#include "library/attention/fp32_plan.hpp"
+#include "library/attention/fp32/fp32_plan.hpp"
 #include "tests/attention/on_device.hpp"
 #include "tests/attention/support.hpp"
 

@@ -13,10 +13,10 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 SOURCES = (
     "include/antiphase/executor/kernel.hpp",
     "include/antiphase/gemm/policy.hpp",
-    "library/attention/fp16/backward.hpp",
+    "library/attention/fp16/gradients/backward.hpp",
     "library/gemm/fp16/split_product.hpp",
-    "library/gemm/fp64/dots_by_lanes.cuh",
-    "library/gemm/fp64/dots_vector.cuh",
+    "library/gemm/fp64/dots/dots_by_lanes.cuh",
+    "library/gemm/fp64/dots/dots_vector.cuh",
     "library/gemm/fp64/fp64_product.hpp",
     "library/gemm/fp64/kernel_kind.hpp",
     "library/gemm/operands/loader.hpp",

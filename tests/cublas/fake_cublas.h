@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "preload/cublas/entry_points.h"
+#include "preload/cublas/interpose/entry_points.h"
 
 typedef struct fake_handle {
   void* stream;

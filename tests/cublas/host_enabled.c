@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "preload/cublas/entry_points.h"
+#include "preload/cublas/interpose/entry_points.h"
 
 #define ONE_MORE(...) +1
 #define NONE(...)

@@ -92,7 +92,7 @@ class Clients:
         """The interposer's entries: each name with the types of its parameters."""
         rows = self.folder / "rows.c"
         rows.write_text(
-            """#include "preload/cublas/entry_points.h"
+            """#include "preload/cublas/interpose/entry_points.h"
                            #define TYPE(type, name) , type
                            #define OTHER(entry) entry takes;
                            #define PRODUCT(entry, SIGNATURE, INT) entry takes void* SIGNATURE(TYPE, INT);

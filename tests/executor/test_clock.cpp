@@ -12,7 +12,7 @@
 #include <memory>
 #include <vector>
 
-#include "core/executor/cpu/clock.hpp"
+#include "core/executor/cpu/order/clock.hpp"
 #include "launcher.hpp"
 
 namespace antiphase::test {

@@ -12,7 +12,7 @@
 #include <numeric>
 #include <set>
 
-#include "core/executor/cpu/schedule.hpp"
+#include "core/executor/cpu/order/schedule.hpp"
 #include "launcher.hpp"
 
 namespace antiphase::test {

@@ -11,7 +11,7 @@
 #include <map>
 #include <set>
 
-#include "core/executor/cpu/script.hpp"
+#include "core/executor/cpu/order/script.hpp"
 #include "launcher.hpp"
 
 namespace antiphase::test {

@@ -8,7 +8,7 @@
 #include <sstream>
 #include <string>
 #include <vector>
-#include "core/executor/cpu/fiber.hpp"
+#include "core/executor/cpu/order/fiber.hpp"
 
 namespace antiphase::test {
 namespace {

@@ -14,7 +14,7 @@
 #include <string>
 
 #include "tool/base/errors.hpp"
-#include "tool/files/npy.hpp"
+#include "tool/files/npy/npy.hpp"
 #include "tool/files/output_file.hpp"
 
 namespace {

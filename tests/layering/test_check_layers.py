@@ -32,10 +32,10 @@ CLEAN = {
     "include/antiphase.h": "#include <stddef.h>\n",
     "include/antiphase_cublas.h": "#include <stddef.h>\n",
     "library/c_api/gemm.cpp": '#include <antiphase.h>\n#include <antiphase/gemm.hpp>\n#include "library/c_api/status.hpp"\n',
-    "preload/cublas/entries.cpp": "#include <antiphase.h>\n#include <antiphase_cublas.h>\n",
+    "preload/cublas/interpose/entries.cpp": "#include <antiphase.h>\n#include <antiphase_cublas.h>\n",
     "library/c_api/status.hpp": "#include <antiphase/core/cursor.hpp>\n",
-    "tool/files/npy.hpp": "#include <vector>\n",
-    "tool/commands/bench/bench.cpp": '#include "tool/files/npy.hpp"\n',
+    "tool/files/npy/npy.hpp": "#include <vector>\n",
+    "tool/commands/bench/bench.cpp": '#include "tool/files/npy/npy.hpp"\n',
     "tool/main.cpp": '#include <antiphase/gemm.hpp>\n#include "tool/options.hpp"\n#include <cstdio>\n',
     "tool/options.hpp": "#include <antiphase/core/cursor.hpp>\n",
 }
@@ -161,15 +161,15 @@ class Layers(unittest.TestCase):
         )
         self.refused(
             {
-                "core/executor/up.hpp": '#include "core/executor/cpu/fiber.hpp"\n',
-                "core/executor/cpu/fiber.hpp": "",
+                "core/executor/up.hpp": '#include "core/executor/cpu/order/fiber.hpp"\n',
+                "core/executor/cpu/order/fiber.hpp": "",
             },
             "core/executor/cpu lies above core/executor",
         )
         self.refused(
             {
-                "core/executor/cuda/up.hpp": '#include "core/executor/cpu/fiber.hpp"\n',
-                "core/executor/cpu/fiber.hpp": "",
+                "core/executor/cuda/up.hpp": '#include "core/executor/cpu/order/fiber.hpp"\n',
+                "core/executor/cpu/order/fiber.hpp": "",
             },
             "core/executor/cuda and core/executor/cpu are of one layer",
         )

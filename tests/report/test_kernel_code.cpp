@@ -10,7 +10,7 @@
 #include <antiphase/gemm.hpp>
 #include <antiphase/scan.hpp>
 
-#include "tool/measure/graph.hpp"
+#include "tool/measure/graphs/graph.hpp"
 #include "tool/measure/provenance.hpp"
 
 namespace antiphase::tool {

@@ -6,7 +6,7 @@
 #include "tool/commands/check/check_cases.hpp"
 #include "tool/measure/provenance.hpp"
 #include "tool/program/command.hpp"
-#include "tool/program/console.hpp"
+#include "tool/program/text/console.hpp"
 
 namespace antiphase::tool {
 

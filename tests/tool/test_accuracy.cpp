@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Checks products of arbitrary data, and the generators of data.
-#include "tool/measure/accuracy.hpp"
+#include "tool/measure/products/accuracy.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -12,7 +12,7 @@
 #include <set>
 #include <string>
 
-#include "tool/measure/distributions.hpp"
+#include "tool/measure/products/distributions.hpp"
 
 namespace antiphase::tool {
 namespace {

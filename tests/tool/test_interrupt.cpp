@@ -11,7 +11,7 @@
 
 #include "tests/tool/in_a_process.hpp"
 #include "tests/tool/scratch.hpp"
-#include "tool/files/npy.hpp"
+#include "tool/files/npy/npy.hpp"
 #include "tool/files/output_file.hpp"
 
 namespace antiphase::tool {

@@ -16,7 +16,7 @@
 
 #include "tests/tool/scratch.hpp"
 #include "tool/base/errors.hpp"
-#include "tool/files/npy.hpp"
+#include "tool/files/npy/npy.hpp"
 #include "tool/files/output_file.hpp"
 
 namespace antiphase::tool {

@@ -9,7 +9,7 @@
 
 #include "tests/tool/scratch.hpp"
 #include "tool/base/errors.hpp"
-#include "tool/files/npy_header.hpp"
+#include "tool/files/npy/npy_header.hpp"
 
 namespace antiphase::tool {
 namespace {

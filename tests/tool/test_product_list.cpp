@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Lists of products: drawn, read, and the summary of their figures.
-#include "tool/measure/product_list.hpp"
+#include "tool/measure/products/product_list.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Operands that repeat, and products of them checked by a sample.
-#include "tool/measure/spot_check.hpp"
+#include "tool/measure/products/spot_check.hpp"
 
 #include <gtest/gtest.h>
 

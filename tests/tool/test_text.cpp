@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "tool/base/wrap.hpp"
-#include "tool/program/table.hpp"
+#include "tool/program/text/table.hpp"
 
 namespace antiphase::tool {
 namespace {

@@ -8,7 +8,7 @@
 #include <antiphase/core/tile.hpp>
 #include <vector>
 
-#include "tool/program/console.hpp"
+#include "tool/program/text/console.hpp"
 
 namespace antiphase::tool {
 namespace {

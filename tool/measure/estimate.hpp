@@ -6,7 +6,7 @@
 #include <antiphase/scan.hpp>
 
 #include "tool/program/place.hpp"
-#include "tool/program/progress.hpp"
+#include "tool/program/text/progress.hpp"
 
 namespace antiphase::tool {
 

@@ -6,7 +6,7 @@
 #include <antiphase/core/error.hpp>
 #include <charconv>
 
-#include "tool/measure/graph.hpp"
+#include "tool/measure/graphs/graph.hpp"
 
 namespace antiphase::tool {
 namespace {

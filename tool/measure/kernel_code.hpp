@@ -27,7 +27,7 @@ std::vector<std::string> codes_of(std::span<const kernel_code> list, std::span<c
 
 // Codes that the works run, as in kernel_codes(). Empty if they are unknown: on the CPU executor, in a build
 // without a list, or if a work cannot be captured. Call it after measuring: see kernels_of() in
-// tool/measure/graph.hpp.
+// tool/measure/graphs/graph.hpp.
 std::vector<std::string> code_of(const context& where, std::span<const work> works);
 
 }  // namespace antiphase::tool

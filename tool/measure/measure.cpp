@@ -11,7 +11,7 @@
 #include <thread>
 #include <utility>
 
-#include "tool/program/names.hpp"
+#include "tool/program/text/names.hpp"
 
 namespace antiphase::tool {
 namespace {

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "tool/files/file_handle.hpp"
-#include "tool/program/names.hpp"
+#include "tool/program/text/names.hpp"
 
 namespace antiphase::tool {
 

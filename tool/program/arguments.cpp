@@ -20,8 +20,8 @@
 #include "tool/base/wrap.hpp"
 #include "tool/files/file_handle.hpp"
 #include "tool/files/output_file.hpp"
-#include "tool/program/console.hpp"
-#include "tool/program/names.hpp"
+#include "tool/program/text/console.hpp"
+#include "tool/program/text/names.hpp"
 #include "tool/program/shell_words.hpp"
 
 namespace antiphase::tool {

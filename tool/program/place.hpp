@@ -7,7 +7,7 @@
 #include <string>
 
 #include "tool/program/command.hpp"
-#include "tool/program/console.hpp"
+#include "tool/program/text/console.hpp"
 
 namespace antiphase::tool {
 

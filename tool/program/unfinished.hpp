@@ -8,7 +8,7 @@
 
 #include "tool/files/interrupt.hpp"
 #include "tool/program/command.hpp"
-#include "tool/program/console.hpp"
+#include "tool/program/text/console.hpp"
 
 namespace antiphase::tool {
 

@@ -4,7 +4,7 @@
 #include <set>
 
 #include "flow.hpp"
-#include "ptx_instruction.hpp"
+#include "checker/plain/ptx/instructions/ptx_instruction.hpp"
 
 namespace antiphase::plain::ptx_module {
 namespace {

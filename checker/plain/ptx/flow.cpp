@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <array>
 
-#include "ptx_instruction.hpp"
+#include "checker/plain/ptx/instructions/ptx_instruction.hpp"
 
 namespace antiphase::plain::ptx_module {
 namespace {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "module.hpp"
-#include "ptx_instruction.hpp"
+#include "checker/plain/ptx/instructions/ptx_instruction.hpp"
 
 namespace antiphase::plain::ptx_module {
 

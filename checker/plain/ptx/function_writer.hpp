@@ -6,7 +6,7 @@
 #include <string>
 
 #include "module.hpp"
-#include "ptx_instruction.hpp"
+#include "checker/plain/ptx/instructions/ptx_instruction.hpp"
 
 namespace antiphase::plain::ptx_module {
 

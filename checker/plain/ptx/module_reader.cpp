@@ -10,7 +10,7 @@
 
 #include "flow.hpp"
 #include "module.hpp"
-#include "ptx_instruction.hpp"
+#include "checker/plain/ptx/instructions/ptx_instruction.hpp"
 
 namespace antiphase::plain::ptx_module {
 namespace {

@@ -10,7 +10,7 @@
 #include <map>
 #include <set>
 
-#include "ptx_instruction.hpp"
+#include "checker/plain/ptx/instructions/ptx_instruction.hpp"
 
 namespace antiphase::plain {
 namespace {

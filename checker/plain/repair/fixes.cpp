@@ -15,8 +15,8 @@
 
 #include "checker/order/places.hpp"
 #include "checker/plain/runtime/runtime.hpp"
-#include "checker/plain/translate/compile.hpp"
-#include "checker/plain/translate/statements.hpp"
+#include "checker/plain/translate/compile/compile.hpp"
+#include "checker/plain/translate/passes/statements.hpp"
 
 namespace antiphase {
 namespace {

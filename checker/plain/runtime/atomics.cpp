@@ -12,10 +12,10 @@
 
 #include "checker/order/missing.hpp"
 #include "core/executor/cpu/worker.hpp"
-#include "launch_state.hpp"
+#include "checker/plain/runtime/launches/launch_state.hpp"
 #include "run.hpp"
-#include "streams.hpp"
-#include "undefined_values.hpp"
+#include "checker/plain/runtime/launches/streams.hpp"
+#include "checker/plain/runtime/memory/undefined_values.hpp"
 
 namespace antiphase::plain {
 using checker_detail::access_kind;

@@ -12,7 +12,7 @@
 
 #include "checker/order/missing.hpp"
 #include "checker/order/places.hpp"
-#include "launch_state.hpp"
+#include "checker/plain/runtime/launches/launch_state.hpp"
 #include "run.hpp"
 
 namespace antiphase::plain {

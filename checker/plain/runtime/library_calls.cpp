@@ -7,11 +7,11 @@
 
 #include "checker/order/places.hpp"
 #include "checker/runs/executor.hpp"
-#include "launch_state.hpp"
-#include "memory.hpp"
+#include "checker/plain/runtime/launches/launch_state.hpp"
+#include "checker/plain/runtime/memory/memory.hpp"
 #include "run.hpp"
-#include "streams.hpp"
-#include "undefined_values.hpp"
+#include "checker/plain/runtime/launches/streams.hpp"
+#include "checker/plain/runtime/memory/undefined_values.hpp"
 
 #include <antiphase/plain/libraries.h>
 

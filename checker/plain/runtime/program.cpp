@@ -10,8 +10,8 @@
 
 #include "checker/findings/groups.hpp"
 #include "checker/order/missing.hpp"
-#include "checker/plain/translate/compile.hpp"
-#include "checker/plain/translate/compile_steps.hpp"
+#include "checker/plain/translate/compile/compile.hpp"
+#include "checker/plain/translate/compile/compile_steps.hpp"
 #include "checker/runs/model.hpp"
 #include "core/portable/demangled.hpp"
 #include "runtime.hpp"

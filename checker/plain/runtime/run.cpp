@@ -15,12 +15,12 @@
 
 #include "checker/order/places.hpp"
 #include "checker/runs/executor.hpp"
-#include "checker/runs/process.hpp"
-#include "launch_state.hpp"
-#include "memory.hpp"
+#include "checker/runs/process/process.hpp"
+#include "checker/plain/runtime/launches/launch_state.hpp"
+#include "checker/plain/runtime/memory/memory.hpp"
 #include "runtime.hpp"
-#include "streams.hpp"
-#include "undefined_values.hpp"
+#include "checker/plain/runtime/launches/streams.hpp"
+#include "checker/plain/runtime/memory/undefined_values.hpp"
 
 namespace antiphase::plain {
 

@@ -6,7 +6,7 @@
 #include <cstring>
 #include <utility>
 
-#include "tensor_memory.hpp"
+#include "checker/plain/runtime/memory/tensor_memory.hpp"
 
 namespace antiphase::plain::ptx::tensor_memory {
 

@@ -4,8 +4,8 @@
 #include <sstream>
 
 #include "checker/order/places.hpp"
-#include "compile_steps.hpp"
-#include "statements.hpp"
+#include "checker/plain/translate/compile/compile_steps.hpp"
+#include "checker/plain/translate/passes/statements.hpp"
 
 namespace antiphase::plain {
 

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <system_error>
 
-#include "compile.hpp"
+#include "checker/plain/translate/compile/compile.hpp"
 
 namespace antiphase::plain {
 namespace {

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "observer.hpp"
-#include "schedule.hpp"
+#include "core/executor/cpu/order/schedule.hpp"
 #include "thread_state.hpp"
 
 namespace antiphase::cpu_detail {

@@ -14,9 +14,9 @@
 #include <utility>
 #include <vector>
 
-#include "clock.hpp"
-#include "fiber.hpp"
-#include "matrix.hpp"
+#include "core/executor/cpu/order/clock.hpp"
+#include "core/executor/cpu/order/fiber.hpp"
+#include "core/executor/cpu/units/matrix.hpp"
 
 namespace antiphase::cpu_detail {
 

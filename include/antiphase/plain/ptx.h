@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Functions that the pre-pass calls for inline PTX, by the table in checker/plain/ptx/ptx_table.cpp. Plain
+// Functions that the pre-pass calls for inline PTX, by the table in checker/plain/ptx/instructions/ptx_table.cpp. Plain
 // CUDA under the checker.
 #pragma once
 #include <antiphase/executor/cpu/machine_plain.hpp>

@@ -2,7 +2,7 @@
 // Tensor Memory of Blackwell under the checker: tcgen05 instructions, for the translation of PTX modules. Its
 // numbers are in memory of the host; what is checked is the order of accesses, by a word of shared memory for
 // 8 columns of 16 lanes, half of those that one warp of four may access. Bodies:
-// checker/plain/runtime/tensor_memory.cpp.
+// checker/plain/runtime/memory/tensor_memory.cpp.
 #pragma once
 #include <antiphase/executor/cpu/machine_tensor_memory.hpp>
 

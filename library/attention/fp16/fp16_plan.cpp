@@ -13,8 +13,8 @@
 
 #include "library/attention/attention_lists.hpp"
 #include "library/attention/fp16/depths.hpp"
-#include "library/attention/fp32_kernels.hpp"
-#include "library/attention/fp32_plan.hpp"
+#include "library/attention/fp32/fp32_kernels.hpp"
+#include "library/attention/fp32/fp32_plan.hpp"
 #include "library/costs/models.hpp"
 
 namespace antiphase::attentions {

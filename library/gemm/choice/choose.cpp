@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "library/gemm/operands/checks.hpp"
-#include "library/gemm/operands/finish_plan.hpp"
+#include "library/gemm/operands/finish/finish_plan.hpp"
 
 namespace antiphase::gemms {
 namespace {

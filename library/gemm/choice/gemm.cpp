@@ -17,7 +17,7 @@
 #include "library/choice/remembered.hpp"
 #include "library/gemm/choice/choose.hpp"
 #include "library/gemm/operands/checks.hpp"
-#include "library/gemm/operands/finish_plan.hpp"
+#include "library/gemm/operands/finish/finish_plan.hpp"
 
 namespace antiphase {
 namespace {

@@ -2,7 +2,7 @@
 // The tables of kernels that multiply split operands, and of passes that split them: lists of instances and
 // recording twins are made of them.
 #pragma once
-#include "library/gemm/fp16/split_pass.hpp"
+#include "library/gemm/fp16/pass/split_pass.hpp"
 #include "library/gemm/fp16/split_product.hpp"
 
 namespace antiphase::gemms {

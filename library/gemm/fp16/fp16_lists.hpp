@@ -2,7 +2,7 @@
 // The lists of kernels that split operands, and that multiply what was split.
 #pragma once
 #include "core/registry.hpp"
-#include "library/gemm/fp16/split_pass.hpp"
+#include "library/gemm/fp16/pass/split_pass.hpp"
 #include "library/gemm/fp16/split_product.hpp"
 
 #define AP_FP16_LISTS(LIST)                          \

@@ -3,7 +3,7 @@
 #include <vector>
 #include "library/gemm/fp16/fp16_kernels.hpp"
 #include "library/gemm/fp16/split_product.cuh"
-#include "library/gemm/operands/from_table.cuh"
+#include "library/gemm/operands/tiled/from_table.cuh"
 
 namespace antiphase::gemms {
 inline namespace AP_TARGET {

@@ -9,12 +9,12 @@
 #include <antiphase/device/vector.cuh>
 #include <antiphase/device/warp.cuh>
 #include <cmath>
-#include "library/gemm/fp16/line_kinds.cuh"
-#include "library/gemm/fp16/recompute.cuh"
-#include "library/gemm/fp16/recompute_sparse.cuh"
+#include "library/gemm/fp16/recompute/line_kinds.cuh"
+#include "library/gemm/fp16/recompute/recompute.cuh"
+#include "library/gemm/fp16/recompute/recompute_sparse.cuh"
 #include "library/gemm/fp16/split_product.hpp"
-#include "library/gemm/operands/blend.cuh"
-#include "library/gemm/operands/finished.cuh"
+#include "library/gemm/operands/finish/blend.cuh"
+#include "library/gemm/operands/finish/finished.cuh"
 
 namespace antiphase::gemms {
 inline namespace AP_TARGET {

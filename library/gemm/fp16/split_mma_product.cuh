@@ -10,7 +10,7 @@
 #include <utility>
 #include "library/gemm/fp16/split_epilogue.cuh"
 #include "library/gemm/fp16/split_product.hpp"
-#include "library/gemm/operands/tensor_core_tile.cuh"
+#include "library/gemm/operands/tiled/tensor_core_tile.cuh"
 
 namespace antiphase::gemms {
 inline namespace AP_TARGET {

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "library/gemm/fp16/fp16_lists.hpp"
-#include "library/gemm/fp16/split_pass.hpp"
+#include "library/gemm/fp16/pass/split_pass.hpp"
 #include "library/gemm/operands/checks.hpp"
 
 namespace antiphase::gemms {

@@ -5,7 +5,7 @@
 #include <antiphase/executor/kernel.hpp>
 #include <antiphase/gemm/problem.hpp>
 #include "library/gemm/fp16/split_operand.hpp"
-#include "library/gemm/operands/ending.hpp"
+#include "library/gemm/operands/finish/ending.hpp"
 
 namespace antiphase::gemms {
 

@@ -4,7 +4,7 @@
 #include <antiphase/device/vector.cuh>
 #include <antiphase/gemm/problem.hpp>
 #include "library/gemm/fp32/fragments.cuh"
-#include "library/gemm/operands/blend.cuh"
+#include "library/gemm/operands/finish/blend.cuh"
 
 namespace antiphase::gemms {
 inline namespace AP_TARGET {

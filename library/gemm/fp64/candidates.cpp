@@ -5,9 +5,9 @@
 #include <algorithm>
 
 #include "library/gemm/candidate.hpp"
-#include "library/gemm/fp64/dots_plan.hpp"
+#include "library/gemm/fp64/dots/dots_plan.hpp"
 #include "library/gemm/fp64/fp64_plan.hpp"
-#include "library/gemm/fp64/short_plan.hpp"
+#include "library/gemm/fp64/short/short_plan.hpp"
 
 namespace antiphase::gemms {
 namespace {

@@ -8,7 +8,7 @@
 #include <limits>
 
 #include "library/gemm/fp64/fp64_kernels.hpp"
-#include "library/gemm/operands/tiled_problem.hpp"
+#include "library/gemm/operands/tiled/tiled_problem.hpp"
 
 namespace antiphase::gemms {
 namespace {

@@ -2,9 +2,9 @@
 // Lists of the kernels with FP64 sums.
 #pragma once
 #include "core/registry.hpp"
-#include "library/gemm/fp64/dots_product.hpp"
+#include "library/gemm/fp64/dots/dots_product.hpp"
 #include "library/gemm/fp64/fp64_product.hpp"
-#include "library/gemm/fp64/short_product.hpp"
+#include "library/gemm/fp64/short/short_product.hpp"
 
 #define AP_FP64_LISTS(LIST)                \
   LIST(fp64_instance, fp64_kernels)        \

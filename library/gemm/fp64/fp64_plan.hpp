@@ -12,7 +12,7 @@
 
 #include "library/gemm/fp64/fp64_forms.hpp"
 #include "library/gemm/fp64/fp64_product.hpp"
-#include "library/gemm/operands/tiled_plan.hpp"
+#include "library/gemm/operands/tiled/tiled_plan.hpp"
 
 namespace antiphase::gemms {
 

@@ -4,10 +4,10 @@
 #include <antiphase/device/vector.cuh>
 #include <cstdint>
 #include "library/gemm/fp64/fp64_product.hpp"
-#include "library/gemm/operands/blend.cuh"
-#include "library/gemm/operands/finished.cuh"
+#include "library/gemm/operands/finish/blend.cuh"
+#include "library/gemm/operands/finish/finished.cuh"
 #include "library/gemm/operands/rows_to_store.cuh"
-#include "library/gemm/operands/tiled_problem.hpp"
+#include "library/gemm/operands/tiled/tiled_problem.hpp"
 
 namespace antiphase::gemms {
 inline namespace AP_TARGET {

@@ -3,8 +3,8 @@
 #pragma once
 #include <vector>
 #include "library/gemm/fp64/fp64_kernels.hpp"
-#include "library/gemm/fp64/ring_product.cuh"
-#include "library/gemm/operands/from_table.cuh"
+#include "library/gemm/fp64/ring/ring_product.cuh"
+#include "library/gemm/operands/tiled/from_table.cuh"
 
 namespace antiphase::gemms {
 inline namespace AP_TARGET {

@@ -3,11 +3,11 @@
 #pragma once
 #include <type_traits>
 #include <vector>
-#include "library/gemm/fp64/block_tile.cuh"
+#include "library/gemm/fp64/tiles/block_tile.cuh"
 #include "library/gemm/fp64/fp64_kernels.hpp"
-#include "library/gemm/fp64/kept_lines.cuh"
-#include "library/gemm/fp64/warp_tile.cuh"
-#include "library/gemm/operands/from_table.cuh"
+#include "library/gemm/fp64/tiles/kept_lines.cuh"
+#include "library/gemm/fp64/tiles/warp_tile.cuh"
+#include "library/gemm/operands/tiled/from_table.cuh"
 
 namespace antiphase::gemms {
 inline namespace AP_TARGET {

@@ -2,7 +2,7 @@
 // Shared by kernels that add up in FP64: lines of operands, stores, and an exact sum of a few products.
 #pragma once
 #include <antiphase/gemm/problem.hpp>
-#include "library/gemm/operands/blend.cuh"
+#include "library/gemm/operands/finish/blend.cuh"
 #include "library/gemm/operands/line_operand.hpp"
 
 namespace antiphase::gemms {

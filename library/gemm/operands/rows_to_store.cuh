@@ -4,9 +4,9 @@
 #include <antiphase/core/portable.hpp>
 #include <antiphase/device/warp.cuh>
 #include <cstdint>
-#include "library/gemm/operands/blend.cuh"
-#include "library/gemm/operands/finished.cuh"
-#include "library/gemm/operands/tiled_problem.hpp"
+#include "library/gemm/operands/finish/blend.cuh"
+#include "library/gemm/operands/finish/finished.cuh"
+#include "library/gemm/operands/tiled/tiled_problem.hpp"
 
 namespace antiphase::gemms {
 inline namespace AP_TARGET {

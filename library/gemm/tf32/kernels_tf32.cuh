@@ -2,7 +2,7 @@
 // The kernels of policy tf32 (sm_90a).
 #pragma once
 #include <vector>
-#include "library/gemm/operands/from_table.cuh"
+#include "library/gemm/operands/tiled/from_table.cuh"
 #include "library/gemm/tf32/tf32_kept.cuh"
 #include "library/gemm/tf32/tf32_kernels.hpp"
 #include "library/gemm/tf32/tf32_product.cuh"

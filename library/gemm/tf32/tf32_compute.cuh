@@ -7,7 +7,7 @@
 #include <antiphase/device/registers.cuh>
 #include <antiphase/device/warp.cuh>
 #include <antiphase/device/wgmma_tf32.cuh>
-#include "library/gemm/tf32/tf32_layout.cuh"
+#include "library/gemm/tf32/load/tf32_layout.cuh"
 #include "library/gemm/tf32/tf32_outputs.cuh"
 #include "library/gemm/tf32/tf32_split_k.cuh"
 

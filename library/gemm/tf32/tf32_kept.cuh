@@ -15,7 +15,7 @@
 #include <antiphase/device/warp.cuh>
 #include <cmath>
 #include <cstdint>
-#include "library/gemm/operands/plain_ring.hpp"
+#include "library/gemm/operands/tiled/plain_ring.hpp"
 #include "library/gemm/tf32/tf32_outputs.cuh"
 
 namespace antiphase::gemms {

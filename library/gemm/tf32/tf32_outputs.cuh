@@ -9,10 +9,10 @@
 #include <antiphase/device/vector.cuh>
 #include <antiphase/device/warp.cuh>
 #include <cstdint>
-#include "library/gemm/operands/blend.cuh"
+#include "library/gemm/operands/finish/blend.cuh"
 #include "library/gemm/operands/rows_to_store.cuh"
-#include "library/gemm/tf32/tf32_lines.cuh"
-#include "library/gemm/tf32/tf32_operand.cuh"
+#include "library/gemm/tf32/load/tf32_lines.cuh"
+#include "library/gemm/tf32/load/tf32_operand.cuh"
 #include "library/gemm/tf32/tf32_product.hpp"
 
 namespace antiphase::gemms {

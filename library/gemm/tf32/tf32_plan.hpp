@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "library/gemm/operands/cost_terms.hpp"
-#include "library/gemm/operands/tiled_plan.hpp"
+#include "library/gemm/operands/tiled/tiled_plan.hpp"
 #include "library/gemm/tf32/tf32_product.hpp"
 
 namespace antiphase::gemms {

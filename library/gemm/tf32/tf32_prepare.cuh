@@ -5,8 +5,8 @@
 #include <antiphase/device/barrier.cuh>
 #include <antiphase/device/vector.cuh>
 #include <antiphase/device/warp.cuh>
-#include "library/gemm/tf32/tf32_lines.cuh"
-#include "library/gemm/tf32/tf32_operand.cuh"
+#include "library/gemm/tf32/load/tf32_lines.cuh"
+#include "library/gemm/tf32/load/tf32_operand.cuh"
 
 namespace antiphase::gemms {
 inline namespace AP_TARGET {

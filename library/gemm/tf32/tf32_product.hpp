@@ -7,7 +7,7 @@
 #include <cstdint>
 
 #include "library/gemm/operands/loader.hpp"
-#include "library/gemm/operands/tiled_problem.hpp"
+#include "library/gemm/operands/tiled/tiled_problem.hpp"
 
 namespace antiphase::gemms {
 

@@ -5,7 +5,7 @@
 #include <antiphase/device/barrier.cuh>
 #include <antiphase/device/cluster.cuh>
 #include <antiphase/device/warp.cuh>
-#include "library/gemm/tf32/tf32_layout.cuh"
+#include "library/gemm/tf32/load/tf32_layout.cuh"
 #include "library/gemm/tf32/tf32_outputs.cuh"
 
 namespace antiphase::gemms {

@@ -12,7 +12,7 @@
 #include <functional>
 #include <thread>
 
-#include "checker/runs/process_family.hpp"
+#include "checker/runs/process/process_family.hpp"
 
 namespace antiphase::checker_detail {
 namespace {

@@ -14,9 +14,9 @@
 #include <sstream>
 #include <utility>
 
-#include "checker/plain/translate/compile.hpp"
-#include "checker/plain/translate/missing_headers.hpp"
-#include "checker/plain/translate/prepass.hpp"
+#include "checker/plain/translate/compile/compile.hpp"
+#include "checker/plain/translate/compile/missing_headers.hpp"
+#include "checker/plain/translate/passes/prepass.hpp"
 #include "checker/plain/translate/tokens.hpp"
 
 namespace antiphase::test {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Kernels that recompute outputs of every tile. A ninth warp takes no part: the others must not wait for it.
 #include <antiphase/device/kernel.cuh>
-#include "library/gemm/fp16/recompute.cuh"
-#include "library/gemm/fp16/recompute_sparse.cuh"
+#include "library/gemm/fp16/recompute/recompute.cuh"
+#include "library/gemm/fp16/recompute/recompute_sparse.cuh"
 #include "tests/gemm/fp16/recompute_kernels.hpp"
 
 namespace antiphase::gemms {

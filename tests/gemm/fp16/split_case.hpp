@@ -7,7 +7,7 @@
 #include <cstring>
 #include <limits>
 #include <string>
-#include "library/gemm/fp16/split_pass.hpp"
+#include "library/gemm/fp16/pass/split_pass.hpp"
 
 namespace antiphase::gemms {
 

@@ -7,7 +7,7 @@
 #include <optional>
 #include <utility>
 
-#include "library/gemm/fp64/dots_plan.hpp"
+#include "library/gemm/fp64/dots/dots_plan.hpp"
 #include "tests/gemm/an_h200.hpp"
 #include "tests/gemm/contract.hpp"
 

@@ -14,7 +14,7 @@
 #include "tool/files/whole_file.hpp"
 #include "tool/measure/ptxas.hpp"
 #include "tool/pictures/origin.hpp"
-#include "tool/program/console.hpp"
+#include "tool/program/text/console.hpp"
 
 namespace antiphase::tool {
 namespace {

@@ -14,12 +14,12 @@
 #include "tool/base/errors.hpp"
 #include "tool/commands/common/operands.hpp"
 #include "tool/files/file_names.hpp"
-#include "tool/files/npy.hpp"
+#include "tool/files/npy/npy.hpp"
 #include "tool/files/output_file.hpp"
 #include "tool/measure/estimate.hpp"
 #include "tool/program/command.hpp"
-#include "tool/program/console.hpp"
-#include "tool/program/names.hpp"
+#include "tool/program/text/console.hpp"
+#include "tool/program/text/names.hpp"
 #include "tool/program/place.hpp"
 
 namespace antiphase::tool {

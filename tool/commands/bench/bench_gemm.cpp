@@ -14,15 +14,15 @@
 #include <vector>
 
 #include "tool/commands/bench/bench_gemm.hpp"
-#include "tool/measure/accuracy.hpp"
-#include "tool/measure/distributions.hpp"
+#include "tool/measure/products/accuracy.hpp"
+#include "tool/measure/products/distributions.hpp"
 #include "tool/measure/estimate.hpp"
 #include "tool/measure/kernel_code.hpp"
 #include "tool/measure/machine.hpp"
-#include "tool/measure/product.hpp"
-#include "tool/measure/roofline.hpp"
-#include "tool/program/names.hpp"
-#include "tool/program/table.hpp"
+#include "tool/measure/products/product.hpp"
+#include "tool/measure/products/roofline.hpp"
+#include "tool/program/text/names.hpp"
+#include "tool/program/text/table.hpp"
 #include "tool/program/unfinished.hpp"
 #include "tool/rivals/rivals.hpp"
 

@@ -4,8 +4,8 @@
 #include <memory>
 
 #include "tool/commands/bench/bench_gemm.hpp"
-#include "tool/measure/distributions.hpp"
-#include "tool/program/names.hpp"
+#include "tool/measure/products/distributions.hpp"
+#include "tool/program/text/names.hpp"
 
 namespace antiphase::tool {
 namespace {

@@ -12,11 +12,11 @@
 
 #include "tool/commands/bench/bench_gemm_list_text.hpp"
 #include "tool/measure/estimate.hpp"
-#include "tool/measure/graph_times.hpp"
+#include "tool/measure/graphs/graph_times.hpp"
 #include "tool/measure/kernel_code.hpp"
 #include "tool/measure/machine.hpp"
-#include "tool/measure/product_memory.hpp"
-#include "tool/measure/spot_check.hpp"
+#include "tool/measure/products/product_memory.hpp"
+#include "tool/measure/products/spot_check.hpp"
 #include "tool/program/unfinished.hpp"
 #include "tool/rivals/rivals.hpp"
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "tool/commands/bench/bench.hpp"
-#include "tool/measure/product_list.hpp"
+#include "tool/measure/products/product_list.hpp"
 
 namespace antiphase::tool {
 

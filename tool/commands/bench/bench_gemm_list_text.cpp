@@ -8,7 +8,7 @@
 #include <cmath>
 #include <optional>
 
-#include "tool/program/table.hpp"
+#include "tool/program/text/table.hpp"
 
 namespace antiphase::tool {
 namespace {

@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "tool/commands/common/record.hpp"
-#include "tool/measure/accuracy.hpp"
-#include "tool/measure/product_list.hpp"
-#include "tool/measure/roofline.hpp"
+#include "tool/measure/products/accuracy.hpp"
+#include "tool/measure/products/product_list.hpp"
+#include "tool/measure/products/roofline.hpp"
 
 namespace antiphase::tool {
 

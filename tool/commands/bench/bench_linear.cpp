@@ -16,9 +16,9 @@
 
 #include "tool/base/errors.hpp"
 #include "tool/commands/bench/bench.hpp"
-#include "tool/measure/graph_times.hpp"
-#include "tool/program/names.hpp"
-#include "tool/program/table.hpp"
+#include "tool/measure/graphs/graph_times.hpp"
+#include "tool/program/text/names.hpp"
+#include "tool/program/text/table.hpp"
 
 namespace antiphase::tool {
 namespace {

@@ -14,11 +14,11 @@
 #include "tool/commands/bench/bench.hpp"
 #include "tool/files/output_file.hpp"
 #include "tool/files/whole_file.hpp"
-#include "tool/measure/overlap_kernels.hpp"
+#include "tool/measure/graphs/overlap_kernels.hpp"
 #include "tool/pictures/overlap_page.hpp"
 #include "tool/pictures/timeline_page.hpp"
-#include "tool/program/names.hpp"
-#include "tool/program/table.hpp"
+#include "tool/program/text/names.hpp"
+#include "tool/program/text/table.hpp"
 
 namespace antiphase::tool {
 namespace {

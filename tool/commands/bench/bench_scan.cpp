@@ -13,13 +13,13 @@
 #include <vector>
 
 #include "tool/commands/bench/bench_scan.hpp"
-#include "tool/files/npy_header.hpp"
+#include "tool/files/npy/npy_header.hpp"
 #include "tool/measure/estimate.hpp"
-#include "tool/measure/graph.hpp"
+#include "tool/measure/graphs/graph.hpp"
 #include "tool/measure/kernel_code.hpp"
 #include "tool/measure/machine.hpp"
-#include "tool/program/names.hpp"
-#include "tool/program/table.hpp"
+#include "tool/program/text/names.hpp"
+#include "tool/program/text/table.hpp"
 #include "tool/program/unfinished.hpp"
 
 namespace antiphase::tool {

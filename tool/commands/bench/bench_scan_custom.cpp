@@ -8,8 +8,8 @@
 
 #include "tool/base/parallel.hpp"
 #include "tool/commands/bench/bench_scan.hpp"
-#include "tool/measure/custom_scan.hpp"
-#include "tool/program/names.hpp"
+#include "tool/measure/graphs/custom_scan.hpp"
+#include "tool/program/text/names.hpp"
 
 namespace antiphase::tool {
 namespace {

@@ -7,9 +7,9 @@
 
 #include "tool/base/parallel.hpp"
 #include "tool/commands/bench/bench_scan.hpp"
-#include "tool/files/npy_header.hpp"
-#include "tool/measure/scan_data.hpp"
-#include "tool/program/names.hpp"
+#include "tool/files/npy/npy_header.hpp"
+#include "tool/measure/graphs/scan_data.hpp"
+#include "tool/program/text/names.hpp"
 
 namespace antiphase::tool {
 namespace {

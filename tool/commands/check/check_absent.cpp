@@ -3,7 +3,7 @@
 #include <antiphase/core/error.hpp>
 
 #include "tool/commands/check/check.hpp"
-#include "tool/commands/check/trace_waits.hpp"
+#include "tool/commands/check/trace/trace_waits.hpp"
 #include "tool/commands/common/count_requests.hpp"
 
 namespace antiphase::tool {

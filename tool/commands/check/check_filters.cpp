@@ -11,7 +11,7 @@
 
 #include "tool/base/errors.hpp"
 #include "tool/files/output_file.hpp"
-#include "tool/program/console.hpp"
+#include "tool/program/text/console.hpp"
 
 namespace antiphase::tool {
 namespace {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "tool/commands/check/check.hpp"
-#include "tool/program/console.hpp"
+#include "tool/program/text/console.hpp"
 
 namespace antiphase::tool {
 

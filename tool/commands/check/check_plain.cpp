@@ -14,12 +14,12 @@
 #include "tool/base/wrap.hpp"
 #include "tool/commands/check/check.hpp"
 #include "tool/commands/check/check_filters.hpp"
-#include "tool/commands/check/check_trace.hpp"
+#include "tool/commands/check/trace/check_trace.hpp"
 #include "tool/files/file_handle.hpp"
 #include "tool/files/file_names.hpp"
 #include "tool/files/output_file.hpp"
 #include "tool/measure/provenance.hpp"
-#include "tool/program/console.hpp"
+#include "tool/program/text/console.hpp"
 #include "tool/program/unfinished.hpp"
 
 namespace antiphase::tool {

@@ -18,7 +18,7 @@
 #include "tool/base/errors.hpp"
 #include "tool/base/temporary_folder.hpp"
 #include "tool/commands/check/check.hpp"
-#include "tool/program/console.hpp"
+#include "tool/program/text/console.hpp"
 
 extern char** environ;
 

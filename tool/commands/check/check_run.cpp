@@ -14,10 +14,10 @@
 #include "tool/commands/check/check.hpp"
 #include "tool/commands/check/check_cases.hpp"
 #include "tool/commands/check/check_filters.hpp"
-#include "tool/commands/check/check_trace.hpp"
+#include "tool/commands/check/trace/check_trace.hpp"
 #include "tool/files/file_handle.hpp"
 #include "tool/measure/provenance.hpp"
-#include "tool/program/console.hpp"
+#include "tool/program/text/console.hpp"
 #include "tool/program/unfinished.hpp"
 
 namespace antiphase::tool {

@@ -15,7 +15,7 @@
 #include "tool/files/output_file.hpp"
 #include "tool/measure/provenance.hpp"
 #include "tool/pictures/count_svg.hpp"
-#include "tool/program/console.hpp"
+#include "tool/program/text/console.hpp"
 
 namespace antiphase::tool {
 namespace {

@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "tool/files/npy.hpp"
+#include "tool/files/npy/npy.hpp"
 
 namespace antiphase::tool {
 

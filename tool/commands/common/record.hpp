@@ -6,7 +6,7 @@
 
 #include "tool/measure/measure.hpp"
 #include "tool/program/command.hpp"
-#include "tool/program/console.hpp"
+#include "tool/program/text/console.hpp"
 #include "tool/program/place.hpp"
 #include "tool/rivals/rivals.hpp"
 

@@ -7,7 +7,7 @@
 #include <algorithm>
 
 #include "tool/base/wrap.hpp"
-#include "tool/program/table.hpp"
+#include "tool/program/text/table.hpp"
 
 namespace antiphase::tool {
 namespace {

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "tool/commands/ladder/ladder.hpp"
-#include "tool/measure/product.hpp"
+#include "tool/measure/products/product.hpp"
 #include "tool/rivals/rivals.hpp"
 
 namespace antiphase::tool {

@@ -26,7 +26,7 @@
 #include "tool/files/output_file.hpp"
 #include "tool/measure/provenance.hpp"
 #include "tool/program/command.hpp"
-#include "tool/program/console.hpp"
+#include "tool/program/text/console.hpp"
 #include "tool/program/place.hpp"
 
 namespace antiphase::tool {

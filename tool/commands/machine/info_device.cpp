@@ -20,8 +20,8 @@
 #include <vector>
 
 #include "tool/base/wrap.hpp"
-#include "tool/measure/product.hpp"
-#include "tool/program/console.hpp"
+#include "tool/measure/products/product.hpp"
+#include "tool/program/text/console.hpp"
 
 namespace antiphase::tool {
 namespace {

@@ -16,15 +16,15 @@
 #include <vector>
 
 #include "tool/files/output_file.hpp"
-#include "tool/measure/graph_times.hpp"
-#include "tool/measure/product_list.hpp"
-#include "tool/measure/product_memory.hpp"
+#include "tool/measure/graphs/graph_times.hpp"
+#include "tool/measure/products/product_list.hpp"
+#include "tool/measure/products/product_memory.hpp"
 #include "tool/measure/provenance.hpp"
 #include "tool/measure/tuning_fit.hpp"
 #include "tool/program/command.hpp"
-#include "tool/program/console.hpp"
+#include "tool/program/text/console.hpp"
 #include "tool/program/place.hpp"
-#include "tool/program/table.hpp"
+#include "tool/program/text/table.hpp"
 
 namespace antiphase::tool {
 namespace {

@@ -15,7 +15,7 @@
 
 #include "tool/base/errors.hpp"
 #include "tool/commands/model/model_errors.hpp"
-#include "tool/measure/product_memory.hpp"
+#include "tool/measure/products/product_memory.hpp"
 
 namespace antiphase::tool {
 namespace {

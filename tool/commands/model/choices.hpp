@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "tool/program/console.hpp"
+#include "tool/program/text/console.hpp"
 
 namespace antiphase::tool {
 

@@ -13,8 +13,8 @@
 #include "tool/commands/model/model_errors.hpp"
 #include "tool/files/whole_file.hpp"
 #include "tool/program/command.hpp"
-#include "tool/program/console.hpp"
-#include "tool/program/table.hpp"
+#include "tool/program/text/console.hpp"
+#include "tool/program/text/table.hpp"
 
 namespace antiphase::tool {
 namespace {

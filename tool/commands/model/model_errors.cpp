@@ -17,9 +17,9 @@
 #include <optional>
 
 #include "tool/base/errors.hpp"
-#include "tool/measure/product_list.hpp"
-#include "tool/measure/product_memory.hpp"
-#include "tool/program/names.hpp"
+#include "tool/measure/products/product_list.hpp"
+#include "tool/measure/products/product_memory.hpp"
+#include "tool/program/text/names.hpp"
 
 namespace antiphase::tool {
 namespace {

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "tool/measure/product_list.hpp"
-#include "tool/program/console.hpp"
+#include "tool/measure/products/product_list.hpp"
+#include "tool/program/text/console.hpp"
 
 namespace antiphase::tool {
 

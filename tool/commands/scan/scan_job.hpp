@@ -5,7 +5,7 @@
 #include <antiphase/scan/operators.hpp>
 #include <cstdint>
 
-#include "tool/files/npy_header.hpp"
+#include "tool/files/npy/npy_header.hpp"
 
 namespace antiphase::tool {
 

@@ -5,7 +5,7 @@
 
 #include <span>
 
-#include "tool/files/convert.hpp"
+#include "tool/files/npy/convert.hpp"
 #include "tool/measure/estimate.hpp"
 
 namespace antiphase::tool {

@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "tool/commands/scan/scan_job.hpp"
-#include "tool/files/npy.hpp"
+#include "tool/files/npy/npy.hpp"
 #include "tool/program/command.hpp"
-#include "tool/program/console.hpp"
+#include "tool/program/text/console.hpp"
 
 namespace antiphase::tool {
 

@@ -19,9 +19,9 @@
 #include "tool/files/whole_file.hpp"
 #include "tool/measure/provenance.hpp"
 #include "tool/program/command.hpp"
-#include "tool/program/console.hpp"
-#include "tool/program/names.hpp"
-#include "tool/program/table.hpp"
+#include "tool/program/text/console.hpp"
+#include "tool/program/text/names.hpp"
+#include "tool/program/text/table.hpp"
 
 namespace antiphase::tool {
 namespace {

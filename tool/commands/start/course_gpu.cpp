@@ -13,7 +13,7 @@
 #include "tool/files/output_file.hpp"
 #include "tool/files/whole_file.hpp"
 #include "tool/program/place.hpp"
-#include "tool/program/table.hpp"
+#include "tool/program/text/table.hpp"
 
 namespace antiphase::tool {
 namespace {

@@ -18,9 +18,9 @@
 
 #include "tool/base/errors.hpp"
 #include "tool/commands/start/examples.hpp"
-#include "tool/files/npy.hpp"
+#include "tool/files/npy/npy.hpp"
 #include "tool/program/command.hpp"
-#include "tool/program/console.hpp"
+#include "tool/program/text/console.hpp"
 
 extern char** environ;
 

@@ -16,7 +16,7 @@
 #include "tool/files/folders.hpp"
 #include "tool/files/whole_file.hpp"
 #include "tool/program/command.hpp"
-#include "tool/program/console.hpp"
+#include "tool/program/text/console.hpp"
 
 namespace antiphase::tool {
 

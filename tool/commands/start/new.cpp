@@ -16,8 +16,8 @@
 #include "tool/commands/start/ring_files.hpp"
 #include "tool/files/folders.hpp"
 #include "tool/program/command.hpp"
-#include "tool/program/console.hpp"
-#include "tool/program/names.hpp"
+#include "tool/program/text/console.hpp"
+#include "tool/program/text/names.hpp"
 
 namespace antiphase::tool {
 namespace {

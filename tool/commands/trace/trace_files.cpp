@@ -10,7 +10,7 @@
 #include <system_error>
 
 #include "tool/files/folders.hpp"
-#include "tool/program/console.hpp"
+#include "tool/program/text/console.hpp"
 
 namespace antiphase::tool {
 

@@ -12,7 +12,7 @@
 #include "tool/measure/machine.hpp"
 #include "tool/measure/provenance.hpp"
 #include "tool/pictures/origin.hpp"
-#include "tool/program/console.hpp"
+#include "tool/program/text/console.hpp"
 #include "tool/program/profiles.hpp"
 
 namespace antiphase::tool {

@@ -11,7 +11,7 @@
 #include "tool/pictures/origin.hpp"
 #include "tool/pictures/timeline_page.hpp"
 #include "tool/pictures/timeline_svg.hpp"
-#include "tool/program/table.hpp"
+#include "tool/program/text/table.hpp"
 
 namespace antiphase::tool {
 namespace {

@@ -11,7 +11,7 @@
 #include "tool/files/output_file.hpp"
 #include "tool/pictures/timeline_page.hpp"
 #include "tool/program/command.hpp"
-#include "tool/program/console.hpp"
+#include "tool/program/text/console.hpp"
 
 namespace antiphase::tool {
 
