@@ -17,12 +17,12 @@
 #include "checker/order/missing.hpp"
 #include "checker/order/places.hpp"
 #include "checker/plain/ptx/module.hpp"
+#include "checker/runs/process/process.hpp"
 #include "core/executor/cpu/observer.hpp"
 #include "core/executor/cpu/order/script.hpp"
 #include "executor.hpp"
 #include "lists.hpp"
 #include "model.hpp"
-#include "checker/runs/process/process.hpp"
 #include "timed_kernels.hpp"
 
 namespace antiphase {

@@ -17,9 +17,9 @@
 #include <string>
 #include <utility>
 #include <vector>
-#include "learn/trace/twins/launch_twin.hpp"
 #include "learn/trace/record_call.hpp"
 #include "learn/trace/spans.hpp"
+#include "learn/trace/twins/launch_twin.hpp"
 #include "learn/trace/twins/traced_problem.hpp"
 #include "learn/trace/twins/twin_lists.hpp"
 

@@ -9,8 +9,8 @@
 #include <cstring>
 #include <string_view>
 
-#include "learn/trace/twins/launch_twin.hpp"
 #include "learn/trace/spans.hpp"
+#include "learn/trace/twins/launch_twin.hpp"
 
 namespace antiphase {
 namespace {

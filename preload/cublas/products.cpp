@@ -7,10 +7,10 @@
 
 #include "preload/cublas/decision.hpp"
 #include "preload/cublas/interpose/layers.hpp"
-#include "preload/cublas/settings.hpp"
 #include "preload/cublas/report/timer.hpp"
-#include "preload/cublas/triangles.hpp"
 #include "preload/cublas/report/verify.hpp"
+#include "preload/cublas/settings.hpp"
+#include "preload/cublas/triangles.hpp"
 
 namespace antiphase::cublas {
 namespace {

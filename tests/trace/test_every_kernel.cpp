@@ -89,8 +89,9 @@ TEST(EveryKernel, HasATwinOrAReason) {
       const bool recorded = is_twin(twins, kernel) || (f.has_steps && is_traced_step(kernel));
       EXPECT_NE(recorded, why_no_twin(kernel) != nullptr)
           << kernel
-          << (recorded ? ": has a twin, and a reason in learn/trace/twins/without_twin.cpp why it has none"
-                       : ": write a twin of it, or say in learn/trace/twins/without_twin.cpp why it has none");
+          << (recorded
+                  ? ": has a twin, and a reason in learn/trace/twins/without_twin.cpp why it has none"
+                  : ": write a twin of it, or say in learn/trace/twins/without_twin.cpp why it has none");
     }
     for (const twin& t : twins)
       EXPECT_TRUE(kernels.contains(t.kernel_name))

@@ -20,9 +20,9 @@
 #include "tool/base/wrap.hpp"
 #include "tool/files/file_handle.hpp"
 #include "tool/files/output_file.hpp"
+#include "tool/program/shell_words.hpp"
 #include "tool/program/text/console.hpp"
 #include "tool/program/text/names.hpp"
-#include "tool/program/shell_words.hpp"
 
 namespace antiphase::tool {
 

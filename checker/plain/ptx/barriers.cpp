@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <set>
 
-#include "flow.hpp"
 #include "checker/plain/ptx/instructions/ptx_instruction.hpp"
+#include "flow.hpp"
 
 namespace antiphase::plain::ptx_module {
 namespace {

@@ -8,8 +8,8 @@
 #include <string_view>
 #include <vector>
 
-#include "module.hpp"
 #include "checker/plain/ptx/instructions/ptx_instruction.hpp"
+#include "module.hpp"
 
 namespace antiphase::plain::ptx_module {
 

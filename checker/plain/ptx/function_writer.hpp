@@ -5,8 +5,8 @@
 #include <set>
 #include <string>
 
-#include "module.hpp"
 #include "checker/plain/ptx/instructions/ptx_instruction.hpp"
+#include "module.hpp"
 
 namespace antiphase::plain::ptx_module {
 

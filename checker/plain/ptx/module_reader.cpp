@@ -8,9 +8,9 @@
 #include <cctype>
 #include <charconv>
 
+#include "checker/plain/ptx/instructions/ptx_instruction.hpp"
 #include "flow.hpp"
 #include "module.hpp"
-#include "checker/plain/ptx/instructions/ptx_instruction.hpp"
 
 namespace antiphase::plain::ptx_module {
 namespace {

@@ -11,11 +11,11 @@
 #include <vector>
 
 #include "checker/order/missing.hpp"
-#include "core/executor/cpu/worker.hpp"
 #include "checker/plain/runtime/launches/launch_state.hpp"
-#include "run.hpp"
 #include "checker/plain/runtime/launches/streams.hpp"
 #include "checker/plain/runtime/memory/undefined_values.hpp"
+#include "core/executor/cpu/worker.hpp"
+#include "run.hpp"
 
 namespace antiphase::plain {
 using checker_detail::access_kind;

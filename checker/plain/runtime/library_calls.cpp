@@ -6,12 +6,12 @@
 #include <utility>
 
 #include "checker/order/places.hpp"
-#include "checker/runs/executor.hpp"
 #include "checker/plain/runtime/launches/launch_state.hpp"
-#include "checker/plain/runtime/memory/memory.hpp"
-#include "run.hpp"
 #include "checker/plain/runtime/launches/streams.hpp"
+#include "checker/plain/runtime/memory/memory.hpp"
 #include "checker/plain/runtime/memory/undefined_values.hpp"
+#include "checker/runs/executor.hpp"
+#include "run.hpp"
 
 #include <antiphase/plain/libraries.h>
 

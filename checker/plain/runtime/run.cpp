@@ -14,13 +14,13 @@
 #include <vector>
 
 #include "checker/order/places.hpp"
+#include "checker/plain/runtime/launches/launch_state.hpp"
+#include "checker/plain/runtime/launches/streams.hpp"
+#include "checker/plain/runtime/memory/memory.hpp"
+#include "checker/plain/runtime/memory/undefined_values.hpp"
 #include "checker/runs/executor.hpp"
 #include "checker/runs/process/process.hpp"
-#include "checker/plain/runtime/launches/launch_state.hpp"
-#include "checker/plain/runtime/memory/memory.hpp"
 #include "runtime.hpp"
-#include "checker/plain/runtime/launches/streams.hpp"
-#include "checker/plain/runtime/memory/undefined_values.hpp"
 
 namespace antiphase::plain {
 

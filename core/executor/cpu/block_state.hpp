@@ -12,8 +12,8 @@
 #include <utility>
 #include <vector>
 
-#include "observer.hpp"
 #include "core/executor/cpu/order/schedule.hpp"
+#include "observer.hpp"
 #include "thread_state.hpp"
 
 namespace antiphase::cpu_detail {

@@ -3,11 +3,11 @@
 #pragma once
 #include <iterator>
 
-#include "library/attention/fp16/gradients/backward.hpp"
 #include "library/attention/fp16/depths.hpp"
 #include "library/attention/fp16/forward.hpp"
-#include "library/attention/fp16/short/short.hpp"
+#include "library/attention/fp16/gradients/backward.hpp"
 #include "library/attention/fp16/gradients/short_gradients.hpp"
+#include "library/attention/fp16/short/short.hpp"
 #include "library/attention/fp16/split_pass.hpp"
 
 namespace antiphase::attentions::fp16 {

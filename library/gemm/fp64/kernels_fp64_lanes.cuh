@@ -3,8 +3,8 @@
 #pragma once
 #include <type_traits>
 #include <vector>
-#include "library/gemm/fp64/tiles/block_tile.cuh"
 #include "library/gemm/fp64/fp64_kernels.hpp"
+#include "library/gemm/fp64/tiles/block_tile.cuh"
 #include "library/gemm/fp64/tiles/kept_lines.cuh"
 #include "library/gemm/fp64/tiles/warp_tile.cuh"
 #include "library/gemm/operands/tiled/from_table.cuh"

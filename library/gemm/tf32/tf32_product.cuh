@@ -7,9 +7,9 @@
 #include <antiphase/device/launch.cuh>
 #include <antiphase/device/registers.cuh>
 #include <type_traits>
-#include "library/gemm/tf32/tf32_compute.cuh"
 #include "library/gemm/tf32/load/tf32_layout.cuh"
 #include "library/gemm/tf32/load/tf32_load.cuh"
+#include "library/gemm/tf32/tf32_compute.cuh"
 #include "library/gemm/tf32/tf32_product.hpp"
 
 namespace antiphase::gemms {

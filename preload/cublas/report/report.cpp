@@ -29,8 +29,8 @@
 #include "preload/cublas/interpose/enable.hpp"
 #include "preload/cublas/interpose/libraries.hpp"
 #include "preload/cublas/report/record.hpp"
-#include "preload/cublas/settings.hpp"
 #include "preload/cublas/report/timer.hpp"
+#include "preload/cublas/settings.hpp"
 
 namespace antiphase::cublas {
 namespace {

@@ -15,8 +15,8 @@
 #include "tool/base/wrap.hpp"
 #include "tool/commands/advise/advise.hpp"
 #include "tool/program/command.hpp"
-#include "tool/program/text/console.hpp"
 #include "tool/program/profiles.hpp"
+#include "tool/program/text/console.hpp"
 #include "tool/program/text/table.hpp"
 
 namespace antiphase::tool {

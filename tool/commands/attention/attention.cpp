@@ -18,9 +18,9 @@
 #include "tool/files/output_file.hpp"
 #include "tool/measure/estimate.hpp"
 #include "tool/program/command.hpp"
+#include "tool/program/place.hpp"
 #include "tool/program/text/console.hpp"
 #include "tool/program/text/names.hpp"
-#include "tool/program/place.hpp"
 
 namespace antiphase::tool {
 namespace {

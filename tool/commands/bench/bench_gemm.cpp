@@ -14,11 +14,11 @@
 #include <vector>
 
 #include "tool/commands/bench/bench_gemm.hpp"
-#include "tool/measure/products/accuracy.hpp"
-#include "tool/measure/products/distributions.hpp"
 #include "tool/measure/estimate.hpp"
 #include "tool/measure/kernel_code.hpp"
 #include "tool/measure/machine.hpp"
+#include "tool/measure/products/accuracy.hpp"
+#include "tool/measure/products/distributions.hpp"
 #include "tool/measure/products/product.hpp"
 #include "tool/measure/products/roofline.hpp"
 #include "tool/program/text/names.hpp"

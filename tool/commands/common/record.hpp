@@ -6,8 +6,8 @@
 
 #include "tool/measure/measure.hpp"
 #include "tool/program/command.hpp"
-#include "tool/program/text/console.hpp"
 #include "tool/program/place.hpp"
+#include "tool/program/text/console.hpp"
 #include "tool/rivals/rivals.hpp"
 
 namespace antiphase::tool {

@@ -19,9 +19,9 @@
 #include "tool/measure/estimate.hpp"
 #include "tool/measure/products/product.hpp"
 #include "tool/program/command.hpp"
+#include "tool/program/place.hpp"
 #include "tool/program/text/console.hpp"
 #include "tool/program/text/names.hpp"
-#include "tool/program/place.hpp"
 
 namespace antiphase::tool {
 namespace {

@@ -26,8 +26,8 @@
 #include "tool/files/output_file.hpp"
 #include "tool/measure/provenance.hpp"
 #include "tool/program/command.hpp"
-#include "tool/program/text/console.hpp"
 #include "tool/program/place.hpp"
+#include "tool/program/text/console.hpp"
 
 namespace antiphase::tool {
 namespace {

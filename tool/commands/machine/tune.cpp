@@ -22,8 +22,8 @@
 #include "tool/measure/provenance.hpp"
 #include "tool/measure/tuning_fit.hpp"
 #include "tool/program/command.hpp"
-#include "tool/program/text/console.hpp"
 #include "tool/program/place.hpp"
+#include "tool/program/text/console.hpp"
 #include "tool/program/text/table.hpp"
 
 namespace antiphase::tool {

@@ -14,15 +14,15 @@
 #include "tool/commands/scan/scan_job.hpp"
 #include "tool/commands/scan/scan_range.hpp"
 #include "tool/commands/scan/scan_run.hpp"
-#include "tool/files/npy/convert.hpp"
 #include "tool/files/file_handle.hpp"
 #include "tool/files/file_names.hpp"
+#include "tool/files/npy/convert.hpp"
 #include "tool/files/npy/npy.hpp"
 #include "tool/files/output_file.hpp"
 #include "tool/program/command.hpp"
+#include "tool/program/place.hpp"
 #include "tool/program/text/console.hpp"
 #include "tool/program/text/names.hpp"
-#include "tool/program/place.hpp"
 
 namespace antiphase::tool {
 namespace {

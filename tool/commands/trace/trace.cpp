@@ -32,10 +32,10 @@
 #include "tool/measure/verify.hpp"
 #include "tool/pictures/origin.hpp"
 #include "tool/program/command.hpp"
-#include "tool/program/text/console.hpp"
-#include "tool/program/text/names.hpp"
 #include "tool/program/place.hpp"
 #include "tool/program/profiles.hpp"
+#include "tool/program/text/console.hpp"
+#include "tool/program/text/names.hpp"
 
 namespace antiphase::tool {
 namespace {

@@ -12,8 +12,8 @@
 #include "tool/measure/machine.hpp"
 #include "tool/measure/provenance.hpp"
 #include "tool/pictures/origin.hpp"
-#include "tool/program/text/console.hpp"
 #include "tool/program/profiles.hpp"
+#include "tool/program/text/console.hpp"
 
 namespace antiphase::tool {
 namespace {

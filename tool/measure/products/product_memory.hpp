@@ -8,8 +8,8 @@
 #include <limits>
 #include <span>
 
-#include "tool/measure/products/accuracy.hpp"
 #include "tool/measure/measure.hpp"
+#include "tool/measure/products/accuracy.hpp"
 #include "tool/measure/products/product_list.hpp"
 #include "tool/measure/products/spot_check.hpp"
 

@@ -2,8 +2,8 @@
 // The PTX instructions that may be used under the checker: one table of rows, for whoever reads PTX.
 #include <algorithm>
 
-#include "checker/plain/ptx/ptx.hpp"
 #include "checker/plain/ptx/instructions/ptx_families.hpp"
+#include "checker/plain/ptx/ptx.hpp"
 
 namespace antiphase::plain {
 

@@ -9,12 +9,12 @@
 #include <set>
 #include <utility>
 
-#include "checker/runs/executor.hpp"
-#include "checker/runs/process/process.hpp"
-#include "core/executor/cpu/worker.hpp"
 #include "checker/plain/runtime/launches/launch_state.hpp"
 #include "checker/plain/runtime/run.hpp"
 #include "checker/plain/runtime/runtime.hpp"
+#include "checker/runs/executor.hpp"
+#include "checker/runs/process/process.hpp"
+#include "core/executor/cpu/worker.hpp"
 
 namespace antiphase::plain {
 

@@ -10,15 +10,15 @@
 #include <utility>
 
 #include "checker/order/places.hpp"
+#include "checker/plain/runtime/launches/launch_state.hpp"
+#include "checker/plain/runtime/launches/streams.hpp"
+#include "checker/plain/runtime/memory/memory.hpp"
+#include "checker/plain/runtime/memory/undefined_values.hpp"
+#include "checker/plain/runtime/run.hpp"
 #include "checker/runs/executor.hpp"
 #include "checker/runs/process/process.hpp"
 #include "core/executor/cpu/worker.hpp"
 #include "core/portable/demangled.hpp"
-#include "checker/plain/runtime/launches/launch_state.hpp"
-#include "checker/plain/runtime/memory/memory.hpp"
-#include "checker/plain/runtime/run.hpp"
-#include "checker/plain/runtime/launches/streams.hpp"
-#include "checker/plain/runtime/memory/undefined_values.hpp"
 
 namespace antiphase::plain {
 

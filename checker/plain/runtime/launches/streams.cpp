@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "checker/order/places.hpp"
-#include "checker/plain/runtime/run.hpp"
 #include "checker/plain/runtime/launches/streams.hpp"
+#include "checker/plain/runtime/run.hpp"
 
 namespace antiphase::plain {
 using checker_detail::access_kind;

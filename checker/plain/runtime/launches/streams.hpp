@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Streams: work that is done now or goes into a graph, and host functions.
 #pragma once
-#include "checker/plain/runtime/launches/graphs.hpp"
 #include "checker/plain/runtime/host_work.hpp"
+#include "checker/plain/runtime/launches/graphs.hpp"
 
 namespace antiphase::plain {
 

@@ -17,10 +17,10 @@
 
 #include "checker/order/missing.hpp"
 #include "checker/order/places.hpp"
-#include "core/executor/cpu/worker.hpp"
 #include "checker/plain/runtime/launches/launch_state.hpp"
-#include "checker/plain/runtime/run.hpp"
 #include "checker/plain/runtime/memory/undefined_values.hpp"
+#include "checker/plain/runtime/run.hpp"
+#include "core/executor/cpu/worker.hpp"
 
 namespace antiphase::plain {
 using checker_detail::atomic_kind;

@@ -11,11 +11,11 @@
 
 #include <antiphase/plain/libraries.h>
 #include <antiphase/plain/tensor_maps.h>
-#include "checker/runs/executor.hpp"
-#include "core/executor/cpu/units/tensor_elements.hpp"
+#include "checker/plain/runtime/launches/streams.hpp"
 #include "checker/plain/runtime/memory/memory.hpp"
 #include "checker/plain/runtime/run.hpp"
-#include "checker/plain/runtime/launches/streams.hpp"
+#include "checker/runs/executor.hpp"
+#include "core/executor/cpu/units/tensor_elements.hpp"
 
 namespace antiphase::plain {
 using checker_detail::access_kind;

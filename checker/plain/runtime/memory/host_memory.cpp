@@ -13,9 +13,9 @@
 
 #include "checker/order/missing.hpp"
 #include "checker/order/places.hpp"
+#include "checker/plain/runtime/launches/streams.hpp"
 #include "checker/plain/runtime/memory/memory.hpp"
 #include "checker/plain/runtime/run.hpp"
-#include "checker/plain/runtime/launches/streams.hpp"
 
 namespace antiphase::plain {
 namespace {

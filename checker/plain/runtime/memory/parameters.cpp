@@ -11,8 +11,8 @@
 #include "checker/order/missing.hpp"
 #include "checker/plain/runtime/launches/launch_state.hpp"
 #include "checker/plain/runtime/memory/memory.hpp"
-#include "checker/plain/runtime/run.hpp"
 #include "checker/plain/runtime/memory/undefined_values.hpp"
+#include "checker/plain/runtime/run.hpp"
 
 namespace antiphase::plain {
 void note_printed(const void* p, std::size_t bytes);

@@ -9,9 +9,9 @@
 #include <utility>
 #include <vector>
 
-#include "core/executor/cpu/observer.hpp"
 #include "checker/plain/runtime/launches/launch_state.hpp"
 #include "checker/plain/runtime/run.hpp"
+#include "core/executor/cpu/observer.hpp"
 
 namespace antiphase::plain {
 namespace {

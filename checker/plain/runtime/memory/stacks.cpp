@@ -15,10 +15,10 @@
 #include <vector>
 
 #include "checker/order/missing.hpp"
-#include "checker/runs/model.hpp"
-#include "core/executor/cpu/order/fiber.hpp"
 #include "checker/plain/runtime/run.hpp"
 #include "checker/plain/runtime/runtime.hpp"
+#include "checker/runs/model.hpp"
+#include "core/executor/cpu/order/fiber.hpp"
 
 namespace antiphase::plain {
 namespace {

@@ -14,14 +14,14 @@
 #include <set>
 #include <sstream>
 
-#include "checker/plain/translate/compile/assembly.hpp"
 #include "checker/plain/ptx/launch_file.hpp"
+#include "checker/plain/translate/compile/assembly.hpp"
 #include "checker/plain/translate/compile/compile_steps.hpp"
 #include "checker/plain/translate/compile/host_part.hpp"
 #include "checker/plain/translate/compile/missing_headers.hpp"
-#include "checker/plain/translate/prepared.hpp"
 #include "checker/plain/translate/passes/prepass.hpp"
 #include "checker/plain/translate/passes/sides.hpp"
+#include "checker/plain/translate/prepared.hpp"
 
 namespace antiphase::plain {
 

@@ -12,8 +12,8 @@
 #include "checker/order/places.hpp"
 #include "checker/plain/translate/compile/compile.hpp"
 #include "checker/plain/translate/compile/compile_steps.hpp"
-#include "checker/plain/translate/prepared.hpp"
 #include "checker/plain/translate/passes/statements.hpp"
+#include "checker/plain/translate/prepared.hpp"
 #include "checker/plain/translate/tokens.hpp"
 
 namespace antiphase::plain {

@@ -16,10 +16,10 @@
 #include <set>
 #include <sstream>
 
-#include "checker/runs/process/process_family.hpp"
 #include "checker/plain/translate/compile/compile.hpp"
 #include "checker/plain/translate/compile/compile_steps.hpp"
 #include "checker/plain/translate/prepared.hpp"
+#include "checker/runs/process/process_family.hpp"
 
 extern char** environ;
 

@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
-#include "checker/plain/ptx/ptx.hpp"
 #include "checker/plain/ptx/instructions/ptx_instruction.hpp"
+#include "checker/plain/ptx/ptx.hpp"
 #include "checker/plain/translate/dialect.hpp"
 #include "checker/plain/translate/passes/source_pass.hpp"
 

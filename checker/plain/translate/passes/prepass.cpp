@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <tuple>
 
-#include "checker/plain/translate/dialect.hpp"
 #include "checker/plain/translate/compile/missing_headers.hpp"
+#include "checker/plain/translate/dialect.hpp"
 #include "checker/plain/translate/passes/source_pass.hpp"
 
 namespace antiphase::plain {

@@ -10,9 +10,9 @@
 
 #include <fmt/format.h>
 
-#include "core/executor/tensor_layout.hpp"
 #include "core/executor/cpu/units/tensor_elements.hpp"
 #include "core/executor/cpu/worker.hpp"
+#include "core/executor/tensor_layout.hpp"
 
 namespace antiphase::cpu_detail {
 namespace {

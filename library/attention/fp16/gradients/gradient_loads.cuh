@@ -8,8 +8,8 @@
 #include <antiphase/device/wgmma.cuh>
 #include <type_traits>
 
-#include "library/attention/fp16/gradients/backward.hpp"
 #include "library/attention/fp16/forward.cuh"
+#include "library/attention/fp16/gradients/backward.hpp"
 
 namespace antiphase::attentions {
 inline namespace AP_TARGET {

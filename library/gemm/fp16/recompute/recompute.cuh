@@ -9,9 +9,9 @@
 #include <antiphase/device/vector.cuh>
 #include <antiphase/device/warp.cuh>
 #include <cmath>
+#include "library/gemm/fp16/pass/split_facts.cuh"
 #include "library/gemm/fp16/recompute/line_kinds.cuh"
 #include "library/gemm/fp16/recompute/recompute_shape.cuh"
-#include "library/gemm/fp16/pass/split_facts.cuh"
 #include "library/gemm/fp16/split_operand.hpp"
 #include "library/gemm/operands/exact_sum.cuh"
 

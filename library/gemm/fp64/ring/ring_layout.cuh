@@ -6,8 +6,8 @@
 #include <antiphase/device/warp.cuh>
 #include <type_traits>
 #include "library/gemm/fp64/fp64_store.cuh"
-#include "library/gemm/fp64/tiles/panel.cuh"
 #include "library/gemm/fp64/ring/split_k_epilogue.cuh"
+#include "library/gemm/fp64/tiles/panel.cuh"
 #include "library/gemm/operands/tiled/plain_ring.hpp"
 
 namespace antiphase::gemms {

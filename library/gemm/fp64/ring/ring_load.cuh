@@ -7,8 +7,8 @@
 #include <antiphase/device/mbarrier.cuh>
 #include <antiphase/device/tensor_copy.cuh>
 #include <antiphase/device/warp.cuh>
-#include "library/gemm/fp64/ring/copying_warp.cuh"
 #include "library/gemm/fp64/fp64_tile.cuh"
+#include "library/gemm/fp64/ring/copying_warp.cuh"
 
 namespace antiphase::gemms {
 inline namespace AP_TARGET {
