@@ -20,12 +20,14 @@ struct address_range {
 // executor allows. Such accesses are not tracked. Assumes: whoever switches threads sets `stack`.
 struct host_memory {
   address_range stack, params;
-  // Called for accesses to the stack more than `unchecked_depth` bytes below its top, once for each depth; null: not.
+  // Called for accesses to the stack more than `unchecked_depth` bytes below its top, once for each depth;
+  // null: not.
   void (*on_deep_stack)(std::uintptr_t address, std::uintptr_t& lowest_checked) = nullptr;
   std::uintptr_t unchecked_depth = 0, lowest_checked = 0;
   bool (*allows_more)(std::uintptr_t address, std::size_t bytes,
                       access_kind kind) = nullptr;  // null: nothing else
-  // True while a call of a library runs on the host as a device thread, which may use all of the host's memory.
+  // True while a call of a library runs on the host as a device thread, which may use all of the host's
+  // memory.
   bool runs_library = false;
   // Addresses here need no hook call: the program's own hooks return early. It is the current thread's stack,
   // or, while the host runs, everything but the device's memory (the range wraps around). Null: no such

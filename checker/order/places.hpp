@@ -30,7 +30,8 @@ bool program_holds(std::uintptr_t address, std::size_t bytes);
 // A file's name in reports: relative to the include folder or the working directory; of the library's sources
 // that are not on this machine, to their root.
 std::string shown(const std::string& file);
-// True if a file, as shown() names it, lies in a folder of antiphase's own sources, not in one of that name here.
+// True if a file, as shown() names it, lies in a folder of antiphase's own sources, not in one of that name
+// here.
 bool lies_in_sources(const std::string& file, std::string_view folder);
 
 // True for files that carry out a device function, such as the library's headers, rather than ask for it.

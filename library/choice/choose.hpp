@@ -67,7 +67,8 @@ const candidate<Request>* find(std::span<const candidate<Request>> rows, std::st
   return nullptr;
 }
 
-// predict(row): its prediction, for rows that are considered; nullopt leaves the row out. Ties keep the table's order.
+// predict(row): its prediction, for rows that are considered; nullopt leaves the row out. Ties keep the
+// table's order.
 template <class Request, class Predict>
 void consider(choice<Request>& c, std::span<const candidate<Request>> rows, Predict predict) {
   for (const candidate<Request>& row : rows) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// All constants of the cost models that are fitted to a card; library/costs has a file for each card. Unless said
-// otherwise, a number is a time in microseconds. "Rate": bytes per microsecond. "Factor": multiplies a time.
-// "Surcharge": a share of a time that is added to it.
+// All constants of the cost models that are fitted to a card; library/costs has a file for each card. Unless
+// said otherwise, a number is a time in microseconds. "Rate": bytes per microsecond. "Factor": multiplies a
+// time. "Surcharge": a share of a time that is added to it.
 //
 // Constants that hold for every machine: antiphase/executor/pipeline_cost.hpp.
 #pragma once

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The table of the scan's policies, and the choice among them: what is special next to library/choice. A request
-// is checked once; running it, explaining it and sizing its workspace share the choice.
+// The table of the scan's policies, and the choice among them: what is special next to library/choice. A
+// request is checked once; running it, explaining it and sizing its workspace share the choice.
 #pragma once
 #include <antiphase/executor/features.hpp>
 #include <antiphase/scan/ladder.hpp>

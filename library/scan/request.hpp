@@ -76,7 +76,8 @@ enum class misfit {
   not_compiled,  // the algorithm would support it
 };
 
-// A plan of a scan. A type of its own, so that headers that kernels include can declare it without knowing plans.
+// A plan of a scan. A type of its own, so that headers that kernels include can declare it without knowing
+// plans.
 struct plan : choices::plan {
   explicit plan(choices::plan&& made) : choices::plan(std::move(made)) {}
 };

@@ -67,8 +67,8 @@ std::uint64_t update_on_host(void* p, int bytes, ordering how,
   }
 }
 // A compare-and-swap does not tell that a word has changed and come back (ABA), and few schedules show it. So
-// under every other seed, a thread about to succeed is held back until another thread has changed the word and
-// restored it, for a limited number of turns. Then the thread runs alone for a while.
+// under every other seed, a thread about to succeed is held back until another thread has changed the word
+// and restored it, for a limited number of turns. Then the thread runs alone for a while.
 struct kept_thread {
   const void* word = nullptr;  // null: no thread is kept
   std::uint64_t expected = 0;
@@ -228,9 +228,9 @@ bool forget_brought() {
   return early;
 }
 
-// True if this read of unwritten memory is reported only once its value is used. Libraries read past the end of a tile
-// and drop the value, and what is copied into shared memory may be dropped there, too. Programs that load rows as
-// vectors do the same: that is pedantic.
+// True if this read of unwritten memory is reported only once its value is used. Libraries read past the end
+// of a tile and drop the value, and what is copied into shared memory may be dropped there, too. Programs
+// that load rows as vectors do the same: that is pedantic.
 bool unwritten_may_be_read(const checker_detail::accessor& w, std::size_t offset) {
   const load_rule& load = load_rule_of(w.place);
   const bool by_use = has_host_of_nvcc() || (load.by_use && undefined_results().decides(load.first));

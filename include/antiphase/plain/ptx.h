@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Functions that the pre-pass calls for inline PTX, by the table in checker/plain/ptx/instructions/ptx_table.cpp. Plain
-// CUDA under the checker.
+// Functions that the pre-pass calls for inline PTX, by the table in
+// checker/plain/ptx/instructions/ptx_table.cpp. Plain CUDA under the checker.
 #pragma once
 #include <antiphase/executor/cpu/machine_plain.hpp>
 #include <antiphase/executor/cpu/machine_tensor_memory.hpp>

@@ -15,9 +15,9 @@ constexpr float least_factor =
 constexpr double log2_of_e = 1.4426950408889634, ln_of_2 = 0.6931471805599453;
 
 // The exponent of 2 of a pair is (t - m) * factor, with t from the product of its rows by of(), and m the
-// largest t of the query, which is subtracted first, so that the largest weight is exactly 1. Without a bias t is the
-// product itself. A negative scale would turn its order around, and factors near 0 would lose their bits or
-// let a hidden score of -infinity become NaN: both are multiplied in first, as with a bias.
+// largest t of the query, which is subtracted first, so that the largest weight is exactly 1. Without a bias
+// t is the product itself. A negative scale would turn its order around, and factors near 0 would lose their
+// bits or let a hidden score of -infinity become NaN: both are multiplied in first, as with a bias.
 struct scores {
   const problem& p;
   const member& m;

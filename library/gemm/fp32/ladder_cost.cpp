@@ -29,8 +29,8 @@ std::size_t shared_bytes_of(const policy& p) {
   return sizeof(float) * static_cast<std::size_t>(p.stages * (floats(p.a, p.tile.m) + floats(p.b, p.tile.n)));
 }
 
-// Registers of a thread: sums, operands read ahead, addresses (more for strides known at run time only). At most what
-// the policy's blocks per multiprocessor leave.
+// Registers of a thread: sums, operands read ahead, addresses (more for strides known at run time only). At
+// most what the policy's blocks per multiprocessor leave.
 int registers_of(const policy& p) {
   constexpr int most = 255, of_register_file = 65536;
   const bool general = p.a.along == contiguous::neither || p.b.along == contiguous::neither;
@@ -157,8 +157,8 @@ pipeline_shape shape_of(const machine_profile& on, const tensor_core_step& how, 
             .stages = how.stages,
             .meets = !engine,
             .latency = latency_of(on, bytes) + transfer};
-  // wgmma: the Tensor Cores' rate at the power-limited clock, in cycles of the full clock. mma.sync: its rate at the
-  // full clock.
+  // wgmma: the Tensor Cores' rate at the power-limited clock, in cycles of the full clock. mma.sync: its rate
+  // at the full clock.
   const double sustained = on.tensor_fp16.value / processors / on.clock.value;
   const double full = on.tensor_fp16.value / processors / on.clock_under_power.value;
   s.step.arithmetic =

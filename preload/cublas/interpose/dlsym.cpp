@@ -29,8 +29,8 @@ void* ours_instead(void* library, const char* name, const void* asked_from) {
 
 }  // namespace
 
-// The last call must be a tail call (preload/cublas/CMakeLists.txt sees to it): for RTLD_NEXT the C library looks
-// at its caller's address.
+// The last call must be a tail call (preload/cublas/CMakeLists.txt sees to it): for RTLD_NEXT the C library
+// looks at its caller's address.
 void* antiphase_dlsym(void* library, const char* name) {
   if (void* const ours = ours_instead(library, name, __builtin_return_address(0))) return ours;
   return address_of_real_dlsym()(library, name);

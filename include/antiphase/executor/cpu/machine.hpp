@@ -170,9 +170,9 @@ void polled();            // such a loop has ended: counts as progress of a bloc
 // Called after an atomic load with its value: a thread that repeats such loads in a loop, and does nothing
 // else, yields too.
 void loaded(const void* at, std::uint64_t value, place where);
-// The simulated clock, in ticks since the thread's block began: a model (core/executor/cpu/order/clock.hpp), not a
-// measurement. It advances by the functions of this file only; ordinary code that is to take time is declared
-// by clock_instructions() and the functions after it.
+// The simulated clock, in ticks since the thread's block began: a model (core/executor/cpu/order/clock.hpp),
+// not a measurement. It advances by the functions of this file only; ordinary code that is to take time is
+// declared by clock_instructions() and the functions after it.
 std::int64_t clock();
 void clock_instructions(int count);    // this thread has executed this many instructions
 void clock_register_loads(int bytes);  // it has issued loads from global memory to registers

@@ -24,10 +24,9 @@ inline namespace AP_TARGET {
 // well. What is owned is loaded once, and then for each tile of the others:
 //   load K and V, or Q, dO and O, into registers | write parts | scores, dP, dS, and their products
 // Rows are divided evenly: columns of a tile share its scale, and where a tile has one row, each column's
-// largest element is its only one, of any size.
-// The mathematics, parts and scales are those of backward.cuh, and so is what parts do not hold (contract_pass),
-// checked for each pair of tiles; a block with any such pair computes its results in FP32, a warp for each
-// row.
+// largest element is its only one, of any size. The mathematics, parts and scales are those of backward.cuh,
+// and so is what parts do not hold (contract_pass), checked for each pair of tiles; a block with any such
+// pair computes its results in FP32, a warp for each row.
 template <short_policy P> struct short_gradient_kernel {
   static constexpr int columns = P.columns, N = split_rows, threads = warpgroup_size,
                        warps = threads / warp_size;

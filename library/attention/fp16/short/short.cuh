@@ -27,8 +27,8 @@ inline namespace AP_TARGET {
 // loading and multiplying: they find that antiphase by themselves. The parts are those of forward.cuh with
 // far_lo; parts of Q and K of a tile share a scale, and those of V have one for each column. Of two
 // warpgroups both compute all scores, and each a half of the outputs' columns. Where parts do not keep the
-// contract (contract_pass), the block's queries are computed again in FP32, a warp for each, as are those that
-// see few keys.
+// contract (contract_pass), the block's queries are computed again in FP32, a warp for each, as are those
+// that see few keys.
 template <short_policy P> struct short_kernel {
   static constexpr int columns = P.columns, chunks = (columns + 63) / 64, N = 64;
   static constexpr int warps = P.warps(), threads = warps * warp_size;

@@ -63,8 +63,8 @@ void each_dots_division(const costs::models& l, const product_shape& p, const de
 double dots_seconds(const costs::models& l, const product_shape& p, const device_limits& device,
                     const dots_division& how, bool finishes);
 // The plan of a product with few lines, or that is small enough for lanes; nothing if no kernel of this build
-// fits the device.
-// by_across: by lanes, take the kernel for operands across k, which needs dots_least_across lanes, or the other one,
+// fits the device. by_across: by lanes, take the kernel for operands across k, which needs dots_least_across
+// lanes, or the other one,
 //            with the same bits; without a value, the one predicted to be faster.
 // form: of a kernel for a vector; without a value, chosen by a heuristic.
 std::optional<dots_plan> plan_dots(const context& where, const problem& p, const batch& of,
