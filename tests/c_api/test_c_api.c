@@ -997,24 +997,24 @@ static void torch_operators(void) {
   int wins = 7;
   subject = "torch's operators";
   EXPECT(antiphase_torch_attention_compare(ANTIPHASE_CPU, 0, 8, 12, 1024, 1024, 64, 1, 0, 1, 1.0, &seconds,
-                                         &theirs, &wins) == ANTIPHASE_OK);
+                                           &theirs, &wins) == ANTIPHASE_OK);
   EXPECT(seconds == 1.0 && theirs > 1e-4 && theirs < 1e-3 && wins == 0);
   EXPECT(antiphase_torch_attention_compare(ANTIPHASE_CPU, 1, 8, 12, 1024, 1024, 64, 0, 0, 4, 1.0, &seconds,
-                                         &alone, &wins) == ANTIPHASE_OK);
+                                           &alone, &wins) == ANTIPHASE_OK);
   EXPECT(alone > theirs);
   EXPECT(antiphase_torch_attention_compare(ANTIPHASE_CPU, 0, 1, 1, 49, 49, 32, 0, 0, 4, 0.0, &alone, &theirs,
-                                         &wins) == ANTIPHASE_OK);
-  EXPECT(antiphase_torch_attention_compare(ANTIPHASE_CPU, 0, 1, 1, 49, 49, 32, 0, 0, 1, 0.0, &seconds, &theirs,
-                                         &wins) == ANTIPHASE_OK);
+                                           &wins) == ANTIPHASE_OK);
+  EXPECT(antiphase_torch_attention_compare(ANTIPHASE_CPU, 0, 1, 1, 49, 49, 32, 0, 0, 1, 0.0, &seconds,
+                                           &theirs, &wins) == ANTIPHASE_OK);
   EXPECT(seconds > 0 && seconds < alone && theirs > seconds);
   EXPECT(antiphase_torch_attention_compare(ANTIPHASE_CPU, 0, 1, 1, 49, 49, 32, 0, 0, 0, 0.0, &seconds, &alone,
-                                         &wins) == ANTIPHASE_OK);
+                                           &wins) == ANTIPHASE_OK);
   EXPECT(seconds == 0 && alone < theirs);
-  REFUSED(antiphase_torch_attention_compare(ANTIPHASE_CPU, 0, 1, 1, 49, 49, 32, 0, 0, -1, 0.0, &seconds, &alone,
-                                          &wins),
+  REFUSED(antiphase_torch_attention_compare(ANTIPHASE_CPU, 0, 1, 1, 49, 49, 32, 0, 0, -1, 0.0, &seconds,
+                                            &alone, &wins),
           ANTIPHASE_BAD_REQUEST, "launches is -1: expected 0 or more");
   EXPECT(antiphase_torch_scan_compare(ANTIPHASE_CPU, ANTIPHASE_LOG_SUM_EXP, 1, 1 << 20, 32, 4, 4, &seconds,
-                                    &theirs, &wins) == ANTIPHASE_OK);
+                                      &theirs, &wins) == ANTIPHASE_OK);
   EXPECT(seconds > 0 && theirs > 10 * seconds && wins == 0);
   REFUSED(antiphase_torch_scan_compare(ANTIPHASE_CPU, 5, 1, 1, 1, 4, 4, &seconds, &theirs, &wins),
           ANTIPHASE_BAD_REQUEST, "operation is 5: expected 0 to 4");

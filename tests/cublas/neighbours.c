@@ -18,7 +18,7 @@ int who(void) { return 2; }
 #elif defined(COUNTING) || defined(UNMEASURED) || defined(EAGER)
 static int judgements;
 int antiphase_sgemm_compare(const void* args, double* seconds, double* cublas_seconds, double* times,
-                          double* eager_times, double* host_saved, size_t* borrowed) {
+                            double* eager_times, double* host_saved, size_t* borrowed) {
   ++judgements;
 #ifdef EAGER  // a GPU that there is not
   (void)args;
@@ -41,7 +41,7 @@ __attribute__((destructor)) static void tell(void) { fprintf(stderr, "%d judgeme
 int antiphase_is_measured(int device) { return device == -2 && GAINS; }
 int antiphase_sgemm(const void* args, void* stream) { return args == NULL || stream != NULL; }
 int antiphase_sgemm_compare(const void* args, double* seconds, double* cublas_seconds, double* times,
-                          double* eager_times, double* host_saved, size_t* borrowed) {
+                            double* eager_times, double* host_saved, size_t* borrowed) {
   *seconds = 1, *cublas_seconds = *times = *eager_times = 2, *host_saved = 0, *borrowed = 0;
   return args == NULL;
 }

@@ -130,7 +130,8 @@ class CheckDocs(unittest.TestCase):
 
     def test_paths_of_the_page_on_adding_exist(self):
         self.write(
-            "docs/adding.md", "# Adding\n\nIn `core/a.cpp` of `core`, or `core/NAME.cpp`; `build/a` is made.\n"
+            "docs/adding.md",
+            "# Adding\n\nIn `core/a.cpp` of `core`, or `core/NAME.cpp`; `build/a` is made.\n",
         )
         self.found(0)
         self.write("docs/adding.md", "# Adding\n\nIn `core/a.cpp` and\n`core/b.cpp`.\n")

@@ -210,7 +210,8 @@ class Layers(unittest.TestCase):
             "library/c_api sees the library's public headers and antiphase.h only",
         )
         self.refused(
-            {"preload/cublas/peek.cpp": "#include <antiphase/gemm.hpp>\n"}, "preload/cublas sees antiphase.h only"
+            {"preload/cublas/peek.cpp": "#include <antiphase/gemm.hpp>\n"},
+            "preload/cublas sees antiphase.h only",
         )
         self.refused(
             {"include/antiphase.h": "#include <antiphase/core/cursor.hpp>\n"},

@@ -83,7 +83,9 @@ class Form(Tree):
         )
 
     def test_wide_comments_are_named(self):
-        self.file("core/one.cpp", f"// {LICENSE}\n// {'w' * 107}\n// {'w' * 108}\nint one() {{ return 1; }}\n")
+        self.file(
+            "core/one.cpp", f"// {LICENSE}\n// {'w' * 107}\n// {'w' * 108}\nint one() {{ return 1; }}\n"
+        )
         status, said = self.style("check")
         self.assertEqual(status, 1)
         self.assertIn(
