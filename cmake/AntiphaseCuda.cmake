@@ -86,13 +86,18 @@ endfunction()
 # antiphase_kernels(target name ARCHITECTURES list SOURCES files... [DEFINITIONS names...] [UNCHECKED]
 # [UNSHOWN]): adds the same lists of kernels to a target twice, compiled by g++ for the CPU executor and, if there is CUDA, by
 # nvcc for GPUs (as the object library <target>_<name>, which the target names in its property
-# ANTIPHASE_KERNELS). UNSHOWN: antiphase demo runs none of them on the CPU executor, so the build for it compiles
+# ANTIPHASE_KERNELS). Of a family of the library that ANTIPHASE_FAMILIES leaves out, only the names. UNSHOWN: antiphase demo runs none of them on the CPU executor, so the build for it compiles
 # their names alone, all in one file. The property ANTIPHASE_KERNEL_LISTS names the files for the checker: all but UNCHECKED
 # ones.
 function(antiphase_kernels target name)
   cmake_parse_arguments(arg "UNCHECKED;UNSHOWN" "" "ARCHITECTURES;SOURCES;DEFINITIONS" ${ARGN})
   set(owner ${target})
-  if(ANTIPHASE_DEMO AND arg_UNSHOWN)
+  string(REGEX MATCH "^[^/;]+" family "${arg_SOURCES}")
+  set(left_out OFF)
+  if(target STREQUAL "antiphase" AND family MATCHES "^(gemm|scan|attention|linear)$" AND NOT family IN_LIST ANTIPHASE_FAMILIES)
+    set(left_out ON)
+  endif()
+  if(left_out OR (ANTIPHASE_DEMO AND arg_UNSHOWN))
     set(owner ${target}_unshown)
     if(NOT TARGET ${owner})
       add_library(${owner} OBJECT)
@@ -139,6 +144,9 @@ function(antiphase_kernels target name)
   if(ANTIPHASE_HAS_CUDA)
     antiphase_cuda_objects(${target}_${name} ARCHITECTURES ${arg_ARCHITECTURES} SOURCES ${cuda_sources})
     target_compile_definitions(${target}_${name} PRIVATE ${arg_DEFINITIONS})
+    if(left_out)
+      target_compile_options(${target}_${name} PRIVATE "SHELL:-include ${PROJECT_SOURCE_DIR}/core/kernels_by_name.cuh")
+    endif()
     target_sources(${target} PRIVATE $<TARGET_OBJECTS:${target}_${name}>)
     set_property(TARGET ${target} APPEND PROPERTY ANTIPHASE_KERNELS ${target}_${name})
   endif()
