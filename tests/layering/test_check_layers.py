@@ -327,7 +327,7 @@ class Layers(unittest.TestCase):
         page = "# Architecture\n<!-- layers:begin -->\nold\n<!-- layers:end -->\nMore.\n"
         self.refused(
             {"docs/architecture.md": page},
-            "docs/architecture.md is not that of LAYERS: run scripts/check_layers.py",
+            "docs/architecture.md is not that of LAYERS: run scripts/style/check_layers.py",
         )
         with tempfile.TemporaryDirectory() as folder:
             for name, text in {**CLEAN, "docs/architecture.md": page}.items():
@@ -339,7 +339,9 @@ class Layers(unittest.TestCase):
             self.assertEqual(subprocess.run(command, capture_output=True).returncode, 0)
             written = pathlib.Path(folder, "docs/architecture.md").read_text()
         self.assertTrue(
-            written.startswith("# Architecture\n<!-- layers:begin -->\n`scripts/check_layers.py` writes")
+            written.startswith(
+                "# Architecture\n<!-- layers:begin -->\n`scripts/style/check_layers.py` writes"
+            )
         )
         self.assertTrue(written.endswith(" |\n<!-- layers:end -->\nMore.\n"))
         self.assertIn("a chain of more than 13 files", written)

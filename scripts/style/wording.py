@@ -35,11 +35,11 @@ NOT_CLEAN = ("docs/who_finds_what.md",)
 QUOTED = (
     "CHANGELOG.md",
     "CONTRIBUTING.md",
-    "scripts/wording.py",
+    "scripts/style/wording.py",
     "tests/style/test_style.py",
     "docs/corpus.md",
     "docs/corpus_languages.md",
-    "scripts/figures.py",  # names of figures
+    "scripts/figures/figures.py",  # names of figures
 )
 
 CODE = (".cpp", ".hpp", ".cuh", ".cu", ".hpp.in", ".h", ".c")

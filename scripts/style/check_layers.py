@@ -474,7 +474,7 @@ def table(tree):
             rows.append([[], HOLDS.get(folder, "")])
         rows[-1][0].append(folder)
     text = (
-        "`scripts/check_layers.py` writes this table, prints each folder's includes, and fails on an include that points\n"
+        "`scripts/style/check_layers.py` writes this table, prints each folder's includes, and fails on an include that points\n"
         f"upwards, on a cycle, and on a chain of more than {LONGEST} files.\n\n"
         "| layer | folder | holds |\n|---|---|---|\n"
     )
@@ -540,7 +540,7 @@ def main():
         "--table", action="store_true", help="write the table of layers in docs/architecture.md"
     )
     parser.add_argument(
-        "root", nargs="?", type=pathlib.Path, default=pathlib.Path(__file__).resolve().parent.parent
+        "root", nargs="?", type=pathlib.Path, default=pathlib.Path(__file__).resolve().parents[2]
     )
     arguments = parser.parse_args()
     tree = Tree(arguments.root)
@@ -560,7 +560,7 @@ def main():
     faults = check(tree)
     if page and page[1] != page[2]:
         faults.append(
-            "the table in docs/architecture.md is not that of LAYERS: run scripts/check_layers.py --table"
+            "the table in docs/architecture.md is not that of LAYERS: run scripts/style/check_layers.py --table"
         )
     for fault in faults:
         print(f"check_layers.py: {fault}", file=sys.stderr)

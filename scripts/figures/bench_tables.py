@@ -27,7 +27,9 @@ import scatter_plot
 from results import BadResult, bytes_of, geometric_mean, rate_text, shape_text
 
 PLACE = re.compile(r"(<!-- table (?P<name>\w+) -->\n).*?(<!-- table end -->)", re.DOTALL)
-NOTHING = "No figures yet: `scripts/on_gpu --steps products,scans` takes them on a machine with a GPU.\n"
+NOTHING = (
+    "No figures yet: `scripts/figures/on_gpu --steps products,scans` takes them on a machine with a GPU.\n"
+)
 PRECISIONS = ("fp32", "strict")
 LAYOUTS = ("nn", "nt", "tn", "tt")
 BLUE, RED, PURPLE = "#0072b2", "#d55e00", "#9e4d80"  # distinguishable with colour blindness too

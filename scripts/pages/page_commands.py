@@ -31,7 +31,7 @@ from concurrent.futures import ThreadPoolExecutor
 import check_docs
 import shown_commands
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 SECONDS = 300
 MARK = re.compile(
     r"<!-- run(?: exit (?P<exit>\d+))?(?: lines (?P<first>\d+)-(?P<last>\d*))?(?:: (?P<command>[^\n]+?))? -->\n"
@@ -145,7 +145,7 @@ def main(arguments):
             elif new != texts[page]:
                 faults.append(
                     f"{page}: not what this prints: {mark['command']}\n{result.result()}"
-                    "To take that: scripts/page_commands.py --write TOOL"
+                    "To take that: scripts/pages/page_commands.py --write TOOL"
                 )
     for fault in faults:
         print(fault)

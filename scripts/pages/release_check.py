@@ -41,7 +41,7 @@ import check_docs
 import page_commands
 from shown_commands import commands_of, installing
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 STEPS = ("clone", "demo", "wheel", "install", "readme", "pages", "lines", "build", "source", "test")
 LONG = ("build", "source", "test")
 SECONDS = {"demo": 3600, "wheel": 6 * 3600, "build": 6 * 3600, "source": 6 * 3600, "test": 6 * 3600}
@@ -288,7 +288,7 @@ class Release:
             commands = " ".join(mark["command"] or mark["body"] for mark in marks)
             if marks and "check_smooth" not in commands:  # an example's program, which a build makes
                 pages.append(page)
-        script = self.clone / "scripts/page_commands.py"
+        script = self.clone / "scripts/pages/page_commands.py"
         said = self.run(sys.executable, script, programs / "antiphase", *pages, seconds=4 * COMMAND_SECONDS)
         return said.strip().splitlines()[-1]
 

@@ -4,7 +4,7 @@
 
 The headers are wgmma_instructions.cuh and wgmma_tf32_instructions.cuh. A template cannot generate the
 operands of an asm statement, so the lists of 8, 16 ... columns are macros, each of which extends the one
-before, and an instruction is a row of numbers. scripts/ring_header.py takes the same rows.
+before, and an instruction is a row of numbers. scripts/generate/ring_header.py takes the same rows.
 
     wgmma_instructions.py           writes the headers
     wgmma_instructions.py --check   exit status 1 if a header is not what would be written
@@ -17,7 +17,7 @@ COLUMNS = range(8, 257, 8)
 TF32_COLUMNS = (8, 32, 64)
 HEAD = """// SPDX-License-Identifier: Apache-2.0
 // The wgmma instructions{of} with their lists of registers.
-// Written by scripts/wgmma_instructions.py; change that.
+// Written by scripts/generate/wgmma_instructions.py; change that.
 #pragma once
 #include <antiphase/core/portable.hpp>
 #include <cstdint>
@@ -123,7 +123,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--check", action="store_true", help="compare, write nothing")
     check = parser.parse_args().check
-    folder = pathlib.Path(__file__).resolve().parent.parent / "include/antiphase/device"
+    folder = pathlib.Path(__file__).resolve().parents[2] / "include/antiphase/device"
     tf32 = "".join(tf32_instruction(columns) for columns in TF32_COLUMNS)
     for name, text in (
         ("wgmma_instructions.cuh", header()),

@@ -15,7 +15,7 @@ import sys
 
 import wgmma_instructions
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 HEADER = ROOT / "include/antiphase/ring.cuh"
 
 # Headers in the order of their use, and what of them is left out, by name.
@@ -73,7 +73,7 @@ EDITS = {
 HEAD = """\
 // SPDX-License-Identifier: Apache-2.0
 // The ring in a single header for nvcc (C++17, no library): N buffers between loads and computation.
-// Written by scripts/ring_header.py from the headers named below; change those.
+// Written by scripts/generate/ring_header.py from the headers named below; change those.
 //
 // Copy it next to your .cu file. Where every thread loads and computes, `pipeline` runs the loop over
 // staged_copies (registers, sm_75) or async_copies (cp.async, sm_80). Where warps have roles, `channel`
@@ -384,7 +384,7 @@ def main():
     parser.add_argument("--check", action="store_true")
     if parser.parse_args().check:
         if HEADER.read_text() != header():
-            sys.exit("include/antiphase/ring.cuh is not what scripts/ring_header.py writes: run it")
+            sys.exit("include/antiphase/ring.cuh is not what scripts/generate/ring_header.py writes: run it")
     else:
         HEADER.write_text(header())
 

@@ -13,9 +13,11 @@ import subprocess
 import sys
 
 import course_notebook
-import overlap_plot
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "figures"))
+import overlap_plot  # noqa: E402
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 
 def main():

@@ -44,7 +44,7 @@ import re
 import overlap_plot
 from results import BadResult, gain_text, geometric_mean, rate_text
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 H200 = ROOT / "src/executor/profiles/h200.json"
 TENSOR_CORES = 4  # of a multiprocessor
 PLACE = re.compile(r"(<!-- (?P<words>[a-z]+(?: [\w.-]+)+|cubes) -->)[^<]*(<!-- end -->)")

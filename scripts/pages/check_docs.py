@@ -4,7 +4,7 @@
 
     check_docs.py [ROOT]
 
-Documents are the .md files of the root and all below docs, examples, bench and .github. The
+Documents are the .md files of the root and all below docs, examples, bench, scripts and .github. The
 file of each relative link must exist, and so must the heading of an anchor (#like-this), or the series of a packed
 file of results. Lines of running
 text have at most 120 characters, not counting link targets and comments; tables, code, headings, pictures
@@ -16,7 +16,8 @@ import pathlib
 import re
 import sys
 
-import experiments
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "figures"))
+import experiments  # noqa: E402
 
 LONGEST = 120
 LINK = re.compile(r"(?<!\\)\[(?:[^\[\]\\]|\\.|`[^`]*`|\[[^\]]*\])*\]\(\s*<?([^()\s>]+)>?\s*\)")
@@ -34,12 +35,12 @@ INVENTED = {
     "tests/docs/test_check_docs.py",
     "tests/docs/test_page_commands.py",
     "tests/style/test_style.py",
-    "scripts/check_docs.py",
+    "scripts/pages/check_docs.py",
 }
 
 
 def documents(root):
-    folders = (root / folder for folder in ("docs", "examples", "bench", ".github"))
+    folders = (root / folder for folder in ("docs", "examples", "bench", "scripts", ".github"))
     return [*sorted(root.glob("*.md")), *sorted(path for folder in folders for path in folder.rglob("*.md"))]
 
 
@@ -181,7 +182,7 @@ def main(arguments):
     if len(arguments) > 1:
         print(__doc__, file=sys.stderr)
         return 2
-    root = pathlib.Path(arguments[0]) if arguments else pathlib.Path(__file__).resolve().parent.parent
+    root = pathlib.Path(arguments[0]) if arguments else pathlib.Path(__file__).resolve().parents[2]
     pages = documents(root)
     if not pages:
         print(f"check_docs.py: {root}: there is no document", file=sys.stderr)

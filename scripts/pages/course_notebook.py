@@ -15,7 +15,7 @@ import subprocess
 import sys
 import tempfile
 
-DOCS = pathlib.Path(__file__).resolve().parent.parent / "docs"
+DOCS = pathlib.Path(__file__).resolve().parents[2] / "docs"
 
 
 def text_of(file, links):

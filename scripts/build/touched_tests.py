@@ -20,7 +20,7 @@ import sys
 
 from which_tests import needs_of
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 # Beginnings or endings of files that all tests depend on.
 ALL = ("CMakeLists.txt", "CMakePresets.json", "cmake/", "run", "src/CMakeLists.txt", "tests/CMakeLists.txt")
 # Tests that any change can break: they read the whole tree.

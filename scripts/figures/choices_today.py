@@ -7,7 +7,7 @@ import subprocess
 
 # In bench/results: the marked choices, a line each, for when no program is there to ask.
 LIST = "rechosen.txt"
-LIST_HEAD = "# Products for which auto takes another policy today: file, number of the record, way, policy. Written by scripts/report.py.\n"
+LIST_HEAD = "# Products for which auto takes another policy today: file, number of the record, way, policy. Written by scripts/figures/report.py.\n"
 # The ways in which a record's product was computed: where the record has the policy of each.
 WAYS = {
     "policy": lambda record: record.get("policy"),

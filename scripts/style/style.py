@@ -32,7 +32,7 @@ import time
 
 import wording
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 PLACES = [
     "CMakeLists.txt",
     "run",

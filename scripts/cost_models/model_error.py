@@ -50,7 +50,7 @@ def main():
     if not 1 <= len(words) <= 2:
         print(__doc__.strip(), file=sys.stderr)
         return 2
-    root = pathlib.Path(words[1] if len(words) == 2 else pathlib.Path(__file__).resolve().parents[1])
+    root = pathlib.Path(words[1] if len(words) == 2 else pathlib.Path(__file__).resolve().parents[2])
     document = root / "docs" / "model.md"
     text = document.read_text()
     before, found, rest = text.partition(BEGIN)
@@ -64,7 +64,7 @@ def main():
         return 0
     if "--check" in sys.argv:
         print(
-            f"{document} is not what the result files and the model say: run scripts/model_error.py TOOL",
+            f"{document} is not what the result files and the model say: run scripts/cost_models/model_error.py TOOL",
             file=sys.stderr,
         )
         return 1

@@ -15,10 +15,11 @@ import sys
 import numpy
 from scipy.optimize import least_squares
 
-import experiments
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "figures"))
+import experiments  # noqa: E402
 
 LEAST = 200  # (m n k)^(1/3): below, most of the time is latency
-ROOT = pathlib.Path(__file__).resolve().parent.parent
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 CARD = json.loads((ROOT / "src/costs/h200.json").read_text())
 COST = CARD["constants"]["cublas"]
 MULTIPROCESSORS = CARD["multiprocessors"]

@@ -5,7 +5,7 @@
     manylinux.py FILE...    prints the tag of the oldest C library that has what the files need
 
 Files may need the C library, g++'s unwinder (libgcc_s) of a version that systems with that C library have, and each
-other. scripts/wheel.py names the wheel by the tag. Exit status: 0, or 1 with a message that names what is too new.
+other. scripts/build/wheel.py names the wheel by the tag. Exit status: 0, or 1 with a message that names what is too new.
 """
 import pathlib
 import re

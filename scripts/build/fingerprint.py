@@ -257,7 +257,7 @@ def source_text(kernels):
         f'    {{"{name}", "{architecture}:{code}"}},\n' for name, architecture, code in all_of_them
     )
     return (
-        "// The code of the kernels; written by scripts/fingerprint.py.\n"
+        "// The code of the kernels; written by scripts/build/fingerprint.py.\n"
         '#include "tool/measure/kernel_code.hpp"\n\nnamespace antiphase::tool {\n\n'
         f"std::span<const kernel_code> kernel_codes() {{\n  static constexpr kernel_code all[] = {{\n{rows}  }};\n  return all;\n}}\n\n"
         "}  // namespace antiphase::tool\n"

@@ -35,7 +35,7 @@ import results
 from results import gain_text, rate_text, shape_text
 
 BEGIN, END = "<!-- ladder:begin -->", "<!-- ladder:end -->"
-NOTHING = "No figures yet: `scripts/on_gpu` takes them on a machine with a GPU."
+NOTHING = "No figures yet: `scripts/figures/on_gpu` takes them on a machine with a GPU."
 # The keys are ladders, as in results.prefix().
 UNITS = {"gemm": "TFLOP/s", "gemm-f16": "TFLOP/s", "scan": "GB/s", "attention": "TFLOP/s"}
 TITLES = {
@@ -223,7 +223,7 @@ def main():
     parser.add_argument(
         "--root",
         type=pathlib.Path,
-        default=pathlib.Path(__file__).resolve().parent.parent,
+        default=pathlib.Path(__file__).resolve().parents[2],
         help="the project's root",
     )
     parser.add_argument("--check", action="store_true", help="write nothing, fail if something would change")
@@ -245,7 +245,7 @@ def main():
         )
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as failure:
         print(
-            f"report.py: {kernels}: expected a table that scripts/fingerprint.py wrote: {failure}",
+            f"report.py: {kernels}: expected a table that scripts/build/fingerprint.py wrote: {failure}",
             file=sys.stderr,
         )
         return 1
@@ -311,7 +311,7 @@ def main():
         for path in differing:
             source = lists.get(path, "bench/results")
             print(
-                f"report.py: {path.relative_to(options.root)} does not agree with {source}: run scripts/report.py",
+                f"report.py: {path.relative_to(options.root)} does not agree with {source}: run scripts/figures/report.py",
                 file=sys.stderr,
             )
         return 1 if differing else 0

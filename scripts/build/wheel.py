@@ -18,7 +18,7 @@ import tempfile
 
 import manylinux
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 
 def run(*command):

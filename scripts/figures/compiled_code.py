@@ -4,7 +4,7 @@ import collections
 import json
 
 LIST = "stale.txt"  # in bench/results: the marked figures, a line each, for when nothing can be compared
-LIST_HEAD = "# Figures whose code has changed since they were taken: file, number of the record, kernel. Written by scripts/report.py.\n"
+LIST_HEAD = "# Figures whose code has changed since they were taken: file, number of the record, kernel. Written by scripts/figures/report.py.\n"
 
 
 class Table:

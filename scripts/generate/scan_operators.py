@@ -14,7 +14,7 @@ import re
 import sys
 import textwrap
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 LOG_SUM_EXP = ("log_sum_exp", 4, [])
 ROW = re.compile(
     r"static constexpr scan_operation operation = scan_operation::(\w+).*?;\s*"
@@ -102,7 +102,7 @@ def main(arguments):
         if not options.check:
             (ROOT / name).write_text(new)
     for name in differing if options.check else ():
-        print(f"{name} differs from the table of operators: run scripts/scan_operators.py")
+        print(f"{name} differs from the table of operators: run scripts/generate/scan_operators.py")
     return 1 if options.check and differing else 0
 
 

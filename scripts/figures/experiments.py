@@ -38,7 +38,7 @@ def main():
     parser.add_argument(
         "--root",
         type=pathlib.Path,
-        default=pathlib.Path(__file__).resolve().parent.parent,
+        default=pathlib.Path(__file__).resolve().parents[2],
         help="the project's root",
     )
     options = parser.parse_args()

@@ -29,11 +29,11 @@ def read_table(path):
 
 
 def main():
-    here = pathlib.Path(__file__).resolve().parent
+    root = pathlib.Path(__file__).resolve().parents[2]
     arguments = argparse.ArgumentParser(description=__doc__)
     arguments.add_argument("table", type=pathlib.Path, help="digits.csv or digits.csv.gz")
     arguments.add_argument(
-        "--folder", type=pathlib.Path, default=here.parent / "examples" / "data", help="where the arrays go"
+        "--folder", type=pathlib.Path, default=root / "examples" / "data", help="where the arrays go"
     )
     given = arguments.parse_args()
 
