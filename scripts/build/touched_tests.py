@@ -24,7 +24,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 # Beginnings or endings of files that all tests depend on.
 ALL = ("CMakeLists.txt", "CMakePresets.json", "cmake/", "run", "src/CMakeLists.txt", "tests/CMakeLists.txt")
 # Tests that any change can break: they read the whole tree.
-ALWAYS = ("style", "layering")
+ALWAYS = ("style", "layering", "docs.this_tree")
 # (beginning of a file's path, ending, tests that read such files when they run: names and all below, or =name)
 READ = (
     ("include/", "", "checker.api checker.plain checker.count checker.upstream consume core.mutants headers refuse"),

@@ -29,7 +29,7 @@ FOLDERS = "bench bindings cmake docs examples include packaging python scripts s
 NAMED = re.compile(
     r"(?:(?<![\w/.{}$*-])|(?<=\$\{PROJECT_SOURCE_DIR\}/)|(?<=\$root/))"
     r"(?:(?:" + "|".join(FOLDERS) + r")/[\w/-]*\w"
-    r"(?:\.(?:c|cmake|cpp|cu|cuh|f90|h|hpp|in|ipynb|json|md|py|pyi|toml|txt|yml|xz)\b)+|scripts/[\w/]+\w(?![\w.*]))"
+    r"(?:\.(?:c|cmake|cpp|cu|cuh|f90|h|hpp|in|ipynb|json|md|py|pyi|toml|txt|yml|xz)\b)+|scripts/[\w/]+\w(?!\w|\.\w|[*${]))"
 )
 WRITTEN = re.compile(
     r"<!-- (?:(?P<end>table end|(?:ladder|mutants):end)|table \w+|(?:ladder|mutants):begin) -->"

@@ -147,7 +147,8 @@ class CheckDocs(unittest.TestCase):
         for name in ("scripts/style/style.py", "scripts/figures/on_gpu", "tests/test_a.py", "run"):
             self.write(name, "# Not of this tree: src/gone.cpp.\n" if "test_" in name else "")
         self.write(
-            "tests/CMakeLists.txt", 'f("${PROJECT_SOURCE_DIR}/scripts/style/style.py" "${X}/src/gone.cpp")\n'
+            "tests/CMakeLists.txt",
+            'f("${PROJECT_SOURCE_DIR}/scripts/style/style.py" "${X}/src/gone.cpp" "${PROJECT_SOURCE_DIR}/scripts/style/check_${X}.py")\n',
         )
         self.write(
             "src/b.cpp",
@@ -161,6 +162,7 @@ class CheckDocs(unittest.TestCase):
             ("scripts/pages/site", 'python3 "$root/scripts/pages.py"\n', "1: scripts/pages.py"),
             (".github/ci.yml", "run: scripts/on_gpu build\n", "1: scripts/on_gpu"),
             ("run", "scripts/style.py format\n", "1: scripts/style.py"),
+            ("src/b.cpp", "// By scripts/lost.\n", "1: scripts/lost"),
             ("docs/use.md", "# Use\n\n## A `part` of it\n\nIn tests/a.py.\n", "5: tests/a.py"),
         ):
             there = self.root / name
