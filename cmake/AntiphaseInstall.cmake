@@ -22,7 +22,7 @@ if(TARGET antiphase_shared)
   install(EXPORT antiphaseSharedTargets NAMESPACE antiphase:: DESTINATION "${package}")
   install(FILES "${PROJECT_SOURCE_DIR}/include/antiphase.h" "${PROJECT_SOURCE_DIR}/include/antiphase_cublas.h" DESTINATION include)
   install(FILES "${PROJECT_SOURCE_DIR}/bindings/fortran/antiphase.f90" DESTINATION "${CMAKE_INSTALL_DATADIR}/antiphase")
-  # Contents of the Python wheel, for pyproject.toml and scripts/wheel.py.
+  # Contents of the Python wheel, for pyproject.toml and scripts/build/wheel.py.
   add_custom_target(antiphase_wheel)
   antiphase_in_wheel(lib antiphase_shared antiphase_cublas antiphase_torch)
   # Next to the libraries and the tool, as in any prefix: headers for what the tool checks, and examples.

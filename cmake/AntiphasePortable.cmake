@@ -24,8 +24,8 @@ if(ANTIPHASE_GLIBC STREQUAL "" OR DEFINED _why_not)
   return()
 endif()
 
-set(maker "${PROJECT_SOURCE_DIR}/scripts/old_glibc.py")
-set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${maker}" "${PROJECT_SOURCE_DIR}/scripts/manylinux.py")
+set(maker "${PROJECT_SOURCE_DIR}/scripts/build/old_glibc.py")
+set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${maker}" "${PROJECT_SOURCE_DIR}/scripts/build/manylinux.py")
 execute_process(COMMAND "${Python3_EXECUTABLE}" "${maker}" "${ANTIPHASE_GLIBC}" "${CMAKE_CXX_COMPILER}" "${PROJECT_BINARY_DIR}/glibc" COMMAND_ERROR_IS_FATAL ANY)
 message(STATUS "antiphase: shared libraries and tool run with GNU C libraries from ${ANTIPHASE_GLIBC} on")
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Times every plausible way to compute random products, for scripts/fit.py.
+// Times every plausible way to compute random products, for scripts/cost_models/fit.py.
 //
 //   measure_ways SECONDS FILE
 //

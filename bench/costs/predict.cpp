@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The cost models as a shared library, for scripts/fit.py: reads and sets their constants, and predicts with
-// them.
+// The cost models as a shared library, for scripts/cost_models/fit.py: reads and sets their constants, and
+// predicts with them.
 #include <antiphase/executor/published.hpp>
 
 #include <cstring>

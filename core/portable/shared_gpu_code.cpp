@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// GPU code that the tool of the Python package takes from the library next to it. scripts/wheel.py puts a
-// reference in place of each piece of code that the library has, too, and the CUDA runtime is given the
+// GPU code that the tool of the Python package takes from the library next to it. scripts/build/wheel.py puts
+// a reference in place of each piece of code that the library has, too, and the CUDA runtime is given the
 // library's.
 #include "core/portable/shared_gpu_code.hpp"
 

@@ -39,7 +39,7 @@ html_theme = "furo"
 html_title = f"antiphase {release}"
 html_static_path = ["static"]
 html_css_files = ["site.css"]
-# Pages that scripts/generated_pages.py has made, if any.
+# Pages that scripts/pages/generated_pages.py has made, if any.
 PAGES = {"overlap.html": "buffers, to explore", "course.ipynb": "the course, as a notebook"}
 made = pathlib.Path(os.environ.get("ANTIPHASE_PAGES", "/nonexistent"))
 html_extra_path = ["../tutorial.ipynb", *(str(made / name) for name in PAGES if (made / name).exists())]

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The ring in a single header for nvcc (C++17, no library): N buffers between loads and computation.
-// Written by scripts/ring_header.py from the headers named below; change those.
+// Written by scripts/generate/ring_header.py from the headers named below; change those.
 //
 // Copy it next to your .cu file. Where every thread loads and computes, `pipeline` runs the loop over
 // staged_copies (registers, sm_75) or async_copies (cp.async, sm_80). Where warps have roles, `channel`

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Constants of the cost models of the policies with Tensor Cores or sums in FP64, fitted to one card each by
-// scripts/fit.py. Units: models.hpp.
+// scripts/cost_models/fit.py. Units: models.hpp.
 #pragma once
 #include <array>
 #include <iterator>

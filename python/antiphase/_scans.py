@@ -21,7 +21,7 @@ _TYPES = {
     "float16": 11,
     "bfloat16": 12,
 }
-# Operators by this package's names, then by NumPy's: written by scripts/scan_operators.py.
+# Operators by this package's names, then by NumPy's: written by scripts/generate/scan_operators.py.
 _OPERATIONS = {
     "sum": 0,
     "product": 1,

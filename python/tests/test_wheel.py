@@ -208,12 +208,12 @@ def main():
         if importlib.util.find_spec(name) is None:
             print(f"skipped: {name} is not installed for {sys.executable}")
             sys.exit(SKIPPED)
-    sys.path.insert(0, str(root / "scripts"))
+    sys.path.insert(0, str(root / "scripts/build"))
     from manylinux import platform_of
 
     with tempfile.TemporaryDirectory(prefix="antiphase-wheel-") as folder:
         folder = pathlib.Path(folder)
-        said = run(sys.executable, root / "scripts/wheel.py", build, folder / "wheels")
+        said = run(sys.executable, root / "scripts/build/wheel.py", build, folder / "wheels")
         print(said, end="")
         (wheel,) = (folder / "wheels").iterdir()
         version = re.search(

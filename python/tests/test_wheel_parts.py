@@ -18,7 +18,7 @@ import unittest
 import zipfile
 
 ROOT, BUILD = (pathlib.Path(word).resolve() for word in sys.argv[1:3])
-sys.path.insert(0, str(ROOT / "scripts"))
+sys.path.insert(0, str(ROOT / "scripts/build"))
 import manylinux  # noqa: E402
 
 TARGET = "antiphase_wheel"
@@ -185,7 +185,7 @@ class Systems(unittest.TestCase):
                     packed.writestr("made_up-1.0.dist-info/METADATA", "Name: made_up\nVersion: 1.0\n")
                     packed.writestr("made_up-1.0.dist-info/RECORD", "made_up/libnewer.so,,\n")
                 done = subprocess.run(
-                    [sys.executable, "-c", AUDIT, str(ROOT / "scripts"), str(file)],
+                    [sys.executable, "-c", AUDIT, str(ROOT / "scripts/build"), str(file)],
                     text=True,
                     capture_output=True,
                 )

@@ -130,18 +130,46 @@ class CheckDocs(unittest.TestCase):
 
     def test_paths_of_the_page_on_adding_exist(self):
         self.write(
-            "docs/adding.md",
-            "# Adding\n\nIn `core/a.cpp` of `core`, or `core/NAME.cpp`; `build/a` is made.\n",
+            "docs/adding.md", "# Adding\n\nIn `core/a.cpp` of `core`, or `core/NAME.cpp`; `build/a` is made.\n"
         )
         self.found(0)
-        self.write("docs/adding.md", "# Adding\n\nIn `core/a.cpp` and\n`core/b.cpp`.\n")
-        self.assertEqual(self.found(), ["docs/adding.md:4: core/b.cpp does not exist"])
-        self.write("docs/use.md", "# Use\n\nIn `core/b.cpp`.\n\n## A `part` of it\n")
-        self.assertEqual(self.found(), ["docs/adding.md:4: core/b.cpp does not exist"])
+        self.write("docs/adding.md", "# Adding\n\nIn `core/a.cpp` and\n`core/b.cpp`, `core/none`.\n")
+        expected = ["docs/adding.md:4: core/none does not exist", "docs/adding.md:4: core/b.cpp does not exist"]
+        self.assertEqual(self.found(), expected)
+        self.write("docs/use.md", "# Use\n\nIn `core/none`.\n\n## A `part` of it\n")
+        self.assertEqual(self.found(), expected)
 
     def test_sources_name_documents_that_exist(self):
         self.write("library/gemm/b.cuh", "\n// Why: docs/design/none.md.\n")
         self.assertEqual(self.found(), ["library/gemm/b.cuh:2: docs/design/none.md does not exist"])
+
+    def test_texts_name_files_that_exist(self):
+        for name in ("scripts/style/style.py", "scripts/figures/on_gpu", "tests/test_a.py", "run"):
+            self.write(name, "# Not of this tree: core/gone.cpp.\n" if "test_" in name else "")
+        self.write(
+            "tests/CMakeLists.txt",
+            'f("${PROJECT_SOURCE_DIR}/scripts/style/style.py" "${X}/core/gone.cpp" "${PROJECT_SOURCE_DIR}/scripts/style/check_${X}.py")\n',
+        )
+        self.write(
+            "core/b.cpp",
+            "// core/a.cpp, core/NAME.cpp, core/no_such.cpp, bench/results/stale.txt, ../core/gone.h\n",
+        )
+        self.write(".github/ci.yml", "run: scripts/figures/on_gpu build\npaths: [scripts/**]\n")
+        self.found(0)
+        for name, text, missing in (
+            ("core/b.cpp", "\n// In core/c/d.cuh.\n", "2: core/c/d.cuh"),
+            ("tests/CMakeLists.txt", 'f("${PROJECT_SOURCE_DIR}/scripts/style.py")\n', "1: scripts/style.py"),
+            ("scripts/pages/site", 'python3 "$root/scripts/pages.py"\n', "1: scripts/pages.py"),
+            (".github/ci.yml", "run: scripts/on_gpu build\n", "1: scripts/on_gpu"),
+            ("run", "scripts/style.py format\n", "1: scripts/style.py"),
+            ("core/b.cpp", "// By scripts/lost.\n", "1: scripts/lost"),
+            ("docs/use.md", "# Use\n\n## A `part` of it\n\nIn tests/a.py.\n", "5: tests/a.py"),
+        ):
+            there = self.root / name
+            before = there.read_text() if there.exists() else ""
+            self.write(name, text)
+            self.assertEqual(self.found(), [f"{name}:{missing} does not exist"])
+            self.write(name, before)
 
     def test_a_folder_without_documents_is_refused(self):
         (self.root / "README.md").unlink()

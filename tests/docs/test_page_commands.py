@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Faults that scripts/page_commands.py must find in a page, and what it writes: test_page_commands.py SCRIPT."""
+"""Faults that scripts/pages/page_commands.py must find in a page, and what it writes: test_page_commands.py SCRIPT."""
 import pathlib
 import subprocess
 import sys

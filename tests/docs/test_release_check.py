@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The ways that scripts/release_check.py goes, in a made-up project whose wheel is small, and the faults that it must
-find: test_release_check.py SCRIPTS."""
+"""The ways that scripts/pages/release_check.py goes, in a made-up project whose wheel is small, and the faults that it
+must find: test_release_check.py SCRIPTS."""
 import os
 import pathlib
 import shutil
@@ -108,9 +108,10 @@ class Ways(unittest.TestCase):
             (cls.root / name).parent.mkdir(parents=True, exist_ok=True)
             (cls.root / name).write_text(text)
         (cls.root / "run").chmod(0o755)
-        (cls.root / "scripts").mkdir()
-        for name in ("release_check", "shown_commands", "check_docs", "page_commands", "experiments"):
-            shutil.copy(SCRIPTS / f"{name}.py", cls.root / "scripts")
+        names = ("release_check", "shown_commands", "check_docs", "page_commands")
+        for name in (*(f"pages/{name}.py" for name in names), "figures/experiments.py"):
+            (cls.root / "scripts" / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(SCRIPTS / name, cls.root / "scripts" / name)
         (cls.root / ".gitignore").write_text("build\n__pycache__\n")
         for words in ("init --quiet", "add .", "-c user.name=A -c user.email=a commit --quiet -m A"):
             subprocess.run(["git", "-C", cls.root, *words.split()], check=True)
@@ -127,7 +128,7 @@ class Ways(unittest.TestCase):
 
     def check(self, *words, script=None):
         done = subprocess.run(
-            [sys.executable, script or self.root / "scripts/release_check.py", *words],
+            [sys.executable, script or self.root / "scripts/pages/release_check.py", *words],
             text=True,
             capture_output=True,
             timeout=600,
@@ -197,7 +198,7 @@ class Ways(unittest.TestCase):
         (clone / "README.md").write_text("changed")
         folder = self.folder.parent / "without"
         words = ["--only", "wheel,install,lines", "--folder", folder]
-        code, said, errors = self.check(*words, script=clone / "scripts/release_check.py")
+        code, said, errors = self.check(*words, script=clone / "scripts/pages/release_check.py")
         self.assertEqual((code, errors), (1, ""), said)
         self.assertIn(", without the uncommitted changes here", said)
         self.assertRegex(
@@ -209,7 +210,7 @@ class Ways(unittest.TestCase):
         # A wheel of elsewhere in its place.
         (wheel,) = (self.folder / "clone/build/wheels").glob("*.whl")
         words = ["--only", "wheel,lines", "--wheel", wheel, "--folder", folder]
-        code, said, _ = self.check(*words, script=clone / "scripts/release_check.py")
+        code, said, _ = self.check(*words, script=clone / "scripts/pages/release_check.py")
         self.assertEqual(code, 0, said)
         self.assertIn(f"{wheel.name}, given", said)
 

@@ -35,7 +35,7 @@ class Fit(unittest.TestCase):
         return subprocess.run(
             [
                 sys.executable,
-                ROOT / "scripts/fit.py",
+                ROOT / "scripts/cost_models/fit.py",
                 LIBRARY,
                 ROOT / f"bench/costs/{card}.json.xz",
                 self.models,

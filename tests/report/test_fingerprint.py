@@ -11,7 +11,7 @@ import sys
 import tempfile
 import unittest
 
-SCRIPTS = pathlib.Path(sys.argv.pop()).resolve()
+SCRIPTS = pathlib.Path(sys.argv.pop()).resolve() / "build"
 sys.path.insert(0, str(SCRIPTS))
 import fingerprint  # noqa: E402
 

@@ -13,7 +13,7 @@ import tempfile
 import time
 import unittest
 
-SCRIPTS = pathlib.Path(sys.argv.pop())
+SCRIPTS = pathlib.Path(sys.argv.pop()) / "figures"
 
 TOOL = """#!/bin/bash
 echo "$*" >>"$CALLS"
@@ -120,9 +120,9 @@ class OnGpu(unittest.TestCase):
         for old, new in (("minutes * 60))", f"{seconds}))"), *changes):
             self.assertEqual(text.count(old), 1, old)
             text = text.replace(old, new)
-        self.program("scripts/on_gpu", text)
+        self.program("scripts/figures/on_gpu", text)
         return subprocess.run(
-            [str(self.root / "scripts/on_gpu"), "--steps", steps, str(self.build), str(self.output)],
+            [str(self.root / "scripts/figures/on_gpu"), "--steps", steps, str(self.build), str(self.output)],
             capture_output=True,
             text=True,
             timeout=60,

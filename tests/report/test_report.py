@@ -14,7 +14,7 @@ import unittest
 import unittest.mock
 import xml.etree.ElementTree
 
-sys.path.insert(0, sys.argv.pop())
+sys.path.insert(0, f"{sys.argv.pop()}/figures")
 import idea_plots  # noqa: E402
 import report  # noqa: E402
 
@@ -594,7 +594,7 @@ class Code(ReportTest):
         for text in ("", "[]", '{"compiler": "13.0"}', '{"compiler": "13.0", "kernels": []}'):
             self.write("other.json", text)
             self.assertIn(
-                "other.json: expected a table that scripts/fingerprint.py wrote",
+                "other.json: expected a table that scripts/build/fingerprint.py wrote",
                 self.run_report("--check", f"--kernels={self.root}/other.json", code=1),
             )
         self.assertIn(

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Every job that a workflow names is one of scripts/ci_jobs, and the other way round; all else is set-up."""
+"""Every job that a workflow names is one of scripts/build/ci_jobs, and the other way round; all else is set-up."""
 import pathlib
 import re
 import subprocess
@@ -8,7 +8,7 @@ import sys
 import unittest
 
 ROOT = pathlib.Path(sys.argv.pop())
-JOBS = ROOT / "scripts/ci_jobs"
+JOBS = ROOT / "scripts/build/ci_jobs"
 
 
 class Jobs(unittest.TestCase):
@@ -17,7 +17,7 @@ class Jobs(unittest.TestCase):
         for file in sorted(ROOT.glob(".github/workflows/*.yml")):
             text = file.read_text()
             for step in re.findall(r"^ *(?:- )?run: *(.*)$", text, re.MULTILINE):
-                job = re.match(r"scripts/ci_jobs (\S+|\$\{\{ matrix\.job \}\})(?: -D\S+)*$", step)
+                job = re.match(r"scripts/build/ci_jobs (\S+|\$\{\{ matrix\.job \}\})(?: -D\S+)*$", step)
                 if job is None:
                     self.assertRegex(step, "^apt-get update && apt-get install ", file.name)
                 elif job[1].startswith("$"):

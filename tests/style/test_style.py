@@ -26,7 +26,7 @@ class Tree(unittest.TestCase):
         self.root = pathlib.Path(folder.name).resolve()
         self.build = self.root / "build"
         for name in (".clang-format", ".clang-tidy"):
-            shutil.copy(SCRIPTS.parent / name, self.root)
+            shutil.copy(SCRIPTS.parents[1] / name, self.root)
         self.file("CMakeLists.txt", f"# {LICENSE}\n")
         self.file("run", f"#!/bin/sh\n# {LICENSE}\n")
 
@@ -129,7 +129,9 @@ class Form(Tree):
         self.assertIn("core/one.cpp:3: 'law': expected cost model, or another sentence", said)
 
     def test_contributing_lists_these_words(self):
-        listed = (SCRIPTS.parent / "CONTRIBUTING.md").read_text().split("| not | but |")[1].split("\n\n")[0]
+        listed = (
+            (SCRIPTS.parents[1] / "CONTRIBUTING.md").read_text().split("| not | but |")[1].split("\n\n")[0]
+        )
         rows = [row.split(" | ") for row in listed.splitlines()[2:]]
         self.assertEqual(len(rows), len(wording.WORDS))
         for (words, better), (pattern, expected) in zip(rows, wording.WORDS):

@@ -73,11 +73,11 @@ class Choice(unittest.TestCase):
 
     def test_scripts_and_what_imports_them(self):
         users = {
-            "results.py": ["scripts/report.py"],
-            "report.py": ["tests/report/test_report.py", "scripts/results.py"],
+            "results.py": ["scripts/figures/report.py"],
+            "report.py": ["tests/report/test_report.py", "scripts/figures/results.py"],
         }
         self.assertEqual(
-            chosen(["scripts/results.py"], mentions=lambda name: users.get(name, [])), {"report"}
+            chosen(["scripts/figures/results.py"], mentions=lambda name: users.get(name, [])), {"report"}
         )
         self.assertEqual(chosen(["scripts/lone.py"], mentions=lambda name: users.get(name, [])), set())
 
@@ -129,9 +129,9 @@ build {name}: phony bin/{name}
         self.root = pathlib.Path(folder.name).resolve()
         for name, text in self.FILES.items():
             self.write(name, text)
-        (self.root / "scripts").mkdir()
+        (self.root / "scripts/build").mkdir(parents=True)
         for script in ("touched_tests.py", "which_tests.py"):
-            shutil.copy(SCRIPTS / script, self.root / "scripts")
+            shutil.copy(SCRIPTS / script, self.root / "scripts/build")
         text, needs = self.NINJA.format(root=self.root), "docs\nstyle\n"
         for folder in ("gemm", "scan", "alone"):
             text += self.PROGRAM.format(root=self.root, folder=folder, name=f"test_{folder}")
@@ -160,7 +160,7 @@ build {name}: phony bin/{name}
 
     def ask(self, *arguments):
         result = subprocess.run(
-            [sys.executable, self.root / "scripts/touched_tests.py", self.root / "build", *arguments],
+            [sys.executable, self.root / "scripts/build/touched_tests.py", self.root / "build", *arguments],
             capture_output=True,
             text=True,
             env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"},

@@ -320,7 +320,7 @@ class Interrupted(ToolTest):
         output, _ = self.interrupt(
             f"{LONG} of f4", signal.SIGINT, 130, "bench", "scan", "--size", f"100,{LONG}", "--json", *CPU
         )
-        sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "scripts"))
+        sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "scripts/figures"))
         import results
 
         (self.folder / "half.json").write_text(output)

@@ -16,8 +16,8 @@ struct kernel_code {
   // target and fingerprint: sm_90a:0123456789abcdef; for PTX compute_80:0123456789abcdef
   std::string_view code;
 };
-// All kernels of the library and of this program. scripts/fingerprint.py generates the list during the build;
-// it is empty in a build without the CUDA toolkit's cuobjdump.
+// All kernels of the library and of this program. scripts/build/fingerprint.py generates the list during the
+// build; it is empty in a build without the CUDA toolkit's cuobjdump.
 std::span<const kernel_code> kernel_codes();
 
 // The codes of these kernels that a device of this compute capability runs: sorted, without duplicates. Empty

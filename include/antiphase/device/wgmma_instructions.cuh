@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The wgmma instructions with their lists of registers.
-// Written by scripts/wgmma_instructions.py; change that.
+// Written by scripts/generate/wgmma_instructions.py; change that.
 #pragma once
 #include <antiphase/core/portable.hpp>
 #include <cstdint>

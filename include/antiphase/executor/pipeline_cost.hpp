@@ -43,8 +43,8 @@ struct prediction {
 double least_to_move(const machine_profile& on, double bytes);
 
 // What no machine's figures tell, fitted to the ladders at 1024^3 and 4096^3 on an H200
-// (scripts/model_error.py reports the error elsewhere). This model, the ladder's and the CPU executor's
-// clock share these constants.
+// (scripts/cost_models/model_error.py reports the error elsewhere). This model, the ladder's and the CPU
+// executor's clock share these constants.
 namespace fitted {
 // Stalls, in warps: w warps of a scheduler keep a unit busy for w / (w + this) of the time.
 constexpr double waits_reading_ahead = 0.305, waits_reading = 0.413;

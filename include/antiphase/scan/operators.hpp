@@ -30,7 +30,7 @@ concept operator_on = std::is_empty_v<Op> && std::is_default_constructible_v<Op>
 template <class T> using wrapping = std::common_type_t<std::make_unsigned_t<T>, unsigned>;
 
 // The library's operators: a struct each, with an entry in `operators`. A member:
-//   operation       its enumerator; scripts/scan_operators.py writes those of C, Fortran and Python
+//   operation       its enumerator; scripts/generate/scan_operators.py writes those of C, Fortran and Python
 //   name, aliases   in --op, messages and Python; NumPy's names for it, separated by spaces
 //   ordered         the result is one of the operands, chosen by their order: exact, and signed integers have
 //                   kernels of their own. Otherwise signed integers are computed as unsigned ones.
