@@ -24,7 +24,10 @@ LINK = re.compile(r"(?<!\\)\[(?:[^\[\]\\]|\\.|`[^`]*`|\[[^\]]*\])*\]\(\s*<?([^()
 HEADING = re.compile(r"^(#{1,6})\s+(.*?)\s*#*\s*$")
 FENCE = re.compile(r"^\s*(```+|~~~+)")
 PATH = re.compile(r"`(\w[\w.-]*/[\w./-]*)`")
-FOLDERS = "bench bindings cmake docs examples include packaging python scripts src tests tool".split()
+FOLDERS = (
+    "bench bindings checker cmake core docs evaluation examples include learn library packaging preload python scripts "
+    "tests tool"
+).split()
 # Paths from the root, also as CMake and the shell write them; those of scripts without an ending, too.
 NAMED = re.compile(
     r"(?:(?<![\w/.{}$*-])|(?<=\$\{PROJECT_SOURCE_DIR\}/)|(?<=\$root/))"
@@ -139,7 +142,8 @@ def missing_paths(root, path):
     for number, line in lines_outside_code(path.read_text()):
         for named in PATH.findall(line):
             left_out = "NAME" in named or named.startswith("build/") or NAMED.fullmatch(named)
-            if not left_out and not (root / named).exists():
+            there = (root / named, root / "include/antiphase" / named)  # the latter as #include lines write it
+                if not left_out and not any(path.exists() for path in there):
                 yield number, f"{named} does not exist"
 
 
@@ -168,7 +172,8 @@ def missing_files(root):
         for number, line in enumerate(text.splitlines(), 1):
             for named in NAMED.findall(line):
                 left_out = named in WRITTEN_LATER or "NAME" in named or "no_such" in named
-                if not left_out and not (root / named).exists():
+                there = (root / named, root / "include/antiphase" / named)  # the latter as #include lines write it
+                if not left_out and not any(path.exists() for path in there):
                     yield f"{name}:{number}: {named} does not exist"
 
 

@@ -312,9 +312,9 @@ TEST(Places, FilesOfTheUsersAreNoOwnSourcesWhateverTheirFolder) {
   const std::filesystem::path before = std::filesystem::current_path();
   const std::filesystem::path work = std::filesystem::path(testing::TempDir()) / "own_sources";
   std::filesystem::create_directories(work / "checker");
-  std::ofstream(work / "checker/mine.cu");
+  std::ofstream(work / "checker/no_such.cu");
   std::filesystem::current_path(work);
-  EXPECT_FALSE(lies_in_sources("checker/mine.cu", "checker/"));
+  EXPECT_FALSE(lies_in_sources("checker/no_such.cu", "checker/"));
   EXPECT_TRUE(lies_in_sources("checker/order/places.cpp", "checker/"));  // of a build whose sources are gone
   std::filesystem::current_path(before);
   std::filesystem::remove_all(work);
