@@ -142,8 +142,7 @@ def missing_paths(root, path):
     for number, line in lines_outside_code(path.read_text()):
         for named in PATH.findall(line):
             left_out = "NAME" in named or named.startswith("build/") or NAMED.fullmatch(named)
-            there = (root / named, root / "include/antiphase" / named)  # the latter as #include lines write it
-                if not left_out and not any(path.exists() for path in there):
+            if not left_out and not (root / named).exists():
                 yield number, f"{named} does not exist"
 
 
