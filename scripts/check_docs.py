@@ -5,8 +5,7 @@
     check_docs.py [ROOT]
 
 Documents are the .md files of the root and all below docs, examples, bench and .github. The
-file of each relative link must exist, and so must the heading of an anchor (#like-this), or the series of a packed
-file of results. Lines of running
+file of each relative link must exist, and so must the heading of an anchor (#like-this). Lines of running
 text have at most 120 characters, not counting link targets and comments; tables, code, headings, pictures
 and text generated between comments may be longer. Paths that docs/adding.md names must exist. Comments in sources name documents as docs/NAME.md. No version is on
 PyPI yet, so no page but that of releases installs the package by its name. Exit
@@ -15,8 +14,6 @@ status: 0 fine, 1 something was found, 2 usage.
 import pathlib
 import re
 import sys
-
-import experiments
 
 LONGEST = 120
 LINK = re.compile(r"(?<!\\)\[(?:[^\[\]\\]|\\.|`[^`]*`|\[[^\]]*\])*\]\(\s*<?([^()\s>]+)>?\s*\)")
@@ -79,9 +76,7 @@ def anchors(text):
 
 
 def places(path):
-    """What a link can name in a file: the headings of a document, the series of a packed file."""
-    if path.name.endswith(".json.xz"):
-        return set(experiments.packed(path))
+    """What a link can name in a file: the headings of a document."""
     return anchors(path.read_text()) if path.suffix == ".md" else set()
 
 

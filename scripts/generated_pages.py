@@ -16,6 +16,8 @@ import course_notebook
 import overlap_plot
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT / "bench"))
+import packed
 
 
 def main():
@@ -23,7 +25,7 @@ def main():
         print(__doc__.strip(), file=sys.stderr)
         return 2
     tool, folder = pathlib.Path(sys.argv[1]).resolve(), pathlib.Path(sys.argv[2])
-    results = ROOT / "bench" / "results"
+    results = packed.unpacked(ROOT / "bench" / "results")
     folder.mkdir(parents=True, exist_ok=True)
     overlap = ["bench", "overlap", "--quiet", "--read", overlap_plot.newest_file(results)]
     subprocess.run(

@@ -12,6 +12,9 @@ import pathlib
 import subprocess
 import sys
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "bench"))
+import packed
+
 BEGIN, END = "<!-- model:begin -->\n", "<!-- model:end -->"
 
 
@@ -58,7 +61,7 @@ def main():
     if not found or not ended:
         print(f"{document}: expected a table between '{BEGIN.strip()}' and '{END}'", file=sys.stderr)
         return 1
-    results = root / "bench" / "results"
+    results = packed.unpacked(root / "bench" / "results")
     is_now = before + BEGIN + table(words[0], sorted(results.glob("*.json"))) + END + after
     if text == is_now:
         return 0

@@ -1,7 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """check_docs.py on made-up documents: finds every fault with its place, and nothing else."""
-import lzma
 import pathlib
 import subprocess
 import sys
@@ -45,16 +44,6 @@ class CheckDocs(unittest.TestCase):
     def test_a_link_to_no_file(self):
         self.add("\nA [link](design/none.md) there.\n")
         self.assertEqual(self.found(), ["docs/use.md:9: the link to design/none.md leads nowhere"])
-
-    def test_a_link_to_a_packed_series(self):
-        file = self.root / "bench/results/until_2026.json.xz"
-        file.parent.mkdir(parents=True)
-        file.write_bytes(lzma.compress(b'{"20260131-first": {}}'))
-        link = "../bench/results/until_2026.json.xz"
-        self.add(f"\nA [series]({link}#20260131-first), [another]({link}#20260131-second).\n")
-        self.assertEqual(
-            self.found(), [f"docs/use.md:9: the link to {link}#20260131-second: there is no such heading"]
-        )
 
     def test_a_link_broken_over_lines(self):
         self.add("\nA [link\nof two lines](none.md) there.\n")

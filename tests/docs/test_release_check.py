@@ -109,7 +109,7 @@ class Ways(unittest.TestCase):
             (cls.root / name).write_text(text)
         (cls.root / "run").chmod(0o755)
         (cls.root / "scripts").mkdir()
-        for name in ("release_check", "shown_commands", "check_docs", "page_commands", "experiments"):
+        for name in ("release_check", "shown_commands", "check_docs", "page_commands"):
             shutil.copy(SCRIPTS / f"{name}.py", cls.root / "scripts")
         (cls.root / ".gitignore").write_text("build\n__pycache__\n")
         for words in ("init --quiet", "add .", "-c user.name=A -c user.email=a commit --quiet -m A"):

@@ -10,7 +10,7 @@ import subprocess
 import sys
 import unittest
 
-from process import TOOL, ToolTest, main
+from process import TOOL, ToolTest, main, results
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "scripts"))
 import course_notebook
@@ -525,9 +525,7 @@ class Course(ToolTest):
         self.lab(14)
 
     def test_report_of_the_profile_is_what_was_counted(self):
-        stored = json.loads(
-            (COURSE.parents[1] / "bench/results/experiments/20261128-count-ncu.json").read_text()
-        )
+        stored = json.loads((results() / "experiments/20261128-count-ncu.json").read_text())
         counted = {(s["kernel"], s["memory"], s["access"]): s["ncu"] for s in stored["series"]}
         with (COURSE / "13-profile/report.csv").open() as file:
             rows = list(csv.DictReader(file))
