@@ -10,7 +10,6 @@ pack.py makes the packs. A plain file replaces the one of the same name in a pac
 one, too. Exit status: 0 fine, 1 there is no such file, 2 usage.
 """
 import atexit
-import functools
 import io
 import lzma
 import pathlib
@@ -61,7 +60,6 @@ def unpack(folder, destination):
         (destination / name).write_bytes(content)
 
 
-@functools.lru_cache(maxsize=None)
 def unpacked(folder):
     """A folder with plain files of all that a folder has: for programs that read files, and until this one ends."""
     scratch = tempfile.TemporaryDirectory()
