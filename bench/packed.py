@@ -3,7 +3,8 @@
 """Reads folders of JSON files, of which most are in packs: NAME.tar.xz, whose files belong to the folder of the pack.
 
     packed.py list [FOLDER]              names of all files below FOLDER, which is bench/results if not given
-    packed.py print NAME [FOLDER]        prints the file of that name, such as 20261122-shapes, byte by byte
+    packed.py print NAME [FOLDER]        prints the file of that name, such as 20261122-shapes, byte by byte; NAME may
+                                         have folders
     packed.py unpack FOLDER DESTINATION  writes all of them as plain files, in the same folders; DESTINATION is emptied
 
 pack.py makes the packs. A plain file replaces the one of the same name in a pack. `tar --list --file PACK` lists
@@ -80,7 +81,9 @@ def main(arguments):
         print(__doc__.strip(), file=sys.stderr)
         return 2
     name, folder = re.sub(r"\.json$", "", given[0]), pathlib.Path(*given[1:] or [RESULTS])
-    content = {pathlib.PurePath(path).stem: content for path, content in read(folder).items()}
+    content = {}
+    for path, text in read(folder).items():
+        content[pathlib.PurePath(path).stem] = content[path[: -len(".json")]] = text
     if name not in content:
         print(f"packed.py: there is no file '{name}.json' in {folder} or its packs", file=sys.stderr)
         return 1

@@ -5,7 +5,7 @@ name, commit and hash, and records verdicts.
 
     check_corpus.py run TOOL CACHE [NAME ...]   fetch what CACHE lacks, check all files (or those whose path
                                                 contains a NAME), write outcome.json
-    check_corpus.py table [--check]             write docs/corpus.md from outcome.json, or fail if it differs
+    check_corpus.py table [--check]             write evaluation/corpus.md from outcome.json, or fail if it differs
     check_corpus.py add CHECKOUT OWNER/NAME COMMIT PATH ...   add files of a checkout to the list, with the
                                                               headers they include
 
@@ -13,7 +13,8 @@ Programs in Python need torch: ANTIPHASE_PYTHON names a python3 that has it.
 
 The files themselves stay in their own repositories. A verdict is clean, finding, unsupported (the file uses
 something the dialect lacks), unfinished (it exceeded the time limit), or input (the program needs arguments
-or files). readings.json holds what a person who read the program concluded about its findings.
+or files). readings.json holds what a person who read the program concluded about its findings. records.py packs
+files.json and outcome.json.
 """
 import collections
 import concurrent.futures
@@ -27,13 +28,15 @@ import sys
 import urllib.parse
 import urllib.request
 
+import records
+
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-FOLDER = ROOT / "tests/checker/corpus"
+FOLDER = ROOT / "evaluation/corpus"
 FILES, OUTCOME, READINGS, PAGE = (
     FOLDER / "files.json",
     FOLDER / "outcome.json",
     FOLDER / "readings.json",
-    ROOT / "docs/corpus.md",
+    ROOT / "evaluation/corpus.md",
 )
 SCHEDULES, SECONDS = 2, 40
 SMALLER = ["-D", "batch_size=2"]  # for solutions of KernelBench's problems
@@ -123,10 +126,10 @@ def check(tool, cache, entry, file):
 
 
 def run(tool, cache, names):
-    outcome = json.loads(OUTCOME.read_text())["programs"] if names and OUTCOME.exists() else {}
+    outcome = (records.read("corpus/outcome.json") or {"programs": {}})["programs"] if names else {}
     work = [
         (entry, file)
-        for entry in json.loads(FILES.read_text())
+        for entry in records.read("corpus/files.json")
         for file in entry["programs"]
         if not names or any(name in file["path"] for name in names)
     ]
@@ -164,7 +167,7 @@ def add(checkout, repository, commit, paths):
     """Adds the paths to the list. A path may be followed by ,other.cpp, another source of the same program,
     and by ,-Ifolder."""
     checkout = pathlib.Path(checkout).resolve()
-    entries = json.loads(FILES.read_text()) if FILES.exists() else []
+    entries = records.read("corpus/files.json") or []
     entry = next((e for e in entries if e["repository"] == repository), None)
     if entry is None:
         entries.append(entry := {"repository": repository, "commit": commit, "programs": []})
@@ -203,9 +206,9 @@ def what_came(name, outcome, readings):
 
 
 def page():
-    all_of_it, readings = json.loads(OUTCOME.read_text()), json.loads(READINGS.read_text())
+    all_of_it, readings = records.read("corpus/outcome.json"), json.loads(READINGS.read_text())
     measured, outcome = all_of_it["measured"], all_of_it["programs"]
-    entries = json.loads(FILES.read_text())
+    entries = records.read("corpus/files.json")
     rows, counts = {False: [], True: []}, {False: collections.Counter(), True: collections.Counter()}
     sharing, compiled = 0, 0
     for entry in entries:
@@ -252,8 +255,8 @@ def page():
 
 What `antiphase check` makes of {sum(counts[False].values())} public CUDA programs and {solutions} solutions of KernelBench's problems in
 Python, none of which was written with it in mind. Each was run as it is, with {SCHEDULES} schedules, `--leaks` and {SECONDS} seconds
-for a run, on two cores that had other work. `scripts/check_corpus.py` fetches them by name, commit and hash, and writes
-this page. Programs that need other libraries, and exercises with gaps in them, are not among these. Measured on
+for a run, on two cores that had other work. `evaluation/check_corpus.py` fetches them by name, commit and hash, and
+writes this page. Programs that need other libraries, and exercises with gaps in them, are not among these. Measured on
 {measured['date']} by {measured['by']}.
 
 ## Programs
@@ -303,7 +306,7 @@ def main():
             return (
                 None
                 if PAGE.read_text() == text
-                else f"{PAGE} is not what {OUTCOME.name} says: run scripts/check_corpus.py table"
+                else f"{PAGE} is not what {OUTCOME.name} says: run evaluation/check_corpus.py table"
             )
         PAGE.write_text(text)
         return None

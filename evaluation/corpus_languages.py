@@ -2,16 +2,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """Public kernels in languages that compile to PTX, under the checker: draws them, runs them, removes waits.
 
-    corpus.py draw CHECKOUTS                     write list.json: the first files of each pool by the hash of their path
-    corpus.py sources CHECKOUTS SOURCES          lay out their files, and those that they include
-    corpus.py run TOOL SOURCES [NAME ...]        check all kernels (or those named), write outcome.json
-    corpus.py mutants TOOL SOURCES [NAME ...]    check what run left, without one barrier, wait, fence, commit or lock
-    corpus.py table [--check]                    write docs/corpus_languages.md from outcome.json, or fail if it differs
+    corpus_languages.py draw CHECKOUTS                  write list.json: the first files of each pool by the hash of their path
+    corpus_languages.py sources CHECKOUTS SOURCES       lay out their files, and those that they include
+    corpus_languages.py run TOOL SOURCES [NAME ...]     check all kernels (or those named), write outcome.json
+    corpus_languages.py mutants TOOL SOURCES [NAME ...] check what run left, without one barrier, wait, fence, commit or lock
+    corpus_languages.py table [--check]                 write evaluation/corpus_languages.md from outcome.json, or fail if it differs
 
 CHECKOUTS is a folder with a git checkout or bare repository owner+name (or owner+name/repo) for each pool. No code of
 theirs is kept here: list.json has repository, commit, path and hash, drivers/ calls with small arguments, and
 readings.json what a person who read the source made of a finding or of a silent mutant. SOURCES/packages.json says
-where Python finds packages: {"Triton": PYTHONPATH, ...}, by language or by repository.
+where Python finds packages: {"Triton": PYTHONPATH, ...}, by language or by repository. records.py packs list.json and
+outcome.json.
 """
 import collections
 import concurrent.futures
@@ -29,10 +30,12 @@ import sys
 import tarfile
 import time
 
+import records
+
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-FOLDER = ROOT / "tests/checker/corpus_languages"
+FOLDER = ROOT / "evaluation/corpus_languages"
 LIST, OUTCOME, READINGS = (FOLDER / f"{name}.json" for name in ("list", "outcome", "readings"))
-PAGE = ROOT / "docs/corpus_languages.md"
+PAGE = ROOT / "evaluation/corpus_languages.md"
 DRIVERS = {"Triton": "triton", "Gluon": "gluon", "Numba": "numba", "CuTe DSL": "cute", "TileLang": "tilelang"}
 BY_NVCC = json.loads(
     (FOLDER / "drivers/by_nvcc.json").read_text()
@@ -169,7 +172,7 @@ WHOLE = {
 
 
 def sources(checkouts, target):
-    entries = json.loads(LIST.read_text())
+    entries = records.read("corpus_languages/list.json")
     for repository in sorted({e["repository"] for e in entries}):
         mine = [e for e in entries if e["repository"] == repository]
         folders = WHOLE.get(repository) or sorted({e["path"] for e in mine})
@@ -389,16 +392,16 @@ def mutated(runner, entry, name):
 
 def noted(name, key, result):
     """Adds a result to outcome.json, which other runs may write too."""
-    with open(FOLDER / "list.json") as lock:
+    with open(READINGS) as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        outcome = json.loads(OUTCOME.read_text()) if OUTCOME.exists() else {"kernels": {}}
+        outcome = records.read("corpus_languages/outcome.json") or {"kernels": {}}
         outcome["measured"] = datetime.date.today().isoformat()
         outcome["kernels"].setdefault(name, {})[key] = result
         OUTCOME.write_text(json.dumps(outcome, indent=1, sort_keys=True) + "\n")
 
 
 def each(tool, folder, names, act, key):
-    entries = json.loads(LIST.read_text())
+    entries = records.read("corpus_languages/list.json")
     runner = Runner(tool, folder)
     languages = {*DRIVERS, *(BY_NVCC["includes"] if key == "run" else ())}
     work = [(e, name_of(e, entries)) for e in entries if e["language"] in languages]
@@ -436,8 +439,8 @@ def in_source(entry, place):
 
 
 def page():
-    entries = json.loads(LIST.read_text())
-    outcome = json.loads(OUTCOME.read_text())
+    entries = records.read("corpus_languages/list.json")
+    outcome = records.read("corpus_languages/outcome.json")
     readings = json.loads(READINGS.read_text())
     rows, silent, all_places, counts, languages = [], [], [], collections.Counter(), collections.Counter()
     for entry in entries:
@@ -507,7 +510,7 @@ def needless_reason(needless, mutant):
 def table(is_check):
     text = page()
     if is_check and PAGE.read_text() != text:
-        sys.exit(f"{PAGE} is not what {OUTCOME} and {READINGS} say: run scripts/corpus.py table")
+        sys.exit(f"{PAGE} is not what {OUTCOME} and {READINGS} say: run evaluation/corpus_languages.py table")
     if not is_check:
         PAGE.write_text(text)
 

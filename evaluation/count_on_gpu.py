@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Compares `antiphase count` with what Nsight Compute counts on a GPU, for the kernels of tests/checker/count.
 
-    scripts/count_on_gpu.py build/cuda/antiphase [--output counts.json]
+    evaluation/count_on_gpu.py build/cuda/antiphase [--output counts.json]
 
 Needs nvcc and ncu, and takes less than two minutes. Exit code 1: a number differs.
 """

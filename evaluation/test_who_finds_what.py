@@ -11,7 +11,7 @@ import tempfile
 import time
 import unittest
 
-SCRIPTS = pathlib.Path(sys.argv.pop())
+SCRIPTS = pathlib.Path(__file__).resolve().parent
 
 PROGRAM = """#!/bin/sh
 case $1 in
@@ -82,7 +82,7 @@ class WhoFindsWhat(unittest.TestCase):
         program.write_text(
             "// SPDX\n// A sum; broken:\n// no barrier.\n// FOUND SOMEWHERE: wrong result\nx = y;  // FOUND: race or deadlock\n"
         )
-        corpus = self.root / "tests/checker/corpus/outcome.json"
+        corpus = self.root / "evaluation/corpus/outcome.json"
         corpus.parent.mkdir(parents=True)
         corpus.write_text(
             json.dumps(
@@ -95,8 +95,7 @@ class WhoFindsWhat(unittest.TestCase):
                 }
             )
         )
-        document = self.root / "docs/who_finds_what.md"
-        document.parent.mkdir()
+        document = self.root / "evaluation/who_finds_what.md"
         document.write_text(
             "".join(
                 f"<!-- {name}:begin -->\n<!-- {name}:end -->\n" for name in ("mutants", "programs", "corpus")
@@ -121,9 +120,10 @@ class WhoFindsWhat(unittest.TestCase):
         return done.stdout + done.stderr
 
     def store(self, **files):
-        folder = self.root / "tests/checker/mutants/results"
-        folder.mkdir(parents=True, exist_ok=True)
+        folders = {"checker": "tests/checker/mutants/results", "gpu": "evaluation/mutants"}
         for name, content in files.items():
+            folder = self.root / folders[name]
+            folder.mkdir(parents=True, exist_ok=True)
             (folder / f"{name}.json").write_text(json.dumps(content))
 
     def on_gpu(self, *words, code=0):
@@ -134,7 +134,7 @@ class WhoFindsWhat(unittest.TestCase):
         return (json.loads(out.read_text()) if out.exists() else None), said
 
     def document(self):
-        return (self.root / "docs/who_finds_what.md").read_text()
+        return (self.root / "evaluation/who_finds_what.md").read_text()
 
     def row(self, name):
         rows = [line for line in self.document().splitlines() if line.startswith(f"| `{name}`")]
@@ -142,7 +142,6 @@ class WhoFindsWhat(unittest.TestCase):
         return [cell.strip() for cell in rows[0].strip("|").split("|")]
 
     def make_table(self):
-        (self.root / "docs").mkdir(exist_ok=True)
         self.store(checker={"schema": 1, "schedules": 20, "mutants": MUTANTS})
         self.run_script("table")
 
@@ -255,7 +254,7 @@ class WhoFindsWhat(unittest.TestCase):
 
     def test_what_is_outside_the_markers_stays_and_what_is_inside_is_checked(self):
         self.make_table()
-        path = self.root / "docs/who_finds_what.md"
+        path = self.root / "evaluation/who_finds_what.md"
         path.write_text("Before.\n" + self.document() + "After.\n")
         self.run_script("table", "--check")
         path.write_text(self.document().replace("| race |", "| deadlock |"))

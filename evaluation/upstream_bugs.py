@@ -10,7 +10,8 @@
     upstream_bugs.py table [--check]          writes docs/upstream_bugs.md from bugs.json, outcome.json and
                                               gpu.json, or fails if it differs
 
-All lies in tests/checker/upstream. The programs are written again with the structure of the code that was
+All lies in evaluation/upstream, but the programs, which a test checks, in tests/checker/upstream; records.py packs
+outcome.json and gpu.json. The programs are written again with the structure of the code that was
 wrong; none is copied. With -D BROKEN they are as before the fix. With -D AS_MERGED, in some, the fix is what
 the project merged, which the documents do not allow yet.
 """
@@ -23,17 +24,15 @@ import subprocess
 import sys
 import textwrap
 
+import records
+
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-FOLDER, PAGE = ROOT / "tests/checker/upstream", ROOT / "docs/upstream_bugs.md"
-PROGRAMS = FOLDER / "programs"
-BUGS, OUTCOME, ON_GPU = FOLDER / "bugs.json", FOLDER / "outcome.json", FOLDER / "gpu.json"
+FOLDER, PAGE = ROOT / "evaluation/upstream", ROOT / "docs/upstream_bugs.md"
+PROGRAMS = ROOT / "tests/checker/upstream/programs"
+BUGS, OUTCOME = FOLDER / "bugs.json", FOLDER / "outcome.json"
 TOOLS = ("racecheck", "synccheck", "memcheck", "initcheck")
 MARK = re.compile(r"  // FOUND: .*|// FOUND SOMEWHERE: .*\n|// NOT FOUND: .*\n")
 SECONDARY = ("wrong result", "uninitialised memory read")
-
-
-def read(path):
-    return json.loads(path.read_text()) if path.exists() else {}
 
 
 def check(tool, name, *options):
@@ -75,7 +74,7 @@ def variants(name):
 
 def run(tool, names):
     tool = str(pathlib.Path(tool).resolve())
-    outcome = read(OUTCOME)
+    outcome = records.read("upstream/outcome.json") or {}
     for bug in json.loads(BUGS.read_text()):
         name = bug["name"]
         if names and not any(one in name for one in names):
@@ -126,7 +125,7 @@ def build(folder, nvcc):
             listed.append(f"{name}\t{bug['project']}\t{bug['wrong'] if suffix else ''}\tgpu\n")
     (folder / "list").write_text("".join(listed))
     (folder / "toolkit").write_text(re.search(r"V([\d.]+)", version)[1] + "\n")
-    shutil.copy2(ROOT / "scripts/who_finds_what.py", folder)
+    shutil.copy2(ROOT / "evaluation/who_finds_what.py", folder)
     print(f"on the machine with the GPU: {folder}/who_finds_what.py gpu {folder} gpu.json -j 8")
 
 
@@ -197,9 +196,9 @@ class Bug:
 
 
 def page():
-    outcome, on_gpu = read(OUTCOME), read(ON_GPU)
+    outcome, on_gpu = records.read("upstream/outcome.json"), records.read("upstream/gpu.json") or {}
     runs = on_gpu.get("mutants", {})
-    bugs = [Bug(entry, outcome[entry["name"]], runs) for entry in read(BUGS)]
+    bugs = [Bug(entry, outcome[entry["name"]], runs) for entry in json.loads(BUGS.read_text())]
     found = [b for b in bugs if b.found]
     seconds = sorted(b.before["seconds"] for b in found)
     counted = "The columns of the GPU are empty: not measured yet."
@@ -229,7 +228,7 @@ def page():
             f"{seconds[-1]:g} s. {counted}"
         ),
         wrapped(
-            "The test `checker.upstream.programs` checks them at every change; `scripts/upstream_bugs.py` writes this page. A dash: "
+            "The test `checker.upstream.programs` checks them at every change; `evaluation/upstream_bugs.py` writes this page. A dash: "
             "nothing is found, or the numbers are right; empty: not run on that GPU."
         ),
         tabled(
@@ -273,7 +272,7 @@ def table(check):
     if not check:
         PAGE.write_text(text)
     elif not PAGE.exists() or PAGE.read_text() != text:
-        return f"{PAGE} is not what {FOLDER} says: run scripts/upstream_bugs.py table"
+        return f"{PAGE} is not what {FOLDER} says: run evaluation/upstream_bugs.py table"
     return None
 
 

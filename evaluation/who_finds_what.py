@@ -13,14 +13,14 @@ The tools are our checker, those of compute-sanitizer, and a comparison of the r
                                                        collected folder; OUTPUT: a JSON file; PROGRAM may be
                                                        a folder of programs, as upstream_bugs.py builds it
                       [-j JOBS] [--minutes M] [--limit SECONDS] [--only TEXT] [--sanitizer PATH]
-    who_finds_what.py table [--check]                  writes the tables in docs/who_finds_what.md, from the
-                                                       two files in tests/checker/mutants/results, the
-                                                       programs of tests/checker/plain and the outcome of
-                                                       tests/checker/corpus; --check writes nothing and fails
+    who_finds_what.py table [--check]                  writes the tables in evaluation/who_finds_what.md, from the
+                                                       file in tests/checker/mutants/results, mutants/gpu.json,
+                                                       the programs of tests/checker/plain and the outcome of
+                                                       evaluation/corpus; --check writes nothing and fails
                                                        if they differ
 
 A whole round: `checker`; `collect`; on the machine with the GPU `FOLDER/who_finds_what.py gpu
-FOLDER/mutants_on_gpu gpu.json`; copy gpu.json to tests/checker/mutants/results; `table`. Every run of a
+FOLDER/mutants_on_gpu gpu.json`; copy gpu.json to evaluation/mutants; `table`; `records.py pack`. Every run of a
 mutant has its own process and LIMIT seconds (10), after which the process group is killed and the run counts
 as hanging; one that hangs only under a tool is tried once more, alone. Exit status: 0 fine, 1 a run or a
 check failed, 2 usage, 4 no GPU or no compute-sanitizer.
@@ -42,8 +42,8 @@ import time
 SCHEMA = 1
 TOOLS = ("racecheck", "synccheck", "memcheck", "initcheck")
 FOUND = 9  # compute-sanitizer's exit status when it has found something
-RESULTS, DOCUMENT = "tests/checker/mutants/results", "docs/who_finds_what.md"
-PROGRAMS, CORPUS = "tests/checker/plain/programs", "tests/checker/corpus/outcome.json"
+RESULTS, DOCUMENT = "tests/checker/mutants/results", "evaluation/who_finds_what.md"
+PROGRAMS, CORPUS = "tests/checker/plain/programs", "corpus/outcome.json"
 BLOCKS = ("mutants", "programs", "corpus")
 MARK = re.compile(r"// FOUND( SOMEWHERE)?: (.*)$", re.MULTILINE)
 
@@ -237,13 +237,10 @@ def checker(options):
 # ---- the table -------------------------------------------------------------------------------------------
 
 
-def read(path):
-    try:
-        content = json.loads(path.read_text())
-    except ValueError as failure:
-        raise Failure(f"{path.name}: not JSON: {failure}") from None
-    if content.get("schema") != SCHEMA:
-        raise Failure(f"{path.name}: schema {content.get('schema')}: expected {SCHEMA}")
+def read(name, content):
+    """The content of a file of that name, if it is of this schema; None without one."""
+    if content is not None and content.get("schema") != SCHEMA:
+        raise Failure(f"{name}: schema {content.get('schema')}: expected {SCHEMA}")
     return content
 
 
@@ -382,12 +379,14 @@ def with_block(text, name, made):
 
 
 def table(options):
-    folder, document = options.root / RESULTS, options.root / DOCUMENT
-    on_gpu = folder / "gpu.json"
+    import records  # not where this file has been copied to, for a GPU
+
+    folder, document = options.root / "evaluation", options.root / DOCUMENT
+    found = json.loads((options.root / RESULTS / "checker.json").read_text())
     made = (
-        block(read(folder / "checker.json"), read(on_gpu) if on_gpu.exists() else None),
+        block(read("checker.json", found), read("gpu.json", records.read("mutants/gpu.json", folder))),
         block_of_programs(options.root / PROGRAMS),
-        block_of_corpus(json.loads((options.root / CORPUS).read_text())["programs"]),
+        block_of_corpus(records.read(CORPUS, folder)["programs"]),
     )
     old = document.read_text()
     new = old
@@ -396,7 +395,7 @@ def table(options):
     if options.check:
         if old != new:
             raise Failure(
-                f"{DOCUMENT} does not agree with {RESULTS}, {PROGRAMS} and {CORPUS}: run who_finds_what.py table"
+                f"{DOCUMENT} does not agree with {RESULTS}, {PROGRAMS} and the records: run who_finds_what.py table"
             )
         return
     document.write_text(new)

@@ -4,7 +4,7 @@
 
     check_docs.py [ROOT]
 
-Documents are the .md files of the root and all below docs, examples, bench and .github. The
+Documents are the .md files of the root and all below docs, examples, bench, evaluation and .github. The
 file of each relative link must exist, and so must the heading of an anchor (#like-this). Lines of running
 text have at most 120 characters, not counting link targets and comments; tables, code, headings, pictures
 and text generated between comments may be longer. Paths that docs/adding.md names must exist. Comments in sources name documents as docs/NAME.md. No version is on
@@ -36,7 +36,7 @@ INVENTED = {
 
 
 def documents(root):
-    folders = (root / folder for folder in ("docs", "examples", "bench", ".github"))
+    folders = (root / folder for folder in ("docs", "examples", "bench", "evaluation", ".github"))
     return [*sorted(root.glob("*.md")), *sorted(path for folder in folders for path in folder.rglob("*.md"))]
 
 
@@ -154,6 +154,7 @@ def missing_documents(root):
         "examples",
         "cmake",
         "bench",
+        "evaluation",
         "python",
         "run",
     ):

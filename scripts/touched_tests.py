@@ -32,7 +32,9 @@ READ = (
     ("tool/", "", ""),
     ("bench/results/", "", "checker.plain.clock docs gemm.tuning model report tool.process trace"),
     ("bench/pack", "", "checker.plain.clock docs gemm.tuning model report tool.process trace"),
+    ("bench/clients/", "", ""),
     ("bench/", "", "report"),
+    ("evaluation/", "", "docs"),
     ("python/tests/", "", "python"),
     ("python/", "", "checker.plain docs python"),
     ("docs/tutorial.ipynb", "", "docs python report.this_tree"),
@@ -40,15 +42,13 @@ READ = (
     (
         "docs/",
         "",
-        "checker.mutants.table =checker.plain checker.plain.corpus checker.plain.tool checker.upstream.table "
-        "docs model.error report.this_tree tool.process",
+        "=checker.plain checker.plain.tool docs model.error report.this_tree tool.process",
     ),
     ("examples/", "", "checker.api checker.plain checker.upstream consume docs tool.process trace"),
     ("bindings/", "", "c_api"),
     ("packaging/", "", "consume docs python"),
     ("tests/checker/plain/", "", "checker.plain"),
     ("tests/checker/upstream/", "", "checker.plain checker.upstream"),
-    ("tests/checker/corpus/", "", "checker.mutants checker.plain"),
     ("tests/tool/", ".py", "tool.process"),
     (".", "", "docs"),  # .github, .ci and settings of programs for style
     ("LICENSES/", "", "docs"),

@@ -30,7 +30,7 @@ import sys
 import tempfile
 import time
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 STEPS = ("distributed", "threads", "batched", "fortran", "passed", "call")
 THREADS, STREAMS, ROUNDS = 8, 4, 20
 

@@ -19,7 +19,7 @@ from time_clients import summary
 from time_scans import options_of, times, write
 
 METHOD = (
-    "scripts/time_attention.py: torch's own attention, torch's as led, and antiphase.torch's alternately, {rounds} rounds of several calls one "
+    "bench/clients/time_attention.py: torch's own attention, torch's as led, and antiphase.torch's alternately, {rounds} rounds of several calls one "
     "after the other between two events, so that a call takes the longer of its times on the host and on the GPU; results in torch's memory; "
     "TF32 is off. led: whether enable() led the call. TFLOP/s count 4 (forward) or 10 (backward) x members x heads x queries x keys x depth, "
     "half of that if causal. Errors are norms of the difference to FP64, of two heads, divided by the norm, in units of 1e-7."

@@ -29,7 +29,7 @@ from clients_on_gpu import of_python, require_libraries
 
 FRAMEWORKS = ("torch", "cupy", "jax")
 METHOD = (
-    "scripts/time_clients.py: with and without antiphase alternately, {rounds} rounds after one each way; torch between two events, CuPy and JAX "
+    "bench/clients/time_clients.py: with and without antiphase alternately, {rounds} rounds after one each way; torch between two events, CuPy and JAX "
     "by the host's clock; calls included. FP32 with TF32 off. difference: of results, relative to the Frobenius norm, or of losses."
 )
 

@@ -24,7 +24,7 @@ from clients_on_gpu import of_python, require_libraries
 from time_clients import summary
 
 METHOD = (
-    "scripts/time_scans.py: torch's own scan, torch's as led, and antiphase.torch's alternately, {rounds} rounds of several calls one after the "
+    "bench/clients/time_scans.py: torch's own scan, torch's as led, and antiphase.torch's alternately, {rounds} rounds of several calls one after the "
     "other between two events, so that a call takes the longer of its times on the host and on the GPU; results in torch's memory. led: "
     "whether enable(scans=True) led the call."
 )

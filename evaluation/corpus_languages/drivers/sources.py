@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Modules of public repositories, of which only definitions run: no benchmark, no full-sized example.
 
-CORPUS_SOURCES is the folder with their files, as scripts/corpus.py lays it out.
+CORPUS_SOURCES is the folder with their files, as evaluation/corpus_languages.py lays it out.
 """
 import ast
 import importlib.util
