@@ -5,7 +5,7 @@
     packed.py list [FOLDER]              names of all files below FOLDER, which is bench/results if not given
     packed.py print NAME [FOLDER]        prints the file of that name, such as 20261122-shapes, byte by byte; NAME may
                                          have folders
-    packed.py unpack FOLDER DESTINATION  writes all of them as plain files, in the same folders; DESTINATION is emptied
+    packed.py unpack TARGET [FOLDER]     writes all of them as plain files to TARGET, which is emptied, in the same folders
 
 pack.py makes the packs. A plain file replaces the one of the same name in a pack. `tar --list --file PACK` lists
 one, too. Exit status: 0 fine, 1 there is no such file, 2 usage.
@@ -71,8 +71,8 @@ def unpacked(folder):
 
 def main(arguments):
     what, *given = arguments or [""]
-    if what == "unpack" and len(given) == 2:
-        unpack(*map(pathlib.Path, given))
+    if what == "unpack" and 1 <= len(given) <= 2:
+        unpack(pathlib.Path(*given[1:] or [RESULTS]), pathlib.Path(given[0]))
         return 0
     if what == "list" and len(given) <= 1:
         print("\n".join(sorted(read(pathlib.Path(*given or [RESULTS])))))

@@ -71,6 +71,10 @@ class Pack(unittest.TestCase):
         for name, text in self.files.items():
             stem = pathlib.PurePath(name).stem
             self.assertEqual(self.run_script("packed.py", "print", stem, self.folder), text)
+        plain = self.folder.parent / "plain"
+        self.run_script("packed.py", "unpack", plain, self.folder)
+        for name, text in self.files.items():
+            self.assertEqual((plain / name).read_text(), text)
         listed = self.run_script("packed.py", "list", self.folder).split()
         self.assertEqual(listed, sorted([*self.files, "timelines/a.json"]))
         self.assertIn("no file 'x.json'", self.run_script("packed.py", "print", "x", self.folder, fails=True))
