@@ -34,7 +34,7 @@ READ = (
     ("bench/", "", "report"),
     ("python/tests/", "", "python"),
     ("python/", "", "checker.plain docs python"),
-    ("docs/tutorial.ipynb", "", "docs python report.this_tree"),
+    ("docs/learn/tutorial.ipynb", "", "docs python report.this_tree"),
     ("docs/course/notebook.ipynb", "", "docs python"),
     (
         "docs/",
