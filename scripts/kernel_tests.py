@@ -140,7 +140,9 @@ def table(root):
         lists = [name for name in dict.fromkeys(named) if (family(file), name) in of_list]
         if not lists:
             raise NotAsExpected(f"{file} defines no list that a *_lists.hpp names")
-        cases = {CASES.get(name) or CASES[of_list[family(file), name]] for name in lists}
+        cases = {CASES.get(name) or CASES.get(of_list[family(file), name]) for name in lists}
+        if None in cases:
+            raise NotAsExpected(f"{file}: CASES of kernel_tests.py names no file of cases for its macro")
         folder = numbers(root, file)
         shown = file.removeprefix("src/")
         tests = ", ".join(f"`codegen.{name}`" for name in code.get(target, []))
