@@ -66,7 +66,7 @@ logger = logging.getLogger(__name__)
 LISTED = re.compile(r"^- \[[^\]]*\]\(\.\./\.\./(include|python)/(\S+)\)$", re.MULTILINE)
 # Headers that are installed but not for users to include, and the one that is made of others.
 INTERNAL = re.compile(
-    r"antiphase/(plain/|stand_ins/|ring\.cuh|scan/detail/|executor/cpu/(machine|checked)|device/(call_site|wgmma\w*_instructions))"
+    r"antiphase/(plain/|stand_ins/|ring\.cuh|scan/detail/|core/finding_kind|executor/cpu/(machine|checked)|device/(call_site|wgmma\w*_instructions))"
 )
 
 
