@@ -7,7 +7,7 @@
     upstream_bugs.py build FOLDER [NVCC ...]  compiles them for a GPU; then, on a machine with one,
                                               FOLDER/who_finds_what.py gpu FOLDER gpu.json
     upstream_bugs.py mark TOOL                rewrites the marks // FOUND in the programs, for run_programs.py
-    upstream_bugs.py table [--check]          writes docs/upstream_bugs.md from bugs.json, outcome.json and
+    upstream_bugs.py table [--check]          writes docs/check/upstream_bugs.md from bugs.json, outcome.json and
                                               gpu.json, or fails if it differs
 
 All lies in evaluation/upstream, but the programs, which a test checks, in tests/checker/upstream; records.py packs
@@ -27,9 +27,9 @@ import textwrap
 import records
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-FOLDER, PAGE = ROOT / "evaluation/upstream", ROOT / "docs/upstream_bugs.md"
-PROGRAMS = ROOT / "tests/checker/upstream/programs"
-BUGS, OUTCOME = FOLDER / "bugs.json", FOLDER / "outcome.json"
+FOLDER, PAGE = ROOT / "tests/checker/upstream", ROOT / "docs/check/upstream_bugs.md"
+PROGRAMS = FOLDER / "programs"
+BUGS, OUTCOME, ON_GPU = FOLDER / "bugs.json", FOLDER / "outcome.json", FOLDER / "gpu.json"
 TOOLS = ("racecheck", "synccheck", "memcheck", "initcheck")
 MARK = re.compile(r"  // FOUND: .*|// FOUND SOMEWHERE: .*\n|// NOT FOUND: .*\n")
 SECONDARY = ("wrong result", "uninitialised memory read")
@@ -177,7 +177,7 @@ class Bug:
         return [
             f"{self.title}: {self.entry['wrong']}",
             f"[{said_of(self.before['findings']) if self.found else ours}]"
-            f"(../tests/checker/upstream/programs/{self.entry['name']}.cu)",
+            f"(../../tests/checker/upstream/programs/{self.entry['name']}.cu)",
             str(self.before.get("seconds", "")),
             "" if self.waits else "yes" if self.after.get("findings") == [] else "**no**",
             *map(self.on_gpu, (*TOOLS, "plain")),

@@ -7,7 +7,7 @@
 Documents are the .md files of the root and all below docs, examples, bench, evaluation and .github. The
 file of each relative link must exist, and so must the heading of an anchor (#like-this). Lines of running
 text have at most 120 characters, not counting link targets and comments; tables, code, headings, pictures
-and text generated between comments may be longer. Paths that docs/adding.md names must exist. Comments in sources name documents as docs/NAME.md. No version is on
+and text generated between comments may be longer. Paths that docs/project/adding.md names must exist. Comments in sources name documents as docs/NAME.md. No version is on
 PyPI yet, so no page but that of releases installs the package by its name. Exit
 status: 0 fine, 1 something was found, 2 usage.
 """
@@ -127,7 +127,7 @@ def long_lines(path):
 
 def missing_paths(root, path):
     """Paths in code on the page that says where things are added, except those with a name to choose."""
-    if path.relative_to(root).as_posix() != "docs/adding.md":
+    if path.relative_to(root).as_posix() != "docs/project/adding.md":
         return
     for number, line in lines_outside_code(path.read_text()):
         for named in PATH.findall(line):
@@ -136,7 +136,7 @@ def missing_paths(root, path):
 
 
 def installs_by_name(root, path):
-    if path.relative_to(root).as_posix() in ("docs/releasing.md", "CHANGELOG.md"):
+    if path.relative_to(root).as_posix() in ("docs/project/releasing.md", "CHANGELOG.md"):
         return
     for number, line in enumerate(path.read_text().splitlines(), 1):
         if re.search(r"\bpip install (-\S+ )*antiphase(?![\w-])", line):

@@ -5,7 +5,7 @@
     check_layers.py [--dot | --table] [ROOT]
 
 A file includes files of its own folder and of folders in lower layers only; folders of one layer do not include
-each other. LAYERS is the order; docs/architecture.md shows it, in a table that --table writes and that is compared
+each other. LAYERS is the order; docs/project/architecture.md shows it, in a table that --table writes and that is compared
 otherwise.
 
 Exceptions:
@@ -122,7 +122,7 @@ HOLDS = {
     "scan/detail": "the kernels that `scan.cuh` makes for your own types",
     "plain": "what stands in for the toolkit's headers when a program in plain CUDA is checked; `header.gcc` there says "
     "which file answers which name",
-    "stand_ins": "what stands in for headers of libraries, such as CUB, Thrust, cuBLAS and PyTorch: [stand_ins.md](stand_ins.md)",
+    "stand_ins": "what stands in for headers of libraries, such as CUB, Thrust, cuBLAS and PyTorch: [stand_ins.md](../check/stand_ins.md)",
     "public": "the public calls: `context`, `gemm`, `scan`, `attention`, `trace`, `checker`, "
     "`plain_cuda`, `advise`, `measure_machine`",
     "src": "what all families share: the registry, names, memos, state that a forked child makes anew",
@@ -467,7 +467,7 @@ def path_of(folder):
 
 
 def table(tree):
-    """The generated part of docs/architecture.md."""
+    """The generated part of docs/project/architecture.md."""
     rows = []  # [folders, text]
     for folder in LAYERS:
         if folder in HOLDS or not rows:
@@ -493,8 +493,8 @@ def table(tree):
 
 
 def page_with_table(tree):
-    """(docs/architecture.md, its text, its text with the table of now), or None without a page with the marks."""
-    page = tree.root / "docs/architecture.md"
+    """(The page of the architecture, its text, its text with the table of now), or None without one with the marks."""
+    page = tree.root / "docs/project/architecture.md"
     text = page.read_text() if page.is_file() else ""
     if BEGIN not in text or END not in text:
         return None
@@ -537,7 +537,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--dot", action="store_true", help="print the graph of folders for Graphviz")
     parser.add_argument(
-        "--table", action="store_true", help="write the table of layers in docs/architecture.md"
+        "--table", action="store_true", help="write the table of layers in docs/project/architecture.md"
     )
     parser.add_argument(
         "root", nargs="?", type=pathlib.Path, default=pathlib.Path(__file__).resolve().parent.parent
@@ -552,7 +552,7 @@ def main():
     if arguments.table:
         if not page:
             parser.error(
-                f"{arguments.root}/docs/architecture.md has no lines {BEGIN} and {END} for the table"
+                f"{arguments.root}/docs/project/architecture.md has no lines {BEGIN} and {END} for the table"
             )
         page[0].write_text(page[2])
         return
@@ -560,7 +560,7 @@ def main():
     faults = check(tree)
     if page and page[1] != page[2]:
         faults.append(
-            "the table in docs/architecture.md is not that of LAYERS: run scripts/check_layers.py --table"
+            "the table in docs/project/architecture.md is not that of LAYERS: run scripts/check_layers.py --table"
         )
     for fault in faults:
         print(f"check_layers.py: {fault}", file=sys.stderr)

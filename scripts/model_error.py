@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Updates the errors of the model's predictions in docs/model.md.
+"""Updates the errors of the model's predictions in docs/learn/model.md.
 
     model_error.py [--check] TOOL [ROOT]
 
@@ -54,7 +54,7 @@ def main():
         print(__doc__.strip(), file=sys.stderr)
         return 2
     root = pathlib.Path(words[1] if len(words) == 2 else pathlib.Path(__file__).resolve().parents[1])
-    document = root / "docs" / "model.md"
+    document = root / "docs/learn/model.md"
     text = document.read_text()
     before, found, rest = text.partition(BEGIN)
     _, ended, after = rest.partition(END)

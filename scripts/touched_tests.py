@@ -37,7 +37,7 @@ READ = (
     ("evaluation/", "", "docs"),
     ("python/tests/", "", "python"),
     ("python/", "", "checker.plain docs python"),
-    ("docs/tutorial.ipynb", "", "docs python report.this_tree"),
+    ("docs/learn/tutorial.ipynb", "", "docs python report.this_tree"),
     ("docs/course/notebook.ipynb", "", "docs python"),
     (
         "docs/",

@@ -107,7 +107,7 @@ class CheckDocs(unittest.TestCase):
 
     def test_a_package_that_is_not_published_is_not_installed_by_name(self):
         self.add("\n```sh\npip install build/wheels/antiphase-*.whl\n```\n")
-        self.write("docs/releasing.md", "# Releases\n\n`pip install antiphase`\n")
+        self.write("docs/project/releasing.md", "# Releases\n\n`pip install antiphase`\n")
         self.found(0)
         self.add("\n```sh\npip install -U antiphase    # all of it\n```\n")
         self.assertEqual(
@@ -119,13 +119,14 @@ class CheckDocs(unittest.TestCase):
 
     def test_paths_of_the_page_on_adding_exist(self):
         self.write(
-            "docs/adding.md", "# Adding\n\nIn `src/a.cpp` of `src`, or `src/NAME.cpp`; `build/a` is made.\n"
+            "docs/project/adding.md",
+            "# Adding\n\nIn `src/a.cpp` of `src`, or `src/NAME.cpp`; `build/a` is made.\n",
         )
         self.found(0)
-        self.write("docs/adding.md", "# Adding\n\nIn `src/a.cpp` and\n`src/b.cpp`.\n")
-        self.assertEqual(self.found(), ["docs/adding.md:4: src/b.cpp does not exist"])
+        self.write("docs/project/adding.md", "# Adding\n\nIn `src/a.cpp` and\n`src/b.cpp`.\n")
+        self.assertEqual(self.found(), ["docs/project/adding.md:4: src/b.cpp does not exist"])
         self.write("docs/use.md", "# Use\n\nIn `src/b.cpp`.\n\n## A `part` of it\n")
-        self.assertEqual(self.found(), ["docs/adding.md:4: src/b.cpp does not exist"])
+        self.assertEqual(self.found(), ["docs/project/adding.md:4: src/b.cpp does not exist"])
 
     def test_sources_name_documents_that_exist(self):
         self.write("src/gemm/b.cuh", "\n// Why: docs/design/none.md.\n")

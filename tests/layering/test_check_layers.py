@@ -326,18 +326,18 @@ class Layers(unittest.TestCase):
     def test_the_table_of_the_architecture_is_compared_and_written(self):
         page = "# Architecture\n<!-- layers:begin -->\nold\n<!-- layers:end -->\nMore.\n"
         self.refused(
-            {"docs/architecture.md": page},
-            "docs/architecture.md is not that of LAYERS: run scripts/check_layers.py",
+            {"docs/project/architecture.md": page},
+            "docs/project/architecture.md is not that of LAYERS: run scripts/check_layers.py",
         )
         with tempfile.TemporaryDirectory() as folder:
-            for name, text in {**CLEAN, "docs/architecture.md": page}.items():
+            for name, text in {**CLEAN, "docs/project/architecture.md": page}.items():
                 path = pathlib.Path(folder, name)
                 path.parent.mkdir(parents=True, exist_ok=True)
                 path.write_text(text)
             command = [sys.executable, str(SCRIPT), folder]
             self.assertEqual(subprocess.run([*command, "--table"]).returncode, 0)
             self.assertEqual(subprocess.run(command, capture_output=True).returncode, 0)
-            written = pathlib.Path(folder, "docs/architecture.md").read_text()
+            written = pathlib.Path(folder, "docs/project/architecture.md").read_text()
         self.assertTrue(
             written.startswith("# Architecture\n<!-- layers:begin -->\n`scripts/check_layers.py` writes")
         )
@@ -345,7 +345,7 @@ class Layers(unittest.TestCase):
         self.assertIn("a chain of more than 13 files", written)
         self.assertIn("| 0 | `include/antiphase/core` | cursor, channel,", written)
         self.assertIn("| 9 | `src/gemm/fp16`, `fp64` | ", written)  # none that the tree lacks
-        self.assertEqual(run({"docs/architecture.md": "# Architecture\n"}, "--table").returncode, 2)
+        self.assertEqual(run({"docs/project/architecture.md": "# Architecture\n"}, "--table").returncode, 2)
 
     def test_stand_ins_lie_above_the_headers_for_cuda(self):
         calls, library = "include/antiphase/plain/launch.h", "include/antiphase/stand_ins/thrust.h"

@@ -161,7 +161,9 @@ class Model(ToolTest):
         self.assertEqual(self.choices(*records, machine="Some GPU"), [])
         self.refused(2, ["the device that each file names"], "model", "--choices", "r.json", *H200)
         (self.folder / "bad.json").write_text('{"command": "bench gemm", "records": []}')
-        self.refused(3, ["'bad.json'", "not as docs/measuring.md says"], "model", "--choices", "bad.json")
+        self.refused(
+            3, ["'bad.json'", "not as docs/project/measuring.md says"], "model", "--choices", "bad.json"
+        )
 
     def test_what_is_no_result_file(self):
         (self.folder / "a.json").write_text("[]")

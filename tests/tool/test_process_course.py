@@ -698,7 +698,7 @@ class Course(ToolTest):
             done = self.run_tool("count", COURSE / "solutions" / f"{lab}.cu", "--json")
             (kernel,) = json.loads(done.stdout)["kernels"]
             requests[lab] = kernel["lines"]
-        said = (COURSE.parent / "claims.md").read_text()
+        said = (COURSE.parent / "learn/claims.md").read_text()
         registers = sum(
             r["requests"]
             for r in requests["04-registers"]
@@ -716,7 +716,9 @@ class Course(ToolTest):
         )
 
     def test_symptoms_lead_to_findings(self):
-        kinds = (COURSE.parent / "checking.md").read_text().split("## What it finds")[1].split("\n\n")[1]
+        kinds = (
+            (COURSE.parent / "check/checking.md").read_text().split("## What it finds")[1].split("\n\n")[1]
+        )
         kinds = {line.split("|")[1].strip() for line in kinds.splitlines()[2:]}
         table = (COURSE / "symptoms.md").read_text().split("\n\n")
         rows = {}
