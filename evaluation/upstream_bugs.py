@@ -27,9 +27,9 @@ import textwrap
 import records
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-FOLDER, PAGE = ROOT / "tests/checker/upstream", ROOT / "docs/check/upstream_bugs.md"
-PROGRAMS = FOLDER / "programs"
-BUGS, OUTCOME, ON_GPU = FOLDER / "bugs.json", FOLDER / "outcome.json", FOLDER / "gpu.json"
+FOLDER, PAGE = ROOT / "evaluation/upstream", ROOT / "docs/check/upstream_bugs.md"
+PROGRAMS = ROOT / "tests/checker/upstream/programs"
+BUGS, OUTCOME = FOLDER / "bugs.json", FOLDER / "outcome.json"
 TOOLS = ("racecheck", "synccheck", "memcheck", "initcheck")
 MARK = re.compile(r"  // FOUND: .*|// FOUND SOMEWHERE: .*\n|// NOT FOUND: .*\n")
 SECONDARY = ("wrong result", "uninitialised memory read")
