@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Matrix products, linear layers, scans and attention for C and languages that call C: libantiphase.so.0. C99
-// or C++; no CUDA headers are needed. Begin with docs/c.md.
+// or C++; no CUDA headers are needed. Begin with docs/use/c.md.
 //
 //   antiphase_sgemm_args args = ANTIPHASE_SGEMM_ARGS_INIT;
 //   args.m = 300, args.n = 100, args.k = 200;
@@ -88,7 +88,7 @@ ANTIPHASE_API antiphase_status antiphase_trim(int device);
 // ---- Matrix products
 // -----------------------------------------------------------------------------------------------------------
 
-enum { ANTIPHASE_PRECISION_FP32 = 0, ANTIPHASE_PRECISION_STRICT = 1 };  // docs/accuracy.md
+enum { ANTIPHASE_PRECISION_FP32 = 0, ANTIPHASE_PRECISION_STRICT = 1 };  // docs/use/accuracy.md
 // what the bits of an output may depend on
 enum { ANTIPHASE_BY_SHAPE = 0, ANTIPHASE_BATCH_INVARIANT = 1 };
 // if the device cannot keep the precision's bound: compute anyway, or ANTIPHASE_NOT_SUPPORTED

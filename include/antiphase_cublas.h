@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* What libantiphase_cublas.so offers next to the functions of cuBLAS that it stands in front of:
- * docs/cublas.md. */
+ * docs/use/cublas.md. */
 #ifndef ANTIPHASE_CUBLAS_H
 #define ANTIPHASE_CUBLAS_H
 

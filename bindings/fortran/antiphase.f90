@@ -1,5 +1,5 @@
 ! SPDX-License-Identifier: Apache-2.0
-! antiphase.h for Fortran: functions and argument types of the same names. docs/c.md has an example.
+! antiphase.h for Fortran: functions and argument types of the same names. docs/use/c.md has an example.
 !
 ! Components default to the initialisers' values: declare type(antiphase_sgemm_args) :: args, then set what
 ! you need. Fortran's arrays are column-major: row stride 1, column stride the leading extent.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The site of the documentation, which `./run docs` builds. Its pages are docs/*.md as they are. A page of docs/api
+"""The site of the documentation, which `./run docs` builds. Its pages are docs/**/*.md as they are. A page of docs/api
 lists headers and Python modules: each becomes its reference, from the comments above its declarations."""
 import os
 import pathlib
@@ -42,7 +42,7 @@ html_css_files = ["site.css"]
 # Pages that scripts/pages/generated_pages.py has made, if any.
 PAGES = {"overlap.html": "buffers, to explore", "course.ipynb": "the course, as a notebook"}
 made = pathlib.Path(os.environ.get("ANTIPHASE_PAGES", "/nonexistent"))
-html_extra_path = ["../tutorial.ipynb", *(str(made / name) for name in PAGES if (made / name).exists())]
+html_extra_path = ["../learn/tutorial.ipynb", *(str(made / name) for name in PAGES if (made / name).exists())]
 html_copy_source = html_show_sphinx = False
 if repository_url:
     html_theme_options = {
@@ -66,7 +66,7 @@ logger = logging.getLogger(__name__)
 LISTED = re.compile(r"^- \[[^\]]*\]\(\.\./\.\./(include|python)/(\S+)\)$", re.MULTILINE)
 # Headers that are installed but not for users to include, and the one that is made of others.
 INTERNAL = re.compile(
-    r"antiphase/(plain/|ring\.cuh|scan/detail/|executor/cpu/(machine|checked)|device/(call_site|wgmma\w*_instructions))"
+    r"antiphase/(plain/|stand_ins/|ring\.cuh|scan/detail/|core/finding_kind|executor/cpu/(machine|checked)|device/(call_site|wgmma\w*_instructions))"
 )
 
 

@@ -15,6 +15,8 @@ ROW = re.compile(
 CODE = re.compile(r"[;{}]( *//.*)?$|  // ")
 BLOCK = re.compile(r"^ */\*( .*?)\*/", re.MULTILINE | re.DOTALL)  # of C
 TYPEDEF = re.compile(r"^typedef ((?:struct|enum) (\w+) \{.*?^\}) \2;", re.MULTILINE | re.DOTALL)
+# A member that is defined below its class, which declares it.
+MEMBER = re.compile(r"^(?://.*\n)*AP_DEV void \w+::\w+\([^)]*\) \{\n(?:.+\n)*?\}\n", re.MULTILINE)
 FORWARD = re.compile(r"^namespace [\w:]+ \{\n(?:(?:class|struct) \w+;\n)+\}.*\n", re.MULTILINE)
 SPECIAL = {
     "&": "&amp;",
@@ -68,9 +70,8 @@ def documentation(lines):
 
 def documented(text, group):
     text = BLOCK.sub(lambda found: re.sub(r"^(?: \*)?", "//", found[1].rstrip(), flags=re.MULTILINE), text)
-    lines = FORWARD.sub("", TYPEDEF.sub(r"\1;", text)).split("\n")[
-        1:
-    ]  # each name is documented once; without the license
+    text = MEMBER.sub("", FORWARD.sub("", TYPEDEF.sub(r"\1;", text)))  # each name is documented once
+    lines = text.split("\n")[1:]  # without the license
     out = [f"/// @defgroup {group} {group}"]
     begin, end, depth = [f"/// @addtogroup {group}", "/// @{"], "/// @}", 0
 

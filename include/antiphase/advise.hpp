@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Advice whether double buffering pays, and with which policy and how many stages: for a product, a scan or a
-// kernel of one's own, by the model of docs/model.md. No GPU is needed, and nothing runs.
+// kernel of one's own, by the model of docs/learn/model.md. No GPU is needed, and nothing runs.
 #pragma once
 #include <antiphase/executor/machine.hpp>
 #include <antiphase/executor/pipeline_cost.hpp>

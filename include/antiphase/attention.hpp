@@ -37,11 +37,11 @@ struct attention_options {
 //                sequences; depth up to 256, of gradients 64
 //   fp32         FP32 multiply-adds                                         everywhere
 //
-// All keep the bound of docs/accuracy.md#attention for every finite input: the parts of members whose numbers
-// FP16 cannot hold to that, and queries that see at most 4 keys, are computed in FP32. One visible key: O is
-// its V, bit for bit. An infinity or NaN of Q, K or V reaches those outputs that depend on it, and no others.
-// Results have the same bits in every run; those of a member and head depend on nothing else but its own
-// operands.
+// All keep the bound of docs/use/accuracy.md#attention for every finite input: the parts of members whose
+// numbers FP16 cannot hold to that, and queries that see at most 4 keys, are computed in FP32. One visible
+// key: O is its V, bit for bit. An infinity or NaN of Q, K or V reaches those outputs that depend on it, and
+// no others. Results have the same bits in every run; those of a member and head depend on nothing else but
+// its own operands.
 //
 // The call returns when all is queued on attention_options::stream; it may be captured into a CUDA graph.
 //

@@ -16,7 +16,7 @@
 
 // Only kernels that are compiled into the inline namespace `checked`, with the compiler's instrumentation,
 // are checked: in CMake, antiphase_checked_kernels(target SOURCES ...). The program links antiphase::checker.
-// docs/checking.md explains what is found and how.
+// docs/check/checking.md explains what is found and how.
 namespace antiphase {
 
 // "race", "read-before-landing", ...

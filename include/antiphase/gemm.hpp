@@ -30,8 +30,8 @@ using gemms::activation;
 // Measured correction factors of one device, by which policy auto corrects its predicted times.
 using gemm_tuning = gemms::tuning;
 
-// Error bound of every output, with u = 2^-24. bound_of() gives it as numbers, docs/accuracy.md its proof and
-// its assumptions.
+// Error bound of every output, with u = 2^-24. bound_of() gives it as numbers, docs/use/accuracy.md its proof
+// and its assumptions.
 enum class precision {
   // |C - AB| <= (80 + K / 59) u |A||B| + 2^-150 for every finite input. On compute capability 8.x, whose
   // Tensor Cores truncate more, 121 + K / 55 units. Computed on Tensor Cores where they keep the bound. Where
@@ -60,7 +60,7 @@ enum class reproducibility {
   // On nothing else. Sums run through k in one order, or in pieces whose number K alone decides. auto takes
   // tf32 for K of 257 to 65536 on compute capability 9.0, except for arrays of pointers and gradients that
   // read C, else fp64; by name there are also fp16, fp16-mma and fp64-short. Slower where by_shape would take
-  // another policy or division of K (docs/accuracy.md). Throws not_supported where none of these runs.
+  // another policy or division of K (docs/use/accuracy.md). Throws not_supported where none of these runs.
   batch_invariant,
 };
 
@@ -122,7 +122,7 @@ struct gemm_options {
 // where it is small, the others in a second launch, which reads and writes C once more.
 //
 // Results have the same bits in every run, and do not depend on how the operands lie, with the exceptions
-// that docs/accuracy.md names.
+// that docs/use/accuracy.md names.
 //
 // The call returns when the work has been queued on options.on; it may be captured into a CUDA graph.
 //

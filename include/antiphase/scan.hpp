@@ -71,7 +71,7 @@ struct scan_options {
 // infinite or NaN although its elements are finite, and if it is finite it is right all the same. Likewise
 // a product, if the factors above 1 in magnitude multiply to at most 1e308, and those below 1, zeros
 // aside, to at least 1e-307; else it may also be 0. An output never depends on elements after it, nor on
-// other lines (docs/accuracy.md).
+// other lines (docs/use/accuracy.md).
 //
 // Memory and stream. The call returns when all is queued on scan_options::stream. The single passes, one-
 // wave and columns keep a few bytes per tile from call to call, in the caller's workspace or in memory
@@ -117,7 +117,7 @@ struct scan_choice {
   std::size_t workspace = 0;  // bytes that the call works in; scan_workspace() may ask for more
   // Error bound of a sum: this many half units in the last place of the sum of its terms' magnitudes, in the
   // type that it is computed in; f16 and bf16 are rounded from that. 0: results are exact. Infinity: a
-  // product, whose error is relative (docs/accuracy.md).
+  // product, whose error is relative (docs/use/accuracy.md).
   double units = 0;
   std::vector<std::string> why = {}, refused = {};  // sentences
 };

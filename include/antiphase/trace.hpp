@@ -92,7 +92,7 @@ struct trace_options {
   // cannot be compared: cost.runs stays 0.
   int cost_runs = 0;
   antiphase::stream stream = nullptr;
-  // On the CPU executor, the machine whose times are modelled (docs/timelines.md); null: an H200. The
+  // On the CPU executor, the machine whose times are modelled (docs/learn/timelines.md); null: an H200. The
   // context's limits decide which kernel runs, and its grid: give it those of that machine.
   std::shared_ptr<const machine_profile> profile = nullptr;
   // Blocks that share a multiprocessor of it; 0: as many as the launch puts on each.
@@ -113,7 +113,7 @@ struct trace_options {
 // for it. Where a step of the ladder has variants for the layouts of A and B, there are two twins: one for
 // row-major operands with wide copies, one for all others.
 //
-// On the CPU executor the times are those of a model of a multiprocessor, in ticks (docs/timelines.md):
+// On the CPU executor the times are those of a model of a multiprocessor, in ticks (docs/learn/timelines.md):
 // nothing is measured, and the same problem gives the same timeline everywhere. timeline::device is then the
 // machine that is modelled.
 //

@@ -130,7 +130,7 @@ void find_gains(std::vector<advised_stages>& list) {
   for (advised_stages& s : list) s.gain = s.fits && one > 0 ? one / s.seconds - 1 : 0;
 }
 // By how much the speed with this many buffers was overestimated at worst, over that with one: kernels of
-// `bench overlap` with one block on a multiprocessor, 40 records of an H100 (docs/model.md).
+// `bench overlap` with one block on a multiprocessor, 40 records of an H100 (docs/learn/model.md).
 double most_overestimated(int stages) {
   constexpr double worst[] = {1, 1, 1.12, 1.27, 1.42, 1.73, 1.73, 1.73, 1.73};
   return worst[std::clamp(stages, 0, 8)];

@@ -195,9 +195,9 @@ struct attention_cost {
 // cuBLAS's FP32 products: startup latency, plus the longer of memory traffic and multiply-adds, the latter
 // for the best of a few tiles and split-K factors. The H200's are fitted to 558 products of cuBLAS 13.1
 // (driver 580.159.04) with (mnk)^(1/3) of 200 or more: bench/results, those in graphs, and
-// 20261122-shapes of bench/results/experiments/until_20261126.json.xz. They fit 335 products of cuBLAS 13.1
-// on an H100 SXM as well, 6.6 % off in the median (bench/results/experiments/20261125-h100-lists.json); only
-// memory bandwidth differs. How well they fit: docs/notebook/gemm.md.
+// series 20261122-shapes of its experiments. They fit 335 products of cuBLAS 13.1 on an H100 SXM as
+// well, 6.6 % off in the median (series 20261125-h100-lists); only memory bandwidth
+// differs. How well they fit: docs/notebook/gemm.md.
 struct cublas_cost {
   struct tile {
     std::string_view name;

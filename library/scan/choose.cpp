@@ -210,8 +210,8 @@ choice choose(const executor& on, const problem& p, const scan_keys* keys, const
                                   misfit_text(*c.chosen, c.request, {})));
 }
 
-// Error bound in units, as in docs/accuracy.md. Sums of floats: the same at any length. Integers wrap around,
-// minima and maxima are exact. Products of floats have no such bound, only a relative one.
+// Error bound in units, as in docs/use/accuracy.md. Sums of floats: the same at any length. Integers wrap
+// around, minima and maxima are exact. Products of floats have no such bound, only a relative one.
 double error_units_of(const request& r) {
   if (!is_floating(r.problem.type) || r.problem.operation == scan_operation::min ||
       r.problem.operation == scan_operation::max)

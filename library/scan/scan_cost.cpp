@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The cost model of the scan ladder: docs/model.md.
+// The cost model of the scan ladder: docs/learn/model.md.
 #include <algorithm>
 #include <antiphase/core/tile.hpp>
 #include <antiphase/scan/cost.hpp>

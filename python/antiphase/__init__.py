@@ -4,7 +4,7 @@
     import antiphase
     c = antiphase.matmul(a, b)
 
-docs/python.md is the first page.
+docs/use/python.md is the first page.
 """
 from . import _arrays, _products
 from ._advice import advise
@@ -70,7 +70,7 @@ def matmul(a, b, /, *, out=None, precision=None, reproducible=False):
     a: shape (..., m, k) or (k,). b: shape (..., k, n) or (k,). Batch axes are broadcast. Any strides are
     read in place; only a matrix that repeats one element along both axes is copied first.
     out: an array for the result, of its shape, that shares no memory with a and b.
-    precision: 'fp32' (the default; docs/accuracy.md has its error bound) or 'strict', FP32 multiply-adds in
+    precision: 'fp32' (the default; docs/use/accuracy.md has its error bound) or 'strict', FP32 multiply-adds in
     the order of k.
     reproducible: True: an element of the result has the same bits whatever other rows, columns and members of
     a batch are computed with it; it may take longer, and a device without fast FP64 refuses it.

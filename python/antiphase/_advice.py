@@ -47,7 +47,7 @@ def advise(about, **question):
     Returns a dictionary: 'pick' (policy, seconds, limit, parts), 'predicted' (all policies), 'pipelined' (its
     'stages', each with gain, occupancy, bytes in flight, limit), and sentences: 'recommends', 'limits',
     'changes'. Raises ValueError for values that are out of range, not known or not readable, TypeError for
-    values that are neither numbers nor text. docs/model.md states how far predictions are off.
+    values that are neither numbers nor text. docs/learn/model.md states how far predictions are off.
     """
     import json  # a tenth of what importing antiphase would take
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Control of libantiphase_cublas.so from within a process. docs/cublas.md lists the cuBLAS calls that it
+"""Control of libantiphase_cublas.so from within a process. docs/use/cublas.md lists the cuBLAS calls that it
 computes."""
 import contextlib
 import ctypes
@@ -138,7 +138,7 @@ def enable(*, attention=True, scans=False):
     scans: override torch's cumsum, cumprod, cummax, cummin and logcumsumexp of CUDA tensors, too, where that is
     predicted to be faster, also within torch's own functions and gradients. It imports torch.
 
-    Returns the number of call sites of cuBLAS that have been changed. docs/cublas.md lists the calls taken
+    Returns the number of call sites of cuBLAS that have been changed. docs/use/cublas.md lists the calls taken
     and the settings. Raises RuntimeError if the library cannot be loaded or cannot be put into a running
     process, or torch is older than 2.9 and scans are asked for; MemoryError if there is no memory for it.
     """

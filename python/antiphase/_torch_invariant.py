@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """batch_invariant(): torch's own operators with the same bits for a row whatever the batch. Products and means are
 computed here; softmax, norms and attention stay torch's, called so that their order of summation depends on a row's
-length alone (docs/batch.md says what torch's source shows)."""
+length alone (docs/use/batch.md says what torch's source shows)."""
 import contextlib
 import functools
 import inspect
@@ -441,7 +441,7 @@ def batch_invariant():
     for torch's mm, bmm, addmm, baddbmm, mv, addmv, and so matmul, linear and einsum, of float16, bfloat16 and float32;
     softmax, log_softmax, mean, layer_norm, rms_norm, and scaled_dot_product_attention; their gradients too. Under
     autocast and CUDA graphs; programs compiled by torch.compile call these products, but fuse softmax, means and norms
-    in an order of their own, except with mode="lite". Blocks may be nested. docs/batch.md has what else is torch's own.
+    in an order of their own, except with mode="lite". Blocks may be nested. docs/use/batch.md has what else is torch's own.
 
     Raises RuntimeError for a torch before 2.9. Within it, a product that the device cannot compute raises
     NotImplementedError."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""vLLM's plugin: its batch-invariant mode takes our products, in every process that it starts (docs/batch.md)."""
+"""vLLM's plugin: its batch-invariant mode takes our products, in every process that it starts (docs/use/batch.md)."""
 import os
 
 

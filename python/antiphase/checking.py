@@ -11,7 +11,7 @@
 
 capture() checks the kernels of a Python program: torch's load_inline(), CuPy's RawKernel, PyCUDA's SourceModule.
 
-It needs g++ and the program antiphase, but neither CUDA nor a GPU. docs/plain_cuda.md lists what is found
+It needs g++ and the program antiphase, but neither CUDA nor a GPU. docs/check/plain_cuda.md lists what is found
 and which CUDA features a source may use.
 """
 import dataclasses
@@ -37,7 +37,7 @@ __all__ = ["Finding", "Report", "capture", "check", "unwritten"]
 class Finding:
     """One fault: the access (`action`) at `file` and `line` (0: unknown), and the earlier access that it
     conflicts with, if any (`earlier`, ""; `earlier_line`, 0). `missing`: the synchronization that would order
-    them, a sentence; `order`: the same as a word, such as "block_barrier" or "mbarrier_phase" (docs/checking.md).
+    them, a sentence; `order`: the same as a word, such as "block_barrier" or "mbarrier_phase" (docs/check/checking.md).
     `times`: how often it was seen. `severity`: "error", or "pedantic" where GPUs do not need the rule. Of a wrong result that `expected` shows: the first `element` of an `argument` that differs, in C order,
     what the kernel `got` and what was `expected`."""
 

@@ -185,7 +185,7 @@ class Hook(InAFolder):
             self.assertEqual(re.search(files, name) is not None, wanted)
 
     def test_the_recipe_of_the_docs(self):
-        recipe = (ROOT / "docs/editors.md").read_text().split("- repo: local")[1].split("```")[0]
+        recipe = (ROOT / "docs/check/editors.md").read_text().split("- repo: local")[1].split("```")[0]
         words = re.findall(r"--[^\",\]]+", re.search(r"args: (.*)", recipe)[1])
         self.assertEqual(words, ["--allow-none", "--options=-I include --schedules=6"])
         self.write(b='#include "one.cuh"\n' + RIGHT)

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Runs all cells of docs/tutorial.ipynb and docs/course/notebook.ipynb in this interpreter, without Jupyter: the
+"""Runs all cells of docs/learn/tutorial.ipynb and docs/course/notebook.ipynb in this interpreter, without Jupyter: the
 outputs that are stored in them come again, the same text, except for numbers, which compilers and machines may change.
 
     test_notebook.py [--write]
@@ -98,7 +98,7 @@ def run(file):
 
 
 def main():
-    run(DOCS / "tutorial.ipynb")
+    run(DOCS / "learn/tutorial.ipynb")
     tool, here = os.environ["ANTIPHASE_TOOL"], os.getcwd()
     with tempfile.TemporaryDirectory() as folder:
         (pathlib.Path(folder) / "antiphase").symlink_to(tool)

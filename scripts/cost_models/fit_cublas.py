@@ -15,11 +15,11 @@ import sys
 import numpy
 from scipy.optimize import least_squares
 
-sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "figures"))
-import experiments  # noqa: E402
-
 LEAST = 200  # (m n k)^(1/3): below, most of the time is latency
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "bench"))
+import packed  # noqa: E402
+
 CARD = json.loads((ROOT / "library/costs/h200.json").read_text())
 COST = CARD["constants"]["cublas"]
 MULTIPROCESSORS = CARD["multiprocessors"]
@@ -60,7 +60,7 @@ def products(results):
                 and "cublas_fp32" in r.get("time_us", {})
             ):
                 rows.append(row({**r, **r["shape"]}, r["time_us"]["cublas_fp32"]))
-    for series in experiments.read_all(results)["20261122-shapes"]["series"]:
+    for series in json.loads((results / "experiments/20261122-shapes.json").read_text())["series"]:
         rows += [row(r, r["cublas_us"]) for r in series["products"]]
     all = numpy.array([r for r in rows if (r[0] * r[1] * r[2] * r[3]) ** (1 / 3) >= LEAST], float)
     return all[:, :7], all[:, 7]
@@ -127,7 +127,7 @@ def fitted(of, times):
 
 def main():
     results = pathlib.Path(sys.argv[1]) if len(sys.argv) > 1 else ROOT / "bench/results"
-    of, times = products(results)
+    of, times = products(packed.unpacked(results))
     for (name, *_), value in zip(PARAMETERS, fitted(of, times)):
         print(f"{name:24} {value:.4g}")
     order, unseen = numpy.random.default_rng(1).permutation(len(times)), numpy.empty(len(times))

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Updates the errors of the model's predictions in docs/model.md.
+"""Updates the errors of the model's predictions in docs/learn/model.md.
 
     model_error.py [--check] TOOL [ROOT]
 
@@ -11,6 +11,9 @@ import json
 import pathlib
 import subprocess
 import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "bench"))
+import packed
 
 BEGIN, END = "<!-- model:begin -->\n", "<!-- model:end -->"
 
@@ -51,14 +54,14 @@ def main():
         print(__doc__.strip(), file=sys.stderr)
         return 2
     root = pathlib.Path(words[1] if len(words) == 2 else pathlib.Path(__file__).resolve().parents[2])
-    document = root / "docs" / "model.md"
+    document = root / "docs/learn/model.md"
     text = document.read_text()
     before, found, rest = text.partition(BEGIN)
     _, ended, after = rest.partition(END)
     if not found or not ended:
         print(f"{document}: expected a table between '{BEGIN.strip()}' and '{END}'", file=sys.stderr)
         return 1
-    results = root / "bench" / "results"
+    results = packed.unpacked(root / "bench" / "results")
     is_now = before + BEGIN + table(words[0], sorted(results.glob("*.json"))) + END + after
     if text == is_now:
         return 0

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whether auto takes the policies today that products were measured with. docs/measuring.md says how."""
+"""Whether auto takes the policies today that products were measured with. docs/project/measuring.md says how."""
 import collections
 import json
 import os

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whether figures were measured with the kernels that a build holds. docs/measuring.md says how."""
+"""Whether figures were measured with the kernels that a build holds. docs/project/measuring.md says how."""
 import collections
 import json
 

@@ -34,6 +34,9 @@ import overlap_plot
 import results
 from results import gain_text, rate_text, shape_text
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "bench"))
+import packed
+
 BEGIN, END = "<!-- ladder:begin -->", "<!-- ladder:end -->"
 NOTHING = "No figures yet: `scripts/figures/on_gpu` takes them on a machine with a GPU."
 # The keys are ladders, as in results.prefix().
@@ -55,7 +58,8 @@ RIVALS = {
 class Report:
     def __init__(self, root, table, program):
         folder = root / "bench" / "results"
-        self.results = results.Results(folder)
+        self.raw = packed.unpacked(folder)
+        self.results = results.Results(self.raw)
         figures = self.results.figures.values()
         self.code = compiled_code.Judge(figures, folder, table)
         files = dict.fromkeys(f.file.path for f in figures if f.chosen)
@@ -281,9 +285,7 @@ def main():
         made[pictures / f"ladder_{family}.svg"] = (
             report.picture(family) if family in report.ladders() else None
         )
-    made[pictures / "overlap_gain.svg"] = overlap_plot.picture(
-        options.root / "bench" / "results", report.results
-    )
+    made[pictures / "overlap_gain.svg"] = overlap_plot.picture(report.raw, report.results)
     tables = bench_tables.Tables(report.results, report.marks, report.origin)
     try:
         made |= {path: tables.fill(made[path], folders[path]) for path in pages}
@@ -292,7 +294,7 @@ def main():
         print(f"report.py: {failure}", file=sys.stderr)
         return 1
     if report.results.figures:
-        timelines = options.root / "bench" / "results" / "timelines"
+        timelines = report.raw / "timelines"
         made[options.root / "docs/course/01-two-barriers/strides.svg"] = idea_plots.strides()
         made[pictures / "memory_path.svg"] = idea_plots.memory_path(json.loads(figures.H200.read_text()))
         filler = figures.Figures(report.results, timelines, report.marks)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The result files in bench/results: reads and checks them, and selects the current figures.
-docs/measuring.md describes the files."""
+docs/project/measuring.md describes the files."""
 import json
 import math
 import pathlib

@@ -4,10 +4,10 @@
 
     check_docs.py [ROOT]
 
-Documents are the .md files of the root and all below docs, examples, bench, scripts and .github. The file of each
-relative link must exist, and so must the heading of an anchor (#like-this), or the series of a packed file of results.
+Documents are the .md files of the root and all below docs, examples, bench, evaluation, scripts and .github. The file of each
+relative link must exist, and so must the heading of an anchor (#like-this).
 Lines of running text have at most 120 characters, not counting link targets and comments; tables, code, headings,
-pictures and text generated between comments may be longer. Paths that docs/adding.md names must exist, and so must
+pictures and text generated between comments may be longer. Paths that docs/project/adding.md names must exist, and so must
 files that any source, script or document names by its path from the root, such as docs/NAME.md. No version is on PyPI
 yet, so no page but that of releases installs the package by its name. Exit status: 0 fine, 1 something was found, 2
 usage.
@@ -15,9 +15,6 @@ usage.
 import pathlib
 import re
 import sys
-
-sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "figures"))
-import experiments  # noqa: E402
 
 LONGEST = 120
 LINK = re.compile(r"(?<!\\)\[(?:[^\[\]\\]|\\.|`[^`]*`|\[[^\]]*\])*\]\(\s*<?([^()\s>]+)>?\s*\)")
@@ -43,7 +40,7 @@ WRITTEN_LATER = {"bench/results/stale.txt", "bench/results/rechosen.txt", "tool/
 
 
 def documents(root):
-    folders = (root / folder for folder in ("docs", "examples", "bench", "scripts", ".github"))
+    folders = (root / folder for folder in ("docs", "examples", "bench", "evaluation", "scripts", ".github"))
     return [*sorted(root.glob("*.md")), *sorted(path for folder in folders for path in folder.rglob("*.md"))]
 
 
@@ -83,9 +80,7 @@ def anchors(text):
 
 
 def places(path):
-    """What a link can name in a file: the headings of a document, the series of a packed file."""
-    if path.name.endswith(".json.xz"):
-        return set(experiments.packed(path))
+    """What a link can name in a file: the headings of a document."""
     return anchors(path.read_text()) if path.suffix == ".md" else set()
 
 
@@ -137,7 +132,7 @@ def long_lines(path):
 def missing_paths(root, path):
     """Paths in code on the page that says where things are added, except those with a name to choose, and the files
     that missing_files() finds on every page."""
-    if path.relative_to(root).as_posix() != "docs/adding.md":
+    if path.relative_to(root).as_posix() != "docs/project/adding.md":
         return
     for number, line in lines_outside_code(path.read_text()):
         for named in PATH.findall(line):
@@ -147,7 +142,7 @@ def missing_paths(root, path):
 
 
 def installs_by_name(root, path):
-    if path.relative_to(root).as_posix() in ("docs/releasing.md", "CHANGELOG.md"):
+    if path.relative_to(root).as_posix() in ("docs/project/releasing.md", "CHANGELOG.md"):
         return
     for number, line in enumerate(path.read_text().splitlines(), 1):
         if re.search(r"\bpip install (-\S+ )*antiphase(?![\w-])", line):
@@ -171,7 +166,8 @@ def missing_files(root):
         for number, line in enumerate(text.splitlines(), 1):
             for named in NAMED.findall(line):
                 left_out = named in WRITTEN_LATER or "NAME" in named or "no_such" in named
-                there = (root / named, root / "include/antiphase" / named)  # the latter as #include lines write it
+                # as #include lines write it, and as links of its page do
+                there = (root / named, root / "include/antiphase" / named, path.parent / named)
                 if not left_out and not any(path.exists() for path in there):
                     yield f"{name}:{number}: {named} does not exist"
 

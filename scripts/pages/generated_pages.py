@@ -14,10 +14,10 @@ import sys
 
 import course_notebook
 
-sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "figures"))
-import overlap_plot  # noqa: E402
-
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path[:0] = [str(ROOT / "bench"), str(ROOT / "scripts/figures")]
+import overlap_plot  # noqa: E402
+import packed  # noqa: E402
 
 
 def main():
@@ -25,7 +25,7 @@ def main():
         print(__doc__.strip(), file=sys.stderr)
         return 2
     tool, folder = pathlib.Path(sys.argv[1]).resolve(), pathlib.Path(sys.argv[2])
-    results = ROOT / "bench" / "results"
+    results = packed.unpacked(ROOT / "bench" / "results")
     folder.mkdir(parents=True, exist_ok=True)
     overlap = ["bench", "overlap", "--quiet", "--read", overlap_plot.newest_file(results)]
     subprocess.run(

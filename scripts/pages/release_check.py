@@ -296,7 +296,7 @@ class Release:
         lines = {}
         for page in check_docs.documents(self.clone):
             # These two name what is to be, or was.
-            if page.relative_to(self.clone).as_posix() not in ("docs/releasing.md", "CHANGELOG.md"):
+            if page.relative_to(self.clone).as_posix() not in ("docs/project/releasing.md", "CHANGELOG.md"):
                 for line in installing(page.read_text()):
                     lines.setdefault(line, page.relative_to(self.clone).as_posix())
         if not lines:

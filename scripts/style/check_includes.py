@@ -12,7 +12,7 @@ Faults are:
 - CUDA's headers, and those for files, in core;
 - a header of the project that does not exist.
 
---dot prints the graph of folders for Graphviz; --table writes the table of docs/architecture.md, which is compared
+--dot prints the graph of folders for Graphviz; --table writes the table of docs/project/architecture.md, which is compared
 otherwise. Exit status: 0 fine, 1 faults, 2 usage.
 """
 import argparse
@@ -237,7 +237,7 @@ def print_dot(tree, rules):
 
 
 def table(rules):
-    """The generated part of docs/architecture.md."""
+    """The generated part of docs/project/architecture.md."""
 
     def code(words):
         return ", ".join(f"`{word}`" for word in words)
@@ -269,7 +269,9 @@ def main():
     here = pathlib.Path(__file__).resolve()
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--dot", action="store_true", help="print the graph of folders for Graphviz")
-    parser.add_argument("--table", action="store_true", help="write the table of docs/architecture.md")
+    parser.add_argument(
+        "--table", action="store_true", help="write the table of docs/project/architecture.md"
+    )
     parser.add_argument("--rules", type=pathlib.Path, default=here.with_name("includes.txt"))
     parser.add_argument("root", nargs="?", type=pathlib.Path, default=here.parents[2])
     options = parser.parse_args()

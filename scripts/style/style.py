@@ -41,6 +41,7 @@ PLACES = [
     "bindings",
     "cmake",
     "docs",
+    "evaluation",
     "examples",
     "include",
     "python",

@@ -211,7 +211,7 @@ void call::backward(const context& where, const attention_options& options, bool
   if (!d_bias.empty()) d_bias = on_d_bias_->to_host();
 }
 
-// A query's exact weights, and how wrong each may be: the eps of docs/accuracy.md#attention.
+// A query's exact weights, and how wrong each may be: the eps of docs/use/accuracy.md#attention.
 struct call::weights {
   std::vector<std::int64_t> key;
   std::vector<double> p, eps;

@@ -31,7 +31,7 @@ inline bool same_bits(float x, float y) {
   return std::bit_cast<std::uint32_t>(x) == std::bit_cast<std::uint32_t>(y);
 }
 
-// Which bound of docs/accuracy.md#attention holds.
+// Which bound of docs/use/accuracy.md#attention holds.
 enum class arithmetic { fp32, fp16 };
 
 struct shape {

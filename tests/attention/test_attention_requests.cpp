@@ -350,7 +350,7 @@ TEST(attention_requests, predicted_times_of_random_calls_are_near_measured_ones)
   }
 }
 
-// Times in us that an H100 has measured, of bench/results/experiments/20261128-few-keys.json.
+// Times in us that an H100 has measured, of bench/results/experiments, 20261128-few-keys.
 TEST(attention_requests, predicted_times_are_near_measured_ones_and_the_faster_policy_is_chosen) {
   const context h100(std::make_shared<test::stands_for_a_gpu>(shipped_profile("H100").limits));
   struct row {
@@ -371,7 +371,7 @@ TEST(attention_requests, predicted_times_are_near_measured_ones_and_the_faster_p
   }
 }
 
-// Times in us that an H200 has measured, of bench/results/experiments/20261130-short-attention-h200.json.
+// Times in us that an H200 has measured, of bench/results/experiments, 20261130-short-attention-h200.
 TEST(attention_requests,
      predicted_times_of_short_sequences_are_near_measured_ones_and_the_faster_policy_is_chosen) {
   const context h200(std::make_shared<test::stands_for_a_gpu>(shipped_profile("H200").limits));

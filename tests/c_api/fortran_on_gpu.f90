@@ -1,6 +1,6 @@
 ! SPDX-License-Identifier: Apache-2.0
 ! examples/gemm.f90 with GPU memory: a column-major product of 300 x 100 x 200, every value checked. For
-! scripts/clients_on_gpu.py.
+! bench/clients/clients_on_gpu.py.
 program fortran_on_gpu
   use antiphase
   implicit none

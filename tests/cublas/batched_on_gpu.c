@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // cublasSgemmBatched with arrays of pointers from a small C program, every value checked; for
-// scripts/clients_on_gpu.py. Compiled without CUDA's headers, linked with libcublas and libcudart.
+// bench/clients/clients_on_gpu.py. Compiled without CUDA's headers, linked with libcublas and libcudart.
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

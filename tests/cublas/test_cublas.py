@@ -892,10 +892,10 @@ def symbols(clients):
     served = set(clients.table())
     own = {f"antiphase_cublas_{name}" for name in ("begin", "enable", "end", "disable", "report", "run")}
     expect(shown, served | {"dlsym"} | own, "symbols that it shows")
-    page = (clients.root / "docs/cublas.md").read_text()
+    page = (clients.root / "docs/use/cublas.md").read_text()
     listed = re.search(r"^## Which calls\n+(.*?) All other calls", page, re.DOTALL | re.MULTILINE)[1]
     told = set(re.findall(r"`(cublas\w+)`", listed))
-    expect({name.removesuffix("_64") for name in served}, told, "entries that docs/cublas.md tells of")
+    expect({name.removesuffix("_64") for name in served}, told, "entries that docs/use/cublas.md tells of")
 
 
 def signatures(clients):

@@ -1,7 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """check_docs.py on made-up documents: finds every fault with its place, and nothing else."""
-import lzma
 import pathlib
 import subprocess
 import sys
@@ -45,16 +44,6 @@ class CheckDocs(unittest.TestCase):
     def test_a_link_to_no_file(self):
         self.add("\nA [link](design/none.md) there.\n")
         self.assertEqual(self.found(), ["docs/use.md:9: the link to design/none.md leads nowhere"])
-
-    def test_a_link_to_a_packed_series(self):
-        file = self.root / "bench/results/until_2026.json.xz"
-        file.parent.mkdir(parents=True)
-        file.write_bytes(lzma.compress(b'{"20260131-first": {}}'))
-        link = "../bench/results/until_2026.json.xz"
-        self.add(f"\nA [series]({link}#20260131-first), [another]({link}#20260131-second).\n")
-        self.assertEqual(
-            self.found(), [f"docs/use.md:9: the link to {link}#20260131-second: there is no such heading"]
-        )
 
     def test_a_link_broken_over_lines(self):
         self.add("\nA [link\nof two lines](none.md) there.\n")
@@ -118,7 +107,7 @@ class CheckDocs(unittest.TestCase):
 
     def test_a_package_that_is_not_published_is_not_installed_by_name(self):
         self.add("\n```sh\npip install build/wheels/antiphase-*.whl\n```\n")
-        self.write("docs/releasing.md", "# Releases\n\n`pip install antiphase`\n")
+        self.write("docs/project/releasing.md", "# Releases\n\n`pip install antiphase`\n")
         self.found(0)
         self.add("\n```sh\npip install -U antiphase    # all of it\n```\n")
         self.assertEqual(
@@ -130,11 +119,15 @@ class CheckDocs(unittest.TestCase):
 
     def test_paths_of_the_page_on_adding_exist(self):
         self.write(
-            "docs/adding.md", "# Adding\n\nIn `core/a.cpp` of `core`, or `core/NAME.cpp`; `build/a` is made.\n"
+            "docs/project/adding.md",
+            "# Adding\n\nIn `core/a.cpp` of `core`, or `core/NAME.cpp`; `build/a` is made.\n",
         )
         self.found(0)
-        self.write("docs/adding.md", "# Adding\n\nIn `core/a.cpp` and\n`core/b.cpp`, `core/none`.\n")
-        expected = ["docs/adding.md:4: core/none does not exist", "docs/adding.md:4: core/b.cpp does not exist"]
+        self.write("docs/project/adding.md", "# Adding\n\nIn `core/a.cpp` and\n`core/b.cpp`, `core/none`.\n")
+        expected = [
+            "docs/project/adding.md:4: core/none does not exist",
+            "docs/project/adding.md:4: core/b.cpp does not exist",
+        ]
         self.assertEqual(self.found(), expected)
         self.write("docs/use.md", "# Use\n\nIn `core/none`.\n\n## A `part` of it\n")
         self.assertEqual(self.found(), expected)

@@ -109,7 +109,7 @@ class Ways(unittest.TestCase):
             (cls.root / name).write_text(text)
         (cls.root / "run").chmod(0o755)
         names = ("release_check", "shown_commands", "check_docs", "page_commands")
-        for name in (*(f"pages/{name}.py" for name in names), "figures/experiments.py"):
+        for name in (f"pages/{name}.py" for name in names):
             (cls.root / "scripts" / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(SCRIPTS / name, cls.root / "scripts" / name)
         (cls.root / ".gitignore").write_text("build\n__pycache__\n")

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The error bound that precision fp32 guarantees for every output, and how much of it a result uses up
-// (docs/accuracy.md).
+// (docs/use/accuracy.md).
 #pragma once
 #include <algorithm>
 
@@ -54,8 +54,8 @@ inline contract_result compare_with_exact(const dense& c, const product& p) {
 }
 
 // Outputs whose scaled magnitude is `times` the least that the certificate would need without its factor of
-// 1.12 (docs/accuracy.md), with losses near the most that there can be. Numbers are those of lines as they
-// are scaled, times a power of two for each line.
+// 1.12 (docs/use/accuracy.md), with losses near the most that there can be. Numbers are those of lines as
+// they are scaled, times a power of two for each line.
 //   k = 0        2^14, which makes 1 the scale of a row of A, meets 0
 //   k = 1        the product that the output consists of, with all that split operands lose of it; then 62
 //                others that are cut off

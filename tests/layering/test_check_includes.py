@@ -208,7 +208,9 @@ class Includes(unittest.TestCase):
             unneeded.format("antiphase/executor", "antiphase/gemm"),
         )
         self.with_rules(
-            "include core/list.hpp", "include core/{list,lost}.hpp", unneeded.format("core/c", "core/lost.hpp")
+            "include core/list.hpp",
+            "include core/{list,lost}.hpp",
+            unneeded.format("core/c", "core/lost.hpp"),
         )
         self.with_rules(
             "@public = antiphase", "@public = core/c antiphase", unneeded.format("@public", "core/c")

@@ -208,7 +208,7 @@ TEST(torch_comparison, calls_of_attention_are_taken_for_a_gain_where_times_were_
   }
 }
 
-// Microseconds of torch on an H100: docs/python.md.
+// Microseconds of torch on an H100: docs/use/python.md.
 TEST(torch_comparison, times_of_scans_are_those_of_the_cost_models) {
   const context where(make_cpu_executor({.limits = card_named("NVIDIA H100 80GB HBM3")}));
   using kind = torch_scan_call::kind;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sums and products whose intermediate values leave the range of their type: outputs that may show it, and
-// outputs that must not (docs/accuracy.md).
+// outputs that must not (docs/use/accuracy.md).
 #include <rapidcheck.h>
 
 #include <bit>
@@ -35,7 +35,7 @@ template <class T> class range_rule {
     return adds_ ? above_ <= most_sum<T> && below_ <= most_sum<T>
                  : above_ <= most_product && below_ >= least_product;
   }
-  // True if within the bound of docs/accuracy.md.
+  // True if within the bound of docs/use/accuracy.md.
   bool holds(const T& result) const {
     const long double unit = in_double<T> ? 0x1p-53L : 0x1p-24L, found = real_of(result),
                       factors = static_cast<long double>(count_),
@@ -272,7 +272,7 @@ TEST_P(scan_range, sums_of_f32_into_f64_stay_finite) {
   for (std::size_t i = 0; i < in.size(); ++i) ASSERT_EQ(out[i], sum += in[i]) << i;
 }
 
-// The examples of docs/accuracy.md.
+// The examples of docs/use/accuracy.md.
 TEST_P(scan_range, what_is_documented) {
   const context where = any();
   const auto results = [&](scan_operation operation, const std::vector<float>& in) {

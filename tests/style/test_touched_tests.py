@@ -184,7 +184,7 @@ build {name}: phony bin/{name}
 
     def test_a_header_and_a_page(self):
         self.write("core/common.hpp", self.FILES["core/common.hpp"] + "// more\n")
-        self.write("docs/model.md", "# Page\n")
+        self.write("docs/learn/model.md", "# Page\n")
         self.assertEqual(self.ask()[1], [["test_gemm", "test_scan"], ["gemm", "scan", "docs", "style"]])
 
     def test_since_a_branch_left_main_or_since_a_commit(self):

@@ -12,6 +12,10 @@ import sys
 import tempfile
 import unittest
 
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "bench"))
+import packed
+
 TOOL = os.environ["ANTIPHASE_TOOL"]
 LETTERS = {
     "f2": "e",
@@ -94,6 +98,11 @@ def naive_product(a, b, m, n, k):
 def gpu_is_usable():
     info = json.loads(subprocess.run([TOOL, "info", "--json"], capture_output=True, check=True).stdout)
     return info["default"]["on"].startswith("cuda")
+
+
+def results():
+    """A folder with what bench/results has, as plain files."""
+    return packed.unpacked(ROOT / "bench/results")
 
 
 class ToolTest(unittest.TestCase):

@@ -3,7 +3,7 @@
 import json
 import pathlib
 
-from process import ToolTest, main
+from process import ToolTest, main, results
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 H200 = ("--device", "H200")
@@ -102,7 +102,7 @@ class Measure(ToolTest):
 
 class Model(ToolTest):
     def test_errors_of_result_files(self):
-        file = next((ROOT / "bench/results").glob("*-gemm-2048x2048x2048-rested.json"))
+        file = next(results().glob("*-gemm-2048x2048x2048-rested.json"))
         said = json.loads(self.run_tool("model", str(file), "--json", "--all").stdout.decode())
         ladder = next(k for k in said["kernels"] if k["kernels"] == "gemm ladder")
         self.assertEqual((ladder["times"], ladder["fitted"], ladder["shapes"]), (13, 0, 1))
@@ -161,7 +161,9 @@ class Model(ToolTest):
         self.assertEqual(self.choices(*records, machine="Some GPU"), [])
         self.refused(2, ["the device that each file names"], "model", "--choices", "r.json", *H200)
         (self.folder / "bad.json").write_text('{"command": "bench gemm", "records": []}')
-        self.refused(3, ["'bad.json'", "not as docs/measuring.md says"], "model", "--choices", "bad.json")
+        self.refused(
+            3, ["'bad.json'", "not as docs/project/measuring.md says"], "model", "--choices", "bad.json"
+        )
 
     def test_what_is_no_result_file(self):
         (self.folder / "a.json").write_text("[]")

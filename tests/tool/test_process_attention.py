@@ -145,7 +145,7 @@ class Attention(ToolTest):
         text = self.run_tool(*words).stdout.decode()
         told = json.loads(self.run_tool(*words, "--json").stdout)
         self.assertIn("2 x 8 heads (4 of K and V) of 300 queries and 300 keys, depth 64", text)
-        self.assertIn(f"bound: that of {told['kernel']} in docs/accuracy.md", text)
+        self.assertIn(f"bound: that of {told['kernel']} in docs/use/accuracy.md", text)
         self.assertEqual(len(told["code"]), told["launches"])
         self.assertGreater(told["predicted_us"], 0)
         self.assertIn(told["code"][0], text)

@@ -1,13 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """antiphase bench as a process. Times need a GPU; this tests everything else."""
 import json
-import pathlib
 import re
 
-from process import ToolTest, gpu_is_usable, main
+from process import ToolTest, gpu_is_usable, main, results
 
 CPU = ("--on", "cpu")
-MEASURED = pathlib.Path(__file__).parents[2] / "bench/results/experiments/20261127-overlap.json"
+MEASURED = results() / "experiments/20261127-overlap.json"
 SMALL = ("--m", "70", "--n", "130", "--k", "100")
 
 

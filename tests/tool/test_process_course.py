@@ -10,7 +10,7 @@ import subprocess
 import sys
 import unittest
 
-from process import TOOL, ToolTest, main
+from process import TOOL, ToolTest, main, results
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "scripts/pages"))
 import course_notebook
@@ -525,9 +525,7 @@ class Course(ToolTest):
         self.lab(14)
 
     def test_report_of_the_profile_is_what_was_counted(self):
-        stored = json.loads(
-            (COURSE.parents[1] / "bench/results/experiments/20261128-count-ncu.json").read_text()
-        )
+        stored = json.loads((results() / "experiments/20261128-count-ncu.json").read_text())
         counted = {(s["kernel"], s["memory"], s["access"]): s["ncu"] for s in stored["series"]}
         with (COURSE / "13-profile/report.csv").open() as file:
             rows = list(csv.DictReader(file))
@@ -700,7 +698,7 @@ class Course(ToolTest):
             done = self.run_tool("count", COURSE / "solutions" / f"{lab}.cu", "--json")
             (kernel,) = json.loads(done.stdout)["kernels"]
             requests[lab] = kernel["lines"]
-        said = (COURSE.parent / "claims.md").read_text()
+        said = (COURSE.parent / "learn/claims.md").read_text()
         registers = sum(
             r["requests"]
             for r in requests["04-registers"]
@@ -718,7 +716,9 @@ class Course(ToolTest):
         )
 
     def test_symptoms_lead_to_findings(self):
-        kinds = (COURSE.parent / "checking.md").read_text().split("## What it finds")[1].split("\n\n")[1]
+        kinds = (
+            (COURSE.parent / "check/checking.md").read_text().split("## What it finds")[1].split("\n\n")[1]
+        )
         kinds = {line.split("|")[1].strip() for line in kinds.splitlines()[2:]}
         table = (COURSE / "symptoms.md").read_text().split("\n\n")
         rows = {}

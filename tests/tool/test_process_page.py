@@ -4,12 +4,11 @@
 pointer. Skipped without a browser."""
 import json
 import os
-import pathlib
 import subprocess
 import unittest
 
 import browser
-from process import ToolTest, main
+from process import ToolTest, main, results
 
 CPU = ("--on", "cpu")
 
@@ -27,8 +26,8 @@ class Page(ToolTest):
         """The page of `bench overlap` on a phone and in print, and by keys."""
         if browser.find() is None:
             self.skipTest("no browser: neither chromium nor google-chrome is on PATH")
-        results = pathlib.Path(__file__).resolve().parents[2] / "bench/results/experiments"
-        self.run_tool("bench", "overlap", "--read", max(results.glob("*-overlap.json")), "-o", "o.html")
+        measured = max(results().glob("experiments/*-overlap.json"))
+        self.run_tool("bench", "overlap", "--read", measured, "-o", "o.html")
         with browser.Page(self.folder / "o.html", width=390) as page:
             cut = "[...document.querySelectorAll('*')].filter(e => e.getBoundingClientRect().right > innerWidth).length"
             self.assertEqual(page.value(cut), 0)

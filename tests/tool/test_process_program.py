@@ -12,7 +12,7 @@ import termios
 import unittest
 import xml.etree.ElementTree
 
-from process import PLACE, TOOL, ToolTest, main, pattern
+from process import PLACE, TOOL, ToolTest, main, pattern, results
 
 CPU = ("--on", "cpu")
 
@@ -822,7 +822,7 @@ class Trace(ToolTest):
 
     def test_reads_what_trace_wrote(self):
         """Recordings that are shipped and results of trace --json, one next to the other."""
-        folder = pathlib.Path(__file__).resolve().parents[2] / "bench/results/timelines"
+        folder = results() / "timelines"
         stored = json.loads((folder / "steps/h200.json").read_text())["timelines"]
         told = json.loads(self.run_tool("trace", "--read", "h200", "--json").stdout)["timelines"]
         self.assertEqual([t["policy"] for t in told], [s["policy"] for s in stored])
@@ -849,7 +849,7 @@ class Trace(ToolTest):
 
     def test_bound_of_a_further_stage_holds_on_an_h200(self):
         """Recorded kernels that differ in their buffers alone: a further one saves at most what trace says."""
-        folder = pathlib.Path(__file__).resolve().parents[2] / "bench/results/experiments"
+        folder = results() / "experiments"
         file = max(folder.glob("*-recorded-gains.json"))
         recorded = {"h200-scan": "h200-scan"}  # with roles, so that every warp counts
         for series in json.loads(file.read_text())["series"]:
@@ -874,7 +874,7 @@ class Trace(ToolTest):
 
     def test_modelled_gain_of_a_further_stage_is_near_that_of_an_h200(self):
         """Within 15 points for at least 16 of the recorded pairs of kernels that differ in their buffers alone."""
-        folder = pathlib.Path(__file__).resolve().parents[2] / "bench/results/experiments"
+        folder = results() / "experiments"
         times = {}
         for asked in (
             ("gemm", "stages=1,2,3,4", "--m", "128", "--n", "128", "--k", "1024"),

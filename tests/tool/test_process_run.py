@@ -56,12 +56,12 @@ class Run(ToolTest):
 
     def test_attention_and_scans_are_led_from_the_package_that_holds_the_tool(self):
         package = self.folder / "antiphase"
-        for name in ("bin/src/cublas", "_hook"):
+        for name in ("bin/preload/cublas", "_hook"):
             (package / name).mkdir(parents=True)
         tool = package / "bin/antiphase"
         shutil.copy(TOOL, tool)
         library = pathlib.Path(self.shown()[0])
-        shutil.copy(library, package / "bin/src/cublas")
+        shutil.copy(library, package / "bin/preload/cublas")
         run = lambda *words: subprocess.run(
             [tool, "run", *words, "--", "sh", "-c", 'echo "$PYTHONPATH" $ANTIPHASE_SCANS'],
             env=os.environ | {"PYTHONPATH": "/theirs"},

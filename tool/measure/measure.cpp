@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Measuring times on a GPU: warm-up, random order, medians with their spread. docs/measuring.md has the
-// method and its reasons.
+// Measuring times on a GPU: warm-up, random order, medians with their spread. docs/project/measuring.md has
+// the method and its reasons.
 #include "tool/measure/measure.hpp"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Portability between nvcc and host compilers: the library's only macros, and bit_cast.
+// Portability between nvcc and host compilers: the macros of kernels, and bit_cast.
 #pragma once
 #include <type_traits>
 

@@ -7,7 +7,8 @@
 
 namespace antiphase {
 
-// How Tensor Cores round sums of FP16 products, as far as an error bound can rest on it: docs/accuracy.md.
+// How Tensor Cores round sums of FP16 products, as far as an error bound can rest on it:
+// docs/use/accuracy.md.
 enum class tensor_core_sums {
   unknown,
   ampere,  // compute capability 8.x

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Machine profiles: the speeds of a GPU as numbers with their sources. docs/model.md says what is predicted
-// from them.
+// Machine profiles: the speeds of a GPU as numbers with their sources. docs/learn/model.md says what is
+// predicted from them.
 #pragma once
 #include <antiphase/executor/limits.hpp>
 #include <span>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Cost model of a pipelined kernel: how long a step of its blocks takes, from what a step needs, the number
-// of stages, and the machine. docs/model.md derives it.
+// of stages, and the machine. docs/learn/model.md derives it.
 #pragma once
 #include <antiphase/executor/machine.hpp>
 #include <array>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Error bounds of matrix products: the only place with these numbers. docs/accuracy.md derives them.
+// Error bounds of matrix products: the only place with these numbers. docs/use/accuracy.md derives them.
 #pragma once
 #include <antiphase/executor/features.hpp>
 #include <cstdint>

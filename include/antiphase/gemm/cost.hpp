@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Predicted times of products: the cost model of the ladder's steps, and limits of the policies next to it.
-// docs/model.md.
+// docs/learn/model.md.
 #pragma once
 #include <antiphase/executor/pipeline_cost.hpp>
 #include <antiphase/gemm/ladder.hpp>

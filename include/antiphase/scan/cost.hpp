@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Predicted times of scans, by step: docs/model.md.
+// Predicted times of scans, by step: docs/learn/model.md.
 #pragma once
 #include <antiphase/executor/pipeline_cost.hpp>
 #include <antiphase/scan/ladder.hpp>

@@ -46,7 +46,7 @@ std::span<const gradient_instance> gradient_instances(target where) {
 
 namespace {
 
-// What FP16 parts keep of a logit: an error of at most u in its exponential (docs/accuracy.md#attention).
+// What FP16 parts keep of a logit: an error of at most u in its exponential (docs/use/accuracy.md#attention).
 constexpr float most_logit = 0x1p23f, most_near_logit = 0x1p14f;
 
 bool is_biased(const problem& p) { return p.bias.data != nullptr || p.visible.data != nullptr; }

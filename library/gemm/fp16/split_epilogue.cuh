@@ -370,9 +370,9 @@ template <output_layout L> struct split_epilogue {
     return static_cast<int>(left < split_tile ? left : split_tile);
   }
 
-  // The certificate (docs/accuracy.md): an output is as exact as guaranteed if its scaled magnitude reaches a
-  // bound that follows from the number of tiny elements in its lines. The sums of a line that is not finite
-  // are 0 or NaN and never reach their bound, which is positive.
+  // The certificate (docs/use/accuracy.md): an output is as exact as guaranteed if its scaled magnitude
+  // reaches a bound that follows from the number of tiny elements in its lines. The sums of a line that is
+  // not finite are 0 or NaN and never reach their bound, which is positive.
   AP_DEV static bool certified(float sum, const split_line& a, const split_line& b) {
     return std::fabs(sum) >= 1.12f * (std::fmin(a.tiny, b.norm) + std::fmin(b.tiny, a.norm));
   }

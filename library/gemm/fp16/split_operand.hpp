@@ -25,7 +25,7 @@ constexpr int split_tile = 128;
 // Outputs of a tile that are recomputed as a list; of a tile with more, all outputs are recomputed.
 constexpr int uncertain_limit = 512;
 
-// What the certificate of a product needs of a line (docs/accuracy.md).
+// What the certificate of a product needs of a line (docs/use/accuracy.md).
 struct alignas(16) split_line {
   // how many elements are tiny: not 0, their exponent below the largest's minus 27; +inf if one is not finite
   float tiny;

@@ -29,9 +29,9 @@ inline namespace AP_TARGET {
 // accumulator and is then added to the sum in FP32 registers (promotion), because Tensor Cores truncate; the
 // mixed products are so small that they need no such care.
 //
-// The warps that prepare and split also collect what the certificate needs of each line (docs/accuracy.md):
-// the least element that is not zero, how large the largest is, and where one or two nonzeros are. An output
-// without a certificate is computed again by its warp, at once and alone.
+// The warps that prepare and split also collect what the certificate needs of each line
+// (docs/use/accuracy.md): the least element that is not zero, how large the largest is, and where one or two
+// nonzeros are. An output without a certificate is computed again by its warp, at once and alone.
 //
 // Persistent blocks walk over tiles. Where there are few tiles, the blocks of a cluster share one, and so do
 // parts of K through the workspace (split-K: tf32_split_k.cuh). Sums are added in the order of k.

@@ -15,7 +15,7 @@ namespace antiphase::gemms {
 constexpr extent2 tf32_tile{128, 64};
 constexpr int tf32_stage_k = 32, tf32_chunk = 64;  // k of a stage; k between promotions of the sum
 // The most k that a block sums: the accuracy guaranteed then is no weaker than that of precision fp32
-// (docs/accuracy.md).
+// (docs/use/accuracy.md).
 constexpr std::int64_t k_of_tf32_share = 16384;
 
 // Which operands are along k. TMA brings each to shared memory in its own layout, for which a kernel is

@@ -11,7 +11,7 @@ inline namespace AP_TARGET {
 
 // A sum of doubles and its accumulated rounding error (Knuth's two-sum). A column may have millions of groups
 // of tiles, added one after the other: as many roundings would exceed the error bound of a sum
-// (docs/accuracy.md).
+// (docs/use/accuracy.md).
 struct two_doubles {
   double high, low;
   two_doubles() = default;

@@ -173,7 +173,7 @@ int stop_at_cublas(dl_phdr_info* library, std::size_t, void*) {
 }
 std::string why_nothing_here() {
   return dl_iterate_phdr(stop_at_cublas, nullptr) != 0
-             ? "cuBLAS was loaded, but no call of a product reached antiphase (docs/cublas.md says which "
+             ? "cuBLAS was loaded, but no call of a product reached antiphase (docs/use/cublas.md says which "
                "programs "
                "it cannot serve)"
              : "no cuBLAS was loaded";

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Kernels with known counts. After each line: the access, requests, active lanes in all, and wavefronts or
-// sectors of how many at least. scripts/count_on_gpu.py compares them with what a GPU counts.
+// sectors of how many at least. evaluation/count_on_gpu.py compares them with what a GPU counts.
 #include <cuda_runtime.h>
 
 __global__ void stride_1(const float* x, float* y) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs one mutant on a GPU, by name: for scripts/who_finds_what.py, with and without compute-sanitizer.
+// Runs one mutant on a GPU, by name: for evaluation/who_finds_what.py, with and without compute-sanitizer.
 #include <fmt/format.h>
 
 #include <antiphase/context.hpp>

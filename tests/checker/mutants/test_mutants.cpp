@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The checker finds every mutant, with the kind and text given in its list, and reports nothing for a kernel
-// without a fault. The stored results for the table in docs/who_finds_what.md are current.
+// without a fault. The stored results for the table in evaluation/who_finds_what.md are current.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -58,7 +58,8 @@ TEST_P(mutants, are_found) {
   const std::clock_t start = std::clock();  // CPU time of this process only
   const check_report report = check_mutant(m);
   const double took = static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC;
-  EXPECT_EQ(to_json(m, report), stored_of(m)) << "not what is stored: run scripts/who_finds_what.py checker";
+  EXPECT_EQ(to_json(m, report), stored_of(m))
+      << "not what is stored: run evaluation/who_finds_what.py checker";
   if (m.broken == nullptr) {
     EXPECT_TRUE(report.clean()) << "nothing is broken, but found:\n" << to_text(report);
     return;
@@ -88,10 +89,10 @@ TEST(list_of_mutants, has_sixty_and_a_right_one_per_family) {
     EXPECT_GE(whole[family], 1) << family;
   }
   EXPECT_GE(count, 60);
-  EXPECT_EQ(checked::all().size(), stored().size()) << "run scripts/who_finds_what.py checker";
+  EXPECT_EQ(checked::all().size(), stored().size()) << "run evaluation/who_finds_what.py checker";
 }
 
-// For scripts/who_finds_what.py: the checker's findings for each mutant.
+// For evaluation/who_finds_what.py: the checker's findings for each mutant.
 void write_json(const char* path) {
   std::string lines;
   for (const mutant& m : checked::all())

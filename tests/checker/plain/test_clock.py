@@ -16,10 +16,13 @@ import unittest
 
 TOOL = pathlib.Path(sys.argv.pop(1)).resolve()
 ROOT = pathlib.Path(__file__).resolve().parents[3]
+sys.path.insert(0, str(ROOT / "bench"))
+import packed
+
 PAIRS = ROOT / "bench/costs/pairs.cu"
 NEARLY = 0.99
 BARRIER = "__syncthreads();"
-MEASURED = ROOT / "bench/results/experiments/20261130-pairs-h200.json"
+MEASURED = "experiments/20261130-pairs-h200.json"
 # Form, slots and barriers of a step: each after those that it must not be slower than.
 FORMS = {
     "next": ((2, 1), (2, 2), (1, 2)),
@@ -178,7 +181,7 @@ def modelled(cases: list, blocks: int) -> dict[str, dict]:
 def measured() -> dict[str, dict[int, float]]:
     """Clocks a step of all blocks of a multiprocessor, by kernel and blocks; 0: one block alone."""
     clocks: dict[str, dict[int, float]] = {}
-    for row in json.loads(MEASURED.read_text())["series"]:
+    for row in json.loads((packed.unpacked(ROOT / "bench/results") / MEASURED).read_text())["series"]:
         slots, barriers = (NUMBERS[words.split()[0]] for words in row["kernel"].split(", "))
         name = f"add_up_{slots}"
         if row["pair"] != "scan":

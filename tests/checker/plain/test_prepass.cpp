@@ -362,7 +362,7 @@ TEST(findings, have_a_row_each_in_the_documents) {
     const auto kind = static_cast<finding_kind>(k);
     const std::string named = name(kind), tool = sanitizer_tool(kind);
     EXPECT_NE(page.find("\n| " + named + " | "), std::string::npos)
-        << named << ": docs/checking.md, What it finds";
+        << named << ": docs/check/checking.md, What it finds";
     const std::size_t row = page.find("\n| " + (tool.empty() ? "not in compute-sanitizer" : tool) + " | ");
     ASSERT_NE(row, std::string::npos) << tool;
     const std::size_t at = page.find(named, row);

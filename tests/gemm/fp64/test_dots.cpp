@@ -289,7 +289,7 @@ TEST(gemm_dots_policy, takes_few_lines_and_small_products) {
 
 // The kernel for operands across k has a large block. Where none fits, the other one gives the same bits.
 // A matrix that the L2 cache does not hold: by lanes it takes 1.1 to 3 times as long
-// (bench/results/experiments/20261127-long-vectors.json).
+// (bench/results/experiments, 20261127-long-vectors).
 TEST(gemm_dots_plan, large_matrices_times_a_vector_go_to_the_kernels_for_it) {
   const context where(make_cpu_executor({.limits = an_h200()}));
   for (const auto& [lines, k] : {std::pair<std::int64_t, std::int64_t>{14336, 4096},

@@ -26,9 +26,9 @@ constexpr std::size_t shown = 8;
 
 constexpr const char* explanation =
     "Without a GPU all is the same: it predicts, for an H200 if --device does not say otherwise.\n\n"
-    "Predictions are those of docs/model.md, which says how good they are. gain: in speed over one stage; "
-    "the textbooks' formula, "
-    "(Tl + Tc) / max(Tl, Tc), is what it guarantees to two. in flight: bytes that a multiprocessor has asked "
+    "Predictions are those of docs/learn/model.md, which says how good they are. gain: in speed over one "
+    "stage; the textbooks' formula, (Tl + Tc) / max(Tl, Tc), is what it guarantees to two. in flight: bytes "
+    "that a multiprocessor has asked "
     "for; memory is busy with "
     "bandwidth x latency under load of them (Little's law). bandwidth: the share of it that the bytes take "
     "which have to be moved.\n"
@@ -41,7 +41,7 @@ constexpr const char* explanation =
     "  antiphase advise my.cu -I include -- input.txt\n"
     "      every kernel of it that fills and reads parts of shared memory alternately\n"
     "  antiphase advise --from own.json\n"
-    "      a timeline that a program recorded (docs/timelines.md), or antiphase/record.h\n"
+    "      a timeline that a program recorded (docs/learn/timelines.md), or antiphase/record.h\n"
     "  antiphase advise gemm --m 4096 --n 4096 --k 4096\n"
     "  antiphase advise scan --size 1000000 --device A100\n"
     "  antiphase advise --kernel smem=16KiB,regs=64,load=16KiB,compute=900clk,threads=256\n"
@@ -172,7 +172,7 @@ std::string text_of(const advice& a) {
           "\"At least\" is the gain if the model errs as it did at worst for measured kernels, one block on "
           "a "
           "multiprocessor: by 12 % with two buffers, 27 % with three, 42 % with four, 73 % with more "
-          "(docs/model.md)\n");
+          "(docs/learn/model.md)\n");
     text += wrapped(fmt::format("{} is kept busy by {:.1f} KiB in flight on each multiprocessor\n",
                                 a.in_cache ? "the L2 cache" : "memory", a.bytes_needed_in_flight / 1024));
     if (own)

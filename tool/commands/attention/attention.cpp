@@ -38,9 +38,8 @@ constexpr const char* examples =
     "shared.\n"
     "\n"
     "Accuracy: for finite operands whose logits do not overflow, every output is within the bound of "
-    "docs/accuracy.md (Attention), which has a row for each policy. A query that sees one key gets its V, "
-    "bit "
-    "for bit.\n"
+    "docs/use/accuracy.md (Attention), which has a row for each policy. A query that sees one key gets its "
+    "V, bit for bit.\n"
     "\n"
     "Examples:\n"
     "  antiphase attention Q.npy K.npy V.npy --output O.npy\n"
@@ -195,7 +194,7 @@ void tell_choice(const request& r, const place& at, const operands& x, attention
                        {"why", chosen.why},
                        {"refused", chosen.refused}});
   std::string text = fmt::format(
-      "{} on {}\n  {}: {}, {} bytes of workspace\n  bound: that of {} in docs/accuracy.md\n", text_of(p),
+      "{} on {}\n  {}: {}, {} bytes of workspace\n  bound: that of {} in docs/use/accuracy.md\n", text_of(p),
       at.name, chosen.kernel, chosen.launches == 1 ? "1 launch" : fmt::format("{} launches", chosen.launches),
       chosen.workspace, chosen.kernel);
   for (const std::string& code : chosen.code) text += fmt::format("  launch: {}\n", code);

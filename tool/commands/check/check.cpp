@@ -48,7 +48,7 @@ constexpr const char* examples =
     "file is "
     "not there, the program does not compile, or uses what --dialect does not list; 2: it launched no "
     "kernel. "
-    "docs/checking.md has "
+    "docs/check/checking.md has "
     "details.\n"
     "\n"
     "Examples:\n"
@@ -173,7 +173,7 @@ void add_compiler_options(arguments command, const std::shared_ptr<program_reque
       .add_option(
           "--launch", r->launch,
           "A description in JSON of one launch, in place of a driver: kernel, grid, block, cluster, shared, "
-          "arguments (docs/ptx.md)")
+          "arguments (docs/check/ptx.md)")
       .check(not_empty())
       .type_name("FILE.json");
 }

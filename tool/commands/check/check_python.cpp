@@ -163,7 +163,7 @@ check_report check_python(const check_request& r, const plain_program& program, 
         {.why = "not run",
          .place = {program.sources.front(), 0},
          .column = 0,
-         .text = "the program has called no kernel that can be checked: see docs/languages.md"});
+         .text = "the program has called no kernel that can be checked: see docs/check/languages.md"});
   return all;
 }
 

@@ -17,7 +17,7 @@ constexpr const char* examples =
     "not coalesced. Lines are counted as g++ -O1 compiles them, without what stays in registers; a cache is "
     "not modelled, so sectors may come from it.\n"
     "Of large launches some blocks run (--blocks), and these are counted.\n"
-    "docs/plain_cuda.md tells more.\n"
+    "docs/check/plain_cuda.md tells more.\n"
     "\n"
     "Examples:\n"
     "  antiphase count transpose.cu\n"

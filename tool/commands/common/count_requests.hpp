@@ -9,7 +9,7 @@ namespace antiphase::tool {
 
 constexpr std::uint64_t sector_bytes = 32;
 
-// A request is one instruction of a warp; docs/plain_cuda.md tells what is counted.
+// A request is one instruction of a warp; docs/check/plain_cuda.md tells what is counted.
 struct request_totals {
   std::uint64_t requests = 0, lanes = 0;  // lanes: active ones, over all requests
   std::uint64_t global_requests = 0, global_bytes = 0, global_sectors = 0, global_ideal = 0;

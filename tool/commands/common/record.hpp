@@ -23,7 +23,7 @@ void add_measuring_options(arguments command, measuring_options& options);
 void add_time(json& record, std::string_view name, const timing& time);
 // Adds a rival's version and mode under the name of its times.
 void add_rival(json& record, std::string_view name, const rival& of);
-// A result file (docs/measuring.md).
+// A result file (docs/project/measuring.md).
 json result_file(std::string_view command, const place& at, json records);
 
 std::string spread_text(const timing& t);

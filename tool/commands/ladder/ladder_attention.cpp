@@ -40,7 +40,7 @@ constexpr const char* explanation =
     "  switches       from one simulated thread to another; barriers: of whole blocks; async copies: by "
     "threads; warp meetings: shuffles and votes\n"
     "error is relative to FP64 in the Frobenius norm, over a sample of rows; verified: every output of these "
-    "rows is within the bound of its step (docs/accuracy.md#attention).\n"
+    "rows is within the bound of its step (docs/use/accuracy.md#attention).\n"
     "\n"
     "Examples:\n"
     "  antiphase ladder attention\n"

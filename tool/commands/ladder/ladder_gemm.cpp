@@ -30,7 +30,7 @@ constexpr const char* explanation =
     "Tc) / max(Tl, Tc), the "
     "gain that the textbooks' formula predicts to a kernel that hides the one after the other\n"
     "  model, limit   what antiphase's model predicts, of which that formula is a special case, and what "
-    "limits it (docs/model.md)\n"
+    "limits it (docs/learn/model.md)\n"
     "  shared, registers, occupancy\n"
     "                 what a block takes, and the share of a multiprocessor's threads that is then in use\n"
     "Columns on the CPU executor\n"

@@ -22,7 +22,7 @@ struct gemm_row : ladder_row {
   std::optional<timing> load, compute;  // naive cannot be split into these
   std::optional<overlap> hidden;
   std::int64_t bytes_moved = 0;
-  prediction takes;  // predicted for such a device (docs/model.md)
+  prediction takes;  // predicted for such a device (docs/learn/model.md)
 };
 
 struct timed_rival {

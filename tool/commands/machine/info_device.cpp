@@ -94,7 +94,7 @@ std::vector<row> scan_candidates(const context& where) {
   return rows;
 }
 
-// Calls whose rows keep their bits whatever the batch, as docs/batch.md has them.
+// Calls whose rows keep their bits whatever the batch, as docs/use/batch.md has them.
 struct invariant_call {
   std::string name;
   std::string kernel, why_not;  // one of them is empty

@@ -31,9 +31,9 @@ namespace fs = std::filesystem;
 
 constexpr const char* explanation =
     "Without a GPU it is of use for --profile alone, which then predicts times.\n\n"
-    "The program's products go through libantiphase_cublas.so, by LD_PRELOAD; docs/cublas.md says which are "
-    "computed by antiphase, and "
-    "what else the environment may say. Options of run stand before the program; from its name on all words "
+    "The program's products go through libantiphase_cublas.so, by LD_PRELOAD; docs/use/cublas.md says which "
+    "are computed by antiphase, and what else the environment may say. Options of run stand before the "
+    "program; from its name on all words "
     "are the program's, and -- "
     "may stand before it. The exit code is the program's; 127 if it is not there, 126 if it cannot be "
     "executed.\n\n"
@@ -50,7 +50,7 @@ constexpr const char* explanation =
     "  antiphase run --scans python3 train.py\n"
     "      torch.cumsum, cumprod, cummax, cummin and logcumsumexp, too\n"
     "  antiphase run --batch-invariant python3 serve.py\n"
-    "      all products, in 16 bits too, so that a row's bits do not depend on the batch; docs/batch.md\n"
+    "      all products, in 16 bits too, so that a row's bits do not depend on the batch; docs/use/batch.md\n"
     "  antiphase run --least 1024 python3 train.py\n"
     "      only those with (m n k)^(1/3) of 1024 or more, whatever is predicted";
 

@@ -65,7 +65,8 @@ std::vector<stored_choice> choices_of(const json& file, const std::string& name)
     std::size_t number = 0;
     for (const json& r : file.at("records")) read.read(number++, r);
   } catch (const json::exception& e) {
-    throw bad_input(fmt::format("'{}': a record is not as docs/measuring.md says: {}", name, e.what()));
+    throw bad_input(
+        fmt::format("'{}': a record is not as docs/project/measuring.md says: {}", name, e.what()));
   }
   return all;
 }

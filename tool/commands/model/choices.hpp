@@ -19,7 +19,7 @@ struct stored_choice {
 };
 // Of every product of `bench gemm` in a result file: what auto takes today on the machine that the file
 // names, which need not be here. Nothing of machines without a profile. Other records are skipped. Throws
-// bad_input, with the file's name, for records that do not follow docs/measuring.md.
+// bad_input, with the file's name, for records that do not follow docs/project/measuring.md.
 std::vector<stored_choice> choices_of(const json& file, const std::string& name);
 
 }  // namespace antiphase::tool

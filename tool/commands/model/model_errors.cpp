@@ -24,8 +24,8 @@
 namespace antiphase::tool {
 namespace {
 
-// Shapes that the constants of the cost models were fitted to (docs/model.md), rested; hot times of the same
-// shapes are not independent either. Policies outside the ladder were fitted to products that are not in
+// Shapes that the constants of the cost models were fitted to (docs/learn/model.md), rested; hot times of the
+// same shapes are not independent either. Policies outside the ladder were fitted to products that are not in
 // bench/results.
 bool is_fitted_product(const extents& e) { return e.m == e.n && e.n == e.k && (e.m == 1024 || e.m == 4096); }
 bool is_fitted_scan(std::int64_t n) { return n == 1 << 16 || n == 1 << 24 || n == 1 << 28; }
@@ -194,7 +194,8 @@ void add_times(const machine_profile& on, const json& file, const std::string& n
   try {
     for (const json& r : file.at("records")) read.read(r, name);
   } catch (const json::exception& e) {
-    throw bad_input(fmt::format("'{}': a record is not as docs/measuring.md says: {}", name, e.what()));
+    throw bad_input(
+        fmt::format("'{}': a record is not as docs/project/measuring.md says: {}", name, e.what()));
   }
 }
 

@@ -27,7 +27,7 @@ struct model_error {
 };
 // Adds the times in a result file of ladder, bench or tune. Records without times, or of kernels without a
 // cost model, are skipped. Throws bad_input, with the file's name, for records that do not follow
-// docs/measuring.md.
+// docs/project/measuring.md.
 void add_times(const machine_profile& on, const json& file, const std::string& name,
                std::vector<model_error>& to);
 

@@ -21,7 +21,7 @@ constexpr const char* examples =
     "writes what one block did and "
     "when: loads in "
     "flight, waits, computation. On the CPU executor the clock is that of a model of a GPU "
-    "(docs/timelines.md): "
+    "(docs/learn/timelines.md): "
     "times are not measured, and the same in every run.\n"
     "The output's name says the format: .html is a page to zoom into, with what the figures say; .svg a "
     "picture; .json what was recorded, which --read draws again; --format for other names.\n"
@@ -110,7 +110,7 @@ void add_trace(arguments program) {
       .type_name("WHAT=LIST");
   command
       .add_option("--read", r->files,
-                  "Draw timelines that your own programs or trace --json recorded (docs/timelines.md) "
+                  "Draw timelines that your own programs or trace --json recorded (docs/learn/timelines.md) "
                   "instead, separated "
                   "by commas; h200: steps of the ladder on an H200")
       .several()

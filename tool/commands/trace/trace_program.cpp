@@ -27,7 +27,7 @@ void require_fitting(const trace_request& r) {
   if (!r.place.executor.empty() && r.place.executor != "cpu")
     throw bad_request(fmt::format(
         "--on {}: a program is timed by a model, on the CPU: expected --on cpu; what records it on a GPU is "
-        "antiphase/record.h (docs/timelines.md)",
+        "antiphase/record.h (docs/learn/timelines.md)",
         r.place.executor));
 }
 

@@ -18,7 +18,7 @@ class attention_operands {
   // Fills O with NaN, so that an output that is not written cannot pass with the previous run's value.
   void forget_result();
   // Compares a sample of the rows of O, all of few, with FP64: every output has to be within the bound of
-  // docs/accuracy.md#attention, that of FP16 parts where `by_parts`.
+  // docs/use/accuracy.md#attention, that of FP16 parts where `by_parts`.
   verdict check(bool by_parts) const;
 
  private:

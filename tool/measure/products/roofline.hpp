@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Measured peak rates of devices (docs/measuring.md).
+// Measured peak rates of devices (docs/project/measuring.md).
 #pragma once
 #include <antiphase/executor/limits.hpp>
 

@@ -48,7 +48,7 @@ struct schedule_script {
 // truncated 25 bits below it), or plain sums, which are faster and enough for checking schedules.
 enum class tensor_sums { as_hardware, plain };
 
-// The machine that timed launches model, docs/timelines.md. They run on one worker, in the order of
+// The machine that timed launches model, docs/learn/timelines.md. They run on one worker, in the order of
 // their threads' times: seed, order, copies and workers make no difference to them.
 struct timed_machine {
   machine_profile profile;

@@ -61,7 +61,7 @@ struct split_arguments {
   float lost;        // mean_loss(k), of the second operand alone, as a pass over both takes longer
 };
 // About what Tensor Cores cut off of a sum on average, which makes it smaller in magnitude, as a share of it
-// (docs/accuracy.md). A power of two, so that its product with an element is exact.
+// (docs/use/accuracy.md). A power of two, so that its product with an element is exact.
 constexpr float mean_loss(std::int64_t k) {
   return k >= 64 ? 0x1p-23f : k >= 32 ? 0x1p-24f : k >= 16 ? 0x1p-25f : 0;
 }

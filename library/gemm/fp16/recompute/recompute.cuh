@@ -374,9 +374,9 @@ AP_DEV void recompute_tile(const Problem& p, std::int64_t top, std::int64_t left
 // magnitudes
 // -----------------------------------------------------------------------------------------------------------
 // A warp's part of a tile of |A||B|, from below: sums of |a b|, scaled, at most 1.001 times what they are,
-// except for 2^-10 from each tiny element (docs/accuracy.md). One product of FP16 magnitudes on the Tensor
-// Cores, which cut sums off and never round them up. 0 or NaN where a line's scale is beyond plain_exponent.
-// a, b: as the split pass has described the rows of A and the columns of B.
+// except for 2^-10 from each tiny element (docs/use/accuracy.md). One product of FP16 magnitudes on the
+// Tensor Cores, which cut sums off and never round them up. 0 or NaN where a line's scale is beyond
+// plain_exponent. a, b: as the split pass has described the rows of A and the columns of B.
 template <class Problem, int Stages> struct tile_magnitudes {
   static constexpr int of_a = warp_part::of_a, of_b = warp_part::of_b;
   const Problem& p;

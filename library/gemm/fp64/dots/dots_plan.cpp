@@ -111,8 +111,7 @@ double us_of_vector(const costs::models& l, std::size_t form, int slots, int thr
 }
 // Heuristic: the form for a layout. Along k, a thread has one line if lines are long and blocks are many,
 // else two; across, blocks are as large as still leaves one for half of the multiprocessors. Within 3 % of
-// the fastest of 563 cases in the mean (20261126-vector-forms of
-// bench/results/experiments/until_20261126.json.xz).
+// the fastest of 563 cases in the mean (bench/results/experiments, 20261126-vector-forms).
 vector_form form_for(bool across, int slots, const product_shape& p, bool finishes, double multiprocessors) {
   const double lines = static_cast<double>(std::max(p.m, p.n) * p.count);
   int threads = across ? dots_vector_threads(true) : std::max(slots, dots_vector_least_threads);

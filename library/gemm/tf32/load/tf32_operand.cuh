@@ -15,8 +15,8 @@ inline namespace AP_TARGET {
 
 AP_DEV float tf32_cut(float x) { return bit_cast<float>(bit_cast<std::uint32_t>(x) & 0xFFFFE000u); }
 // The lower part of an element of the short operand, of which Tensor Cores take 11 bits. It is larger by a
-// share, for what they cut off on average, here and of sums (docs/accuracy.md). A part of up to 11 bits is
-// not: with this factor it stays below the next number of 11 bits.
+// share, for what they cut off on average, here and of sums (docs/use/accuracy.md). A part of up to 11 bits
+// is not: with this factor it stays below the next number of 11 bits.
 AP_DEV float tf32_lower(float x) { return (x - tf32_cut(x)) * 0x1.002p0f; }
 
 // Rows of 32 floats in TMA's swizzle of 128 bytes.
