@@ -55,6 +55,8 @@ FUNCTION, IS_KERNEL = 2, 0x10  # a symbol's type, and NVIDIA's bit in its st_oth
 # Attributes in .nv.info: those of the file, each with a symbol and a value; those of a kernel.
 OF_FILE = {0x2F: "registers", 0x11: "frame"}
 OF_KERNEL = {0x4C: "barriers", 0x05: "most threads", 0x10: "threads"}
+# sm_70 and later: bytes of an instruction; the opcodes (12 bits) of LDL and STL.
+INSTRUCTION, LOCAL_ACCESSES = 16, (0x983, 0x387)
 TABLES = re.compile(r"\.nv\.(constant[1-9]\d*|global\.init)$")  # constant0 holds the arguments of a call
 
 
@@ -115,6 +117,38 @@ class Cubin:
                 found.append((offset, info & 0xFFFFFFFF, kind, type, value, *addend))
         return sorted(found)
 
+    def kernel_symbols(self):
+        """The kernels: (number of the symbol, name, number of the section with its code)."""
+        return [
+            (number, name, where)
+            for number, (name, type, other, where, _) in enumerate(self.symbols)
+            if type == FUNCTION and other & IS_KERNEL
+        ]
+
+    def of_file(self, number):
+        """A kernel's attributes in the file's .nv.info, as (name, data) pairs in order."""
+        return [
+            (OF_FILE[attribute], value[4:])
+            for attribute, value in sorted(self.attributes(".nv.info"))
+            if attribute in OF_FILE and struct.unpack_from("<I", value)[0] == number
+        ]
+
+    def shared(self, name):
+        """Bytes of shared memory that a kernel declares with a size."""
+        section = self.by_name.get(f".nv.shared.{name}")
+        return section.size if section else 0
+
+    def resources(self):
+        """Yields (name, registers, bytes of stack, loads and stores of local memory, bytes of shared memory)."""
+        for number, name, where in self.kernel_symbols():
+            known = {attribute: struct.unpack("<I", data)[0] for attribute, data in self.of_file(number)}
+            code = self.content(self.sections[where])
+            local = sum(
+                struct.unpack_from("<H", code, at)[0] & 0xFFF in LOCAL_ACCESSES
+                for at in range(0, len(code), INSTRUCTION)
+            )
+            yield name, known["registers"], known["frame"], local, self.shared(name)
+
     def kernels(self):
         tables = []
         for number, section in enumerate(self.sections):
@@ -122,24 +156,17 @@ class Cubin:
                 tables += [section.name, self.content(section), *self.relocations(number)]
             elif section.name == ".nv.global":
                 tables += [section.name, section.size]
-        for number, (name, type, other, where, _) in enumerate(self.symbols):
-            if type != FUNCTION or not other & IS_KERNEL:
-                continue
+        for number, name, where in self.kernel_symbols():
             parts = [self.content(self.sections[where]), *self.relocations(where), *tables]
-            parts += [
-                f"{OF_FILE[attribute]} {value[4:].hex()}"
-                for attribute, value in sorted(self.attributes(".nv.info"))
-                if attribute in OF_FILE and struct.unpack_from("<I", value)[0] == number
-            ]
+            parts += [f"{attribute} {value.hex()}" for attribute, value in self.of_file(number)]
             parts += [
                 f"{OF_KERNEL[attribute]} {value.hex()}"
                 for attribute, value in sorted(self.attributes(f".nv.info.{name}"))
                 if attribute in OF_KERNEL
             ]
-            shared = self.by_name.get(f".nv.shared.{name}")
             own = self.by_name.get(f".nv.constant2.{name}")
             yield name, digest(
-                [*parts, f"shared {shared.size if shared else 0}", self.content(own) if own else b""]
+                [*parts, f"shared {self.shared(name)}", self.content(own) if own else b""]
             )
 
 
@@ -201,7 +228,8 @@ def kernels_of_ptx(text):
 # ---- files -----------------------------------------------------------------------------------------------
 
 
-def kernels_of_file(path, cuobjdump):
+def from_code(path, cuobjdump, read):
+    """What read(architecture, whether it is PTX, its path) yields of each piece of code in a file."""
     with tempfile.TemporaryDirectory() as folder:
         done = subprocess.run(
             [cuobjdump, "-xelf", "all", "-xptx", "all", path.resolve()],
@@ -216,18 +244,15 @@ def kernels_of_file(path, cuobjdump):
             if not architecture:
                 continue
             try:
-                if architecture[2] == "cubin":
-                    yield from (
-                        Kernel(f"sm_{architecture[1]}", name, code)
-                        for name, code in Cubin(made.read_bytes()).kernels()
-                    )
-                else:
-                    yield from (
-                        Kernel(f"compute_{architecture[1]}", name, code)
-                        for name, code in kernels_of_ptx(made.read_text())
-                    )
+                yield from read(architecture[1], architecture[2] == "ptx", made)
             except (Unreadable, struct.error, IndexError, ValueError) as failure:
                 raise Unreadable(f"{path}: {made.name}: {failure}") from None
+
+
+def kernels_in(architecture, is_ptx, made):
+    kernels = kernels_of_ptx(made.read_text()) if is_ptx else Cubin(made.read_bytes()).kernels()
+    label = ("compute_" if is_ptx else "sm_") + architecture
+    return (Kernel(label, name, code) for name, code in kernels)
 
 
 def kernels_of(paths, cuobjdump):
@@ -240,7 +265,7 @@ def kernels_of(paths, cuobjdump):
         if not inside:
             raise Unreadable(f"{path}: there is no *.cu.o below it")
         files += inside
-    return sorted(kernel for file in files for kernel in kernels_of_file(file, cuobjdump))
+    return sorted(kernel for file in files for kernel in from_code(file, cuobjdump, kernels_in))
 
 
 def table_text(kernels, compiler):
