@@ -27,7 +27,8 @@ void event_log::begin_block(block_number number, extent3 index, int threads) {
   threads_ += static_cast<std::size_t>(threads);
   blocks_[number] = {.index = index,
                      .ended = false,
-                     .threads = std::vector<std::vector<event>>(static_cast<std::size_t>(threads))};
+                     .threads = std::vector<std::vector<event>>(static_cast<std::size_t>(threads)),
+                     .values = std::vector<looks>(keeps_all_ ? static_cast<std::size_t>(threads) : 0)};
 }
 
 std::vector<event_log::event>& event_log::history(who of) {
@@ -78,6 +79,16 @@ void event_log::note_invalid_operation([[maybe_unused]] who by) {
 #endif
 }
 
+event_log::looks& event_log::values(who of) {
+  return blocks_[of.block].values[static_cast<std::size_t>(of.thread)];
+}
+void event_log::looked_at(who by, std::uint64_t value) {
+  if (keeps_all_) values(by).add(value);
+}
+void event_log::stores(who by, const void* to, std::size_t bytes) {
+  if (keeps_all_) values(by).stored = {static_cast<const unsigned char*>(to), bytes};
+}
+
 void event_log::end_thread(who by, stamp ticks) {
   note_invalid_operation(by);
   if (keeps_all_) order(by, event_kind::order, "ends", {.owner = 0, .number = ticks});
@@ -99,7 +110,18 @@ void event_log::access(who by, event_kind kind, const void* at, std::size_t byte
     ++e->times;
     return;
   }
-  add(by, {.kind = kind, .place = place, .first_address = address, .last_address = address, .bytes = bytes});
+  std::uint64_t looked_at = 0;
+  if (keeps_all_) {
+    looks& v = values(by);
+    for (const unsigned char byte : std::exchange(v.stored, {})) v.add(byte);
+    looked_at = v.digest;
+  }
+  add(by, {.kind = kind,
+           .place = place,
+           .first_address = address,
+           .last_address = address,
+           .bytes = bytes,
+           .in = {.owner = 0, .number = looked_at}});
 }
 
 void event_log::copy(who by, copy_group in, const void* to, std::size_t bytes, place_number place) {

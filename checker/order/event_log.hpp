@@ -2,6 +2,7 @@
 // Log of what threads did in one run, to draw the schedule of a finding.
 #pragma once
 #include <antiphase/checker.hpp>
+#include <bit>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -38,6 +39,9 @@ class event_log {
   void products(who by, std::uint32_t multiply_adds, place_number place);
   // A synchronisation. `done`: the copy group known to have landed, with all groups before it; may be none.
   void order(who by, event_kind kind, const char* what, copy_group done = {});
+  // Only where every access is kept: a value that a thread compares or hands to other lanes.
+  void looked_at(who by, std::uint64_t value);
+  void stores(who by, const void* to, std::size_t bytes);  // the same of what a write leaves, before it
   void met(std::span<const who> all, const char* what);
 
   // What to draw for a finding: its two sides, and other threads that touched the memory, that are still
@@ -69,7 +73,7 @@ class event_log {
     std::intptr_t step = 0;
     std::size_t bytes = 0;
     bool regular = true;  // all addresses are `step` apart
-    copy_group in{};
+    copy_group in{};      // number, of an access: digest of the values that its thread has looked at before
     bool touches(std::uintptr_t address) const;
     // For several bytes this is coarse: any address from the first to the last counts.
     bool touches(const question& q) const;
@@ -99,10 +103,18 @@ class event_log {
 
  private:
   static constexpr std::size_t most_events = 64, most_threads = 16384;
+  // A write is reported before it happens, so what it has left is read at the thread's next access.
+  struct looks {
+    std::uint64_t digest = 0;
+    std::span<const unsigned char> stored;
+    void add(std::uint64_t value) { digest = (std::rotl(digest, 5) ^ value) * 0x9E3779B97F4A7C15u; }
+  };
+  looks& values(who of);
   struct block_history {
     extent3 index;
     bool ended = false;
     std::vector<std::vector<event>> threads;
+    std::vector<looks> values;
   };
   void note_invalid_operation(who by);
   std::vector<event>& history(who of);

@@ -127,6 +127,9 @@ SENTENCE(streams, stream_order, device, "an event or a synchronization between t
          "different streams (in a graph: an edge from one to the other)")
 SENTENCE(after_allocation, stream_order, device, "an order after the allocation, such as an event of its "
          "stream: other streams do not know that the memory exists")
+SENTENCE(own_ticket, stream_order, device, "a word for each launch that may run at the same time, or an order of the "
+         "two, such as an event: blocks of both count in this one, so that one that is not the last of its "
+         "launch may take itself for it")
 SENTENCE(host_waits, host_sync, system, "cudaDeviceSynchronize(), or cudaStreamSynchronize() of its stream, "
          "between the launch or copy and this: it may still be running")
 SENTENCE(system_scope, release_acquire, system, "system scope for the release, or the fence before the write, that the "

@@ -243,13 +243,21 @@ void model::discard(const void* p, std::size_t bytes, const void* code) {
 }
 
 void model::write_down(event_kind kind, const void* p, std::size_t bytes, place_number place) {
-  if (clocks.log != nullptr)
-    clocks.log->access({current_->block, current_->index}, kind, memory.followed(p), bytes, place);
+  if (clocks.log != nullptr) {
+    const event_log::who by{current_->block, current_->index};
+    clocks.log->access(by, kind, memory.followed(p), bytes, place);
+    if (kind != event_kind::read && memory.follows(p, bytes)) clocks.log->stores(by, p, bytes);
+  }
   count(*current_,
         kind == event_kind::read    ? line_action::read
         : kind == event_kind::write ? line_action::write
                                     : line_action::atomic,
         p, bytes, place);
+}
+
+void model::looked_at(std::uint64_t value) {
+  if (clocks.log != nullptr && current_ != nullptr)
+    clocks.log->looked_at({current_->block, current_->index}, value);
 }
 
 void model::count(const thread_model& t, line_action what, const void* p, std::size_t bytes,

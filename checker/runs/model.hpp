@@ -107,6 +107,7 @@ class model {
   void discard(const void* p, std::size_t bytes, const void* code);
   // If writes_down: an access of the current thread.
   void write_down(event_kind kind, const void* p, std::size_t bytes, place_number place);
+  void looked_at(std::uint64_t value);  // by the current thread, see event_log::looked_at()
   // If `streams`: an access of any thread.
   void count(const thread_model& t, line_action what, const void* p, std::size_t bytes, place_number place);
   // If `times`: what else a thread does, see lane_event. `at`: of an mbarrier or a named barrier.

@@ -165,9 +165,7 @@ class Cubin:
                 if attribute in OF_KERNEL
             ]
             own = self.by_name.get(f".nv.constant2.{name}")
-            yield name, digest(
-                [*parts, f"shared {self.shared(name)}", self.content(own) if own else b""]
-            )
+            yield name, digest([*parts, f"shared {self.shared(name)}", self.content(own) if own else b""])
 
 
 class Section:

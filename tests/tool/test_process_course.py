@@ -102,6 +102,23 @@ MUTANTS = {  # lab: (text of the solution, what takes its place, what is said)
             "next_a = load_a((i + 1) * tile) * (tile / 8 + 1) / 2, next_b",
             "is computed with before the tile in use has been",
         ),
+        *[  # waits for a load without arithmetic: looks at bits, hands them to other lanes, converts or stores them
+            (
+                "for (int k = 0; k < tile; ++k) sum +=",
+                early + "\n    for (int k = 0; k < tile; ++k) sum +=",
+                "is computed with before the tile in use has been",
+            )
+            for early in (
+                "if ((__float_as_uint(next_b) & 0xffff) == 0x1234) sum = 0;",
+                "switch (__float_as_uint(next_a) >> 24 & 127) { case 1: sum = 5; break; case 9: sum = 4; break;"
+                " case 17: sum = 1; break; case 99: sum = 9; break; case 100: sum = 2; }",
+                "next_a = __shfl_sync(~0u, next_a, (y * tile + x) % 32);",
+                "const unsigned bits = __float_as_uint(next_a);\n"
+                "    next_a = __uint_as_float((bits & 0x7fffffff) > 0x7f800000 ? 0x7fffffff : bits + 0xfff >> 13 << 13);",
+                "if (row < M && column < N) C[row * N + column] = next_a;",
+                "__shared__ unsigned most;\n    atomicMax(&most, __float_as_uint(next_a));",
+            )
+        ],
         (  # another barrier
             "b[next][y][x] = next_b;",
             'b[next][y][x] = next_b;\n    asm volatile("bar.sync 1, 64;" ::: "memory");',
@@ -294,6 +311,21 @@ ALSO_RIGHT = {  # lab: (what is replaced in the solution, and by what) ...: othe
             ("a[0][y][x] = load_a(0), b[0][y][x] = load_b(0)", "s[0][y][x] = {load_a(0), load_b(0)}"),
             ("a[now][y][k] * b[now][k][x]", "s[now][y][k].x * s[now][k][x].y"),
             ("a[next][y][x] = next_a, b[next][y][x] = next_b", "s[next][y][x] = {next_a, next_b}"),
+        ],
+        [  # bits in integers, looked at once the tile has been used; lanes that compare and hand on its numbers
+            ("float next_a = 0, next_b = 0;", "int next_a = 0, next_b = 0;"),
+            ("next_a = load_a((i + 1) * tile)", "next_a = __float_as_int(load_a((i + 1) * tile))"),
+            ("next_b = load_b((i + 1) * tile)", "next_b = __float_as_int(load_b((i + 1) * tile))"),
+            ("b[next][y][x] = next_b", "b[next][y][x] = next_b == 77 ? 0 : __int_as_float(next_b)"),
+            (
+                "a[next][y][x] = next_a",
+                "a[next][y][x] = __shfl_xor_sync(~0u, __shfl_xor_sync(~0u, __int_as_float(next_a), 1), 1)",
+            ),
+            (
+                "sum += a[now][y][k] * b[now][k][x];",
+                "{\n      const float l = __shfl_sync(~0u, a[now][y][x], (y * tile + k) % 32);\n"
+                "      if (l == a[now][y][k] && b[now][k][x] != 0) sum += l * b[now][k][x];\n    }",
+            ),
         ],
     ],
     5: [  # groups of tiles that exist alone

@@ -308,6 +308,7 @@ std::uint64_t update(void* p, int bytes, scope reach, ordering how,
     self.loads.something_else();
     self.owner->note_write();
     kept.back |= p == kept.word && after == kept.expected;
+    count_in_ticket(p, size, before, after, self.code);
   }
   if (unwritten && !reads) return undefined_result(p, size, after, self.code);
   return before;

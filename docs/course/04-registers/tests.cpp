@@ -2,7 +2,8 @@
 // Checks lab 4: right products, one barrier a tile, and loads that are on their way during the computation.
 #include "../lab.h"
 
-#include <limits>
+#include <algorithm>
+#include <cstring>
 
 namespace {
 
@@ -23,33 +24,46 @@ int early_store(const lab::acts& of) {
   return 0;
 }
 
-// The line that loads a number which is computed with before the first tile was used; 0: none. All numbers of
-// the second tile are signaling NaNs: they can be moved, but the first arithmetic with one, a comparison too,
-// is an invalid operation.
-int early_use(const lab::acts& of) {
-  unsigned long read = 0;
+// The line that loads a number which is computed with before a tile was used since; 0: none. All numbers of
+// the last tile are signaling NaNs: they can be moved, but the first arithmetic with one, a comparison too,
+// is an invalid operation. What is done with their bits, compared, stored or handed to other lanes, as they
+// are or changed, shows in the threads' digests: these differ from those of a launch with other numbers,
+// though not from those of a launch with the same.
+int early_use(const lab::acts& of, const lab::acts& again, const lab::acts& with_others) {
+  unsigned long read = 0, read_before = 0;
   int loaded = 0;
-  for (const lab::act& a : of) {
-    if (lab::reads_global(a)) loaded = a.line;
+  for (std::size_t i = 0; i < std::min({of.size(), again.size(), with_others.size()}); ++i) {
+    const lab::act& a = of[i];
+    const bool repeats = a.kind == again[i].kind && a.number == again[i].number;
+    if (a.is("invalid operation") || (lab::accesses(a) && repeats && a.number != with_others[i].number))
+      return read > 0 && read - read_before < used ? loaded : 0;
+    if (lab::reads_global(a)) loaded = a.line, read_before = read;
     if (lab::reads_shared(a)) read += a.bytes;
-    if (a.is("invalid operation")) return read < used ? loaded : 0;
   }
   return 0;
 }
 
 void demand_late_use(const lab::recording& r) {
   using namespace lab;
-  std::vector<float> a(2 * tile * tile, 1), b(2 * tile * tile, 1);
-  constexpr float nan = std::numeric_limits<float>::signaling_NaN();
-  for (std::size_t i = 0; i < tile * tile; ++i)
-    a[i / tile * 2 * tile + tile + i % tile] = b[tile * tile + i] = nan;
+  constexpr int depth = 3 * tile;
+  std::vector<float> a(tile * depth, 1), b(depth * tile, 1);
   const array<float> on_a(a), on_b(b), c(tile * tile);
-  ::product<<<1, dim3(tile, tile)>>>(on_a, on_b, c, tile, tile, 2 * tile);
-  cudaDeviceSynchronize();
-  for (const acts& one : done_by_all(r, 1, tile * tile)) {
-    const int line = early_use(one);
+  const auto launch_with = [&](unsigned bits) {
+    for (std::size_t i = 0; i < tile * tile; ++i)
+      for (float* const one : {&a[i / tile * depth + 2 * tile + i % tile], &b[2 * tile * tile + i]})
+        std::memcpy(one, &bits, sizeof bits);
+    cudaMemcpy(on_a, a.data(), a.size() * sizeof bits, cudaMemcpyHostToDevice);
+    cudaMemcpy(on_b, b.data(), b.size() * sizeof bits, cudaMemcpyHostToDevice);
+    ::product<<<1, dim3(tile, tile)>>>(on_a, on_b, c, tile, tile, depth);
+    cudaDeviceSynchronize();
+    return done_by_all(r, 1, tile * tile);
+  };
+  constexpr unsigned nan = 0x7FA00000;
+  const std::vector<acts> of = launch_with(nan), with_others = launch_with(~nan), again = launch_with(nan);
+  for (std::size_t t = 0; t < of.size(); ++t) {
+    const int line = early_use(of[t], again[t], with_others[t]);
     demand(
-        line == 0, text("M x N x K = %d x %d x %d", tile, tile, 2 * tile),
+        line == 0, text("M x N x K = %d x %d x %d", tile, tile, depth),
         "what line %d loads is computed with before the tile in use has been, so that its warp waits for the "
         "load there: expected the whole computation with a tile between a load and the first use of its "
         "result",

@@ -36,7 +36,8 @@ struct antiphase_plain_act {
   // IEEE 754 has it (on x86 alone).
   const char* what;
   // A copy's group; the last group that a wait has found landed; number is the warp's multiply-adds on Tensor
-  // Cores and, at "ends", the thread's time in ticks of the executor's clock.
+  // Cores; at "ends", the thread's time in ticks of the executor's clock; of an access, a digest of what the
+  // thread had compared, handed to other lanes or stored: another one shows that these values differ.
   unsigned long of, number;
   unsigned long moment;  // place in the order in which all threads' acts happened
 };

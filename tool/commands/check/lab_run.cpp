@@ -13,7 +13,8 @@ lab_verdict check_one_lab(const lab_request& r) {
   plain_program program;
   program.sources = {r.file};
   program.driver = r.tests;
-  program.compiler_options = {"-fno-tree-sra"};  // wide accesses are one act, as on a GPU
+  // wide accesses are one act, as on a GPU; what a thread compares is noted, as a load is waited for there
+  program.compiler_options = {"-fno-tree-sra", "-fsanitize-coverage=trace-cmp"};
   check_options options;
   constexpr int seconds = 20;  // of one run
   options.process_seconds = seconds;

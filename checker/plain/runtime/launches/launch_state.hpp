@@ -87,6 +87,9 @@ bool forget_brought();  // before it; true: bytes have been read before a thread
 void forget_threads();
 void name_active_mask(const char* kernel, bool found);
 void begin_keeping();  // threads before atomic operations
+// An atomic update of the current thread that changed a word: see tickets.cpp.
+void count_in_ticket(const void* p, std::size_t bytes, std::uint64_t before, std::uint64_t after,
+                     const void* code);
 void keep_before_store(const void* p);
 
 }  // namespace antiphase::plain

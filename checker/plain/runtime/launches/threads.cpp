@@ -180,6 +180,7 @@ void exchange(unsigned mask, void* value, int bytes, int from, place where) {
   const void* const code = __builtin_return_address(0);
   for (int done = 0; done < bytes; done += machine::exchange_bytes) {
     const int some = std::min(bytes - done, machine::exchange_bytes);
+    for (int i = 0; i < some; ++i) followed().looked_at(at[done + i]);
     const machine::exchange_slot* all = machine::warp_exchange(mask, at + done, some, where);
     cpu_detail::thread_state& self = cpu_detail::here();
     const checker_detail::place_number at_code = followed().places.number_of(code, where);
