@@ -13,7 +13,7 @@
 #include <tuple>
 
 #include "tool/base/errors.hpp"
-#include "tool/commands/bench/bench_gemm_list_text.hpp"
+#include "tool/commands/bench/list/bench_gemm_list_text.hpp"
 #include "tool/measure/provenance.hpp"
 
 namespace antiphase::tool {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "tool/commands/bench/bench.hpp"
-#include "tool/commands/bench/bench_gemm_list.hpp"
+#include "tool/commands/bench/list/bench_gemm_list.hpp"
 
 namespace antiphase::tool {
 

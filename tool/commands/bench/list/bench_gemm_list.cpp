@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // bench gemm --random, --suite, --map, --serving.
-#include "tool/commands/bench/bench_gemm_list.hpp"
+#include "tool/commands/bench/list/bench_gemm_list.hpp"
 
 #include <fmt/format.h>
 
@@ -10,7 +10,7 @@
 #include <optional>
 #include <utility>
 
-#include "tool/commands/bench/bench_gemm_list_text.hpp"
+#include "tool/commands/bench/list/bench_gemm_list_text.hpp"
 #include "tool/measure/estimate.hpp"
 #include "tool/measure/graphs/graph_times.hpp"
 #include "tool/measure/kernel_code.hpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Results of bench gemm for a list of products: records, table, geometric means.
-#include "tool/commands/bench/bench_gemm_list_text.hpp"
+#include "tool/commands/bench/list/bench_gemm_list_text.hpp"
 
 #include <fmt/format.h>
 

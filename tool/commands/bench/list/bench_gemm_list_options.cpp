@@ -4,7 +4,7 @@
 
 #include <antiphase/core/error.hpp>
 
-#include "tool/commands/bench/bench_gemm_list.hpp"
+#include "tool/commands/bench/list/bench_gemm_list.hpp"
 
 namespace antiphase::tool {
 namespace {
