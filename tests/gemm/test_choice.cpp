@@ -275,6 +275,32 @@ TEST(gemm_table, a_call_tells_what_it_ran) {
   }
 }
 
+// A matrix of few lines and a vector, on an H200: microseconds by either policy, the mean over both layouts (series
+// 20261201-long-rows of bench/results/experiments).
+TEST(gemm_table, few_long_lines_are_divided_among_blocks) {
+  struct measured {
+    std::int64_t lines, k;
+    double dots, fp64;
+  };
+  const context where = on_paper(an_h200());
+  for (const measured& is : {measured{45, 3278, 3.0, 5.3},
+                             {1, 6985, 3.5, 6.0},
+                             {3, 4602, 2.8, 5.9},
+                             {7, 23474, 9.7, 6.7},
+                             {1, 47719, 17.5, 7.8},
+                             {133, 38320, 18.4, 11.6},
+                             {9, 157282, 60.5, 11},
+                             {187, 140838, 96, 34.8},
+                             {2, 219848, 77, 13.4}})
+    for (const char* layout : {"nn", "tn"}) {
+      const std::string faster = is.dots < is.fp64 ? "fp64-dots" : "fp64";
+      EXPECT_EQ(explain(where, asked{is.lines, 1, is.k, layout}.what()).kernel, faster)
+          << is.lines << ' ' << is.k;
+      EXPECT_EQ(explain(where, asked{1, is.lines, is.k, layout}.what()).kernel, faster)
+          << is.lines << ' ' << is.k;
+    }
+}
+
 // What a thread has found out before must not matter: not what it found for another device that differs in
 // one number, or another request.
 TEST(gemm_table, what_was_chosen_before_changes_nothing) {

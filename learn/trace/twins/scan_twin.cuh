@@ -6,6 +6,7 @@
 #include <antiphase/device/clock_work.cuh>
 #include "learn/trace/twins/twin.hpp"
 #include "library/scan/ring/ring_plan.hpp"
+#include "library/scan/ring/single_pass_list.cuh"
 
 namespace antiphase::scans {
 inline namespace AP_TARGET {

@@ -68,10 +68,14 @@ const fp64_choice& division_of(const request& r) {
   static thread_local division_memo<fp64_choice> known;
   return known.get(division_key(r), [&] { return divide(r.context, r.problem, r.batch, r.invariant); });
 }
-// A matrix times a vector is left to fp64-dots, which has kernels for it: of 1,275 such products tuned on an
-// H200 they were faster for 97 %, and never took 1.3 times as long.
+// So few lines that the blocks of fp64-dots, which have all of K, leave multiprocessors idle for long; fp64
+// divides K among blocks.
+bool has_few_long_lines(const problem& p) { return std::max(p.m(), p.n()) < 1024 && p.k() >= 8192; }
+// Other products of a matrix and a vector are left to fp64-dots, which has kernels for them: of 1,275 such
+// products tuned on an H200 they were faster for 97 %, and never took 1.3 times as long.
 bool is_for_vectors(const request& r) {
-  return is_vector(r.problem) && r.batch.count == 1 && !r.invariant && dots_tiles_fit(r.problem, r.batch);
+  return is_vector(r.problem) && !has_few_long_lines(r.problem) && r.batch.count == 1 && !r.invariant &&
+         dots_tiles_fit(r.problem, r.batch);
 }
 // Large products are left to FP16 Tensor Cores without a prediction, unless only sums in FP64 will do: FP64
 // ones have an eighth of their rate.
