@@ -275,8 +275,8 @@ TEST(gemm_table, a_call_tells_what_it_ran) {
   }
 }
 
-// A matrix of few lines and a vector, on an H200: microseconds by either policy, the mean over both layouts (series
-// 20261201-long-rows of bench/results/experiments).
+// A matrix of few lines and a vector, on an H200: microseconds by either policy, the mean over both layouts
+// (series 20261201-long-rows of bench/results/experiments).
 TEST(gemm_table, few_long_lines_are_divided_among_blocks) {
   struct measured {
     std::int64_t lines, k;
