@@ -87,9 +87,10 @@ for word; do
   before=$word
 done
 case $object in
-  */antiphase.dir/library/kernels/*)
-    echo "$object: @KERNELS@/${object##*/}" >"$dependencies"
-    exec cp "@KERNELS@/${object##*/}" "$object" ;;
+  */antiphase.dir/library/kernels/* | */antiphase.dir/learn/kernels/*)
+    name=${object##*/antiphase.dir/}
+    echo "$object: @KERNELS@/$name" >"$dependencies"
+    exec cp "@KERNELS@/$name" "$object" ;;
   */antiphase.dir/*)
     name=${object##*/antiphase.dir/}
     if grep -qxF "$name" "@WORK@/same"; then
@@ -187,7 +188,7 @@ math(EXPR last "${count} - 1")
 foreach(i RANGE ${last})
   string(JSON file GET "${commands}" ${i} file)
   string(JSON command GET "${commands}" ${i} command)
-  if(file MATCHES "/(gemm|own_kernel)\\.cpp$" AND NOT file MATCHES "/src/")
+  if(file MATCHES "/(gemm|own_kernel)\\.cpp$" AND NOT file MATCHES "/(core|library)/")
     math(EXPR seen "${seen} + 1")
     foreach(own IN ITEMS "-DNDEBUG" "${FLAGS}")  # from the build type and from the test
       string(REPLACE "${own}" "" command "${command}")
