@@ -117,7 +117,7 @@ template <mma_policy P> struct mma_product {
     const outputs out = *reinterpret_cast<const outputs*>(box);
     AP_ROLLED
     for (int row = out.row; row < out.row + warp_rows && row < out.end; row += 16) {
-      store_rows<in>(p, box, sum[0], row, out.end, out.column, out.member);
+      store_rows<in, false>(p, box, sum[0], row, out.end, out.column, out.member);
       AP_UNROLL  // there is one copy of the code above, and registers have no index
       for (int i = 1; i < warp_rows / 16; ++i) {
         AP_UNROLL

@@ -99,8 +99,9 @@ template <class Arguments> AP_DEV_APART void end_element(const Arguments& p, flo
 }
 
 // The same for Y of Out whose elements, and those of the residual, can be accessed by fours: a lane has the
-// same four columns of up to four rows of a line. The residual is loaded a line ahead.
-template <class Out, int Registers> AP_DEV void end_lines(const arguments& p, unsigned char* box,
+// same four columns of up to four rows of a line. Ahead: the residual is loaded a line ahead, which takes
+// registers.
+template <class Out, bool Ahead, int Registers> AP_DEV void end_lines(const arguments& p, unsigned char* box,
                                                           const float (&sum)[Registers], int row, int rows,
                                                           int column, std::int64_t member) {
   constexpr int columns = 2 * Registers, width = 128 / sizeof(float);
@@ -115,25 +116,28 @@ template <class Out, int Registers> AP_DEV void end_lines(const arguments& p, un
   Out* const y = static_cast<Out*>(p.y.data) + row * p.y.row_stride + column + member * p.y.member_stride;
   const Out* const residual = static_cast<const Out*>(p.residual.data) + row * p.residual.row_stride +
                               column + member * p.residual.member_stride;
-  four_of<Out> ahead[4];
+  const auto residual_at = [&](int r, int at) {
+    return load_pack<sizeof(Out)>(
+        reinterpret_cast<const std::uint32_t*>(residual + r * p.residual.row_stride + at));
+  };
+  four_of<Out> ahead[Ahead ? 4 : 1];
   const auto load = [&](int from) {
-    if (!adds || from >= columns) return;
+    if (!Ahead || !adds || from >= columns) return;
     const place at(from);
     AP_UNROLL
-    for (int i = 0; i < 4; ++i) {
+    for (int i = 0; i < (Ahead ? 4 : 0); ++i) {
       ahead[i] = {};
       if (const int r = at.row + i * at.step; r < rows && column + at.column < p.n)
-        ahead[i] = load_pack<sizeof(Out)>(
-            reinterpret_cast<const std::uint32_t*>(residual + r * p.residual.row_stride + at.column));
+        ahead[i] = residual_at(r, at.column);
     }
   };
   load(0);
   const auto floats = [](float a, float b) { return pack<float, 2>{{a, b}}; };
   by_lines<float>(box, sum, floats, [&](int from, int) {
     const place at(from);
-    four_of<Out> before[4];
+    four_of<Out> before[Ahead ? 4 : 1];
     AP_UNROLL
-    for (int i = 0; i < 4; ++i) before[i] = ahead[i];
+    for (int i = 0; i < (Ahead ? 4 : 0); ++i) before[i] = ahead[i];
     load(from + width);
     AP_UNROLL
     for (int i = 0; i < 4; ++i) {
@@ -143,7 +147,7 @@ template <class Out, int Registers> AP_DEV void end_lines(const arguments& p, un
           load_pack<4>(reinterpret_cast<const float*>(box + r * line_box_pitch) + at.column - from);
       if (is_long_function) v = activated_apart(p.function, v);
       if (adds) {
-        const four_floats more = as_floats<Out>(before[i]);
+        const four_floats more = as_floats<Out>(Ahead ? before[Ahead ? i : 0] : residual_at(r, at.column));
         AP_UNROLL
         for (int e = 0; e < 4; ++e) v.element[e] += more.element[e];
       }
@@ -154,7 +158,7 @@ template <class Out, int Registers> AP_DEV void end_lines(const arguments& p, un
 
 // The warp's 16 rows from `row` on, of which those before `end` are stored. Groups are members of W and bias,
 // and of nothing else.
-template <class In, int Registers> AP_DEV void store_rows(const arguments& p, unsigned char* box,
+template <class In, bool Ahead, int Registers> AP_DEV void store_rows(const arguments& p, unsigned char* box,
                                                           float (&sum)[Registers], int row, int end,
                                                           int column, int group) {
   const int member = p.group_ends != nullptr ? 0 : group, columns = p.n - column,
@@ -171,8 +175,8 @@ template <class In, int Registers> AP_DEV void store_rows(const arguments& p, un
     return store_lines(
         box, sum, static_cast<In*>(p.y.data) + first, p.y.row_stride, rows, columns,
         [](float a, float b) { return std::is_same_v<In, bf16> ? to_bf16s(a, b) : to_halves(a, b); });
-  if (p.by_fours && p.out == element::f32) return end_lines<float>(p, box, sum, row, rows, column, member);
-  if (p.by_fours && p.out == element_of<In>) return end_lines<In>(p, box, sum, row, rows, column, member);
+  if (p.by_fours && p.out == element::f32) return end_lines<float, Ahead>(p, box, sum, row, rows, column, member);
+  if (p.by_fours && p.out == element_of<In>) return end_lines<In, Ahead>(p, box, sum, row, rows, column, member);
   by_pieces<float>(box, sum, floats, [&](int y, int x, const float* four) {
     AP_ROLLED
     for (int e = 0; e < 4; ++e)

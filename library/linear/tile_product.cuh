@@ -265,7 +265,7 @@ template <tile_policy P, template <tile_policy, int> class Waits = tile_waits> s
       if (first) wait_for_previous_grid(), first = false;
       const int row = tile.row + warp * 16;
       if (row < tile.end && (cluster == 1 || tile.column < p.n))
-        store_rows<in>(p, s.box[warp], sum, row, tile.end, tile.column, tile.member);
+        store_rows<in, true>(p, s.box[warp], sum, row, tile.end, tile.column, tile.member);
     }
   }
 

@@ -12,7 +12,7 @@ import pathlib
 import subprocess
 import sys
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "bench"))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "bench"))
 import packed
 
 BEGIN, END = "<!-- model:begin -->\n", "<!-- model:end -->"

@@ -34,7 +34,7 @@ import overlap_plot
 import results
 from results import gain_text, rate_text, shape_text
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "bench"))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "bench"))
 import packed
 
 BEGIN, END = "<!-- ladder:begin -->", "<!-- ladder:end -->"
