@@ -163,7 +163,7 @@ TEST(Npy, TheTypeOfASpanIsChecked) {
   const scratch_folder folder;
   write_text(folder / "x.npy", encode(element::i32, {5}, positions(element::i32, {5}), {}));
   const npy_array array = read_npy(folder / "x.npy");
-  EXPECT_THAT(message_of<bad_request>([&] { array.values<float>(); }),
+  EXPECT_THAT(message_of<bad_input>([&] { array.values<float>(); }),
               AllOf(HasSubstr("x.npy"), HasSubstr("i4"), HasSubstr("f4")));
 }
 
