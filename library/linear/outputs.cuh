@@ -101,9 +101,9 @@ template <class Arguments> AP_DEV_APART void end_element(const Arguments& p, flo
 // The same for Y of Out whose elements, and those of the residual, can be accessed by fours: a lane has the
 // same four columns of up to four rows of a line. Ahead: the residual is loaded a line ahead, which takes
 // registers.
-template <class Out, bool Ahead, int Registers> AP_DEV void end_lines(const arguments& p, unsigned char* box,
-                                                          const float (&sum)[Registers], int row, int rows,
-                                                          int column, std::int64_t member) {
+template <class Out, bool Ahead, int Registers>
+AP_DEV void end_lines(const arguments& p, unsigned char* box, const float (&sum)[Registers], int row,
+                      int rows, int column, std::int64_t member) {
   constexpr int columns = 2 * Registers, width = 128 / sizeof(float);
   struct place {
     int row, step, column;  // the lane's first row, from one to the next, and its first column in the tile
@@ -159,8 +159,8 @@ template <class Out, bool Ahead, int Registers> AP_DEV void end_lines(const argu
 // The warp's 16 rows from `row` on, of which those before `end` are stored. Groups are members of W and bias,
 // and of nothing else.
 template <class In, bool Ahead, int Registers> AP_DEV void store_rows(const arguments& p, unsigned char* box,
-                                                          float (&sum)[Registers], int row, int end,
-                                                          int column, int group) {
+                                                                      float (&sum)[Registers], int row,
+                                                                      int end, int column, int group) {
   const int member = p.group_ends != nullptr ? 0 : group, columns = p.n - column,
             rows = end - row < 16 ? end - row : 16;
   const std::int64_t first = row * p.y.row_stride + column + member * p.y.member_stride;
@@ -175,8 +175,10 @@ template <class In, bool Ahead, int Registers> AP_DEV void store_rows(const argu
     return store_lines(
         box, sum, static_cast<In*>(p.y.data) + first, p.y.row_stride, rows, columns,
         [](float a, float b) { return std::is_same_v<In, bf16> ? to_bf16s(a, b) : to_halves(a, b); });
-  if (p.by_fours && p.out == element::f32) return end_lines<float, Ahead>(p, box, sum, row, rows, column, member);
-  if (p.by_fours && p.out == element_of<In>) return end_lines<In, Ahead>(p, box, sum, row, rows, column, member);
+  if (p.by_fours && p.out == element::f32)
+    return end_lines<float, Ahead>(p, box, sum, row, rows, column, member);
+  if (p.by_fours && p.out == element_of<In>)
+    return end_lines<In, Ahead>(p, box, sum, row, rows, column, member);
   by_pieces<float>(box, sum, floats, [&](int y, int x, const float* four) {
     AP_ROLLED
     for (int e = 0; e < 4; ++e)
