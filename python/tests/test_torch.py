@@ -32,8 +32,8 @@ def R(*shape, seed=1, **how):
     )
 
 
-def near(found, expected):
-    torch.testing.assert_close(found, expected, rtol=3e-6, atol=3e-5)
+def near(found, expected, rtol=3e-6):
+    torch.testing.assert_close(found, expected, rtol=rtol, atol=3e-5)
 
 
 # (antiphase's function, torch's function, a function that makes the tensors).
@@ -539,7 +539,7 @@ class Tracing(support.Case):
             (lambda x: antiphase.cumsum(x, 1), lambda x: x.cumsum(1)),
         ):
             of = lambda f: lambda x: (f(x) ** 3).sum()
-            near(grad(of(ours))(a), grad(of(theirs))(a))
+            near(grad(of(ours))(a), grad(of(theirs))(a), rtol=1e-5)  # a cube triples the errors of both
             near(
                 grad(lambda x: grad(of(ours))(x).sum())(a) / 100,
                 grad(lambda x: grad(of(theirs))(x).sum())(a) / 100,
