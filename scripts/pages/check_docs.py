@@ -4,13 +4,13 @@
 
     check_docs.py [ROOT]
 
-Documents are the .md files of the root and all below docs, examples, bench, evaluation, scripts and .github. The file of each
-relative link must exist, and so must the heading of an anchor (#like-this).
-Lines of running text have at most 120 characters, not counting link targets and comments; tables, code, headings,
-pictures and text generated between comments may be longer. Paths that docs/project/adding.md names must exist, and so must
-files that any source, script or document names by its path from the root, such as docs/NAME.md. No version is on PyPI
-yet, so no page but that of releases installs the package by its name. Exit status: 0 fine, 1 something was found, 2
-usage.
+Documents are the .md files of the root and all below docs, examples, bench, evaluation, scripts and .github. The file
+of each relative link must exist, and so must the heading of an anchor (#like-this). Lines of running text have at most
+120 characters, not counting link targets and comments; tables, code, headings, pictures and text generated between
+comments may be longer. Paths that docs/project/adding.md names must exist, and so must files that any source, script
+or document names by its path from the root, such as docs/NAME.md. Functions that a page of docs names, as in `run()`, must
+stand in another file; the notebooks may name those of their time. No version is on PyPI yet, so no page but that
+of releases installs the package by its name. Exit status: 0 fine, 1 something was found, 2 usage.
 """
 import pathlib
 import re
@@ -20,6 +20,7 @@ LONGEST = 120
 LINK = re.compile(r"(?<!\\)\[(?:[^\[\]\\]|\\.|`[^`]*`|\[[^\]]*\])*\]\(\s*<?([^()\s>]+)>?\s*\)")
 HEADING = re.compile(r"^(#{1,6})\s+(.*?)\s*#*\s*$")
 FENCE = re.compile(r"^\s*(```+|~~~+)")
+FUNCTION = re.compile(r"`([\w:.]*\w)\(\)`")
 PATH = re.compile(r"`(\w[\w.-]*/[\w./-]*)`")
 FOLDERS = (
     "bench bindings checker cmake core docs evaluation examples include learn library packaging preload python scripts "
@@ -172,6 +173,27 @@ def missing_files(root):
                     yield f"{name}:{number}: {named} does not exist"
 
 
+def missing_functions(root, pages):
+    """Messages for functions that documents name and no other file has."""
+    named = [
+        (path.relative_to(root).as_posix(), number, function)
+        for path in pages
+        if "docs" in path.relative_to(root).parts and "notebook" not in path.parts
+        for number, line in lines_outside_code(path.read_text())
+        for function in FUNCTION.findall(line)
+    ]
+    known = set()
+    for folder in FOLDERS if named else ():
+        for path in (root / folder).rglob("*"):
+            if path.suffix in SOURCES - {".md"} and path.is_file():
+                known.update(re.findall(r"\w+", path.read_text(errors="replace")))
+    return [
+        f"{page}:{number}: {function}() is in no source"
+        for page, number, function in named
+        if re.split(r"\W+", function)[-1] not in known
+    ]
+
+
 def main(arguments):
     if len(arguments) > 1:
         print(__doc__, file=sys.stderr)
@@ -191,7 +213,7 @@ def main(arguments):
             *installs_by_name(root, path),
         )
     ]
-    faults += missing_files(root)
+    faults += [*missing_files(root), *missing_functions(root, pages)]
     for fault in faults:
         print(fault)
     if not faults:

@@ -132,6 +132,17 @@ class CheckDocs(unittest.TestCase):
         self.write("docs/use.md", "# Use\n\nIn `core/none`.\n\n## A `part` of it\n")
         self.assertEqual(self.found(), expected)
 
+    def test_functions_that_pages_name_exist(self):
+        self.write("core/run.cpp", "void run() {}\nstruct ring { void go_on(); };\n")
+        self.write(
+            "docs/use.md",
+            "# Use\n\nBy `run()` and `ring::go_on()`; code says `run(gone())`.\n\n## A `part` of it\n",
+        )
+        self.found(0)
+        self.write("docs/use.md", "# Use\n\nBy `run()`, `ring::gone()` and `lost()`.\n\n## A `part` of it\n")
+        expected = ["docs/use.md:3: ring::gone() is in no source", "docs/use.md:3: lost() is in no source"]
+        self.assertEqual(self.found(), expected)
+
     def test_sources_name_documents_that_exist(self):
         self.write("library/gemm/b.cuh", "\n// Why: docs/design/none.md.\n")
         self.assertEqual(self.found(), ["library/gemm/b.cuh:2: docs/design/none.md does not exist"])
