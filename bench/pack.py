@@ -120,10 +120,9 @@ def pack_all(results, dropped):
     for name in without:
         if name not in known:
             sys.exit(f"pack.py: there is no {name} in {measured}")
-    if plain := sorted(results.glob("*.json")):
+    plain = sorted(results.glob("*.json"))
+    if plain or without:
         add(measured, plain, without)
-    elif without:
-        add(measured, [], without)
     if plain := sorted(experiments.glob("*.json")):
         newest = max((file.name[:8] for file in plain if file.name[:8].isdigit()), default="undated")
         add(experiments / f"until_{newest}.tar.xz", plain)

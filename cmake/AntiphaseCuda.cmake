@@ -87,7 +87,8 @@ endfunction()
 # antiphase_kernels(target name ARCHITECTURES list SOURCES files... [DEFINITIONS names...] [UNCHECKED]
 # [UNSHOWN]): adds the same lists of kernels to a target twice, compiled by g++ for the CPU executor and, if there is CUDA, by
 # nvcc for GPUs (as the object library <target>_<name>, which the target names in its property
-# ANTIPHASE_KERNELS). Of a family of the library that ANTIPHASE_FAMILIES leaves out, only the names. UNSHOWN: antiphase demo runs none of them on the CPU executor, so the build for it compiles
+# ANTIPHASE_KERNELS). Of a family of the library that ANTIPHASE_FAMILIES leaves out, only the names.
+# UNSHOWN: antiphase demo runs none of them on the CPU executor, so the build for it compiles
 # their names alone, all in one file. The property ANTIPHASE_KERNEL_LISTS names the files for the checker: all but UNCHECKED
 # ones.
 function(antiphase_kernels target name)
@@ -95,7 +96,7 @@ function(antiphase_kernels target name)
   set(owner ${target})
   string(REGEX MATCH "^[^/;]+" family "${arg_SOURCES}")
   set(left_out OFF)
-  if(target STREQUAL "antiphase" AND family MATCHES "^(gemm|scan|attention|linear)$" AND NOT family IN_LIST ANTIPHASE_FAMILIES)
+  if(target STREQUAL "antiphase" AND family IN_LIST ANTIPHASE_ALL_FAMILIES AND NOT family IN_LIST ANTIPHASE_FAMILIES)
     set(left_out ON)
   endif()
   if(left_out OR (ANTIPHASE_DEMO AND arg_UNSHOWN))

@@ -47,8 +47,7 @@ plan_or_misfit planned_alone_by(const candidate&, const request& r) {
   return Plan(r);
 }
 
-template <unsuited Unsuited, planner Plan>
-plan_or_misfit made_or_why_by(const candidate& c, const request& r) {
+template <unsuited Unsuited, planner Plan> plan_or_misfit planned_by(const candidate& c, const request& r) {
   plan_or_misfit alone = planned_alone_by<Unsuited, Plan>(c, r);
   if (!r.from_logsumexp() || std::holds_alternative<misfit>(alone)) return alone;
   return plan::of_type<run_from_logsumexp<Plan>, describe_nothing<call_from_logsumexp>>(
@@ -82,7 +81,7 @@ constexpr candidate rows[] = {
      .needs = needs_of_wgmma,
      .considered = is_considered,
      .seconds = seconds_by<fp16_seconds>,
-     .plan_for = made_or_why_by<fp16_unsuited, plan_fp16>},
+     .plan_for = planned_by<fp16_unsuited, plan_fp16>},
     {.name = "fp16-short",
      .summary = "the same in one kernel, which splits what it multiplies: for short sequences",
      .needs = needs_of_wgmma,
@@ -93,12 +92,12 @@ constexpr candidate rows[] = {
      .summary = "FP32 multiply-adds",
      .considered = is_considered,
      .seconds = seconds_by<fp32_seconds>,
-     .plan_for = made_or_why_by<fp32_unsuited, plan_fp32>},
-    step_row(steps[0], {}, made_or_why_by<naive_unsuited, plan_naive>),
-    step_row(steps[1], {}, made_or_why_by<tiled_unsuited, plan_tiled>),
-    step_row(steps[2], {.cp_async = true}, made_or_why_by<double_buffered_unsuited, plan_double_buffered>),
-    step_row(steps[3], needs_of_wgmma, made_or_why_by<roles_unsuited, plan_roles>),
-    step_row(steps[4], needs_of_wgmma, made_or_why_by<roles_unsuited, plan_antiphase>),
+     .plan_for = planned_by<fp32_unsuited, plan_fp32>},
+    step_row(steps[0], {}, planned_by<naive_unsuited, plan_naive>),
+    step_row(steps[1], {}, planned_by<tiled_unsuited, plan_tiled>),
+    step_row(steps[2], {.cp_async = true}, planned_by<double_buffered_unsuited, plan_double_buffered>),
+    step_row(steps[3], needs_of_wgmma, planned_by<roles_unsuited, plan_roles>),
+    step_row(steps[4], needs_of_wgmma, planned_by<roles_unsuited, plan_antiphase>),
 };
 
 plan_or_misfit planned(const candidate& row, const request& r) {
@@ -126,11 +125,11 @@ void take_asked(choice& c, std::string_view policy) {
     known.emplace(known.begin(), "auto");
     refuse_name("attention policy", policy, known);
   }
-  plan_or_misfit made_or_why = planned(*c.chosen, c.request);
-  if (const misfit* const why = std::get_if<misfit>(&made_or_why))
+  plan_or_misfit found = planned(*c.chosen, c.request);
+  if (const misfit* const why = std::get_if<misfit>(&found))
     throw not_supported(fmt::format("attention policy {} does not take {}: {}", policy, c.request.text(),
                                     choices::text_of(*c.chosen, *why, c.request)));
-  c.runs = std::get<plan>(std::move(made_or_why));
+  c.runs = std::get<plan>(std::move(found));
 }
 
 }  // namespace
@@ -170,8 +169,8 @@ std::vector<std::string> refused(const choice& c) {
   for (const candidate& other : candidates()) {
     const double seconds = other.seconds(other, c.request);
     if (&other == c.chosen || seconds == 0) continue;
-    const plan_or_misfit made_or_why = planned(other, c.request);
-    const misfit* const why_not = std::get_if<misfit>(&made_or_why);
+    const plan_or_misfit found = planned(other, c.request);
+    const misfit* const why_not = std::get_if<misfit>(&found);
     all.push_back(fmt::format("{}: {}", other.name,
                               why_not != nullptr
                                   ? choices::text_of(other, *why_not, c.request)

@@ -83,12 +83,12 @@ void consider(choice<Request>& c, std::span<const candidate<Request>> rows, Pred
 // Takes the first of those considered that planned(row, request) has a plan for; whether there is one.
 template <class Request, class Plan> bool take_fastest(choice<Request>& c, Plan planned) {
   for (const auto& one : c.considered) {
-    plan_or_misfit<Request> made_here = planned(*one.candidate, c.request);
-    if (plan* const made = std::get_if<plan>(&made_here)) {
+    plan_or_misfit<Request> found = planned(*one.candidate, c.request);
+    if (plan* const made = std::get_if<plan>(&found)) {
       c.chosen = one.candidate, c.runs = std::move(*made);
       return true;
     }
-    c.refusals.push_back({one.candidate, std::get<misfit<Request>>(made_here)});
+    c.refusals.push_back({one.candidate, std::get<misfit<Request>>(found)});
   }
   return false;
 }

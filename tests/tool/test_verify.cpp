@@ -6,7 +6,7 @@
 #include <limits>
 #include <vector>
 
-#include "tool/measure/graphs/attention_check.hpp"
+#include "tool/measure/attention/attention_check.hpp"
 #include "tool/measure/verify.hpp"
 
 namespace antiphase::tool {

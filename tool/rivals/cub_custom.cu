@@ -2,7 +2,7 @@
 // Scans by CUB, which is compiled in, of the elements of `bench scan --own`.
 #include <cub/device/device_scan.cuh>
 
-#include "tool/measure/graphs/custom_scan.hpp"
+#include "tool/measure/scans/custom_scan.hpp"
 #include "tool/rivals/cub.cuh"
 
 namespace antiphase::tool {

@@ -129,11 +129,11 @@ void take_asked(choice& c, const candidate& asked) {
     throw not_supported(fmt::format("policy {} does not keep reproducible batch_invariant: expected {}",
                                     asked.name, listed(keeping)));
   }
-  plan_or_misfit made_or_why = planned(asked, c.request);
-  if (const auto* why = std::get_if<misfit>(&made_or_why))
+  plan_or_misfit found = planned(asked, c.request);
+  if (const auto* why = std::get_if<misfit>(&found))
     throw not_supported(fmt::format("policy {}: {}", asked.name, text_of(asked, *why, c.request)));
   c.chosen = &asked;
-  c.runs = std::get<choices::plan>(std::move(made_or_why));
+  c.runs = std::get<choices::plan>(std::move(found));
   c.by_name = true;
 }
 
@@ -150,10 +150,10 @@ void take_next_to_ladder(choice& c) {
                       return choice::prediction{&row, seconds_of(row, r, factor), factor};
                     });
   take_fastest<request>(c, [&](const candidate& row, const request& of_call) -> plan_or_misfit {
-    plan_or_misfit made_or_why = planned(row, of_call);
-    if (std::holds_alternative<choices::plan>(made_or_why) && std::isinf(bound_of(row, r.device(), 1).units))
+    plan_or_misfit found = planned(row, of_call);
+    if (std::holds_alternative<choices::plan>(found) && std::isinf(bound_of(row, r.device(), 1).units))
       return misfit{unknown_sums};
-    return made_or_why;
+    return found;
   });
 }
 
@@ -162,8 +162,8 @@ void take_from_ladder(choice& c) {
   const std::span<const candidate> all = candidates();
   const std::size_t first = policies_next_to_ladder().size();
   for (std::size_t i = all.size(); i-- > first;) {
-    plan_or_misfit made_or_why = planned(all[i], c.request);
-    if (choices::plan* const made = std::get_if<choices::plan>(&made_or_why)) {
+    plan_or_misfit found = planned(all[i], c.request);
+    if (choices::plan* const made = std::get_if<choices::plan>(&found)) {
       c.chosen = &all[i], c.runs = std::move(*made);
       return;
     }
@@ -262,8 +262,8 @@ std::size_t choice::offers() const {
         first_missing(request.features, row.needs) == nullptr)
       most = std::max(most, row.traits.offer(request));
   for (const prediction& one : considered) {
-    const plan_or_misfit made_or_why = planned(*one.candidate, request);
-    if (const auto* const possible = std::get_if<choices::plan>(&made_or_why))
+    const plan_or_misfit found = planned(*one.candidate, request);
+    if (const auto* const possible = std::get_if<choices::plan>(&found))
       most = std::max(most, offer(*one.candidate, *possible));
   }
   return most;

@@ -8,7 +8,7 @@
 
 #include "tool/base/parallel.hpp"
 #include "tool/commands/bench/bench_scan.hpp"
-#include "tool/measure/graphs/custom_scan.hpp"
+#include "tool/measure/scans/custom_scan.hpp"
 #include "tool/program/text/names.hpp"
 
 namespace antiphase::tool {

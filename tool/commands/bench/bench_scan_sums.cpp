@@ -8,7 +8,7 @@
 #include "tool/base/parallel.hpp"
 #include "tool/commands/bench/bench_scan.hpp"
 #include "tool/files/npy/npy_header.hpp"
-#include "tool/measure/graphs/scan_data.hpp"
+#include "tool/measure/scans/scan_data.hpp"
 #include "tool/program/text/names.hpp"
 
 namespace antiphase::tool {

@@ -12,8 +12,8 @@
 
 #include "tool/base/wrap.hpp"
 #include "tool/commands/ladder/ladder.hpp"
+#include "tool/measure/attention/attention_check.hpp"
 #include "tool/measure/estimate.hpp"
-#include "tool/measure/graphs/attention_check.hpp"
 #include "tool/measure/machine.hpp"
 #include "tool/program/text/table.hpp"
 #include "tool/program/unfinished.hpp"

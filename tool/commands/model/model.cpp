@@ -101,7 +101,7 @@ void tell_choices(const request& r) {
 void run(const request& r) {
   if (r.choices) return tell_choices(r);
   const machine_profile on = shipped_profile(r.device.empty() ? "H200" : r.device);
-  std::vector<model_error> times;
+  std::vector<compared_time> times;
   for (const std::string& path : r.files) add_times(on, read_json(path), path, times);
   if (times.empty())
     throw bad_input(
@@ -110,7 +110,7 @@ void run(const request& r) {
   if (r.common.json) {
     json list = json::array(), all = json::array();
     for (const family_error& f : families) list.push_back(to_json(f));
-    for (const model_error& t : times)
+    for (const compared_time& t : times)
       if (r.all)
         all.push_back({{"kernels", t.family},
                        {"policy", t.policy},
@@ -128,7 +128,7 @@ void run(const request& r) {
   if (r.all) {
     std::vector<std::vector<std::string>> rows{
         {"policy", "shape", "measured us", "predicted us", "off", "limit"}};
-    for (const model_error& t : times)
+    for (const compared_time& t : times)
       rows.push_back({t.policy, t.shape, fmt::format("{:.2f}", t.measured * 1e6),
                       fmt::format("{:.2f}", t.takes.seconds * 1e6),
                       fmt::format("{:+.1f} %", 100 * (t.takes.seconds / t.measured - 1)),

@@ -58,7 +58,7 @@ bool is_beside_the_ladder(std::string_view policy) {
 
 class reader {
  public:
-  reader(const machine_profile& on, const json& file, std::vector<model_error>& to)
+  reader(const machine_profile& on, const json& file, std::vector<compared_time>& to)
       : on_(on), where_(make_cpu_executor({.limits = on.limits})), file_(file), to_(to) {}
 
   void read(const json& r, const std::string& name) {
@@ -82,9 +82,9 @@ class reader {
   const machine_profile& on_;
   context where_;
   const json& file_;
-  std::vector<model_error>& to_;
+  std::vector<compared_time>& to_;
 
-  void add(model_error t) {
+  void add(compared_time t) {
     if (std::isfinite(t.takes.seconds) && t.measured > 0) to_.push_back(std::move(t));
   }
   void read_step(const json& r, const std::string& kernel, const std::string& protocol, double seconds,
@@ -189,7 +189,7 @@ double rank_correlation(const std::vector<double>& a, const std::vector<double>&
 }
 
 void add_times(const machine_profile& on, const json& file, const std::string& name,
-               std::vector<model_error>& to) {
+               std::vector<compared_time>& to) {
   reader read(on, file, to);
   try {
     for (const json& r : file.at("records")) read.read(r, name);
@@ -199,7 +199,7 @@ void add_times(const machine_profile& on, const json& file, const std::string& n
   }
 }
 
-std::vector<family_error> errors_of(const std::vector<model_error>& times) {
+std::vector<family_error> errors_of(const std::vector<compared_time>& times) {
   std::vector<family_error> all{{.name = every_kernel}};
   const auto family = [&](const std::string& name) -> family_error& {
     const auto found = std::ranges::find(all, name, &family_error::name);
@@ -210,7 +210,7 @@ std::vector<family_error> errors_of(const std::vector<model_error>& times) {
   };
   std::map<std::string, std::map<std::string, contest>> contests;
   std::map<std::string, std::vector<double>> fitted, unseen;
-  for (const model_error& t : times)
+  for (const compared_time& t : times)
     for (const std::string& name : {t.family, std::string(every_kernel)}) {
       family_error& f = family(name);
       ++f.times;

@@ -16,7 +16,7 @@ namespace antiphase::tool {
 listed_product product_of(const json& record);
 std::string shape_text(const listed_product& p);
 
-struct model_error {
+struct compared_time {
   std::string family;  // "gemm ladder", "scan ladder", "scan", ..., or a policy's name
   std::string policy;
   std::string shape;    // equal for all policies that were measured side by side
@@ -29,7 +29,7 @@ struct model_error {
 // cost model, are skipped. Throws bad_input, with the file's name, for records that do not follow
 // docs/project/measuring.md.
 void add_times(const machine_profile& on, const json& file, const std::string& name,
-               std::vector<model_error>& to);
+               std::vector<compared_time>& to);
 
 struct family_error {
   std::string name;
@@ -40,7 +40,7 @@ struct family_error {
   double rank = 0;             // mean of Spearman's correlation over these
   std::size_t picks = 0;       // how often the predicted best is within 5 % of the measured best
 };
-std::vector<family_error> errors_of(const std::vector<model_error>& times);
+std::vector<family_error> errors_of(const std::vector<compared_time>& times);
 
 // Spearman's rank correlation; 1 for fewer than two values.
 double rank_correlation(const std::vector<double>& a, const std::vector<double>& b);

@@ -27,7 +27,7 @@
 #include "tool/files/file_handle.hpp"
 #include "tool/files/file_names.hpp"
 #include "tool/files/whole_file.hpp"
-#include "tool/measure/graphs/attention_check.hpp"
+#include "tool/measure/attention/attention_check.hpp"
 #include "tool/measure/machine.hpp"
 #include "tool/measure/verify.hpp"
 #include "tool/pictures/origin.hpp"

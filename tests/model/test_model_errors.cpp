@@ -10,15 +10,15 @@
 namespace antiphase::tool {
 namespace {
 
-model_error time_of(std::string policy, double measured, double predicted, std::string contest = "c",
-                    bool fitted = false) {
-  model_error t{.family = "f",
-                .policy = std::move(policy),
-                .shape = "s",
-                .contest = std::move(contest),
-                .fitted = fitted,
-                .measured = measured,
-                .takes = {}};
+compared_time time_of(std::string policy, double measured, double predicted, std::string contest = "c",
+                      bool fitted = false) {
+  compared_time t{.family = "f",
+                  .policy = std::move(policy),
+                  .shape = "s",
+                  .contest = std::move(contest),
+                  .fitted = fitted,
+                  .measured = measured,
+                  .takes = {}};
   t.takes.add(limit::memory, predicted);
   return t;
 }
@@ -56,7 +56,7 @@ TEST(model_errors, medians_of_what_was_not_fitted_and_picks) {
 }
 
 TEST(model_errors, records) {
-  std::vector<model_error> times;
+  std::vector<compared_time> times;
   const machine_profile& on = shipped_profile("H200");
   const json ladder = json::parse(R"({"command": "ladder gemm", "records": [
     {"kernel": "gemm.ladder.tiled", "policy": "tiled", "shape": {"m": 1024, "n": 1024, "k": 1024}, "protocol": "rested", "time_us": {"ours": 308}},

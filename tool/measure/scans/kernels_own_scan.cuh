@@ -2,7 +2,7 @@
 // The scans of `bench scan --own`, for each target.
 #include <antiphase/scan.cuh>
 
-#include "tool/measure/graphs/custom_scan.hpp"
+#include "tool/measure/scans/custom_scan.hpp"
 
 namespace antiphase::tool::AP_TARGET {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tool/measure/graphs/attention_check.hpp"
+#include "tool/measure/attention/attention_check.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -29,7 +29,7 @@ struct row_result {
 constexpr std::int64_t few_keys = 4;  // of a query that FP32 computes, whatever the policy
 
 // One row of O: `q` and `found` have `depth` elements, `k` and `v` `keys` rows of them.
-row_result held_out(const float* q, const float* k, const float* v, const float* found, std::int64_t keys,
+row_result compared(const float* q, const float* k, const float* v, const float* found, std::int64_t keys,
                     std::int64_t depth, bool by_parts) {
   const double d = static_cast<double>(depth),
                scale = static_cast<double>(1 / std::sqrt(static_cast<float>(depth)));
@@ -113,7 +113,7 @@ verdict attention_operands::check(bool by_parts) const {
       const std::int64_t head = row / problem_.queries, i = row % problem_.queries;
       const std::int64_t seen = problem_.mask == causal::no ? keys : std::min(keys, i + 1);
       results[n] =
-          held_out(&host_q_[static_cast<std::size_t>(row * depth)],
+          compared(&host_q_[static_cast<std::size_t>(row * depth)],
                    &host_k_[static_cast<std::size_t>(head * keys * depth)],
                    &host_v_[static_cast<std::size_t>(head * keys * depth)],
                    &found[static_cast<std::size_t>(row * depth)], seen, depth, by_parts && seen > few_keys);
